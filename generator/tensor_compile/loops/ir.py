@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data of the loop IR (docs/loops.md): buffers, scalar expressions, computations, kernels, programs.
+
+Scalar expressions are interned: equal ones are one object, so `is` and dict lookups are cheap on shared DAGs.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..symbolic import Expr, Sym, ZERO, ONE, product
+
+
+# -- buffers --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tensor in memory. `order` lists the logical dims from slowest to fastest; elements are dense in that order.
+
+    kind: input | output | state | packed (read-only, built at build time) | temp (arena) | scratch (arena, one
+    instance a thread; `shape` is one thread's).
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[Expr, ...]
+    order: tuple[int, ...]
+    kind: str
+
+    @property
+    def elements(self) -> Expr:
+        return product(self.shape)
+
+    @property
+    def strides(self) -> tuple[Expr, ...]:
+        out: list = [ONE] * len(self.shape)
+        step = ONE
+        for d in reversed(self.order):
+            out[d], step = step, step * self.shape[d]
+        return tuple(out)
+
+    def address(self, index: tuple[Expr, ...]) -> Expr:
+        """Element offset of a logical index."""
+        total = ZERO
+        for i, stride in zip(index, self.strides, strict=True):
+            total = total + i * stride
+        return total
+
+
+# -- scalar expressions ---------------------------------------------------------------------------------------------
+class Scalar:
+    """Base of the scalar expressions; `dtype` is the dtype of the value."""
+
+    __slots__ = ("dtype", "key")
+    _interned: dict = {}
+
+    @classmethod
+    def _intern(cls, *fields):
+        key = (cls, *fields)
+        found = Scalar._interned.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.key = key
+            Scalar._interned[key] = found
+        return found
+
+    @property
+    def children(self) -> tuple["Scalar", ...]:
+        return ()
+
+
+class Const(Scalar):
+    """A value by its bit pattern."""
+
+    __slots__ = ("bits",)
+
+    def __new__(cls, dtype: str, bits: int):
+        self = cls._intern(dtype, bits)
+        self.dtype, self.bits = dtype, bits
+        return self
+
+
+class IndexValue(Scalar):
+    """The value of an index expression as i32 or i64."""
+
+    __slots__ = ("expr",)
+
+    def __new__(cls, dtype: str, expr: Expr):
+        self = cls._intern(dtype, expr)
+        self.dtype, self.expr = dtype, expr
+        return self
+
+
+class Load(Scalar):
+    """buffer[index], index one Expr a logical dim.
+
+    valid  expressions that must all be >= 0 for the element to exist; where one is not, the value is `other`
+           (a Const) and memory is not touched.
+    dynamic  pairs (symbol, Scalar): data-dependent index symbols and the i32/i64 values they stand for.
+    """
+
+    __slots__ = ("buffer", "index", "valid", "other", "dynamic")
+
+    def __new__(cls, buffer: str, dtype: str, index: tuple[Expr, ...], valid: tuple[Expr, ...] = (),
+                other: Const | None = None, dynamic: tuple = ()):
+        self = cls._intern(buffer, dtype, index, valid, other, dynamic)
+        self.dtype, self.buffer, self.index = dtype, buffer, index
+        self.valid, self.other, self.dynamic = valid, other, dynamic
+        return self
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return tuple(v for _, v in self.dynamic)
+
+
+class Apply(Scalar):
+    """A scalar operation of docs/numerics.md on operands; `cast` converts args[0].dtype to dtype."""
+
+    __slots__ = ("op", "args")
+
+    def __new__(cls, op: str, dtype: str, args: tuple[Scalar, ...]):
+        self = cls._intern(op, dtype, args)
+        self.dtype, self.op, self.args = dtype, op, args
+        return self
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return self.args
+
+
+class InBounds(Scalar):
+    """bool: all expressions are >= 0 (the predicate of pad and concat over computed values)."""
+
+    __slots__ = ("exprs",)
+
+    def __new__(cls, exprs: tuple[Expr, ...]):
+        self = cls._intern("bool", exprs)
+        self.dtype, self.exprs = "bool", exprs
+        return self
+
+
+class Reduction(Scalar):
+    """A reduction of `value` over `vars` (nested, first outermost; term number = row-major position).
+
+    op     sum | max | min | any | all | dot (value is the pair of factors: Apply('pair', dtype, (a, b)); one fused
+           multiply-add a term) | argmax | argmin (i64 position of the first extreme)
+    order  seq | lanes | free (docs/numerics.md)
+    valid  expressions that must all be >= 0 for a position to be a term (windows that reach into padding)
+    """
+
+    __slots__ = ("op", "order", "vars", "value", "valid")
+
+    def __new__(cls, op: str, order: str, dtype: str, vars: tuple[Sym, ...], value: Scalar,
+                valid: tuple[Expr, ...] = ()):
+        self = cls._intern(op, order, dtype, vars, value, valid)
+        self.dtype, self.op, self.order, self.vars, self.value, self.valid = dtype, op, order, vars, value, valid
+        return self
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return (self.value,)
+
+
+class Acc(Scalar):
+    """The finished accumulator of a contraction, inside its epilogue."""
+
+    __slots__ = ()
+
+    def __new__(cls, dtype: str):
+        self = cls._intern(dtype)
+        self.dtype = dtype
+        return self
+
+
+class Local(Scalar):
+    """The value of a row reduction of an earlier stage of the same nest."""
+
+    __slots__ = ("name",)
+
+    def __new__(cls, name: str, dtype: str):
+        self = cls._intern(name, dtype)
+        self.dtype, self.name = dtype, name
+        return self
+
+
+# -- computations: what lowering makes, one a materialised tensor -----------------------------------------------------
+@dataclass(slots=True)
+class Computation:
+    """out[index] = value for every point of `vars`. `value` may hold Reductions. label: region or op, for people."""
+
+    out: str
+    vars: tuple[Sym, ...]
+    index: tuple[Expr, ...]
+    value: Scalar
+    label: str = ""
+    loc: object = None
+
+
+@dataclass(slots=True)
+class Contraction:
+    """out[index] = sum over k of a*b in `order` seq, for every point of batch x m x n.
+
+    a and b are Loads; a depends on batch, m, k; b on batch, n, k; both affine in every variable. A convolution is
+    m = (n, spatial), k = (window…, channel), a with `valid` where the window reaches into padding.
+    """
+
+    out: str
+    batch: tuple[Sym, ...]
+    m: tuple[Sym, ...]
+    n: tuple[Sym, ...]
+    k: tuple[Sym, ...]
+    a: Load
+    b: Load
+    index: tuple[Expr, ...]
+    label: str = ""
+    loc: object = None
+
+
+# -- kernels: what fusion and scheduling make -------------------------------------------------------------------------
+@dataclass(slots=True)
+class Store:
+    """buffer[index] = value."""
+
+    buffer: str
+    index: tuple[Expr, ...]
+    value: Scalar
+
+
+@dataclass(slots=True)
+class RowReduce:
+    """local `name` = reduction over the stage's variables of `value` (op and order as in Reduction)."""
+
+    name: str
+    op: str
+    order: str
+    value: Scalar
+    dtype: str
+
+
+@dataclass(slots=True)
+class Stage:
+    """One sweep over `vars` (nested; the last is innermost) within a row: reductions and stores at every point.
+
+    vars may be empty: the statements run once a row. vector: the last variable may be run 16 at a time. A store of
+    one stage may be loaded by a later one of the same row.
+    """
+
+    vars: tuple[Sym, ...]
+    reduces: list[RowReduce] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+    vector: bool = True
+
+
+@dataclass(slots=True)
+class NestKernel:
+    """for every point of `rows` (split over threads): the stages in order.
+
+    params: the buffers in the order of the kernel's pointer array; dims: the dims it reads, in the order of its dim
+    array (empty in a specialized variant). grain: rows a thread should have at least.
+    """
+
+    label: str
+    rows: tuple[Sym, ...]
+    stages: list[Stage]
+    params: tuple[Buffer, ...]
+    dims: tuple[Sym, ...]
+    grain: int = 1
+
+
+@dataclass(slots=True)
+class ContractionKernel:
+    """A Contraction with its epilogue: at every point of batch x m x n the stores, whose values contain Acc.
+
+    The accumulator already had `+ (+0)`. b is packed (`b_panel` = panel width: index (batch…, n//P, k, n%P)) or
+    read in place (`b_panel` 0: stride 1 in n).
+    """
+
+    label: str
+    batch: tuple[Sym, ...]
+    m: tuple[Sym, ...]
+    n: tuple[Sym, ...]
+    k: tuple[Sym, ...]
+    a: Load
+    b: Load
+    b_panel: int
+    stores: list[Store]
+    params: tuple[Buffer, ...]
+    dims: tuple[Sym, ...]
+
+
+@dataclass(slots=True)
+class CheckKernel:
+    """Records a fault unless every element of `buffer` (i32, i64) is in 0..bound-1. Runs before what reads by it."""
+
+    label: str
+    buffer: Buffer
+    bound: Expr
+    params: tuple[Buffer, ...]
+    dims: tuple[Sym, ...]
+
+
+Kernel = NestKernel | ContractionKernel | CheckKernel
+
+
+# -- programs ---------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class Step:
+    """One kernel call. barrier: all threads meet before it, because it reads what others wrote (or overwrites)."""
+
+    kernel: Kernel
+    barrier: bool = True
+
+
+@dataclass(slots=True)
+class Arena:
+    """Byte offsets (multiples of 64) of temp and scratch buffers; size in bytes for `threads` threads.
+
+    In a generic program offsets and size are expressions over dims (`max` is written as nested terms by the planner:
+    offsets are sums of slot sizes, a slot's size is the largest of `slots[i]`).
+    slots: for each slot the byte sizes that must fit; a buffer sits at the start of its slot.
+    """
+
+    slot_of: dict[str, int] = field(default_factory=dict)
+    slots: list[list[Expr]] = field(default_factory=list)
+    offset: dict[str, int] = field(default_factory=dict)   # constant-size programs only: planned byte offsets
+    size: int | None = None                                # bytes where constant
+    lower_bound: int | None = None                         # max-live bytes, for the report
+
+
+@dataclass(slots=True)
+class Program:
+    """The kernels of one variant in order. refusals: (what, reason) of every fusion that was tried and not made."""
+
+    buffers: dict[str, Buffer]
+    steps: list[Step]
+    arena: Arena
+    dims: tuple[Sym, ...]
+    fusions: list[str] = field(default_factory=list)
+    refusals: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Variant:
+    """when: the dims' fixed sizes by dim name ({} for the generic variant, which is last)."""
+
+    name: str
+    when: dict[str, int]
+    program: Program
+
+
+@dataclass(slots=True)
+class FunctionPlan:
+    """An entry function: the parameters, results and states by buffer (kinds input, output, state), and variants."""
+
+    name: str
+    inputs: list[Buffer]
+    outputs: list[Buffer]
+    states: list[Buffer]
+    dims: list
+    guards: list
+    variants: list[Variant]
+
+
+@dataclass(slots=True)
+class ModelPlan:
+    """Everything emission needs. packed: byte offset of each packed constant within the weights blob."""
+
+    model: str
+    functions: list[FunctionPlan]
+    packed: dict[str, int]
+    packed_bytes: int
+    states: list[Buffer]
+    state_offset: dict[str, int]
+    state_bytes: int
