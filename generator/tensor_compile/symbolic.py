@@ -309,13 +309,13 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
         q: dict = {}
         for monomial, c in num.terms:
             divided = _divide_term(monomial, c, dm, dc)
-            if divided is None and not dm and abs(c) > dc and len(monomial) <= 1:
-                # split 5*x // 3 only for constants: floor((5x)/3) has no simpler form for a symbol
-                if not monomial:
-                    q[()] = q.get((), 0) + c // dc
-                    if c % dc:
-                        rest[()] = c % dc
-                    continue
+            if divided is None and not dm and not monomial and not 0 <= c < dc:
+                # the constant's remainder is kept in [0, dc), so that (x - 1)//2 + 1 and (x + 1)//2 are one expression;
+                # floor((5*x)/3) has no simpler form for a symbol
+                q[()] = q.get((), 0) + c // dc
+                if c % dc:
+                    rest[()] = c % dc
+                continue
             if divided is None:
                 rest[monomial] = c
             else:
