@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache under a build directory: entries by the digest of everything that makes them, never rewritten.
+
+An entry is a folder. It is made in a temporary folder and renamed into place, so builds that run at once may both make
+it and one of the two equal results stays. Nothing in it is an output: deleting the cache costs time only.
+"""
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Callable
+
+from ..errors import UserError
+
+
+class Cache:
+    """root: the cache's folder, made when first needed."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def entry(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
+        """The folder of `key`, made by make(folder) where it does not exist; what make raises leaves nothing behind."""
+        final = self.root / kind / key[:40]
+        if final.is_dir():
+            return final
+        try:
+            final.parent.mkdir(parents=True, exist_ok=True)
+            work = Path(tempfile.mkdtemp(prefix="new-", dir=self.root / kind))
+        except OSError as error:
+            raise UserError(f"cannot write: {error.strerror}", str(final.parent)) from None
+        try:
+            make(work)
+            try:
+                os.rename(work, final)
+            except OSError as error:
+                if not final.is_dir():  # otherwise another build was first: its entry is the same
+                    raise UserError(f"cannot write: {error.strerror}", str(final)) from None
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        return final
+
+    def scratch(self) -> tempfile.TemporaryDirectory:
+        """A temporary folder on the cache's file system."""
+        try:
+            (self.root / "tmp").mkdir(parents=True, exist_ok=True)
+            return tempfile.TemporaryDirectory(prefix="run-", dir=self.root / "tmp")
+        except OSError as error:
+            raise UserError(f"cannot write: {error.strerror}", str(self.root)) from None

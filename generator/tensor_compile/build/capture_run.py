@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""model.c -> graph text: compiled for the build machine, linked with the capture library and run once.
+
+The compiler and the program both run in the model's folder with its bare name, so `__FILE__` (and with it every
+message and every path in the graph) is the same wherever the project lies. The program is the user's code: it runs
+under a time and a memory limit, and whatever it does ends as one clear error.
+"""
+from __future__ import annotations
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import Reported, UserError
+from . import host_programs
+from .cache import Cache
+from .host_programs import ToolBroken
+from .toolchain import Compiler
+
+SECONDS = 30
+MEMORY = 4 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """text: the graph; headers: absolute paths of the files that model.c includes but the system's."""
+
+    text: str
+    headers: tuple[Path, ...]
+
+
+def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compiler, cache: Cache,
+        seconds: int = SECONDS, jobs: int | None = None, keep: Path | None = None) -> Captured:
+    """preprocessor: the user's -I and -D words; shown: how the user named the model; keep: a folder in which the
+    program stays, for a debugger."""
+    if not model.is_file():
+        raise UserError("no such file", shown)
+    library = host_programs.capture_library(compiler, cache, jobs)
+    with cache.scratch() as scratch:
+        folder = keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        program, graph, depfile = folder / "capture", folder / "graph.tcg", folder / "capture.d"
+        graph.unlink(missing_ok=True)
+        command = [*compiler.command, "-std=c11", "-O0", "-g", "-MMD", "-MF", str(depfile),
+                   f"-I{host_programs.CAPTURE / 'include'}", *preprocessor, model.name, str(library), "-lm", "-o",
+                   str(program)]
+        result = subprocess.run(command, cwd=model.parent, capture_output=True, text=True, check=False)
+        if result.returncode:
+            sys.stderr.write(result.stderr)
+            raise UserError("the model does not compile (the compiler's messages are above)", shown)
+        if result.stderr:
+            sys.stderr.write(result.stderr)
+        _execute(program, graph, model, shown, seconds, keep is not None)
+        return Captured(graph.read_text(encoding="utf-8"), tuple(_dependencies(depfile, model)))
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, kept: bool) -> None:
+    debug = (f"gdb --args {program} {graph}" if kept else
+             "build with --keep DIR to keep the program, then: gdb --args DIR/capture graph.tcg")
+    process = subprocess.Popen([str(program), str(graph)], cwd=model.parent, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=_limit,
+                               start_new_session=True)
+    try:
+        _, messages = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise UserError(f"recording the model did not end within {seconds} s", shown,
+                        "is there an endless loop? " + debug) from None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    sys.stderr.write(messages.decode(errors="replace"))
+    code = process.returncode
+    if code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+        raise UserError(f"the model's program crashed while it was recorded ({name})", shown, debug)
+    if code == 1 and messages:
+        raise Reported
+    if code:
+        raise UserError(f"the model's program ended with exit code {code} instead of recording a graph", shown,
+                        "a model must not call exit()")
+    if not graph.is_file():
+        raise UserError("the model's program ended without recording a graph", shown,
+                        "does it define TC_MODEL(name), and no main of its own?")
+
+
+def _dependencies(depfile: Path, model: Path) -> list[Path]:
+    """The user's files that the compiler read: not the system's (the compiler's identity stands for them)."""
+    try:
+        text = depfile.read_text(encoding="utf-8")
+    except OSError:
+        raise ToolBroken("the compiler wrote no depfile") from None
+    words = re.findall(r"(?:\\.|[^\s\\])+", text.replace("\\\n", " ").split(":", 1)[1])
+    paths = {(model.parent / re.sub(r"\\(.)", r"\1", word).replace("$$", "$")).resolve() for word in words}
+    return sorted(p for p in paths if not p.is_relative_to(host_programs.CAPTURE))

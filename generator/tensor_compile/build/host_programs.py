@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C parts that run on the build machine (the capture library, the interpreter), compiled once into the cache."""
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import files
+from .cache import Cache
+from .jobs import run_all
+from .toolchain import BUILD_MACHINE, Compiler
+
+ROOT = Path(__file__).resolve().parents[3]
+CAPTURE = ROOT / "generator" / "capture"
+INTERPRETER = ROOT / "interpreter"
+TEMPLATES = ROOT / "templates"
+PRIMITIVES = ROOT / "generator" / "primitives.def"
+
+
+class ToolBroken(Exception):
+    """A part of this project does not compile or crashed: our bug, exit code 3. `detail` is for the dump."""
+
+    def __init__(self, message: str, detail: str = ""):
+        super().__init__(message)
+        self.detail = detail
+
+
+def _key(compiler: Compiler, roots: list[Path], flags: tuple[str, ...]) -> str:
+    return files.digest(compiler.identity, " ".join(flags), files.tree_digest(roots))
+
+
+def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flags: tuple[str, ...], folder: Path,
+             jobs: int | None) -> list[Path]:
+    options = [*BUILD_MACHINE, *flags, "-w"] + [f"-I{path}" for path in includes]
+
+    def compile_one(source: Path) -> Path:
+        out = folder / f"{source.stem}.o"
+        result = subprocess.run([*compiler.command, *options, "-c", str(source), "-o", str(out)],
+                                capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise ToolBroken(f"{source.relative_to(ROOT)} does not compile with {' '.join(compiler.command)}",
+                             result.stderr)
+        return out
+
+    return run_all(compile_one, sources, jobs)
+
+
+def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
+    """The static library that a model.c is linked with."""
+    sources = sorted(CAPTURE.glob("*.c"))
+
+    def make(folder: Path) -> None:
+        objects = _objects(compiler, sources, [CAPTURE / "include", CAPTURE, CAPTURE.parent], ("-g1",), folder, jobs)
+        archiver = shutil.which("ar") or compiler._program("ar", ("llvm-ar",))
+        result = subprocess.run([archiver, "rcsD", str(folder / "libcapture.a"), *map(str, objects)],
+                                capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise ToolBroken("the capture library cannot be archived", result.stderr)
+        for path in objects:
+            path.unlink()
+
+    return cache.entry("host", _key(compiler, [CAPTURE, PRIMITIVES], ("capture",)), make) / "libcapture.a"
+
+
+def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
+    """The program tc-interpret."""
+    sources = sorted(INTERPRETER.glob("*.c"))
+
+    def make(folder: Path) -> None:
+        includes = [INTERPRETER, TEMPLATES / "include", PRIMITIVES.parent]
+        objects = _objects(compiler, sources, includes, (), folder, jobs)
+        result = subprocess.run([*compiler.command, "-o", str(folder / "tc-interpret"), *map(str, objects), "-lm"],
+                                capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise ToolBroken("the interpreter does not link", result.stderr)
+        for path in objects:
+            path.unlink()
+
+    roots = [INTERPRETER, TEMPLATES / "include", PRIMITIVES]
+    return cache.entry("host", _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects to ONE relocatable object whose only global symbols are the model's public ones.
+
+The partial link leaves hidden symbols global, so two models with equal kernels would collide: they are made local.
+Inputs are linked in the order given under names that do not depend on the cache, so the result does not either.
+"""
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Sequence
+
+from .host_programs import ToolBroken
+from .toolchain import Compiler, host_flags
+
+
+def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: tuple[str, ...], work: Path) -> None:
+    """objects -> out (in `work`, a scratch folder); flags: the target's and the host's."""
+    names = []
+    for i, path in enumerate(objects):
+        name = f"{i:05}-{path.name}"
+        os.symlink(path.resolve(), work / name)
+        names.append(name)
+    (work / "inputs").write_text("\n".join(names), encoding="utf-8")
+    joined = work / "joined.o"
+    abi = host_flags(flags, compiler.arch)
+    _run([*compiler.command, *abi, "-nostdlib", "-no-pie" if compiler.kind == "gcc" else "-Wno-unused-command-line-argument",
+          "-Wl,-r", "-Wl,--build-id=none", "-o", joined.name, "@inputs"], work)
+    _run([compiler.objcopy, "--localize-hidden", joined.name, str(out)], work)
+
+
+def _run(command: list[str], work: Path) -> None:
+    result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise ToolBroken("the objects cannot be linked into one", " ".join(command) + "\n" + result.stderr)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels and driver to objects: compiled in parallel, cached by content."""
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Sequence
+
+from . import elf, files
+from .cache import Cache
+from .host_programs import ROOT, TEMPLATES, ToolBroken
+from .jobs import run_all
+from .toolchain import Compiler
+
+RUNTIME_INCLUDE = ROOT / "runtime" / "include"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One C translation unit: `name` is its file's stem (and part of the object: it must not depend on the place),
+    flags all but the include path."""
+
+    name: str
+    text: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """path: the object in the cache; code: bytes of its code; stack: the deepest it can go within the unit, bytes
+    (None where the compiler did not say)."""
+
+    name: str
+    path: Path
+    code: int
+    stack: int | None
+
+
+def header_digest() -> str:
+    """The headers that kernels and driver may include."""
+    return files.tree_digest([TEMPLATES / "include", RUNTIME_INCLUDE])
+
+
+def compile_units(units: Sequence[Unit], compiler: Compiler, cache: Cache, jobs: int | None,
+                  progress: Callable[[int], None] = lambda n: None) -> list[Object]:
+    """One object a unit, in the units' order."""
+    headers = header_digest()
+
+    def one(unit: Unit) -> Object:
+        key = files.digest(compiler.identity, headers, " ".join(unit.flags), unit.name, unit.text)
+        folder = cache.entry("objects", key, lambda work: _compile(unit, compiler, work))
+        path = folder / f"{unit.name}.o"
+        return Object(unit.name, path, elf.read(path).size("code"), _stack(folder / f"{unit.name}.su"))
+
+    return run_all(one, list(units), jobs, progress)
+
+
+def _compile(unit: Unit, compiler: Compiler, work: Path) -> None:
+    source = work / f"{unit.name}.c"
+    source.write_text(unit.text, encoding="utf-8")
+    command = [*compiler.command, *unit.flags, "-fstack-usage", f"-I{TEMPLATES / 'include'}", f"-I{RUNTIME_INCLUDE}",
+               "-c", source.name, "-o", f"{unit.name}.o"]
+    result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise ToolBroken(f"the generated {unit.name}.c does not compile",
+                         f"{' '.join(command)}\n{result.stderr}\n{unit.text}")
+
+
+def _stack(path: Path) -> int | None:
+    """The sum over the unit's functions: calls within a unit do not recurse, so no chain is deeper."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return sum(int(line.split("\t")[1]) for line in lines)
+    except (OSError, ValueError, IndexError):
+        return None

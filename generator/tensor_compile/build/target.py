@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Target descriptions (targets/*.toml): a named file and an input of every build; nothing is detected."""
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from ..errors import UserError
+
+TARGETS = Path(__file__).resolve().parents[3] / "targets"
+ARCHITECTURES = {"x86_64": ("scalar", "x86_64", "avx2", "avx512"), "aarch64": ("scalar", "neon"),
+                 "riscv64": ("rv64",), "arm": ("m4f",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """isas: in ascending order of preference, all compiled into the object; panel: columns of a packed panel of a
+    contraction's second operand; index_bits: of tc_index; threads: the largest team; caches and line in bytes (0:
+    none); flags: compiler flags that choose this target where the host's flags do not."""
+
+    name: str
+    arch: str
+    isas: tuple[str, ...]
+    panel: int
+    index_bits: int
+    threads: int
+    l1d: int
+    l2: int
+    l3: int
+    line: int
+    flags: tuple[str, ...] = ()
+
+    def with_isas(self, isas: tuple[str, ...]) -> "Target":
+        """Only these instruction sets, in the target's order of preference."""
+        known = ARCHITECTURES[self.arch]
+        for isa in isas:
+            if isa not in known:
+                raise UserError(f"unknown instruction set {isa!r} for {self.arch}", hint=f"known: {', '.join(known)}")
+        return replace(self, isas=tuple(i for i in known if i in isas))
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in TARGETS.glob("*.toml"))
+
+
+def find(name_or_path: str) -> Path:
+    """The file of a target named as `x86_64` or by a path to the user's own file."""
+    if "/" in name_or_path or name_or_path.endswith(".toml"):
+        path = Path(name_or_path)
+        if not path.is_file():
+            raise UserError("no such target file", str(path))
+        return path
+    path = TARGETS / f"{name_or_path}.toml"
+    if not path.is_file():
+        raise UserError(f"unknown target {name_or_path!r}", hint=f"known: {', '.join(names())}; or give a .toml file")
+    return path
+
+
+def load(path: Path) -> Target:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"not a target file: {error}", str(path)) from None
+    kinds = {f.name: f.type for f in fields(Target)}
+    for key in values:
+        if key not in kinds:
+            raise UserError(f"unknown key {key!r}", str(path), f"keys: {', '.join(kinds)}")
+    for key, kind in kinds.items():
+        if key not in values:
+            if key == "flags":
+                continue
+            raise UserError(f"key {key!r} is missing", str(path), "targets/x86_64.toml shows all of them")
+        value = values[key]
+        want = {"str": str, "int": int}.get(kind, list)
+        if type(value) is not want or (want is list and not all(isinstance(v, str) for v in value)):
+            shown = {str: "a string", int: "an integer", list: "a list of strings"}[want]
+            raise UserError(f"{key!r} must be {shown}", str(path))
+        if want is int and value < 0:
+            raise UserError(f"{key!r} must not be negative", str(path))
+        if want is list:
+            values[key] = tuple(value)
+    target = Target(**values)
+    if target.arch not in ARCHITECTURES:
+        raise UserError(f"unknown arch {target.arch!r}", str(path), f"known: {', '.join(ARCHITECTURES)}")
+    if target.panel not in (4, 16):
+        raise UserError("'panel' must be 4 or 16", str(path))
+    if target.index_bits not in (32, 64):
+        raise UserError("'index_bits' must be 32 or 64", str(path))
+    if not target.isas or target.threads < 1:
+        raise UserError("'isas' must name at least one instruction set and 'threads' be at least 1", str(path))
+    try:
+        return target.with_isas(target.isas)
+    except UserError as error:
+        raise UserError(error.message, str(path), error.hint) from None

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The user's errors: what the tool prints as `file:line: error: …` with a hint and answers with exit code 1."""
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """message: without the leading place; where: "file" or "file:line"; hint: what to do about it."""
+
+    def __init__(self, message: str, where: str = "", hint: str = ""):
+        super().__init__(message)
+        self.message, self.where, self.hint = message, where, hint
+
+    def __str__(self) -> str:
+        text = f"{self.where or 'tensor-compile'}: error: {self.message}"
+        return text + (f"\n  hint: {self.hint}" if self.hint else "")
+
+
+class Reported(UserError):
+    """An error whose text was printed already (by the compiler or by the capture program)."""
+
+    def __init__(self) -> None:
+        super().__init__("reported above")
+
+
+class UsageError(Exception):
+    """The command line is wrong: exit code 2."""
