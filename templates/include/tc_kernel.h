@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernel ABI (docs/loops.md). Included by every kernel; nothing here needs a library.
+ */
+#ifndef TC_KERNEL_H
+#define TC_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TC_INLINE inline __attribute__((always_inline))
+#define TC_NOINLINE __attribute__((noinline))
+
+/* Sizes, strides and loop variables: elements unless said otherwise. */
+typedef ptrdiff_t tc_index;
+
+/* p: the buffers of the kernel's parameters; d: its dims; thread: this thread's number, below threads. */
+typedef void tc_kernel(void *const *p, const tc_index *d, tc_index thread, tc_index threads);
+
+static inline tc_index tc_min(tc_index a, tc_index b)
+{
+    return a < b ? a : b;
+}
+
+static inline tc_index tc_max(tc_index a, tc_index b)
+{
+    return a > b ? a : b;
+}
+
+/* Thread `thread`'s share [*begin, *end) of n items: contiguous, sizes at most one apart, larger ones first. */
+static inline void tc_split(tc_index n, tc_index thread, tc_index threads, tc_index *begin, tc_index *end)
+{
+    const tc_index size = n / threads, more = n % threads;
+    *begin = thread * size + tc_min(thread, more);
+    *end = *begin + size + (thread < more);
+}
+
+#endif
