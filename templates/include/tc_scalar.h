@@ -10,9 +10,6 @@
 #define TC_SCALAR_H
 
 #include <stdint.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #if defined(__FAST_MATH__)
 #error "tc_scalar.h: -ffast-math changes results; compile without it"
@@ -81,8 +78,8 @@ static inline float tc_fma_f32(float a, float b, float c)
 }
 
 /*
- * Square root, correctly rounded: the instruction, by intrinsic or assembly because __builtin_sqrtf may call libm to
- * set errno. Negative numbers give NaN, -0 gives -0.
+ * Square root, correctly rounded: the instruction, in assembly because __builtin_sqrtf may call libm to set
+ * errno, and the intrinsics' headers need a hosted C library. Negative numbers give NaN, -0 gives -0.
  */
 static inline float tc_sqrt_soft_f32(float x)
 {
@@ -119,8 +116,14 @@ static inline float tc_sqrt_soft_f32(float x)
 
 static inline float tc_sqrt_f32(float x)
 {
-#if defined(__SSE2__)
-    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
+#if defined(__AVX__)
+    float r;
+    __asm__("vsqrtss %1, %1, %0" : "=x"(r) : "x"(x));
+    return r;
+#elif defined(__SSE2__)
+    float r;
+    __asm__("sqrtss %1, %0" : "=x"(r) : "x"(x));
+    return r;
 #elif defined(__aarch64__)
     float r;
     __asm__("fsqrt %s0, %s1" : "=w"(r) : "w"(x));
