@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verifier of the graph IR: says what is legal, reports every finding, changes nothing.
+
+Legal is: every operand is defined above its use, in the same function; every attribute is of its kind; every type is
+what inference gives (under the guards); dims are declared; weights and states exist with the type used, whatever
+prefixes the calls give; assigned values have their state's type; functions held by nodes exist and never recurse.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..symbolic import Expr, Sym
+from .errors import IrError
+from .facts import Facts
+from .infer import Context, infer
+from .ir import DTYPES, Function, Guard, Loc, Module, Node, TensorType, Value
+from .table import PRIMITIVES
+
+
+def verify(module: Module) -> None:
+    """Raises IrError with every finding in the module."""
+    found: list[str] = []
+    known = {dim.sym for dim in module.dims.values()}
+    for name, dim in module.dims.items():
+        if dim.sym.name != name or not dim.sym.is_dim:
+            found.append(f"dim {name} is declared with the symbol of {dim.sym.name}")
+    for decl in (*module.weights.values(), *module.states.values()):
+        found += _check_type(decl.type, known, f"{decl.name}: ")
+    for name, weight in module.weights.items():
+        if weight.name != name:
+            found.append(f"weight {weight.name} is declared under the name {name}")
+        if not 0 <= weight.file < len(module.files):
+            found.append(f"weight {name}: file {weight.file} is not declared")
+    cyclic = _cycle(module)
+    if cyclic:
+        found.append(f"functions call one another without end: {' -> '.join(cyclic)}")
+    for name, function in module.functions.items():
+        if function.name != name:
+            found.append(f"function {function.name} is declared under the name {name}")
+        found += _check_function(module, function, known)
+    if not cyclic:
+        found += _check_names(module)
+    if found:
+        raise IrError(found)
+
+
+def _place(function: Function, loc: Loc | None) -> str:
+    return f"{loc}: error: in {function.name}: " if loc else f"in {function.name}: "
+
+
+def _check_type(tensor: TensorType, known: set[Sym], place: str) -> list[str]:
+    found = []
+    if tensor.dtype not in DTYPES:
+        found.append(f"{place}unknown dtype {tensor.dtype}")
+    for d in tensor.shape:
+        if not isinstance(d, Expr):
+            found.append(f"{place}a size is {d!r}, not an expression")
+        else:
+            found += [f"{place}{s.name} is not a dim of the module" for s in sorted(d.symbols() - known, key=str)]
+    return found
+
+
+_KIND_TYPES = {"int": int, "bits": int, "word": str, "name": str, "graph": str}
+
+
+def _is_of_kind(value: object, kind: str) -> bool:
+    if kind in ("dims", "ints"):
+        return isinstance(value, tuple) and all(isinstance(v, Expr if kind == "dims" else int) for v in value)
+    return isinstance(value, _KIND_TYPES[kind])
+
+
+def _check_attributes(node: Node, known: set[Sym], place: str) -> list[str]:
+    kinds = dict(PRIMITIVES[node.op].attributes)
+    found = [f"{place}{node.op}: the attribute {name} is unknown" for name in node.attrs if name not in kinds]
+    for name, kind in kinds.items():
+        if name not in node.attrs:
+            found.append(f"{place}{node.op}: the attribute {name} is missing")
+        elif not _is_of_kind(node.attrs[name], kind):
+            found.append(f"{place}{node.op}: the attribute {name} is not of kind {kind}")
+        elif kind == "dims":
+            found += [f"{place}{node.op}: {s.name} is not a dim of the module" for e in node.attrs[name]
+                      for s in sorted(e.symbols() - known, key=str)]
+    return found
+
+
+def _check_guard(guard: Guard, known: set[Sym], place: str) -> list[str]:
+    found = [f"{place}guard: {s.name} is not a dim of the module"
+             for s in sorted((guard.lhs.symbols() | guard.rhs.symbols()) - known, key=str)]
+    if guard.relation not in ("==", ">="):
+        found.append(f"{place}guard: the relation {guard.relation} is neither == nor >=")
+    return found
+
+
+def _check_function(module: Module, function: Function, known: set[Sym]) -> list[str]:
+    found: list[str] = []
+    for guard in function.guards:
+        found += _check_guard(guard, known, _place(function, guard.loc))
+    if found:
+        return found
+    context = Context(module.functions, Facts(function.guards))
+    defined: set[Node] = set()
+    names: set[str] = set()
+    for p in function.parameters:
+        place = _place(function, p.loc)
+        if p.op != "parameter" or len(p.types) != 1 or not isinstance(p.attrs.get("name"), str) or p.operands:
+            found.append(f"{place}a parameter has a name, one type and no operands")
+            continue
+        if p.attrs["name"] in names:
+            found.append(f"{place}two parameters are named {p.attrs['name']}")
+        names.add(p.attrs["name"])
+        defined.add(p)
+        found += _check_type(p.types[0], known, place)
+
+    def check_use(value: Value, place: str, what: str) -> bool:
+        if value.node not in defined:
+            found.append(f"{place}{what} is not defined above")
+        elif not 0 <= value.index < len(value.node.types):
+            found.append(f"{place}{what} is result {value.index} of {len(value.node.types)}")
+        else:
+            return True
+        return False
+
+    for node in function.nodes:
+        place = _place(function, node.loc)
+        if node.op not in PRIMITIVES:
+            found.append(f"{place}unknown primitive {node.op}")
+        else:
+            before = len(found)
+            found += _check_attributes(node, known, place)
+            for tensor in node.types:
+                found += _check_type(tensor, known, place)
+            for i, operand in enumerate(node.operands):
+                check_use(operand, place, f"operand {i} of {node.op}")
+            if len(found) == before:
+                found += _check_types(node, context, place)
+        if node in defined:
+            found.append(f"{place}{node.op} stands twice in the function")
+        defined.add(node)
+    for name, value, loc in function.assigns:
+        check_use(value, _place(function, loc), f"the value assigned to {name}")
+    seen: set[str] = set()
+    for name, value, loc in function.results:
+        check_use(value, _place(function, loc), f"the result {name}")
+        if function.entry and name in seen:
+            found.append(f"{_place(function, loc)}two results are named {name}")
+        seen.add(name)
+    return found
+
+
+def _check_types(node: Node, context: Context, place: str) -> list[str]:
+    try:
+        types = infer(node.op, tuple(v.type for v in node.operands), node.attrs, node.types, context)
+    except IrError as error:
+        return [place + finding for finding in error.findings]
+    if types is node.types:
+        return []
+    if len(types) != len(node.types) or not all(map(context.facts.same_type, types, node.types)):
+        inferred, written = (", ".join(map(str, t)) for t in (types, node.types))
+        return [f"{place}{node.op}: the type is {inferred}, not {written}"]
+    return []
+
+
+# -- functions that hold functions ----------------------------------------------------------------------------------
+def held(node: Node) -> Iterator[str]:
+    """The functions a node holds, in the order of its attributes."""
+    primitive = PRIMITIVES.get(node.op)
+    for name in primitive.graphs if primitive else ():
+        if isinstance(node.attrs.get(name), str):
+            yield node.attrs[name]
+
+
+def _cycle(module: Module) -> list[str]:
+    """Names of functions that hold one another in a circle, the first also last; empty where there is none."""
+    done: set[str] = set()
+    for root in module.functions:
+        path: list[str] = []
+        stack: list[tuple[str, Iterator[str]]] = []
+
+        def push(name: str) -> None:
+            path.append(name)
+            callees = dict.fromkeys(h for n in module.functions[name].nodes for h in held(n))
+            stack.append((name, iter(callees)))
+
+        if root not in done:
+            push(root)
+        while stack:
+            name, rest = stack[-1]
+            callee = next(rest, None)
+            if callee is None:
+                stack.pop()
+                path.pop()
+                done.add(name)
+            elif callee in path:
+                return path[path.index(callee):] + [callee]
+            elif callee not in done and callee in module.functions:
+                push(callee)
+    return []
+
+
+def _check_names(module: Module) -> list[str]:
+    """Weights and states by their absolute names, in every way in which calls reach them from an entry."""
+    found: list[str] = []
+    reached: set[tuple[str, str]] = set()
+    pending = [(f, "") for f in module.entries]
+    while pending:
+        function, prefix = pending.pop()
+        if (function.name, prefix) in reached:
+            continue
+        reached.add((function.name, prefix))
+        for node in function.nodes:
+            if node.op in ("weight", "state") and isinstance(node.attrs.get("name"), str):
+                name = prefix + node.attrs["name"]
+                decl = (module.weights if node.op == "weight" else module.states).get(name)
+                place = _place(function, node.loc)
+                if decl is None:
+                    found.append(f"{place}{node.op} {name} is not declared")
+                elif node.types != (decl.type,):
+                    found.append(f"{place}{node.op} {name} is {decl.type}, not {', '.join(map(str, node.types))}")
+            inner = prefix + node.attrs.get("prefix", "") if node.op == "call" else prefix
+            pending += [(module.functions[h], inner) for h in held(node) if h in module.functions]
+        seen: set[str] = set()
+        for name, value, loc in function.assigns:
+            name = prefix + name
+            place = _place(function, loc)
+            if name not in module.states:
+                found.append(f"{place}state {name} is not declared")
+            elif value.index < len(value.node.types) and value.type != module.states[name].type:
+                found.append(f"{place}state {name} is {module.states[name].type}, not {value.type}")
+            if name in seen:
+                found.append(f"{place}state {name} is assigned twice")
+            seen.add(name)
+    return list(dict.fromkeys(found))
