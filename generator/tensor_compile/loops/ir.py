@@ -311,17 +311,18 @@ class Step:
 
 @dataclass(slots=True)
 class Arena:
-    """Byte offsets (multiples of 64) of temp and scratch buffers; size in bytes for `threads` threads.
+    """Where temp buffers lie: byte offsets (multiples of 64) from the start of the arena.
 
-    In a generic program offsets and size are expressions over dims (`max` is written as nested terms by the planner:
-    offsets are sums of slot sizes, a slot's size is the largest of `slots[i]`).
-    slots: for each slot the byte sizes that must fit; a buffer sits at the start of its slot.
+    In a generic program a slot's size is the largest of `slots[i]` (rounded up to 64), slots follow each other, and a
+    buffer sits at the start of its slot. Scratch buffers are not planned here: the driver puts them behind the temps,
+    one instance for each thread of the team; scratch of steps between two barriers never overlaps.
+    slots: for each slot the byte sizes that must fit.
     """
 
     slot_of: dict[str, int] = field(default_factory=dict)
     slots: list[list[Expr]] = field(default_factory=list)
     offset: dict[str, int] = field(default_factory=dict)   # constant-size programs only: planned byte offsets
-    size: int | None = None                                # bytes where constant
+    size: int | None = None                                # bytes of the temps where constant
     lower_bound: int | None = None                         # max-live bytes, for the report
 
 
@@ -348,7 +349,11 @@ class Variant:
 
 @dataclass(slots=True)
 class FunctionPlan:
-    """An entry function: the parameters, results and states by buffer (kinds input, output, state), and variants."""
+    """An entry function: the parameters, results and states by buffer (kinds input, output, state), and variants.
+
+    An input's or output's name is the user's. dims: graph.ir.DimDecl of every dim that the function uses; guards:
+    graph.ir.Guard.
+    """
 
     name: str
     inputs: list[Buffer]
