@@ -12,7 +12,7 @@ from .ir import Guard, TensorType
 class Facts:
     """Answers questions about dims given guards.
 
-    An equality that is affine in some symbol with coefficient 1 or -1 becomes a substitution of that symbol; other
+    An equality that can be solved for one of its symbols in integers becomes a substitution of that symbol; other
     equalities are kept as expressions known to be zero, inequalities as expressions known to be non-negative.
     """
 
@@ -34,16 +34,15 @@ class Facts:
     def _equality(self, zero: Expr) -> None:
         for s in sorted(zero.symbols(), key=lambda s: s.key):
             c = zero.coefficient(s)
-            if c is not None and c.is_const and abs(c.value) == 1:
-                value = (zero - c * sym(s)) * -c.value
-                # a range of sizes must not be widened to negative ones: x = value is of use where value >= 0 is known
-                if not symbolic.is_nonnegative(value):
-                    continue
-                self.replace = {k: v.substitute({s: value}) for k, v in self.replace.items()}
-                self.replace[s] = value
-                self.zeros = [z.substitute({s: value}) for z in self.zeros]
-                self._normal.clear()
-                return
+            value = symbolic.exact_div(c * sym(s) - zero, c) if c is not None and c.is_const else None
+            # a symbol of sizes must not stand for something that might be negative
+            if value is None or not symbolic.is_nonnegative(value):
+                continue
+            self.replace = {k: v.substitute({s: value}) for k, v in self.replace.items()}
+            self.replace[s] = value
+            self.zeros = [z.substitute({s: value}) for z in self.zeros]
+            self._normal.clear()
+            return
         if zero.terms:
             self.zeros.append(zero)
 

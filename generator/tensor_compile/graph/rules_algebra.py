@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rewrite rules of arithmetic that are exact under docs/numerics.md: same bits, or both NaN, for every input.
+
+Hence no x*0 and no x + (+0) on floats (-0 + +0 is +0), and nothing is ever reassociated. A rule takes the builder
+and a node that is not part of the function yet, and gives the value that stands for it, or None. Bits are compared
+and moved here, never computed with; arithmetic on constants is the constant graph's.
+"""
+from __future__ import annotations
+
+from ..symbolic import ONE
+from .ir import DTYPES, Node, Value
+from .rewrite import Builder
+
+_ONE = {"f32": 0x3F800000, "i32": 1, "i64": 1}
+_ZERO = {"f32": 0, "i32": 0, "i64": 0}
+_LOWEST = {"f32": 0xFF800000, "i32": 1 << 31, "i64": 1 << 63}                       # -inf, INT_MIN
+_HIGHEST = {"f32": 0x7F800000, "i32": (1 << 31) - 1, "i64": (1 << 63) - 1}          # +inf, INT_MAX
+_MINUS_ONE = {"f32": 0xBF800000, "i32": (1 << 32) - 1, "i64": (1 << 64) - 1}
+_MINUS_ZERO = {"f32": 0x80000000, "i32": 0, "i64": 0}
+
+# op -> the bits of e with `x op e` equal to x for all x
+_RIGHT_IDENTITY = {"add": _MINUS_ZERO, "sub": _ZERO, "mul": _ONE, "div": _ONE, "maximum": _LOWEST,
+                   "minimum": _HIGHEST}
+_EXACT_CASTS = {("bool", "i32"), ("bool", "i64"), ("bool", "f32"), ("i32", "i64")}
+
+
+def uniform(value: Value) -> int | None:
+    """The bits of every element where the value is a constant, or a constant repeated."""
+    node = value.node
+    if node.op == "broadcast":
+        node = node.operands[0].node
+    return node.attrs["bits"] if node.op == "constant" else None
+
+
+def _made_by(value: Value, op: str) -> Node | None:
+    return value.node if value.node.op == op else None
+
+
+def constant_like(b: Builder, bits: int, n: Node) -> Value:
+    """A value of n's type whose elements all have `bits`."""
+    tensor = n.types[0]
+    scalar = b.value("constant", like=n, types=(type(tensor)(tensor.dtype, ()),), bits=bits)
+    return scalar if tensor.rank == 0 else b.value("broadcast", scalar, like=n, shape=tensor.shape, axes=())
+
+
+def constant_second(b: Builder, n: Node) -> Value | None:
+    """c op x -> x op c for commutative op, so that other rules look for constants on one side."""
+    x, y = n.operands
+    if uniform(x) is not None and uniform(y) is None:
+        return b.value(n.op, y, x, like=n)
+    return None
+
+
+def identity_operand(b: Builder, n: Node) -> Value | None:
+    """x + (-0), x - (+0), x * 1, x / 1, max(x, -inf), min(x, +inf) -> x, and their integer kin."""
+    x, y = n.operands
+    bits = uniform(y)
+    return x if bits is not None and bits == _RIGHT_IDENTITY[n.op].get(x.dtype) else None
+
+
+def negate_by_product(b: Builder, n: Node) -> Value | None:
+    """x * -1, x / -1 -> -x."""
+    x, y = n.operands
+    return b.value("neg", x, like=n) if uniform(y) == _MINUS_ONE[x.dtype] else None
+
+
+def negate_by_difference(b: Builder, n: Node) -> Value | None:
+    """(-0) - x -> -x."""
+    x, y = n.operands
+    return b.value("neg", y, like=n) if uniform(x) == _MINUS_ZERO[x.dtype] else None
+
+
+def add_negated(b: Builder, n: Node) -> Value | None:
+    """x + -y -> x - y and -x + y -> y - x."""
+    x, y = n.operands
+    if (inner := _made_by(y, "neg")) is not None:
+        return b.value("sub", x, inner.operands[0], like=n)
+    if (inner := _made_by(x, "neg")) is not None:
+        return b.value("sub", y, inner.operands[0], like=n)
+    return None
+
+
+def subtract_negated(b: Builder, n: Node) -> Value | None:
+    """x - -y -> x + y."""
+    inner = _made_by(n.operands[1], "neg")
+    return b.value("add", n.operands[0], inner.operands[0], like=n) if inner is not None else None
+
+
+def product_of_negated(b: Builder, n: Node) -> Value | None:
+    """-x * -y -> x * y; -x / -y -> x / y (floats: the signs cancel; integer division wraps, so not there)."""
+    x, y = (_made_by(v, "neg") for v in n.operands)
+    if x is None or y is None or (n.op == "div" and n.types[0].dtype != "f32"):
+        return None
+    return b.value(n.op, x.operands[0], y.operands[0], like=n)
+
+
+def divide_by_power_of_two(b: Builder, n: Node) -> Value | None:
+    """x / 2**k -> x * 2**-k: both round the same number once. The reciprocal's bits follow from the exponent's."""
+    x, y = n.operands
+    bits = uniform(y) if x.dtype == "f32" else None
+    if bits is None or bits & 0x7FFFFF or not 1 <= (exponent := bits >> 23 & 0xFF) <= 253:
+        return None
+    return b.value("mul", x, constant_like(b, bits & 0x80000000 | (254 - exponent) << 23, n), like=n)
+
+
+def double_negation(b: Builder, n: Node) -> Value | None:
+    """--x -> x, not not x -> x."""
+    inner = _made_by(n.operands[0], n.op)
+    return inner.operands[0] if inner is not None else None
+
+
+def absolute_twice(b: Builder, n: Node) -> Value | None:
+    """|(|x|)| -> |x|, |-x| -> |x|."""
+    x = n.operands[0]
+    if x.node.op == "abs":
+        return x
+    return b.value("abs", x.node.operands[0], like=n) if x.node.op == "neg" else None
+
+
+def idempotent(b: Builder, n: Node) -> Value | None:
+    """max(x, x), min(x, x), x and x, x or x -> x."""
+    return n.operands[0] if n.operands[0] == n.operands[1] else None
+
+
+def absorbed_extreme(b: Builder, n: Node) -> Value | None:
+    """max(max(x, y), y) -> max(x, y); likewise min, and, or. Equal constants count as one value."""
+    x, y = n.operands
+    for outer, other in ((x, y), (y, x)):
+        if outer.node.op == n.op and any(v == other or (uniform(v) is not None and uniform(v) == uniform(other))
+                                         for v in outer.node.operands):
+            return outer
+    return None
+
+
+def logical_constant(b: Builder, n: Node) -> Value | None:
+    """x and true -> x, x and false -> false, x or false -> x, x or true -> true, x xor false -> x, x xor true -> not x."""
+    x, y = n.operands
+    bits = uniform(y)
+    if bits is None:
+        return None
+    if n.op == "logical_xor":
+        return b.value("logical_not", x, like=n) if bits else x
+    return x if bits == (n.op == "logical_and") else y
+
+
+def compare_with_itself(b: Builder, n: Node) -> Value | None:
+    """x == x and its kin where x cannot be NaN."""
+    x, y = n.operands
+    if x != y or x.dtype == "f32":
+        return None
+    return constant_like(b, int(n.op in ("eq", "le", "ge")), n)
+
+
+def cast_chain(b: Builder, n: Node) -> Value | None:
+    """cast(cast(x)) -> one cast, or none, where the inner one keeps every value."""
+    x = n.operands[0]
+    if x.dtype == n.attrs["dtype"]:
+        return x
+    if x.node.op == "cast":
+        source = x.node.operands[0]
+        if (source.dtype, x.dtype) in _EXACT_CASTS:
+            return source if source.dtype == n.attrs["dtype"] else b.value("cast", source, like=n, **n.attrs)
+    return None
+
+
+def select_constant(b: Builder, n: Node) -> Value | None:
+    """select(true, x, y) -> x, select(false, x, y) -> y, select(p, x, x) -> x."""
+    p, x, y = n.operands
+    if x == y:
+        return x
+    bits = uniform(p)
+    return None if bits is None else x if bits else y
+
+
+def select_negated(b: Builder, n: Node) -> Value | None:
+    """select(not p, x, y) -> select(p, y, x)."""
+    p, x, y = n.operands
+    return b.value("select", p.node.operands[0], y, x, like=n) if p.node.op == "logical_not" else None
+
+
+def select_of_truth(b: Builder, n: Node) -> Value | None:
+    """select(p, true, false) -> p, select(p, false, true) -> not p."""
+    p, x, y = n.operands
+    truth = (uniform(x), uniform(y)) if x.dtype == "bool" else None
+    return p if truth == (1, 0) else b.value("logical_not", p, like=n) if truth == (0, 1) else None
+
+
+def elementwise_of_broadcasts(b: Builder, n: Node) -> Value | None:
+    """f(broadcast(x), broadcast(y)) -> broadcast(f(x, y)) where both are repeated alike, or are scalars repeated."""
+    if any(v.node.op != "broadcast" for v in n.operands):
+        return None
+    repeats = [v.node for v in n.operands]
+    inner = [r.operands[0] for r in repeats]
+    whole = next((r for r in repeats if r.operands[0].type.rank), repeats[0])
+    axes, small = whole.attrs["axes"], whole.operands[0].shape
+    if any(v.type.rank and (v.shape != small or r.attrs["axes"] != axes) for v, r in zip(inner, repeats)):
+        return None
+    if small:
+        inner = [v if v.type.rank else b.value("broadcast", v, like=n, shape=small, axes=()) for v in inner]
+    return b.value("broadcast", b.value(n.op, *inner, like=n, **n.attrs), like=n, shape=n.types[0].shape, axes=axes)
+
+
+def known_dim(b: Builder, n: Node) -> Value | None:
+    """dim_value of a constant -> constant."""
+    value = n.attrs["value"][0]
+    if not value.is_const:
+        return None
+    dtype = n.types[0].dtype
+    return constant_like(b, value.value & ((1 << 8 * DTYPES[dtype]) - 1), n)
+
+
+def iota_of_one(b: Builder, n: Node) -> Value | None:
+    """iota along an axis of size 1 -> zeros."""
+    return constant_like(b, 0, n) if n.types[0].shape[n.attrs["axis"]] is ONE else None
+
+
+_ARITHMETIC = (("constant_second", constant_second), ("identity_operand", identity_operand))
+_LAST = (("elementwise_of_broadcasts", elementwise_of_broadcasts),)
+
+RULES: dict[str, tuple] = {
+    "neg": (("double_negation", double_negation), *_LAST),
+    "abs": (("absolute_twice", absolute_twice), *_LAST),
+    "exp": _LAST, "log": _LAST, "sqrt": _LAST, "tanh": _LAST, "erf": _LAST,
+    "logical_not": (("double_negation", double_negation), *_LAST),
+    "cast": (("cast_chain", cast_chain), *_LAST),
+    "add": (*_ARITHMETIC, ("add_negated", add_negated), *_LAST),
+    "sub": (("identity_operand", identity_operand), ("negate_by_difference", negate_by_difference),
+            ("subtract_negated", subtract_negated), *_LAST),
+    "mul": (*_ARITHMETIC, ("negate_by_product", negate_by_product), ("product_of_negated", product_of_negated), *_LAST),
+    "div": (("identity_operand", identity_operand), ("negate_by_product", negate_by_product),
+            ("product_of_negated", product_of_negated), ("divide_by_power_of_two", divide_by_power_of_two), *_LAST),
+    "maximum": (*_ARITHMETIC, ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
+    "minimum": (*_ARITHMETIC, ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
+    "logical_and": (("constant_second", constant_second), ("logical_constant", logical_constant),
+                    ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
+    "logical_or": (("constant_second", constant_second), ("logical_constant", logical_constant),
+                   ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
+    "logical_xor": (("constant_second", constant_second), ("logical_constant", logical_constant), *_LAST),
+    "eq": (("constant_second", constant_second), ("compare_with_itself", compare_with_itself), *_LAST),
+    "ne": (("constant_second", constant_second), ("compare_with_itself", compare_with_itself), *_LAST),
+    **{op: (("compare_with_itself", compare_with_itself), *_LAST) for op in ("lt", "le", "gt", "ge")},
+    "select": (("select_constant", select_constant), ("select_of_truth", select_of_truth),
+               ("select_negated", select_negated), *_LAST),
+    "dim_value": (("known_dim", known_dim),),
+    "iota": (("iota_of_one", iota_of_one),),
+}
