@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a ContractionKernel walks its operands: what the candidate table's constraints and the template ask about it.
+
+Rows are the points of `m`, columns those of `n`, terms those of `k`, each flattened in row-major order.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..loops.ir import Buffer, ContractionKernel, InBounds, IndexValue, Load, Scalar, Store
+from ..symbolic import Expr, Sym, ZERO, is_nonnegative, product, sym, wrap
+
+ZERO_ROW = 2048   # the longest row of zeros that stands in for a position in the padding
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over terms: element strides of a and b."""
+
+    var: Sym
+    extent: Expr
+    a: Expr
+    b: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An expression of `valid`, which must be >= 0: the row's part, the term's part, and the term's least value
+    (None where its sign is not known)."""
+
+    row: Expr
+    term: Expr
+    least: Expr | None
+
+
+def extent(s: Sym) -> Expr:
+    return wrap(s.hi) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """a_offset: of a row's first term, over batch and m. a_row: distance of consecutive rows, None where it varies.
+    b_offset: of the first term of the column `column`, over batch. b_piece: distance of columns 16 apart (of the panel
+    width apart, for panels of 4).
+    inside: the loops over terms where every position exists; border: those where `bounds` decide, the last of which
+    (when `border_inner`) is free of them."""
+
+    rows: Expr
+    columns: Expr
+    terms: Expr
+    batches: Expr
+    a_offset: Expr
+    a_row: Expr | None
+    b_offset: Expr
+    b_piece: Expr
+    column: Sym
+    inside: tuple[Loop, ...]
+    border: tuple[Loop, ...]
+    border_inner: bool
+    bounds: tuple[Bound, ...]
+
+    @property
+    def row_stride_known(self) -> bool:
+        """The rows of a tile are a constant distance apart: one pointer reaches them all."""
+        return self.a_row is not None and self.a_row.is_const and not self.bounds
+
+    @staticmethod
+    def of(kernel: ContractionKernel) -> "Access":
+        return _access(kernel.batch, kernel.m, kernel.n, kernel.k, kernel.a, kernel.b, kernel.b_panel,
+                       tuple(kernel.params))
+
+
+def flat(variables: tuple[Sym, ...], flattened: Expr) -> dict[Sym, Expr]:
+    """Each variable as an expression of the flattened row-major index."""
+    out: dict[Sym, Expr] = {}
+    rest = flattened
+    for position, s in reversed(list(enumerate(variables))):
+        if position == 0:
+            out[s] = rest
+        else:
+            out[s] = rest % extent(s)
+            rest = rest // extent(s)
+    return out
+
+
+@lru_cache(maxsize=4096)
+def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: tuple[Sym, ...], a: Load, b: Load,
+            b_panel: int, params: tuple[Buffer, ...]) -> Access:
+    buffers = {p.name: p for p in params}
+    first_term = {s: ZERO for s in k}
+    a_address = buffers[a.buffer].address(a.index)
+    b_address = buffers[b.buffer].address(b.index)
+    rows, columns = product(extent(s) for s in m), product(extent(s) for s in n)
+
+    row = Sym("row", 0, rows - 1)
+    a_flat = a_address.substitute(first_term).substitute(flat(m, sym(row)))
+    a_row = a_flat.coefficient(row)
+    column = Sym("column", 0, columns - 1)
+    b_flat = b_address.substitute(flat(n, sym(column)))
+    b_offset = b_flat.substitute(first_term)
+    panel = Sym("panel", 0, columns // max(b_panel, 1))
+    width = b_panel or 16
+    b_piece = b_offset.substitute({column: width * sym(panel)}).coefficient(panel)
+    assert b_piece is not None, f"{b.buffer}: not in panels and not of stride 1"
+    assert b_panel or b_offset.coefficient(column) == 1, f"{b.buffer}: its columns are not of stride 1"
+
+    loops = tuple(Loop(s, extent(s), a_address.coefficient(s), b_flat.coefficient(s)) for s in k)
+    bounded = frozenset().union(*(v.symbols() for v in a.valid)) if a.valid else frozenset()
+    border = _merge(loops, bounded)
+    inner = border and border[-1].var not in bounded and _fits(border[-1])
+    return Access(rows, columns, product(extent(s) for s in k), product(extent(s) for s in batch),
+                  a_address.substitute(first_term), a_row, b_offset, b_piece, column, _merge(loops, frozenset()),
+                  border, bool(inner), tuple(_bound(v, k) for v in a.valid))
+
+
+def _fits(loop: Loop) -> bool:
+    return loop.a.is_const and loop.extent.is_const and loop.a.value * (loop.extent.value - 1) < ZERO_ROW
+
+
+def _merge(loops: tuple[Loop, ...], keep: frozenset) -> tuple[Loop, ...]:
+    """Joins neighbouring loops that walk both operands as one; those over a symbol of `keep` stay as they are."""
+    out: list[Loop] = []
+    for loop in loops:
+        last = out[-1] if out else None
+        if last and last.var not in keep and loop.var not in keep \
+                and last.a == loop.a * loop.extent and last.b == loop.b * loop.extent:
+            joined = last.extent * loop.extent
+            out[-1] = Loop(Sym(last.var.name, 0, joined - 1), joined, loop.a, loop.b)
+        else:
+            out.append(loop)
+    return tuple(out)
+
+
+def _bound(e: Expr, k: tuple[Sym, ...]) -> Bound:
+    row = e.substitute({s: ZERO for s in k})
+    term, least = e - row, ZERO
+    for s in k:
+        c = e.coefficient(s)
+        if is_nonnegative(c):
+            continue
+        least = None if least is None or not is_nonnegative(-c) else least + c * (extent(s) - 1)
+    return Bound(row, term, least)
+
+
+# -- epilogues ------------------------------------------------------------------------------------------------------
+def loads_of(value: Scalar) -> set[Load]:
+    found, seen, stack = set(), set(), [value]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Load):
+            found.add(node)
+        stack.extend(node.children)
+    return found
+
+
+def vectorizable(kernel: ContractionKernel) -> bool:
+    """16 neighbouring columns are 16 values of the last variable of n, and every access of the epilogue moves by
+    0 or 1 element from one to the next."""
+    last = kernel.n[-1]
+    if len(kernel.n) > 1 and not (extent(last).is_const and extent(last).value % 16 == 0):
+        return False
+    buffers = {p.name: p for p in kernel.params}
+    accesses = [(s.buffer, s.index) for s in kernel.stores]
+    for store in kernel.stores:
+        for load in loads_of(store.value):
+            if load.dynamic or any(last in v.symbols() for v in load.valid):
+                return False
+            accesses.append((load.buffer, load.index))
+    strides = [(buffers[name].address(index).coefficient(last), is_store)
+               for (name, index), is_store in zip(accesses, [True] * len(kernel.stores) + [False] * len(accesses))]
+    return all(c is not None and (c == 1 or (c == 0 and not is_store)) for c, is_store in strides)
+
+
+def symbols_of(store: Store) -> frozenset:
+    """Every symbol that a store and its value depend on."""
+    found = frozenset().union(*(e.symbols() for e in store.index))
+    seen, stack = set(), [store.value]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
+            else (node.expr,) if isinstance(node, IndexValue) else ()
+        found = found.union(*(e.symbols() for e in exprs))
+        stack.extend(node.children)
+    return found

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The candidate table (templates/candidates.def), its prover, and the cost model that chooses without measuring.
+
+A candidate may be used only where `refusal` finds no reason against it; `choose` depends on the kernel and on the target
+description alone, so a build without a tuning lock is the same everywhere.
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..loops.ir import ContractionKernel
+from ..symbolic import Expr
+from .access import Access
+from .template import TEMPLATES
+
+PANEL = 16            # columns of a vector operation, whatever the registers of the instruction set
+UNKNOWN_SIZE = 128    # what the cost model takes for a dim without an upper bound
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionSet:
+    """A TC_INSTRUCTION_SET line of the table, which explains the fields."""
+
+    isa: str
+    lanes: int
+    registers: int
+    pointers: int
+    fmas: int
+    loads: int
+    latency: int
+
+    @property
+    def unit(self) -> int:
+        """Columns of the narrowest tile."""
+        return PANEL if self.lanes > 1 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A TC_CANDIDATE line: `rows` x `columns` accumulators in registers."""
+
+    op: str
+    dtype: str
+    isa: str
+    rows: int
+    columns: int
+
+    @property
+    def name(self) -> str:
+        return f"tc_{self.op}_{self.dtype}_{self.rows}x{self.columns}__{self.isa}"
+
+
+@lru_cache(maxsize=None)
+def _table() -> tuple[dict[str, InstructionSet], tuple[Candidate, ...]]:
+    sets: dict[str, InstructionSet] = {}
+    candidates: list[Candidate] = []
+    text = (TEMPLATES / "candidates.def").read_text(encoding="utf-8")
+    for kind, inside in re.findall(r"^(TC_\w+)\((.*)\)$", text, re.MULTILINE):
+        fields = [int(f) if f.isdigit() else f for f in (part.strip() for part in inside.split(","))]
+        if kind == "TC_INSTRUCTION_SET":
+            sets[fields[0]] = InstructionSet(*fields)
+        else:
+            candidates.append(Candidate(*fields))
+    return sets, tuple(candidates)
+
+
+def instruction_set(isa: str) -> InstructionSet:
+    return _table()[0][isa]
+
+
+def candidates(isa: str) -> tuple[Candidate, ...]:
+    """Every line of the table for an instruction set, in the table's order."""
+    return tuple(c for c in _table()[1] if c.isa == isa)
+
+
+def find(name: str) -> Candidate | None:
+    """The candidate of that name; None where the table has none."""
+    return next((c for c in _table()[1] if c.name == name), None)
+
+
+def registers_needed(isa: InstructionSet, rows: int, columns: int) -> int:
+    """Accumulators, and the smaller of: the row of b and one element of a; a column of a and one register of b."""
+    row = columns // isa.lanes
+    return rows * row + min(row, rows) + 1
+
+
+def pointers_needed(access: Access, isa: InstructionSet, rows: int, columns: int) -> int:
+    """General registers of the inner loop: counter and end, rows of a, panels of b."""
+    panels = 1 if access.b_piece.is_const else max(1, columns // PANEL)
+    return 2 + (1 if access.row_stride_known else rows) + panels
+
+
+def refusal(kernel: ContractionKernel, candidate: Candidate) -> str | None:
+    """Why a candidate cannot be this kernel's; None where it can."""
+    isa, access = instruction_set(candidate.isa), Access.of(kernel)
+    rows, columns = candidate.rows, candidate.columns
+    if kernel.a.dtype != candidate.dtype:
+        return f"computes {candidate.dtype}, not {kernel.a.dtype}"
+    if isa.lanes > 1 and kernel.b_panel not in (0, PANEL):
+        return f"panels of {kernel.b_panel} columns"
+    if isa.lanes == 1 and kernel.b_panel % columns:
+        return f"panels of {kernel.b_panel} columns cannot be cut into {columns}"
+    if registers_needed(isa, rows, columns) > isa.registers:
+        return f"needs {registers_needed(isa, rows, columns)} registers of {isa.registers}"
+    if pointers_needed(access, isa, rows, columns) > isa.pointers:
+        return f"needs {pointers_needed(access, isa, rows, columns)} pointers of {isa.pointers}"
+    if rows > 1 and access.rows.is_const and rows > max(1, access.rows.value):
+        return f"the kernel has only {access.rows} rows"
+    if access.columns.is_const and columns > isa.unit and columns - isa.unit >= max(1, access.columns.value):
+        smallest = min(c.columns for c in candidates(isa.isa))
+        if columns > smallest:
+            return f"the kernel has only {access.columns} columns"
+    return None
+
+
+def legal(kernel: ContractionKernel, isa: str) -> list[Candidate]:
+    """The candidates of an instruction set that fit a kernel, in the table's order; never empty."""
+    return [c for c in candidates(isa) if refusal(kernel, c) is None]
+
+
+# -- the cost model -------------------------------------------------------------------------------------------------
+def choose(kernel: ContractionKernel, isa: str, target) -> Candidate:
+    """The legal candidate of least modelled time; of equal ones the first of the table."""
+    access = Access.of(kernel)
+    return min(legal(kernel, isa), key=lambda c: cycles(access, instruction_set(isa), c.rows, c.columns, target))
+
+
+def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
+    """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators."""
+    row = max(1, columns // isa.lanes)
+    return max(rows * row / isa.fmas, (rows + row) / isa.loads, float(isa.latency))
+
+
+def tail_columns(isa: InstructionSet, rows: int, widest: int, b_pieces_known: bool) -> int:
+    """Columns of a tile of only a few rows: as many as keep the multiply-adds busy, at most `widest`."""
+    if isa.lanes == 1:
+        return widest
+    best = PANEL
+    for columns in range(PANEL, widest + 1, PANEL):
+        pointers = 2 + rows + (1 if b_pieces_known else columns // PANEL)
+        if registers_needed(isa, rows, columns) > isa.registers or pointers > isa.pointers:
+            break
+        if step_cycles(isa, rows, columns) / columns < step_cycles(isa, rows, best) / best * 0.999:
+            best = columns
+    return best
+
+
+def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target) -> float:
+    """Modelled time of the kernel with one thread, plus what an uneven split over the target's cores costs."""
+    m, n, k = (max(1, size(e)) for e in (access.rows, access.columns, access.terms))
+    batches = max(1, size(access.batches))
+
+    def tile(height: int, width: int) -> float:
+        compute = k * step_cycles(isa, height, width)
+        # the panels of b are read once a tile: from L1 they come at the load units' pace, from further away slower
+        panel_bytes = 4 * k * width
+        pace = 64 if panel_bytes <= target.l1d // 2 else 32 if panel_bytes <= target.l2 // 2 else 10
+        once = 10 if batches * 4 * k * n > target.l2 else 32
+        stream = panel_bytes / pace if m > height else panel_bytes / min(pace, once)
+        return max(compute, stream) + 20 + 3 * height * max(1, width // isa.lanes)
+
+    def columns_of(height: int, width: int) -> float:
+        full, rest = divmod(n, width)
+        rounded = -(-rest // isa.unit) * isa.unit
+        return full * tile(height, width) + (tile(height, rounded) if rest else 0.0)
+
+    full, rest = divmod(m, rows)
+    total = full * columns_of(rows, columns)
+    if rest:
+        total += columns_of(rest, tail_columns(isa, rest, max(columns, 8 * PANEL), access.b_piece.is_const))
+    return batches * total
+
+
+def size(e: Expr) -> int:
+    """A size for the cost model: a dim stands for its upper end, at most UNKNOWN_SIZE."""
+    def of(symbol) -> int:
+        hi = symbol.hi if isinstance(symbol.hi, int) else UNKNOWN_SIZE
+        return max(symbol.lo, min(hi, UNKNOWN_SIZE) // symbol.divisor * symbol.divisor)
+
+    return e.evaluate({s: of(s) for s in e.symbols()})
