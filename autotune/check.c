@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "guard.h"
+
+int tc_isa_runs(const char *isa)
+{
+#if defined(__x86_64__)
+    if (strcmp(isa, "avx2") == 0)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (strcmp(isa, "avx512") == 0)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#else
+    (void)isa;
+#endif
+    return 1;
+}
+
+static size_t bytes(const tc_param *param)
+{
+    return tc_data_size(param->type) * (size_t)param->elements;
+}
+
+int tc_expectation_init(tc_expectation *expectation, const tc_case *a_case)
+{
+    *expectation = (tc_expectation){0};
+    if (a_case->param_count > TC_MOST_PARAMS)
+        return 0;
+    for (int fill = 0; fill < TC_FILL_COUNT; ++fill) {
+        for (int i = 0; i < a_case->param_count; ++i) {
+            const tc_param *param = &a_case->params[i];
+            const size_t room = (bytes(param) + 64) / 64 * 64;
+            void *input = expectation->inputs[fill][i] = aligned_alloc(64, room);
+            void *result = expectation->results[fill][i] = aligned_alloc(64, room);
+            if (!input || !result)
+                return 0;
+            tc_data_fill(input, param, (tc_fill)fill, (uint64_t)(100 * fill + i));
+            memcpy(result, input, bytes(param));
+        }
+        a_case->reference(expectation->results[fill], a_case->dims, 0, 1);
+    }
+    return 1;
+}
+
+void tc_expectation_finish(tc_expectation *expectation, const tc_case *a_case)
+{
+    for (int fill = 0; fill < TC_FILL_COUNT; ++fill)
+        for (int i = 0; i < a_case->param_count; ++i) {
+            free(expectation->inputs[fill][i]);
+            free(expectation->results[fill][i]);
+        }
+}
+
+/* One call with a team of `threads`, buffers at one side of their rooms. */
+static int check_call(const tc_case *a_case, const tc_candidate *candidate, const tc_expectation *expectation, int fill,
+                      int threads, int at_end, char *why, size_t why_size)
+{
+    tc_guard guards[TC_MOST_PARAMS] = {{0}};
+    void *buffers[TC_MOST_PARAMS];
+    int right = 0;
+    for (int i = 0; i < a_case->param_count; ++i) {
+        const tc_param *param = &a_case->params[i];
+        if (!tc_guard_init(&guards[i], bytes(param), param->aligned ? 64 : tc_data_size(param->type), at_end)) {
+            snprintf(why, why_size, "no memory");
+            goto finish;
+        }
+        buffers[i] = guards[i].data;
+        memcpy(buffers[i], expectation->inputs[fill][i], bytes(param));
+    }
+    for (int thread = threads - 1; thread >= 0; --thread)
+        candidate->run(buffers, a_case->dims, thread, threads);
+    for (int i = 0; i < a_case->param_count; ++i) {
+        const tc_param *param = &a_case->params[i];
+        const tc_index at = tc_data_differ(buffers[i], expectation->results[fill][i], param);
+        if (at >= 0) {
+            const size_t offset = tc_data_size(param->type) * (size_t)at;
+            uint32_t got = 0, want = 0;
+            memcpy(&got, (char *)buffers[i] + offset, tc_data_size(param->type) < 4 ? 1 : 4);
+            memcpy(&want, (char *)expectation->results[fill][i] + offset, tc_data_size(param->type) < 4 ? 1 : 4);
+            snprintf(why, why_size, "%s[%ld] is 0x%08lx instead of 0x%08lx (%s data, team of %d)", param->name, (long)at,
+                     (unsigned long)got, (unsigned long)want, tc_fill_names[fill], threads);
+            goto finish;
+        }
+        if (!tc_guard_intact(&guards[i])) {
+            snprintf(why, why_size, "writes beside %s (%s data, team of %d)", param->name, tc_fill_names[fill], threads);
+            goto finish;
+        }
+    }
+    right = 1;
+finish:
+    for (int i = 0; i < a_case->param_count; ++i)
+        tc_guard_finish(&guards[i]);
+    return right;
+}
+
+int tc_check(const tc_case *a_case, const tc_candidate *candidate, const tc_expectation *expectation, char *why,
+             size_t why_size)
+{
+    static const int teams[] = {1, 2, 5};
+    for (int fill = 0; fill < TC_FILL_COUNT; ++fill)
+        for (int t = 0; t < 3; ++t)
+            if (!check_call(a_case, candidate, expectation, fill, teams[t], (fill + t) % 2 == 0, why, why_size))
+                return 0;
+    return 1;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data.h"
+
+#include <string.h>
+
+const char *const tc_fill_names[TC_FILL_COUNT] = {"plain", "wide", "extreme"};
+
+size_t tc_data_size(tc_data_type type)
+{
+    static const size_t sizes[] = {[TC_DATA_F32] = 4, [TC_DATA_I32] = 4, [TC_DATA_I64] = 8, [TC_DATA_BOOL] = 1};
+    return sizes[type];
+}
+
+/* splitmix64 */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static float plain(uint64_t r)
+{
+    return (float)((double)(int64_t)(r >> 40) / 8388608.0 - 1.0);
+}
+
+static float value(uint64_t r, int finite, tc_fill fill)
+{
+    static const uint32_t finite_bits[] = {0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000,
+                                           0x3f800000, 0xbf800000, 0x33800000, 0x4b800000, 0x5f000000, 0xdf000000};
+    static const uint32_t other_bits[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f7fffff, 0xff7fffff};
+    uint32_t bits;
+    if (fill == TC_FILL_PLAIN || (r & 3) == 0)
+        return plain(r);
+    if (fill == TC_FILL_EXTREME && !finite && (r >> 2 & 31) == 0) {
+        bits = other_bits[(r >> 16) % 5];
+    } else if ((r >> 2 & 3) == 0) {
+        bits = finite_bits[(r >> 16) % 12];
+    } else { /* exponents around 1, so that products neither all vanish nor all overflow */
+        bits = (uint32_t)(r >> 32 & 0x807fffff) | (uint32_t)(107 + (r >> 8) % 40) << 23;
+    }
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t seed)
+{
+    uint64_t state = seed * 0x2545f4914f6cdd1du + 1;
+    for (tc_index i = 0; i < param->elements; ++i) {
+        const uint64_t r = next(&state);
+        switch (param->type) {
+        case TC_DATA_F32: {
+            const float x = value(r, param->finite, fill);
+            memcpy((char *)values + 4 * i, &x, 4);
+            break;
+        }
+        case TC_DATA_I32: {
+            const int32_t x = (int32_t)(r % 7) - 3;
+            memcpy((char *)values + 4 * i, &x, 4);
+            break;
+        }
+        case TC_DATA_I64: {
+            const int64_t x = (int64_t)(r % 7) - 3;
+            memcpy((char *)values + 8 * i, &x, 8);
+            break;
+        }
+        case TC_DATA_BOOL:
+            ((uint8_t *)values)[i] = r & 1;
+            break;
+        }
+    }
+}
+
+tc_index tc_data_differ(const void *got, const void *want, const tc_param *param)
+{
+    const size_t size = tc_data_size(param->type);
+    for (tc_index i = 0; i < param->elements; ++i) {
+        const char *x = (const char *)got + size * (size_t)i, *y = (const char *)want + size * (size_t)i;
+        if (memcmp(x, y, size) == 0)
+            continue;
+        if (param->type == TC_DATA_F32) {
+            uint32_t a, b;
+            memcpy(&a, x, 4);
+            memcpy(&b, y, 4);
+            if ((a & 0x7fffffff) > 0x7f800000 && (b & 0x7fffffff) > 0x7f800000)
+                continue;
+        }
+        return i;
+    }
+    return -1;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#if defined(__unix__)
+#define _DEFAULT_SOURCE
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+#include "guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PATTERN 0xa5
+#define ZONE 512 /* bytes of pattern where there is no protection */
+
+static size_t page(void)
+{
+#if defined(__unix__)
+    return (size_t)sysconf(_SC_PAGESIZE);
+#else
+    return ZONE;
+#endif
+}
+
+int tc_guard_init(tc_guard *guard, size_t size, size_t align, int at_end)
+{
+    const size_t zone = page(), room = (size + zone - 1) / zone * zone;
+    guard->size = size;
+    guard->total = room + 2 * zone;
+#if defined(__unix__)
+    guard->base = mmap(NULL, guard->total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (guard->base == MAP_FAILED)
+        return 0;
+#else
+    guard->base = aligned_alloc(ZONE, guard->total);
+    if (guard->base == NULL)
+        return 0;
+#endif
+    memset(guard->base, PATTERN, guard->total);
+    guard->data = guard->base + zone + (at_end ? (room - size) / align * align : 0);
+#if defined(__unix__)
+    mprotect(guard->base, zone, PROT_NONE);
+    mprotect(guard->base + zone + room, zone, PROT_NONE);
+#endif
+    return 1;
+}
+
+int tc_guard_intact(const tc_guard *guard)
+{
+    const unsigned char *data = guard->data, *begin = guard->base, *end = guard->base + guard->total;
+#if defined(__unix__)
+    begin += page();
+    end -= page();
+#endif
+    for (const unsigned char *at = begin; at < end; ++at)
+        if ((at < data || at >= data + guard->size) && *at != PATTERN)
+            return 0;
+    return 1;
+}
+
+void tc_guard_finish(tc_guard *guard)
+{
+#if defined(__unix__)
+    if (guard->base)
+        munmap(guard->base, guard->total);
+#else
+    free(guard->base);
+#endif
+    guard->base = NULL;
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measuring harness (autotune/, C) linked with the candidates of contraction kernels: one program for one
+instruction set's processors, to be run here, on a board or under an emulator."""
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Mapping, Sequence
+
+from ..emit import candidates as table
+from ..emit.access import Access
+from ..emit.candidates import Candidate
+from ..emit.contraction import emit_contraction, emit_reference
+from ..loops.ir import ContractionKernel
+from ..symbolic import Sym
+from .cache import Cache
+from .host_programs import ROOT, TEMPLATES, ToolBroken
+from .objects import Unit, compile_units
+from .target import Target
+from .toolchain import Compiler, host_flags, kernel_flags
+
+SOURCES = ROOT / "autotune"
+PLAIN_ISA = {"x86_64": "scalar", "aarch64": "scalar", "riscv64": "rv64", "arm": "m4f"}
+TYPES = {"f32": "TC_DATA_F32", "i32": "TC_DATA_I32", "i64": "TC_DATA_I64", "bool": "TC_DATA_BOOL"}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kernel at one size. sizes: a value for each of kernel.dims. incumbent: the candidate to be beaten."""
+
+    name: str
+    kernel: ContractionKernel
+    sizes: Mapping[Sym, int]
+    candidates: tuple[Candidate, ...]
+    incumbent: Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """What compiles for the target, and what starts its programs here ((): they run as they are)."""
+
+    compiler: Compiler
+    target: Target
+    cflags: tuple[str, ...]
+    cache: Cache
+    wrapper: tuple[str, ...] = ()
+    link_args: tuple[str, ...] = ()
+    jobs: int | None = None
+
+
+def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
+    """Compiles every candidate and reference of the cases and links them with the harness to `out`."""
+    kernels: list[ContractionKernel] = []
+    for case in cases:
+        if not any(case.kernel is k for k in kernels):
+            kernels.append(case.kernel)
+    number = {id(kernel): i for i, kernel in enumerate(kernels)}
+    units: list[Unit] = []
+    plain_isa = PLAIN_ISA[tools.target.arch]
+    for i, kernel in enumerate(kernels):
+        wanted: dict[str, Candidate] = {}
+        for case in cases:
+            if case.kernel is kernel:
+                wanted |= {c.name: c for c in case.candidates}
+        for candidate in wanted.values():
+            symbol = _symbol(candidate, i)
+            units.append(Unit(symbol, emit_contraction(kernel, candidate, symbol), _flags(tools, candidate.isa)))
+        units.append(Unit(f"reference_{i}", emit_reference(kernel, f"reference_{i}"), _flags(tools, plain_isa)))
+    host = tuple(tools.target.flags) + host_flags(tools.cflags, tools.target.arch)
+    plain = ("-O2", "-std=c11", "-ffp-contract=off", "-fwrapv", *host, f"-I{SOURCES}")
+    units += [Unit(path.stem, path.read_text(encoding="utf-8"), plain) for path in sorted(SOURCES.glob("*.c"))]
+    units.append(Unit("cases", _table(cases, number), plain))
+    objects = compile_units(units, tools.compiler, tools.cache, tools.jobs)
+    command = [*tools.compiler.command, *host, *tools.link_args, "-o", str(out), *(str(o.path) for o in objects)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise ToolBroken("the measuring harness does not link", " ".join(command) + "\n" + result.stderr)
+    return out
+
+
+def _symbol(candidate: Candidate, kernel: int) -> str:
+    return f"{candidate.name}__k{kernel}"
+
+
+def _flags(tools: Toolset, isa: str) -> tuple[str, ...]:
+    return kernel_flags(tools.compiler, isa, tools.target.flags, tools.cflags, tools.target.arch)
+
+
+def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
+    """The table of autotune/case.h."""
+    lines = ['/* SPDX-License-Identifier: Apache-2.0 */', '#include "case.h"', ""]
+    declared: set[str] = set()
+    entries: list[str] = []
+    for position, case in enumerate(cases):
+        kernel, i = case.kernel, number[id(case.kernel)]
+        access = Access.of(kernel)
+        symbols = [_symbol(c, i) for c in case.candidates] + [f"reference_{i}"]
+        lines += [f"tc_kernel {s};" for s in symbols if s not in declared]
+        declared.update(symbols)
+        lines.append(f"static const tc_param params{position}[] = {{")
+        stored = {s.buffer for s in kernel.stores}
+        for p in kernel.params:
+            finite = bool(access.bounds) and p.name == kernel.b.buffer
+            aligned = p.kind in ("packed", "temp", "scratch")
+            lines.append(f'    {{"{p.name}", {TYPES[p.dtype]}, {p.elements.evaluate(case.sizes)}, {int(finite)}, '
+                         f'{int(aligned)}, {int(p.name in stored)}}},')
+        sizes = ", ".join(str(case.sizes[s]) for s in kernel.dims) or "0"
+        lines += ["};", f"static const tc_index dims{position}[] = {{{sizes}}};",
+                  f"static const tc_candidate candidates{position}[] = {{"]
+        lines += [f'    {{"{c.name}", "{c.isa}", {_symbol(c, i)}}},' for c in case.candidates]
+        lines.append("};")
+        flops = 2 * (access.rows * access.columns * access.terms * access.batches).evaluate(case.sizes)
+        entries.append(f'    {{"{case.name}", params{position}, {len(kernel.params)}, dims{position}, reference_{i}, '
+                       f'candidates{position}, {len(case.candidates)}, {case.candidates.index(case.incumbent)}, '
+                       f'{float(flops)}}},')
+    lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};", ""]
+    return "\n".join(lines)
+
+
+def legal_candidates(kernel: ContractionKernel, isa: str) -> tuple[Candidate, ...]:
+    return tuple(table.legal(kernel, isa))
