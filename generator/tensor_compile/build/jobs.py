@@ -82,7 +82,8 @@ def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Call
                         token = None
                         if server and running and (token := server.take()) is None:
                             break
-                        running[pool.submit(work, items[waiting[0]])] = (waiting.pop(0), token)
+                        index = waiting.pop(0)
+                        running[pool.submit(work, items[index])] = (index, token)
                     ended, _ = wait(running, return_when=FIRST_COMPLETED, timeout=0.05 if server and waiting else None)
                     for future in ended:
                         index, token = running.pop(future)
