@@ -184,7 +184,10 @@ class Local(Scalar):
 # -- computations: what lowering makes, one a materialised tensor -----------------------------------------------------
 @dataclass(slots=True)
 class Computation:
-    """out[index] = value for every point of `vars`. `value` may hold Reductions. label: region or op, for people."""
+    """out[index] = value for every point of `vars`. `value` may hold Reductions. label: region or op, for people.
+
+    window: the reduction slides over its operand (pooling, a convolution without panels): never a row reduction.
+    """
 
     out: str
     vars: tuple[Sym, ...]
@@ -192,6 +195,7 @@ class Computation:
     value: Scalar
     label: str = ""
     loc: object = None
+    window: bool = False
 
 
 @dataclass(slots=True)
@@ -199,7 +203,8 @@ class Contraction:
     """out[index] = sum over k of a*b in `order` seq, for every point of batch x m x n.
 
     a and b are Loads; a depends on batch, m, k; b on batch, n, k; both affine in every variable. A convolution is
-    m = (n, spatial), k = (window…, channel), a with `valid` where the window reaches into padding.
+    m = (n, spatial), k = (window…, channel), a with `valid` where the window reaches into padding. panel: the width
+    of b's panels, 0 where b is read in place.
     """
 
     out: str
@@ -212,6 +217,7 @@ class Contraction:
     index: tuple[Expr, ...]
     label: str = ""
     loc: object = None
+    panel: int = 0
 
 
 # -- kernels: what fusion and scheduling make -------------------------------------------------------------------------

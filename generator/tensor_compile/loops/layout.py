@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layout, the last graph pass before fold: packs second operands of contractions, and chooses physical orders.
+
+`apply` rewrites a function. A `dot` of order seq becomes `packed_dot`, whose second operand is made by graph nodes
+(transpose, reshape, pad) in panels [batch..., N/P, K, P]: of a constant they are folded with it, of anything else they
+are a nest of the program. An operand that already has stride 1 in n (the values of attention) stays as it is. A
+`convolution` becomes `packed_convolution` the same way; one with few output channels a group (depthwise) keeps no
+panel: its weights are turned to [window..., c, o], so that the reduction can be vectorized over o.
+
+`orders` says how each value that is computed lies in memory: channels-last behind convolutions, the order in which its
+reader walks it where that is another one, row-major otherwise. Lowering asks for it; inputs, outputs and state are
+row-major always.
+"""
+from __future__ import annotations
+
+from ..graph.ir import Function, Node, TensorType, Value
+from ..symbolic import ONE, Expr, floordiv, product, wrap
+
+VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
+_CONSTANT_LEAVES = frozenset(("weight", "packed", "constant"))
+_ELEMENTWISE = frozenset((
+    "neg", "abs", "exp", "log", "sqrt", "tanh", "erf", "logical_not", "cast", "add", "sub", "mul", "div", "maximum",
+    "minimum", "logical_and", "logical_or", "logical_xor", "eq", "ne", "lt", "le", "gt", "ge", "select"))
+
+
+def apply(function: Function, target) -> Function:
+    """The function with packed contractions. `target.panel` is the panel width."""
+    rewriter = _Rewriter(function, target.panel)
+    return rewriter.run()
+
+
+class _Rewriter:
+    def __init__(self, function: Function, panel: int):
+        self.function, self.panel = function, panel
+        self.nodes: list[Node] = []
+        self.moved: dict[Node, Node] = {p: p for p in function.parameters}
+        self.constant: set[Node] = set()
+        self.zero: Value | None = None
+        self.packs: dict[tuple, Value] = {}  # a weight used by two contractions is packed once
+
+    def run(self) -> Function:
+        for node in self.function.nodes:
+            operands = tuple(Value(self.moved[v.node], v.index) for v in node.operands)
+            rewrite = {"dot": self.dot, "convolution": self.convolution}.get(node.op)
+            made = None
+            if rewrite is not None and not (operands and all(v.node in self.constant for v in operands)):
+                made = rewrite(node, operands)
+            if made is None:
+                changed = any(a is not b.node for a, b in zip((v.node for v in operands), node.operands))
+                made = node
+                if changed:
+                    made = Node(node.op, operands, node.attrs, node.types, node.loc, node.scope)
+                self.keep(made)
+            self.moved[node] = made
+        old = self.function
+        move = lambda v: Value(self.moved[v.node], v.index)  # noqa: E731
+        return Function(old.name, old.entry, old.parameters, old.guards, self.nodes,
+                        [(n, move(v), loc) for n, v, loc in old.assigns],
+                        [(n, move(v), loc) for n, v, loc in old.results])
+
+    def keep(self, node: Node) -> Value:
+        self.nodes.append(node)
+        if node.op in _CONSTANT_LEAVES or (node.operands and all(v.node in self.constant for v in node.operands)):
+            self.constant.add(node)
+        return Value(node)
+
+    def make(self, like: Node, op: str, operands: tuple, attrs: dict, dtype: str, shape: tuple) -> Value:
+        shape = tuple(wrap(d) for d in shape)
+        return self.keep(Node(op, operands, attrs, (TensorType(dtype, shape),), like.loc, like.scope))
+
+    def transpose(self, like: Node, x: Value, perm: list[int]) -> Value:
+        if perm == sorted(perm):
+            return x
+        return self.make(like, "transpose", (x,), {"perm": tuple(perm)}, x.dtype, tuple(x.shape[p] for p in perm))
+
+    def reshape(self, like: Node, x: Value, shape: list) -> Value:
+        shape = tuple(wrap(d) for d in shape)
+        return x if shape == x.shape else self.make(like, "reshape", (x,), {"shape": shape}, x.dtype, shape)
+
+    def pad_to(self, like: Node, x: Value, axis: int, size: Expr) -> Value:
+        """x with zeros behind its `axis`, up to `size`."""
+        missing = size - x.shape[axis]
+        if not missing.terms:
+            return x
+        if self.zero is None:
+            zero = Node("constant", (), {"bits": 0}, (TensorType(x.dtype, ()),), like.loc, like.scope)
+            self.zero = self.keep(zero)
+        none = tuple(wrap(0) for _ in x.shape)
+        high = tuple(missing if d == axis else wrap(0) for d in range(len(x.shape)))
+        shape = tuple(size if d == axis else n for d, n in enumerate(x.shape))
+        return self.make(like, "pad", (x, self.zero), {"low": none, "high": high}, x.dtype, shape)
+
+    def dot(self, node: Node, operands: tuple) -> Node | None:
+        a, b = operands
+        batch, contract = list(node.attrs["rhs_batch"]), list(node.attrs["rhs_contract"])
+        free = [d for d in range(len(b.shape)) if d not in batch and d not in contract]
+        if node.attrs["order"] == "lanes":
+            return self.lanes_dot(node, a, b, batch, contract, free)
+        if b.dtype != "f32" or not free or (b.node not in self.constant and len(free) == 1 and _unit_stride(b, free[0])):
+            return None
+        packed = self.panels(node, b, batch, free, contract)
+        attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"], "panel": self.panel}
+        return self.keep(Node("packed_dot", (a, packed), attrs, node.types, node.loc, node.scope)).node
+
+    def lanes_dot(self, node: Node, a: Value, b: Value, batch: list, contract: list, free: list) -> Node | None:
+        """Terms are taken 16 at a time: a constant second operand is turned so that they are contiguous."""
+        perm = batch + free + contract
+        if b.node not in self.constant or perm == sorted(perm):
+            return None
+        turned = self.transpose(node, b, perm)
+        attrs = dict(node.attrs, rhs_batch=tuple(range(len(batch))),
+                     rhs_contract=tuple(range(len(batch) + len(free), len(perm))))
+        return self.keep(Node("dot", (a, turned), attrs, node.types, node.loc, node.scope)).node
+
+    def panels(self, like: Node, b: Value, batch: list, free: list, contract: list) -> Value:
+        key = (b, tuple(batch), tuple(free), tuple(contract))
+        found = self.packs.get(key)
+        if found is not None:
+            return found
+        heads = [b.shape[d] for d in batch]
+        n, k = product(b.shape[d] for d in free), product(b.shape[d] for d in contract)
+        count = floordiv(n + (self.panel - 1), wrap(self.panel))
+        x = self.transpose(like, b, batch + free + contract)
+        x = self.reshape(like, x, heads + [n, k])
+        x = self.pad_to(like, x, len(heads), count * self.panel)
+        x = self.reshape(like, x, heads + [count, wrap(self.panel), k])
+        r = len(heads)
+        x = self.transpose(like, x, [*range(r), r, r + 2, r + 1])
+        self.packs[key] = x
+        return x
+
+    def convolution(self, node: Node, operands: tuple) -> Node | None:
+        x, w = operands
+        groups = node.attrs["groups"]
+        if not (w.shape[0].is_const and w.dtype == "f32"):
+            return None
+        spatial = len(w.shape) - 2
+        window = tuple(d.value for d in w.shape[2:])
+        attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
+        attrs["window"] = window
+        outs = w.shape[0].value // groups
+        if groups > 1 and outs < self.panel:
+            attrs["panel"] = 0
+            turned = self.transpose(node, w, [*range(2, 2 + spatial), 1, 0])
+        else:
+            attrs["panel"] = self.panel
+            grouped = self.reshape(node, w, [groups, outs, *w.shape[1:]])
+            turned = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2])
+        return self.keep(Node("packed_convolution", (x, turned), attrs, node.types, node.loc, node.scope)).node
+
+
+def _unit_stride(x: Value, axis: int) -> bool:
+    """Dim `axis` of x is the innermost one of the row-major value that x is a view of."""
+    while x.node.op in VIEWS:
+        source = x.node.operands[0]
+        if x.node.op == "transpose":
+            axis = x.node.attrs["perm"][axis]
+        elif x.node.op == "slice":
+            if x.node.attrs["stride"][axis] != 1:
+                return False
+        elif x.node.op == "broadcast":
+            axes = x.node.attrs["axes"]
+            if axis not in axes or source.shape[axes.index(axis)] != x.shape[axis]:
+                return False
+            axis = axes.index(axis)
+        else:
+            inner = [d for d in range(len(x.shape)) if x.shape[d] != ONE]
+            if not inner or axis != inner[-1] or not source.shape:
+                return False
+            last = [d for d in range(len(source.shape)) if source.shape[d] != ONE]
+            if not last or (source.shape[last[-1]] % x.shape[axis]).terms:
+                return False
+            axis = last[-1]
+        x = source
+    return x.node.op not in ("pad", "concat", "gather", "iota") and axis == len(x.shape) - 1
+
+
+# -- physical orders ------------------------------------------------------------------------------------------------
+def orders(function: Function) -> dict[Value, tuple[int, ...]]:
+    """The physical order of every value whose order is not row-major; f32 activations of rank 3 and more alone."""
+    wanted = _readers(function)
+    out: dict[Value, tuple[int, ...]] = {}
+    for node in function.nodes:
+        for index, kind in enumerate(node.types):
+            value, rank = Value(node, index), kind.rank
+            if rank < 3 or node.op in VIEWS:
+                continue
+            asked = wanted.get(value)
+            if asked is not None:
+                order = asked
+            elif node.op in ("convolution", "packed_convolution"):
+                order = (0, *range(2, rank), 1)
+            elif node.op in _ELEMENTWISE or node.op in ("window_reduce", "pad"):
+                order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
+            else:
+                order = None
+            if order is not None and order != tuple(range(rank)):
+                out[value] = order
+    return out
+
+
+def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
+    """What the readers of a value ask for, where they ask: (perm) behind `reshape(transpose(x, perm))`, row-major
+    behind a reshape that joins or splits its dims, and whatever the reader of an elementwise result asked for."""
+    asked: dict[Value, tuple[int, ...]] = {}
+    users: dict[Value, list[Node]] = {}
+    for node in function.nodes:
+        for v in node.operands:
+            users.setdefault(v, []).append(node)
+    for _, v, _ in [*function.results, *function.assigns]:
+        asked.setdefault(v, tuple(range(len(v.shape))))
+    for node in reversed(function.nodes):
+        value = Value(node)
+        if len(node.types) != 1 or len(value.shape) < 3 or value in asked:
+            continue
+        for user in users.get(value, ()):
+            if user.op == "reshape":
+                if _joins(value.shape, user.types[0].shape):
+                    asked[value] = tuple(range(len(value.shape)))
+            elif user.op == "transpose":
+                turned = Value(user)
+                if any(u.op == "reshape" for u in users.get(turned, ())):
+                    asked[value] = user.attrs["perm"]
+            elif user.op in _ELEMENTWISE and node.op not in VIEWS:
+                down = Value(user)
+                if down in asked and len(down.shape) == len(value.shape):
+                    asked[value] = asked[down]
+            if value in asked:
+                break
+    return asked
+
+
+def _joins(before: tuple, after: tuple) -> bool:
+    """The reshape does more than add or drop dims of size 1."""
+    return [d for d in before if d != ONE] != [d for d in after if d != ONE]

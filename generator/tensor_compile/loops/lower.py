@@ -1,0 +1,608 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowering: one function of graph nodes -> Computations, Contractions and checks over buffers.
+
+Views (reshape, transpose, slice, broadcast, pad) and values that need no memory (constants, index arithmetic) become
+index maps and predicates of whoever reads them. Every other node computes into its *home*: a buffer and a map from
+the value's logical index to the buffer's. A home is an output where the value is a result (also through reshapes and
+transposes), a part of a concatenation, a part of a state that is updated in place, or a temp of its own. Results that
+are something else already (an input, a constant, another result) are copied.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable
+
+from ..graph.ir import Function, Module, Node, Value
+from ..symbolic import ONE, ZERO, Expr, Sym, floordiv, is_nonnegative, product, sym, wrap
+from . import layout
+from .ir import Apply, Buffer, CheckKernel, Computation, Const, Contraction, InBounds, IndexValue, Load, Reduction, \
+    Scalar
+from .scalars import Rewriter, Variables, linear, loads, unlinear
+
+Index = tuple[Expr, ...]
+_LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
+_VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad"))
+_ELEMENTWISE = layout._ELEMENTWISE
+_COSTLY = frozenset(("exp", "log", "sqrt", "tanh", "erf", "div"))
+_FREE_COST = 6  # operations on indices that are computed again rather than stored
+
+
+@dataclass(slots=True)
+class LoweredFunction:
+    """`items` in an order in which they may run. Buffers by name; `outputs` and `inputs` in declaration order."""
+
+    name: str
+    buffers: dict[str, Buffer]
+    items: list
+    inputs: list[Buffer]
+    outputs: list[Buffer]
+    states: list[Buffer]
+    dims: tuple[Sym, ...]
+    variables: Variables = field(default_factory=Variables)
+
+
+@dataclass(slots=True)
+class Home:
+    buffer: Buffer
+    place: Callable[[Index], Index]
+
+
+def lower(function: Function, module: Module, target) -> LoweredFunction:
+    """Lowers a function without calls, after layout (and fold). Its state types come from the module."""
+    return _Lowering(function, module).run()
+
+
+class LoweringError(Exception):
+    """What the loop IR cannot express; a bug of a pass or an unsupported primitive, with the node's location."""
+
+
+class _Lowering:
+    def __init__(self, function: Function, module: Module):
+        self.function, self.module = function, module
+        self.orders = layout.orders(function)
+        self.vars = Variables()
+        self.buffers: dict[str, Buffer] = {}
+        self.homes: dict[Value, Home] = {}
+        self.items: list = []
+        self.first_checks: list[CheckKernel] = []
+        self.checked: set[tuple] = set()
+        self.free: dict[Node, int] = {}
+        self.in_place: set[Node] = set()     # update_slice nodes that write into their state
+        self.temps = 0
+        self.uses: dict[Value, int] = {}
+
+    # -- buffers and homes ----------------------------------------------------------------------------------------
+    def buffer(self, name: str, dtype: str, shape: Index, kind: str, order: tuple | None = None) -> Buffer:
+        found = self.buffers.get(name)
+        if found is None:
+            found = Buffer(name, dtype, tuple(shape), order or tuple(range(len(shape))), kind)
+            self.buffers[name] = found
+        elif found.kind != kind:
+            raise LoweringError(f"{self.function.name}: the name {name!r} is both {found.kind} and {kind}")
+        return found
+
+    def temp(self, v: Value) -> Buffer:
+        self.temps += 1
+        return self.buffer(f"%{self.temps}", v.dtype, v.shape, "temp", self.orders.get(v))
+
+    def run(self) -> LoweredFunction:
+        f = self.function
+        for node in f.nodes:
+            for v in node.operands:
+                self.uses[v] = self.uses.get(v, 0) + 1
+        for _, v, _ in [*f.results, *f.assigns]:
+            self.uses[v] = self.uses.get(v, 0) + 1
+        inputs = [self.buffer(p.attrs["name"], p.types[0].dtype, p.types[0].shape, "input") for p in f.parameters]
+        for p, b in zip(f.parameters, inputs):
+            self.homes[Value(p)] = Home(b, lambda index: index)
+        for node in f.nodes:
+            self.classify(node)
+        outputs, copies = self.place_results()
+        assigned = self.place_states()
+        for node in reversed(f.nodes):
+            if node.op == "concat":
+                self.place_concat(node)
+        for node in f.nodes:
+            if not self.is_view(node):
+                self.lower_node(node)
+        for buffer, v in copies:
+            self.copy(v, buffer, lambda index: index, f"copy of {buffer.name}")
+        for buffer, v in assigned:
+            self.copy(self.detach(v), buffer, lambda index: index, f"assign {buffer.name}")
+        states = [b for b in self.buffers.values() if b.kind == "state"]
+        dims: set[Sym] = set()
+        for b in self.buffers.values():
+            for d in b.shape:
+                dims |= d.symbols()
+        return LoweredFunction(f.name, self.buffers, self.first_checks + self.items, inputs, outputs, states,
+                               tuple(sorted((s for s in dims if s.is_dim), key=lambda s: s.key)), self.vars)
+
+    def classify(self, node: Node) -> None:
+        """Records in `free` the values that need no memory: constants and cheap arithmetic on indices."""
+        if node.op in ("constant", "iota", "dim_value"):
+            self.free[node] = 0
+        elif node.op in _VIEWS or (node.op in _ELEMENTWISE and node.op not in _COSTLY):
+            total = 0 if node.op in _VIEWS else 1
+            for v in node.operands:
+                operand = self.free.get(v.node)
+                if operand is None:
+                    return
+                total += operand
+            if total <= _FREE_COST:
+                self.free[node] = total
+
+    def is_view(self, node: Node) -> bool:
+        return node.op in _LEAVES or node.op in _VIEWS or node in self.free
+
+    def place_results(self) -> tuple[list[Buffer], list[tuple[Buffer, Value]]]:
+        outputs, copies = [], []
+        for name, v, _ in self.function.results:
+            out = self.buffer(name, v.dtype, v.shape, "output")
+            outputs.append(out)
+            base, place = self.trace(v)
+            if self.is_view(base.node) or base in self.homes:
+                copies.append((out, v))
+            else:
+                self.homes[base] = Home(out, place)
+        return outputs, copies
+
+    def trace(self, v: Value) -> tuple[Value, Callable[[Index], Index]]:
+        """(base, place): v is reshapes and transposes of `base`; `place` maps an index of base to that of v."""
+        steps = []
+        while v.node.op in ("reshape", "transpose"):
+            steps.append(v.node)
+            v = v.node.operands[0]
+
+        def place(index: Index) -> Index:
+            for node in reversed(steps):
+                if node.op == "transpose":
+                    index = tuple(index[p] for p in node.attrs["perm"])
+                else:
+                    index = unlinear(linear(index, node.operands[0].shape), node.types[0].shape)
+            return index
+        return v, place
+
+    def place_states(self) -> list[tuple[Buffer, Value]]:
+        """Chains of update_slice on a state that nobody else reads write into it; others are copied at the end."""
+        readers: dict[str, int] = {}
+        for node in self.function.nodes:
+            if node.op == "state":
+                name = node.attrs["name"]
+                readers[name] = readers.get(name, 0) + self.uses.get(Value(node), 0)
+        copies = []
+        for name, v, _ in self.function.assigns:
+            kind = self.module.states[name].type
+            state = self.buffer(name, kind.dtype, kind.shape, "state")
+            chain, at = [], v
+            while at.node.op == "update_slice" and (at is v or at == v or self.uses[at] == 1):
+                chain.append(at.node)
+                at = at.node.operands[0]
+            if not chain or at.node.op != "state" or at.node.attrs["name"] != name or readers[name] != 1 \
+                    or v in self.homes:
+                copies.append((state, v))
+                continue
+            for node in chain:
+                self.in_place.add(node)
+                self.homes[Value(node)] = Home(state, lambda index: index)
+                self.place_part(node.operands[1], state, lambda index: index, node.attrs["start"])
+        return copies
+
+    def place_concat(self, node: Node) -> None:
+        v, axis = Value(node), node.attrs["axis"]
+        home = self.homes.get(v)
+        if home is None:
+            home = self.homes[v] = Home(self.temp(v), lambda index: index)
+        at = ZERO
+        for operand in node.operands:
+            start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
+            self.place_part(operand, home.buffer, home.place, start)
+            at = at + operand.shape[axis]
+
+    def place_part(self, v: Value, buffer: Buffer, outer: Callable[[Index], Index], start: Index) -> None:
+        """Gives v, where its one reader is what puts it at `start` of a larger value, its home there."""
+        base, place = self.trace(v)
+        walk = v
+        while self.uses[walk] == 1 and walk != base:
+            walk = walk.node.operands[0]
+        if walk == base and self.uses[base] == 1 and base not in self.homes and not self.is_view(base.node) \
+                and base.node.op != "concat":
+            self.homes[base] = Home(
+                buffer, lambda index: outer(tuple(i + s for i, s in zip(place(index), start, strict=True))))
+
+    # -- reading --------------------------------------------------------------------------------------------------
+    def read(self, v: Value, index: Index) -> Scalar:
+        """The element of v at `index`."""
+        home = self.homes.get(v)
+        if home is not None:
+            return Load(home.buffer.name, v.dtype, home.place(index))
+        node, op = v.node, v.node.op
+        if op == "constant":
+            return Const(v.dtype, node.attrs["bits"])
+        if op in ("packed", "weight"):
+            buffer = self.buffer(node.attrs["name"], v.dtype, v.shape, "packed")
+            return Load(buffer.name, v.dtype, index)
+        if op == "state":
+            buffer = self.buffer(node.attrs["name"], v.dtype, v.shape, "state")
+            return Load(buffer.name, v.dtype, index)
+        if op == "iota":
+            return IndexValue(v.dtype, index[node.attrs["axis"]])
+        if op == "dim_value":
+            return IndexValue(v.dtype, node.attrs["value"][0])
+        source = node.operands[0] if node.operands else None
+        if op == "reshape":
+            return self.read(source, unlinear(linear(index, v.shape), source.shape))
+        if op == "transpose":
+            inner: list = [ZERO] * len(index)
+            for i, p in zip(index, node.attrs["perm"], strict=True):
+                inner[p] = i
+            return self.read(source, tuple(inner))
+        if op == "slice":
+            return self.read(source, tuple(s + i * t for i, s, t in
+                                           zip(index, node.attrs["start"], node.attrs["stride"], strict=True)))
+        if op == "broadcast":
+            return self.read(source, tuple(ZERO if n == 1 else index[a]
+                                           for a, n in zip(node.attrs["axes"], source.shape, strict=True)))
+        if op == "pad":
+            inner = tuple(i - low for i, low in zip(index, node.attrs["low"], strict=True))
+            inside = _inside(inner, source.shape)
+            return _guarded(self.read(source, inner), inside, self.read(node.operands[1], ()))
+        if node in self.free:
+            return _fold(op, v.dtype, tuple(self.read(o, index) for o in node.operands))
+        home = self.homes[v] = Home(self.temp(v), lambda i: i)
+        return Load(home.buffer.name, v.dtype, index)
+
+    def load(self, v: Value, index: Index, like: Node) -> Load:
+        """As `read`, for places where only a Load will do: anything else is computed into a temp first."""
+        found = self.read(v, index)
+        if isinstance(found, Load) and not found.dynamic and found.other in (None, Const(v.dtype, 0)):
+            return found
+        found = self.read(self.detach(v), index)
+        assert isinstance(found, Load)
+        return found
+
+    def detach(self, v: Value) -> Value:
+        """v computed into a buffer of its own, with no view between: a value that only this function knows."""
+        copied = Value(Node("copy", (v,), {}, (v.type,), v.node.loc, v.node.scope))
+        buffer = self.temp(v)
+        self.homes[copied] = Home(buffer, lambda index: index)
+        self.copy(v, buffer, lambda index: index, "materialize")
+        return copied
+
+    def copy(self, v: Value, buffer: Buffer, place: Callable[[Index], Index], label: str) -> None:
+        variables, index = self.vars.space(v.shape)
+        self.items.append(Computation(buffer.name, variables, place(index), self.read(v, index), label, v.node.loc))
+
+    # -- nodes ----------------------------------------------------------------------------------------------------
+    def lower_node(self, node: Node) -> None:
+        method = getattr(self, "lower_" + node.op, None)
+        if node.op in _ELEMENTWISE:
+            v = Value(node)
+            variables, index = self.vars.space(v.shape)
+            value = Apply(node.op, v.dtype, tuple(self.read(o, index) for o in node.operands))
+            self.compute(node, variables, index, value)
+        elif method is not None:
+            method(node)
+        else:
+            raise LoweringError(f"{node.loc}: {node.op} has no lowering")
+
+    def compute(self, node: Node, variables: tuple, index: Index, value: Scalar, window: bool = False) -> None:
+        v = Value(node)
+        home = self.homes.get(v)
+        if home is None:
+            home = self.homes[v] = Home(self.temp(v), lambda i: i)
+        self.items.append(Computation(home.buffer.name, variables, home.place(index), value, _label(node), node.loc,
+                                      window))
+
+    def lower_concat(self, node: Node) -> None:
+        v, axis = Value(node), node.attrs["axis"]
+        home, at = self.homes[v], ZERO
+        for operand in node.operands:
+            start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
+            self.write_part(node, operand, home, start)
+            at = at + operand.shape[axis]
+
+    def write_part(self, node: Node, operand: Value, home: Home, start: Index) -> None:
+        """Copies operand to its part of `home`, unless it was computed there."""
+        base, _ = self.trace(operand)
+        there = self.homes.get(base)
+        if there is not None and there.buffer is home.buffer and self.uses[base] == 1 and base.node.op != "concat":
+            return
+        self.copy(operand, home.buffer,
+                  lambda index: home.place(tuple(i + s for i, s in zip(index, start, strict=True))), _label(node))
+
+    def lower_update_slice(self, node: Node) -> None:
+        v, (x, y), start = Value(node), node.operands, node.attrs["start"]
+        if node in self.in_place:
+            self.write_part(node, y, self.homes[v], start)
+            return
+        variables, index = self.vars.space(v.shape)
+        inner = tuple(i - s for i, s in zip(index, start, strict=True))
+        inside = _inside(inner, y.shape)
+        written = self.read(y, inner)
+        if inside:
+            written = Apply("select", v.dtype, (InBounds(inside), _protect(written, inside), self.read(x, index)))
+        self.compute(node, variables, index, written)
+
+    def lower_gather(self, node: Node) -> None:
+        v, (x, i), axis = Value(node), node.operands, node.attrs["axis"]
+        variables, index = self.vars.space(v.shape)
+        count = len(i.shape)
+        where, bound = index[axis:axis + count], x.shape[axis]
+        at = self.read(i, where)
+        if isinstance(at, IndexValue) and is_nonnegative(at.expr) and is_nonnegative(bound - 1 - at.expr):
+            value = self.read(x, (*index[:axis], at.expr, *index[axis + count:]))
+        else:
+            i = self.check(node, i, bound)
+            at = self.read(i, where)
+            s = Sym(f"g{len(self.items)}", 0, bound - 1)
+            base = self.load(x, (*index[:axis], sym(s), *index[axis + count:]), node)
+            value = Load(base.buffer, base.dtype, base.index, base.valid, base.other, ((s, at),))
+        self.compute(node, variables, index, value)
+
+    def check(self, node: Node, i: Value, bound: Expr) -> Value:
+        """Makes sure that a check of every element of i runs before its reader; the value to read indices from."""
+        base, _ = self.trace(i)
+        if base not in self.homes and base.node.op not in ("packed", "weight", "state"):
+            base = i = self.detach(i)
+        buffer = self.buffers[self.read(base, tuple(ZERO for _ in base.shape)).buffer]
+        if buffer.shape != base.shape:
+            base = i = self.detach(i)
+            buffer = self.homes[i].buffer
+        if (buffer.name, bound) not in self.checked:
+            self.checked.add((buffer.name, bound))
+            kernel = CheckKernel(f"{_label(node)} indices", buffer, bound, (buffer,), _dims_of(bound, *buffer.shape))
+            (self.first_checks if buffer.kind in ("input", "packed") else self.items).append(kernel)
+        return i
+
+    def lower_reduce(self, node: Node) -> None:
+        v, x = Value(node), node.operands[0]
+        axes, variables, index, inner, reduced = self.reduced(node, node.attrs["axes"])
+        value = self.read(x, inner)
+        if reduced:
+            value = Reduction(node.attrs["op"], node.attrs["order"], v.dtype, reduced, value)
+        self.compute(node, variables, index, value)
+
+    def lower_arg_reduce(self, node: Node) -> None:
+        x = node.operands[0]
+        axes, variables, index, inner, reduced = self.reduced(node, (node.attrs["axis"],))
+        value = self.read(x, inner)
+        value = Reduction("arg" + node.attrs["op"], "free", "i64", reduced, value) if reduced else Const("i64", 0)
+        self.compute(node, variables, index, value)
+
+    def reduced(self, node: Node, axes: tuple) -> tuple:
+        """Result variables and index, index of the operand, and the reduced variables. Trailing axes use the
+        variables of the operand's own space, so that a row and its reduction are walked by the same ones."""
+        x = node.operands[0]
+        variables, index = self.vars.space(node.types[0].shape)
+        kept = [d for d in range(len(x.shape)) if d not in axes]
+        kind = "i" if all(d < min(axes) for d in kept) else "r"
+        inner: list = [ZERO] * len(x.shape)
+        for d, i in zip(kept, index, strict=True):
+            inner[d] = i
+        reduced = []
+        for d in axes:
+            if x.shape[d] != ONE:
+                s = self.vars.get(kind, d, x.shape[d])
+                reduced.append(s)
+                inner[d] = sym(s)
+        return axes, variables, index, tuple(inner), tuple(reduced)
+
+    def lower_window_reduce(self, node: Node) -> None:
+        v, x, attrs = Value(node), node.operands[0], node.attrs
+        variables, index = self.vars.space(v.shape)
+        spatial = len(attrs["size"])
+        lead = len(x.shape) - spatial
+        reduced, inner = [], list(index[:lead])
+        for d in range(spatial):
+            window, s = self.window("r", d, attrs["size"][d])
+            if s is not None:
+                reduced.append(s)
+            inner.append(index[lead + d] * attrs["stride"][d] + window * attrs["dilation"][d] - attrs["low"][d])
+        order = "seq" if attrs["op"] == "sum" and v.dtype == "f32" else "free"
+        value = Reduction(attrs["op"], order, v.dtype, tuple(reduced), self.read(x, tuple(inner)),
+                          _inside(tuple(inner), x.shape))
+        self.compute(node, variables, index, value, window=True)
+
+    def window(self, kind: str, position: int, size: int) -> tuple[Expr, Sym | None]:
+        if size == 1:
+            return ZERO, None
+        s = self.vars.get(kind, position, wrap(size))
+        return sym(s), s
+
+    # -- contractions ---------------------------------------------------------------------------------------------
+    def lower_dot(self, node: Node) -> None:
+        a, b = node.operands
+        attrs = node.attrs
+        heads, out, a_index, reduced = self.dot_sides(node)
+        b_index: list = [ZERO] * len(b.shape)
+        for d, i in zip(attrs["rhs_batch"], out[:heads], strict=True):
+            b_index[d] = i
+        for d, s in zip(attrs["rhs_contract"], reduced, strict=True):
+            b_index[d] = sym(s)
+        free = [d for d in range(len(b.shape)) if d not in attrs["rhs_batch"] and d not in attrs["rhs_contract"]]
+        for d, i in zip(free, out[len(out) - len(free):], strict=True):
+            b_index[d] = i
+        if attrs["order"] == "seq" and a.dtype == "f32" and free:
+            self.contract(node, heads, len(free), out, reduced, self.load(a, a_index, node),
+                          self.load(b, tuple(b_index), node), 0)
+            return
+        pair = Apply("pair", a.dtype, (self.read(a, a_index), self.read(b, tuple(b_index))))
+        variables, index = self.vars.space(node.types[0].shape)
+        kept = tuple(s for s in reduced if s.hi != 0) or reduced[-1:]
+        order = attrs["order"] if a.dtype == "f32" else "free"
+        value = Reduction("dot", order, a.dtype, kept, pair) if kept else Const(a.dtype, 0)
+        self.compute(node, variables, index, value)
+
+    def dot_sides(self, node: Node) -> tuple:
+        """(batch rank, result index, index of a, reduced variables) of a dot or packed_dot."""
+        a, attrs = node.operands[0], node.attrs
+        _, out = self.vars.space(node.types[0].shape)
+        heads = len(attrs["lhs_batch"])
+        reduced = tuple(self.vars.get("k", j, a.shape[d]) for j, d in enumerate(attrs["lhs_contract"]))
+        a_index: list = [ZERO] * len(a.shape)
+        for d, i in zip(attrs["lhs_batch"], out[:heads], strict=True):
+            a_index[d] = i
+        for d, s in zip(attrs["lhs_contract"], reduced, strict=True):
+            a_index[d] = sym(s)
+        free = [d for d in range(len(a.shape)) if d not in attrs["lhs_batch"] and d not in attrs["lhs_contract"]]
+        for d, i in zip(free, out[heads:heads + len(free)], strict=True):
+            a_index[d] = i
+        return heads, out, tuple(a_index), reduced
+
+    def lower_packed_dot(self, node: Node) -> None:
+        a, b = node.operands
+        panel = node.attrs["panel"]
+        heads, out, a_index, reduced = self.dot_sides(node)
+        free = len(out) - heads - (len(a.shape) - heads - len(reduced))
+        shape = node.types[0].shape
+        n = linear(out[len(out) - free:], shape[len(shape) - free:])
+        k = linear(tuple(sym(s) for s in reduced), tuple(wrap(s.hi) + 1 for s in reduced))
+        block = n // panel
+        b_index = (*out[:heads], block, k, n - block * panel)
+        self.contract(node, heads, free, out, reduced, self.load(a, a_index, node), self.load(b, b_index, node),
+                      panel)
+
+    def contract(self, node: Node, heads: int, free: int, out: Index, k: tuple, a: Load, b: Load, panel: int) -> None:
+        pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)  # noqa: E731
+        batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
+        home = self.homes.get(Value(node))
+        if home is None:
+            home = self.homes[Value(node)] = Home(self.temp(Value(node)), lambda i: i)
+        self.items.append(Contraction(home.buffer.name, batch, m, n, k, a, b, home.place(out), _label(node), node.loc,
+                                      panel))
+
+    def lower_packed_convolution(self, node: Node) -> None:
+        v, (x, w), attrs = Value(node), node.operands, node.attrs
+        groups, panel = attrs["groups"], attrs["panel"]
+        outs, ins = v.shape[1].value // groups, floordiv(x.shape[1], wrap(groups))
+        variables, index = self.vars.space(v.shape)
+        if panel == 0:
+            self.grouped_convolution(node, index, outs, ins)
+            return
+        g = self.vars.get("g", 0, wrap(groups)) if groups > 1 else None
+        o = self.vars.get("i", 1, wrap(outs))
+        group = sym(g) if g is not None else ZERO
+        k, inner, position = self.convolution_terms(node, index, group, ins)
+        out = (index[0], group * outs + sym(o), *index[2:])
+        a = self.load(x, inner, node)
+        a = Load(a.buffer, a.dtype, a.index, a.valid + _inside(inner, x.shape), Const("f32", 0))
+        if not a.valid:
+            a = Load(a.buffer, a.dtype, a.index)
+        block = sym(o) // panel
+        b = self.load(w, (group, block, position, sym(o) - block * panel), node)
+        m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
+        home = self.homes.get(v)
+        if home is None:
+            home = self.homes[v] = Home(self.temp(v), lambda i: i)
+        self.items.append(Contraction(home.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
+                                      home.place(out), _label(node), node.loc, panel))
+
+    def convolution_terms(self, node: Node, index: Index, group: Expr, ins: Expr) -> tuple:
+        """(k variables, index of x, linear k) of a convolution at a result index; k = (window..., channel)."""
+        attrs = node.attrs
+        window = attrs["window"] if "window" in attrs else tuple(d.value for d in node.operands[1].shape[2:])
+        ks = [self.vars.get("k", d, wrap(size)) for d, size in enumerate(window)]
+        c = self.vars.get("k", len(window), ins)
+        inner = [index[0], group * ins + sym(c)]
+        for d, s in enumerate(ks):
+            inner.append(index[2 + d] * attrs["stride"][d] + sym(s) * attrs["dilation"][d] - attrs["low"][d])
+        k = (*ks, c)
+        position = linear(tuple(sym(s) for s in k), (*(wrap(size) for size in window), ins))
+        kept = tuple(s for s in k if s.hi != 0) or (c,)
+        drop = {s: ZERO for s in k if s not in kept}
+        return kept, tuple(e.substitute(drop) for e in inner), position.substitute(drop)
+
+    def grouped_convolution(self, node: Node, index: Index, outs: int, ins: Expr) -> None:
+        """Few output channels a group: a reduction over the window, vectorized over the output channels."""
+        x, w = node.operands
+        k, inner, _ = self.convolution_terms(node, index, floordiv(index[1], wrap(outs)), ins)
+        drop = {s: ZERO for s in [self.vars.get("k", d, n) for d, n in enumerate(w.shape[:-1])] if s not in k}
+        w_index = tuple(sym(self.vars.get("k", d, n)).substitute(drop) for d, n in enumerate(w.shape[:-1]))
+        self.convolve(node, index, k, inner, (*w_index, index[1]))
+
+    def lower_convolution(self, node: Node) -> None:
+        """Weights that could not be packed (their count is dynamic, or they are no f32): a plain reduction."""
+        w, attrs = node.operands[1], node.attrs
+        _, index = self.vars.space(node.types[0].shape)
+        outs, ins = floordiv(w.shape[0], wrap(attrs["groups"])), w.shape[1]
+        k, inner, _ = self.convolution_terms(node, index, floordiv(index[1], outs), ins)
+        names = [self.vars.get("k", d, n) for d, n in enumerate((*w.shape[2:], ins))]
+        *window, c = (sym(s) if s in k else ZERO for s in names)
+        self.convolve(node, index, k, inner, (index[1], c, *window))
+
+    def convolve(self, node: Node, index: Index, k: tuple, inner: Index, w_index: Index) -> None:
+        x, w = node.operands
+        inside = _inside(inner, x.shape)
+        pair = Apply("pair", x.dtype, (self.read(x, inner), self.read(w, w_index)))
+        order = "seq" if x.dtype == "f32" else "free"
+        variables, _ = self.vars.space(node.types[0].shape)
+        self.compute(node, variables, index, Reduction("dot", order, x.dtype, k, pair, inside), window=True)
+
+
+# -- predicates -------------------------------------------------------------------------------------------------------
+def _inside(index: Index, shape: tuple[Expr, ...]) -> Index:
+    """What must be >= 0 for the index to lie in a tensor of `shape`, without what always is."""
+    out = []
+    for i, n in zip(index, shape, strict=True):
+        out.extend(e for e in (i, n - 1 - i) if not is_nonnegative(e))
+    return tuple(out)
+
+
+def _guarded(s: Scalar, inside: Index, other: Scalar) -> Scalar:
+    """s where all of `inside` is >= 0, else other; memory behind a false predicate is not touched."""
+    if not inside:
+        return s
+    if isinstance(s, Load) and isinstance(other, Const) and (not s.valid or s.other is other):
+        return Load(s.buffer, s.dtype, s.index, s.valid + inside, other, s.dynamic)
+    return Apply("select", s.dtype, (InBounds(inside), _protect(s, inside), other))
+
+
+def _protect(s: Scalar, inside: Index) -> Scalar:
+    def leaf(node: Scalar) -> Scalar | None:
+        if isinstance(node, Load):
+            other = node.other or Const(node.dtype, 0)
+            return Load(node.buffer, node.dtype, node.index, node.valid + inside, other, node.dynamic)
+        return None
+    return Rewriter(leaf=leaf)(s)
+
+
+def _fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
+    """Arithmetic on indices stays an index (ranges permitting), so that bounds can be proved through it."""
+    if dtype in ("i32", "i64"):
+        exprs = [_as_index(a) for a in args]
+        if all(e is not None for e in exprs):
+            made = None
+            if op == "add":
+                made = exprs[0] + exprs[1]
+            elif op == "sub":
+                made = exprs[0] - exprs[1]
+            elif op == "mul":
+                made = exprs[0] * exprs[1]
+            elif op == "cast":
+                made = exprs[0]
+            if made is not None:
+                low, high = made.range()
+                half = 1 << (31 if dtype == "i32" else 62)
+                if low is not None and high is not None and -half <= low and high < half:
+                    return IndexValue(dtype, made)
+    return Apply(op, dtype, args)
+
+
+def _as_index(s: Scalar) -> Expr | None:
+    if isinstance(s, IndexValue):
+        return s.expr
+    if isinstance(s, Const) and s.dtype in ("i32", "i64"):
+        width = 32 if s.dtype == "i32" else 64
+        return wrap(s.bits - (1 << width) if s.bits >> (width - 1) else s.bits)
+    return None
+
+
+def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:
+    found: set[Sym] = set()
+    for e in exprs:
+        found |= e.symbols()
+    return tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
+
+
+def _label(node: Node) -> str:
+    return node.scope.rsplit("/", 1)[-1].split("#", 1)[0] if node.scope else node.op

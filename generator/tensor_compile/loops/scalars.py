@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks over scalar expressions: substitution, loads, cost, and the factory of loop variables."""
+from __future__ import annotations
+
+from typing import Callable, Iterator
+
+from ..symbolic import ZERO, Expr, Sym, sym, wrap
+from .ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
+
+# What one operation costs a lane, in units of an addition: what is above CHEAP is kept rather than computed twice.
+COSTS = {"exp": 12, "log": 14, "tanh": 16, "erf": 18, "sqrt": 4, "div": 4}
+CHEAP = 8
+
+
+class Variables:
+    """Loop variables of one function, one a (kind, position, extent): computations of one shape share theirs."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple, Sym] = {}
+
+    def get(self, kind: str, position: int, extent: Expr) -> Sym:
+        key = (kind, position, extent)
+        found = self.made.get(key)
+        if found is None:
+            found = self.made[key] = Sym(f"{kind}{position}", 0, extent - 1)
+        return found
+
+    def space(self, shape: tuple[Expr, ...]) -> tuple[tuple[Sym, ...], tuple[Expr, ...]]:
+        """(variables, index) that walk a tensor of `shape`; dims of size 1 have no variable."""
+        variables, index = [], []
+        for position, extent in enumerate(shape):
+            if extent == 1:
+                index.append(ZERO)
+            else:
+                s = self.get("i", position, extent)
+                variables.append(s)
+                index.append(sym(s))
+        return tuple(variables), tuple(index)
+
+
+def extent(s: Sym) -> Expr:
+    return wrap(s.hi) + 1
+
+
+def points(variables: tuple[Sym, ...]) -> Expr:
+    total = wrap(1)
+    for s in variables:
+        total = total * extent(s)
+    return total
+
+
+def linear(index: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Expr:
+    """Row-major position of an index."""
+    total = ZERO
+    for i, n in zip(index, shape, strict=True):
+        total = total * n + i
+    return total
+
+
+def unlinear(position: Expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The index at a row-major position below the product of `shape`."""
+    out: list[Expr] = []
+    for d in range(len(shape) - 1, -1, -1):
+        n = shape[d]
+        if n == 1:
+            out.append(ZERO)
+        elif d == 0 or all(m == 1 for m in shape[:d]):
+            out.append(position)
+            position = ZERO
+        else:
+            quotient = position // n
+            out.append(position - quotient * n)
+            position = quotient
+    return tuple(reversed(out))
+
+
+class Rewriter:
+    """Rebuilds scalar expressions: `indices` maps every Expr, `leaf` may replace any node (None keeps it)."""
+
+    def __init__(self, indices: Callable[[Expr], Expr] | None = None,
+                 leaf: Callable[[Scalar], Scalar | None] | None = None):
+        self.indices, self.leaf = indices, leaf
+        self.memo: dict[Scalar, Scalar] = {}
+        self.exprs: dict[Expr, Expr] = {}
+
+    def index(self, e: Expr) -> Expr:
+        if self.indices is None or not e.terms:
+            return e
+        found = self.exprs.get(e)
+        if found is None:
+            found = self.exprs[e] = self.indices(e)
+        return found
+
+    def __call__(self, s: Scalar) -> Scalar:
+        found = self.memo.get(s)
+        if found is None:
+            found = self.memo[s] = self.rebuild(s)
+        return found
+
+    def rebuild(self, s: Scalar) -> Scalar:
+        if self.leaf is not None:
+            replaced = self.leaf(s)
+            if replaced is not None:
+                return replaced
+        if isinstance(s, Apply):
+            args = tuple(self(a) for a in s.args)
+            return s if args == s.args else Apply(s.op, s.dtype, args)
+        if isinstance(s, Load):
+            return Load(s.buffer, s.dtype, tuple(self.index(e) for e in s.index),
+                        tuple(self.index(e) for e in s.valid), s.other, tuple((k, self(v)) for k, v in s.dynamic))
+        if isinstance(s, Reduction):
+            return Reduction(s.op, s.order, s.dtype, s.vars, self(s.value), tuple(self.index(e) for e in s.valid))
+        if isinstance(s, IndexValue):
+            return IndexValue(s.dtype, self.index(s.expr))
+        if isinstance(s, InBounds):
+            return InBounds(tuple(self.index(e) for e in s.exprs))
+        return s
+
+
+def substitute(s: Scalar, mapping: dict[Sym, Expr]) -> Scalar:
+    return Rewriter(lambda e: e.substitute(mapping))(s) if mapping else s
+
+
+def walk(*roots: Scalar) -> Iterator[Scalar]:
+    """Every distinct node below the roots, children before parents."""
+    seen: set[int] = set()
+    stack = [(r, False) for r in reversed(roots)]
+    while stack:
+        s, done = stack.pop()
+        if done:
+            yield s
+        elif id(s) not in seen:
+            seen.add(id(s))
+            stack.append((s, True))
+            stack.extend((c, False) for c in reversed(s.children))
+
+
+def loads(*roots: Scalar) -> list[Load]:
+    return [s for s in walk(*roots) if isinstance(s, Load)]
+
+
+def cost(s: Scalar) -> int:
+    """Cost of one evaluation, loads apart; a reduction costs more than anything."""
+    total = 0
+    for node in walk(s):
+        if isinstance(node, Apply):
+            total += COSTS.get(node.op, 1)
+        elif isinstance(node, Reduction):
+            total += 1000
+    return total
+
+
+def expressions(*roots: Scalar) -> Iterator[Expr]:
+    """Every index expression outside Load.index: predicates and index values."""
+    for s in walk(*roots):
+        if isinstance(s, Load):
+            yield from s.valid
+        elif isinstance(s, IndexValue):
+            yield s.expr
+        elif isinstance(s, InBounds):
+            yield from s.exprs
+        elif isinstance(s, Reduction):
+            yield from s.valid
+
+
+def addresses(buffers: dict[str, Buffer], *roots: Scalar) -> list[Expr]:
+    return [buffers[s.buffer].address(s.index) for s in loads(*roots)]
