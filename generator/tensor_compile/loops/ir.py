@@ -245,7 +245,8 @@ class RowReduce:
 class Stage:
     """One sweep over `vars` (nested; the last is innermost) within a row: reductions and stores at every point.
 
-    vars may be empty: the statements run once a row. vector: the last variable may be run 16 at a time. A store of
+    At a point the reductions are evaluated first, then the stores one after the other; a load that an earlier statement
+    of the point needed as well has the value that it had there. vars may be empty: the statements run once a row. vector: the last variable may be run 16 at a time. A store of
     one stage may be loaded by a later one of the same row.
     """
 
@@ -275,7 +276,8 @@ class NestKernel:
 class ContractionKernel:
     """A Contraction with its epilogue: at every point of batch x m x n the stores, whose values contain Acc.
 
-    The accumulator already had `+ (+0)`. b is packed (`b_panel` = panel width: index (batch…, n//P, k, n%P)) or
+    m may have no variable; n and k have at least one, n exactly one where b is packed. The accumulator already had
+    `+ (+0)`. b is packed (`b_panel` = panel width: index (batch…, n//P, k, n%P)) or
     read in place (`b_panel` 0: stride 1 in n).
     """
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from ..graph.ir import Function, Module, Node, Value
-from ..symbolic import ONE, ZERO, Expr, Sym, floordiv, is_nonnegative, product, sym, wrap
+from ..symbolic import ONE, ZERO, Expr, Sym, floordiv, is_nonnegative, sym, wrap
 from . import layout
 from .ir import Apply, Buffer, CheckKernel, Computation, Const, Contraction, InBounds, IndexValue, Load, Reduction, \
     Scalar
-from .scalars import Rewriter, Variables, linear, loads, unlinear
+from .scalars import Rewriter, Variables, linear, reshaped
 
 Index = tuple[Expr, ...]
 _LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
@@ -68,6 +68,7 @@ class _Lowering:
         self.checked: set[tuple] = set()
         self.free: dict[Node, int] = {}
         self.in_place: set[Node] = set()     # update_slice nodes that write into their state
+        self.detached: dict[Value, Value] = {}
         self.temps = 0
         self.uses: dict[Value, int] = {}
 
@@ -158,7 +159,7 @@ class _Lowering:
                 if node.op == "transpose":
                     index = tuple(index[p] for p in node.attrs["perm"])
                 else:
-                    index = unlinear(linear(index, node.operands[0].shape), node.types[0].shape)
+                    index = reshaped(index, node.operands[0].shape, node.types[0].shape)
             return index
         return v, place
 
@@ -230,7 +231,7 @@ class _Lowering:
             return IndexValue(v.dtype, node.attrs["value"][0])
         source = node.operands[0] if node.operands else None
         if op == "reshape":
-            return self.read(source, unlinear(linear(index, v.shape), source.shape))
+            return self.read(source, reshaped(index, v.shape, source.shape))
         if op == "transpose":
             inner: list = [ZERO] * len(index)
             for i, p in zip(index, node.attrs["perm"], strict=True):
@@ -267,6 +268,14 @@ class _Lowering:
         self.homes[copied] = Home(buffer, lambda index: index)
         self.copy(v, buffer, lambda index: index, "materialize")
         return copied
+
+    def stored(self, v: Value) -> Value:
+        """v, or where v is a view its elements in a buffer of their own: what is packed is packed once."""
+        if v.node.op in _VIEWS:
+            if v not in self.detached:
+                self.detached[v] = self.detach(v)
+            return self.detached[v]
+        return v
 
     def copy(self, v: Value, buffer: Buffer, place: Callable[[Index], Index], label: str) -> None:
         variables, index = self.vars.space(v.shape)
@@ -450,7 +459,7 @@ class _Lowering:
         return heads, out, tuple(a_index), reduced
 
     def lower_packed_dot(self, node: Node) -> None:
-        a, b = node.operands
+        a, b = node.operands[0], self.stored(node.operands[1])
         panel = node.attrs["panel"]
         heads, out, a_index, reduced = self.dot_sides(node)
         free = len(out) - heads - (len(a.shape) - heads - len(reduced))
@@ -472,7 +481,7 @@ class _Lowering:
                                       panel))
 
     def lower_packed_convolution(self, node: Node) -> None:
-        v, (x, w), attrs = Value(node), node.operands, node.attrs
+        v, x, w, attrs = Value(node), node.operands[0], self.stored(node.operands[1]), node.attrs
         groups, panel = attrs["groups"], attrs["panel"]
         outs, ins = v.shape[1].value // groups, floordiv(x.shape[1], wrap(groups))
         variables, index = self.vars.space(v.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterator
 
-from ..symbolic import ZERO, Expr, Sym, sym, wrap
+from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
 from .ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
 
 # What one operation costs a lane, in units of an addition: what is above CHEAP is kept rather than computed twice.
@@ -72,6 +72,38 @@ def unlinear(position: Expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
             out.append(position - quotient * n)
             position = quotient
     return tuple(reversed(out))
+
+
+def reshaped(index: tuple[Expr, ...], shape: tuple[Expr, ...], to: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The index in a tensor of shape `to` of the element at `index` of its reshape of shape `shape`. Only dims that
+    are really joined or split go through a row-major position; those on both sides are handed on."""
+    out: list[Expr] = []
+    i = j = 0
+    while i < len(shape) or j < len(to):
+        if i < len(shape) and shape[i] == 1:
+            i += 1
+            continue
+        if j < len(to) and to[j] == 1:
+            out.append(ZERO)
+            j += 1
+            continue
+        a, b, p, q = i + 1, j + 1, shape[i] if i < len(shape) else ONE, to[j] if j < len(to) else ONE
+        while p != q and (a < len(shape) or b < len(to)):
+            grow_left = a < len(shape) and (b >= len(to) or _divides(p, q))
+            if grow_left:
+                p, a = p * shape[a], a + 1
+            else:
+                q, b = q * to[b], b + 1
+        out.extend(unlinear(linear(index[i:a], shape[i:a]), to[j:b]))
+        i, j = a, b
+    return tuple(out)
+
+
+def _divides(p: Expr, q: Expr) -> bool:
+    """p is a proper factor of q, as far as a reshape needs to know which side to extend."""
+    if p.is_const and q.is_const:
+        return p.value < q.value
+    return exact_div(q, p) is not None
 
 
 class Rewriter:

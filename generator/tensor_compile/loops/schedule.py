@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedule: the loops of each kernel in the order of its memory, contiguous ones merged, one to be vectorized.
+
+A flat nest runs its variables from the largest stride to the smallest; the innermost is the one that has stride 1 (or
+none) in most accesses, and becomes the variable of its one stage. A row nest orders its rows; its columns keep their
+order, which numbers the terms of sums. Two neighbouring loops become one where every address steps by the outer as by
+the whole inner one and no predicate tells them apart. A contraction merges m, n and k the same way; n of a packed
+operand always is one variable. Its m may have no variable, n and k have at least one.
+"""
+from __future__ import annotations
+
+from ..symbolic import ZERO, Expr, Sym, sym
+from .fuse import Fused
+from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowReduce, Scalar, Stage, \
+    Store
+from .scalars import Rewriter, cost, expressions, extent, loads, points, unlinear, walk
+
+SHORT = 64         # an innermost loop below this is merged with the next one where possible
+THREAD_WORK = 8192  # operations that are worth another thread
+UNKNOWN = 64       # a dynamic extent, where a size is guessed
+
+
+def schedule(fused: Fused, target) -> Fused:
+    """The same kernels with their final loops, parameters and dims."""
+    kernels = [_finish(_schedule(k, fused.buffers), fused.buffers) for k in fused.kernels]
+    return Fused(fused.name, fused.buffers, kernels, fused.inputs, fused.outputs, fused.states, fused.dims,
+                 fused.fusions, fused.refusals)
+
+
+def _schedule(kernel, buffers: dict[str, Buffer]):
+    if isinstance(kernel, NestKernel):
+        body = _Body(buffers, _values(kernel), _stores(kernel))
+        if len(kernel.stages) == 1 and not kernel.stages[0].vars and not kernel.stages[0].reduces:
+            return _flat(kernel, body)
+        return _rows(kernel, body)
+    if isinstance(kernel, ContractionKernel):
+        return _contraction(kernel, buffers)
+    return kernel
+
+
+class _Body:
+    """What a kernel reads, writes and asks, under a growing substitution of merged variables."""
+
+    def __init__(self, buffers: dict[str, Buffer], values: list[Scalar], stores: list[Store], more: tuple = ()):
+        self.buffers = buffers
+        self.accesses = [(buffers[x.buffer], x.index) for x in (*loads(*values), *more)]
+        self.accesses += [(buffers[s.buffer], s.index) for s in stores]
+        self.stored = len(stores)
+        times = {id(x): _known(points(r.vars)) for r in walk(*values) if isinstance(r, Reduction) for x in loads(r)}
+        self.weights = [times.get(id(x), 1) for x in loads(*values)] + [1] * (len(more) + len(stores))
+        self.addresses = [b.address(i) for b, i in self.accesses]
+        asked = list(expressions(*values)) + [e for x in more for e in x.valid]
+        self.told_apart: set[Sym] = set().union(*(e.symbols() for e in asked)) if asked else set()
+        self.mapping: dict[Sym, Expr] = {}
+
+    def strides(self, s: Sym) -> list[Expr | None]:
+        return [a.coefficient(s) for a in self.addresses]
+
+    def mergeable(self, outer: Sym, inner: Sym) -> bool:
+        if outer in self.told_apart or inner in self.told_apart:
+            return False
+        size = extent(inner)
+        for a in self.addresses:
+            c, d = a.coefficient(outer), a.coefficient(inner)
+            if c is None or d is None or c != d * size:
+                return False
+        return True
+
+    def merge(self, outer: Sym, inner: Sym) -> Sym:
+        merged = Sym(outer.name, 0, extent(outer) * extent(inner) - 1)
+        size, position = extent(inner), sym(merged)
+        quotient = position // size
+        step = {outer: quotient, inner: position - quotient * size}
+        self.mapping = {s: e.substitute(step) for s, e in self.mapping.items()} | step
+        affine = {outer: ZERO, inner: position}  # every address steps by the outer as by the whole inner loop
+        self.addresses = [a.substitute(affine) for a in self.addresses]
+        return merged
+
+    def merge_all(self, variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
+        out: list[Sym] = []
+        for s in variables:
+            if out and self.mergeable(out[-1], s):
+                out[-1] = self.merge(out[-1], s)
+            else:
+                out.append(s)
+        return tuple(out)
+
+    def rewriter(self) -> Rewriter:
+        return Rewriter((lambda e: e.substitute(self.mapping)) if self.mapping else None)
+
+
+def _values(kernel: NestKernel) -> list[Scalar]:
+    return [r.value for s in kernel.stages for r in s.reduces] + [x.value for s in kernel.stages for x in s.stores]
+
+
+def _stores(kernel: NestKernel) -> list[Store]:
+    return [x for s in kernel.stages for x in s.stores]
+
+
+def _size_key(e: Expr | None) -> tuple:
+    """Orders strides: by degree, then by size."""
+    if e is None or not e.terms:
+        return (-1, 0)
+    monomial, c = e.terms[0]
+    return (len(monomial), abs(c))
+
+
+def _by_stride(variables: tuple[Sym, ...], body: _Body) -> list[Sym]:
+    """From the largest stride of the stores (then of the loads) to the smallest; ties keep their order."""
+    if not body.stored and not body.addresses:
+        return list(variables)
+    ranked = []
+    for position, s in enumerate(variables):
+        steps = body.strides(s)
+        key = max(_size_key(c) for c in (steps[-body.stored:] if body.stored else steps))
+        ranked.append((tuple(-k for k in key), position, s))
+    return [s for _, _, s in sorted(ranked, key=lambda r: r[:2])]
+
+
+def _vector_cost(s: Sym, body: _Body) -> float:
+    """Memory operations a point when `s` is run 16 at a time: contiguous and repeated accesses are shared by 16."""
+    lanes = min(16, max(1, _known(extent(s))))
+    total = 0.0
+    for weight, c in zip(body.weights, body.strides(s), strict=True):
+        shared = c is not None and (c == 1 or not c.terms)
+        total += weight / lanes if shared else weight
+    return total
+
+
+def _flat(kernel: NestKernel, body: _Body) -> NestKernel:
+    order = _by_stride(kernel.rows, body)
+    if order:
+        best = min(range(len(order)), key=lambda i: (_vector_cost(order[i], body), -i))
+        order.append(order.pop(best))
+    rows, inner = body.merge_all(tuple(order[:-1])), order[-1] if order else None
+    while rows and _known(extent(inner)) < SHORT and extent(inner).is_const and body.mergeable(rows[-1], inner):
+        inner = body.merge(rows[-1], inner)
+        rows = rows[:-1]
+    stage = kernel.stages[0]
+    stage = Stage((inner,) if inner is not None else (), [], stage.stores, inner is not None)
+    return _rebuilt(kernel, rows, [stage], body)
+
+
+def _rows(kernel: NestKernel, body: _Body) -> NestKernel:
+    cols = next((s.vars for s in kernel.stages if s.vars), ())
+    rows = body.merge_all(tuple(_by_stride(kernel.rows, body)))
+    merged = body.merge_all(cols)
+    stages = [Stage(merged if s.vars else (), s.reduces, s.stores, s.vector) for s in kernel.stages]
+    return _rebuilt(kernel, rows, stages, body)
+
+
+def _rebuilt(kernel: NestKernel, rows: tuple, stages: list[Stage], body: _Body) -> NestKernel:
+    change = body.rewriter()
+    done = [Stage(s.vars, [RowReduce(r.name, r.op, r.order, change(r.value), r.dtype) for r in s.reduces],
+                  [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in s.stores],
+                  s.vector) for s in stages]
+    work = sum(_known(points(s.vars)) * (2 + sum(cost(r.value) for r in s.reduces) + sum(cost(x.value) for x in s.stores))
+               for s in done)
+    return NestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
+
+
+def _known(e: Expr) -> int:
+    """The value, dynamic dims guessed."""
+    return e.value if e.is_const else e.evaluate({s: max(s.lo, min(UNKNOWN, s.hi if isinstance(s.hi, int) else UNKNOWN))
+                                                  for s in e.symbols()})
+
+
+def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> ContractionKernel:
+    a, b, stores, n, k = kernel.a, kernel.b, kernel.stores, kernel.n, kernel.k
+    mapping: dict[Sym, Expr] = {}
+    if len(n) > 1 and kernel.b_panel:
+        whole = Sym("n", 0, points(n) - 1)
+        mapping = dict(zip(n, unlinear(sym(whole), tuple(extent(s) for s in n))))
+        n = (whole,)
+    if not n:
+        n = (Sym("n", 0, 0),)
+        b = Load(b.buffer, b.dtype, (*b.index[:-1], b.index[-1] + sym(n[0])), b.valid, b.other)
+    if not k:
+        k = (Sym("k", 0, 0),)
+        a = Load(a.buffer, a.dtype, (*a.index[:-1], a.index[-1] + sym(k[0])), a.valid, a.other)
+    change = Rewriter(lambda e: e.substitute(mapping)) if mapping else Rewriter()
+    a, b = change(a), change(b)
+    stores = [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stores]
+    body = _Body(buffers, [x.value for x in stores], stores, (a, b))
+    m, k, batch = body.merge_all(kernel.m), body.merge_all(k), body.merge_all(kernel.batch)
+    if len(n) > 1:
+        n = body.merge_all(n)
+    change = body.rewriter()
+    stores = [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stores]
+    return ContractionKernel(kernel.label, batch, m, n, k, change(a), change(b), kernel.b_panel, stores, (), ())
+
+
+def _finish(kernel, buffers: dict[str, Buffer]):
+    """Fills params (in order of first use) and dims."""
+    if isinstance(kernel, CheckKernel):
+        return kernel
+    names: dict[str, None] = {}
+    found: set[Sym] = set()
+    if isinstance(kernel, ContractionKernel):
+        loops = kernel.batch + kernel.m + kernel.n + kernel.k
+        values = [kernel.a, kernel.b, *(s.value for s in kernel.stores)]
+        stores = kernel.stores
+    else:
+        loops = kernel.rows + tuple(s for stage in kernel.stages for s in stage.vars)
+        values, stores = _values(kernel), _stores(kernel)
+    for x in loads(*values):
+        names[x.buffer] = None
+        for e in x.index:
+            found |= e.symbols()
+    for s in stores:
+        names[s.buffer] = None
+        for e in s.index:
+            found |= e.symbols()
+    for name in names:
+        for e in buffers[name].shape:
+            found |= e.symbols()
+    for e in expressions(*values):
+        found |= e.symbols()
+    for s in loops:
+        found |= extent(s).symbols()
+    for s in reduction_variables(values):
+        found |= extent(s).symbols()
+    kernel.params = tuple(buffers[name] for name in names)
+    kernel.dims = tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
+    return kernel
+
+
+def reduction_variables(values: list[Scalar]) -> list[Sym]:
+    return [s for v in walk(*values) if isinstance(v, Reduction) for s in v.vars]
