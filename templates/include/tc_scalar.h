@@ -366,11 +366,13 @@ static inline int64_t tc_cast_bool_i64(uint8_t x)
 }
 
 /* exp, log, tanh, erf. */
+#define TCM_FUNCTION static inline
 #define TCM_F32 float
 #define TCM_I32 int32_t
 #define TCM_MASK uint8_t
 #define TCM(name) tc_##name
 #include "tc_math.inc"
+#undef TCM_FUNCTION
 #undef TCM_F32
 #undef TCM_I32
 #undef TCM_MASK

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vectors of 16 lanes on every instruction set: tcv_f32, tcv_i32 and tcv_mask (a bool a lane), operations under the
+ * names of tc_scalar.h with tcv_ in place of tc_. Each lane has the bits that the scalar operation gives (or both are
+ * NaN). One of TC_ISA_AVX512, TC_ISA_AVX2, TC_ISA_X86_64, TC_ISA_NEON and TC_ISA_SCALAR is defined by the compile command.
+ *
+ * Memory (p of any alignment; partial forms touch only the elements they name):
+ *   tcv_load_T(p), tcv_store_T(p, x)          16 elements
+ *   tcv_loadn_T(p, n), tcv_storen_T(p, x, n)  the first n; other lanes of a load are 0
+ *   tcv_loadw_T(p, lo, hi, other)             lanes lo <= l < hi from p[l], the others of `other`; lo, hi any numbers
+ *   tcv_loads_T(p, stride, lo, hi, other)     the same from p[l*stride]
+ *   tcv_stores_T(p, stride, x, n)             the first n lanes to p[l*stride]
+ * T is f32, i32 or bool (bytes 0 or 1).
+ */
+#ifndef TC_VECTOR_H
+#define TC_VECTOR_H
+
+#include "tc_kernel.h"
+#include "tc_scalar.h"
+
+#if defined(TC_ISA_AVX512)
+#include "tc_vector_avx512.h"
+#include "tc_vector_parts.h"
+#elif defined(TC_ISA_AVX2)
+#include "tc_vector_avx2.h"
+#include "tc_vector_parts.h"
+#elif defined(TC_ISA_X86_64)
+#include "tc_vector_x86_64.h"
+#include "tc_vector_parts.h"
+#elif defined(TC_ISA_NEON)
+#include "tc_vector_neon.h"
+#include "tc_vector_parts.h"
+#elif defined(TC_ISA_SCALAR)
+#include "tc_vector_scalar.h"
+#else
+#error "tc_vector.h: the compile command names no instruction set (-DTC_ISA_...)"
+#endif
+
+/* Partial and strided memory access of every set. */
+static TC_INLINE tcv_f32 tcv_loadn_f32(const float *p, tc_index n)
+{
+    return tcv_loadw_f32(p, 0, n, tcv_splat_f32(0.0f));
+}
+
+static TC_INLINE tcv_i32 tcv_loadn_i32(const int32_t *p, tc_index n)
+{
+    return tcv_loadw_i32(p, 0, n, tcv_splat_i32(0));
+}
+
+static TC_INLINE tcv_f32 tcv_loads_f32(const float *p, tc_index stride, tc_index lo, tc_index hi, tcv_f32 other)
+{
+    if (lo <= 0 && hi >= 16)
+        return tcv_set_f32(p, stride);
+    float t[16];
+    tcv_store_f32(t, other);
+    for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 16); ++l)
+        t[l] = p[l * stride];
+    return tcv_load_f32(t);
+}
+
+static TC_INLINE tcv_i32 tcv_loads_i32(const int32_t *p, tc_index stride, tc_index lo, tc_index hi, tcv_i32 other)
+{
+    int32_t t[16];
+    tcv_store_i32(t, other);
+    for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 16); ++l)
+        t[l] = p[l * stride];
+    return tcv_load_i32(t);
+}
+
+static TC_INLINE tcv_mask tcv_loads_bool(const uint8_t *p, tc_index stride, tc_index lo, tc_index hi, tcv_mask other)
+{
+    uint8_t t[16];
+    tcv_store_bool(t, other);
+    for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 16); ++l)
+        t[l] = p[l * stride];
+    return tcv_load_bool(t);
+}
+
+static TC_INLINE tcv_mask tcv_loadw_bool(const uint8_t *p, tc_index lo, tc_index hi, tcv_mask other)
+{
+    return tcv_loads_bool(p, 1, lo, hi, other);
+}
+
+static TC_INLINE tcv_mask tcv_loadn_bool(const uint8_t *p, tc_index n)
+{
+    return tcv_loads_bool(p, 1, 0, n, tcv_splat_bool(0));
+}
+
+static TC_INLINE void tcv_stores_f32(float *p, tc_index stride, tcv_f32 x, tc_index n)
+{
+    float t[16];
+    tcv_store_f32(t, x);
+    for (tc_index l = 0; l < tc_min(n, 16); ++l)
+        p[l * stride] = t[l];
+}
+
+static TC_INLINE void tcv_stores_i32(int32_t *p, tc_index stride, tcv_i32 x, tc_index n)
+{
+    int32_t t[16];
+    tcv_store_i32(t, x);
+    for (tc_index l = 0; l < tc_min(n, 16); ++l)
+        p[l * stride] = t[l];
+}
+
+static TC_INLINE void tcv_stores_bool(uint8_t *p, tc_index stride, tcv_mask x, tc_index n)
+{
+    uint8_t t[16];
+    tcv_store_bool(t, x);
+    for (tc_index l = 0; l < tc_min(n, 16); ++l)
+        p[l * stride] = t[l];
+}
+
+static TC_INLINE void tcv_storen_bool(uint8_t *p, tcv_mask x, tc_index n)
+{
+    tcv_stores_bool(p, 1, x, n);
+}
+
+/* 0, 1, ..., 15. */
+static TC_INLINE tcv_i32 tcv_iota_i32(void)
+{
+    static const int32_t lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return tcv_load_i32(lanes);
+}
+
+/* Operations made of others. */
+static TC_INLINE tcv_i32 tcv_neg_i32(tcv_i32 x)
+{
+    return tcv_sub_i32(tcv_splat_i32(0), x);
+}
+
+/* No instruction set divides integers in vectors. */
+static TC_INLINE tcv_i32 tcv_div_i32(tcv_i32 x, tcv_i32 y)
+{
+    int32_t a[16], b[16];
+    tcv_store_i32(a, x);
+    tcv_store_i32(b, y);
+    for (int l = 0; l < 16; ++l)
+        a[l] = tc_div_i32(a[l], b[l]);
+    return tcv_load_i32(a);
+}
+
+static TC_INLINE tcv_mask tcv_gt_f32(tcv_f32 x, tcv_f32 y)
+{
+    return tcv_lt_f32(y, x);
+}
+
+static TC_INLINE tcv_mask tcv_ge_f32(tcv_f32 x, tcv_f32 y)
+{
+    return tcv_le_f32(y, x);
+}
+
+static TC_INLINE tcv_mask tcv_ne_i32(tcv_i32 x, tcv_i32 y)
+{
+    return tcv_logical_not_bool(tcv_eq_i32(x, y));
+}
+
+static TC_INLINE tcv_mask tcv_gt_i32(tcv_i32 x, tcv_i32 y)
+{
+    return tcv_lt_i32(y, x);
+}
+
+static TC_INLINE tcv_mask tcv_le_i32(tcv_i32 x, tcv_i32 y)
+{
+    return tcv_logical_not_bool(tcv_lt_i32(y, x));
+}
+
+static TC_INLINE tcv_mask tcv_ge_i32(tcv_i32 x, tcv_i32 y)
+{
+    return tcv_logical_not_bool(tcv_lt_i32(x, y));
+}
+
+static TC_INLINE tcv_mask tcv_ne_bool(tcv_mask x, tcv_mask y)
+{
+    return tcv_logical_xor_bool(x, y);
+}
+
+static TC_INLINE tcv_mask tcv_eq_bool(tcv_mask x, tcv_mask y)
+{
+    return tcv_logical_not_bool(tcv_logical_xor_bool(x, y));
+}
+
+static TC_INLINE tcv_mask tcv_lt_bool(tcv_mask x, tcv_mask y)
+{
+    return tcv_logical_and_bool(tcv_logical_not_bool(x), y);
+}
+
+static TC_INLINE tcv_mask tcv_gt_bool(tcv_mask x, tcv_mask y)
+{
+    return tcv_lt_bool(y, x);
+}
+
+static TC_INLINE tcv_mask tcv_le_bool(tcv_mask x, tcv_mask y)
+{
+    return tcv_logical_not_bool(tcv_lt_bool(y, x));
+}
+
+static TC_INLINE tcv_mask tcv_ge_bool(tcv_mask x, tcv_mask y)
+{
+    return tcv_logical_not_bool(tcv_lt_bool(x, y));
+}
+
+static TC_INLINE tcv_mask tcv_select_bool(tcv_mask m, tcv_mask x, tcv_mask y)
+{
+    return tcv_logical_or_bool(tcv_logical_and_bool(m, x), tcv_lt_bool(m, y));
+}
+
+static TC_INLINE tcv_f32 tcv_cast_bool_f32(tcv_mask x)
+{
+    return tcv_select_f32(x, tcv_splat_f32(1.0f), tcv_splat_f32(0.0f));
+}
+
+static TC_INLINE tcv_i32 tcv_cast_bool_i32(tcv_mask x)
+{
+    return tcv_select_i32(x, tcv_splat_i32(1), tcv_splat_i32(0));
+}
+
+static TC_INLINE tcv_mask tcv_cast_f32_bool(tcv_f32 x)
+{
+    return tcv_ne_f32(x, tcv_splat_f32(0.0f));
+}
+
+static TC_INLINE tcv_mask tcv_cast_i32_bool(tcv_i32 x)
+{
+    return tcv_ne_i32(x, tcv_splat_i32(0));
+}
+
+/* Over the lanes: associative and commutative operations, so in any order. */
+static TC_INLINE float tcv_max_f32(tcv_f32 x)
+{
+    float t[16];
+    tcv_store_f32(t, x);
+    for (int half = 8; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l)
+            t[l] = tc_maximum_f32(t[l], t[l + half]);
+    return t[0];
+}
+
+static TC_INLINE float tcv_min_f32(tcv_f32 x)
+{
+    float t[16];
+    tcv_store_f32(t, x);
+    for (int half = 8; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l)
+            t[l] = tc_minimum_f32(t[l], t[l + half]);
+    return t[0];
+}
+
+static TC_INLINE int32_t tcv_sum_i32(tcv_i32 x)
+{
+    int32_t t[16], sum = 0;
+    tcv_store_i32(t, x);
+    for (int l = 0; l < 16; ++l)
+        sum = tc_add_i32(sum, t[l]);
+    return sum;
+}
+
+static TC_INLINE int32_t tcv_max_i32(tcv_i32 x)
+{
+    int32_t t[16];
+    tcv_store_i32(t, x);
+    for (int l = 1; l < 16; ++l)
+        t[0] = tc_maximum_i32(t[0], t[l]);
+    return t[0];
+}
+
+static TC_INLINE int32_t tcv_min_i32(tcv_i32 x)
+{
+    int32_t t[16];
+    tcv_store_i32(t, x);
+    for (int l = 1; l < 16; ++l)
+        t[0] = tc_minimum_i32(t[0], t[l]);
+    return t[0];
+}
+
+static TC_INLINE uint8_t tcv_all_bool(tcv_mask x)
+{
+    return !tcv_any_bool(tcv_logical_not_bool(x));
+}
+
+/* exp, log, tanh, erf: inlined, as vectors passed in memory would cost more than the arithmetic. */
+#define TCM_FUNCTION static TC_INLINE
+#define TCM_F32 tcv_f32
+#define TCM_I32 tcv_i32
+#define TCM_MASK tcv_mask
+#define TCM(name) tcv_##name
+#include "tc_math.inc"
+#undef TCM_FUNCTION
+#undef TCM_F32
+#undef TCM_I32
+#undef TCM_MASK
+#undef TCM
+
+#endif

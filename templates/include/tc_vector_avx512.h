@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * AVX-512 (F, BW, DQ, VL): one register of 16 lanes. See tc_vector_parts.h for the contract of the tcq_ functions.
+ */
+#ifndef TC_VECTOR_AVX512_H
+#define TC_VECTOR_AVX512_H
+
+#include <immintrin.h>
+
+#define TCQ_COUNT 1
+typedef __m512 tcq_f32;
+typedef __m512i tcq_i32;
+typedef __mmask16 tcq_mask;
+
+static TC_INLINE tcq_mask tcq_first(tc_index n) {
+    return n >= 16 ? (tcq_mask)0xffff : n <= 0 ? (tcq_mask)0 : (tcq_mask)((1u << n) - 1);
+}
+
+static TC_INLINE tcq_mask tcq_range(tc_index lo, tc_index hi) {
+    return (tcq_mask)(tcq_first(hi) & ~tcq_first(lo));
+}
+
+static TC_INLINE tcq_f32 tcq_splat_f32(float x) {
+    return _mm512_set1_ps(x);
+}
+static TC_INLINE tcq_f32 tcq_load_f32(const float *p) {
+    return _mm512_loadu_ps(p);
+}
+static TC_INLINE tcq_f32 tcq_loadw_f32(const float *p, tc_index lo, tc_index hi, tcq_f32 other) {
+    return _mm512_mask_loadu_ps(other, tcq_range(lo, hi), p);
+}
+static TC_INLINE void tcq_store_f32(float *p, tcq_f32 x) {
+    _mm512_storeu_ps(p, x);
+}
+static TC_INLINE void tcq_storen_f32(float *p, tc_index n, tcq_f32 x) {
+    _mm512_mask_storeu_ps(p, tcq_first(n), x);
+}
+static TC_INLINE tcq_f32 tcq_set_f32(const float *p, tc_index s) {
+    return _mm512_setr_ps(p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s], p[8 * s], p[9 * s],
+                          p[10 * s], p[11 * s], p[12 * s], p[13 * s], p[14 * s], p[15 * s]);
+}
+
+static TC_INLINE tcq_i32 tcq_splat_i32(int32_t x) {
+    return _mm512_set1_epi32(x);
+}
+static TC_INLINE tcq_i32 tcq_load_i32(const int32_t *p) {
+    return _mm512_loadu_si512(p);
+}
+static TC_INLINE tcq_i32 tcq_loadw_i32(const int32_t *p, tc_index lo, tc_index hi, tcq_i32 other) {
+    return _mm512_mask_loadu_epi32(other, tcq_range(lo, hi), p);
+}
+static TC_INLINE void tcq_store_i32(int32_t *p, tcq_i32 x) {
+    _mm512_storeu_si512(p, x);
+}
+static TC_INLINE void tcq_storen_i32(int32_t *p, tc_index n, tcq_i32 x) {
+    _mm512_mask_storeu_epi32(p, tcq_first(n), x);
+}
+
+static TC_INLINE tcq_f32 tcq_asfloat_i32(tcq_i32 x) {
+    return _mm512_castsi512_ps(x);
+}
+static TC_INLINE tcq_i32 tcq_asint_f32(tcq_f32 x) {
+    return _mm512_castps_si512(x);
+}
+
+static TC_INLINE tcq_f32 tcq_add_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_add_ps(x, y);
+}
+static TC_INLINE tcq_f32 tcq_sub_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_sub_ps(x, y);
+}
+static TC_INLINE tcq_f32 tcq_mul_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_mul_ps(x, y);
+}
+static TC_INLINE tcq_f32 tcq_div_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_div_ps(x, y);
+}
+static TC_INLINE tcq_f32 tcq_fma_f32(tcq_f32 x, tcq_f32 y, tcq_f32 z) {
+    return _mm512_fmadd_ps(x, y, z);
+}
+static TC_INLINE tcq_f32 tcq_sqrt_f32(tcq_f32 x) {
+    return _mm512_sqrt_ps(x);
+}
+static TC_INLINE tcq_f32 tcq_neg_f32(tcq_f32 x) {
+    return tcq_asfloat_i32(_mm512_xor_si512(tcq_asint_f32(x), _mm512_set1_epi32(INT32_MIN)));
+}
+static TC_INLINE tcq_f32 tcq_abs_f32(tcq_f32 x) {
+    return tcq_asfloat_i32(_mm512_and_si512(tcq_asint_f32(x), _mm512_set1_epi32(INT32_MAX)));
+}
+/* vrangeps orders -0 below +0 and returns the other operand where one is NaN: those lanes take x + y instead. */
+static TC_INLINE tcq_f32 tcq_maximum_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_mask_add_ps(_mm512_range_ps(x, y, 5), _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q), x, y);
+}
+static TC_INLINE tcq_f32 tcq_minimum_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_mask_add_ps(_mm512_range_ps(x, y, 4), _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q), x, y);
+}
+static TC_INLINE tcq_mask tcq_eq_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ);
+}
+static TC_INLINE tcq_mask tcq_ne_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_cmp_ps_mask(x, y, _CMP_NEQ_UQ);
+}
+static TC_INLINE tcq_mask tcq_lt_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_cmp_ps_mask(x, y, _CMP_LT_OQ);
+}
+static TC_INLINE tcq_mask tcq_le_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_cmp_ps_mask(x, y, _CMP_LE_OQ);
+}
+static TC_INLINE tcq_f32 tcq_select_f32(tcq_mask m, tcq_f32 x, tcq_f32 y) {
+    return _mm512_mask_blend_ps(m, y, x);
+}
+
+static TC_INLINE tcq_i32 tcq_add_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_add_epi32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_sub_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_sub_epi32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_mul_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_mullo_epi32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_abs_i32(tcq_i32 x) {
+    return _mm512_abs_epi32(x);
+}
+static TC_INLINE tcq_i32 tcq_maximum_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_max_epi32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_minimum_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_min_epi32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_and_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_and_si512(x, y);
+}
+static TC_INLINE tcq_i32 tcq_or_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_or_si512(x, y);
+}
+static TC_INLINE tcq_i32 tcq_xor_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_xor_si512(x, y);
+}
+static TC_INLINE tcq_i32 tcq_shl_i32(tcq_i32 x, int n) {
+    return _mm512_sllv_epi32(x, _mm512_set1_epi32(n));
+}
+static TC_INLINE tcq_i32 tcq_sar_i32(tcq_i32 x, int n) {
+    return _mm512_srav_epi32(x, _mm512_set1_epi32(n));
+}
+static TC_INLINE tcq_mask tcq_eq_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_cmpeq_epi32_mask(x, y);
+}
+static TC_INLINE tcq_mask tcq_lt_i32(tcq_i32 x, tcq_i32 y) {
+    return _mm512_cmplt_epi32_mask(x, y);
+}
+static TC_INLINE tcq_i32 tcq_select_i32(tcq_mask m, tcq_i32 x, tcq_i32 y) {
+    return _mm512_mask_blend_epi32(m, y, x);
+}
+
+static TC_INLINE tcq_f32 tcq_cast_i32_f32(tcq_i32 x) {
+    return _mm512_cvtepi32_ps(x);
+}
+static TC_INLINE tcq_i32 tcq_truncate_f32(tcq_f32 x) {
+    return _mm512_cvttps_epi32(x);
+}
+/* The conversion gives INT32_MIN beyond the range and for NaN. */
+static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
+    tcq_mask big = _mm512_cmp_ps_mask(x, _mm512_set1_ps(0x1p31f), _CMP_GE_OQ);
+    tcq_mask number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
+    return _mm512_maskz_mov_epi32(number, _mm512_mask_set1_epi32(_mm512_cvttps_epi32(x), big, INT32_MAX));
+}
+
+static TC_INLINE tcq_mask tcq_splat_bool(uint8_t x) {
+    return (tcq_mask)(x ? 0xffff : 0);
+}
+static TC_INLINE tcq_mask tcq_and_bool(tcq_mask x, tcq_mask y) {
+    return (tcq_mask)(x & y);
+}
+static TC_INLINE tcq_mask tcq_or_bool(tcq_mask x, tcq_mask y) {
+    return (tcq_mask)(x | y);
+}
+static TC_INLINE tcq_mask tcq_xor_bool(tcq_mask x, tcq_mask y) {
+    return (tcq_mask)(x ^ y);
+}
+static TC_INLINE tcq_mask tcq_not_bool(tcq_mask x) {
+    return (tcq_mask)~x;
+}
+static TC_INLINE uint8_t tcq_any_bool(tcq_mask x) {
+    return x != 0;
+}
+static TC_INLINE tcq_mask tcq_load_bool(const uint8_t *p) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+    return _mm_test_epi8_mask(bytes, bytes);
+}
+static TC_INLINE void tcq_store_bool(uint8_t *p, tcq_mask x) {
+    _mm_storeu_si128((__m128i *)(void *)p, _mm_maskz_set1_epi8(x, 1));
+}
+
+/* The lower half of the lanes with the upper half folded onto it, until one is left; f is associative where it matters. */
+static TC_INLINE float tcq_sum_f32(tcq_f32 x) {
+    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+
+#endif

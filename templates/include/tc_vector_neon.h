@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * AArch64 NEON: four registers of 4 lanes. See tc_vector_parts.h for the contract of the tcq_ functions.
+ */
+#ifndef TC_VECTOR_NEON_H
+#define TC_VECTOR_NEON_H
+
+#include <arm_neon.h>
+
+#define TCQ_COUNT 4
+typedef float32x4_t tcq_f32;
+typedef int32x4_t tcq_i32;
+typedef uint32x4_t tcq_mask;
+
+static TC_INLINE tcq_mask tcq_range(tc_index lo, tc_index hi) {
+    static const int32_t lanes[4] = {0, 1, 2, 3};
+    int32x4_t lane = vld1q_s32(lanes);
+    int32x4_t below = vdupq_n_s32((int32_t)tc_max(-1, tc_min(lo, 4)));
+    int32x4_t above = vdupq_n_s32((int32_t)tc_max(-1, tc_min(hi, 4)));
+    return vandq_u32(vcgeq_s32(lane, below), vcltq_s32(lane, above));
+}
+
+static TC_INLINE tcq_f32 tcq_splat_f32(float x) {
+    return vdupq_n_f32(x);
+}
+static TC_INLINE tcq_f32 tcq_load_f32(const float *p) {
+    return vld1q_f32(p);
+}
+static TC_INLINE void tcq_store_f32(float *p, tcq_f32 x) {
+    vst1q_f32(p, x);
+}
+static TC_INLINE tcq_i32 tcq_load_i32(const int32_t *p) {
+    return vld1q_s32(p);
+}
+static TC_INLINE void tcq_store_i32(int32_t *p, tcq_i32 x) {
+    vst1q_s32(p, x);
+}
+/* NEON has no masked access: partial ones go lane by lane. */
+static TC_INLINE tcq_f32 tcq_loadw_f32(const float *p, tc_index lo, tc_index hi, tcq_f32 other) {
+    float t[4];
+    tcq_store_f32(t, other);
+    for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 4); ++l)
+        t[l] = p[l];
+    return tcq_load_f32(t);
+}
+static TC_INLINE void tcq_storen_f32(float *p, tc_index n, tcq_f32 x) {
+    float t[4];
+    tcq_store_f32(t, x);
+    for (tc_index l = 0; l < tc_min(n, 4); ++l)
+        p[l] = t[l];
+}
+static TC_INLINE tcq_i32 tcq_loadw_i32(const int32_t *p, tc_index lo, tc_index hi, tcq_i32 other) {
+    int32_t t[4];
+    tcq_store_i32(t, other);
+    for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 4); ++l)
+        t[l] = p[l];
+    return tcq_load_i32(t);
+}
+static TC_INLINE void tcq_storen_i32(int32_t *p, tc_index n, tcq_i32 x) {
+    int32_t t[4];
+    tcq_store_i32(t, x);
+    for (tc_index l = 0; l < tc_min(n, 4); ++l)
+        p[l] = t[l];
+}
+static TC_INLINE tcq_f32 tcq_set_f32(const float *p, tc_index s) {
+    float32x4_t x = vld1q_dup_f32(p);
+    x = vld1q_lane_f32(p + s, x, 1);
+    x = vld1q_lane_f32(p + 2 * s, x, 2);
+    return vld1q_lane_f32(p + 3 * s, x, 3);
+}
+static TC_INLINE tcq_i32 tcq_splat_i32(int32_t x) {
+    return vdupq_n_s32(x);
+}
+static TC_INLINE tcq_f32 tcq_asfloat_i32(tcq_i32 x) {
+    return vreinterpretq_f32_s32(x);
+}
+static TC_INLINE tcq_i32 tcq_asint_f32(tcq_f32 x) {
+    return vreinterpretq_s32_f32(x);
+}
+
+static TC_INLINE tcq_f32 tcq_add_f32(tcq_f32 x, tcq_f32 y) {
+    return vaddq_f32(x, y);
+}
+static TC_INLINE tcq_f32 tcq_sub_f32(tcq_f32 x, tcq_f32 y) {
+    return vsubq_f32(x, y);
+}
+static TC_INLINE tcq_f32 tcq_mul_f32(tcq_f32 x, tcq_f32 y) {
+    return vmulq_f32(x, y);
+}
+static TC_INLINE tcq_f32 tcq_div_f32(tcq_f32 x, tcq_f32 y) {
+    return vdivq_f32(x, y);
+}
+static TC_INLINE tcq_f32 tcq_fma_f32(tcq_f32 x, tcq_f32 y, tcq_f32 z) {
+    return vfmaq_f32(z, x, y);
+}
+static TC_INLINE tcq_f32 tcq_sqrt_f32(tcq_f32 x) {
+    return vsqrtq_f32(x);
+}
+static TC_INLINE tcq_f32 tcq_neg_f32(tcq_f32 x) {
+    return vnegq_f32(x);
+}
+static TC_INLINE tcq_f32 tcq_abs_f32(tcq_f32 x) {
+    return vabsq_f32(x);
+}
+/* FMAX and FMIN propagate NaN and order -0 below +0. */
+static TC_INLINE tcq_f32 tcq_maximum_f32(tcq_f32 x, tcq_f32 y) {
+    return vmaxq_f32(x, y);
+}
+static TC_INLINE tcq_f32 tcq_minimum_f32(tcq_f32 x, tcq_f32 y) {
+    return vminq_f32(x, y);
+}
+static TC_INLINE tcq_mask tcq_eq_f32(tcq_f32 x, tcq_f32 y) {
+    return vceqq_f32(x, y);
+}
+static TC_INLINE tcq_mask tcq_ne_f32(tcq_f32 x, tcq_f32 y) {
+    return vmvnq_u32(vceqq_f32(x, y));
+}
+static TC_INLINE tcq_mask tcq_lt_f32(tcq_f32 x, tcq_f32 y) {
+    return vcltq_f32(x, y);
+}
+static TC_INLINE tcq_mask tcq_le_f32(tcq_f32 x, tcq_f32 y) {
+    return vcleq_f32(x, y);
+}
+static TC_INLINE tcq_f32 tcq_select_f32(tcq_mask m, tcq_f32 x, tcq_f32 y) {
+    return vbslq_f32(m, x, y);
+}
+
+static TC_INLINE tcq_i32 tcq_add_i32(tcq_i32 x, tcq_i32 y) {
+    return vaddq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_sub_i32(tcq_i32 x, tcq_i32 y) {
+    return vsubq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_mul_i32(tcq_i32 x, tcq_i32 y) {
+    return vmulq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_abs_i32(tcq_i32 x) {
+    return vabsq_s32(x);
+}
+static TC_INLINE tcq_i32 tcq_maximum_i32(tcq_i32 x, tcq_i32 y) {
+    return vmaxq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_minimum_i32(tcq_i32 x, tcq_i32 y) {
+    return vminq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_and_i32(tcq_i32 x, tcq_i32 y) {
+    return vandq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_or_i32(tcq_i32 x, tcq_i32 y) {
+    return vorrq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_xor_i32(tcq_i32 x, tcq_i32 y) {
+    return veorq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_shl_i32(tcq_i32 x, int n) {
+    return vshlq_s32(x, vdupq_n_s32(n));
+}
+static TC_INLINE tcq_i32 tcq_sar_i32(tcq_i32 x, int n) {
+    return vshlq_s32(x, vdupq_n_s32(-n));
+}
+static TC_INLINE tcq_mask tcq_eq_i32(tcq_i32 x, tcq_i32 y) {
+    return vceqq_s32(x, y);
+}
+static TC_INLINE tcq_mask tcq_lt_i32(tcq_i32 x, tcq_i32 y) {
+    return vcltq_s32(x, y);
+}
+static TC_INLINE tcq_i32 tcq_select_i32(tcq_mask m, tcq_i32 x, tcq_i32 y) {
+    return vbslq_s32(m, x, y);
+}
+
+static TC_INLINE tcq_f32 tcq_cast_i32_f32(tcq_i32 x) {
+    return vcvtq_f32_s32(x);
+}
+/* The conversion saturates and takes NaN to 0. */
+static TC_INLINE tcq_i32 tcq_truncate_f32(tcq_f32 x) {
+    return vcvtq_s32_f32(x);
+}
+static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
+    return vcvtq_s32_f32(x);
+}
+
+static TC_INLINE tcq_mask tcq_splat_bool(uint8_t x) {
+    return vdupq_n_u32(x ? UINT32_MAX : 0);
+}
+static TC_INLINE tcq_mask tcq_and_bool(tcq_mask x, tcq_mask y) {
+    return vandq_u32(x, y);
+}
+static TC_INLINE tcq_mask tcq_or_bool(tcq_mask x, tcq_mask y) {
+    return vorrq_u32(x, y);
+}
+static TC_INLINE tcq_mask tcq_xor_bool(tcq_mask x, tcq_mask y) {
+    return veorq_u32(x, y);
+}
+static TC_INLINE tcq_mask tcq_not_bool(tcq_mask x) {
+    return vmvnq_u32(x);
+}
+static TC_INLINE uint8_t tcq_any_bool(tcq_mask x) {
+    return vmaxvq_u32(x) != 0;
+}
+static TC_INLINE tcq_mask tcq_load_bool(const uint8_t *p) {
+    uint32_t wide[4] = {p[0], p[1], p[2], p[3]};
+    uint32x4_t x = vld1q_u32(wide);
+    return vtstq_u32(x, x);
+}
+static TC_INLINE void tcq_store_bool(uint8_t *p, tcq_mask x) {
+    uint16x4_t words = vmovn_u32(x);
+    uint8x8_t bytes = vand_u8(vmovn_u16(vcombine_u16(words, words)), vdup_n_u8(1));
+    vst1_lane_u8(p, bytes, 0);
+    vst1_lane_u8(p + 1, bytes, 1);
+    vst1_lane_u8(p + 2, bytes, 2);
+    vst1_lane_u8(p + 3, bytes, 3);
+}
+
+static TC_INLINE float tcq_sum_f32(tcq_f32 x) {
+    float32x2_t h = vadd_f32(vget_low_f32(x), vget_high_f32(x));
+    return vget_lane_f32(h, 0) + vget_lane_f32(h, 1);
+}
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tcv_ types and operations of 16 lanes from TCQ_COUNT registers of the instruction set: part i holds the lanes from
+ * i*(16/TCQ_COUNT) on.
+ *
+ * What an instruction set's header defines for a part: the types tcq_f32, tcq_i32 and tcq_mask; the operations below
+ * under tcq_; tcq_loadw (lanes lo <= l < hi from p[l], the others of `other`; lo and hi any number), tcq_storen (the
+ * lanes below n, n any number), tcq_set (p[l*s]), tcq_range (the mask lo <= l < hi), tcq_truncate_f32 (to integer, in
+ * range), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes). Partial loads and stores touch only the
+ * named elements.
+ */
+#ifndef TC_VECTOR_PARTS_H
+#define TC_VECTOR_PARTS_H
+
+/* TCV_EACH(F) lists F(member, first lane). */
+#if TCQ_COUNT == 1
+#define TCV_EACH(F) F(a, 0)
+#define TCV_MEMBERS(T) T a
+#elif TCQ_COUNT == 2
+#define TCV_EACH(F) F(a, 0) F(b, 8)
+#define TCV_MEMBERS(T) T a, b
+#else
+#define TCV_EACH(F) F(a, 0) F(b, 4) F(c, 8) F(d, 12)
+#define TCV_MEMBERS(T) T a, b, c, d
+#endif
+
+typedef struct {
+    TCV_MEMBERS(tcq_f32);
+} tcv_f32;
+typedef struct {
+    TCV_MEMBERS(tcq_i32);
+} tcv_i32;
+typedef struct {
+    TCV_MEMBERS(tcq_mask);
+} tcv_mask;
+
+/* One function of the given parameters whose parts are all CALL(member, lane). */
+#define TCV_DEFINE(R, name, parameters, EACH)                                                                          \
+    static TC_INLINE R name parameters                                                                                 \
+    {                                                                                                                  \
+        R r;                                                                                                           \
+        TCV_EACH(EACH)                                                                                                 \
+        return r;                                                                                                      \
+    }
+#define TCV_DO(name, parameters, EACH)                                                                                 \
+    static TC_INLINE void name parameters                                                                              \
+    {                                                                                                                  \
+        TCV_EACH(EACH)                                                                                                 \
+    }
+
+/* Memory, f32 and i32. */
+#define TCV_P(m, l) r.m = tcq_splat_f32(x);
+TCV_DEFINE(tcv_f32, tcv_splat_f32, (float x), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_splat_i32(x);
+TCV_DEFINE(tcv_i32, tcv_splat_i32, (int32_t x), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_load_f32(p + l);
+TCV_DEFINE(tcv_f32, tcv_load_f32, (const float *p), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_load_i32(p + l);
+TCV_DEFINE(tcv_i32, tcv_load_i32, (const int32_t *p), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_loadw_f32(p + l, lo - l, hi - l, other.m);
+TCV_DEFINE(tcv_f32, tcv_loadw_f32, (const float *p, tc_index lo, tc_index hi, tcv_f32 other), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_loadw_i32(p + l, lo - l, hi - l, other.m);
+TCV_DEFINE(tcv_i32, tcv_loadw_i32, (const int32_t *p, tc_index lo, tc_index hi, tcv_i32 other), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) tcq_store_f32(p + l, x.m);
+TCV_DO(tcv_store_f32, (float *p, tcv_f32 x), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) tcq_store_i32(p + l, x.m);
+TCV_DO(tcv_store_i32, (int32_t *p, tcv_i32 x), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) tcq_storen_f32(p + l, n - l, x.m);
+TCV_DO(tcv_storen_f32, (float *p, tcv_f32 x, tc_index n), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) tcq_storen_i32(p + l, n - l, x.m);
+TCV_DO(tcv_storen_i32, (int32_t *p, tcv_i32 x, tc_index n), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_set_f32(p + l * stride, stride);
+TCV_DEFINE(tcv_f32, tcv_set_f32, (const float *p, tc_index stride), TCV_P)
+#undef TCV_P
+
+/* Operations lane by lane. */
+#if TCQ_COUNT == 1
+#define TCV_MAP1(f, x) {f(x.a)}
+#define TCV_MAP2(f, x, y) {f(x.a, y.a)}
+#define TCV_MAP3(f, x, y, z) {f(x.a, y.a, z.a)}
+#elif TCQ_COUNT == 2
+#define TCV_MAP1(f, x) {f(x.a), f(x.b)}
+#define TCV_MAP2(f, x, y) {f(x.a, y.a), f(x.b, y.b)}
+#define TCV_MAP3(f, x, y, z) {f(x.a, y.a, z.a), f(x.b, y.b, z.b)}
+#else
+#define TCV_MAP1(f, x) {f(x.a), f(x.b), f(x.c), f(x.d)}
+#define TCV_MAP2(f, x, y) {f(x.a, y.a), f(x.b, y.b), f(x.c, y.c), f(x.d, y.d)}
+#define TCV_MAP3(f, x, y, z) {f(x.a, y.a, z.a), f(x.b, y.b, z.b), f(x.c, y.c, z.c), f(x.d, y.d, z.d)}
+#endif
+#define TCV_UNARY(R, T, name, part)                                                                                    \
+    static TC_INLINE R tcv_##name(T x)                                                                                 \
+    {                                                                                                                  \
+        return (R)TCV_MAP1(tcq_##part, x);                                                                             \
+    }
+#define TCV_BINARY(R, T, name, part)                                                                                   \
+    static TC_INLINE R tcv_##name(T x, T y)                                                                            \
+    {                                                                                                                  \
+        return (R)TCV_MAP2(tcq_##part, x, y);                                                                          \
+    }
+
+TCV_UNARY(tcv_f32, tcv_f32, neg_f32, neg_f32)
+TCV_UNARY(tcv_f32, tcv_f32, abs_f32, abs_f32)
+TCV_UNARY(tcv_f32, tcv_f32, sqrt_f32, sqrt_f32)
+TCV_UNARY(tcv_i32, tcv_i32, abs_i32, abs_i32)
+TCV_UNARY(tcv_i32, tcv_f32, asint_f32, asint_f32)
+TCV_UNARY(tcv_f32, tcv_i32, asfloat_i32, asfloat_i32)
+TCV_UNARY(tcv_i32, tcv_f32, cast_f32_i32, cast_f32_i32)
+TCV_UNARY(tcv_f32, tcv_i32, cast_i32_f32, cast_i32_f32)
+TCV_UNARY(tcv_i32, tcv_f32, truncate_f32, truncate_f32)
+TCV_UNARY(tcv_mask, tcv_mask, logical_not_bool, not_bool)
+
+TCV_BINARY(tcv_f32, tcv_f32, add_f32, add_f32)
+TCV_BINARY(tcv_f32, tcv_f32, sub_f32, sub_f32)
+TCV_BINARY(tcv_f32, tcv_f32, mul_f32, mul_f32)
+TCV_BINARY(tcv_f32, tcv_f32, div_f32, div_f32)
+TCV_BINARY(tcv_f32, tcv_f32, maximum_f32, maximum_f32)
+TCV_BINARY(tcv_f32, tcv_f32, minimum_f32, minimum_f32)
+TCV_BINARY(tcv_mask, tcv_f32, eq_f32, eq_f32)
+TCV_BINARY(tcv_mask, tcv_f32, ne_f32, ne_f32)
+TCV_BINARY(tcv_mask, tcv_f32, lt_f32, lt_f32)
+TCV_BINARY(tcv_mask, tcv_f32, le_f32, le_f32)
+TCV_BINARY(tcv_i32, tcv_i32, add_i32, add_i32)
+TCV_BINARY(tcv_i32, tcv_i32, sub_i32, sub_i32)
+TCV_BINARY(tcv_i32, tcv_i32, mul_i32, mul_i32)
+TCV_BINARY(tcv_i32, tcv_i32, maximum_i32, maximum_i32)
+TCV_BINARY(tcv_i32, tcv_i32, minimum_i32, minimum_i32)
+TCV_BINARY(tcv_i32, tcv_i32, and_i32, and_i32)
+TCV_BINARY(tcv_i32, tcv_i32, or_i32, or_i32)
+TCV_BINARY(tcv_i32, tcv_i32, xor_i32, xor_i32)
+TCV_BINARY(tcv_mask, tcv_i32, eq_i32, eq_i32)
+TCV_BINARY(tcv_mask, tcv_i32, lt_i32, lt_i32)
+TCV_BINARY(tcv_mask, tcv_mask, logical_and_bool, and_bool)
+TCV_BINARY(tcv_mask, tcv_mask, logical_or_bool, or_bool)
+TCV_BINARY(tcv_mask, tcv_mask, logical_xor_bool, xor_bool)
+
+static TC_INLINE tcv_f32 tcv_fma_f32(tcv_f32 x, tcv_f32 y, tcv_f32 z)
+{
+    return (tcv_f32)TCV_MAP3(tcq_fma_f32, x, y, z);
+}
+
+static TC_INLINE tcv_f32 tcv_select_f32(tcv_mask m, tcv_f32 x, tcv_f32 y)
+{
+    return (tcv_f32)TCV_MAP3(tcq_select_f32, m, x, y);
+}
+
+static TC_INLINE tcv_i32 tcv_select_i32(tcv_mask m, tcv_i32 x, tcv_i32 y)
+{
+    return (tcv_i32)TCV_MAP3(tcq_select_i32, m, x, y);
+}
+
+#define TCV_P(m, l) r.m = tcq_shl_i32(x.m, n);
+TCV_DEFINE(tcv_i32, tcv_shl_i32, (tcv_i32 x, int n), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_sar_i32(x.m, n);
+TCV_DEFINE(tcv_i32, tcv_sar_i32, (tcv_i32 x, int n), TCV_P)
+#undef TCV_P
+
+/* Masks. */
+#define TCV_P(m, l) r.m = tcq_splat_bool(x);
+TCV_DEFINE(tcv_mask, tcv_splat_bool, (uint8_t x), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_range(lo - l, hi - l);
+TCV_DEFINE(tcv_mask, tcv_range, (tc_index lo, tc_index hi), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_load_bool(p + l);
+TCV_DEFINE(tcv_mask, tcv_load_bool, (const uint8_t *p), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) tcq_store_bool(p + l, x.m);
+TCV_DO(tcv_store_bool, (uint8_t *p, tcv_mask x), TCV_P)
+#undef TCV_P
+
+/* The tree of docs/numerics.md: whole parts are folded first, then the lanes of the one left. */
+static TC_INLINE float tcv_sum_f32(tcv_f32 x)
+{
+#if TCQ_COUNT == 1
+    return tcq_sum_f32(x.a);
+#elif TCQ_COUNT == 2
+    return tcq_sum_f32(tcq_add_f32(x.a, x.b));
+#else
+    return tcq_sum_f32(tcq_add_f32(tcq_add_f32(x.a, x.c), tcq_add_f32(x.b, x.d)));
+#endif
+}
+
+static TC_INLINE uint8_t tcv_any_bool(tcv_mask x)
+{
+#if TCQ_COUNT == 1
+    return tcq_any_bool(x.a);
+#elif TCQ_COUNT == 2
+    return tcq_any_bool(tcq_or_bool(x.a, x.b));
+#else
+    return tcq_any_bool(tcq_or_bool(tcq_or_bool(x.a, x.b), tcq_or_bool(x.c, x.d)));
+#endif
+}
+
+#undef TCV_MAP1
+#undef TCV_MAP2
+#undef TCV_MAP3
+#undef TCV_UNARY
+#undef TCV_BINARY
+#undef TCV_DEFINE
+#undef TCV_DO
+
+#endif
