@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A small convolutional network for 8 x 8 handwritten digits. This file is compiled for the build machine and run once,
+ * to record the graph; nothing of it is in the program.
+ */
+#include <tensor_compile/model.h>
+
+TC_MODEL(digits)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 4096);
+    tc_tensor x = tc_input(g, "image", TC_F32, batch, 1, 8, 8); /* grey values, 0 paper to 1 ink */
+
+    tc_weights(g, "digits.safetensors");
+    x = tc_relu(tc_conv2d(x, tc_weight(g, "conv1.weight"), tc_weight(g, "conv1.bias"), .padding = {1, 1}));
+    x = tc_max_pool2d(x, .kernel = {2, 2});
+    x = tc_relu(tc_conv2d(x, tc_weight(g, "conv2.weight"), tc_weight(g, "conv2.bias"), .padding = {1, 1}));
+    x = tc_max_pool2d(x, .kernel = {2, 2});
+    x = tc_linear(tc_flatten(x, 1), tc_weight(g, "fc.weight"), tc_weight(g, "fc.bias"));
+    tc_output(g, "probabilities", tc_softmax(x, -1));
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one build is asked for: the parsed command line, kept as data so that `tune` and `check` can repeat a build."""
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+from . import files
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Paths are absolute but `shown`, the model as the user named it. specialize: by dim, replacing what the model
+    declares. Budgets are bytes, None unlimited. weights_file: where external weights are written."""
+
+    model: str
+    shown: str
+    object: str
+    header: str
+    cache: str
+    depfile: str = ""
+    weights_file: str = ""
+    backend: str = "c"
+    target_file: str = ""
+    isas: tuple[str, ...] = ()
+    specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    tune: str = "lock"
+    lock: str = ""
+    max_arena: int | None = None
+    max_weights: int | None = None
+    max_code: int | None = None
+    max_stack: int | None = None
+    weights: str = "embed"
+    explain: str = ""
+    dump_after: str = ""
+    verify: bool = False
+    keep: str = ""
+    preprocessor: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ("cc",)
+    host_cc: tuple[str, ...] = ("cc",)
+    cflags: tuple[str, ...] = ()
+    jobs: int | None = field(default=None, compare=False)
+
+    def text(self) -> str:
+        """Canonical JSON; what does not change a result (the number of jobs) is left out."""
+        values = asdict(self)
+        del values["jobs"]
+        return json.dumps(values, sort_keys=True, indent=1)
+
+    @staticmethod
+    def parse(text: str) -> "Options":
+        values = json.loads(text)
+        known = {f.name for f in fields(Options)}
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
+        values["specialize"] = tuple((name, tuple(sizes)) for name, sizes in values["specialize"])
+        return Options(**values)
+
+    @property
+    def lock_path(self) -> Path:
+        """The tuning lock: beside the model unless named."""
+        return Path(self.lock) if self.lock else Path(self.model).with_suffix(".tuning.lock")
+
+    @property
+    def digest(self) -> str:
+        return files.digest(self.text())

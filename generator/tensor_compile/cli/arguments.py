@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options that every sub-command which builds a model shares."""
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+from pathlib import Path
+
+from ..build.options import Options
+from ..errors import UsageError
+
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def size(text: str) -> int:
+    match = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.strip().lower())
+    if not match:
+        raise argparse.ArgumentTypeError(f"not a size: {text!r} (examples: 65536, 64K, 2M)")
+    return int(match[1]) * UNITS[match[2]]
+
+
+def positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"not a positive number: {text!r}")
+    return int(text)
+
+
+def specialize(text: str) -> tuple[str, tuple[int, ...]]:
+    match = re.fullmatch(r"([A-Za-z_]\w*)=(\d+(?:,\d+)*)?", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"not DIM=SIZE,SIZE…: {text!r}")
+    return match[1], tuple(sorted({int(s) for s in match[2].split(",")})) if match[2] else ()
+
+
+def words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The model and everything that decides what is built from it."""
+    parser.add_argument("model", metavar="MODEL.c", help="the model's source")
+    group = parser.add_argument_group("model")
+    group.add_argument("-I", dest="preprocessor", action="append", metavar="DIR", default=[],
+                       type=lambda d: f"-I{os.path.abspath(d)}", help="folder of headers of the model's source")
+    group.add_argument("-D", dest="preprocessor", action="append", metavar="NAME[=VALUE]",
+                       type=lambda d: f"-D{d}", help="macro of the model's source")
+    group.add_argument("--specialize", action="append", default=[], type=specialize, metavar="DIM=SIZE,…",
+                       help="make variants for these sizes of a dynamic dim (several dims form a product; "
+                            "replaces what the model declares for the dim)")
+    group.add_argument("--weights", choices=("embed", "external"), default="embed",
+                       help="keep the packed weights in the object, or in a file of their own (default: embed)")
+
+    group = parser.add_argument_group("target")
+    group.add_argument("--target", dest="backend", choices=("c", "reference"), default="c",
+                       help="c: optimised kernels; reference: one plain loop an operation, equal bit for bit "
+                            "(default: c)")
+    group.add_argument("--target-file", default="", metavar="NAME|FILE",
+                       help="target description: the name of one in targets/ or a .toml file (default: by the "
+                            "compiler's architecture)")
+    group.add_argument("--isa", default="", metavar="ISA,…",
+                       help="only these of the target's instruction sets, e.g. avx2,avx512 (default: all)")
+    group.add_argument("--cc", type=words, default=None, metavar="COMMAND",
+                       help="compiler for the target (default: $CC, else cc)")
+    group.add_argument("--cflags", type=words, default=(), metavar="FLAGS",
+                       help="the target's compiler flags; processor, ABI, sysroot and prefix-map flags among them are "
+                            "passed on to every kernel, others are not")
+    group.add_argument("--host-cc", type=words, default=None, metavar="COMMAND",
+                       help="compiler for the machine that builds (default: $CC_FOR_BUILD, else cc)")
+
+    group = parser.add_argument_group("tuning")
+    group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
+                       help="lock: use the tuning lock where it applies; frozen: fail where an entry is missing or "
+                            "stale; off: ignore it (default: lock)")
+    group.add_argument("--lock", default="", metavar="FILE", help="tuning lock (default: MODEL.tuning.lock)")
+
+    group = parser.add_argument_group("budgets (a build that exceeds one fails and prints the bill)")
+    for name, what in (("arena", "working memory"), ("weights", "packed weights"), ("code", "machine code"),
+                       ("stack", "stack")):
+        group.add_argument(f"--max-{name}", type=size, default=None, metavar="BYTES", help=f"{what}, e.g. 64K")
+
+    group = parser.add_argument_group("looking inside")
+    group.add_argument("--verify", action="store_true", help="verify the intermediate forms between all passes")
+    group.add_argument("--dump-after", default="", metavar="PASS",
+                       help="print the intermediate form after a pass (`--dump-after help` lists them)")
+    group.add_argument("--keep", default="", metavar="DIR",
+                       help="keep the capture program, the graph and the generated C sources in DIR")
+
+    group = parser.add_argument_group("work")
+    group.add_argument("--cache", default="", metavar="DIR",
+                       help="cache and records (default: .tensor-compile beside the object)")
+    group.add_argument("-j", "--jobs", type=positive, default=None, metavar="N",
+                       help="compilers at once (default: what the jobserver grants, else one a core)")
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("outputs")
+    group.add_argument("-o", dest="out", default="", metavar="DIR",
+                       help="folder for MODEL.o, MODEL.h and, with external weights, MODEL.weights (default: .)")
+    group.add_argument("--object", default="", metavar="FILE", help="the object (default: DIR/MODEL.o)")
+    group.add_argument("--header", default="", metavar="FILE", help="the header (default: DIR/MODEL.h)")
+    group.add_argument("--weights-file", default="", metavar="FILE",
+                       help="external weights (default: the object's name with .weights)")
+    group.add_argument("--depfile", default="", metavar="FILE", help="write Make dependencies, as Ninja reads them")
+    group.add_argument("--explain", default="", metavar="FILE", help="write what `explain` prints to FILE")
+
+
+def options(args: argparse.Namespace, out: Path | None = None) -> Options:
+    """The build that the arguments ask for; out: the folder of outputs where the sub-command has no such options."""
+    model = os.path.abspath(args.model)
+    stem = Path(model).stem
+    folder = Path(os.path.abspath(out or getattr(args, "out", "") or "."))
+
+    def place(name: str, default: Path) -> str:
+        value = getattr(args, name, "")
+        return os.path.abspath(value) if value else str(default)
+
+    obj = place("object", folder / f"{stem}.o")
+    dims = [name for name, _ in args.specialize]
+    for name in dims:
+        if dims.count(name) > 1:
+            raise UsageError(f"--specialize names {name} more than once")
+    target_file = args.target_file
+    if target_file and ("/" in target_file or target_file.endswith(".toml")):
+        target_file = os.path.abspath(target_file)
+    absolute = lambda value: os.path.abspath(value) if value else ""  # noqa: E731
+    return Options(
+        model=model, shown=args.model, object=obj, header=place("header", folder / f"{stem}.h"),
+        cache=place("cache", Path(obj).parent / ".tensor-compile"), depfile=absolute(getattr(args, "depfile", "")),
+        weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
+        target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
+        specialize=tuple(sorted(args.specialize)), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
+        max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
+        explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
+        keep=absolute(args.keep), preprocessor=tuple(args.preprocessor),
+        cc=args.cc or words(os.environ.get("CC", "") or "cc"),
+        host_cc=args.host_cc or words(os.environ.get("CC_FOR_BUILD", "") or "cc"), cflags=args.cflags, jobs=args.jobs)
