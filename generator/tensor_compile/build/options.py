@@ -19,6 +19,7 @@ class Options:
     object: str
     header: str
     cache: str
+    named_outputs: tuple[str, ...] = ()  # object and header as the command line named them: what a depfile says
     depfile: str = ""
     weights_file: str = ""
     backend: str = "c"

@@ -11,7 +11,6 @@ import os
 from pathlib import Path
 from typing import Iterable, Iterator
 
-from ..errors import UserError
 from . import files
 from .options import Options
 
@@ -38,6 +37,13 @@ class Hashes:
             self.changed = True
         return entry[2]
 
+    def renew(self, path: Path) -> None:
+        """Takes the path's present time for what is known of it (its time alone was changed)."""
+        if str(path) in self.known:
+            stat = os.stat(path)
+            self.known[str(path)][:2] = [stat.st_size, stat.st_mtime_ns]
+            self.changed = True
+
     def save(self) -> None:
         if self.changed:
             files.write(self.path, json.dumps(self.known, sort_keys=True))
@@ -52,26 +58,33 @@ def write(options: Options, inputs: Iterable[Path], outputs: Iterable[Path]) -> 
     record = {
         "options": json.loads(options.text()),
         "inputs": {str(path): hashes.of(path) for path in inputs},
-        "outputs": {str(path): files.file_digest(path) for path in outputs},
+        "outputs": {str(path): hashes.of(path) for path in outputs},
     }
     hashes.save()
     files.write(_place(options), json.dumps(record, sort_keys=True, indent=1))
 
 
-def is_current(options: Options, more_inputs: Iterable[Path]) -> bool:
-    """Whether the last build of this object was asked the same and no input or output changed since. more_inputs:
-    what must be among the recorded inputs (a lock that has appeared)."""
+def renew(options: Options, more_inputs: Iterable[Path]) -> list[str] | None:
+    """Where the last build of this object was asked the same and no input or output changed since: gives the outputs
+    the present time, as Ninja expects of a command that it ran, and returns the inputs; None otherwise.
+
+    more_inputs: what must be among the recorded inputs (a lock that has appeared, every file of the tool).
+    """
     try:
         record = json.loads(_place(options).read_text(encoding="utf-8"))
-        if record["options"] != json.loads(options.text()) or any(str(p) not in record["inputs"] for p in more_inputs):
-            return False
+        inputs, outputs = record["inputs"], record["outputs"]
+        if record["options"] != json.loads(options.text()) or any(str(p) not in inputs for p in more_inputs):
+            return None
         hashes = Hashes(Path(options.cache))
-        same = all(hashes.of(Path(path)) == known for path, known in record["inputs"].items()) and \
-            all(hashes.of(Path(path)) == known for path, known in record["outputs"].items())
+        same = all(hashes.of(Path(path)) == known for path, known in [*inputs.items(), *outputs.items()])
+        if same:
+            for path in outputs:
+                os.utime(path)
+                hashes.renew(Path(path))
         hashes.save()
-        return same
-    except (OSError, ValueError, KeyError, TypeError, UserError):
-        return False
+        return list(inputs) if same else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def builds(folder: Path) -> Iterator[Options]:

@@ -130,6 +130,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     absolute = lambda value: os.path.abspath(value) if value else ""  # noqa: E731
     return Options(
         model=model, shown=args.model, object=obj, header=place("header", folder / f"{stem}.h"),
+        named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
+                            for n, e in (("object", "o"), ("header", "h"))),
         cache=place("cache", Path(obj).parent / ".tensor-compile"), depfile=absolute(getattr(args, "depfile", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One build: options -> object, header, packed weights; and the shortcut where nothing has changed."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import depfile, files, record
+from .host_programs import ROOT
+from .options import Options
+from .progress import Progress
+
+TOOL = ("generator", "templates", "interpreter", "runtime/include", "targets")
+
+
+def build(options: Options) -> None:
+    """Makes the outputs, or only renews their times where the last build still stands."""
+    tool = [path for part in TOOL for path in files.tree_files(ROOT / part)]
+    lock = options.lock_path
+    if not options.keep and not options.dump_after:
+        inputs = record.renew(options, [*tool, lock] if lock.exists() else tool)
+        if inputs is not None:
+            _write_depfile(options, inputs)
+            return
+    from . import assemble  # the passes are imported only where there is work for them
+
+    with Progress() as progress:
+        made = assemble.run(options, progress)
+        outputs = assemble.write(made, options)
+    inputs = depfile.model_inputs(Path(options.model), made.headers, made.weight_files, lock, made.target_file, tool)
+    if Path(options.object).parent == lock.parent:
+        inputs.remove(str(lock.parent))  # the outputs lie in it: it is always as new as they are
+    _write_depfile(options, inputs)
+    record.write(options, map(Path, inputs), outputs)
+
+
+def _write_depfile(options: Options, inputs: list[str]) -> None:
+    """Not among the recorded outputs: Ninja takes it away once it has read it."""
+    if options.depfile:
+        files.write(Path(options.depfile), depfile.text(options.named_outputs, inputs))

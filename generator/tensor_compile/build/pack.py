@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packed weights: the constant graph, run by the interpreter on the build machine; Python never sees an element."""
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Sequence
+
+from ..errors import Reported, UserError
+from ..graph.ir import Module
+from ..graph.text import print_module
+from . import files, host_programs
+from .cache import Cache
+from .record import Hashes
+from .toolchain import Compiler
+
+
+def weight_files(module: Module, model: Path, replacements: Sequence[Path] = ()) -> list[Path]:
+    """The module's weight files, in its order; relative ones lie beside model.c. replacements: taken instead."""
+    if replacements and len(replacements) != len(module.files):
+        raise UserError(f"the model reads {len(module.files)} weight files, {len(replacements)} were given")
+    return list(replacements) or [(model.parent / name).resolve() for name in module.files]
+
+
+def pack(constants: Module, weights: Sequence[Path], shown: str, compiler: Compiler, cache: Cache, hashes: Hashes,
+         jobs: int | None = None) -> Path:
+    """The file of packed weights in the cache, made where it is not there yet. Its key is the constant graph and the
+    content of the files, which are read only when their size or time is new."""
+    for path in weights:
+        if not path.is_file():
+            raise UserError("no such weights file", str(path), f"it is named in {shown}")
+    program = host_programs.interpreter(compiler, cache, jobs)
+    # The files by absolute path: where they lie is no part of the key.
+    placed = Module(constants.model, constants.dims, [str(p) for p in weights], constants.weights, constants.states,
+                    constants.functions)
+    key = files.digest(program.parent.name, print_module(constants), *(hashes.of(p) for p in weights))
+
+    def make(folder: Path) -> None:
+        graph, out = folder / "constants.tcg", folder / "weights.bin"
+        graph.write_text(print_module(placed), encoding="utf-8")
+        entry = placed.entries
+        if not entry or not entry[0].results:
+            out.write_bytes(b"")
+            return
+        result = subprocess.run([str(program), str(graph), "--function", entry[0].name, "--weights-dir", "/",
+                                 "--pack", str(out)], capture_output=True, text=True, check=False)
+        if result.returncode == 1 and result.stderr:
+            sys.stderr.write(result.stderr)
+            raise Reported
+        if result.returncode:
+            raise host_programs.ToolBroken(f"the interpreter failed while it packed the weights of {shown}",
+                                           f"exit code {result.returncode}\n{result.stderr}")
+        graph.unlink()
+
+    return cache.entry("weights", key, make) / "weights.bin"
