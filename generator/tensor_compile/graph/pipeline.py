@@ -112,7 +112,7 @@ def _specialized(module: Module) -> tuple[Module, dict[str, list[tuple[str, dict
     variants: dict[str, list[tuple[str, dict[str, int]]]] = {}
     for entry in module.entries:
         variants[entry.name] = []
-        dims = _dims(module, entry)
+        dims = dims_of(module, entry)
         choices = [d for d in module.dims.values() if d.specialize and d.sym in dims]
         for sizes in product(*(d.specialize for d in choices)):
             when = {d.sym: size for d, size in zip(choices, sizes)}
@@ -142,7 +142,7 @@ def _add(module: Module, root: str, sizes: Mapping[Sym, int], functions: dict[st
             pending += [h for n in source.nodes for h in held(n)]
 
 
-def _dims(module: Module, root: Function) -> set[Sym]:
+def dims_of(module: Module, root: Function) -> set[Sym]:
     """Dims that the function, or one it holds, depends on."""
     found: set[Sym] = set()
     seen: set[str] = set()
