@@ -124,12 +124,9 @@ class _Emitter:
         row_list = []
         for r in range(rows):
             inside = " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))
-            finish = []
-            for piece in range(pieces):
+            finish = [] if self.vector else [f"finish(p, d, t, {r}, j + {v}, c{r}_{v});" for v in range(regs)]
+            for piece in range(pieces if self.vector else 0):
                 first = piece * per_piece
-                if not self.vector:
-                    finish.append(f"finish(p, d, t, {r}, j + {piece}, c{r}_{first});")
-                    continue
                 acc = f"tct_join({', '.join(f'c{r}_{v}' for v in range(first, first + per_piece))})"
                 if partial and piece == last:
                     finish.append(f"finish_partial(p, d, t, {r}, j + {16 * piece}, {acc}, lanes);")

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tuning lock (docs/tuning.md): which candidate won where, as sorted text committed beside the model.
+
+    # tensor-compile tuning lock 1
+    contraction f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64/avx512
+      tc_contraction_f32_8x48__avx512 218.5 us, gcc 12.2.0, templates 4c1f90ab
+
+The first line of an entry is its key (emit/key.py), the second the candidate, then provenance: it is recorded and never
+compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file.
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..emit import candidates as table
+from ..emit.candidates import Candidate
+from ..emit.key import kernel_key
+from ..errors import UserError
+from ..loops.ir import ContractionKernel
+from . import files
+from .host_programs import TEMPLATES
+from .target import Target
+
+HEADER = "# tensor-compile tuning lock 1"
+_CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) us(?P<emulated> emulated)?, (?P<compiler>[^,]+), "
+                     r"templates (?P<templates>[0-9a-f]+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """time: microseconds of a call; emulated: taken under an emulator, which orders candidates but times nothing."""
+
+    key: str
+    candidate: str
+    time: float
+    emulated: bool
+    compiler: str
+    templates: str
+
+    def text(self) -> str:
+        return (f"{self.key}\n  {self.candidate} {self.time:.1f} us{' emulated' if self.emulated else ''}, "
+                f"{self.compiler}, templates {self.templates}\n")
+
+
+def parse(text: str, where: str) -> dict[str, Entry]:
+    """The entries by key; `where` names the file in errors."""
+    lines = text.splitlines()
+    if not lines or lines[0] != HEADER:
+        raise UserError("not a tuning lock of this version", f"{where}:1", f"the first line must be {HEADER!r}")
+    entries: dict[str, Entry] = {}
+    key = None
+    for number, line in enumerate(lines[1:], 2):
+        place = f"{where}:{number}"
+        if not line.strip() or line.startswith("#"):
+            continue
+        if key is None:
+            if line.startswith(" ") or " target=" not in line:
+                raise UserError("expected the key of an entry", place, "tensor-compile tune writes this file")
+            key = line
+            if key in entries:
+                raise UserError("a second entry of the same key", place)
+            continue
+        match = _CHOICE.match(line)
+        if not match:
+            raise UserError("expected a candidate and its provenance", place,
+                            "for example: tc_contraction_f32_6x16__avx2 12.3 us, gcc 12.2.0, templates 01234567")
+        entries[key] = Entry(key, match["name"], float(match["time"]), bool(match["emulated"]), match["compiler"],
+                             match["templates"])
+        key = None
+    if key is not None:
+        raise UserError("an entry without a candidate", f"{where}:{len(lines)}")
+    return entries
+
+
+def read(path: Path) -> dict[str, Entry]:
+    """The entries of a lock; none where the file does not exist."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the tuning lock: {error}", str(path)) from None
+    return parse(text, str(path))
+
+
+def print_entries(entries: dict[str, Entry]) -> str:
+    return HEADER + "\n" + "".join(entries[key].text() for key in sorted(entries))
+
+
+def write(path: Path, entries: dict[str, Entry]) -> bool:
+    """Writes where the text differs; returns whether it did."""
+    return files.write_if_changed(path, print_entries(entries))
+
+
+def templates_digest() -> str:
+    """Of everything that the text and the code of a contraction come from but the compiler."""
+    return files.tree_digest([TEMPLATES / "contraction", TEMPLATES / "include", TEMPLATES / "candidates.def"])[:8]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """kind: missing (no entry), stale (its candidate does not exist any more), illegal (it cannot be this kernel's)."""
+
+    kind: str
+    key: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.key}: {self.detail}"
+
+
+@dataclass(slots=True)
+class Tuning:
+    """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel needs
+    a good entry), off (never read)."""
+
+    mode: str
+    path: Path
+    target: Target
+    entries: dict[str, Entry] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
+
+    @staticmethod
+    def load(mode: str, path: Path, target: Target) -> "Tuning":
+        return Tuning(mode, path, target, {} if mode == "off" else read(path))
+
+    def candidate(self, kernel: ContractionKernel, isa: str) -> Candidate:
+        """The kernel's candidate. Where the lock does not decide, the cost model does, and a finding is kept."""
+        key = kernel_key(kernel, isa, self.target.name)
+        entry = self.entries.get(key)
+        found = table.find(entry.candidate) if entry else None
+        reason = table.refusal(kernel, found) if found and found.isa == isa else None
+        if entry is None:
+            finding = Finding("missing", key, "no entry")
+        elif found is None:
+            finding = Finding("stale", key, f"{entry.candidate} is not in the candidate table")
+        elif found.isa != isa:
+            finding = Finding("illegal", key, f"{found.name} is of another instruction set")
+        elif reason:
+            finding = Finding("illegal", key, f"{found.name} {reason}")
+        else:
+            return found
+        if self.mode != "off":
+            self.findings[key] = finding
+        return table.choose(kernel, isa, self.target)
+
+    def finish(self) -> list[str]:
+        """After the last kernel: in mode frozen any finding is an error, which lists them all; else what the user should
+        know: entries that could not be used."""
+        found = [self.findings[key] for key in sorted(self.findings)]
+        if self.mode == "frozen" and found:
+            shown = "\n".join(f"  {f}" for f in found)
+            raise UserError(f"the tuning lock does not cover this build (--tune frozen):\n{shown}", str(self.path),
+                            "tensor-compile tune writes it; --tune lock uses the cost model instead")
+        return [f"{self.path}: warning: {f}" for f in found if f.kind != "missing"]
