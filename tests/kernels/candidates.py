@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every candidate of the table on every instruction set that runs here: equal to the reference bit for bit, on random
+and extreme data, with teams of 1, 2 and 5, no byte touched outside the buffers (autotune/ does the comparing).
+
+usage: candidates.py ARCH [COMPILER...]     ARCH: x86_64, aarch64, riscv64
+"""
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from cases import convolution, dim, matmul
+from tap import done, note, ok, skip
+from tensor_compile.build import target as targets
+from tensor_compile.build import toolchain
+from tensor_compile.build.cache import Cache
+from tensor_compile.build.harness import Case, Toolset, program
+from tensor_compile.emit import candidates as table
+from tensor_compile.symbolic import sym
+
+EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
+            "riscv64": ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")}
+COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
+WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
+
+
+def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
+    """(name, kernel, sizes of its dims): one of every form, with tails in rows, columns and terms."""
+    m, n, k, b = dim("m"), dim("n"), dim("k"), dim("b")
+    sm, sn, sk, sb = sym(m), sym(n), sym(k), sym(b)
+    h, w = dim("h"), dim("w")
+    return [
+        ("constant 37x150x19", matmul(37, 150, 19, panel), [{}]),
+        ("constant 16x256x8, residual", matmul(16, 256, 8, panel, residual=True), [{}]),
+        ("constant transposed 13x33x5", matmul(13, 33, 5, panel, transposed=True), [{}]),
+        ("dynamic rows", matmul(sm, 80, 7, panel), [{m: 1}, {m: 2}, {m: 17}, {m: 29}]),
+        ("all dynamic in place", matmul(sm, sn, sk, 0, sb, bias=False),
+         [{m: 5, n: 100, k: 70, b: 2}, {m: 15, n: 17, k: 3, b: 1}, {m: 1, n: 129, k: 1, b: 3}]),
+        ("convolution 3x3 padded", convolution(2, 8, 9, 7, 40, (3, 3), pad=1, panel=panel), [{}]),
+        ("convolution 3x2 stride 2 dilation 2 groups 2, planar, dynamic",
+         convolution(1, 6, sym(h), sym(w), 20, (3, 2), 2, 2, 2, 2, True, True, panel), [{h: 11, w: 8}, {h: 5, w: 5}]),
+    ]
+
+
+def cases(isa: str, panel: int) -> list[Case]:
+    out = []
+    for candidate in table.candidates(isa):
+        for name, kernel, sizes in kernels(panel):
+            if table.refusal(kernel, candidate) is None:
+                out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
+                             (candidate,), candidate) for size in sizes]
+    return out
+
+
+def main() -> None:
+    arch = sys.argv[1]
+    command = tuple(sys.argv[2:]) or (COMPILER[arch],)
+    wrapper = EMULATOR[arch] if arch != _machine() else ()
+    if not shutil.which(command[0]):
+        skip(f"candidates of {arch}", f"no {command[0]}")
+        done()
+    if wrapper and not shutil.which(wrapper[0]):
+        skip(f"candidates of {arch}", f"no {wrapper[0]}")
+        done()
+    target = targets.load(targets.find(WHERE[arch]))
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Cache(Path(folder) / "cache")
+        compiler = toolchain.detect(command, cache.root, "compiler")
+        tools = Toolset(compiler, target, (), cache, wrapper)
+        for isa in targets.ARCHITECTURES[arch]:
+            todo = cases(isa, target.panel)
+            tried = {c.candidates[0].name for c in todo}
+            ok(tried == {c.name for c in table.candidates(isa)}, f"{isa}: every candidate has a kernel that it fits")
+            run(program(todo, tools, Path(folder) / isa), isa, wrapper)
+    done()
+
+
+def run(path: Path, isa: str, wrapper: tuple[str, ...]) -> None:
+    """Hands the harness's points on as this test's own."""
+    result = subprocess.run([*wrapper, str(path), "check"], capture_output=True, text=True, check=False)
+    points = 0
+    for line in result.stdout.splitlines():
+        if line.startswith(("ok ", "not ok ")):
+            points += 1
+            name, _, why = line.split(" - ", 1)[1].partition(" # SKIP ")
+            skip(name, why) if why else ok(line.startswith("ok "), name)
+        elif line.startswith("#"):
+            note(line[2:])
+    ok(result.returncode in (0, 1) and points and f"1..{points}" in result.stdout, f"{isa}: the harness ran to its end")
+    if result.stderr or result.returncode < 0:
+        note(f"exit {result.returncode}: {result.stderr}")
+
+
+def _machine() -> str:
+    import os
+    return os.uname().machine
+
+
+main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contraction kernels built by hand, of the forms that lowering makes: matmul packed, in place, batched, of constant and
+of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
+from __future__ import annotations
+
+from tensor_compile.loops.ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, Store
+from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
+
+Size = IntLike
+
+
+def dim(name: str, hi: int = 4096) -> Sym:
+    return Sym(name, 1, hi, is_dim=True)
+
+
+def dims_of(*sizes: Expr) -> tuple[Sym, ...]:
+    return tuple(sorted({s for e in sizes for s in e.symbols()}, key=lambda s: s.name))
+
+
+def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None, bias: bool = True,
+           residual: bool = False, transposed: bool = False) -> ContractionKernel:
+    """out[b, m, n] = a[b, m, k] * b[b, k, n] (+ bias[n]) (+ residual[m, n]). transposed: a is stored [k, m]."""
+    m, n, k = wrap(m), wrap(n), wrap(k)
+    vm, vn, vk = Sym("m", 0, m - 1), Sym("n", 0, n - 1), Sym("k", 0, k - 1)
+    outer = () if batch is None else (Sym("b", 0, wrap(batch) - 1),)
+    sizes = () if batch is None else (wrap(batch),)
+    at = tuple(sym(s) for s in outer)
+    rank = len(outer)
+
+    def buffer(name: str, shape: tuple[Expr, ...], kind: str, order: tuple[int, ...] | None = None) -> Buffer:
+        return Buffer(name, "f32", sizes + shape, order or tuple(range(rank + len(shape))), kind)
+
+    order = (*range(rank), rank + 1, rank) if transposed else None
+    a = buffer("a", (m, k), "input", order)
+    if panel:
+        b = buffer("b", ((n + (panel - 1)) // panel, k, wrap(panel)), "packed")
+        b_index = (sym(vn) // panel, sym(vk), sym(vn) % panel)
+    else:
+        b, b_index = buffer("b", (k, n), "input"), (sym(vk), sym(vn))
+    out = buffer("out", (m, n), "output")
+    params, value = [a, b], Acc("f32")
+    if bias:
+        params.append(Buffer("bias", "f32", (n,), (0,), "packed"))
+        value = Apply("add", "f32", (value, Load("bias", "f32", (sym(vn),))))
+    if residual:
+        params.append(buffer("residual", (m, n), "temp"))
+        value = Apply("add", "f32", (value, Load("residual", "f32", (*at, sym(vm), sym(vn)))))
+    return ContractionKernel("matmul", outer, (vm,), (vn,), (vk,), Load("a", "f32", (*at, sym(vm), sym(vk))),
+                             Load("b", "f32", (*at, *b_index)), panel,
+                             [Store("out", (*at, sym(vm), sym(vn)), value)], (*params, out), dims_of(m, n, k, *sizes))
+
+
+def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, int], stride: int = 1, pad: int = 0,
+                dilation: int = 1, groups: int = 1, planar_in: bool = False, planar_out: bool = False,
+                panel: int = 16) -> ContractionKernel:
+    """Channels last unless planar; m = (n, oh, ow), k = (kh, kw, channel), groups are the batch."""
+    n, h, w = wrap(n), wrap(h), wrap(w)
+    kh, kw = window
+    oh = (h + 2 * pad - dilation * (kh - 1) - 1) // stride + 1
+    ow = (w + 2 * pad - dilation * (kw - 1) - 1) // stride + 1
+    cg, og = c // groups, o // groups
+    vn, vh, vw, vo = Sym("n", 0, n - 1), Sym("oh", 0, oh - 1), Sym("ow", 0, ow - 1), Sym("oc", 0, og - 1)
+    vkh, vkw, vc, vg = Sym("kh", 0, kh - 1), Sym("kw", 0, kw - 1), Sym("c", 0, cg - 1), Sym("g", 0, groups - 1)
+    g = sym(vg) if groups > 1 else ZERO
+    x = Buffer("x", "f32", (n, wrap(c), h, w), (0, 1, 2, 3) if planar_in else (0, 2, 3, 1), "input")
+    weights = Buffer("w", "f32", (wrap(groups), wrap(-(-og // panel)), wrap(kh * kw * cg), wrap(panel)), (0, 1, 2, 3),
+                     "packed")
+    y = Buffer("y", "f32", (n, wrap(o), oh, ow), (0, 1, 2, 3) if planar_out else (0, 2, 3, 1), "output")
+    bias = Buffer("bias", "f32", (wrap(o),), (0,), "packed")
+    iy, ix = sym(vh) * stride + sym(vkh) * dilation - pad, sym(vw) * stride + sym(vkw) * dilation - pad
+    valid = (iy, h - 1 - iy, ix, w - 1 - ix) if pad else ()
+    a = Load("x", "f32", (sym(vn), g * cg + sym(vc), iy, ix), valid, Const("f32", 0) if pad else None)
+    b = Load("w", "f32", (g, sym(vo) // panel, (sym(vkh) * kw + sym(vkw)) * cg + sym(vc), sym(vo) % panel))
+    channel = g * og + sym(vo)
+    value = Apply("add", "f32", (Acc("f32"), Load("bias", "f32", (channel,))))
+    return ContractionKernel("convolution", (vg,) if groups > 1 else (), (vn, vh, vw), (vo,), (vkh, vkw, vc), a, b, panel,
+                             [Store("y", (sym(vn), channel, sym(vh), sym(vw)), value)], (x, weights, bias, y),
+                             dims_of(n, h, w))
