@@ -463,7 +463,7 @@ def _prove_nonnegative(e: Expr) -> bool:
         lo = _bound(reduced, False)
         if lo is not None and lo >= 0:
             return True
-    return _prove_by_factor(reduced) or _prove_by_floor(reduced)
+    return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_order(e)
 
 
 def _prove_by_factor(e: Expr) -> bool:
@@ -497,6 +497,20 @@ def _prove_by_floor(e: Expr) -> bool:
             rest = (e - c * Expr((((atom,), 1),))) * d
             linear = atom.num * c if c < 0 else (atom.num - (d - 1)) * c
             if is_nonnegative(rest + linear):
+                return True
+    return False
+
+
+def _prove_by_order(e: Expr) -> bool:
+    """floordiv(a, d) - floordiv(b, d) + c >= 0 where a >= b - c*d: division keeps the order."""
+    for one, k in e.terms:
+        if len(one) != 1 or not isinstance(one[0], FloorDiv) or k <= 0:
+            continue
+        for other, j in e.terms:
+            if j != -k or len(other) != 1 or not isinstance(other[0], FloorDiv) or other[0].den is not one[0].den:
+                continue
+            c = exact_div(e - k * Expr(((one, 1),)) + k * Expr(((other, 1),)), k)
+            if c is not None and is_nonnegative(one[0].num - other[0].num + c * one[0].den):
                 return True
     return False
 

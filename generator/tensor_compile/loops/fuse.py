@@ -77,13 +77,14 @@ class _Refused(Exception):
     """Why an item cannot join a group."""
 
 
-def fuse(lowered: LoweredFunction) -> Fused:
-    return _Fusion(lowered).run()
+def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
+    """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with)."""
+    return _Fusion(lowered, separate).run()
 
 
 class _Fusion:
-    def __init__(self, lowered: LoweredFunction):
-        self.lowered = lowered
+    def __init__(self, lowered: LoweredFunction, separate: bool):
+        self.lowered, self.separate = lowered, separate
         self.buffers = dict(lowered.buffers)
         self.items = list(lowered.items)
         self.groups: list[Group] = []
@@ -100,7 +101,8 @@ class _Fusion:
 
     def run(self) -> Fused:
         self.index_items()
-        self.repeat_cheap()
+        if not self.separate:
+            self.repeat_cheap()
         for seq, item in enumerate(self.items):
             self.home.append(None)
             if item is not None:
@@ -228,6 +230,8 @@ class _Fusion:
 
     def candidates(self, seq: int, item: Computation, needed: list[Group]) -> list[Group]:
         found: dict[Group, None] = {}
+        if self.separate:
+            return []
         for x in self.loads[seq]:
             if x.buffer in self.member_of:
                 found[self.group_of(self.member_of[x.buffer].seq)] = None

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verifier of the loop IR: raises LoopError with every finding.
+
+Of a LoweredFunction and of a Program: every load and store is within its buffer, proved or guarded; dtypes agree; what
+is read has been written. Of a Program also: temps that live at the same time do not overlap, unless one is overwritten
+point by point; parameters name every buffer that is used.
+"""
+from __future__ import annotations
+
+from ..symbolic import Expr, is_nonnegative
+from . import plan
+from .ir import Apply, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, \
+    NestKernel, Program, Reduction, Scalar, Store
+from .scalars import loads
+
+
+class LoopError(Exception):
+    """All findings, one a line."""
+
+
+def verify(thing) -> None:
+    """A LoweredFunction or a Program."""
+    found: list[str] = []
+    if isinstance(thing, Program):
+        _Checker(thing.buffers, found).program(thing)
+    else:
+        _Checker(thing.buffers, found).lowered(thing)
+    if found:
+        raise LoopError("\n".join(found))
+
+
+class _Checker:
+    def __init__(self, buffers: dict[str, Buffer], found: list[str]):
+        self.buffers, self.found = buffers, found
+        self.proved: set[tuple] = set()
+
+    def lowered(self, function) -> None:
+        written: set[str] = set()
+        for item in function.items:
+            if isinstance(item, CheckKernel):
+                self.readable(item.label, {item.buffer.name}, written)
+                continue
+            if isinstance(item, Contraction):
+                values: list[Scalar] = [item.a, item.b]
+                self.access(item.label, item.out, item.index, ())
+            else:
+                assert isinstance(item, Computation)
+                values = [item.value]
+                self.store(item.label, Store(item.out, item.index, item.value))
+            for v in values:
+                self.value(item.label, v, ())
+            self.readable(item.label, {x for v in values for x in _names(v)}, written)
+            written.add(item.out)
+
+    def program(self, program: Program) -> None:
+        written: set[str] = set()
+        for step in program.steps:
+            k = step.kernel
+            reads, writes = set(plan._read(k)), set(plan._written(k))
+            missing = (reads | writes) - {b.name for b in k.params}
+            if missing:
+                self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
+            if isinstance(k, NestKernel):
+                mine: set[str] = set()
+                for stage in k.stages:
+                    for r in stage.reduces:
+                        self.value(k.label, r.value, ())
+                    for s in stage.stores:
+                        self.store(k.label, s)
+                    loaded = {n for v in (*(r.value for r in stage.reduces), *(s.value for s in stage.stores))
+                              for n in _names(v)}
+                    self.readable(k.label, loaded, written | mine)
+                    mine |= {s.buffer for s in stage.stores}
+            elif isinstance(k, ContractionKernel):
+                for v in (k.a, k.b):
+                    self.value(k.label, v, ())
+                for s in k.stores:
+                    self.store(k.label, s)
+                self.readable(k.label, reads, written)
+            else:
+                self.readable(k.label, reads, written)
+            written |= writes
+        self.overlaps(program)
+
+    # -- accesses -------------------------------------------------------------------------------------------------
+    def store(self, label: str, s: Store) -> None:
+        b = self.buffers[s.buffer]
+        if b.kind in ("input", "packed"):
+            self.found.append(f"{label}: stores into {b.kind} {b.name}")
+        if s.value.dtype != b.dtype:
+            self.found.append(f"{label}: stores {s.value.dtype} into {b.name} of {b.dtype}")
+        self.access(label, s.buffer, s.index, ())
+        self.value(label, s.value, ())
+
+    def value(self, label: str, s: Scalar, guards: tuple[Expr, ...]) -> None:
+        if (s, guards) in self.proved:
+            return
+        self.proved.add((s, guards))
+        if isinstance(s, Load):
+            if s.dtype != self.buffers[s.buffer].dtype:
+                self.found.append(f"{label}: loads {s.dtype} from {s.buffer} of {self.buffers[s.buffer].dtype}")
+            if s.valid and s.other is None:
+                self.found.append(f"{label}: a guarded load of {s.buffer} without a value")
+            self.access(label, s.buffer, s.index, guards + s.valid)
+        if isinstance(s, Reduction):
+            guards += s.valid
+        if isinstance(s, Apply) and s.op == "select" and isinstance(s.args[0], InBounds):
+            self.value(label, s.args[1], guards + s.args[0].exprs)
+            self.value(label, s.args[2], guards)
+            return
+        for c in s.children:
+            self.value(label, c, guards)
+
+    def access(self, label: str, name: str, index: tuple[Expr, ...], guards: tuple[Expr, ...]) -> None:
+        b = self.buffers[name]
+        if len(index) != len(b.shape):
+            self.found.append(f"{label}: {name} has rank {len(b.shape)}, not {len(index)}")
+            return
+        if (name, index, guards) in self.proved:
+            return
+        self.proved.add((name, index, guards))
+        if all(_holds(i, guards) and _holds(n - 1 - i, guards) for i, n in zip(index, b.shape)):
+            return
+        address = b.address(index)
+        if _holds(address, guards) and _holds(b.elements - 1 - address, guards):
+            return
+        self.found.append(f"{label}: {name}[{', '.join(map(str, index))}] is not proved to be within "
+                          f"[{', '.join(map(str, b.shape))}]")
+
+    def readable(self, label: str, names: set[str], written: set[str]) -> None:
+        for name in sorted(names):
+            if self.buffers[name].kind in ("temp", "scratch", "output") and name not in written:
+                self.found.append(f"{label}: reads {name} before it is written")
+
+    # -- memory ---------------------------------------------------------------------------------------------------
+    def overlaps(self, program: Program) -> None:
+        lives: dict[str, list[int]] = {}
+        for i, step in enumerate(program.steps):
+            for name in (*plan._written(step.kernel), *plan._read(step.kernel)):
+                if self.buffers[name].kind == "temp":
+                    lives.setdefault(name, [i, i])[1] = i
+        arena = program.arena
+        names = sorted(lives, key=lambda n: lives[n])
+        for name in names:
+            if name not in arena.offset and name not in arena.slot_of:
+                self.found.append(f"{name} has no place in the arena")
+                return
+            if name in arena.slot_of and not any(
+                    is_nonnegative(size - plan.bytes_of(self.buffers[name])) for size in arena.slots[arena.slot_of[name]]):
+                self.found.append(f"{name} is larger than its slot")
+        open_: list[str] = []
+        for name in names:
+            first = lives[name][0]
+            open_ = [o for o in open_ if lives[o][1] >= first]
+            for other in open_:
+                if not self.together(program, name, other):
+                    continue
+                kernel = program.steps[first].kernel
+                handed = lives[other][1] == first and plan._in_place(kernel, self.buffers[other], self.buffers[name])
+                if not handed:
+                    self.found.append(f"{name} and {other} live at the same time in the same memory")
+            open_.append(name)
+
+    def together(self, program: Program, a: str, b: str) -> bool:
+        arena = program.arena
+        if arena.size is None:
+            return arena.slot_of[a] == arena.slot_of[b]
+        x, y = arena.offset[a], arena.offset[b]
+        return x < y + plan.bytes_of(self.buffers[b]).value and y < x + plan.bytes_of(self.buffers[a]).value
+
+
+def _names(s: Scalar) -> set[str]:
+    return {x.buffer for x in loads(s)}
+
+
+def _holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
+    return is_nonnegative(e) or any(e == g or is_nonnegative(e - g) for g in guards)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graph text in, results of the planned program and of the direct evaluation out."""
+from __future__ import annotations
+
+import math
+import os
+import random
+import re
+import struct
+from types import SimpleNamespace
+
+import evaluate
+import reference
+from reference import Tensor, indices
+from tensor_compile.graph.inline import inline
+from tensor_compile.graph.text import parse_module
+from tensor_compile.loops import fuse, layout, lower, plan, schedule, verify
+
+TARGET = SimpleNamespace(panel=16)
+GRAPHS = os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "graphs")
+
+
+def sample(name: str) -> str:
+    with open(os.path.join(GRAPHS, name + ".tcg"), encoding="utf-8") as f:
+        return f.read()
+
+
+def tiny_encoder() -> str:
+    """The sample encoder with 8 channels, 2 heads of 4, 16 hidden channels and 10 words."""
+    text = sample("encoder")
+    for old, new in (("1000", "10"), ("1536", "16"), ("384", "8"), ("12", "2"), ("32", "4")):
+        text = re.sub(rf'(?<![%\w:@#."]){old}(?![\w.])', new, text)
+    return text
+
+
+def module_of(body: str, result: str = "", dims: tuple = ("batch 1:64", "seq 1:64"), weights: tuple = (),
+              states: tuple = ()):
+    """A module of one entry function `f`. `body` holds the lines between the braces."""
+    head = ["tensor_compile.graph 1", 'model "m"']
+    for d in dims:
+        name, span = d.split()
+        head.append(f"dim {name} range={span} divisor=1 specialize=[]")
+    if weights:
+        head.append('file 0 "w.safetensors"')
+    head += [f'weight "{n}" : {t} file=0 loc("m.c":1)' for n, t in weights]
+    head += [f'state "{n}" : {t} loc("m.c":1)' for n, t in states]
+    return parse_module("\n".join(head) + "\n\n" + body, "m.tcg")
+
+
+def program_of(module, name: str, fused: bool = True, check: bool = True):
+    """(function before layout, program)."""
+    function = inline(module).functions[name]
+    lowered = lower.lower(layout.apply(function, TARGET), module, TARGET)
+    made = plan.plan(schedule.schedule(fuse.fuse(lowered, separate=not fused), TARGET), TARGET)
+    if check:
+        verify.verify(lowered)
+        verify.verify(made)
+    return function, made
+
+
+def random_tensor(rng: random.Random, dtype: str, shape: tuple, extreme: bool, below: int = 5) -> Tensor:
+    size = math.prod(shape)
+    if dtype == "bool":
+        return Tensor(shape, [rng.random() < 0.6 for _ in range(size)])
+    if dtype != "f32":
+        return Tensor(shape, [rng.randrange(below) for _ in range(size)])
+    special = [float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1e-40, 3e38]
+    return Tensor(shape, [rng.choice(special) if extreme and rng.random() < 0.1 else evaluate.r32(rng.uniform(-2, 2))
+                          for _ in range(size)])
+
+
+def bits(x) -> object:
+    if isinstance(x, float):
+        return "nan" if math.isnan(x) else struct.pack("<f", x)
+    return int(x)
+
+
+def physical(buffer, dims: dict, t: Tensor) -> list:
+    """The elements in the buffer's own order."""
+    out = [None] * len(t.data)
+    strides = [s.evaluate(dims) for s in buffer.strides]
+    for i in indices(t.shape):
+        out[sum(a * s for a, s in zip(i, strides))] = t[i]
+    return out
+
+
+def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bool = False, fused: bool = True,
+            backwards: bool = False, below: int = 5):
+    """(difference or "", program, bytes that each kernel moved)."""
+    rng = random.Random(seed)
+    function, program = program_of(module, name, fused)
+    dims = {d.sym: sizes[n] for n, d in module.dims.items() if n in sizes}
+    concrete = lambda t: tuple(d.evaluate(dims) for d in t.shape)  # noqa: E731
+    inputs = {p.attrs["name"]: random_tensor(rng, p.types[0].dtype, concrete(p.types[0]), extreme, below)
+              for p in function.parameters}
+    weights = {n: random_tensor(rng, w.type.dtype, concrete(w.type), False, below) for n, w in module.weights.items()}
+    states = {n: random_tensor(rng, s.type.dtype, concrete(s.type), extreme, below) for n, s in module.states.items()}
+    wanted, after = reference.run(function, module, dims, inputs, weights, states)
+    values = {n: list(t.data) for n, t in (inputs | weights | states).items()}
+    counts = evaluate.run(program, dims, values, backwards)
+    for found in ((n, t, values[n]) for n, t in wanted.items()):
+        difference = _difference(*found)
+        if difference:
+            return difference, program, counts
+    for n, t in after.items():
+        difference = _difference(n, t, values[n])
+        if difference:
+            return difference, program, counts
+    return "", program, counts
+
+
+def _difference(name: str, want: Tensor, got: list) -> str:
+    for i, (a, b) in enumerate(zip(want.data, got, strict=True)):
+        if b is None or bits(a) != bits(b):
+            return f"{name}[{i}] of {want.shape}: want {a}, got {b}"
+    return ""

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates graph functions (no calls) directly, one tensor after the other: what programs are compared with.
+
+Shares the scalar operations and the two orders of sums with evaluate.py, and nothing else.
+"""
+from __future__ import annotations
+
+from itertools import product
+
+from evaluate import from_bits, reduce, scalar
+from tensor_compile.graph.ir import Function, Module, Value
+from tensor_compile.loops.layout import _ELEMENTWISE
+from tensor_compile.symbolic import Sym
+
+
+class Tensor:
+    """shape: ints; data: flat, row-major."""
+
+    def __init__(self, shape, data):
+        self.shape, self.data = tuple(shape), list(data)
+        size = 1
+        for n in self.shape:
+            size *= n
+        assert size == len(self.data), f"{self.shape} of {len(self.data)}"
+
+    def __getitem__(self, index):
+        at = 0
+        for i, n in zip(index, self.shape, strict=True):
+            assert 0 <= i < n
+            at = at * n + i
+        return self.data[at]
+
+
+def indices(shape):
+    return product(*(range(n) for n in shape))
+
+
+def make(shape, element) -> Tensor:
+    return Tensor(shape, [element(i) for i in indices(shape)])
+
+
+def run(function: Function, module: Module, dims: dict[Sym, int], inputs: dict[str, Tensor],
+        weights: dict[str, Tensor], states: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """(results, states after the call)."""
+    made: dict[Value, Tensor] = {}
+    for p in function.parameters:
+        made[Value(p)] = inputs[p.attrs["name"]]
+    for node in function.nodes:
+        shape = tuple(d.evaluate(dims) for d in node.types[0].shape)
+        if node.op in ("weight", "packed"):
+            made[Value(node)] = weights[node.attrs["name"]]
+        elif node.op == "state":
+            made[Value(node)] = states[node.attrs["name"]]
+        else:
+            made[Value(node)] = _node(node, shape, dims, [made[v] for v in node.operands])
+    after = dict(states)
+    for name, v, _ in function.assigns:
+        after[name] = made[v]
+    return {name: made[v] for name, v, _ in function.results}, after
+
+
+def _node(node, shape, dims, args) -> Tensor:
+    op, attrs, dtype = node.op, node.attrs, node.types[0].dtype
+    at = lambda exprs: tuple(e.evaluate(dims) for e in exprs)  # noqa: E731
+    if op in _ELEMENTWISE:
+        return Tensor(shape, [scalar(op, dtype, *xs) for xs in zip(*(a.data for a in args), strict=True)])
+    if op == "constant":
+        return Tensor((), [from_bits(dtype, attrs["bits"])])
+    if op == "iota":
+        return make(shape, lambda i: i[attrs["axis"]])
+    if op == "dim_value":
+        return Tensor((), at(attrs["value"]))
+    x = args[0]
+    if op == "broadcast":
+        return make(shape, lambda i: x[tuple(0 if n == 1 else i[a] for a, n in zip(attrs["axes"], x.shape))])
+    if op == "reshape":
+        return Tensor(shape, x.data)
+    if op == "transpose":
+        inverse = [attrs["perm"].index(d) for d in range(len(shape))]
+        return make(shape, lambda i: x[tuple(i[inverse[d]] for d in range(len(shape)))])
+    if op == "slice":
+        start = at(attrs["start"])
+        return make(shape, lambda i: x[tuple(s + j * t for s, j, t in zip(start, i, attrs["stride"]))])
+    if op == "pad":
+        low = at(attrs["low"])
+
+        def padded(i):
+            j = tuple(a - b for a, b in zip(i, low))
+            return x[j] if all(0 <= a < n for a, n in zip(j, x.shape)) else args[1].data[0]
+        return make(shape, padded)
+    if op == "concat":
+        axis = attrs["axis"]
+
+        def joined(i):
+            k = i[axis]
+            for a in args:
+                if k < a.shape[axis]:
+                    return a[(*i[:axis], k, *i[axis + 1:])]
+                k -= a.shape[axis]
+            raise AssertionError
+        return make(shape, joined)
+    if op == "gather":
+        axis, count = attrs["axis"], len(args[1].shape)
+        return make(shape, lambda i: x[(*i[:axis], args[1][i[axis:axis + count]], *i[axis + count:])])
+    if op == "update_slice":
+        start = at(attrs["start"])
+
+        def updated(i):
+            j = tuple(a - b for a, b in zip(i, start))
+            return args[1][j] if all(0 <= a < n for a, n in zip(j, args[1].shape)) else x[i]
+        return make(shape, updated)
+    if op in ("reduce", "arg_reduce"):
+        axes = attrs["axes"] if op == "reduce" else (attrs["axis"],)
+        kind, order = (attrs["op"], attrs["order"]) if op == "reduce" else ("arg" + attrs["op"], "free")
+        kept = [d for d in range(len(x.shape)) if d not in axes]
+
+        def reduced(i):
+            terms = []
+            for r in indices([x.shape[a] for a in axes]):
+                where = dict(zip(kept, i)) | dict(zip(axes, r))
+                terms.append(x[tuple(where[d] for d in range(len(x.shape)))])
+            return reduce(kind, order, dtype, terms)
+        return make(shape, reduced)
+    if op == "window_reduce":
+        lead = len(x.shape) - len(attrs["size"])
+
+        def window(i):
+            terms = []
+            for r in indices(attrs["size"]):
+                j = tuple(a * s + b * t - low for a, s, b, t, low in
+                          zip(i[lead:], attrs["stride"], r, attrs["dilation"], attrs["low"]))
+                if all(0 <= a < n for a, n in zip(j, x.shape[lead:])):
+                    terms.append(x[(*i[:lead], *j)])
+            return reduce(attrs["op"], "seq", dtype, terms)
+        return make(shape, window)
+    y = args[1]
+    if op == "dot":
+        free = lambda rank, *taken: [d for d in range(rank) if not any(d in t for t in taken)]  # noqa: E731
+        lb, rb, lc, rc = (attrs[n] for n in ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract"))
+        lf, rf = free(len(x.shape), lb, lc), free(len(y.shape), rb, rc)
+
+        def dotted(i):
+            head, left, right = i[:len(lb)], i[len(lb):len(lb) + len(lf)], i[len(lb) + len(lf):]
+            terms = []
+            for k in indices([x.shape[d] for d in lc]):
+                a = dict(zip(lb, head)) | dict(zip(lf, left)) | dict(zip(lc, k))
+                b = dict(zip(rb, head)) | dict(zip(rf, right)) | dict(zip(rc, k))
+                terms.append((x[tuple(a[d] for d in range(len(x.shape)))], y[tuple(b[d] for d in range(len(y.shape)))]))
+            return reduce("dot", attrs["order"], dtype, terms)
+        return make(shape, dotted)
+    assert op == "convolution", op
+    groups = attrs["groups"]
+    outs, ins = shape[1] // groups, y.shape[1]
+
+    def convolved(i):
+        g, terms = i[1] // outs, []
+        for k in indices((*y.shape[2:], ins)):
+            j = tuple(a * s + b * t - low for a, s, b, t, low in
+                      zip(i[2:], attrs["stride"], k[:-1], attrs["dilation"], attrs["low"]))
+            if all(0 <= a < n for a, n in zip(j, x.shape[2:])):
+                terms.append((x[(i[0], g * ins + k[-1], *j)], y[(i[1], k[-1], *k[:-1])]))
+        return reduce("dot", "seq", dtype, terms)
+    return make(shape, convolved)
