@@ -36,7 +36,7 @@ def fold(module: Module, functions: Sequence[Function]) -> tuple[Module, list[Fu
     splits = [_Split(f) for f in functions]
     for split in splits:
         split.decide()
-        for node in split.stored:
+        for node in (n for n in split.function.nodes if n in split.stored):
             folder.stored.setdefault(folder.place(Value(node)), node)
     for split in splits:
         for node in split.deferred:
@@ -140,7 +140,7 @@ class _Folder:
                 continue
             missing = [v.node for v in node.operands if v not in self.values]
             if missing:
-                stack += missing
+                stack += reversed(missing)
                 continue
             stack.pop()
             self.values[Value(node)] = Value(self.builder.make(

@@ -44,7 +44,7 @@ class Builder:
         self.function.nodes.append(node)
         return node
 
-    def value(self, op: str, *operands: Value, like: Node, types: tuple[TensorType, ...] | None = None,
+    def value(self, op: str, /, *operands: Value, like: Node, types: tuple[TensorType, ...] | None = None,
               **attrs) -> Value:
         """The single result of a node placed where `like` was written."""
         return Value(self.make(op, operands, attrs, types, like.loc, like.scope))

@@ -24,7 +24,7 @@ class _Simplifier(Builder):
 
     __slots__ = ()
 
-    def value(self, op: str, *operands: Value, like: Node, types: tuple[TensorType, ...] | None = None,
+    def value(self, op: str, /, *operands: Value, like: Node, types: tuple[TensorType, ...] | None = None,
               **attrs) -> Value:
         return self.simplified(op, operands, attrs, types, like.loc, like.scope)
 

@@ -288,7 +288,7 @@ class _Parser:
         self.lines = [(i, line) for i, line in enumerate(text.split("\n"), 1)
                       if line.strip() and not line.lstrip().startswith("#")]
         self.at = 0
-        self.last = text.count("\n") + 1
+        self.last = text.rstrip("\n").count("\n") + 1
 
     def next(self) -> _Line | None:
         if self.at == len(self.lines):
