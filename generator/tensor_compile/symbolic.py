@@ -463,7 +463,7 @@ def _prove_nonnegative(e: Expr) -> bool:
         lo = _bound(reduced, False)
         if lo is not None and lo >= 0:
             return True
-    return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_order(e)
+    return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e)
 
 
 def _prove_by_factor(e: Expr) -> bool:
@@ -489,28 +489,38 @@ def _prove_by_factor(e: Expr) -> bool:
 
 
 def _prove_by_floor(e: Expr) -> bool:
-    """Replaces floordiv(n, d) (d constant) by its linear bounds: (n - d + 1)/d <= floordiv <= n/d."""
+    """Replaces floordiv(n, d) by what it says of n: q <= floordiv(n, d) where q*d <= n, and floordiv(n, d) <= q where
+    n <= q*d + d - 1; with another factor, where d is a constant, by (n - d + 1)/d <= floordiv(n, d) <= n/d."""
     for monomial, c in e.terms:
-        if len(monomial) == 1 and isinstance(monomial[0], FloorDiv) and monomial[0].den.is_const:
-            atom = monomial[0]
-            d = atom.den.value
-            rest = (e - c * Expr((((atom,), 1),))) * d
-            linear = atom.num * c if c < 0 else (atom.num - (d - 1)) * c
-            if is_nonnegative(rest + linear):
-                return True
+        if len(monomial) != 1 or not isinstance(monomial[0], FloorDiv):
+            continue
+        n, d = monomial[0].num, monomial[0].den
+        rest = e - c * Expr(((monomial, 1),))
+        if c == 1 and is_nonnegative(n + rest * d) or c == -1 and is_nonnegative(rest * d + d - 1 - n):
+            return True
+        if d.is_const and is_nonnegative(rest * d + (n * c if c < 0 else (n - (d - 1)) * c)):
+            return True
     return False
 
 
-def _prove_by_order(e: Expr) -> bool:
-    """floordiv(a, d) - floordiv(b, d) + c >= 0 where a >= b - c*d: division keeps the order."""
-    for one, k in e.terms:
-        if len(one) != 1 or not isinstance(one[0], FloorDiv) or k <= 0:
-            continue
-        for other, j in e.terms:
-            if j != -k or len(other) != 1 or not isinstance(other[0], FloorDiv) or other[0].den is not one[0].den:
+def _prove_by_remainder(e: Expr) -> bool:
+    """Takes out a remainder: 0 <= n - d*floordiv(n, d) <= d - 1, also where n is a floor division itself."""
+    atoms = sorted({a for m, _ in e.terms for a in m if isinstance(a, FloorDiv)}, key=lambda a: a.key)
+    for atom in atoms:
+        factor = _make({tuple(a for a in m if a is not atom): c for m, c in e.terms if m.count(atom) == 1})
+        whole = [(atom.num, atom.den)]
+        for inner in atoms:  # floordiv(n, d1*d) = floordiv(floordiv(n, d1), d)
+            d = exact_div(atom.den, inner.den) if inner is not atom and inner.num is atom.num else None
+            if d is not None:
+                whole.append((Expr((((inner,), 1),)), d))
+        for n, d in whole:
+            times = exact_div(factor, d)
+            if times is None or not times.is_const:
                 continue
-            c = exact_div(e - k * Expr(((one, 1),)) + k * Expr(((other, 1),)), k)
-            if c is not None and is_nonnegative(one[0].num - other[0].num + c * one[0].den):
+            rest = e + times * (n - d * Expr((((atom,), 1),)))  # e = rest - times * remainder
+            if any(atom in m for m, _ in rest.terms):
+                continue
+            if is_nonnegative(rest if times.value < 0 else rest - times * (d - 1)):
                 return True
     return False
 

@@ -24,7 +24,7 @@ from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .ir import Acc, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Load, Local, NestKernel, \
     Reduction, RowReduce, Scalar, Stage, Store
 from .lower import LoweredFunction
-from .scalars import CHEAP, Rewriter, cost, extent, linear, loads, points, substitute, unlinear
+from .scalars import CHEAP, Rewriter, cost, extent, linear, loads, points, reshaped, substitute, unlinear
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
@@ -372,6 +372,15 @@ class _Fusion:
                 continue
             if all(a.substitute(solution) == b for a, b in own) and _in_range(solution):
                 return solution
+        shape = tuple(extent(s) for s in variables)
+        for x in found:
+            if not self.inside(x, group) or points(variables) != self.buffers[x.buffer].elements:
+                continue
+            whole = self.buffers[x.buffer].shape
+            if linear(tuple(sym(s) for s in variables), shape) == linear(x.index, whole):  # a reshape
+                solution = dict(zip(variables, reshaped(self.member_of[x.buffer].index, whole, shape)))
+                if all(a.substitute(solution) == b for a, b in own) and _in_range(solution):
+                    return solution
         raise _Refused("it reads other points than the kernel computes")
 
     def level(self, item: Computation, reduction: Reduction | None, solution: dict, group: Group) -> str:

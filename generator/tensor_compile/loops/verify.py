@@ -7,7 +7,7 @@ point by point; parameters name every buffer that is used.
 """
 from __future__ import annotations
 
-from ..symbolic import Expr, is_nonnegative
+from ..symbolic import Expr, FloorDiv, is_nonnegative
 from . import plan
 from .ir import Apply, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, \
     NestKernel, Program, Reduction, Scalar, Store
@@ -174,4 +174,13 @@ def _names(s: Scalar) -> set[str]:
 
 
 def _holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
-    return is_nonnegative(e) or any(e == g or is_nonnegative(e - g) for g in guards)
+    """e >= 0 where every guard is: proved alone, from one guard, or (floordiv(n, d) <= q where n <= q*d + d - 1)."""
+    if is_nonnegative(e) or any(e == g or is_nonnegative(e - g) for g in guards):
+        return True
+    for monomial, c in e.terms if guards else ():
+        if c == -1 and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
+            n, d = monomial[0].num, monomial[0].den
+            bound = (e + Expr(((monomial, 1),))) * d + d - 1 - n
+            if any(is_nonnegative(bound - g) for g in guards):
+                return True
+    return False
