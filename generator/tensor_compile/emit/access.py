@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..loops.ir import Buffer, ContractionKernel, InBounds, IndexValue, Load, Scalar, Store
-from ..symbolic import Expr, Sym, ZERO, is_nonnegative, product, sym, wrap
+from ..loops.ir import Buffer, ContractionKernel, InBounds, IndexValue, Load, Store
+from ..symbolic import Expr, Sym, ZERO, is_nonnegative, product, sym
+from .scalar import extent
 
 ZERO_ROW = 2048   # the longest row of zeros that stands in for a position in the padding
 
@@ -32,10 +33,6 @@ class Bound:
     row: Expr
     term: Expr
     least: Expr | None
-
-
-def extent(s: Sym) -> Expr:
-    return wrap(s.hi) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,37 +141,6 @@ def _bound(e: Expr, k: tuple[Sym, ...]) -> Bound:
 
 
 # -- epilogues ------------------------------------------------------------------------------------------------------
-def loads_of(value: Scalar) -> set[Load]:
-    found, seen, stack = set(), set(), [value]
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Load):
-            found.add(node)
-        stack.extend(node.children)
-    return found
-
-
-def vectorizable(kernel: ContractionKernel) -> bool:
-    """16 neighbouring columns are 16 values of the last variable of n, and every access of the epilogue moves by
-    0 or 1 element from one to the next."""
-    last = kernel.n[-1]
-    if len(kernel.n) > 1 and not (extent(last).is_const and extent(last).value % 16 == 0):
-        return False
-    buffers = {p.name: p for p in kernel.params}
-    accesses = [(s.buffer, s.index) for s in kernel.stores]
-    for store in kernel.stores:
-        for load in loads_of(store.value):
-            if load.dynamic or any(last in v.symbols() for v in load.valid):
-                return False
-            accesses.append((load.buffer, load.index))
-    strides = [(buffers[name].address(index).coefficient(last), is_store)
-               for (name, index), is_store in zip(accesses, [True] * len(kernel.stores) + [False] * len(accesses))]
-    return all(c is not None and (c == 1 or (c == 0 and not is_store)) for c, is_store in strides)
-
-
 def symbols_of(store: Store) -> frozenset:
     """Every symbol that a store and its value depend on."""
     found = frozenset().union(*(e.symbols() for e in store.index))

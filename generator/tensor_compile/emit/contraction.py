@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 from ..loops.ir import Acc, Apply, ContractionKernel, Load, Scalar
 from ..symbolic import Expr, Sym, const, sym
-from .access import Access, Loop, extent, symbols_of, vectorizable
+from .access import Access, Loop, symbols_of
 from .candidates import Candidate, InstructionSet, instruction_set, pointers_needed, tail_columns
 from .index import c_index
-from .scalar import ScalarEmitter
+from .scalar import C_TYPE, ScalarEmitter, extent, vectorizable
 from .template import expand_file
 
 WIDEST = 128              # columns of the tiles for few rows
@@ -207,10 +207,18 @@ class _Emitter:
         for name, lanes in (("finish", None), ("finish_partial", "lanes")):
             if lanes and self.access.columns.is_const and self.access.columns.value % 16 == 0:
                 continue
-            body = self.finish_vector(lanes) if vectorizable(self.kernel) else self.finish_lanes(lanes or "16")
+            body = self.finish_vector(lanes) if self.wide_epilogue else self.finish_lanes(lanes or "16")
             out.append({"name": name, "inline": inline, "body": body,
                         "parameters": "tcv_f32 acc" + (", tc_index lanes" if lanes else "")})
         return out
+
+    @property
+    def wide_epilogue(self) -> bool:
+        """The 16 columns of a panel are 16 values of the last variable of n, and the epilogue can be computed so."""
+        n = self.kernel.n
+        size = extent(n[-1]) if n else None
+        together = len(n) == 1 or (len(n) > 1 and size.is_const and size.value % 16 == 0)
+        return together and vectorizable([s.value for s in self.kernel.stores], n[-1])
 
     def point(self, column: str) -> list[str]:
         """Declares the variables of the tile's row r and of a column that the stores use."""
@@ -222,8 +230,6 @@ class _Emitter:
         for i, s in enumerate(kernel.m):
             if s in used:
                 lines.append(f"const tc_index m{i} = {f't->m{i}[r]' if len(kernel.m) > 1 else 't->row + r'};")
-        if len(kernel.n) == 1:
-            return lines + [f"const tc_index n0 = {column};"]
         return lines + _decode(column, "n", [self.text(extent(s)) for s in kernel.n])
 
     def finish_vector(self, lanes: str | None) -> str:
@@ -233,7 +239,7 @@ class _Emitter:
         return "\n".join(self.point(column) + self.statements(1, None, "acc"))
 
     def finish_lanes(self, lanes: str) -> str:
-        """Column by column, for stores whose columns are not neighbours in memory."""
+        """Column by column."""
         body = self.point("j + l") + self.statements(1, None, "lane[l]")
         return "\n".join(["float lane[16];", "tcv_store_f32(lane, acc);", f"for (int l = 0; l < {lanes}; ++l) {{",
                           *_indent(body), "}"])
@@ -356,10 +362,10 @@ def emit_reference(kernel: ContractionKernel, symbol: str) -> str:
 
 def _statements(kernel: ContractionKernel, names: dict[Sym, str], width: int, lanes: str | None, acc: str) -> list[str]:
     """The stores of the epilogue at one point, or at 16 columns of which the first `lanes` exist."""
-    emitter = ScalarEmitter(names, {p.name: f"((float *)p[{i}])" for i, p in enumerate(kernel.params)}, width,
-                            kernel.n[-1], lanes, acc, {b.name: b for b in kernel.params})
-    for store in kernel.stores:
-        emitter.store(store)
+    pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
+    emitter = ScalarEmitter(names, pointers, width, kernel.n[-1] if width > 1 else None, lanes, acc,
+                            {p.name: p for p in kernel.params}, {s.buffer for s in kernel.stores})
+    emitter.stores(kernel.stores)
     return emitter.lines
 
 

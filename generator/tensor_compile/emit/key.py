@@ -12,7 +12,7 @@ import hashlib
 
 from ..loops.ir import Acc, Apply, Const, ContractionKernel, InBounds, IndexValue, Load, Scalar
 from ..symbolic import Expr, Sym, sym
-from .access import extent
+from .scalar import extent
 
 
 def kernel_key(kernel: ContractionKernel, isa: str, target: str) -> str:
