@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cases import convolution, dim, matmul
+from cases import convolution, dim, heads, matmul
 from tap import done, note, ok, skip
 from tensor_compile.build import target as targets
 from tensor_compile.build import toolchain
@@ -39,6 +39,8 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
         ("dynamic rows", matmul(sm, 80, 7, panel), [{m: 1}, {m: 2}, {m: 17}, {m: 29}]),
         ("all dynamic in place", matmul(sm, sn, sk, 0, sb, bias=False),
          [{m: 5, n: 100, k: 70, b: 2}, {m: 15, n: 17, k: 3, b: 1}, {m: 1, n: 129, k: 1, b: 3}]),
+        ("columns of two variables", heads(sm, 5, 16, 21, panel), [{m: 14}]),
+        ("columns of two variables, across panels", heads(7, 3, 11, 4, panel), [{}]),
         ("convolution 3x3 padded", convolution(2, 8, 9, 7, 40, (3, 3), pad=1, panel=panel), [{}]),
         ("convolution 3x2 stride 2 dilation 2 groups 2, planar, dynamic",
          convolution(1, 6, sym(h), sym(w), 20, (3, 2), 2, 2, 2, 2, True, True, panel), [{h: 11, w: 8}, {h: 5, w: 5}]),

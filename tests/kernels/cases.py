@@ -76,3 +76,19 @@ def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, in
     return ContractionKernel("convolution", (vg,) if groups > 1 else (), (vn, vh, vw), (vo,), (vkh, vkw, vc), a, b, panel,
                              [Store("y", (sym(vn), channel, sym(vh), sym(vw)), value)], (x, weights, bias, y),
                              dims_of(n, h, w))
+
+
+def heads(m: Size, h: int, d: int, k: int, panel: int = 16) -> ContractionKernel:
+    """out[h, m, d] = gelu(a[m, k] * b[k, (h, d)]): columns of two variables, stored apart, with a costly epilogue."""
+    m = wrap(m)
+    vm, vh, vd, vk = Sym("m", 0, m - 1), Sym("h", 0, h - 1), Sym("d", 0, d - 1), Sym("k", 0, k - 1)
+    a = Buffer("a", "f32", (m, wrap(k)), (0, 1), "input")
+    b = Buffer("b", "f32", (wrap(-(-h * d // panel)), wrap(k), wrap(panel)), (0, 1, 2), "packed")
+    out = Buffer("out", "f32", (wrap(h), m, wrap(d)), (0, 1, 2), "output")
+    column = sym(vh) * d + sym(vd)
+    acc = Acc("f32")
+    inner = Apply("erf", "f32", (Apply("mul", "f32", (acc, Const("f32", 0x3f3504f3))),))
+    value = Apply("mul", "f32", (acc, Apply("add", "f32", (inner, Const("f32", 0x3f800000)))))
+    return ContractionKernel("heads", (), (vm,), (vh, vd), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
+                             Load("b", "f32", (column // panel, sym(vk), column % panel)), panel,
+                             [Store("out", (sym(vh), sym(vm), sym(vd)), value)], (a, b, out), dims_of(m))
