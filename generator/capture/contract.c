@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Matrix products, convolution, pooling, attention.
+ */
+#include <math.h>
+
+#include "internal.h"
+
+#define TENSOR(x) tc_operand_tensor_(x)
+#define NUMBER(x) tc_operand_float_(x)
+
+/* -- matmul ---------------------------------------------------------------------------------------------------------- */
+
+/* x with an axis of size 1 inserted. */
+static tc_tensor with_axis(tc_graph *g, tc_tensor x, int axis)
+{
+    const tc_expr *shape[TC_MAX_RANK];
+    for (int i = 0; i <= x->type.rank; ++i)
+        shape[i] = i == axis ? g->dims.one : x->type.shape[i - (i > axis)];
+    return tc_prim_reshape(g, x, x->type.rank + 1, shape);
+}
+
+static tc_tensor without_axis(tc_graph *g, tc_tensor x, int axis)
+{
+    if (tc_is_poison(x))
+        return x;
+    const tc_expr *shape[TC_MAX_RANK];
+    for (int i = 0; i + 1 < x->type.rank; ++i)
+        shape[i] = x->type.shape[i + (i >= axis)];
+    return tc_prim_reshape(g, x, x->type.rank - 1, shape);
+}
+
+/* x with its dims before the last two broadcast to `batch`. */
+static tc_tensor with_batch(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *batch)
+{
+    const tc_expr *shape[TC_MAX_RANK];
+    for (int i = 0; i < rank; ++i)
+        shape[i] = batch[i];
+    shape[rank] = x->type.shape[x->type.rank - 2];
+    shape[rank + 1] = x->type.shape[x->type.rank - 1];
+    return tc_broadcast_to(g, x, rank + 2, shape);
+}
+
+static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b)
+{
+    if (!a->type.rank || !b->type.rank) {
+        tc_fail(g, "tc_mul multiplies by a number", "an operand has rank 0: %s x %s", tc_type_text(g, &a->type),
+                tc_type_text(g, &b->type));
+        return tc_poison();
+    }
+    bool row = a->type.rank == 1, column = b->type.rank == 1;
+    const tc_expr *k = a->type.shape[a->type.rank - 1], *l = b->type.shape[column ? 0 : b->type.rank - 2];
+    if (!tc_same_dim(g, k, l)) { /* before axes are inserted, so that the message shows what the user wrote */
+        tc_fail(g, "the summed dims must be equal: does one operand need a tc_transpose?",
+                "inner dimensions differ: %s x %s", tc_type_text(g, &a->type), tc_type_text(g, &b->type));
+        return tc_poison();
+    }
+    if (row)
+        a = with_axis(g, a, 0);
+    if (column)
+        b = with_axis(g, b, 1);
+    /* rows of a times one matrix: every dim of a but the last is free, no batch and no broadcast */
+    int rank = 0;
+    if (b->type.rank > 2) {
+        const tc_expr *batch[TC_MAX_RANK];
+        tc_type a_batch = a->type, b_batch = b->type;
+        a_batch.rank -= 2;
+        b_batch.rank -= 2;
+        if (!tc_broadcast_shape(g, &a_batch, &b_batch, &rank, batch))
+            return tc_poison();
+        a = with_batch(g, a, rank, batch);
+        b = with_batch(g, b, rank, batch);
+    }
+    tc_tensor out = tc_prim_dot(g, a, b, rank, a->type.rank - 1, b->type.rank - 2);
+    if (column && !tc_is_poison(out))
+        out = without_axis(g, out, out->type.rank - 1);
+    return row && !tc_is_poison(out) ? without_axis(g, out, out->type.rank - (column ? 1 : 2)) : out;
+}
+
+tc_tensor tc_matmul_at(tc_site at, tc_tensor a, tc_tensor b)
+{
+    tc_graph *g = tc_op_enter(at, "tc_matmul", "matmul", "a b", 2, (tc_tensor[]){a, b});
+    return g ? tc_op_leave(g, matmul(g, a, b)) : tc_poison();
+}
+
+/* bias is a vector as long as the result's axis. */
+static bool bias_fits(tc_graph *g, tc_tensor bias, const tc_expr *outputs)
+{
+    if (!bias || (bias->type.rank == 1 && tc_same_dim(g, bias->type.shape[0], outputs)))
+        return true;
+    tc_fail(g, "one number an output", "the bias is %s for %s outputs", tc_type_text(g, &bias->type),
+            tc_expr_text(outputs));
+    return false;
+}
+
+tc_tensor tc_linear_at(const tc_linear_args *args)
+{
+    tc_tensor x = args->x, w = args->weight;
+    tc_graph *g = tc_op_enter(args->at, "tc_linear", "linear", "x weight ?bias", 3, (tc_tensor[]){x, w, args->bias});
+    if (!g)
+        return tc_poison();
+    if (!x->type.rank || w->type.rank != 2) {
+        tc_fail(g, "x[..., k], weight[n, k]", "%s and %s are no rows and matrix", tc_type_text(g, &x->type),
+                tc_type_text(g, &w->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    if (!tc_same_dim(g, x->type.shape[x->type.rank - 1], w->type.shape[1])) {
+        tc_fail(g, "the last dim of x is the last dim of the weight [outputs, inputs]",
+                "inner dimensions differ: %s x %s", tc_type_text(g, &x->type), tc_type_text(g, &w->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    if (!bias_fits(g, args->bias, w->type.shape[0]))
+        return tc_op_leave(g, tc_poison());
+    tc_tensor y = tc_prim_dot(g, x, w, 0, x->type.rank - 1, 1);
+    return tc_op_leave(g, args->bias ? tc_add_at(args->at, TENSOR(y), TENSOR(args->bias)) : y);
+}
+
+/* -- windows --------------------------------------------------------------------------------------------------------- */
+
+/* Each is value or, where that is 0, the default; reported where negative. */
+static bool positive(tc_graph *g, const char *name, const int *values, const int *defaults, int *out)
+{
+    for (int i = 0; i < 2; ++i) {
+        out[i] = values[i] ? values[i] : defaults[i];
+        if (out[i] < 1) {
+            tc_fail(g, NULL, "%s is {%d, %d}", name, values[0], values[1]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool not_negative(tc_graph *g, const char *name, const int *values)
+{
+    if (values[0] >= 0 && values[1] >= 0)
+        return true;
+    tc_fail(g, NULL, "%s is {%d, %d}", name, values[0], values[1]);
+    return false;
+}
+
+static const int ones[2] = {1, 1};
+
+tc_tensor tc_conv2d_at(const tc_conv2d_args *args)
+{
+    tc_tensor x = args->x, w = args->weight, y = tc_poison();
+    tc_graph *g = tc_op_enter(args->at, "tc_conv2d", "conv2d", "x weight ?bias", 3, (tc_tensor[]){x, w, args->bias});
+    int stride[2], dilation[2], groups = args->groups ? args->groups : 1;
+    if (!g)
+        return y;
+    if (groups < 1)
+        tc_fail(g, NULL, "groups is %d", groups);
+    else if (positive(g, "stride", args->stride, ones, stride) && not_negative(g, "padding", args->padding) &&
+             positive(g, "dilation", args->dilation, ones, dilation))
+        y = tc_prim_convolution(g, x, w, 2, stride, args->padding, dilation, groups);
+    if (!args->bias || tc_is_poison(y))
+        return tc_op_leave(g, y);
+    if (!bias_fits(g, args->bias, w->type.shape[0]))
+        return tc_op_leave(g, tc_poison());
+    tc_tensor bias = tc_prim_broadcast(g, args->bias, 4, y->type.shape, (const int[]){1});
+    return tc_op_leave(g, tc_add_at(args->at, TENSOR(y), TENSOR(bias)));
+}
+
+/* The checks both poolings share; kernel sizes are positive afterwards. */
+static bool pool_ok(tc_graph *g, const tc_pool2d_args *args, int *stride, int *dilation)
+{
+    if (args->x->type.rank != 4) {
+        tc_fail(g, "[n, c, h, w]", "needs rank 4, not %s", tc_type_text(g, &args->x->type));
+        return false;
+    }
+    if (args->kernel[0] < 1 || args->kernel[1] < 1) {
+        tc_fail(g, "name it: .kernel = {2, 2}", "kernel is {%d, %d}", args->kernel[0], args->kernel[1]);
+        return false;
+    }
+    if (!not_negative(g, "padding", args->padding) || !positive(g, "stride", args->stride, args->kernel, stride) ||
+        !positive(g, "dilation", args->dilation, ones, dilation))
+        return false;
+    if (2 * args->padding[0] > args->kernel[0] || 2 * args->padding[1] > args->kernel[1]) {
+        tc_fail(g, "a window must not lie in the padding alone", "padding {%d, %d} is more than half of the kernel {%d, %d}",
+                args->padding[0], args->padding[1], args->kernel[0], args->kernel[1]);
+        return false;
+    }
+    return true;
+}
+
+tc_tensor tc_max_pool2d_at(const tc_pool2d_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_max_pool2d", "max_pool2d", "x", 1, &args->x);
+    int stride[2], dilation[2];
+    if (!g)
+        return tc_poison();
+    if (args->exclude_padding || args->divisor) {
+        tc_fail(g, NULL, ".exclude_padding and .divisor are options of tc_avg_pool2d");
+        return tc_op_leave(g, tc_poison());
+    }
+    if (!pool_ok(g, args, stride, dilation))
+        return tc_op_leave(g, tc_poison());
+    return tc_op_leave(g, tc_prim_window_reduce(g, args->x, "max", 2, args->kernel, stride, args->padding, dilation));
+}
+
+/* How many elements of each window are no padding, [h', w']: a window sum of ones. */
+static tc_tensor window_counts(tc_graph *g, const tc_pool2d_args *args, const int *stride)
+{
+    const tc_type *x = &args->x->type;
+    tc_tensor one = tc_constant_of(g, TC_F32, NUMBER(1));
+    tc_tensor plane = tc_prim_broadcast(g, one, 2, x->shape + 2, NULL);
+    return tc_prim_window_reduce(g, plane, "sum", 2, args->kernel, stride, args->padding, ones);
+}
+
+static tc_tensor average(tc_graph *g, const tc_pool2d_args *args)
+{
+    int stride[2], dilation[2];
+    if (args->dilation[0] || args->dilation[1] || args->divisor < 0) {
+        tc_fail(g, NULL, args->divisor < 0 ? "divisor is negative" : "an average has no dilation");
+        return tc_poison();
+    }
+    if (!pool_ok(g, args, stride, dilation))
+        return tc_poison();
+    if (args->x->type.dtype != TC_F32) {
+        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, &args->x->type));
+        return tc_poison();
+    }
+    tc_tensor sum = tc_prim_window_reduce(g, args->x, "sum", 2, args->kernel, stride, args->padding, ones);
+    if (args->exclude_padding && !args->divisor && (args->padding[0] || args->padding[1]))
+        return tc_div_at(args->at, TENSOR(sum), TENSOR(window_counts(g, args, stride)));
+    double size = (double)args->kernel[0] * args->kernel[1];
+    return tc_div_at(args->at, TENSOR(sum), NUMBER(args->divisor ? args->divisor : size));
+}
+
+tc_tensor tc_avg_pool2d_at(const tc_pool2d_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_avg_pool2d", "avg_pool2d", "x", 1, &args->x);
+    return g ? tc_op_leave(g, average(g, args)) : tc_poison();
+}
+
+/* -- attention ------------------------------------------------------------------------------------------------------- */
+
+typedef struct attention {
+    tc_graph *g;
+    tc_site at;
+    tc_tensor q, k, v; /* of one rank; grouped: q [.., h', h/h', l, d] with its groups as a dim of its own */
+    int batch;         /* dims that are batch dims of both products */
+    int64_t groups;    /* heads of q that share one of k: 1, or q has one dim more than k */
+} attention;
+
+static bool attention_shapes(attention *a)
+{
+    tc_graph *g = a->g;
+    const tc_type *q = &a->q->type, *k = &a->k->type, *v = &a->v->type;
+    const char *types = tc_arena_format(&g->arena, "%s, %s, %s", tc_type_text(g, q), tc_type_text(g, k),
+                                        tc_type_text(g, v));
+    int rank = q->rank;
+    if (q->dtype != TC_F32 || k->dtype != TC_F32 || v->dtype != TC_F32) {
+        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32: %s", types);
+        return false;
+    }
+    if (rank < 2 || k->rank != rank || v->rank != rank) {
+        tc_fail(g, "[..., heads, rows, features] each", "q, k and v need one rank of at least 2: %s", types);
+        return false;
+    }
+    if (!tc_same_dim(g, q->shape[rank - 1], k->shape[rank - 1])) {
+        tc_fail(g, NULL, "the features of q and k differ: %s", types);
+        return false;
+    }
+    if (!tc_same_dim(g, k->shape[rank - 2], v->shape[rank - 2])) {
+        tc_fail(g, NULL, "the rows of k and v differ: %s", types);
+        return false;
+    }
+    for (int i = 0; i < rank - 2; ++i) {
+        int64_t heads, shared;
+        bool is_heads = i == rank - 3;
+        if (!tc_same_dim(g, k->shape[i], v->shape[i])) {
+            tc_fail(g, NULL, "k and v differ in axis %d: %s", i, types);
+            return false;
+        }
+        if (is_heads && tc_expr_value(q->shape[i], &heads) && tc_expr_value(k->shape[i], &shared) && shared > 0 &&
+            heads % shared == 0) {
+            a->groups = heads / shared;
+        } else if (!tc_same_dim(g, q->shape[i], k->shape[i])) {
+            tc_fail(g, is_heads ? "the heads of q are a multiple of those of k" : NULL,
+                    "q and k differ in axis %d: %s", i, types);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* q with its heads split into those of k and the group; and back. */
+static tc_tensor split_heads(const attention *a, tc_tensor q)
+{
+    const tc_type *t = &q->type;
+    const tc_expr *shape[TC_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < t->rank; ++i) {
+        shape[rank++] = i == t->rank - 3 ? a->k->type.shape[i] : t->shape[i];
+        if (i == t->rank - 3)
+            shape[rank++] = tc_expr_const(&a->g->dims, a->groups);
+    }
+    return tc_prim_reshape(a->g, q, rank, shape);
+}
+
+static tc_tensor join_heads(const attention *a, tc_tensor x, const tc_type *like)
+{
+    if (tc_is_poison(x))
+        return x;
+    tc_type t = x->type;
+    const tc_expr *shape[TC_MAX_RANK];
+    int rank = like->rank;
+    for (int i = 0; i < rank; ++i)
+        shape[i] = i < rank - 2 ? like->shape[i] : t.shape[i + 1];
+    return tc_prim_reshape(a->g, x, rank, shape);
+}
+
+/* The bool tensor [l, s] that is true where column <= row. */
+static tc_tensor causal_mask(tc_graph *g, tc_site at, const tc_expr *rows, const tc_expr *columns)
+{
+    tc_type plane = {.dtype = TC_I32, .rank = 2, .shape = {rows, columns}};
+    return tc_le_at(at, TENSOR(tc_prim_iota(g, 1, &plane)), TENSOR(tc_prim_iota(g, 0, &plane)));
+}
+
+static tc_tensor masked(tc_graph *g, tc_site at, tc_tensor scores, tc_tensor mask)
+{
+    if (tc_is_poison(scores) || tc_is_poison(mask))
+        return tc_poison();
+    int rank;
+    const tc_expr *shape[TC_MAX_RANK];
+    if (!tc_broadcast_shape(g, &scores->type, &mask->type, &rank, shape))
+        return tc_poison();
+    bool grows = rank != scores->type.rank;
+    for (int i = 0; !grows && i < rank; ++i)
+        grows = shape[i] != scores->type.shape[i] && !tc_known_same(g, shape[i], scores->type.shape[i]);
+    if (grows) {
+        tc_fail(g, "[..., heads, rows of q, rows of k], sizes of 1 repeat", "the mask %s does not broadcast to %s",
+                tc_type_text(g, &mask->type), tc_type_text(g, &scores->type));
+        return tc_poison();
+    }
+    if (mask->type.dtype == TC_BOOL)
+        return tc_where_at(at, mask, TENSOR(scores), NUMBER(-INFINITY));
+    return tc_add_at(at, TENSOR(scores), TENSOR(mask));
+}
+
+static tc_tensor attend(tc_graph *g, const tc_attention_args *args)
+{
+    attention a = {.g = g, .at = args->at, .q = args->q, .k = args->k, .v = args->v, .groups = 1};
+    if (!attention_shapes(&a))
+        return tc_poison();
+    const tc_type *q = &args->q->type;
+    int rank = q->rank;
+    int64_t features;
+    double scale = args->scale;
+    if (scale == 0) {
+        if (!tc_expr_value(q->shape[rank - 1], &features) || features < 1) {
+            tc_fail(g, "name it: .scale = ...", "no default scale for %s features", tc_expr_text(q->shape[rank - 1]));
+            return tc_poison();
+        }
+        scale = 1 / sqrt((double)features);
+    }
+    /* a group's heads are free dims of the product beside the rows, so k and v are never repeated */
+    bool grouped = a.groups > 1;
+    if (grouped && rank == TC_MAX_RANK) {
+        tc_fail(g, NULL, "grouped heads need a rank below %d", TC_MAX_RANK);
+        return tc_poison();
+    }
+    tc_tensor rows = grouped ? split_heads(&a, args->q) : args->q;
+    tc_tensor scores = tc_prim_dot(g, rows, args->k, rank - 2, rank - 1 + grouped, rank - 1);
+    if (grouped)
+        scores = join_heads(&a, scores, q);
+    scores = tc_mul_at(args->at, TENSOR(scores), NUMBER(scale));
+    if (args->causal)
+        scores = masked(g, args->at, scores,
+                        causal_mask(g, args->at, q->shape[rank - 2], args->k->type.shape[rank - 2]));
+    if (args->mask)
+        scores = masked(g, args->at, scores, args->mask);
+    tc_tensor p = tc_softmax_at(args->at, scores, -1);
+    if (grouped && !tc_is_poison(p))
+        p = split_heads(&a, p);
+    tc_tensor out = tc_prim_dot(g, p, args->v, rank - 2, rank - 1 + grouped, rank - 2);
+    return grouped ? join_heads(&a, out, q) : out;
+}
+
+tc_tensor tc_scaled_dot_product_attention_at(const tc_attention_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_scaled_dot_product_attention", "scaled_dot_product_attention",
+                              "q k v ?mask", 4, (tc_tensor[]){args->q, args->k, args->v, args->mask});
+    return g ? tc_op_leave(g, attend(g, args)) : tc_poison();
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Canonical polynomials. Each function is the counterpart of the one of the same name in symbolic.py, in the same
+ * order of steps, because the canonical text depends on it.
+ */
+#include "dims.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tc_quotient {
+    const tc_expr *den, *result;
+    struct tc_quotient *next;
+} tc_quotient;
+
+typedef struct tc_atom_list {
+    tc_atom atom;
+    struct tc_atom_list *next;
+} tc_atom_list;
+
+/* -- integers ------------------------------------------------------------------------------------------------------ */
+
+int64_t tc_floor_div(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+    return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+static int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+int64_t tc_gcd(int64_t a, int64_t b)
+{
+    a = a < 0 ? -a : a;
+    b = b < 0 ? -b : b;
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+static int64_t add(tc_dims *dims, int64_t a, int64_t b)
+{
+    int64_t out;
+    if (__builtin_add_overflow(a, b, &out)) {
+        dims->overflow = true;
+        return 0;
+    }
+    return out;
+}
+
+static int64_t multiply(tc_dims *dims, int64_t a, int64_t b)
+{
+    int64_t out;
+    if (__builtin_mul_overflow(a, b, &out) || out == INT64_MIN) {
+        dims->overflow = true;
+        return 0;
+    }
+    return out;
+}
+
+/* -- interning ------------------------------------------------------------------------------------------------------ */
+
+int tc_atom_compare(const tc_atom *a, const tc_atom *b)
+{
+    if (a == b)
+        return 0;
+    if (!a->sym != !b->sym)
+        return a->sym ? -1 : 1;
+    return strcmp(a->key, b->key);
+}
+
+static int compare_monomials(const tc_term *a, const tc_term *b)
+{
+    if (a->degree != b->degree)
+        return a->degree > b->degree ? -1 : 1;
+    for (int i = 0; i < a->degree; ++i) {
+        int c = tc_atom_compare(a->atoms[i], b->atoms[i]);
+        if (c)
+            return c;
+    }
+    return 0;
+}
+
+static int compare_terms(const void *a, const void *b)
+{
+    return compare_monomials(a, b);
+}
+
+static bool same_monomial(const tc_term *a, const tc_term *b)
+{
+    return a->degree == b->degree &&
+           (a->degree == 0 || memcmp(a->atoms, b->atoms, (size_t)a->degree * sizeof *a->atoms) == 0);
+}
+
+static uint32_t hash_terms(int count, const tc_term *terms)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int i = 0; i < count; ++i) {
+        h = (h ^ (uint64_t)terms[i].coefficient) * 0x100000001b3u;
+        for (int j = 0; j < terms[i].degree; ++j)
+            h = (h ^ ((uintptr_t)terms[i].atoms[j] >> 4)) * 0x100000001b3u;
+        h = (h ^ 0x2bu) * 0x100000001b3u;
+    }
+    return (uint32_t)(h ^ (h >> 32));
+}
+
+static void grow(tc_dims *dims)
+{
+    uint32_t size = dims->table_size ? dims->table_size * 2 : 256;
+    tc_expr **table = tc_arena_alloc(dims->arena, size * sizeof *table);
+    for (uint32_t i = 0; i < dims->table_size; ++i) {
+        for (tc_expr *e = dims->table[i], *next; e; e = next) {
+            next = e->chain;
+            e->chain = table[e->hash & (size - 1)];
+            table[e->hash & (size - 1)] = e;
+        }
+    }
+    dims->table = table;
+    dims->table_size = size;
+}
+
+/* The expression of sorted terms without repeated monomials or zero coefficients. */
+static const tc_expr *intern(tc_dims *dims, int count, const tc_term *terms)
+{
+    uint32_t hash = hash_terms(count, terms);
+    for (tc_expr *e = dims->table_size ? dims->table[hash & (dims->table_size - 1)] : NULL; e; e = e->chain) {
+        if (e->hash != hash || e->count != count)
+            continue;
+        int i = 0;
+        while (i < count && e->terms[i].coefficient == terms[i].coefficient && same_monomial(&e->terms[i], &terms[i]))
+            ++i;
+        if (i == count)
+            return e;
+    }
+    if (dims->used >= dims->table_size)
+        grow(dims);
+    tc_expr *e = tc_arena_alloc(dims->arena, sizeof *e);
+    tc_term *own = tc_arena_alloc(dims->arena, (size_t)count * sizeof *own);
+    for (int i = 0; i < count; ++i) {
+        own[i] = terms[i];
+        if (own[i].degree) {
+            const tc_atom **atoms = tc_arena_alloc(dims->arena, (size_t)own[i].degree * sizeof *atoms);
+            memcpy(atoms, terms[i].atoms, (size_t)own[i].degree * sizeof *atoms);
+            own[i].atoms = atoms;
+        }
+    }
+    *e = (tc_expr){.dims = dims, .count = count, .terms = own, .hash = hash};
+    e->chain = dims->table[hash & (dims->table_size - 1)];
+    dims->table[hash & (dims->table_size - 1)] = e;
+    ++dims->used;
+    return e;
+}
+
+/* Sorts, merges and interns `terms`, which it overwrites. */
+static const tc_expr *make(tc_dims *dims, int count, tc_term *terms)
+{
+    if (count > 1)
+        qsort(terms, (size_t)count, sizeof *terms, compare_terms);
+    int out = 0;
+    for (int i = 0; i < count;) {
+        tc_term merged = terms[i];
+        for (++i; i < count && same_monomial(&merged, &terms[i]); ++i)
+            merged.coefficient = add(dims, merged.coefficient, terms[i].coefficient);
+        if (merged.coefficient)
+            terms[out++] = merged;
+    }
+    return intern(dims, out, terms);
+}
+
+static tc_term *scratch(tc_dims *dims, int count)
+{
+    return tc_arena_alloc(dims->arena, (size_t)(count ? count : 1) * sizeof(tc_term));
+}
+
+void tc_dims_init(tc_dims *dims, tc_arena *arena)
+{
+    *dims = (tc_dims){.arena = arena};
+    dims->zero = intern(dims, 0, NULL);
+    dims->one = tc_expr_const(dims, 1);
+}
+
+const tc_expr *tc_expr_const(tc_dims *dims, int64_t value)
+{
+    return value ? intern(dims, 1, &(tc_term){.coefficient = value}) : dims->zero;
+}
+
+const tc_expr *tc_expr_of_atom(tc_dims *dims, const tc_atom *atom)
+{
+    return intern(dims, 1, &(tc_term){.coefficient = 1, .degree = 1, .atoms = &atom});
+}
+
+const tc_expr *tc_expr_of_term(tc_dims *dims, const tc_term *term)
+{
+    return intern(dims, 1, term);
+}
+
+const tc_expr *tc_expr_sym(tc_dims *dims, const tc_sym *sym)
+{
+    tc_atom *atom = tc_arena_alloc(dims->arena, sizeof *atom);
+    *atom = (tc_atom){.sym = sym, .key = sym->name};
+    return tc_expr_of_atom(dims, atom);
+}
+
+/* -- inspection ----------------------------------------------------------------------------------------------------- */
+
+bool tc_expr_is_const(const tc_expr *e)
+{
+    return e->count == 0 || (e->count == 1 && e->terms[0].degree == 0);
+}
+
+bool tc_expr_value(const tc_expr *e, int64_t *value)
+{
+    if (!tc_expr_is_const(e))
+        return false;
+    *value = e->count ? e->terms[0].coefficient : 0;
+    return true;
+}
+
+bool tc_expr_is(const tc_expr *e, int64_t c)
+{
+    int64_t value;
+    return tc_expr_value(e, &value) && value == c;
+}
+
+bool tc_expr_uses(const tc_expr *e, const tc_sym *sym)
+{
+    for (int i = 0; i < e->count; ++i) {
+        for (int j = 0; j < e->terms[i].degree; ++j) {
+            const tc_atom *atom = e->terms[i].atoms[j];
+            if (atom->sym ? atom->sym == sym : tc_expr_uses(atom->num, sym) || tc_expr_uses(atom->den, sym))
+                return true;
+        }
+    }
+    return false;
+}
+
+static int64_t constant_term(const tc_expr *e)
+{
+    return e->count && e->terms[e->count - 1].degree == 0 ? e->terms[e->count - 1].coefficient : 0;
+}
+
+int64_t tc_expr_divisor(const tc_expr *e)
+{
+    int64_t out = 0;
+    for (int i = 0; i < e->count; ++i) {
+        int64_t term = e->terms[i].coefficient;
+        for (int j = 0; j < e->terms[i].degree; ++j) {
+            int64_t wider;
+            const tc_sym *sym = e->terms[i].atoms[j]->sym;
+            if (sym && !__builtin_mul_overflow(term, sym->divisor, &wider))
+                term = wider;
+        }
+        out = tc_gcd(out, term);
+    }
+    return out;
+}
+
+static const char *atom_text(tc_dims *dims, const tc_atom *atom)
+{
+    if (atom->sym)
+        return atom->sym->name;
+    return tc_arena_format(dims->arena, "floordiv(%s, %s)", tc_expr_text(atom->num), tc_expr_text(atom->den));
+}
+
+const char *tc_expr_text(const tc_expr *e)
+{
+    if (e->text)
+        return e->text;
+    const char *text = "";
+    for (int i = 0; i < e->count; ++i) {
+        const tc_term *t = &e->terms[i];
+        const char *sign = t->coefficient < 0 ? (i ? " - " : "-") : (i ? " + " : "");
+        int64_t magnitude = t->coefficient < 0 ? -t->coefficient : t->coefficient;
+        const char *body = "";
+        for (int j = 0; j < t->degree; ++j)
+            body = tc_arena_format(e->dims->arena, "%s%s%s", body, j ? "*" : "", atom_text(e->dims, t->atoms[j]));
+        if (t->degree == 0)
+            body = tc_arena_format(e->dims->arena, "%lld", (long long)magnitude);
+        else if (magnitude != 1)
+            body = tc_arena_format(e->dims->arena, "%lld*%s", (long long)magnitude, body);
+        text = tc_arena_format(e->dims->arena, "%s%s%s", text, sign, body);
+    }
+    ((tc_expr *)e)->text = e->count ? text : "0";
+    return e->text;
+}
+
+/* -- arithmetic ----------------------------------------------------------------------------------------------------- */
+
+const tc_expr *tc_expr_add(const tc_expr *a, const tc_expr *b)
+{
+    if (!b->count)
+        return a;
+    if (!a->count)
+        return b;
+    tc_term *terms = scratch(a->dims, a->count + b->count);
+    memcpy(terms, a->terms, (size_t)a->count * sizeof *terms);
+    memcpy(terms + a->count, b->terms, (size_t)b->count * sizeof *terms);
+    return make(a->dims, a->count + b->count, terms);
+}
+
+const tc_expr *tc_expr_mul_int(const tc_expr *a, int64_t b)
+{
+    if (b == 1 || !a->count)
+        return a;
+    if (b == 0)
+        return a->dims->zero;
+    tc_term *terms = scratch(a->dims, a->count);
+    for (int i = 0; i < a->count; ++i) {
+        terms[i] = a->terms[i];
+        terms[i].coefficient = multiply(a->dims, terms[i].coefficient, b);
+    }
+    return make(a->dims, a->count, terms);
+}
+
+const tc_expr *tc_expr_add_int(const tc_expr *a, int64_t b)
+{
+    return tc_expr_add(a, tc_expr_const(a->dims, b));
+}
+
+const tc_expr *tc_expr_sub(const tc_expr *a, const tc_expr *b)
+{
+    return tc_expr_add(a, tc_expr_mul_int(b, -1));
+}
+
+static tc_term product_term(tc_dims *dims, const tc_term *a, const tc_term *b)
+{
+    int degree = a->degree + b->degree;
+    const tc_atom **atoms = tc_arena_alloc(dims->arena, (size_t)(degree + 1) * sizeof *atoms);
+    for (int i = 0, j = 0, n = 0; n < degree; ++n) {
+        bool left = j == b->degree || (i < a->degree && tc_atom_compare(a->atoms[i], b->atoms[j]) <= 0);
+        atoms[n] = left ? a->atoms[i++] : b->atoms[j++];
+    }
+    return (tc_term){.coefficient = multiply(dims, a->coefficient, b->coefficient), .degree = degree, .atoms = atoms};
+}
+
+const tc_expr *tc_expr_mul(const tc_expr *a, const tc_expr *b)
+{
+    int64_t c;
+    if (tc_expr_value(b, &c))
+        return tc_expr_mul_int(a, c);
+    if (tc_expr_value(a, &c))
+        return tc_expr_mul_int(b, c);
+    tc_term *terms = scratch(a->dims, a->count * b->count);
+    int n = 0;
+    for (int i = 0; i < a->count; ++i)
+        for (int j = 0; j < b->count; ++j)
+            terms[n++] = product_term(a->dims, &a->terms[i], &b->terms[j]);
+    return make(a->dims, n, terms);
+}
+
+const tc_expr *tc_expr_substitute(const tc_expr *e, const tc_sym *sym, const tc_expr *by)
+{
+    if (!tc_expr_uses(e, sym))
+        return e;
+    tc_dims *dims = e->dims;
+    const tc_expr *out = dims->zero;
+    for (int i = 0; i < e->count; ++i) {
+        const tc_expr *term = tc_expr_const(dims, e->terms[i].coefficient);
+        for (int j = 0; j < e->terms[i].degree; ++j) {
+            const tc_atom *atom = e->terms[i].atoms[j];
+            const tc_expr *factor = tc_expr_of_atom(dims, atom);
+            if (atom->sym == sym)
+                factor = by;
+            else if (!atom->sym)
+                factor = tc_expr_floordiv(tc_expr_substitute(atom->num, sym, by),
+                                          tc_expr_substitute(atom->den, sym, by));
+            term = tc_expr_mul(term, factor);
+        }
+        out = tc_expr_add(out, term);
+    }
+    return out;
+}
+
+/* -- division ------------------------------------------------------------------------------------------------------- */
+
+/* term / by where that is a monomial with an integer coefficient. */
+static bool divide_term(tc_dims *dims, const tc_term *term, const tc_term *by, tc_term *out)
+{
+    if (term->coefficient % by->coefficient || term->degree < by->degree)
+        return false;
+    const tc_atom **rest = tc_arena_alloc(dims->arena, (size_t)(term->degree + 1) * sizeof *rest);
+    int n = 0, j = 0;
+    for (int i = 0; i < term->degree; ++i) { /* both are sorted */
+        if (j < by->degree && term->atoms[i] == by->atoms[j])
+            ++j;
+        else
+            rest[n++] = term->atoms[i];
+    }
+    if (j < by->degree)
+        return false;
+    *out = (tc_term){.coefficient = term->coefficient / by->coefficient, .degree = n, .atoms = rest};
+    return true;
+}
+
+const tc_expr *tc_expr_exact_div(const tc_expr *num, const tc_expr *den)
+{
+    tc_dims *dims = num->dims;
+    if (num == den)
+        return dims->one;
+    if (!den->count)
+        return NULL;
+    const tc_expr *quotient = dims->zero, *rest = num;
+    for (int step = 0; step < num->count + 8; ++step) {
+        if (!rest->count)
+            return quotient;
+        tc_term divided;
+        int i = 0;
+        while (i < rest->count && !divide_term(dims, &rest->terms[i], &den->terms[0], &divided))
+            ++i;
+        if (i == rest->count)
+            return NULL;
+        const tc_expr *part = tc_expr_of_term(dims, &divided);
+        quotient = tc_expr_add(quotient, part);
+        rest = tc_expr_sub(rest, tc_expr_mul(part, den));
+    }
+    return NULL;
+}
+
+/* num without the terms whose sum lies in [0, g), g dividing the other terms and den: they cannot carry. */
+static const tc_expr *drop_small(const tc_expr *num, int64_t den)
+{
+    tc_dims *dims = num->dims;
+    tc_term *order = scratch(dims, num->count);
+    memcpy(order, num->terms, (size_t)num->count * sizeof *order);
+    for (int i = 1; i < num->count; ++i) { /* by magnitude, largest first, stable */
+        tc_term term = order[i];
+        int j = i;
+        for (; j > 0 && llabs(order[j - 1].coefficient) < llabs(term.coefficient); --j)
+            order[j] = order[j - 1];
+        order[j] = term;
+    }
+    int64_t g = 0;
+    for (int i = 0; i < num->count; ++i) {
+        g = tc_gcd(tc_gcd(g, order[i].coefficient), den);
+        if (g <= 1)
+            return NULL;
+        tc_term *kept = scratch(dims, num->count);
+        int n = 0;
+        for (int j = 0; j < num->count; ++j)
+            if (num->terms[j].coefficient % g == 0)
+                kept[n++] = num->terms[j];
+        const tc_expr *big = make(dims, n, kept), *small = tc_expr_sub(num, big);
+        if (!small->count)
+            return NULL;
+        if (tc_expr_nonnegative(small) &&
+            tc_expr_nonnegative(tc_expr_sub(tc_expr_const(dims, g - 1), small)))
+            return big;
+    }
+    return NULL;
+}
+
+static const tc_expr *division_atom(const tc_expr *num, const tc_expr *den)
+{
+    tc_dims *dims = num->dims;
+    for (tc_atom_list *l = dims->divisions; l; l = l->next)
+        if (l->atom.num == num && l->atom.den == den)
+            return tc_expr_of_atom(dims, &l->atom);
+    tc_atom_list *l = tc_arena_alloc(dims->arena, sizeof *l);
+    const char *key = tc_arena_format(dims->arena, "%s//%s", tc_expr_text(num), tc_expr_text(den));
+    *l = (tc_atom_list){.atom = {.num = num, .den = den, .key = key}, .next = dims->divisions};
+    dims->divisions = l;
+    return tc_expr_of_atom(dims, &l->atom);
+}
+
+/* The rules for a constant divisor; NULL where none applies. */
+static const tc_expr *divide_by_constant(const tc_expr *num, const tc_expr *den, int64_t d)
+{
+    tc_dims *dims = num->dims;
+    int64_t constant = constant_term(num);
+    const tc_expr *rest = tc_expr_add_int(num, -constant);
+    int64_t g = tc_gcd(tc_expr_divisor(rest), d);
+    if (g > 1) {
+        tc_term *scaled = scratch(dims, rest->count);
+        int i = 0;
+        for (; i < rest->count && rest->terms[i].coefficient % g == 0; ++i) {
+            scaled[i] = rest->terms[i];
+            scaled[i].coefficient /= g;
+        }
+        if (i == rest->count) {
+            const tc_expr *inner = tc_expr_add_int(make(dims, i, scaled), tc_floor_div(constant, g));
+            return d / g != 1 ? tc_expr_floordiv(inner, tc_expr_const(dims, d / g)) : inner;
+        }
+    }
+    const tc_expr *big = drop_small(num, d);
+    if (big)
+        return tc_expr_floordiv(big, den);
+    if (num->count == 1 && num->terms[0].coefficient == 1 && num->terms[0].degree == 1) {
+        const tc_atom *atom = num->terms[0].atoms[0];
+        if (!atom->sym && tc_expr_is_const(atom->den))
+            return tc_expr_floordiv(atom->num, tc_expr_mul(atom->den, den));
+    }
+    return NULL;
+}
+
+static const tc_expr *reduce_floordiv(const tc_expr *num, const tc_expr *den)
+{
+    tc_dims *dims = num->dims;
+    const tc_expr *exact = tc_expr_exact_div(num, den);
+    if (exact)
+        return exact;
+    const tc_expr *quotient = dims->zero;
+    if (den->count == 1) {
+        const tc_term *by = &den->terms[0];
+        tc_term *q = scratch(dims, num->count), *rest = scratch(dims, num->count);
+        int q_count = 0, rest_count = 0;
+        for (int i = 0; i < num->count; ++i) {
+            const tc_term *t = &num->terms[i];
+            if (divide_term(dims, t, by, &q[q_count])) {
+                ++q_count;
+            } else if (!by->degree && !t->degree && (t->coefficient < 0 || t->coefficient > by->coefficient)) {
+                q[q_count++] = (tc_term){.coefficient = tc_floor_div(t->coefficient, by->coefficient)};
+                rest[rest_count++] = (tc_term){.coefficient = floor_mod(t->coefficient, by->coefficient)};
+            } else {
+                rest[rest_count++] = *t;
+            }
+        }
+        quotient = make(dims, q_count, q);
+        num = make(dims, rest_count, rest);
+    }
+    if (tc_expr_nonnegative(num) && tc_expr_nonnegative(tc_expr_sub(tc_expr_add_int(den, -1), num)))
+        return quotient;
+    int64_t d;
+    if (tc_expr_value(den, &d)) {
+        const tc_expr *found = divide_by_constant(num, den, d);
+        if (found)
+            return tc_expr_add(quotient, found);
+    }
+    if (!num->count)
+        return quotient;
+    return tc_expr_add(quotient, division_atom(num, den));
+}
+
+const tc_expr *tc_expr_floordiv(const tc_expr *num, const tc_expr *den)
+{
+    int64_t n, d;
+    if (tc_expr_is(den, 1))
+        return num;
+    if (tc_expr_is(den, 0)) { /* not positive: the caller's error, named there */
+        num->dims->overflow = true;
+        return num;
+    }
+    if (tc_expr_value(num, &n) && tc_expr_value(den, &d))
+        return tc_expr_const(num->dims, tc_floor_div(n, d));
+    for (tc_quotient *q = num->quotients; q; q = q->next)
+        if (q->den == den)
+            return q->result;
+    tc_quotient *q = tc_arena_alloc(num->dims->arena, sizeof *q);
+    q->den = den;
+    q->result = reduce_floordiv(num, den);
+    q->next = num->quotients;
+    ((tc_expr *)num)->quotients = q;
+    return q->result;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Elementwise operations, numbers as operands, broadcasting.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define TENSOR(x) tc_operand_tensor_(x)
+#define NUMBER(x) tc_operand_float_(x)
+
+/* -- numbers ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t float_bits(double value)
+{
+    float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    return bits;
+}
+
+/* The number as an integer in lo..hi; reported where it is none. */
+static bool whole(tc_graph *g, tc_operand number, int64_t lo, int64_t hi, tc_dtype dtype, int64_t *out)
+{
+    bool real = number.kind == TC_OPERAND_FLOAT;
+    /* 2^63 is the first double beyond int64 */
+    bool fits = !real || (number.real >= -9223372036854775808.0 && number.real < 9223372036854775808.0);
+    *out = !fits ? 0 : real ? (int64_t)number.real : number.integer;
+    if (fits && (!real || (double)*out == number.real) && *out >= lo && *out <= hi)
+        return true;
+    if (real)
+        tc_fail(g, "convert the tensor with tc_cast(x, TC_F32)", "the number %g has no value in %s", number.real,
+                tc_dtype_name(dtype));
+    else
+        tc_fail(g, NULL, "the number %lld has no value in %s", (long long)number.integer, tc_dtype_name(dtype));
+    return false;
+}
+
+tc_tensor tc_constant_of(tc_graph *g, tc_dtype dtype, tc_operand number)
+{
+    int64_t value;
+    switch (dtype) {
+    case TC_F32:
+        return tc_prim_constant(g, dtype, float_bits(number.kind == TC_OPERAND_FLOAT ? number.real
+                                                                                     : (double)number.integer));
+    case TC_I32:
+        return whole(g, number, INT32_MIN, INT32_MAX, dtype, &value) ? tc_prim_constant(g, dtype, (uint32_t)value)
+                                                                     : tc_poison();
+    case TC_I64:
+        return whole(g, number, INT64_MIN, INT64_MAX, dtype, &value) ? tc_prim_constant(g, dtype, (uint64_t)value)
+                                                                     : tc_poison();
+    case TC_BOOL:
+        return whole(g, number, 0, 1, dtype, &value) ? tc_prim_constant(g, dtype, (uint64_t)value) : tc_poison();
+    }
+    return tc_poison();
+}
+
+/* -- broadcasting -------------------------------------------------------------------------------------------------- */
+
+bool tc_broadcast_shape(tc_graph *g, const tc_type *a, const tc_type *b, int *rank, const tc_expr **shape)
+{
+    *rank = a->rank > b->rank ? a->rank : b->rank;
+    for (int i = 1; i <= *rank; ++i) {
+        const tc_expr *x = i <= a->rank ? a->shape[a->rank - i] : g->dims.one;
+        const tc_expr *y = i <= b->rank ? b->shape[b->rank - i] : g->dims.one;
+        const tc_expr **out = &shape[*rank - i];
+        if (tc_expr_is(x, 1)) {
+            *out = y;
+        } else if (tc_expr_is(y, 1)) {
+            *out = x;
+        } else if (tc_same_dim(g, x, y)) {
+            *out = tc_expr_is_const(y) ? y : x;
+        } else {
+            bool constant = tc_expr_is_const(x) && tc_expr_is_const(y);
+            tc_fail(g,
+                    constant || tc_expr_never_equal(x, y)
+                        ? "shapes align at the last axis; a size of 1 repeats"
+                        : "a dynamic size is not known to be that constant: fix one of them, or tc_require_equal",
+                    "%s and %s do not broadcast: %s against %s", tc_type_text(g, a), tc_type_text(g, b), tc_expr_text(x),
+                    tc_expr_text(y));
+            return false;
+        }
+    }
+    return true;
+}
+
+tc_tensor tc_broadcast_to(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *shape)
+{
+    if (tc_is_poison(x))
+        return x;
+    int axes[TC_MAX_RANK] = {0};
+    for (int i = 0; i < x->type.rank; ++i)
+        axes[i] = rank - x->type.rank + i;
+    return tc_prim_broadcast(g, x, rank, shape, axes);
+}
+
+/* -- two operands -------------------------------------------------------------------------------------------------- */
+
+/* Operands as tensors of one dtype and shape; false where that was reported or one is poisoned. */
+static bool align(tc_graph *g, tc_operand a, tc_operand b, tc_tensor *x, tc_tensor *y)
+{
+    bool a_number = a.kind != TC_OPERAND_TENSOR, b_number = b.kind != TC_OPERAND_TENSOR;
+    if (a_number && b_number) {
+        tc_fail(g, "compute it in C, or use tc_full", "both operands are numbers");
+        return false;
+    }
+    *x = a_number ? tc_constant_of(g, b.tensor->type.dtype, a) : a.tensor;
+    *y = b_number ? tc_constant_of(g, a.tensor->type.dtype, b) : b.tensor;
+    if (tc_is_poison(*x) || tc_is_poison(*y))
+        return false;
+    if ((*x)->type.dtype != (*y)->type.dtype) {
+        tc_fail(g, "there are no implicit conversions: use tc_cast", "dtypes differ: %s and %s",
+                tc_type_text(g, &(*x)->type), tc_type_text(g, &(*y)->type));
+        return false;
+    }
+    int rank;
+    const tc_expr *shape[TC_MAX_RANK];
+    if (!tc_broadcast_shape(g, &(*x)->type, &(*y)->type, &rank, shape))
+        return false;
+    *x = tc_broadcast_to(g, *x, rank, shape);
+    *y = tc_broadcast_to(g, *y, rank, shape);
+    return true;
+}
+
+/* Enters with those of the operands that are tensors. */
+static tc_graph *enter(tc_site at, const char *name, const char *region, tc_operand a, tc_operand b)
+{
+    bool a_tensor = a.kind == TC_OPERAND_TENSOR, b_tensor = b.kind == TC_OPERAND_TENSOR;
+    if (a_tensor && b_tensor)
+        return tc_op_enter(at, name, region, "a b", 2, (tc_tensor[]){a.tensor, b.tensor});
+    if (a_tensor)
+        return tc_op_enter(at, name, region, "a", 1, &a.tensor);
+    return tc_op_enter(at, name, region, "b", b_tensor, &b.tensor);
+}
+
+static tc_tensor binary(tc_site at, const char *name, tc_op op, tc_operand a, tc_operand b)
+{
+    tc_graph *g = enter(at, name, NULL, a, b);
+    if (!g)
+        return tc_poison();
+    tc_tensor x, y;
+    return tc_op_leave(g, align(g, a, b, &x, &y) ? tc_prim_binary(g, op, x, y) : tc_poison());
+}
+
+#define BINARY(name)                                                                                                  \
+    tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                  \
+    {                                                                                                                 \
+        return binary(at, "tc_" #name, TC_OP_##name, a, b);                                                           \
+    }
+BINARY(add)
+BINARY(sub)
+BINARY(mul)
+BINARY(div)
+BINARY(maximum)
+BINARY(minimum)
+BINARY(eq)
+BINARY(ne)
+BINARY(lt)
+BINARY(le)
+BINARY(gt)
+BINARY(ge)
+BINARY(logical_and)
+BINARY(logical_or)
+BINARY(logical_xor)
+#undef BINARY
+
+static tc_tensor where(tc_graph *g, tc_tensor condition, tc_operand a, tc_operand b)
+{
+    tc_tensor x, y;
+    int rank;
+    const tc_expr *shape[TC_MAX_RANK];
+    if (a.kind != TC_OPERAND_TENSOR && b.kind != TC_OPERAND_TENSOR) /* two numbers: f32 unless both are integers */
+        a = TENSOR(tc_constant_of(g, a.kind == TC_OPERAND_INT && b.kind == TC_OPERAND_INT ? TC_I64 : TC_F32, a));
+    if ((a.kind == TC_OPERAND_TENSOR && tc_is_poison(a.tensor)) || !align(g, a, b, &x, &y) ||
+        !tc_broadcast_shape(g, &condition->type, &x->type, &rank, shape))
+        return tc_poison();
+    return tc_prim_select(g, tc_broadcast_to(g, condition, rank, shape), tc_broadcast_to(g, x, rank, shape),
+                          tc_broadcast_to(g, y, rank, shape));
+}
+
+tc_tensor tc_where_at(tc_site at, tc_tensor condition, tc_operand a, tc_operand b)
+{
+    tc_tensor operands[3] = {condition};
+    const char *names = "condition a b";
+    int count = 1;
+    if (a.kind == TC_OPERAND_TENSOR)
+        operands[count++] = a.tensor;
+    else
+        names = "condition b";
+    if (b.kind == TC_OPERAND_TENSOR)
+        operands[count++] = b.tensor;
+    tc_graph *g = tc_op_enter(at, "tc_where", NULL, names, count, operands);
+    return g ? tc_op_leave(g, where(g, condition, a, b)) : tc_poison();
+}
+
+tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high)
+{
+    tc_graph *g = tc_op_enter(at, "tc_clamp", "clamp", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    return tc_op_leave(g, tc_minimum_at(at, TENSOR(tc_maximum_at(at, TENSOR(x), low)), high));
+}
+
+/* -- one operand --------------------------------------------------------------------------------------------------- */
+
+#define UNARY(name)                                                                                                   \
+    tc_tensor tc_##name##_at(tc_site at, tc_tensor x)                                                                 \
+    {                                                                                                                 \
+        tc_graph *g = tc_op_enter(at, "tc_" #name, NULL, "x", 1, &x);                                                 \
+        return g ? tc_op_leave(g, tc_prim_unary(g, TC_OP_##name, x)) : tc_poison();                                   \
+    }
+UNARY(neg)
+UNARY(abs)
+UNARY(exp)
+UNARY(log)
+UNARY(sqrt)
+UNARY(tanh)
+UNARY(erf)
+UNARY(logical_not)
+#undef UNARY
+
+tc_tensor tc_rsqrt_at(tc_site at, tc_tensor x)
+{
+    tc_graph *g = tc_op_enter(at, "tc_rsqrt", "rsqrt", "x", 1, &x);
+    return g ? tc_op_leave(g, tc_div_at(at, NUMBER(1), TENSOR(tc_sqrt_at(at, x)))) : tc_poison();
+}
+
+tc_tensor tc_relu_at(tc_site at, tc_tensor x)
+{
+    tc_graph *g = tc_op_enter(at, "tc_relu", "relu", "x", 1, &x);
+    return g ? tc_op_leave(g, tc_maximum_at(at, TENSOR(x), tc_operand_int_(0))) : tc_poison();
+}
+
+tc_tensor tc_sigmoid_at(tc_site at, tc_tensor x)
+{
+    tc_graph *g = tc_op_enter(at, "tc_sigmoid", "sigmoid", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    tc_tensor grown = tc_add_at(at, TENSOR(tc_exp_at(at, tc_neg_at(at, x))), NUMBER(1));
+    return tc_op_leave(g, tc_div_at(at, NUMBER(1), TENSOR(grown)));
+}
+
+tc_tensor tc_silu_at(tc_site at, tc_tensor x)
+{
+    tc_graph *g = tc_op_enter(at, "tc_silu", "silu", "x", 1, &x);
+    return g ? tc_op_leave(g, tc_mul_at(at, TENSOR(x), TENSOR(tc_sigmoid_at(at, x)))) : tc_poison();
+}
+
+/* x/2 * (1 + inner) */
+static tc_tensor half_gate(tc_site at, tc_tensor x, tc_tensor inner)
+{
+    tc_tensor half = tc_mul_at(at, TENSOR(x), NUMBER(0.5));
+    return tc_mul_at(at, TENSOR(half), TENSOR(tc_add_at(at, TENSOR(inner), NUMBER(1))));
+}
+
+tc_tensor tc_gelu_at(tc_site at, tc_tensor x)
+{
+    tc_graph *g = tc_op_enter(at, "tc_gelu", "gelu", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    tc_tensor inner = tc_erf_at(at, tc_mul_at(at, TENSOR(x), NUMBER(0.70710678118654752440)));
+    return tc_op_leave(g, half_gate(at, x, inner));
+}
+
+tc_tensor tc_gelu_tanh_at(tc_site at, tc_tensor x)
+{
+    tc_graph *g = tc_op_enter(at, "tc_gelu_tanh", "gelu_tanh", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    tc_tensor cube = tc_mul_at(at, TENSOR(tc_mul_at(at, TENSOR(x), TENSOR(x))), TENSOR(x));
+    tc_tensor sum = tc_add_at(at, TENSOR(x), TENSOR(tc_mul_at(at, TENSOR(cube), NUMBER(0.044715))));
+    tc_tensor inner = tc_tanh_at(at, tc_mul_at(at, TENSOR(sum), NUMBER(0.79788456080286535588)));
+    return tc_op_leave(g, half_gate(at, x, inner));
+}
+
+/* x to a whole power >= 1, by squaring. */
+static tc_tensor power(tc_site at, tc_tensor x, int n)
+{
+    tc_tensor out = NULL;
+    for (;;) {
+        if (n & 1)
+            out = out ? tc_mul_at(at, TENSOR(out), TENSOR(x)) : x;
+        n >>= 1;
+        if (!n)
+            return out;
+        x = tc_mul_at(at, TENSOR(x), TENSOR(x));
+    }
+}
+
+static tc_tensor pow_by(tc_graph *g, tc_site at, tc_tensor x, double exponent)
+{
+    double size = fabs(exponent), base = floor(size);
+    bool simple = size <= 64 && (size == base || size == base + 0.5);
+    if (x->type.dtype != TC_F32 && (x->type.dtype == TC_BOOL || !simple || exponent < 0 || size != base)) {
+        tc_fail(g, "convert with tc_cast(x, TC_F32)", "%s to the power of %g needs f32", tc_type_text(g, &x->type),
+                exponent);
+        return tc_poison();
+    }
+    if (!simple)
+        return tc_exp_at(at, tc_mul_at(at, TENSOR(tc_log_at(at, x)), NUMBER(exponent)));
+    if (size == 0)
+        return tc_broadcast_to(g, tc_constant_of(g, x->type.dtype, tc_operand_int_(1)), x->type.rank, x->type.shape);
+    tc_tensor out = base >= 1 ? power(at, x, (int)base) : NULL;
+    if (size != base) {
+        tc_tensor root = tc_sqrt_at(at, x);
+        out = out ? tc_mul_at(at, TENSOR(out), TENSOR(root)) : root;
+    }
+    return exponent < 0 ? tc_div_at(at, NUMBER(1), TENSOR(out)) : out;
+}
+
+tc_tensor tc_pow_at(tc_site at, tc_tensor x, double exponent)
+{
+    tc_graph *g = tc_op_enter(at, "tc_pow", "pow", "x", 1, &x);
+    return g ? tc_op_leave(g, pow_by(g, at, x, exponent)) : tc_poison();
+}
+
+tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype)
+{
+    tc_graph *g = tc_op_enter(at, "tc_cast", NULL, "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    if (!tc_dtype_valid(dtype)) {
+        tc_fail(g, "TC_F32, TC_I32, TC_I64 or TC_BOOL", "%d is no dtype", (int)dtype);
+        return tc_op_leave(g, tc_poison());
+    }
+    return tc_op_leave(g, x->type.dtype == dtype ? x : tc_prim_cast(g, x, dtype));
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The graph, its functions, scopes and regions, and the brackets of public calls.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Calls with no other way to a graph (NULL arguments) report to this one: a model's body runs in one thread. */
+static tc_graph *current_graph;
+
+static struct tc_value poison;
+
+tc_graph *tc_current_graph(void)
+{
+    if (!current_graph) {
+        fprintf(stderr, "tensor-compile: error: an operation was called outside TC_MODEL and TC_FUNCTION\n");
+        exit(1);
+    }
+    return current_graph;
+}
+
+tc_graph *tc_graph_create(FILE *errors)
+{
+    tc_arena arena = {0};
+    tc_graph *g = tc_arena_alloc(&arena, sizeof *g);
+    g->arena = arena;
+    g->errors = errors;
+    tc_dims_init(&g->dims, &g->arena);
+    g->dim_decls_end = &g->dim_decls;
+    g->files_end = &g->files;
+    g->weights_end = &g->weights;
+    g->states_end = &g->states;
+    g->functions_end = &g->functions;
+    current_graph = g;
+    return g;
+}
+
+void tc_graph_destroy(tc_graph *g)
+{
+    if (current_graph == g)
+        current_graph = NULL;
+    if (g) {
+        tc_arena arena = g->arena;
+        tc_arena_free(&arena);
+    }
+}
+
+tc_tensor tc_poison(void)
+{
+    return &poison;
+}
+
+bool tc_is_poison(tc_tensor x)
+{
+    return !x->node;
+}
+
+/* -- functions ----------------------------------------------------------------------------------------------------- */
+
+tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry)
+{
+    tc_function *f = tc_arena_alloc(&g->arena, sizeof *f);
+    f->name = name;
+    f->is_entry = is_entry;
+    f->base = "";
+    f->parameters_end = &f->parameters;
+    f->nodes_end = &f->nodes;
+    f->guards_end = &f->guards;
+    f->assigns_end = &f->assigns;
+    f->results_end = &f->results;
+    return f;
+}
+
+void tc_function_append(tc_graph *g, tc_function *f)
+{
+    *g->functions_end = f;
+    g->functions_end = &f->next;
+}
+
+tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, const tc_type *type)
+{
+    tc_node *node = tc_arena_alloc(&g->arena, sizeof *node);
+    tc_tensor x = tc_arena_alloc(&g->arena, sizeof *x);
+    *x = (struct tc_value){.function = f, .node = node, .type = *type};
+    *node = (tc_node){.op = TC_OP_parameter, .result_count = 1, .results = x, .site = g->op_site};
+    node->attrs[0] = tc_attr_name(name);
+    *f->parameters_end = node;
+    f->parameters_end = &node->next;
+    return x;
+}
+
+void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site site)
+{
+    f->caller = g->current;
+    g->current = f;
+    int depth = g->op_depth; /* the body's calls name themselves */
+    const char *name = g->op_name;
+    tc_site place = g->op_site;
+    g->op_depth = 0;
+    body(g);
+    for (const tc_region *r = f->scope; r; r = r->parent)
+        tc_error(g, site, "close each tc_scope_push and tc_region_push, or use the blocks TC_SCOPE and TC_REGION",
+                 "\"%s\" is still open at the end of %s", r->name, f->name);
+    f->scope = NULL;
+    g->op_depth = depth;
+    g->op_name = name;
+    g->op_site = place;
+    g->current = f->caller;
+}
+
+static tc_named *find_named(tc_named *list, const char *name)
+{
+    while (list && strcmp(list->name, name))
+        list = list->next;
+    return list;
+}
+
+static tc_node *find_parameter(tc_function *f, const char *name)
+{
+    tc_node *p = f->parameters;
+    while (p && strcmp(p->attrs[0].text, name))
+        p = p->next;
+    return p;
+}
+
+bool tc_check_identifier(tc_graph *g, const char *what, const char *name)
+{
+    static const char *const reserved[] = {
+        "auto", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double", "else",
+        "enum", "extern", "float", "for", "friend", "goto", "if", "inline", "int", "long", "namespace", "new",
+        "operator", "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof",
+        "static", "struct", "switch", "template", "this", "throw", "try", "typedef", "union", "unsigned", "using",
+        "virtual", "void", "volatile", "while", "bool", "true", "false"};
+    const char *p = name;
+    while (*p && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' ||
+                  (p > name && *p >= '0' && *p <= '9')))
+        ++p;
+    if (!*name || *p) {
+        tc_fail(g, "names become members of the generated header: letters, digits and _", "%s name \"%s\" is no C identifier",
+                what, name);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; ++i) {
+        if (!strcmp(name, reserved[i])) {
+            tc_fail(g, "names become members of the generated header", "%s name \"%s\" is a keyword of C or C++", what,
+                    name);
+            return false;
+        }
+    }
+    return true;
+}
+
+tc_tensor tc_input_at(tc_site at, tc_graph *g, const char *name, int count, const tc_dim *dtype_and_shape)
+{
+    tc_type type;
+    if (!tc_op_enter_graph(g, at, "tc_input", NULL))
+        return tc_poison();
+    tc_function *f = g->current;
+    if (!name) {
+        tc_fail(g, NULL, "argument 'name' is NULL");
+    } else if (!f->is_entry) {
+        tc_fail(g, "its operands come from the call: tc_parameter(g, name)", "a graph function has no inputs");
+    } else if (tc_check_identifier(g, "input", name) && tc_read_type(g, count, dtype_and_shape, &type)) {
+        const tc_node *before = find_parameter(f, name);
+        if (before)
+            tc_fail(g, NULL, "a second input \"%s\" (the first is at line %d)", name, before->site.line);
+        else
+            return tc_op_leave(g, tc_function_parameter(g, f, name, &type));
+    }
+    return tc_op_leave(g, tc_poison());
+}
+
+tc_tensor tc_parameter_at(tc_site at, tc_graph *g, const char *name)
+{
+    if (!tc_op_enter_graph(g, at, "tc_parameter", NULL))
+        return tc_poison();
+    tc_function *f = g->current;
+    tc_tensor x = tc_poison();
+    if (!name)
+        tc_fail(g, NULL, "argument 'name' is NULL");
+    else if (f->is_entry)
+        tc_fail(g, "an entry function declares tc_input(g, name, dtype, dim...)", "%s is no graph function", f->name);
+    else if (f->arguments_taken == f->argument_count)
+        tc_fail(g, NULL, "the call of %s has %d operand%s, and this asks for one more", f->name, f->argument_count,
+                f->argument_count == 1 ? "" : "s");
+    else
+        x = tc_function_parameter(g, f, name, &f->arguments[f->arguments_taken++]->type);
+    return tc_op_leave(g, x);
+}
+
+void tc_output_at(tc_site at, tc_graph *g, const char *name, tc_tensor x)
+{
+    if (!tc_op_enter_graph(g, at, "tc_output", NULL))
+        return;
+    tc_function *f = g->current;
+    ++f->results_declared;
+    const tc_named *before = name ? find_named(f->results, name) : NULL;
+    if (!name)
+        tc_fail(g, NULL, "argument 'name' is NULL");
+    else if (before)
+        tc_fail(g, NULL, "a second output \"%s\" (the first is at line %d)", name, before->site.line);
+    else if (f->is_entry && find_parameter(f, name))
+        tc_fail(g, "inputs, outputs and dims are members of one struct", "\"%s\" is an input already", name);
+    else if ((!f->is_entry || tc_check_identifier(g, "output", name)) &&
+             tc_op_enter(at, "tc_output", NULL, "x", 1, &x)) {
+        tc_named *result = tc_arena_alloc(&g->arena, sizeof *result);
+        *result = (tc_named){tc_arena_copy(&g->arena, name), x, at, NULL};
+        *f->results_end = result;
+        f->results_end = &result->next;
+        tc_op_leave(g, x);
+    }
+    tc_op_leave(g, NULL);
+}
+
+/* -- public calls -------------------------------------------------------------------------------------------------- */
+
+static tc_region *region_new(tc_graph *g, tc_region *parent, const char *name, bool is_scope)
+{
+    tc_region *r = tc_arena_alloc(&g->arena, sizeof *r);
+    *r = (tc_region){.parent = parent, .name = name, .is_scope = is_scope};
+    return r;
+}
+
+bool tc_op_enter_graph(tc_graph *g, tc_site site, const char *name, const char *region)
+{
+    if (!g)
+        g = tc_current_graph();
+    if (g->op_depth == 0) {
+        g->op_name = name;
+        g->op_site = site;
+    }
+    if (!g->current) {
+        g->op_depth = 1;
+        tc_fail(g, NULL, "called outside TC_MODEL and TC_FUNCTION");
+        g->op_depth = 0;
+        return false;
+    }
+    g->op_scopes[g->op_depth++] = g->current->scope;
+    if (region)
+        g->current->scope = region_new(g, g->current->scope, region, false);
+    return true;
+}
+
+tc_tensor tc_op_leave(tc_graph *g, tc_tensor x)
+{
+    g->current->scope = g->op_scopes[--g->op_depth];
+    return x;
+}
+
+/* The name of operand i in the list `names`. */
+static const char *operand_name(tc_graph *g, const char *names, int i)
+{
+    for (; i > 0; --i)
+        names += strcspn(names, " ") + 1;
+    names += *names == '?';
+    return tc_arena_format(&g->arena, "%.*s", (int)strcspn(names, " "), names);
+}
+
+static bool operand_optional(const char *names, int i)
+{
+    for (; i > 0; --i)
+        names += strcspn(names, " ") + 1;
+    return *names == '?';
+}
+
+tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const char *names, int count,
+                      const tc_tensor *operands)
+{
+    tc_graph *g = tc_current_graph();
+    if (!tc_op_enter_graph(g, site, name, region))
+        return NULL;
+    bool usable = true;
+    for (int i = 0; i < count; ++i) {
+        if (!operands[i]) {
+            if (operand_optional(names, i))
+                continue;
+            tc_fail(g, NULL, "argument '%s' is NULL", operand_name(g, names, i));
+            usable = false;
+        } else if (tc_is_poison(operands[i])) {
+            usable = false;
+        } else if (operands[i]->function != g->current) {
+            tc_fail(g, "pass it as an operand of tc_call, or declare it in this function too",
+                    "argument '%s' is a tensor of another function, %s", operand_name(g, names, i),
+                    operands[i]->function->name);
+            usable = false;
+        }
+    }
+    if (usable)
+        return g;
+    tc_op_leave(g, NULL);
+    return NULL;
+}
+
+/* -- scopes -------------------------------------------------------------------------------------------------------- */
+
+const char *tc_name(tc_graph *g, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = tc_arena_vformat(&g->arena, format, args);
+    va_end(args);
+    return text;
+}
+
+void tc_scope_push_at(tc_site at, tc_graph *g, const char *format, ...)
+{
+    if (!tc_op_enter_graph(g, at, "tc_scope_push", NULL))
+        return;
+    va_list args;
+    va_start(args, format);
+    const char *name = tc_arena_vformat(&g->arena, format, args);
+    va_end(args);
+    if (!*name)
+        tc_fail(g, NULL, "the scope's name is empty");
+    tc_op_leave(g, NULL);
+    g->current->scope = region_new(g, g->current->scope, name, true);
+}
+
+void tc_region_push_at(tc_site at, tc_graph *g, const char *name)
+{
+    if (!tc_op_enter_graph(g, at, "tc_region_push", NULL))
+        return;
+    if (!name || !*name) {
+        tc_fail(g, NULL, "the region needs a name");
+        name = "region";
+    }
+    tc_op_leave(g, NULL);
+    g->current->scope = region_new(g, g->current->scope, tc_arena_copy(&g->arena, name), false);
+}
+
+static void pop(tc_site at, tc_graph *g, const char *call, bool is_scope)
+{
+    if (!tc_op_enter_graph(g, at, call, NULL))
+        return;
+    tc_region *top = g->current->scope;
+    bool matches = top && top->is_scope == is_scope;
+    if (!matches)
+        tc_fail(g, "use the blocks TC_SCOPE and TC_REGION", "no %s is open here", is_scope ? "scope" : "region");
+    tc_op_leave(g, NULL);
+    if (matches)
+        g->current->scope = (tc_region *)top->parent;
+}
+
+void tc_scope_pop_at(tc_site at, tc_graph *g)
+{
+    pop(at, g, "tc_scope_pop", true);
+}
+
+void tc_region_pop_at(tc_site at, tc_graph *g)
+{
+    pop(at, g, "tc_region_pop", false);
+}
+
+const char *tc_scoped_name(tc_graph *g, const char *name)
+{
+    for (const tc_region *r = g->current->scope; r; r = r->parent)
+        if (r->is_scope)
+            name = tc_arena_format(&g->arena, "%s.%s", r->name, name);
+    return name;
+}
+
+/* -- the module ---------------------------------------------------------------------------------------------------- */
+
+static bool shares_name_with_dim(tc_graph *g, const char *name)
+{
+    for (const tc_dim_decl *d = g->dim_decls; d; d = d->next)
+        if (!strcmp(d->sym->name, name))
+            return true;
+    return false;
+}
+
+static void check_entry(tc_graph *g, const tc_function *f, tc_site site)
+{
+    if (!f->results_declared && !f->assigns)
+        tc_error(g, site, "tc_output(g, name, x) makes a tensor a result", "%s has no outputs", f->name);
+    for (const tc_node *p = f->parameters; p; p = p->next)
+        if (shares_name_with_dim(g, p->attrs[0].text))
+            tc_error(g, p->site, "inputs, outputs and dims are members of one struct", "input \"%s\" has the name of a dim",
+                     p->attrs[0].text);
+    for (const tc_named *r = f->results; r; r = r->next)
+        if (shares_name_with_dim(g, r->name))
+            tc_error(g, r->site, "inputs, outputs and dims are members of one struct",
+                     "output \"%s\" has the name of a dim", r->name);
+}
+
+bool tc_capture(tc_graph *g, int count, tc_entry *const *entries)
+{
+    const tc_entry *model = NULL;
+    g->entries = entries;
+    g->entry_count = count;
+    for (int i = 0; i < count; ++i) {
+        if (!entries[i]->is_model)
+            continue;
+        if (!model) {
+            model = entries[i];
+            g->model = model->name;
+            g->model_file = model->site.file;
+        } else {
+            tc_error(g, entries[i]->site, "further entry functions are TC_FUNCTION",
+                     "a second TC_MODEL: %s (the first is %s)", entries[i]->name, model->name);
+        }
+    }
+    if (!model) {
+        g->model_file = count ? entries[0]->site.file : NULL;
+        tc_error(g, (tc_site){count ? entries[0]->site.file : "model.c", count ? entries[0]->site.line : 1},
+                 "TC_MODEL(name) { ... } declares the model; TC_FUNCTION(name) further entries", "no TC_MODEL");
+        return false;
+    }
+    for (int pass = 0; pass < 2; ++pass) { /* the model's body first: it may declare what all functions share */
+        for (int i = 0; i < count; ++i) {
+            const tc_entry *e = entries[i];
+            if (e->is_model != !pass || (e->is_model && e != model))
+                continue;
+            for (int j = 0; j < i; ++j)
+                if (!strcmp(entries[j]->name, e->name))
+                    tc_error(g, e->site, NULL, "a second function %s", e->name);
+            tc_function *f = tc_function_new(g, e->name, true);
+            tc_function_run(g, f, e->body, e->site);
+            bool declares_only = e->is_model && count > 1 && !f->parameters && !f->results_declared && !f->assigns;
+            if (!declares_only) {
+                check_entry(g, f, e->site);
+                tc_function_append(g, f);
+            }
+        }
+    }
+    if (g->dims.overflow)
+        tc_error(g, model->site, "lower the upper ends of tc_dynamic", "a size expression leaves 64 bits");
+    return g->error_count == 0;
+}

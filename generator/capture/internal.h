@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Data of the capture library, private to generator/capture. One graph is captured at a time, in one thread; all memory
+ * comes from the graph's arena and lives until tc_graph_destroy, so nothing here has an owner of its own.
+ */
+#ifndef TC_CAPTURE_INTERNAL_H
+#define TC_CAPTURE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "dims.h"
+#include "memory.h"
+#include "tensor_compile/model.h"
+
+typedef struct tc_function tc_function;
+typedef struct tc_node tc_node;
+
+/* -- types ------------------------------------------------------------------------------------------------------- */
+
+typedef struct tc_type {
+    tc_dtype dtype;
+    int rank;
+    const tc_expr *shape[TC_MAX_RANK];
+} tc_type;
+
+/* The tensor a user holds. `node` is NULL for a poisoned tensor: one that stands for the result of a call that failed;
+ * an operation on it fails silently, because its cause was reported already. */
+struct tc_value {
+    tc_function *function;
+    tc_node *node;
+    int index; /* which result of the node */
+    tc_type type;
+};
+
+/* -- primitives -------------------------------------------------------------------------------------------------- */
+
+typedef enum tc_op {
+    TC_OP_parameter, /* not a primitive: an argument of the function */
+#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar) TC_OP_##name,
+#include "../primitives.def"
+#undef TC_PRIMITIVE
+    TC_OP_COUNT
+} tc_op;
+
+typedef enum tc_attr_kind {
+    TC_ATTR_DIMS,
+    TC_ATTR_INTS,
+    TC_ATTR_INT,
+    TC_ATTR_WORD,
+    TC_ATTR_NAME,
+    TC_ATTR_BITS,
+    TC_ATTR_GRAPH
+} tc_attr_kind;
+
+enum { TC_MAX_ATTRS = 8 };
+
+typedef struct tc_attr {
+    tc_attr_kind kind;
+    int count;                 /* of dims and ints */
+    const tc_expr **dims;      /* dims */
+    const int64_t *ints;       /* ints */
+    int64_t integer;           /* int */
+    const char *text;          /* word, name */
+    uint64_t bits;             /* bits, in the low bytes */
+    const tc_function *graph;  /* graph */
+} tc_attr;
+
+/* A named region (softmax#3) or a user's name scope; a node points to the innermost one. */
+typedef struct tc_region {
+    const struct tc_region *parent;
+    const char *name;
+    bool is_scope;   /* opened by the user for names: no number */
+    int number;      /* of the instance, given by the writer; 0 before */
+} tc_region;
+
+struct tc_node {
+    tc_op op;
+    int operand_count, result_count;
+    tc_tensor *operands;
+    tc_attr attrs[TC_MAX_ATTRS];
+    struct tc_value *results;
+    tc_site site;
+    tc_region *region;
+    int number; /* in its function, given by the writer */
+    tc_node *next;
+};
+
+/* -- functions and modules ---------------------------------------------------------------------------------------- */
+
+typedef struct tc_guard {
+    const tc_expr *lhs, *rhs;
+    bool is_equality; /* else lhs >= rhs */
+    tc_site site;
+    const tc_sym *solved;   /* of an equality: this dim ... */
+    const tc_expr *by;      /* ... is this expression; NULL where it cannot be solved */
+    struct tc_guard *next;
+} tc_guard;
+
+typedef struct tc_named {
+    const char *name;
+    tc_tensor value;
+    tc_site site;
+    struct tc_named *next;
+} tc_named;
+
+/* A weight or state that a function reads. */
+typedef struct tc_read {
+    tc_tensor value;
+    struct tc_read *next;
+} tc_read;
+
+struct tc_function {
+    const char *name;
+    bool is_entry;
+    tc_graph_body *body;     /* of a graph function: what identifies its instances */
+    const char *base;        /* what names of weights and states in it are relative to, with the dot */
+    tc_node *parameters, **parameters_end;
+    tc_node *nodes, **nodes_end;
+    tc_read *reads;
+    tc_guard *guards, **guards_end;
+    tc_named *assigns, **assigns_end;
+    tc_named *results, **results_end;
+    const tc_tensor *arguments; /* of a graph function under capture */
+    int argument_count, arguments_taken;
+    int results_declared;    /* calls of tc_output, good or not */
+    tc_region *scope;        /* innermost open scope or region */
+    struct tc_function *caller; /* while under capture */
+    struct tc_function *next;
+};
+
+typedef struct tc_dim_decl {
+    const tc_sym *sym;
+    const tc_expr *expr;
+    int specialize[8], specialize_count;
+    tc_site site;
+    struct tc_dim_decl *next;
+} tc_dim_decl;
+
+typedef struct tc_weight_file {
+    const char *printed; /* as the text names it: relative to the model's directory where possible */
+    struct tc_safetensors *header; /* NULL where it could not be read (reported) */
+    int number;
+    struct tc_weight_file *next;
+} tc_weight_file;
+
+typedef struct tc_weight_decl {
+    const char *name; /* absolute */
+    tc_type type;
+    int file;
+    tc_site site;
+    struct tc_weight_decl *next, *chain;
+} tc_weight_decl;
+
+typedef struct tc_state_decl {
+    const char *name; /* absolute */
+    tc_type type;
+    tc_site site;
+    struct tc_state_decl *next;
+} tc_state_decl;
+
+enum { TC_WEIGHT_BUCKETS = 1024 };
+
+struct tc_graph {
+    tc_arena arena;
+    tc_dims dims;
+    FILE *errors;            /* where messages go */
+    int error_count;
+    struct tc_message *messages; /* printed already: a graph function called twice reports once */
+    const char *model;
+    const char *model_file;  /* __FILE__ of TC_MODEL */
+    const char *source_directory; /* what relative __FILE__ are relative to; NULL: the working directory */
+    tc_dim_decl *dim_decls, **dim_decls_end;
+    tc_weight_file *files, **files_end;
+    int file_count;
+    tc_weight_decl *weights, **weights_end, *weight_chains[TC_WEIGHT_BUCKETS];
+    tc_state_decl *states, **states_end;
+    tc_function *functions, **functions_end;
+    tc_entry *const *entries; /* under capture */
+    int entry_count;
+    tc_function *current;    /* the function under capture; NULL between functions */
+    int node_count;
+    int op_depth;            /* public calls under way: messages and nodes carry the outermost one's name and place */
+    const char *op_name;
+    tc_site op_site;
+    tc_region *op_scopes[32]; /* what each of them restores */
+};
+
+/* -- errors.c ----------------------------------------------------------------------------------------------------- */
+
+/* Reports `site: error: NAME: message` (NAME the public call under way, if any) and, where not NULL, a hint line. */
+void tc_error(tc_graph *g, tc_site site, const char *hint, const char *format, ...) TC_PRINTF_LIKE(4, 5);
+/* The same at the site of the public call under way. */
+void tc_fail(tc_graph *g, const char *hint, const char *format, ...) TC_PRINTF_LIKE(3, 4);
+/* `path` relative to the directory of the model's file where it lies below it, else as it is. */
+const char *tc_short_path(tc_graph *g, const char *path);
+/* `path`, named in the source file `from`: beside that, and as this process can open it. */
+const char *tc_join_path(tc_graph *g, const char *from, const char *path);
+const char *tc_open_path(tc_graph *g, const char *from, const char *path);
+
+/* -- types.c ------------------------------------------------------------------------------------------------------ */
+
+const char *tc_dtype_name(tc_dtype dtype);
+bool tc_dtype_valid(int64_t dtype);
+int tc_dtype_size(tc_dtype dtype);
+/* `f32[batch,784]` */
+const char *tc_type_text(tc_graph *g, const tc_type *type);
+const char *tc_shape_text(tc_graph *g, int rank, const tc_expr *const *shape);
+/* The axis counted from the front, reported and -1 where it is outside -rank..rank-1. */
+int tc_axis(tc_graph *g, int axis, int rank);
+const tc_expr *tc_element_count(tc_graph *g, const tc_type *type);
+
+/* -- guards.c ----------------------------------------------------------------------------------------------------- */
+
+/* True where a == b is proved, follows from the guards so far, or could be made a guard (both sides dynamic). Reports
+ * nothing: the caller names what differs. */
+bool tc_same_dim(tc_graph *g, const tc_expr *a, const tc_expr *b);
+/* The same for a >= b, where a side may be constant. */
+bool tc_at_least(tc_graph *g, const tc_expr *a, const tc_expr *b);
+/* True where a == b is proved or follows from the guards; never makes one. */
+bool tc_known_same(tc_graph *g, const tc_expr *a, const tc_expr *b);
+/* Adds lhs == rhs (lhs >= rhs) to the guards of f, once. */
+void tc_guard_add(tc_graph *g, tc_function *f, const tc_expr *lhs, bool is_equality, const tc_expr *rhs, tc_site site);
+
+/* -- graph.c, call.c ---------------------------------------------------------------------------------------------- */
+
+/* The graph under capture: what a call with nothing but NULL arguments reports to. */
+tc_graph *tc_current_graph(void);
+tc_graph *tc_graph_create(FILE *errors);
+void tc_graph_destroy(tc_graph *g);
+/* Captures the entries (sorted by file order already), checks the module; true without errors. */
+bool tc_capture(tc_graph *g, int count, tc_entry *const *entries);
+tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry);
+/* Makes `f` the function under capture, runs the body, closes it. */
+void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site site);
+void tc_function_append(tc_graph *g, tc_function *f);
+tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, const tc_type *type);
+
+/* Brackets of every public call: name and place for messages (the outermost call's stay), and a region (NULL: none).
+ * `names` are those of the operands, separated by spaces, a question mark before an optional one. NULL, without need of
+ * tc_op_leave, where the call cannot go on: an operand is missing (reported), of another function (reported), or
+ * poisoned. */
+tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const char *names, int count,
+                      const tc_tensor *operands);
+/* The same for a call with a graph and no operands. */
+bool tc_op_enter_graph(tc_graph *g, tc_site site, const char *name, const char *region);
+/* Closes it; returns x. */
+tc_tensor tc_op_leave(tc_graph *g, tc_tensor x);
+/* Stands for the result of a failed call. */
+tc_tensor tc_poison(void);
+bool tc_is_poison(tc_tensor x);
+
+const tc_expr *tc_dim_expr(tc_graph *g, tc_dim dim);
+tc_dim tc_dim_of(const tc_expr *e);
+/* Reads `dtype, dim...` of a variadic call; reports and false where it is none. */
+bool tc_read_type(tc_graph *g, int count, const tc_dim *dtype_and_shape, tc_type *out);
+/* The name with the open scopes before it, relative to the function under capture. */
+const char *tc_scoped_name(tc_graph *g, const char *name);
+/* Reports where it is not a C identifier. */
+bool tc_check_identifier(tc_graph *g, const char *what, const char *name);
+
+/* -- primitives.c and infer*.c ------------------------------------------------------------------------------------ */
+
+const char *tc_op_text(tc_op op);
+/* "name:kind name:kind", in the order in which they are printed */
+const char *tc_op_attributes(tc_op op);
+/* Appends a node without checks. */
+tc_node *tc_append_node(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const tc_attr *attrs,
+                        int result_count, const tc_type *types);
+/* Appends a node; poison where an operand is poisoned or a rule is broken (reported). `declared` is the result type for
+ * primitives whose rule is `declared`, else NULL. attrs: as many as the table has, in its order. */
+tc_tensor tc_add_node(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const tc_attr *attrs,
+                      const tc_type *declared);
+/* The type rule of `op`: fills out and returns true, or reports. */
+bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const tc_attr *attrs,
+              const tc_type *declared, tc_type *out);
+bool tc_infer_reduce(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type *out);
+bool tc_infer_arg_reduce(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type *out);
+bool tc_infer_window_reduce(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type *out);
+bool tc_infer_dot(tc_graph *g, const tc_type *a, const tc_type *b, const tc_attr *attrs, tc_type *out);
+bool tc_infer_convolution(tc_graph *g, const tc_type *x, const tc_type *w, const tc_attr *attrs, tc_type *out);
+
+tc_attr tc_attr_dims(tc_graph *g, int count, const tc_expr *const *dims);
+tc_attr tc_attr_ints(tc_graph *g, int count, const int *ints);
+tc_attr tc_attr_int(int64_t value);
+tc_attr tc_attr_word(const char *word);
+tc_attr tc_attr_name(const char *name);
+tc_attr tc_attr_bits(uint64_t bits);
+tc_attr tc_attr_graph(const tc_function *graph);
+
+/* -- text.c ------------------------------------------------------------------------------------------------------- */
+
+/* Writes the module in the form of docs/graph.md. */
+void tc_text_write(tc_graph *g, FILE *out);
+
+/* -- prims.c: one function a primitive that operations use ----------------------------------------------------------- */
+
+tc_tensor tc_prim_unary(tc_graph *g, tc_op op, tc_tensor x);
+tc_tensor tc_prim_binary(tc_graph *g, tc_op op, tc_tensor a, tc_tensor b);
+tc_tensor tc_prim_select(tc_graph *g, tc_tensor p, tc_tensor a, tc_tensor b);
+tc_tensor tc_prim_cast(tc_graph *g, tc_tensor x, tc_dtype dtype);
+tc_tensor tc_prim_constant(tc_graph *g, tc_dtype dtype, uint64_t bits);
+tc_tensor tc_prim_iota(tc_graph *g, int axis, const tc_type *type);
+tc_tensor tc_prim_dim_value(tc_graph *g, tc_dtype dtype, const tc_expr *value);
+/* x itself where it has the shape already. */
+tc_tensor tc_prim_broadcast(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *shape, const int *axes);
+tc_tensor tc_prim_reshape(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *shape);
+tc_tensor tc_prim_transpose(tc_graph *g, tc_tensor x, const int *perm);
+tc_tensor tc_prim_slice(tc_graph *g, tc_tensor x, const tc_expr *const *start, const tc_expr *const *size,
+                        const int *stride);
+tc_tensor tc_prim_pad(tc_graph *g, tc_tensor x, tc_tensor value, const tc_expr *const *low, const tc_expr *const *high);
+tc_tensor tc_prim_concat(tc_graph *g, int axis, int count, const tc_tensor *tensors);
+tc_tensor tc_prim_gather(tc_graph *g, tc_tensor x, tc_tensor index, int axis);
+tc_tensor tc_prim_update_slice(tc_graph *g, tc_tensor x, tc_tensor y, const tc_expr *const *start);
+/* axes ascending */
+tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, const int *axes);
+tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis);
+tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int dims, const int *size, const int *stride,
+                                const int *padding, const int *dilation);
+/* The first `batch` dims of both are batch dims; one contracted dim each. The order follows from the types. */
+tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract);
+tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *padding,
+                              const int *dilation, int groups);
+
+/* -- elementwise.c: what compositions need beside the public calls --------------------------------------------------- */
+
+/* A rank-0 constant of the dtype; reported and poison where the number does not fit it. */
+tc_tensor tc_constant_of(tc_graph *g, tc_dtype dtype, tc_operand number);
+/* Broadcasts as NumPy does; reports. */
+tc_tensor tc_broadcast_to(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *shape);
+/* The common shape of both types; reports. */
+bool tc_broadcast_shape(tc_graph *g, const tc_type *a, const tc_type *b, int *rank, const tc_expr **shape);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An arena: memory that is freed all at once. Out of memory ends the process with exit code 3 and a message; a capture
+ * has nothing to save.
+ */
+#ifndef TC_CAPTURE_MEMORY_H
+#define TC_CAPTURE_MEMORY_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define TC_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define TC_PRINTF(text, first)
+#endif
+
+typedef struct tc_arena {
+    struct tc_arena_block *blocks;
+} tc_arena;
+
+/* Zeroed memory of `size` bytes, aligned to 16. */
+void *tc_arena_alloc(tc_arena *arena, size_t size);
+char *tc_arena_copy(tc_arena *arena, const char *text);
+char *tc_arena_format(tc_arena *arena, const char *format, ...) TC_PRINTF(2, 3);
+char *tc_arena_vformat(tc_arena *arena, const char *format, va_list args);
+void tc_arena_free(tc_arena *arena);
+
+#endif

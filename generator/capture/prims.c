@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One function a primitive: collects its attributes in the order of primitives.def.
+ */
+#include "internal.h"
+
+tc_tensor tc_prim_unary(tc_graph *g, tc_op op, tc_tensor x)
+{
+    return tc_add_node(g, op, 1, &x, NULL, NULL);
+}
+
+tc_tensor tc_prim_binary(tc_graph *g, tc_op op, tc_tensor a, tc_tensor b)
+{
+    return tc_add_node(g, op, 2, (tc_tensor[]){a, b}, NULL, NULL);
+}
+
+tc_tensor tc_prim_select(tc_graph *g, tc_tensor p, tc_tensor a, tc_tensor b)
+{
+    return tc_add_node(g, TC_OP_select, 3, (tc_tensor[]){p, a, b}, NULL, NULL);
+}
+
+tc_tensor tc_prim_cast(tc_graph *g, tc_tensor x, tc_dtype dtype)
+{
+    tc_attr attr = tc_attr_word(tc_dtype_name(dtype));
+    attr.integer = dtype;
+    return tc_add_node(g, TC_OP_cast, 1, &x, &attr, NULL);
+}
+
+tc_tensor tc_prim_constant(tc_graph *g, tc_dtype dtype, uint64_t bits)
+{
+    tc_attr attr = tc_attr_bits(bits);
+    return tc_add_node(g, TC_OP_constant, 0, NULL, &attr, &(tc_type){.dtype = dtype});
+}
+
+tc_tensor tc_prim_iota(tc_graph *g, int axis, const tc_type *type)
+{
+    tc_attr attr = tc_attr_int(axis);
+    return tc_add_node(g, TC_OP_iota, 0, NULL, &attr, type);
+}
+
+tc_tensor tc_prim_dim_value(tc_graph *g, tc_dtype dtype, const tc_expr *value)
+{
+    tc_attr attr = tc_attr_dims(g, 1, &value);
+    return tc_add_node(g, TC_OP_dim_value, 0, NULL, &attr, &(tc_type){.dtype = dtype});
+}
+
+tc_tensor tc_prim_broadcast(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *shape, const int *axes)
+{
+    if (tc_is_poison(x))
+        return x;
+    bool same = x->type.rank == rank;
+    for (int i = 0; same && i < rank; ++i)
+        same = x->type.shape[i] == shape[i];
+    if (same)
+        return x;
+    tc_attr attrs[] = {tc_attr_dims(g, rank, shape), tc_attr_ints(g, x->type.rank, axes)};
+    return tc_add_node(g, TC_OP_broadcast, 1, &x, attrs, NULL);
+}
+
+tc_tensor tc_prim_reshape(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *shape)
+{
+    tc_attr attr = tc_attr_dims(g, rank, shape);
+    return tc_add_node(g, TC_OP_reshape, 1, &x, &attr, NULL);
+}
+
+tc_tensor tc_prim_transpose(tc_graph *g, tc_tensor x, const int *perm)
+{
+    tc_attr attr = tc_attr_ints(g, x->type.rank, perm);
+    return tc_add_node(g, TC_OP_transpose, 1, &x, &attr, NULL);
+}
+
+tc_tensor tc_prim_slice(tc_graph *g, tc_tensor x, const tc_expr *const *start, const tc_expr *const *size,
+                        const int *stride)
+{
+    int rank = x->type.rank;
+    tc_attr attrs[] = {tc_attr_dims(g, rank, start), tc_attr_dims(g, rank, size), tc_attr_ints(g, rank, stride)};
+    return tc_add_node(g, TC_OP_slice, 1, &x, attrs, NULL);
+}
+
+tc_tensor tc_prim_pad(tc_graph *g, tc_tensor x, tc_tensor value, const tc_expr *const *low, const tc_expr *const *high)
+{
+    tc_attr attrs[] = {tc_attr_dims(g, x->type.rank, low), tc_attr_dims(g, x->type.rank, high)};
+    return tc_add_node(g, TC_OP_pad, 2, (tc_tensor[]){x, value}, attrs, NULL);
+}
+
+tc_tensor tc_prim_concat(tc_graph *g, int axis, int count, const tc_tensor *tensors)
+{
+    tc_attr attr = tc_attr_int(axis);
+    return tc_add_node(g, TC_OP_concat, count, tensors, &attr, NULL);
+}
+
+tc_tensor tc_prim_gather(tc_graph *g, tc_tensor x, tc_tensor index, int axis)
+{
+    tc_attr attr = tc_attr_int(axis);
+    return tc_add_node(g, TC_OP_gather, 2, (tc_tensor[]){x, index}, &attr, NULL);
+}
+
+tc_tensor tc_prim_update_slice(tc_graph *g, tc_tensor x, tc_tensor y, const tc_expr *const *start)
+{
+    tc_attr attr = tc_attr_dims(g, x->type.rank, start);
+    return tc_add_node(g, TC_OP_update_slice, 2, (tc_tensor[]){x, y}, &attr, NULL);
+}
+
+tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, const int *axes)
+{
+    if (tc_is_poison(x))
+        return x;
+    bool float_sum = op[0] == 's' && x->type.dtype == TC_F32;
+    tc_attr attrs[] = {tc_attr_word(op), tc_attr_ints(g, count, axes), tc_attr_word(float_sum ? "lanes" : "free")};
+    return tc_add_node(g, TC_OP_reduce, 1, &x, attrs, NULL);
+}
+
+tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis)
+{
+    tc_attr attrs[] = {tc_attr_word(op), tc_attr_int(axis)};
+    return tc_add_node(g, TC_OP_arg_reduce, 1, &x, attrs, NULL);
+}
+
+tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int dims, const int *size, const int *stride,
+                                const int *padding, const int *dilation)
+{
+    tc_attr attrs[] = {tc_attr_word(op),
+                       tc_attr_ints(g, dims, size),
+                       tc_attr_ints(g, dims, stride),
+                       tc_attr_ints(g, dims, padding),
+                       tc_attr_ints(g, dims, padding),
+                       tc_attr_ints(g, dims, dilation)};
+    return tc_add_node(g, TC_OP_window_reduce, 1, &x, attrs, NULL);
+}
+
+tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract)
+{
+    static const int axes[TC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    if (tc_is_poison(a) || tc_is_poison(b))
+        return tc_poison();
+    /* numerics.md: lanes where the dims that only b has multiply to a constant below 16 */
+    const tc_expr *free_dims = g->dims.one;
+    for (int i = batch; i < b->type.rank; ++i)
+        if (i != b_contract)
+            free_dims = tc_expr_mul(free_dims, b->type.shape[i]);
+    int64_t n;
+    bool lanes = tc_expr_value(free_dims, &n) && n < 16;
+    tc_attr attrs[] = {tc_attr_ints(g, batch, axes), tc_attr_ints(g, batch, axes), tc_attr_ints(g, 1, &a_contract),
+                       tc_attr_ints(g, 1, &b_contract), tc_attr_word(lanes ? "lanes" : "seq")};
+    return tc_add_node(g, TC_OP_dot, 2, (tc_tensor[]){a, b}, attrs, NULL);
+}
+
+tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *padding,
+                              const int *dilation, int groups)
+{
+    tc_attr attrs[] = {tc_attr_ints(g, dims, stride), tc_attr_ints(g, dims, padding), tc_attr_ints(g, dims, padding),
+                       tc_attr_ints(g, dims, dilation), tc_attr_int(groups)};
+    return tc_add_node(g, TC_OP_convolution, 2, (tc_tensor[]){x, w}, attrs, NULL);
+}
