@@ -95,9 +95,9 @@ def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bo
               for p in function.parameters}
     weights = {n: random_tensor(rng, w.type.dtype, concrete(w.type), False, below) for n, w in module.weights.items()}
     states = {n: random_tensor(rng, s.type.dtype, concrete(s.type), extreme, below) for n, s in module.states.items()}
-    wanted, after = reference.run(function, module, dims, inputs, weights, states)
     values = {n: list(t.data) for n, t in (inputs | weights | states).items()}
     counts = evaluate.run(program, dims, values, backwards)
+    wanted, after = reference.run(function, module, dims, inputs, weights, states)
     for found in ((n, t, values[n]) for n, t in wanted.items()):
         difference = _difference(*found)
         if difference:

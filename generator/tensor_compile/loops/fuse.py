@@ -266,7 +266,7 @@ class _Fusion:
         group.members.append(member)
         self.home[member.seq] = group
         out = member.item.out
-        if len(self.writers[out]) == 1:
+        if len(self.writers[out]) == 1 and self.buffers[out].kind != "state":  # a state's name has two values
             self.member_of[out] = member
         for x in found:
             group.reads.setdefault(x.buffer, []).append(x)

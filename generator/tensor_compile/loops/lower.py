@@ -108,8 +108,9 @@ class _Lowering:
                 self.lower_node(node)
         for buffer, v in copies:
             self.copy(v, buffer, lambda index: index, f"copy of {buffer.name}")
-        for buffer, v in assigned:
-            self.copy(self.detach(v), buffer, lambda index: index, f"assign {buffer.name}")
+        # every new value is known before the first state is overwritten: states may change places
+        for buffer, v in [(buffer, self.detach(v)) for buffer, v in assigned]:
+            self.copy(v, buffer, lambda index: index, f"assign {buffer.name}")
         states = [b for b in self.buffers.values() if b.kind == "state"]
         dims: set[Sym] = set()
         for b in self.buffers.values():

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State: updated in place where nothing reads what was there, ordered behind its readers otherwise; index faults."""
+from evaluate import Fault
+from harness import compare, module_of, program_of
+from tap import done, equal, ok, raises
+from tensor_compile.loops.ir import CheckKernel
+
+LOC = 'loc("m.c":1)'
+
+
+def function(parameters: str, lines: list[str]) -> str:
+    return f"function f({parameters}) entry {{\n" + "\n".join(f"  {line} {LOC}" for line in lines) + "\n}\n"
+
+
+CACHE = {"dims": ("past 0:5", "seq 1:3"), "states": (("k", "f32[2,8,3]"),)}
+cache = module_of(function(f'%0 "x" : f32[2,seq,3] {LOC}', [
+    "%1 = exp(%0) : f32[2,seq,3]", '%2 = state() {name="k"} : f32[2,8,3]',
+    "%3 = update_slice(%2, %1) {start=[0, past, 0]} : f32[2,8,3]",
+    "%4 = slice(%3) {start=[0, 0, 0], size=[2, past + seq, 3], stride=[1, 1, 1]} : f32[2,past + seq,3]",
+    "%5 = reduce(%4) {op=sum, axes=[1], order=lanes} : f32[2,3]", 'assign "k" %3', 'return "y" %5']), **CACHE)
+for past, seq in ((0, 3), (5, 3), (2, 1)):
+    difference, program, counts = compare(cache, "f", {"past": past, "seq": seq})
+    equal(difference, "", f"a cache of {past} grows by {seq}")
+equal(len(program.steps), 2, "in two kernels: write into the state, read from it")
+equal(counts[0], (2 * 1 * 3 * 4, 2 * 1 * 3 * 4), "and only the new part is written")
+
+old = module_of(function(f'%0 "x" : f32[2,seq,3] {LOC}', [
+    '%1 = state() {name="k"} : f32[2,8,3]', "%2 = update_slice(%1, %0) {start=[0, past, 0]} : f32[2,8,3]",
+    "%3 = reduce(%1) {op=max, axes=[0], order=free} : f32[8,3]",
+    "%4 = reduce(%2) {op=max, axes=[0], order=free} : f32[8,3]", "%5 = sub(%3, %4) : f32[8,3]",
+    'assign "k" %2', 'return "y" %5']), **CACHE)
+for fused in (True, False):
+    difference, _, _ = compare(old, "f", {"past": 2, "seq": 3}, fused=fused)
+    equal(difference, "", f"the old state is read too{'' if fused else ', not fused'}")
+
+RUNNING = {"dims": ("batch 1:8",), "states": (("mean", "f32[4]"), ("other", "f32[4]"))}
+running = module_of(function(f'%0 "x" : f32[batch,4] {LOC}', [
+    '%1 = state() {name="mean"} : f32[4]', "%2 = reduce(%0) {op=sum, axes=[0], order=lanes} : f32[4]",
+    "%3 = sub(%2, %1) : f32[4]", "%4 = tanh(%3) : f32[4]", "%5 = add(%1, %4) : f32[4]", 'assign "mean" %5',
+    'return "y" %3']), **RUNNING)
+difference, program, _ = compare(running, "f", {"batch": 3})
+equal(difference, "", "running statistics")
+equal(len(program.steps), 1, "are one kernel that updates them in place")
+
+swap = module_of(function(f'%0 "x" : f32[batch,4] {LOC}', [
+    '%1 = state() {name="mean"} : f32[4]', '%2 = state() {name="other"} : f32[4]', 'assign "mean" %2',
+    'assign "other" %1', 'return "y" %0']), **RUNNING)
+for fused in (True, False):
+    difference, _, _ = compare(swap, "f", {"batch": 2}, fused=fused)
+    equal(difference, "", f"two states change places{'' if fused else ', not fused'}")
+
+turned = module_of(function(f'%0 "x" : f32[batch,4] {LOC}', [
+    '%1 = state() {name="m"} : f32[4,4]', "%2 = transpose(%1) {perm=[1, 0]} : f32[4,4]", 'assign "m" %2',
+    'return "y" %0']), dims=("batch 1:8",), states=(("m", "f32[4,4]"),))
+for backwards in (True, False):
+    difference, _, _ = compare(turned, "f", {"batch": 2}, backwards=backwards)
+    equal(difference, "", "a state is transposed")
+
+twice = module_of(function(f'%0 "x" : f32[batch,4] {LOC}', [
+    "%1 = exp(%0) : f32[batch,4]", 'return "y" %1', 'return "z" %1', 'return "w" %0']), dims=("batch 1:8",))
+difference, program, _ = compare(twice, "f", {"batch": 2})
+equal(difference, "", "one value under two names, and an input as a result")
+
+gathered = module_of(function(f'%0 "t" : f32[4,2] {LOC}, %1 "i" : i64[batch] {LOC}', [
+    "%2 = exp(%0) : f32[4,2]", "%3 = gather(%2, %1) {axis=0} : f32[batch,2]", 'return "y" %3']), dims=("batch 1:8",))
+raises(Fault, lambda: compare(gathered, "f", {"batch": 8}, below=50), "gather", "an index out of range is a fault")
+_, program = program_of(gathered, "f")
+ok(isinstance(program.steps[0].kernel, CheckKernel), "found before anything is written")
+done()
