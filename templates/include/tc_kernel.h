@@ -27,12 +27,30 @@ static inline tc_index tc_max(tc_index a, tc_index b)
     return a > b ? a : b;
 }
 
+/* floor(a / b) for b > 0 and any a. */
+static inline tc_index tc_floordiv(tc_index a, tc_index b)
+{
+    return a / b - (a % b < 0);
+}
+
 /* Thread `thread`'s share [*begin, *end) of n items: contiguous, sizes at most one apart, larger ones first. */
 static inline void tc_split(tc_index n, tc_index thread, tc_index threads, tc_index *begin, tc_index *end)
 {
     const tc_index size = n / threads, more = n % threads;
     *begin = thread * size + tc_min(thread, more);
     *end = *begin + size + (thread < more);
+}
+
+/* The tree that combines the 16 lanes of one block of a `lanes` sum (docs/numerics.md); lanes without terms hold -0. */
+static inline float tc_lanes_sum_f32(const float lane[16])
+{
+    float t[8];
+    for (int l = 0; l < 8; ++l)
+        t[l] = lane[l] + lane[l + 8];
+    for (int half = 4; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l)
+            t[l] = t[l] + t[l + half];
+    return t[0];
 }
 
 #endif

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel of the loop IR -> its C source and symbol for one instruction set."""
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from ..loops.ir import CheckKernel, ContractionKernel, Kernel, NestKernel
+from .check import emit_check
+from .nest import emit_nest
+
+_PLACE = "tck_symbol"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """One translation unit that defines the function `symbol`."""
+
+    symbol: str
+    isa: str
+    text: str
+
+
+def emit_kernel(kernel: Kernel, isa: str, candidate: object | None = None, target: object | None = None) -> KernelSource:
+    """candidate: a contraction's entry of the candidate table; None takes what the cost model prefers for `target`."""
+    if isinstance(kernel, NestKernel):
+        text = emit_nest(kernel, isa, _PLACE)
+    elif isinstance(kernel, CheckKernel):
+        text = emit_check(kernel, _PLACE)
+    elif isinstance(kernel, ContractionKernel):
+        from . import candidates
+        from .contraction import emit_contraction
+        chosen = candidate if candidate is not None else candidates.choose(kernel, isa, target)
+        text = emit_contraction(kernel, chosen, _PLACE)
+    else:
+        raise TypeError(f"not a kernel: {type(kernel).__name__}")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    label = re.sub(r"[^A-Za-z0-9]+", "_", kernel.label).strip("_").lower()[:40] or "kernel"
+    symbol = f"tck_{label}_{digest}__{isa}"
+    return KernelSource(symbol, isa, text.replace(_PLACE, symbol))
