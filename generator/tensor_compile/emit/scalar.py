@@ -66,6 +66,10 @@ class ScalarEmitter:
     def lines(self) -> list[str]:
         return self.scopes[-1].lines
 
+    @lines.setter
+    def lines(self, lines: list[str]) -> None:
+        self.scopes[-1].lines = lines
+
     # -- scopes ---------------------------------------------------------------------------------------------------
     def open(self, bound: Iterable[Sym] = (), guard: bool = False) -> Scope:
         scope = Scope(bound=set(bound), guard=guard)
