@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     for (size_t at = 0; at < data.count; at += BATCH) {
         size_t batch = data.count - at < BATCH ? data.count - at : BATCH; /* 32, and the generic variant for the rest */
         tc_status status = digits(&context, &(digits_args){
-                                                .batch = (int64_t)batch,
+                                                .batch = (tc_index)batch,
                                                 .image = data.images + at * PIXELS,
                                                 .probabilities = probabilities + at * CLASSES,
                                             });

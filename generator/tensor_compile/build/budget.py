@@ -3,48 +3,82 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from ..emit.memory import memory
 from ..errors import UserError
+from ..graph.fold import CONSTANTS
+
+if TYPE_CHECKING:
+    from .assemble import Made
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One kernel (or other part) of the bill; bytes."""
+    """One part of the bill; bytes."""
 
     what: str
-    code: int
-    stack: int | None
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Bytes. arena: of the largest variant at the dims' upper ends; None where a dim has no upper end. code: per
-    instruction set the machine code of all kernels, and the drivers'; stack: the deepest call, None where the compiler
-    does not tell."""
+    """Bytes, each with what it is made of. arena: of the largest variant, at the upper ends of the dims and with the
+    target's largest team; code: of all kernels and the driver; stack: of the deepest call (None where the compiler does
+    not tell): the entry and the kernel that needs most."""
 
-    arena: int | None
+    arena: int
     weights: int
     code: int
     stack: int | None
-    arena_lines: tuple[tuple[str, int], ...]
-    weight_lines: tuple[tuple[str, int], ...]
-    lines: tuple[Line, ...]
+    arena_lines: tuple[Line, ...]
+    weights_lines: tuple[Line, ...]
+    code_lines: tuple[Line, ...]
+    stack_lines: tuple[Line, ...]
+
+
+def bill(made: Made) -> Bill:
+    plan = made.compiled.plan
+    arena = [Line(f"{f.name} {v.name}", memory(v.program).bound(made.target.threads, f"the arena of {f.name}"))
+             for f in plan.functions for v in f.variants]
+    ends = [*list(plan.packed.values())[1:], plan.packed_bytes]
+    weights = [Line(_source_of(made, name), end - start)
+               for (name, start), end in zip(plan.packed.items(), ends, strict=True)]
+    objects = [*made.objects.values(), made.driver]
+    code = [Line(o.name, o.code) for o in objects]
+    stack = [Line(o.name, o.stack) for o in objects if o.stack is not None]
+    deepest = max((line.bytes for line in stack[:-1]), default=0)
+    return Bill(max((line.bytes for line in arena), default=0), plan.packed_bytes, sum(line.bytes for line in code),
+                deepest + stack[-1].bytes if len(stack) == len(objects) else None, tuple(arena), tuple(weights),
+                tuple(code), tuple(stack))
+
+
+def _source_of(made: Made, packed: str) -> str:
+    """A packed constant by the weights that it is made of."""
+    function = made.compiled.constants.functions[CONSTANTS]
+    pending = [value.node for name, value, _ in function.results if name == packed]
+    found: dict[str, None] = {}
+    while pending:
+        node = pending.pop()
+        if node.op == "weight":
+            found[node.attrs["name"]] = None
+        pending += [v.node for v in node.operands]
+    return " ".join(found) or packed
 
 
 def check(bill: Bill, shown: str, arena: int | None, weights: int | None, code: int | None, stack: int | None) -> None:
     """Raises with the bill, largest lines first, where a limit (None: none) is exceeded."""
     over = []
     for name, used, limit, lines in (
-            ("arena", bill.arena, arena, bill.arena_lines),
-            ("weights", bill.weights, weights, bill.weight_lines),
-            ("code", bill.code, code, tuple((line.what, line.code) for line in bill.lines)),
-            ("stack", bill.stack, stack, tuple((line.what, line.stack or 0) for line in bill.lines))):
+            ("arena", bill.arena, arena, bill.arena_lines), ("weights", bill.weights, weights, bill.weights_lines),
+            ("code", bill.code, code, bill.code_lines), ("stack", bill.stack, stack, bill.stack_lines)):
         if limit is None or (used is not None and used <= limit):
             continue
         shown_use = f"{used} bytes" if used is not None else "an amount that is not known"
         over.append(f"{shown}: error: --max-{name}: {shown_use} needed, {limit} allowed")
-        width = max((len(what) for what, _ in lines), default=0)
-        over += [f"    {what:<{width}}  {size:>10}" for what, size in sorted(lines, key=lambda l: (-l[1], l[0]))]
+        width = max((len(line.what) for line in lines), default=0)
+        over += [f"    {line.what:<{width}}  {line.bytes:>10}"
+                 for line in sorted(lines, key=lambda line: (-line.bytes, line.what))]
     if over:
         raise Over("\n".join(over))
 

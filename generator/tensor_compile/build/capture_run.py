@@ -84,6 +84,8 @@ def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, 
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
         raise UserError(f"the model's program crashed while it was recorded ({name})", shown, debug)
+    if code == 3:
+        raise UserError(f"recording the model needs more than {MEMORY >> 30} GiB of memory", shown, debug)
     if code == 1 and messages:
         raise Reported
     if code:

@@ -2,6 +2,7 @@
 """Kernels and driver to objects: compiled in parallel, cached by content."""
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,17 @@ def _compile(unit: Unit, compiler: Compiler, work: Path) -> None:
     if result.returncode:
         raise ToolBroken(f"the generated {unit.name}.c does not compile",
                          f"{' '.join(command)}\n{result.stderr}\n{unit.text}")
+
+
+def assemble(text: str, payload: Path, compiler: Compiler, flags: tuple[str, ...], work: Path) -> Path:
+    """Assembler text that embeds `weights.bin` -> object, in the scratch folder `work`."""
+    os.symlink(payload.resolve(), work / "weights.bin")
+    (work / "weights.S").write_text(text, encoding="utf-8")
+    command = [*compiler.command, *flags, "-c", "weights.S", "-o", "weights.o"]
+    result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise ToolBroken("the weights cannot be embedded", f"{' '.join(command)}\n{result.stderr}\n{text}")
+    return work / "weights.o"
 
 
 def _stack(path: Path) -> int | None:

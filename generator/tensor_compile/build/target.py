@@ -39,6 +39,10 @@ class Target:
                 raise UserError(f"unknown instruction set {isa!r} for {self.arch}", hint=f"known: {', '.join(known)}")
         return replace(self, isas=tuple(i for i in known if i in isas))
 
+    def as_reference(self) -> "Target":
+        """The plain instruction set alone."""
+        return replace(self, isas=(ARCHITECTURES[self.arch][0],))
+
 
 def names() -> list[str]:
     return sorted(path.stem for path in TARGETS.glob("*.toml"))

@@ -39,6 +39,8 @@ ISA_FLAGS = {
 }
 ISA_MACRO = {"scalar": "SCALAR", "x86_64": "X86_64", "avx2": "AVX2", "avx512": "AVX512", "neon": "NEON",
              "rv64": "SCALAR", "m4f": "SCALAR"}
+# What every processor of an architecture runs: the driver's.
+BASELINE = {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64", "arm": "m4f"}
 X86_CHOICE = re.compile(r"-m(arch|cpu|tune|prefer-vector-width)=|-m(no-)?(sse|ssse|avx|fma|fma4|bmi|f16c|xop|amx|abm|"
                         r"lzcnt|popcnt|movbe|aes|sha|pclmul|vpclmul|vaes|gfni|80387|x87|general-regs-only|fpmath)")
 PREFIX_MAP = re.compile(r"-f(file|debug|macro)-prefix-map=")

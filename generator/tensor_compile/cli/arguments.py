@@ -109,6 +109,11 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--explain", default="", metavar="FILE", help="write what `explain` prints to FILE")
 
 
+def default_cache(args: argparse.Namespace) -> str:
+    """The cache of a sub-command that leaves no outputs."""
+    return os.path.abspath(args.cache or ".tensor-compile")
+
+
 def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     """The build that the arguments ask for; out: the folder of outputs where the sub-command has no such options."""
     model = os.path.abspath(args.model)
@@ -127,12 +132,16 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     target_file = args.target_file
     if target_file and ("/" in target_file or target_file.endswith(".toml")):
         target_file = os.path.abspath(target_file)
-    absolute = lambda value: os.path.abspath(value) if value else ""  # noqa: E731
+
+    def absolute(value: str) -> str:
+        return os.path.abspath(value) if value else ""
+
     return Options(
         model=model, shown=args.model, object=obj, header=place("header", folder / f"{stem}.h"),
         named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
                             for n, e in (("object", "o"), ("header", "h"))),
-        cache=place("cache", Path(obj).parent / ".tensor-compile"), depfile=absolute(getattr(args, "depfile", "")),
+        cache=os.path.abspath(args.cache) if args.cache else
+        str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args), depfile=absolute(getattr(args, "depfile", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The target's part of `tensor-compile check`: calls a compiled function through the dynamic entry.
+ *
+ *   run-model FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- [DIM=SIZE…]
+ *
+ * Inputs are taken from IN by name, outputs are written to OUT. Every dim of the function must be given.
+ * CPU: the best instruction set to use, or "best". State starts as zero. The generated table run_functions names the
+ * model's functions. Exit codes: 0, 1 (a call failed: its message is on stderr), 2.
+ */
+#include "safetensors.h"
+#include "tensor_compile/driver.h"
+#include "tensor_compile/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const tc_function *const run_functions[];
+
+enum { MOST = 256 };
+
+static int fail(const char *message) {
+    fprintf(stderr, "%s\n", message);
+    return 2;
+}
+
+static void *aligned(size_t bytes) {
+    return aligned_alloc(TC_ALIGNMENT, bytes / TC_ALIGNMENT * TC_ALIGNMENT + TC_ALIGNMENT);
+}
+
+static const tc_st_dtype st_dtype[TC_DTYPE_COUNT] = {
+    [TC_DTYPE_F32] = TC_ST_F32, [TC_DTYPE_I32] = TC_ST_I32, [TC_DTYPE_I64] = TC_ST_I64, [TC_DTYPE_BOOL] = TC_ST_BOOL};
+
+/* Every buffer between pattern bytes, so that a write beyond its end is seen. */
+enum { GUARD = 64, PATTERN = 0xa5 };
+
+static unsigned char *guarded(size_t bytes) {
+    unsigned char *base = aligned(bytes + 2 * GUARD);
+    if (!base)
+        return NULL;
+    memset(base, PATTERN, bytes + 2 * GUARD);
+    return base + GUARD;
+}
+
+static int intact(const unsigned char *data, size_t bytes) {
+    for (int i = 0; i < GUARD; ++i)
+        if (data[-1 - i] != PATTERN || data[bytes + (size_t)i] != PATTERN)
+            return 0;
+    return 1;
+}
+
+static tc_cpu cpu_named(const char *name) {
+    for (int cpu = 0; cpu < TC_CPU_COUNT; ++cpu)
+        if (!strcmp(name, tc_cpu_name((tc_cpu)cpu)))
+            return (tc_cpu)cpu;
+    return TC_CPU_COUNT;
+}
+
+static void *read_file(const char *path, size_t *bytes) {
+    FILE *file = fopen(path, "rb");
+    void *data = NULL;
+    if (file && fseek(file, 0, SEEK_END) == 0) {
+        *bytes = (size_t)ftell(file);
+        rewind(file);
+        data = aligned(*bytes);
+        if (data && fread(data, 1, *bytes, file) != *bytes) {
+            free(data);
+            data = NULL;
+        }
+    }
+    if (file)
+        fclose(file);
+    return data;
+}
+
+static void take_dims(const tc_function *f, int count, char **words, tc_index *dims) {
+    for (unsigned d = 0; d < f->dim_count; ++d)
+        for (int i = 0; i < count; ++i) {
+            const size_t length = strlen(f->dims[d].name);
+            if (!strncmp(words[i], f->dims[d].name, length) && words[i][length] == '=')
+                dims[d] = (tc_index)strtoll(words[i] + length + 1, NULL, 10);
+        }
+}
+
+int main(int argc, char **argv) {
+    if (argc < 7)
+        return fail("run-model FUNCTION IN OUT CPU THREADS WEIGHTS|- [DIM=SIZE...]");
+    const tc_function *f = NULL;
+    for (int i = 0; run_functions[i]; ++i)
+        if (!strcmp(run_functions[i]->name, argv[1]))
+            f = run_functions[i];
+    if (!f || f->input_count + f->output_count > MOST)
+        return fail("no such function");
+
+    tci_diag diag = {0};
+    tc_st_file in = {0};
+    if (!tc_st_open(&in, argv[2], &diag))
+        return fail(diag.text);
+
+    static tc_index dims[MOST], shape_of[MOST][TC_MAX_RANK];
+    static tc_view views[MOST];
+    static tc_st_tensor results[MOST];
+    static size_t bytes[MOST];
+    take_dims(f, argc - 7, argv + 7, dims);
+
+    const unsigned count = f->input_count + f->output_count;
+    for (unsigned t = 0; t < count; ++t) {
+        const tc_tensor_info *info = &f->tensors[t];
+        int64_t sizes[TC_MAX_RANK];
+        size_t elements = 1;
+        f->shape(dims, t, sizes);
+        for (int d = 0; d < info->rank; ++d) {
+            shape_of[t][d] = (tc_index)sizes[d];
+            results[t].shape[d] = sizes[d];
+            elements *= (size_t)sizes[d];
+        }
+        bytes[t] = elements * tc_dtype_bytes(info->dtype);
+        unsigned char *data = guarded(bytes[t]);
+        if (!data)
+            return fail("out of memory");
+        views[t] = (tc_view){data, info->dtype, info->rank, shape_of[t], NULL};
+        results[t].name = info->name;
+        results[t].dtype = st_dtype[info->dtype];
+        results[t].rank = info->rank;
+        results[t].data = data;
+        results[t].bytes = bytes[t];
+        if (t < f->input_count) {
+            const tc_st_tensor *given = tc_st_find(&in, info->name);
+            if (!given || given->dtype != results[t].dtype || given->bytes != bytes[t]) {
+                fprintf(stderr, "input %s: missing, or another dtype or shape\n", info->name);
+                return 2;
+            }
+            memcpy(data, given->data, bytes[t]);
+        }
+    }
+
+    tc_context context;
+    const tc_index threads = (tc_index)strtol(argv[5], NULL, 10);
+    const size_t arena_bytes = tc_run_arena_bytes(f, dims, threads);
+    unsigned char *arena = guarded(arena_bytes);
+    void *state = f->model->state_bytes ? aligned(f->model->state_bytes) : NULL;
+    size_t weights_bytes = 0;
+    void *weights = strcmp(argv[6], "-") ? read_file(argv[6], &weights_bytes) : NULL;
+    if (!arena || (f->model->state_bytes && (!state || tc_state_init(f->model, state) != TC_STATUS_OK)))
+        return fail("out of memory");
+    if (weights && tc_weights_check(f->model, weights, weights_bytes) != TC_STATUS_OK)
+        return fail("the weights file is not this model's");
+    tc_context_init(&context, arena, arena_bytes);
+    if (strcmp(argv[4], "best"))
+        tc_context_limit_cpu(&context, cpu_named(argv[4]));
+
+    const tc_call_options options = {.dims = dims, .state = state, .weights = weights};
+    const tc_status status = tc_call(&context, f, views, f->input_count, views + f->input_count, f->output_count,
+                                     &options);
+    if (status != TC_STATUS_OK) {
+        fprintf(stderr, "%s: %s\n", tc_status_string(status), context.error.message);
+        return 1;
+    }
+    for (unsigned t = 0; t < count; ++t)
+        if (!intact(views[t].data, bytes[t])) {
+            fprintf(stderr, "%s: written beyond its end\n", f->tensors[t].name);
+            return 1;
+        }
+    if (!intact(arena, arena_bytes)) {
+        fprintf(stderr, "the arena was written beyond its end\n");
+        return 1;
+    }
+    if (!tc_st_write(argv[3], results + f->input_count, f->output_count, &diag))
+        return fail(diag.text);
+    tc_st_close(&in);
+    return 0;
+}

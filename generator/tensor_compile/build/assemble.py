@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The work of a build, stage by stage: capture, passes, weights, kernels, driver, link."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import pipeline
+from ..emit.header import emit_header
+from ..emit.kernels import KernelSource, emit_kernel
+from ..emit.program import emit_driver
+from ..emit.weights import weights_assembly, weights_header
+from ..loops.ir import Kernel, ModelPlan
+from ..errors import UserError
+from . import budget, capture_run, files, link, objects, pack, target as targets, toolchain
+from .cache import Cache
+from .objects import Object, Unit
+from .options import Options
+from .progress import Progress
+from .record import Hashes
+from .target import Target
+
+DEFAULT_TARGETS = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
+
+
+class Sources:
+    """The source of every kernel for every instruction set; equal ones are one."""
+
+    def __init__(self) -> None:
+        self.by_symbol: dict[str, KernelSource] = {}
+        self._symbol: dict[tuple[int, str], str] = {}
+
+    def add(self, kernel: Kernel, source: KernelSource) -> None:
+        self.by_symbol[source.symbol] = source
+        self._symbol[id(kernel), source.isa] = source.symbol
+
+    def symbol(self, kernel: Kernel, isa: str) -> str:
+        return self._symbol[id(kernel), isa]
+
+
+@dataclass(slots=True)
+class Made:
+    """Everything a build knows when it is done; paths lie in the cache and are not outputs yet."""
+
+    compiled: pipeline.Compiled
+    target: Target
+    target_file: Path
+    headers: tuple[Path, ...]
+    weight_files: list[Path]
+    weights: Path
+    sources: Sources
+    objects: dict[str, Object]
+    driver: Object
+    header_text: str
+    linked: bytes
+    compiler: toolchain.Compiler
+    host: toolchain.Compiler
+
+
+def toolchains(options: Options) -> tuple[toolchain.Compiler, toolchain.Compiler, Target, Path]:
+    """The target's compiler, the build machine's, the target and its file."""
+    cache = Path(options.cache)
+    compiler = toolchain.detect(options.cc, cache, "the compiler for the target")
+    host = toolchain.detect(options.host_cc, cache, "the compiler for the build machine")
+    name = options.target_file or DEFAULT_TARGETS.get(compiler.arch, "")
+    if not name:
+        raise UserError(f"no target is known for {compiler.machine}",
+                        hint=f"name one with --target-file: {', '.join(targets.names())}, or a .toml file of your own")
+    path = targets.find(name)
+    target = targets.load(path)
+    if target.arch != compiler.arch:
+        raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(options.cc)} compiles for "
+                        f"{compiler.machine}", hint="name the target's compiler with --cc")
+    if options.isas:
+        target = target.with_isas(options.isas)
+    if options.backend == "reference":
+        target = target.as_reference()
+    return compiler, host, target, path
+
+
+def capture(options: Options, host: toolchain.Compiler, cache: Cache) -> capture_run.Captured:
+    return capture_run.run(Path(options.model), options.shown, options.preprocessor, host, cache, jobs=options.jobs,
+                           keep=Path(options.keep) if options.keep else None)
+
+
+def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compiled:
+    dumped: list[str] = []
+
+    def dump(name: str, printed: str) -> None:
+        if name == options.dump_after:
+            dumped.append(printed)
+
+    if options.dump_after and options.dump_after not in pipeline.PASSES:
+        raise UserError(f"--dump-after: no pass is called {options.dump_after!r}",
+                        hint=f"passes, in order: {', '.join(pipeline.PASSES)}")
+    compiled = pipeline.run(text, options.shown, target, dict(options.specialize), verify=options.verify,
+                            dump=dump if options.dump_after else None)
+    for printed in dumped:
+        print(printed, end="")
+    return compiled
+
+
+def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources:
+    sources = Sources()
+    for function in plan.functions:
+        for variant in function.variants:
+            for step in variant.program.steps:
+                for isa in target.isas:
+                    sources.add(step.kernel, emit_kernel(step.kernel, isa, target=target))
+    return sources
+
+
+def external_weights(plan: ModelPlan, payload: Path) -> bytes:
+    """An external weights file: header and payload."""
+    return weights_header(plan, bytes.fromhex(files.file_digest(payload))) + payload.read_bytes()
+
+
+def run(options: Options, progress: Progress) -> Made:
+    cache = Cache(Path(options.cache))
+    compiler, host, target, target_file = toolchains(options)
+    progress.say(f"{options.shown}: recording the graph")
+    captured = capture(options, host, cache)
+    progress.say(f"{options.shown}: passes")
+    compiled = compile_graph(options, captured.text, target)
+    plan = compiled.plan
+    progress.say(f"{options.shown}: packing weights")
+    hashes = Hashes(cache.root)
+    weight_files = pack.weight_files(compiled.constants, Path(options.model))
+    weights = pack.pack(compiled.constants, weight_files, options.shown, host, cache, hashes, options.jobs)
+    hashes.save()
+
+    external = options.weights == "external"
+    sources = kernel_sources(options, plan, target)
+    units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags, target.arch))
+             for s in sources.by_symbol.values()]
+    # The driver runs before the instruction set is chosen: it is compiled for the baseline.
+    units.append(Unit(f"tcd_{plan.model}", emit_driver(plan, target, sources.symbol, external=external),
+                      toolchain.kernel_flags(compiler, toolchain.BASELINE[target.arch], target.flags, options.cflags,
+                                             target.arch, optimise="-O2")))
+    header_text = emit_header(plan, target, external=external, max_arena=options.max_arena)
+    if options.keep:
+        for unit in units:
+            files.write(Path(options.keep) / f"{unit.name}.c", unit.text)
+    compiled_units = objects.compile_units(units, compiler, cache, options.jobs,
+                                           lambda n: progress.say(f"{options.shown}: compiled {n} of {len(units)}"))
+    progress.say(f"{options.shown}: linking")
+    linked = _link(plan, compiled_units, None if external else weights, compiler, (*target.flags, *options.cflags),
+                   target, cache)
+    made = Made(compiled, target, target_file, captured.headers, weight_files, weights, sources,
+                {o.name: o for o in compiled_units[:-1]}, compiled_units[-1], header_text, linked, compiler, host)
+    budget.check(budget.bill(made), options.shown, options.max_arena, options.max_weights, options.max_code,
+                 options.max_stack)
+    return made
+
+
+def _link(plan: ModelPlan, units: list[Object], embedded: Path | None, compiler: toolchain.Compiler,
+          flags: tuple[str, ...], target: Target, cache: Cache) -> bytes:
+    """The driver first, then kernels by name, then the weights: the order does not depend on how fast they compiled."""
+    with cache.scratch() as scratch:
+        work = Path(scratch)
+        linked = [units[-1].path, *(o.path for o in sorted(units[:-1], key=lambda o: o.name))]
+        if embedded is not None and plan.packed_bytes:
+            linked.append(objects.assemble(weights_assembly(plan, "weights.bin"), embedded, compiler,
+                                           toolchain.host_flags(flags, target.arch), work))
+        link.relocatable(linked, work / "model.o", compiler, flags, work)
+        return (work / "model.o").read_bytes()
+
+
+def write(made: Made, options: Options) -> list[Path]:
+    """The outputs, each whole or not at all; returns their paths."""
+    outputs = [Path(options.object), Path(options.header)]
+    files.write(outputs[0], made.linked)
+    files.write(outputs[1], made.header_text)
+    if options.weights == "external":
+        outputs.append(Path(options.weights_file))
+        files.write(outputs[-1], external_weights(made.compiled.plan, made.weights))
+    if options.explain:
+        from . import report
+
+        outputs.append(Path(options.explain))
+        files.write(outputs[-1], report.text(made, options.shown))
+    return outputs

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `explain` prints, from the emitted program: kernels, bytes, fusion, memory, guards, sizes."""
+from __future__ import annotations
+
+from typing import Mapping
+
+from ..emit.memory import memory
+from ..errors import UserError
+from ..loops.ir import FunctionPlan, Program, Variant
+from ..symbolic import Expr, Sym
+from . import budget
+from .assemble import Made
+from .traffic import kernel_bytes
+
+
+def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
+    """at: sizes of dims for the generic variants (default: the lower ends)."""
+    plan, target = made.compiled.plan, made.target
+    names = {d.sym.name for f in plan.functions for d in f.dims}
+    for name in at or {}:
+        if name not in names:
+            raise UserError(f"the model has no dim {name!r}", shown, f"its dims: {', '.join(sorted(names)) or 'none'}")
+    lines = [f"model {plan.model}: target {target.name} ({', '.join(target.isas)}), {made.compiler.banner}"]
+    for function in plan.functions:
+        lines += _function(made, function, at or {})
+    lines += ["", *_sizes(made)]
+    return "\n".join(lines) + "\n"
+
+
+def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list[str]:
+    lines = ["", f"function {function.name}"]
+    for kind, buffers in (("input", function.inputs), ("output", function.outputs), ("state", function.states)):
+        lines += [f"  {kind} {b.name}: {b.dtype}[{','.join(map(str, b.shape))}]" for b in buffers]
+    for dim in function.dims:
+        s = dim.sym
+        by = f", a multiple of {s.divisor}" if s.divisor > 1 else ""
+        lines.append(f"  dim {s.name}: {s.lo} to {s.hi if s.hi is not None else 'any size'}{by}")
+    lines += [f"  guard {g.name}: {g.lhs} {g.relation} {g.rhs}" + (f"  ({g.loc})" if g.loc else "")
+              for g in function.guards]
+    for variant in function.variants:
+        lines += _variant(made, function, variant, at)
+    return lines
+
+
+def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[str, int]) -> list[str]:
+    program = variant.program
+    sizes: dict[Sym, int] = {d.sym: at.get(d.sym.name, d.sym.lo) for d in function.dims if d.sym.name not in
+                             variant.when}
+    chosen = ", ".join(f"{s.name}={n}" for s, n in sizes.items())
+    rows, total = [], 0
+    for i, step in enumerate(program.steps):
+        read, written = kernel_bytes(step.kernel, sizes)
+        total += sum(read.values()) + sum(written.values())
+        code = "/".join(str(made.objects[made.sources.symbol(step.kernel, isa)].code) for isa in made.target.isas)
+        rows.append((f"{i}{'|' if step.barrier and i else ' '}", step.kernel.label, str(sum(read.values())),
+                     str(sum(written.values())), code))
+    head = [f"  variant {variant.name}: {len(program.steps)} kernels, {total} bytes moved"
+            + (f" at {chosen}" if chosen else "")]
+    return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}"), rows),
+            *(f"    fused: {line}" for line in program.fusions),
+            *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_memory(made, program)]
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    return ["    " + "  ".join(cell.ljust(w) if i < 2 else cell.rjust(w)
+                               for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in [head, *rows]]
+
+
+def _memory(made: Made, program: Program) -> list[str]:
+    where = memory(program)
+    bound = where.bound(made.target.threads, "the arena")
+    if where.temps is not None:
+        least = f" (at most {program.arena.lower_bound} live at once)" if program.arena.lower_bound is not None else ""
+        lines = [f"    arena: {bound} bytes, {where.temps} of them tensors{least}"]
+    else:
+        lines = [f"    arena: {bound} bytes at the dims' upper ends"]
+    used = {p.name for step in program.steps for p in step.kernel.params}
+    for name, (kind, place) in sorted(where.temp.items(), key=lambda item: (item[1][1], item[0])):
+        if name not in used:
+            continue
+        buffer = program.buffers[name]
+        size: Expr | int = buffer.elements
+        at = f"at {place}" if kind == "offset" else f"in slot {place}"
+        lines.append(f"      {name}: {buffer.dtype}[{','.join(map(str, buffer.shape))}] {at}, {size} elements, order "
+                     f"{list(buffer.order)}")
+    for group in where.scratch:
+        lines += [f"      scratch of step {step}: {size} bytes a thread" for step, _, size in group]
+    return lines
+
+
+def _sizes(made: Made) -> list[str]:
+    found = budget.bill(made)
+    stack = f"{found.stack} bytes" if found.stack is not None else "not told by the compiler"
+    lines = [f"sizes: code {found.code} bytes, weights {found.weights} bytes, arena {found.arena} bytes, stack {stack}"]
+    lines += [f"  weights {line.what}: {line.bytes} bytes" for line in found.weights_lines]
+    state = made.compiled.plan.state_bytes
+    return lines + ([f"  state: {state} bytes"] if state else [])

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensor-compile explain: what was built, read from the emitted program."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from . import arguments
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "explain", help="describe what is built from a model", allow_abbrev=False,
+        description="Prints, for every function and variant: the kernels in order with the bytes that each reads and "
+                    "writes (every element once a kernel), what was fused and what was not, and why; where tensors lie "
+                    "in the arena; guards; and the sizes of code, weights, arena and stack. Everything is read from the "
+                    "emitted program.",
+        epilog="Example: tensor-compile explain model.c --isa avx2 --at batch=8")
+    arguments.add_model(parser)
+    parser.add_argument("--at", type=_bindings, default={}, metavar="DIM=SIZE,…",
+                        help="sizes at which the generic variant's bytes are counted (default: the lower ends)")
+    parser.set_defaults(run=run)
+
+
+def _bindings(text: str) -> dict[str, int]:
+    from .check import bindings
+
+    return bindings(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..build import assemble, report
+    from ..build.progress import Progress
+
+    options = arguments.options(args, Path(arguments.default_cache(args)) / "explain")
+    with Progress() as progress:
+        made = assemble.run(options, progress)
+    print(report.text(made, options.shown, args.at), end="")
+    return 0

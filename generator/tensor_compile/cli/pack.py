@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensor-compile pack: new weights for a model that was built with --weights external."""
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from . import arguments
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "pack", help="write a new external weights file", allow_abbrev=False,
+        description="Packs weights for an object that was built from MODEL.c with --weights external and the same "
+                    "options: same names, dtypes and shapes, other values. The object stays as it is; a program that "
+                    "maps another model's file gets TC_STATUS_BAD_WEIGHTS.",
+        epilog="Example: tensor-compile pack model.c --from fine-tuned.safetensors --out model.weights")
+    arguments.add_model(parser)
+    group = parser.add_argument_group("weights")
+    group.add_argument("--from", dest="sources", action="append", default=[], metavar="FILE",
+                       help="safetensors in place of the model's own, once for each file that it names, in their order "
+                            "(default: the model's own)")
+    group.add_argument("--out", dest="output", required=True, metavar="FILE", help="where the packed weights go")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..build import assemble, files, pack
+    from ..build.cache import Cache
+    from ..build.progress import Progress
+    from ..build.record import Hashes
+
+    output = Path(os.path.abspath(args.output))
+    options = arguments.options(args, output.parent)
+    with Progress() as progress:
+        progress.say(f"{options.shown}: packing weights")
+        _, host, target, _ = assemble.toolchains(options)
+        cache = Cache(Path(options.cache))
+        compiled = assemble.compile_graph(options, assemble.capture(options, host, cache).text, target)
+        hashes = Hashes(cache.root)
+        sources = pack.weight_files(compiled.constants, Path(options.model), [Path(os.path.abspath(p))
+                                                                              for p in args.sources])
+        payload = pack.pack(compiled.constants, sources, options.shown, host, cache, hashes, options.jobs)
+        hashes.save()
+        files.write(output, assemble.external_weights(compiled.plan, payload))
+    return 0

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs are whole or absent; digests do not depend on places; depfiles read as Make reads them."""
+import os
+import tempfile
+from pathlib import Path
+
+from tap import done, equal, raises
+from tensor_compile.build import depfile, files
+from tensor_compile.errors import UserError
+
+with tempfile.TemporaryDirectory() as folder:
+    root = Path(folder)
+    out = root / "sub" / "out.o"
+    files.write(out, b"one")
+    files.write(out, "two")
+    equal(out.read_bytes(), b"two", "an output is replaced")
+    equal(os.listdir(out.parent), ["out.o"], "nothing lies beside it")
+    blocked = root / "folder"
+    (blocked / "out.h").mkdir(parents=True)
+    raises(UserError, lambda: files.write(blocked / "out.h", "x"), "cannot write", "a folder in the output's place")
+    equal(os.listdir(blocked), ["out.h"], "leaves nothing behind")
+    (root / "file").write_text("")
+    raises(UserError, lambda: files.write(root / "file" / "out.h", "x"), "cannot write", "a file in the folder's place")
+    raises(UserError, lambda: files.write(Path("/proc/self/nothing/out.h"), "x"), "cannot write", "an unwritable place")
+
+    for place in ("a", "b"):
+        (root / place / "deep").mkdir(parents=True)
+        (root / place / "deep" / "x").write_text("same")
+    equal(files.tree_digest([root / "a"]), files.tree_digest([root / "b"]), "equal trees have equal digests")
+    (root / "b" / "deep" / "x").rename(root / "b" / "deep" / "y")
+    equal(files.tree_digest([root / "a"]) == files.tree_digest([root / "b"]), False, "names count")
+    equal(files.digest("ab", "c") == files.digest("a", "bc"), False, "parts are delimited")
+
+    equal(depfile.text(["out.o", "out.h"], ["a b.c", "x#y", "$z"]), "out.o out.h: a\\ b.c \\\n  x\\#y \\\n  $$z\n",
+          "blanks, # and $ are quoted")
+    model, lock = root / "m" / "model.c", root / "m" / "model.tuning.lock"
+    model.parent.mkdir()
+    model.write_text("")
+    named = depfile.model_inputs(model, [], [], lock, root / "t.toml", [])
+    equal(named, sorted([str(model), str(model.parent), str(root / "t.toml")]), "a missing lock is not named")
+    lock.write_text("")
+    equal(str(lock) in depfile.model_inputs(model, [], [], lock, root / "t.toml", []), True, "an existing one is")
+done()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which flags of the host reach a kernel, what compilers are, and that equal sources give equal objects."""
+import shutil
+import tempfile
+from pathlib import Path
+
+from tap import done, equal, ok, raises, skip
+from tensor_compile.build import elf, link, objects, toolchain
+from tensor_compile.build.cache import Cache
+from tensor_compile.errors import UserError
+
+
+def kept(flags: str, arch: str) -> str:
+    return " ".join(toolchain.host_flags(tuple(flags.split()), arch))
+
+
+equal(kept("-O0 -g -Wall -flto -fsanitize=address -DX -Iinc --coverage -ffast-math -pg", "x86_64"), "",
+      "optimisation, sanitizers, LTO, coverage and fast-math stay out")
+equal(kept("-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -O2", "arm"), "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard",
+      "processor and ABI pass")
+equal(kept("-mcpu=native -march=native -mtune=native", "aarch64"), "", "native does not")
+equal(kept("-march=haswell -mavx512f -mno-sse3 -mcmodel=large -mno-red-zone", "x86_64"), "-mcmodel=large -mno-red-zone",
+      "x86: the kernel's own instruction set decides, other -m flags pass")
+equal(kept("--sysroot=/s -isysroot /t -ffile-prefix-map=/a=b -fPIE", "aarch64"),
+      "--sysroot=/s -isysroot /t -ffile-prefix-map=/a=b -fPIE", "sysroot, prefix maps and PIE pass")
+raises(UserError, lambda: kept("-m32", "x86_64"), "32-bit x86", "-m32 is refused")
+
+with tempfile.TemporaryDirectory() as folder:
+    cache = Cache(Path(folder) / "cache")
+    raises(UserError, lambda: toolchain.detect(("no-such-cc",), cache.root, "the compiler"), "not found: no-such-cc",
+           "a compiler that is not there")
+    raises(UserError, lambda: toolchain.detect(("true",), cache.root, "the compiler"), "", "a program that is none")
+    for command, arch, isa in (("gcc", "x86_64", "avx2"), ("clang", "x86_64", "avx512"),
+                               ("aarch64-linux-gnu-gcc", "aarch64", "neon"),
+                               ("riscv64-linux-gnu-gcc", "riscv64", "rv64"), ("arm-none-eabi-gcc", "arm", "m4f")):
+        if not shutil.which(command):
+            skip(command, f"{command} is not installed")
+            continue
+        found = toolchain.detect((command,), cache.root, "the compiler")
+        if command == "gcc" and found.arch != arch:
+            skip(command, f"this machine is {found.arch}")
+            continue
+        equal(found.arch, arch, f"{command}: architecture")
+        flags = toolchain.kernel_flags(found, isa, (), (), arch)
+        hidden = objects.Unit("hidden", "int shared(int x) { return x + 1; }", flags)
+        public = objects.Unit("public", "int shared(int); __attribute__((visibility(\"default"
+                                        "\"))) int entry(int x) { return shared(x); }", flags)
+        results = []
+        for place in ("one", "two"):
+            other = Cache(Path(folder) / place / command)
+            made = objects.compile_units([hidden, public], found, other, 2)
+            with other.scratch() as scratch:
+                out = Path(folder) / place / f"{command}.o"
+                link.relocatable([o.path for o in made], out, found, (), Path(scratch))
+            results.append(out)
+        equal(results[0].read_bytes(), results[1].read_bytes(), f"{command}: the same bytes in two folders")
+        equal(elf.read(results[0]).exported, ["entry"], f"{command}: hidden symbols are local")
+        equal(elf.read(results[0]).undefined, [], f"{command}: nothing is left undefined")
+        ok(elf.read(results[0]).size("code") > 0 and made[0].stack is not None, f"{command}: code and stack are known")
+done()
