@@ -6,7 +6,8 @@
  *
  * Inputs are taken from IN by name, outputs are written to OUT. Every dim of the function must be given.
  * CPU: the best instruction set to use, or "best". State starts as zero. The generated table run_functions names the
- * model's functions. Exit codes: 0, 1 (a call failed: its message is on stderr), 2.
+ * model's functions. Exit codes: 0, 1 (the call failed: its
+ * message is on stderr), 2 (wrong arguments), 3 (this processor does not have CPU).
  */
 #include "safetensors.h"
 #include "tensor_compile/driver.h"
@@ -147,8 +148,12 @@ int main(int argc, char **argv) {
     if (weights && tc_weights_check(f->model, weights, weights_bytes) != TC_STATUS_OK)
         return fail("the weights file is not this model's");
     tc_context_init(&context, arena, arena_bytes);
-    if (strcmp(argv[4], "best"))
-        tc_context_limit_cpu(&context, cpu_named(argv[4]));
+    if (strcmp(argv[4], "best")) {
+        const tc_cpu cpu = cpu_named(argv[4]);
+        if (cpu == TC_CPU_COUNT || !(context.cpus & 1u << cpu))
+            return 3;
+        tc_context_limit_cpu(&context, cpu);
+    }
 
     const tc_call_options options = {.dims = dims, .state = state, .weights = weights};
     const tc_status status = tc_call(&context, f, views, f->input_count, views + f->input_count, f->output_count,

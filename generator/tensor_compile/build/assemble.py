@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import pipeline
 from ..emit.header import emit_header
+from ..emit.interface import interface
 from ..emit.kernels import KernelSource, emit_kernel
 from ..emit.program import emit_driver
 from ..emit.weights import weights_assembly, weights_header
@@ -108,6 +109,11 @@ def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources
                 for isa in target.isas:
                     sources.add(step.kernel, emit_kernel(step.kernel, isa, target=target))
     return sources
+
+
+def entry_symbols(plan: ModelPlan) -> list[str]:
+    """The C names of the model's functions."""
+    return [entry.symbol for entry in interface(plan, False).entries]
 
 
 def external_weights(plan: ModelPlan, payload: Path) -> bytes:

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`check`: the compiled model against the interpreter and the user's own outputs. All arithmetic is in C: the
+interpreter, the compiled model in a small program (generator/check/run_model.c), and tc-data, which makes random inputs
+and compares.
+"""
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UserError
+from ..graph.ir import Module, Value
+from ..graph.text import print_module
+from ..loops.ir import FunctionPlan
+from ..symbolic import Sym
+from . import assemble, files, host_programs, toolchain
+from .assemble import Made
+from .cache import Cache
+from .host_programs import INTERPRETER, ROOT, TEMPLATES, ToolBroken
+from .objects import RUNTIME_INCLUDE
+from .options import Options
+from .progress import Progress
+
+CHECK = ROOT / "generator" / "check"
+RUNTIME = ROOT / "runtime"
+ANY_INTEGER = 1000  # bound of random integers that index nothing
+MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select"))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """dims: the sizes to check at, each a mapping by dim name; () for every specialized combination and a generic one.
+    wrapper: the words that start a program of the target here."""
+
+    function: str
+    dims: tuple[dict[str, int], ...]
+    inputs: str
+    expect: str
+    rtol: float
+    atol: float
+    seed: int
+    threads: int
+    wrapper: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    data: Path
+    interpreter: Path
+    runner: Path
+    folder: Path
+
+
+def run(options: Options, request: Request) -> int:
+    with Progress() as progress:
+        made = assemble.run(options, progress)
+        cache = Cache(Path(options.cache))
+        names = [f.name for f in made.compiled.plan.functions]
+        if request.function and request.function not in names:
+            raise UserError(f"the model has no function {request.function!r}", options.shown,
+                            f"its functions: {', '.join(names)}")
+        with cache.scratch() as scratch:
+            folder = Path(scratch)
+            tools = Tools(_data_tool(made, cache), host_programs.interpreter(made.host, cache, options.jobs),
+                          _runner(made, options, folder), folder)
+            weights = "-"
+            if options.weights == "external":
+                weights = str(folder / "weights")
+                files.write(Path(weights), assemble.external_weights(made.compiled.plan, made.weights))
+            for name, module in (("captured", made.compiled.captured), ("reference", made.compiled.reference)):
+                (folder / f"{name}.tcg").write_text(print_module(_placed(module, made)), encoding="utf-8")
+            good = True
+            for function in made.compiled.plan.functions:
+                if request.function in ("", function.name):
+                    for sizes in _all_sizes(function, request):
+                        progress.say("")
+                        good &= _check(made, function, sizes, request, tools, weights)
+    return 0 if good else 1
+
+
+def _placed(module: Module, made: Made) -> Module:
+    return Module(module.model, module.dims, [str(p) for p in made.weight_files], module.weights, module.states,
+                  module.functions)
+
+
+def _all_sizes(function: FunctionPlan, request: Request) -> list[dict[str, int]]:
+    dims = {d.sym.name: d.sym for d in function.dims}
+    if request.dims or not dims:
+        for given in request.dims:
+            for name in given:
+                if name not in dims:
+                    raise UserError(f"{function.name} has no dim {name!r}", hint=f"its dims: {', '.join(dims)}")
+            for name in dims:
+                if name not in given:
+                    raise UserError(f"--dims: {function.name} needs {name} too")
+        return list(request.dims) or [{}]
+    found = []
+    for variant in function.variants:
+        found.append({name: variant.when.get(name, _unlisted(s, [v.when.get(name) for v in function.variants]))
+                      for name, s in dims.items()})
+    return found
+
+
+def _unlisted(s: Sym, taken: list[int | None]) -> int:
+    """A size of the dim that has no variant: the second smallest one, so that tails are exercised."""
+    size = -(-max(s.lo, 1) // s.divisor) * s.divisor
+    for _ in range(len(taken) + 2):
+        following = size + s.divisor
+        if size not in taken and size > 1 or (s.hi is not None and following > s.hi):
+            break
+        size = following
+    return size
+
+
+def _check(made: Made, function: FunctionPlan, sizes: dict[str, int], request: Request, tools: Tools,
+           weights: str) -> bool:
+    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    inputs = Path(request.inputs) if request.inputs else tools.folder / "inputs"
+    if not request.inputs:
+        specs = [_spec(made.compiled.reference, function, buffer, sizes) for buffer in function.inputs]
+        _run([str(tools.data), "random", str(request.seed), str(inputs), *specs])
+    elif not inputs.is_file():
+        raise UserError("no such file", request.inputs)
+    common = ["--function", function.name, "--inputs", str(inputs), "--weights-dir", "/"]
+    if sizes:
+        common += ["--dims", ",".join(f"{k}={v}" for k, v in sizes.items())]
+    exact, wide = tools.folder / "exact", tools.folder / "wide"
+    _run([str(tools.interpreter), str(tools.folder / "reference.tcg"), *common, "--out", str(exact)])
+    _run([str(tools.interpreter), str(tools.folder / "captured.tcg"), *common, "--f64", "--out", str(wide)])
+    good = True
+    for isa in made.target.isas:
+        out = tools.folder / f"out-{isa}"
+        command = [*request.wrapper, str(tools.runner), function.name, str(inputs), str(out), isa, str(request.threads),
+                   weights, *(f"{k}={v}" for k, v in sizes.items())]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        title = " ".join(word for word in (function.name, at, isa) if word)
+        if result.returncode == 3:
+            print(f"{title}: skipped, this processor does not have it")
+            continue
+        if result.returncode:
+            print(f"{title}: FAILED: {result.stderr.strip() or f'exit code {result.returncode}'}")
+            good = False
+            continue
+        good &= _compare(tools, title, "bits of the interpreter", "bits", out, exact)
+        good &= _compare(tools, title, "double precision", f"{request.rtol},{request.atol}", out, wide)
+        if request.expect:
+            if not Path(request.expect).is_file():
+                raise UserError("no such file", request.expect)
+            good &= _compare(tools, title, request.expect, f"{request.rtol},{request.atol}", out, Path(request.expect))
+    return good
+
+
+def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want: Path) -> bool:
+    result = subprocess.run([str(tools.data), "compare", how, str(got), str(want)], capture_output=True, text=True,
+                            check=False)
+    if result.returncode not in (0, 1):
+        raise UserError(result.stderr.strip() or "the comparison failed", str(want))
+    for line in result.stdout.splitlines():
+        print(f"{title}: {with_what}: {line}" + ("" if result.returncode == 0 else "  FAILED"))
+    return result.returncode == 0
+
+
+def _spec(module: Module, function: FunctionPlan, buffer, sizes: dict[str, int]) -> str:
+    """What tc-data makes for an input: NAME:DTYPE:BOUND:SIZES."""
+    values = {d.sym: sizes[d.sym.name] for d in function.dims}
+    shape = "x".join(str(d.evaluate(values)) for d in buffer.shape)
+    return f"{buffer.name}:{buffer.dtype}:{_bound(module, function.name, buffer.name, values)}:{shape}"
+
+
+def _bound(module: Module, function: str, name: str, values: dict[Sym, int]) -> int:
+    """Below which integers of an input are: the least extent of what is gathered by it, through what moves it."""
+    body = module.functions[function]
+    carries = {Value(p) for p in body.parameters if p.attrs["name"] == name}
+    least = None
+    for node in body.nodes:
+        if node.op in MOVING and any(v in carries for v in node.operands):
+            carries.add(Value(node))
+        if node.op == "gather" and node.operands[1] in carries:
+            extent = node.operands[0].shape[node.attrs["axis"]].evaluate(values)
+            least = extent if least is None else min(least, extent)
+    return max(least if least is not None else ANY_INTEGER, 1)
+
+
+def _run(command: list[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode == 1:
+        raise UserError(result.stderr.strip() or "failed", Path(command[0]).name)
+    if result.returncode:
+        raise ToolBroken(f"{Path(command[0]).name} failed", " ".join(command) + "\n" + result.stderr)
+
+
+def _helpers() -> list[Path]:
+    return [INTERPRETER / f"{name}.c" for name in ("safetensors", "arena", "diag", "output")]
+
+
+def _data_tool(made: Made, cache: Cache) -> Path:
+    key = files.digest(made.host.identity, files.tree_digest([CHECK, INTERPRETER]))
+
+    def make(folder: Path) -> None:
+        _compile([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", f"-I{INTERPRETER}",
+                  f"-I{host_programs.PRIMITIVES.parent}", str(CHECK / "data.c"), *map(str, _helpers()), "-o",
+                  str(folder / "tc-data"), "-lm"])
+
+    return cache.entry("host", key, make) / "tc-data"
+
+
+def _runner(made: Made, options: Options, folder: Path) -> Path:
+    """The program that calls the model: object, runtime and run_model.c for the target."""
+    (folder / "model.o").write_bytes(made.linked)
+    functions = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan)]
+    table = ["#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
+             f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};"]
+    (folder / "table.c").write_text("\n".join(table) + "\n", encoding="utf-8")
+    runtime = [*sorted((RUNTIME / "core").glob("*.c")), *sorted((RUNTIME / "hosted").glob("*.c"))]
+    _compile([*made.compiler.command, "-std=c11", "-O2", "-D_GNU_SOURCE", *made.target.flags,
+              *toolchain.host_flags(options.cflags, made.target.arch), f"-I{RUNTIME_INCLUDE}", f"-I{INTERPRETER}",
+              f"-I{TEMPLATES / 'include'}", f"-I{host_programs.PRIMITIVES.parent}", str(CHECK / "run_model.c"),
+              str(folder / "table.c"), *map(str, _helpers()), *map(str, runtime), str(folder / "model.o"), "-o",
+              str(folder / "run-model"), "-lm", "-pthread"])
+    return folder / "run-model"
+
+
+def _compile(command: list[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise ToolBroken("a part of `check` does not compile", " ".join(command) + "\n" + result.stderr)
