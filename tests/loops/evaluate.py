@@ -205,7 +205,8 @@ class _Memory:
     def load(self, name: str, address: int):
         if not 0 <= address < self.sizes[name]:
             raise OutOfBounds(f"load {name}[{address}] of {self.sizes[name]}")
-        self.read.add((name, address))
+        if (name, address) not in self.written:
+            self.read.add((name, address))
         if self.program.buffers[name].kind in ("temp", "scratch"):
             tag, value = self.arena.get(self.key(name, address), (None, None))
             if tag != name:
@@ -320,7 +321,7 @@ class _Compiler:
 def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool = False) -> list[tuple[int, int]]:
     """Runs the program. values: inputs, packed and state as flat lists in memory order; outputs are added.
 
-    Returns the bytes that each kernel read and wrote, every element counted once a kernel.
+    Returns the bytes that each kernel read (what it wrote itself apart) and wrote, every element counted once.
     """
     memory = _Memory(program, dims, values)
     for b in program.buffers.values():

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel moves: bytes of distinct elements that it reads and writes, from its own loads and stores.
+
+An access walks the product of the extents of the variables that its address depends on, and never more than its
+buffer; accesses of one buffer at one address (or whose variables differ in name only) count once, several others up to
+the whole buffer. A data-dependent index counts every position that is looked up. Scratch is not memory traffic. So the
+numbers are exact where accesses are dense, and an upper bound where windows overlap or lookups repeat.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Mapping
+
+from ..graph.ir import DTYPES
+from ..symbolic import Expr, Sym, sym
+from .ir import Buffer, CheckKernel, ContractionKernel, Load
+from .scalars import extent, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes."""
+
+    read: int
+    written: int
+
+
+def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
+    """Bytes that one call of the kernel reads and writes at the given dims ({} in a specialized variant)."""
+    buffers = {b.name: b for b in kernel.params}
+    if isinstance(kernel, CheckKernel):
+        return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype], 0)
+    if isinstance(kernel, ContractionKernel):
+        values, stores = [kernel.a, kernel.b, *(s.value for s in kernel.stores)], kernel.stores
+    else:
+        values = [r.value for s in kernel.stages for r in s.reduces] + [x.value for s in kernel.stages for x in s.stores]
+        stores = [x for s in kernel.stages for x in s.stores]
+    written = {(s.buffer, s.index): () for s in stores}
+    own = {s.buffer for s in stores}  # rows that are stored and read again stay in the cache
+    read: dict[tuple, tuple] = {}
+    for x in walk(*values):
+        if isinstance(x, Load) and (x.buffer not in own or buffers[x.buffer].kind == "state"):
+            read[x.buffer, x.index] = x.dynamic
+    return Traffic(_total(read, buffers, dims), _total(written, buffers, dims))
+
+
+def _total(accesses: dict, buffers: dict[str, Buffer], dims: Mapping[Sym, int]) -> int:
+    count: dict[str, int] = {}
+    seen: set[tuple] = set()
+    for (name, index), dynamic in accesses.items():
+        b = buffers[name]
+        if b.kind == "scratch":
+            continue
+        address = b.address(index)
+        variables = sorted((s for s in address.symbols() if not s.is_dim), key=lambda s: s.key)
+        shape = _shape(address, variables, dims)
+        if (name, shape) in seen:
+            continue
+        seen.add((name, shape))
+        points = 1
+        hidden = {k for k, _ in dynamic}
+        lookups = [s for _, v in dynamic for y in walk(v) if isinstance(y, Load) for e in y.index for s in e.symbols()]
+        for s in {*(v for v in variables if v not in hidden), *(s for s in lookups if not s.is_dim)}:
+            points *= max(0, extent(s).evaluate(dims))
+        count[name] = min(b.elements.evaluate(dims), count.get(name, 0) + points)
+    return sum(n * DTYPES[buffers[name].dtype] for name, n in count.items())
+
+
+def _shape(address: Expr, variables: list[Sym], dims: Mapping[Sym, int]) -> object:
+    """Strides and extents, where the address is affine: accesses that agree in them walk the same elements."""
+    steps = [address.coefficient(s) for s in variables]
+    if any(c is None or not all(t.is_dim for t in c.symbols()) for c in steps):
+        return address
+    rest = address
+    for s, c in zip(variables, steps):
+        rest = rest - c * sym(s)
+    return (rest, tuple(sorted((c.evaluate(dims), extent(s).evaluate(dims)) for s, c in zip(variables, steps))))
