@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pieces of C text that the driver and the header share: names, strings, integer expressions over dims."""
+from __future__ import annotations
+
+import re
+from typing import Mapping
+
+from ..errors import UserError
+from ..symbolic import Expr, Sym, is_nonnegative, wrap
+
+C_TYPES = {"f32": "float", "i32": "int32_t", "i64": "int64_t", "bool": "uint8_t"}
+
+# Of C11 and C++17: a header's names must be neither's.
+KEYWORDS = frozenset("""
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl const
+const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false
+float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+protected public register reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct
+switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
+wchar_t while xor xor_eq""".split())
+
+
+def identifier(name: str) -> str:
+    """A C and C++ identifier that reads like `name`: "cache.k" -> cache_k."""
+    text = re.sub(r"[^A-Za-z0-9_]+", "_", name)
+    text = re.sub(r"__+", "_", text)  # C++ reserves double underscores
+    if not text or text[0].isdigit() or text[0] == "_":
+        text = "x" + text
+    return text + "_" if text in KEYWORDS else text
+
+
+def macro(name: str) -> str:
+    return identifier(name).upper()
+
+
+def string(text: str) -> str:
+    """A C string literal; bytes beyond ASCII by octal escapes, which end by themselves."""
+    out = ""
+    for byte in text.encode():
+        char = chr(byte)
+        out += "\\" + char if char in '"\\' else char if 32 <= byte < 127 else f"\\{byte:03o}"
+    return f'"{out}"'
+
+
+def comment(text: str) -> str:
+    """Text that cannot end the comment it is put in."""
+    return text.replace("*/", "* /").replace("\n", " ")
+
+
+def integer(e: Expr, names: Mapping[Sym, str]) -> str:
+    """`e` as C of type int64_t: `names` gives each symbol's text, of that type. Division is the floor."""
+    text = ""
+    for monomial, c in e.terms:
+        factors = []
+        for atom in monomial:
+            if isinstance(atom, Sym):
+                factors.append(names[atom])
+                continue
+            num, den = integer(atom.num, names), integer(atom.den, names)
+            plain = is_nonnegative(atom.num)
+            factors.append(f"(({num}) / ({den}))" if plain else f"tc_floordiv({num}, {den})")
+        if abs(c) != 1 or not factors:
+            factors.append(f"INT64_C({abs(c)})" if abs(c) >= 1 << 31 else str(abs(c)))
+        text += (" - " if c < 0 else " + ") + " * ".join(factors)
+    if not text:
+        return "0"
+    return ("-" if text.startswith(" - ") else "") + text[3:]
+
+
+def largest(e: Expr | int, what: str) -> int:
+    """The bound of a size at the upper ends of its dims. A user's error where 64 bits cannot hold what leads to it."""
+    e = wrap(e)
+    for monomial, c in e.terms:
+        term = Expr(((monomial, abs(c)),)).range()[1]
+        if term is None or term >= 1 << 62:
+            raise UserError(f"{what} can grow beyond 64 bits: {e} bytes", hint="lower the upper ends of the dims' ranges")
+    high = e.range()[1]
+    assert high is not None
+    return max(high, 0)

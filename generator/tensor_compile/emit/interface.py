@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface of a model: what its functions, arguments and counters are called. Header and driver read it."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import UserError
+from ..graph.ir import DimDecl, Guard
+from ..loops.ir import Buffer, FunctionPlan, ModelPlan
+from .cwriter import identifier, macro
+
+MAX_RANK = 8  # TC_MAX_RANK
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One function. symbol: of the typed entry; fields: C names in the order dims, inputs, outputs; dims in the order
+    of the arguments; sized: positions of the dims that have variants of their own."""
+
+    plan: FunctionPlan
+    symbol: str
+    dims: tuple[DimDecl, ...]
+    dim_names: tuple[str, ...]
+    tensors: tuple[Buffer, ...]
+    tensor_names: tuple[str, ...]
+    guards: tuple[Guard, ...]
+    sized: tuple[int, ...]
+
+    @property
+    def inputs(self) -> int:
+        return len(self.plan.inputs)
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """The fields of its counters block, all uint64_t, in the core's order."""
+        return ("calls", "generic", *(f"miss_{self.dim_names[i]}" for i in self.sized),
+                *(f"guard_{i}" for i in range(len(self.guards))))
+
+    def sizes(self, dim: int) -> tuple[int, ...]:
+        name = self.dims[dim].sym.name
+        return tuple(sorted({v.when[name] for v in self.plan.variants if name in v.when}))
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """model, prefix: the model's name as identifier and as start of macros."""
+
+    model: str
+    prefix: str
+    entries: tuple[Entry, ...]
+    has_state: bool
+    external: bool
+    has_weights: bool
+
+
+def interface(plan: ModelPlan, external: bool) -> Interface:
+    """external: weights are an argument of every call."""
+    model = identifier(plan.model)
+    has_weights = plan.packed_bytes > 0
+    entries = tuple(_entry(plan, f, model, external and has_weights) for f in plan.functions)
+    return Interface(model, macro(plan.model), entries, bool(plan.states), external and has_weights, has_weights)
+
+
+def _entry(plan: ModelPlan, function: FunctionPlan, model: str, external: bool) -> Entry:
+    symbol = model if function.name == plan.model else f"{model}_{identifier(function.name)}"
+    dims = tuple(function.dims)
+    tensors = (*function.inputs, *function.outputs)
+    taken: dict[str, str] = {"counters": "the counters"}
+    if function.states:
+        taken["state"] = "the state"
+    if external:
+        taken["weights"] = "the weights"
+    names = []
+    for kind, name in [("dim", d.sym.name) for d in dims] + [(b.kind, b.name) for b in tensors]:
+        field, what = identifier(name), f"{kind} {name!r}"
+        if field in taken:
+            raise UserError(f"{function.name}: {what} and {taken[field]} would both be the argument {field!r}",
+                            hint="give one of them another name")
+        taken[field] = what
+        names.append(field)
+    for buffer in tensors:
+        if len(buffer.shape) > MAX_RANK:
+            raise UserError(f"{function.name}: {buffer.kind} {buffer.name!r} has rank {len(buffer.shape)}, at most "
+                            f"{MAX_RANK} is supported")
+    sized = tuple(i for i, d in enumerate(dims) if any(d.sym.name in v.when for v in function.variants))
+    return Entry(function, symbol, dims, tuple(names[:len(dims)]), tensors, tuple(names[len(dims):]),
+                 tuple(function.guards), sized)
+
+
+def exported_symbols(plan: ModelPlan, external: bool = False) -> list[str]:
+    """The global symbols of the model's object: all others are local to it."""
+    face = interface(plan, external)
+    names = [f"{face.model}_model"]
+    for entry in face.entries:
+        names += [entry.symbol, f"{entry.symbol}_function", f"{entry.symbol}_arena_bytes"]
+    return names

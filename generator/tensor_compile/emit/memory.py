@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arena of a variant as the driver lays it out: temps as planned, then scratch for the team of the call.
+
+Steps between two barriers may run at the same time on different threads, so their scratch lies side by side; after a
+barrier the same bytes serve again.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..graph.ir import DTYPES
+from ..loops.ir import Buffer, CheckKernel, Program
+from ..symbolic import Expr, wrap
+from .cwriter import largest
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """temps: bytes (int where constant), or None where slots are to be summed; slots: the sizes that each must hold.
+    temp: position of each temp: ("offset", bytes) or ("slot", number). scratch: the groups of steps between barriers,
+    each the scratch buffers of its steps as (step, parameter, bytes); their numbers count through all groups."""
+
+    temps: int | None
+    slots: tuple[tuple[Expr, ...], ...]
+    temp: dict[str, tuple[str, int]]
+    scratch: tuple[tuple[tuple[int, int, Expr], ...], ...]
+
+    def bound(self, threads: int, what: str) -> int:
+        """Bytes at the upper ends of the dims."""
+        temps = self.temps
+        if temps is None:
+            temps = sum(max((round64(largest(e, what)) for e in slot), default=0) for slot in self.slots)
+        return temps + threads * max((sum(round64(largest(e, what)) for _, _, e in group) for group in self.scratch),
+                                     default=0)
+
+    @property
+    def scratch_numbers(self) -> dict[tuple[int, int], int]:
+        return {(step, parameter): i
+                for i, (step, parameter, _) in enumerate(s for group in self.scratch for s in group)}
+
+
+def round64(size: int) -> int:
+    return (size + 63) // 64 * 64
+
+
+def buffer_bytes(buffer: Buffer) -> Expr:
+    return buffer.elements * DTYPES[buffer.dtype]
+
+
+def memory(program: Program) -> Memory:
+    arena = program.arena
+    temps = {p.name: p for step in program.steps for p in step.kernel.params if p.kind == "temp"}
+    constant = arena.size is not None and all(name in arena.offset for name in temps)
+    where = {name: ("offset", arena.offset[name]) if constant else ("slot", arena.slot_of[name]) for name in temps}
+    groups: list[list[tuple[int, int, Expr]]] = [[]]
+    for i, step in enumerate(program.steps):
+        if meets_before(program, i):
+            groups.append([])
+        if not isinstance(step.kernel, CheckKernel):
+            groups[-1] += [(i, j, buffer_bytes(p)) for j, p in enumerate(step.kernel.params) if p.kind == "scratch"]
+    slots = () if constant else tuple(tuple(wrap(e) for e in slot) for slot in arena.slots)
+    return Memory(arena.size if constant else None, slots, where, tuple(tuple(g) for g in groups if g))
+
+
+def meets_before(program: Program, i: int) -> bool:
+    """Whether all threads meet before step i: at a barrier or behind a group of checks."""
+    if i == 0:
+        return False
+    after_check = isinstance(program.steps[i - 1].kernel, CheckKernel)
+    return after_check and not isinstance(program.steps[i].kernel, CheckKernel) or program.steps[i].barrier
+
+

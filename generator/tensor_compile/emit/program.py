@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver of a model: one C source with the tables that the core reads, the steps of every variant and the entries.
+
+It only says what is particular to the model. Checks, the choice of instruction set and team, and messages are the
+core's (runtime/core/run.c).
+"""
+from __future__ import annotations
+
+from typing import Callable, Mapping
+
+from ..build.target import Target
+from ..graph.ir import DTYPES
+from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Program, Variant
+from ..symbolic import Expr, Sym, wrap
+from .cwriter import identifier, integer, largest, string
+from .header import STATE_HEADER, declarations, upper_end
+from .interface import Entry, Interface, interface
+from .memory import Memory, buffer_bytes, meets_before, memory
+from .weights import layout_digest, weights_symbol
+from .work import program_work
+
+DTYPE_CONSTANTS = {"f32": "TC_DTYPE_F32", "i32": "TC_DTYPE_I32", "i64": "TC_DTYPE_I64", "bool": "TC_DTYPE_BOOL"}
+
+
+def emit_driver(plan: ModelPlan, target: Target, symbol: Callable[[Kernel, str], str], *,
+                external: bool = False) -> str:
+    """symbol(kernel, isa): the C name of a kernel compiled for an instruction set of the target. external: weights are
+    an argument of the calls, else weights_symbol(plan) is defined by weights_assembly."""
+    face = interface(plan, external)
+    kernels = _KernelTable(plan, target, symbol)
+    parts = ["#include <tensor_compile/driver.h>\n", declarations(plan, face), kernels.text()]
+    parts.append(_model(plan, face))
+    for entry in face.entries:
+        parts.append(_Function(plan, face, entry, target, kernels).text())
+    return "\n".join(parts)
+
+
+class _KernelTable:
+    """The distinct kernels of a model in order of first use: equal ones of several variants are one row."""
+
+    def __init__(self, plan: ModelPlan, target: Target, symbol: Callable[[Kernel, str], str]):
+        self.isas = target.isas
+        self.rows: dict[tuple[str, ...], int] = {}
+        self._row_of: dict[int, int] = {}
+        for function in plan.functions:
+            for variant in function.variants:
+                for step in variant.program.steps:
+                    names = tuple(symbol(step.kernel, isa) for isa in self.isas)
+                    self._row_of[id(step.kernel)] = self.rows.setdefault(names, len(self.rows))
+
+    def row(self, kernel: Kernel) -> int:
+        return self._row_of[id(kernel)]
+
+    def text(self) -> str:
+        lines = [f"tc_kernel {name};" for names in self.rows for name in dict.fromkeys(names)]
+        for i, isa in enumerate(self.isas):
+            lines += ["", f"static tc_kernel *const kernels_{isa}[] = {{"]
+            lines += [f"    {names[i]}," for names in self.rows] or ["    0,"]
+            lines.append("};")
+        tables = ", ".join(f"kernels_{isa}" for isa in self.isas)
+        cpus = ", ".join(f"TC_CPU_{isa.upper()}" for isa in self.isas)
+        lines += ["", f"static tc_kernel *const *const kernels[] = {{{tables}}};",
+                  f"static const tc_cpu cpus[] = {{{cpus}}};", ""]
+        return "\n".join(lines)
+
+
+def _model(plan: ModelPlan, face: Interface) -> str:
+    lines = []
+    if plan.states:
+        lines.append("static const tc_state_info states[] = {")
+        for b in plan.states:
+            lines.append(f"    {{{string(b.name)}, {DTYPE_CONSTANTS[b.dtype]}, {plan.state_offset[b.name]}, "
+                         f"{buffer_bytes(b).value}}},")
+        lines.append("};\n")
+    embedded = face.has_weights and not face.external
+    if embedded:
+        lines.append(f"extern const unsigned char {weights_symbol(plan)}[] __attribute__((visibility(\"hidden\")));\n")
+    layout = ", ".join(f"0x{byte:02x}" for byte in layout_digest(plan))
+    lines.append(f"""TC_PUBLIC const tc_model {face.model}_model = {{
+    .abi = &TC_ABI_SYMBOL,
+    .name = {string(plan.model)},
+    .state_bytes = {plan.state_bytes + STATE_HEADER if plan.states else 0},
+    .state_count = {len(plan.states)},
+    .states = {'states' if plan.states else '0'},
+    .weights_bytes = {plan.packed_bytes},
+    .weights = {weights_symbol(plan) if embedded else '0'},
+    .layout = {{{layout}}},
+}};
+""")
+    return "\n".join(lines)
+
+
+class _Function:
+    """One entry function: its tables, variants and the two entries."""
+
+    def __init__(self, plan: ModelPlan, face: Interface, entry: Entry, target: Target, kernels: _KernelTable):
+        self.plan, self.face, self.entry, self.target, self.kernels = plan, face, entry, target, kernels
+        self.base = f"{entry.symbol}"
+        self.position = {d.sym.name: i for i, d in enumerate(entry.dims)}
+
+    def names(self, *exprs: Expr) -> Mapping[Sym, str]:
+        """C text of the dims in expressions, as 64-bit numbers."""
+        return {s: f"(int64_t)d[{self.position[s.name]}]" for e in exprs for s in e.symbols()}
+
+    def c(self, e: Expr | int) -> str:
+        e = wrap(e)
+        return integer(e, self.names(e))
+
+    def text(self) -> str:
+        parts = [self.dim_table(), self.tensor_table(), self.shape(), self.guard(), self.select()]
+        parts += [self.variant(i, v) for i, v in enumerate(self.entry.plan.variants)]
+        parts += [self.variant_table(), self.entries()]
+        return "\n".join(parts)
+
+    # -- tables -------------------------------------------------------------------------------------------------
+    def dim_table(self) -> str:
+        lines = [f"static const tc_index {self.base}_sizes_{i}[] = {{{', '.join(map(str, self.entry.sizes(i)))}}};"
+                 for i in self.entry.sized]
+        lines.append(f"static const tc_dim_info {self.base}_dims[] = {{")
+        for i, dim in enumerate(self.entry.dims):
+            sizes = self.entry.sizes(i)
+            tensor, axis, scale, offset = self.binding(dim.sym)
+            table = f"{self.base}_sizes_{i}" if sizes else "0"
+            lines.append(f"    {{{string(dim.sym.name)}, {dim.sym.lo}, {upper_end(dim.sym.hi, self.target)}, "
+                         f"{dim.sym.divisor}, {table}, {len(sizes)}, {tensor}, {axis}, {scale}, {offset}}},")
+        if not self.entry.dims:
+            lines.append('    {"", 0, 0, 1, 0, 0, -1, 0, 1, 0},')
+        return "\n".join([*lines, "};", ""])
+
+    def binding(self, s: Sym) -> tuple[int, int, int, int]:
+        """(input, axis, scale, offset) with shape[axis] == scale * s + offset, the smallest scale first."""
+        best = None
+        for i, buffer in enumerate(self.entry.plan.inputs):
+            for axis, size in enumerate(buffer.shape):
+                inside = list(size.symbols())
+                if len(inside) != 1 or inside[0].name != s.name:
+                    continue
+                scale = size.coefficient(inside[0])
+                if scale is None or not scale.is_const or scale.value < 1:
+                    continue
+                offset = size - scale * Expr((((inside[0],), 1),))
+                if best is None or scale.value < best[2]:
+                    best = i, axis, scale.value, offset.value
+        return best or (-1, 0, 1, 0)
+
+    def tensor_table(self) -> str:
+        lines = [f"static const tc_tensor_info {self.base}_tensors[] = {{"]
+        lines += [f"    {{{string(b.name)}, {DTYPE_CONSTANTS[b.dtype]}, {len(b.shape)}}}," for b in self.entry.tensors]
+        return "\n".join([*lines, "};", ""])
+
+    def shape(self) -> str:
+        lines = [f"static void {self.base}_shape(const tc_index *d, unsigned tensor, int64_t sizes[TC_MAX_RANK])", "{",
+                 "    (void)d, (void)sizes;", "    switch (tensor) {"]
+        cases: dict[tuple[Expr, ...], list[int]] = {}
+        for i, b in enumerate(self.entry.tensors):
+            largest(buffer_bytes(b), f"{b.kind} {b.name!r}")
+            if b.shape:
+                cases.setdefault(b.shape, []).append(i)
+        for dims, tensors in cases.items():
+            lines += [f"    case {i}:" for i in tensors]
+            lines += [f"        sizes[{axis}] = {self.c(size)};" for axis, size in enumerate(dims)]
+            lines.append("        break;")
+        return "\n".join([*lines, "    default:", "        break;", "    }", "}", ""])
+
+    def guard(self) -> str:
+        lines = []
+        if self.entry.guards:
+            names = ", ".join(string(g.name) for g in self.entry.guards)
+            lines.append(f"static const char *const {self.base}_guards[] = {{{names}}};\n")
+        lines += [f"static int {self.base}_guard(const tc_index *d, int64_t sides[2])", "{", "    (void)d, (void)sides;"]
+        for i, g in enumerate(self.entry.guards):
+            fails = {"==": "!=", ">=": "<"}[g.relation]
+            lines += [f"    sides[0] = {self.c(g.lhs)}, sides[1] = {self.c(g.rhs)};",
+                      f"    if (sides[0] {fails} sides[1])", f"        return {i};"]
+        return "\n".join([*lines, "    return -1;", "}", ""])
+
+    def select(self) -> str:
+        variants = self.entry.plan.variants
+        assert variants and not variants[-1].when, "the generic variant is last"
+        lines = [f"static unsigned {self.base}_select(const tc_index *d)", "{", "    (void)d;"]
+        for i, variant in enumerate(variants[:-1]):
+            test = " && ".join(f"d[{self.position[name]}] == {size}" for name, size in sorted(variant.when.items()))
+            lines += [f"    if ({test})", f"        return {i};"]
+        return "\n".join([*lines, f"    return {len(variants) - 1};", "}", ""])
+
+    # -- variants -----------------------------------------------------------------------------------------------
+    def variant(self, number: int, variant: Variant) -> str:
+        name, program = f"{self.base}_v{number}", variant.program
+        where = memory(program)
+        where.bound(self.target.threads, f"the arena of {self.entry.symbol}")
+        steps = ", ".join(string(step.kernel.label) for step in program.steps)
+        return "\n".join([
+            f"static const char *const {name}_steps[] = {{{steps or '0'}}};\n",
+            self.arena(name, where), self.work(name, program), self.run(name, program, where)])
+
+    def arena(self, name: str, where: Memory) -> str:
+        slots, scratch = len(where.slots), len(where.scratch_numbers)
+        lines = [f"static uint64_t {name}_arena(const tc_index *d, uint64_t threads, uint64_t *offsets)", "{",
+                 f"    uint64_t at = {where.temps or 0};" if where.temps is not None else "    uint64_t at = 0;",
+                 "    (void)d, (void)threads, (void)offsets;"]
+        if slots + scratch:
+            lines += [f"    uint64_t unused[{slots + scratch}];", "    offsets = offsets ? offsets : unused;"]
+        for i, sizes in enumerate(where.slots):
+            size = "0"
+            for e in dict.fromkeys(sizes):
+                size = self.c(e) if size == "0" else f"tc_larger({size}, {self.c(e)})"
+            lines += [f"    offsets[{i}] = at;", f"    at += tc_round({size});"]
+        if scratch:
+            lines.append("    const uint64_t temps = at;")
+            lines.append("    uint64_t end;")
+        number = slots
+        for group in where.scratch:
+            lines.append("    end = temps;")
+            for _, _, size in group:
+                lines += [f"    offsets[{number}] = end;", f"    end += tc_round({self.c(size)}) * threads;"]
+                number += 1
+            lines.append("    at = end > at ? end : at;")
+        return "\n".join([*lines, "    return at;", "}", ""])
+
+    def work(self, name: str, program: Program) -> str:
+        total = program_work(program)
+        text = integer(total, {s: f"(uint64_t)d[{self.position[s.name]}]" for s in total.symbols()})
+        # a wrapped product only misjudges the team
+        text = str(min(total.value, (1 << 62) - 1)) if total.is_const else text
+        return (f"static uint64_t {name}_work(const tc_index *d)\n{{\n    (void)d;\n"
+                f"    return (uint64_t)({text});\n}}\n")
+
+    def run(self, name: str, program: Program, where: Memory) -> str:
+        offsets = len(where.slots) + len(where.scratch_numbers)
+        lines = [f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{",
+                 "    const tc_index *const d = f->dims;", "    tc_kernel *const *const k = f->kernels;",
+                 "    (void)d, (void)k, (void)thread, (void)threads;"]
+        if offsets:
+            lines += [f"    uint64_t offsets[{offsets}];", f"    {name}_arena(d, (uint64_t)threads, offsets);"]
+        checks = 0
+        for i, step in enumerate(program.steps):
+            check = isinstance(step.kernel, CheckKernel)
+            if i and step.barrier and not (meets_before(program, i) and _closes_checks(program, i)) \
+                    and self.target.threads > 1:
+                lines.append("    tc_barrier(f, threads);")
+            pointers = [self.pointer(program, where, i, j, b) for j, b in enumerate(step.kernel.params)]
+            if check:
+                checks += not (i and isinstance(program.steps[i - 1].kernel, CheckKernel))
+                pointers = [pointers[0], "&fault"]
+            lines.append("    {")
+            if check:
+                lines.append("        int32_t fault = 0;")
+            lines.append(f"        void *const p[] = {{{', '.join(pointers)}}};")
+            dims = self.dims_argument(step.kernel, lines)
+            lines.append(f"        tc_step(f, {i}, k[{self.kernels.row(step.kernel)}], p, {dims}, thread, threads);")
+            if check:
+                b = step.kernel.buffer
+                lines += ["        if (fault)",
+                          f"            tc_fault(f, {checks}, {string(b.name)}, p[0], {DTYPE_CONSTANTS[b.dtype]}, "
+                          f"{self.c(b.elements)}, {self.c(step.kernel.bound)});"]
+            lines.append("    }")
+            if check and _closes_checks(program, i + 1):
+                lines += [f"    if (tc_faulted(f, {checks}, threads))", "        return;"]
+        return "\n".join([*lines, "}", ""])
+
+    def pointer(self, program: Program, where: Memory, step: int, parameter: int, b: Buffer) -> str:
+        if b.kind in ("input", "output"):
+            names = [t.name for t in (self.entry.plan.inputs if b.kind == "input" else self.entry.plan.outputs)]
+            return f"f->buffers[{names.index(b.name) + (self.entry.inputs if b.kind == 'output' else 0)}]"
+        if b.kind == "state":
+            return f"f->state + {self.plan.state_offset[b.name]}"
+        if b.kind == "packed":
+            return f"(void *)(f->weights + {self.plan.packed[b.name]})"
+        if b.kind == "scratch":
+            return f"f->arena + offsets[{len(where.slots) + where.scratch_numbers[step, parameter]}]"
+        kind, value = where.temp[b.name]
+        return f"f->arena + {value}" if kind == "offset" else f"f->arena + offsets[{value}]"
+
+    def dims_argument(self, kernel: Kernel, lines: list[str]) -> str:
+        if not kernel.dims:
+            return "0"
+        places = [self.position[s.name] for s in kernel.dims]
+        if places == list(range(len(places))):
+            return "d"
+        lines.append(f"        const tc_index e[] = {{{', '.join(f'd[{i}]' for i in places)}}};")
+        return "e"
+
+    def variant_table(self) -> str:
+        lines = [f"static const tc_variant {self.base}_variants[] = {{"]
+        for i, variant in enumerate(self.entry.plan.variants):
+            name = f"{self.base}_v{i}"
+            lines.append(f"    {{{string(variant.name)}, {name}_steps, {name}_arena, {name}_work, {name}_run}},")
+        return "\n".join([*lines, "};", ""])
+
+    # -- entries ------------------------------------------------------------------------------------------------
+    def entries(self) -> str:
+        e, base = self.entry, self.base
+        dims = ", ".join(f"args->{name}" for name in e.dim_names) or "0"
+        buffers = ", ".join(f"(void *)args->{name}" for name in e.tensor_names) or "0"
+        state = "args->state" if e.plan.states else "0"
+        weights = "args->weights" if self.face.external else "0"
+        asked = "".join(f"tc_index {identifier(name)}, " for name in e.dim_names)
+        given = ", ".join(e.dim_names) or "0"
+        return f"""static tc_status {base}_call(tc_context *context, const tc_view *inputs, const tc_view *outputs,
+                     const tc_call_options *options)
+{{
+    tc_index dims[{max(len(e.dims), 1)}];
+    void *buffers[{max(len(e.tensors), 1)}];
+    return tc_call_with(context, &{base}_function, inputs, outputs, options, dims, buffers);
+}}
+
+TC_PUBLIC const tc_function {base}_function = {{
+    .model = &{self.face.model}_model,
+    .name = {string(base)},
+    .dim_count = {len(e.dims)},
+    .input_count = {e.inputs},
+    .output_count = {len(e.tensors) - e.inputs},
+    .guard_count = {len(e.guards)},
+    .variant_count = {len(e.plan.variants)},
+    .cpu_count = {len(self.target.isas)},
+    .uses_state = {int(bool(e.plan.states))},
+    .max_threads = {self.target.threads},
+    .dims = {base}_dims,
+    .tensors = {base}_tensors,
+    .shape = {base}_shape,
+    .guards = {f'{base}_guards' if e.guards else '0'},
+    .guard = {base}_guard,
+    .select = {base}_select,
+    .variants = {base}_variants,
+    .cpus = cpus,
+    .kernels = kernels,
+    .call = {base}_call,
+}};
+
+TC_PUBLIC tc_status {base}(tc_context *context, const {base}_args *args)
+{{
+    if (!args)
+        return tc_run_null(context, &{base}_function);
+    const tc_index dims[] = {{{dims}}};
+    void *const buffers[] = {{{buffers}}};
+    return tc_run(context, &{base}_function, dims, buffers, {state}, {weights},
+                  args->counters ? &args->counters->{e.symbol} : 0);
+}}
+
+TC_PUBLIC size_t {base}_arena_bytes({asked}tc_index threads)
+{{
+    const tc_index dims[] = {{{given}}};
+    return tc_run_arena_bytes(&{base}_function, dims, threads);
+}}
+"""
+
+
+def _closes_checks(program: Program, i: int) -> bool:
+    """Whether a group of checks ends right before position i."""
+    before = isinstance(program.steps[i - 1].kernel, CheckKernel)
+    return before and (i == len(program.steps) or not isinstance(program.steps[i].kernel, CheckKernel))

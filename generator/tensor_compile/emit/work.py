@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many scalar operations a program's kernels execute: what the core weighs a team's cost against.
+
+An estimate: a transcendental function counts as one operation like any other, padding is not subtracted.
+"""
+from __future__ import annotations
+
+from typing import Iterable
+
+from ..loops.ir import CheckKernel, ContractionKernel, Kernel, Program, Reduction, Scalar
+from ..symbolic import Expr, Sym, ONE, ZERO, sym, wrap
+
+
+def program_work(program: Program) -> Expr:
+    return sum((_over_dims(_kernel(step.kernel)) for step in program.steps), ZERO)
+
+
+def _kernel(kernel: Kernel) -> Expr:
+    if isinstance(kernel, CheckKernel):
+        return kernel.buffer.elements
+    if isinstance(kernel, ContractionKernel):
+        points = _points(kernel.batch) * _points(kernel.m) * _points(kernel.n)
+        return points * (2 * _points(kernel.k) + _values(s.value for s in kernel.stores))
+    stages = ZERO
+    for stage in kernel.stages:
+        values = [r.value for r in stage.reduces] + [s.value for s in stage.stores]
+        stages = stages + _points(stage.vars) * (_values(values) + len(stage.reduces))
+    return _points(kernel.rows) * stages
+
+
+def _points(variables: Iterable[Sym]) -> Expr:
+    out = ONE
+    for v in variables:
+        out = out * (wrap(v.hi if v.hi is not None else 0) - v.lo + 1)
+    return out
+
+
+def _values(values: Iterable[Scalar]) -> Expr:
+    """Operations of one point: every distinct value once, what a Reduction holds once a term."""
+    total, seen, todo = ZERO, set(), list(values)
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Reduction):
+            total = total + _points(value.vars) * (1 + _values([value.value]))
+        else:
+            total = total + 1
+            todo += value.children
+    return total
+
+
+def _over_dims(e: Expr) -> Expr:
+    """Without loop variables: each at its upper end."""
+    for _ in range(8):
+        loops = {s: wrap(s.hi if s.hi is not None else s.lo) for s in e.symbols() if not s.is_dim}
+        if not loops:
+            break
+        e = e.substitute(loops)
+    return e

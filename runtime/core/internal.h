@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the files of the core.
+ */
+#ifndef TC_CORE_INTERNAL_H
+#define TC_CORE_INTERNAL_H
+
+#include <tensor_compile/driver.h>
+
+/* The compiler's own: the core includes no libc header beyond the freestanding ones. */
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *memset(void *to, int value, size_t n);
+
+/* A line of text in the making; what does not fit is dropped, the terminator always fits. */
+typedef struct tc_text {
+    char *at, *end; /* end: the last byte of the storage */
+} tc_text;
+
+tc_text tc_text_start(char *storage, size_t bytes);
+void tc_text_put(tc_text *text, const char *string);
+void tc_text_put_int(tc_text *text, int64_t value);
+
+int tc_bytes_equal(const void *a, const void *b, size_t n);
+int tc_names_equal(const char *a, const char *b);
+
+/* What a failure says besides its status; unset fields are 0, position -1 for none. */
+typedef struct tc_detail {
+    const char *subject, *other;
+    int64_t position, value, low, high;
+} tc_detail;
+
+/* Fills context->error, logs it and returns status. `format` becomes the message: %s subject, %o other, %p position,
+ * %v value, %l low, %h high. */
+tc_status tc_fail(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
+                  const char *format);
+
+/* Ranges, divisors and guards of dims. */
+tc_status tc_check_dims(tc_context *context, const tc_function *function, const tc_index *dims, uint64_t *counters);
+
+/* Bytes of a tensor of the function for dims within their ranges; -1 beyond the address space. */
+int64_t tc_tensor_bytes(const tc_function *function, const tc_index *dims, unsigned tensor);
+
+/* The header of a state buffer. */
+enum { TC_STATE_HEADER = 64 };
+int tc_state_ready(const tc_model *model, const void *state);
+
+/* The header of external weights: where the payload starts. */
+enum { TC_WEIGHTS_HEADER = 128 };
+int tc_weights_fit(const tc_model *model, const void *weights);
+
+static inline int tc_aligned(const void *p, size_t alignment)
+{
+    return (uintptr_t)p % alignment == 0;
+}
+
+#endif

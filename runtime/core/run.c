@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One call of a function: every argument is checked, a variant chosen and the team started.
+ */
+#include "fpenv.h"
+#include "internal.h"
+
+const unsigned char TC_ABI_SYMBOL = TC_ABI;
+
+/* Estimated scalar operations that a further thread of the team must be worth: some ten times what starting and
+ * joining it costs (bench: 2 to 5 microseconds, 10 operations a nanosecond). */
+enum { WORK_PER_THREAD = 1 << 18 };
+
+static const char *tensor_role(const tc_function *f, unsigned tensor)
+{
+    return tensor < f->input_count ? "input" : "output";
+}
+
+int64_t tc_tensor_bytes(const tc_function *f, const tc_index *dims, unsigned tensor)
+{
+    int64_t shape[TC_MAX_RANK];
+    int64_t bytes = (int64_t)tc_dtype_bytes(f->tensors[tensor].dtype);
+    f->shape(dims, tensor, shape);
+    for (int i = 0; i < f->tensors[tensor].rank; ++i)
+        if (shape[i] == 0)
+            return 0;
+    for (int i = 0; i < f->tensors[tensor].rank; ++i)
+        if (shape[i] > PTRDIFF_MAX / bytes)
+            return -1;
+        else
+            bytes *= shape[i];
+    return bytes;
+}
+
+tc_status tc_check_dims(tc_context *context, const tc_function *f, const tc_index *dims, uint64_t *counters)
+{
+    unsigned sized = 0;
+    for (unsigned i = 0; i < f->dim_count; ++i) {
+        const tc_dim_info *dim = &f->dims[i];
+        tc_detail detail = {dim->name, NULL, -1, dims[i], dim->low, dim->high};
+        sized += dim->size_count != 0;
+        if (dims[i] < dim->low || dims[i] > dim->high)
+            return tc_fail(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is not in %l..%h");
+        if (dims[i] % dim->divisor) {
+            detail.position = dim->divisor;
+            return tc_fail(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is no multiple of %p");
+        }
+    }
+    int64_t sides[2];
+    const int failed = f->guard(dims, sides);
+    if (failed >= 0) {
+        const tc_detail detail = {f->guards[failed], NULL, -1, sides[0], sides[1], sides[1]};
+        if (counters)
+            ++counters[TC_COUNTER_FIRST + sized + (unsigned)failed];
+        return tc_fail(context, TC_STATUS_GUARD_FAILED, f, &detail, "guard %s fails: %v against %l");
+    }
+    return TC_STATUS_OK;
+}
+
+static int overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
+{
+    const uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return a_bytes && b_bytes && (x < y ? y - x < a_bytes : x - y < b_bytes);
+}
+
+static tc_status fail_overlap(tc_context *context, const tc_function *f, const char *a, const char *b)
+{
+    return tc_fail(context, TC_STATUS_OVERLAP, f, &(tc_detail){.subject = a, .other = b, .position = -1},
+                   "%s overlaps %o");
+}
+
+/* A block of the caller's that is not a tensor: state, weights, arena. */
+static tc_status check_block(tc_context *context, const tc_function *f, const char *name, const void *p)
+{
+    tc_detail detail = {.subject = name, .position = -1, .low = TC_ALIGNMENT, .high = TC_ALIGNMENT};
+    if (!p)
+        return tc_fail(context, TC_STATUS_NULL_POINTER, f, &detail, "%s is NULL");
+    if (!tc_aligned(p, TC_ALIGNMENT))
+        return tc_fail(context, TC_STATUS_MISALIGNED, f, &detail, "%s is not aligned to %l bytes");
+    return TC_STATUS_OK;
+}
+
+static tc_status check_blocks(tc_context *context, const tc_function *f, const void *state, const void *weights)
+{
+    tc_status status = TC_STATUS_OK;
+    const tc_model *model = f->model;
+    if (f->uses_state && (status = check_block(context, f, "state", state)) == TC_STATUS_OK &&
+        !tc_state_ready(model, state))
+        status = tc_fail(context, TC_STATUS_BAD_STATE, f, &(tc_detail){.subject = "state", .position = -1},
+                         "state is not initialised for this model");
+    if (status == TC_STATUS_OK && !model->weights && model->weights_bytes &&
+        (status = check_block(context, f, "weights", weights)) == TC_STATUS_OK && !tc_weights_fit(model, weights))
+        status = tc_fail(context, TC_STATUS_BAD_WEIGHTS, f, &(tc_detail){.subject = "weights", .position = -1},
+                         "weights are not this model's");
+    return status;
+}
+
+static tc_status check_tensors(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers,
+                               const void *state, const void *weights)
+{
+    const unsigned count = f->input_count + f->output_count;
+    for (unsigned i = 0; i < count; ++i) {
+        const tc_tensor_info *tensor = &f->tensors[i];
+        const int64_t bytes = tc_tensor_bytes(f, dims, i), natural = (int64_t)tc_dtype_bytes(tensor->dtype);
+        const tc_detail detail = {tensor->name, tensor_role(f, i), -1, 0, natural, natural};
+        if (bytes < 0)
+            return tc_fail(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "%o %s is larger than memory");
+        if (!buffers[i] && bytes)
+            return tc_fail(context, TC_STATUS_NULL_POINTER, f, &detail, "%o %s is NULL");
+        if (!tc_aligned(buffers[i], (size_t)natural))
+            return tc_fail(context, TC_STATUS_MISALIGNED, f, &detail, "%o %s is not aligned to %l bytes");
+    }
+    const uint64_t state_bytes = f->uses_state ? f->model->state_bytes : 0;
+    const uint64_t weights_bytes = f->model->weights ? 0 : f->model->weights_bytes + TC_WEIGHTS_HEADER;
+    for (unsigned i = f->input_count; i < count; ++i) {
+        const char *name = f->tensors[i].name;
+        const uint64_t bytes = (uint64_t)tc_tensor_bytes(f, dims, i);
+        for (unsigned j = 0; j < i; ++j)
+            if (overlap(buffers[i], bytes, buffers[j], (uint64_t)tc_tensor_bytes(f, dims, j)))
+                return fail_overlap(context, f, name, f->tensors[j].name);
+        if (weights && overlap(buffers[i], bytes, weights, weights_bytes))
+            return fail_overlap(context, f, name, "weights");
+    }
+    for (unsigned i = 0; i < count; ++i)
+        if (overlap(buffers[i], (uint64_t)tc_tensor_bytes(f, dims, i), state, state_bytes))
+            return fail_overlap(context, f, f->tensors[i].name, "state");
+    return weights && overlap(state, state_bytes, weights, weights_bytes) ? fail_overlap(context, f, "state", "weights")
+                                                                          : TC_STATUS_OK;
+}
+
+static tc_status check_arena(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers,
+                             const void *state, const void *weights, uint64_t need)
+{
+    const uint64_t given = context->arena ? context->arena_bytes : 0;
+    if (!need)
+        return TC_STATUS_OK;
+    if (given < need) {
+        const int64_t high = PTRDIFF_MAX, least = need > INT64_MAX ? INT64_MAX : (int64_t)need;
+        return tc_fail(context, TC_STATUS_ARENA_TOO_SMALL, f,
+                       &(tc_detail){"arena", NULL, -1, (int64_t)given, least, high},
+                       "arena has %v bytes, this call needs %l");
+    }
+    const tc_status status = check_block(context, f, "arena", context->arena);
+    if (status != TC_STATUS_OK)
+        return status;
+    for (unsigned i = 0; i < f->input_count + f->output_count; ++i)
+        if (overlap(context->arena, need, buffers[i], (uint64_t)tc_tensor_bytes(f, dims, i)))
+            return fail_overlap(context, f, f->tensors[i].name, "arena");
+    if (f->uses_state && overlap(context->arena, need, state, f->model->state_bytes))
+        return fail_overlap(context, f, "state", "arena");
+    if (weights && !f->model->weights &&
+        overlap(context->arena, need, weights, f->model->weights_bytes + TC_WEIGHTS_HEADER))
+        return fail_overlap(context, f, "weights", "arena");
+    return TC_STATUS_OK;
+}
+
+static tc_kernel *const *choose_kernels(const tc_context *context, const tc_function *f)
+{
+    for (unsigned i = f->cpu_count; i-- > 0;)
+        if (context->cpus >> f->cpus[i] & 1)
+            return f->kernels[i];
+    return NULL;
+}
+
+static int has_size(const tc_dim_info *dim, tc_index value)
+{
+    for (unsigned i = 0; i < dim->size_count; ++i)
+        if (dim->sizes[i] == value)
+            return 1;
+    return 0;
+}
+
+/* Counts and logs the dims for which the generic variant runs; returns the first, or -1. */
+static int count_misses(const tc_context *context, const tc_function *f, const tc_index *dims, uint64_t *counters)
+{
+    int first = -1;
+    unsigned counter = TC_COUNTER_FIRST;
+    for (unsigned i = 0; i < f->dim_count; ++i) {
+        const tc_dim_info *dim = &f->dims[i];
+        if (!dim->size_count)
+            continue;
+        if (!has_size(dim, dims[i])) {
+            if (counters)
+                ++counters[counter];
+            first = first < 0 ? (int)i : first;
+            if (context->log && (context->log_topics & TC_LOG_GUARDS)) {
+                char line[160];
+                tc_text text = tc_text_start(line, sizeof line);
+                tc_text_put(&text, f->name);
+                tc_text_put(&text, ": guard missed: ");
+                tc_text_put(&text, dim->name);
+                tc_text_put(&text, " = ");
+                tc_text_put_int(&text, dims[i]);
+                tc_text_put(&text, " of ");
+                tc_text_put_int(&text, dim->low);
+                tc_text_put(&text, "..");
+                tc_text_put_int(&text, dim->high);
+                tc_text_put(&text, ", specialized for");
+                for (unsigned j = 0; j < dim->size_count; ++j) {
+                    tc_text_put(&text, j ? ", " : " ");
+                    tc_text_put_int(&text, dim->sizes[j]);
+                }
+                context->log(context->log_user, TC_LOG_GUARDS, line);
+            }
+        }
+        ++counter;
+    }
+    return first;
+}
+
+static tc_status choose_variant(tc_context *context, const tc_function *f, const tc_index *dims, uint64_t *counters,
+                                const tc_variant **variant)
+{
+    if ((unsigned)context->stance >= TC_STANCE_COUNT)
+        return tc_fail(context, TC_STATUS_BAD_ARGUMENT, f,
+                       &(tc_detail){"stance", NULL, -1, context->stance, 0, TC_STANCE_COUNT - 1},
+                       "%s %v is not in %l..%h");
+    if (context->stance == TC_STANCE_REFERENCE)
+        return tc_fail(context, TC_STATUS_NOT_BUILT, f, &(tc_detail){.subject = "reference", .position = -1},
+                       "built without %s kernels");
+    const unsigned chosen = f->select(dims);
+    const int generic = f->variant_count > 1 && chosen == f->variant_count - 1;
+    *variant = &f->variants[chosen];
+    if (counters)
+        ++counters[TC_COUNTER_CALLS];
+    if (generic) {
+        if (counters)
+            ++counters[TC_COUNTER_GENERIC];
+        const int missed = count_misses(context, f, dims, counters);
+        if (context->stance == TC_STANCE_FAIL_ON_GENERIC) {
+            const tc_dim_info *dim = &f->dims[missed < 0 ? 0 : missed];
+            return tc_fail(context, TC_STATUS_GENERIC_REFUSED, f,
+                           &(tc_detail){dim->name, NULL, -1, dims[dim - f->dims], dim->low, dim->high},
+                           "no specialized variant for %s = %v (%l..%h)");
+        }
+    }
+    if (context->log && (context->log_topics & TC_LOG_GUARDS)) {
+        char line[160];
+        tc_text text = tc_text_start(line, sizeof line);
+        tc_text_put(&text, f->name);
+        tc_text_put(&text, ": variant ");
+        tc_text_put(&text, (*variant)->name);
+        context->log(context->log_user, TC_LOG_GUARDS, line);
+    }
+    return TC_STATUS_OK;
+}
+
+static tc_index team_size(const tc_context *context, const tc_function *f, const tc_variant *variant,
+                          const tc_index *dims)
+{
+    tc_index threads = context->team.run ? context->team.threads : 1;
+    if (threads > f->max_threads)
+        threads = f->max_threads;
+    if (threads > 1) {
+        const uint64_t worth = variant->work(dims) / WORK_PER_THREAD;
+        if (worth < (uint64_t)threads)
+            threads = (tc_index)worth;
+    }
+    return threads < 1 ? 1 : threads;
+}
+
+static void run_thread(void *argument, tc_index thread, tc_index threads)
+{
+    tc_frame *frame = argument;
+    const tc_fpenv saved = tc_fpenv_enter();
+    frame->variant->run(frame, thread, threads);
+    tc_fpenv_leave(saved);
+}
+
+tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers, void *state,
+                 const void *weights, void *counters)
+{
+    if (!context)
+        return TC_STATUS_NULL_POINTER;
+    tc_status status = tc_check_dims(context, f, dims, counters);
+    if (status == TC_STATUS_OK)
+        status = check_blocks(context, f, state, weights);
+    if (status == TC_STATUS_OK)
+        status = check_tensors(context, f, dims, buffers, state, weights);
+    if (status != TC_STATUS_OK)
+        return status;
+    tc_frame frame = {.function = f, .dims = dims, .buffers = buffers, .context = context};
+    frame.kernels = choose_kernels(context, f);
+    if (!frame.kernels)
+        return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f,
+                       &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},
+                       "needs at least the instruction set %s");
+    status = choose_variant(context, f, dims, counters, &frame.variant);
+    if (status != TC_STATUS_OK)
+        return status;
+    const tc_index threads = team_size(context, f, frame.variant, dims);
+    status = check_arena(context, f, dims, buffers, state, weights,
+                         frame.variant->arena(dims, (uint64_t)threads, NULL));
+    if (status != TC_STATUS_OK)
+        return status;
+    frame.arena = context->arena;
+    frame.state = f->uses_state ? (unsigned char *)state + TC_STATE_HEADER : NULL;
+    frame.weights = f->model->weights ? f->model->weights
+                    : weights         ? (const unsigned char *)weights + TC_WEIGHTS_HEADER
+                                      : NULL;
+    frame.logs = context->log ? context->log_topics : 0;
+    if (threads == 1)
+        run_thread(&frame, 0, 1);
+    else
+        context->team.run(context->team.user, threads, run_thread, &frame);
+    if (!frame.fault)
+        return TC_STATUS_OK;
+    return tc_fail(context, TC_STATUS_INDEX_OUT_OF_RANGE, f,
+                   &(tc_detail){frame.fault_name, NULL, frame.fault_position, frame.fault_value, 0,
+                                frame.fault_bound - 1},
+                   "%s[%p] = %v is not in %l..%h");
+}
+
+tc_status tc_run_null(tc_context *context, const tc_function *f)
+{
+    return context ? tc_fail(context, TC_STATUS_NULL_POINTER, f, &(tc_detail){.subject = "args", .position = -1},
+                             "%s is NULL")
+                   : TC_STATUS_NULL_POINTER;
+}
+
+size_t tc_run_arena_bytes(const tc_function *f, const tc_index *dims, tc_index threads)
+{
+    int64_t sides[2];
+    for (unsigned i = 0; i < f->dim_count; ++i)
+        if (dims[i] < f->dims[i].low || dims[i] > f->dims[i].high || dims[i] % f->dims[i].divisor)
+            return 0;
+    if (f->guard(dims, sides) >= 0)
+        return 0;
+    if (threads > f->max_threads)
+        threads = f->max_threads;
+    const uint64_t bytes = f->variants[f->select(dims)].arena(dims, (uint64_t)(threads < 1 ? 1 : threads), NULL);
+    return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}

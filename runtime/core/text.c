@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Status names, messages and the error detail, without stdio.
+ */
+#include "internal.h"
+
+const char *tc_status_string(tc_status status)
+{
+    static const char *const text[TC_STATUS_COUNT] = {
+        [TC_STATUS_OK] = "ok",
+        [TC_STATUS_NULL_POINTER] = "a required pointer is NULL",
+        [TC_STATUS_DIM_OUT_OF_RANGE] = "a dim is out of range",
+        [TC_STATUS_GUARD_FAILED] = "the dims break a guard of the model",
+        [TC_STATUS_MISALIGNED] = "a pointer is misaligned",
+        [TC_STATUS_OVERLAP] = "buffers overlap",
+        [TC_STATUS_ARENA_TOO_SMALL] = "the arena is too small",
+        [TC_STATUS_INDEX_OUT_OF_RANGE] = "an index is out of range",
+        [TC_STATUS_UNSUPPORTED_CPU] = "the processor has no instruction set of the model",
+        [TC_STATUS_GENERIC_REFUSED] = "no specialized variant fits",
+        [TC_STATUS_NOT_BUILT] = "the model was built without it",
+        [TC_STATUS_BAD_STATE] = "the state buffer is not initialised for this model",
+        [TC_STATUS_BAD_WEIGHTS] = "the weights are not this model's, truncated or damaged",
+        [TC_STATUS_BAD_VIEW] = "a tensor view does not fit the function",
+        [TC_STATUS_BAD_ARGUMENT] = "an argument is invalid",
+        [TC_STATUS_SYSTEM] = "the operating system refused",
+    };
+    return (unsigned)status < TC_STATUS_COUNT ? text[status] : "unknown status";
+}
+
+size_t tc_dtype_bytes(tc_dtype dtype)
+{
+    static const unsigned char bytes[TC_DTYPE_COUNT] = {
+        [TC_DTYPE_F32] = 4, [TC_DTYPE_I32] = 4, [TC_DTYPE_I64] = 8, [TC_DTYPE_BOOL] = 1};
+    return (unsigned)dtype < TC_DTYPE_COUNT ? bytes[dtype] : 0;
+}
+
+tc_text tc_text_start(char *storage, size_t bytes)
+{
+    storage[0] = 0;
+    return (tc_text){storage, storage + bytes - 1};
+}
+
+void tc_text_put(tc_text *text, const char *string)
+{
+    while (*string && text->at < text->end)
+        *text->at++ = *string++;
+    *text->at = 0;
+}
+
+void tc_text_put_int(tc_text *text, int64_t value)
+{
+    char digits[24];
+    char *at = digits + sizeof digits - 1;
+    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    *at = 0;
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        *--at = '-';
+    tc_text_put(text, at);
+}
+
+int tc_bytes_equal(const void *a, const void *b, size_t n)
+{
+    const unsigned char *x = a, *y = b;
+    for (size_t i = 0; i < n; ++i)
+        if (x[i] != y[i])
+            return 0;
+    return 1;
+}
+
+int tc_names_equal(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        ++a, ++b;
+    return *a == *b;
+}
+
+tc_status tc_fail(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
+                  const char *format)
+{
+    tc_error *error = &context->error;
+    tc_text text = tc_text_start(error->message, sizeof error->message);
+    error->status = status;
+    error->function = function ? function->name : NULL;
+    error->subject = detail->subject;
+    error->other = detail->other;
+    error->position = detail->position;
+    error->value = detail->value;
+    error->low = detail->low;
+    error->high = detail->high;
+    if (function) {
+        tc_text_put(&text, function->name);
+        tc_text_put(&text, ": ");
+    }
+    for (; *format; ++format) {
+        if (*format != '%') {
+            tc_text_put(&text, (const char[]){*format, 0});
+            continue;
+        }
+        switch (*++format) {
+        case 's':
+            tc_text_put(&text, detail->subject);
+            break;
+        case 'o':
+            tc_text_put(&text, detail->other);
+            break;
+        case 'p':
+            tc_text_put_int(&text, detail->position);
+            break;
+        case 'v':
+            tc_text_put_int(&text, detail->value);
+            break;
+        case 'l':
+            tc_text_put_int(&text, detail->low);
+            break;
+        default:
+            tc_text_put_int(&text, detail->high);
+            break;
+        }
+    }
+    if (context->log && (context->log_topics & TC_LOG_ERRORS))
+        context->log(context->log_user, TC_LOG_ERRORS, error->message);
+    return status;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between a generated driver and the core: the tables that describe a model, and what its steps call. Programs do not
+ * include this; it changes with TC_ABI. All tables are read-only and static.
+ */
+#ifndef TENSOR_COMPILE_DRIVER_H
+#define TENSOR_COMPILE_DRIVER_H
+
+#include "runtime.h"
+
+/* The name carries the ABI's number; a driver's model refers to it. */
+#define TC_ABI_SYMBOL tc_abi_1
+extern const unsigned char TC_ABI_SYMBOL;
+
+/* Sizes of memory in generated code: rounded up to TC_ALIGNMENT. */
+static inline uint64_t tc_round(int64_t bytes)
+{
+    return ((uint64_t)bytes + (TC_ALIGNMENT - 1)) / TC_ALIGNMENT * TC_ALIGNMENT;
+}
+
+static inline int64_t tc_larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* floor(a / b) for b > 0 */
+static inline int64_t tc_floordiv(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* What the user's program sees of a driver; everything else in it is hidden. */
+#define TC_PUBLIC __attribute__((visibility("default")))
+
+/* The kernel ABI (docs/loops.md). */
+typedef void tc_kernel(void *const *p, const tc_index *d, tc_index thread, tc_index threads);
+
+typedef struct tc_frame tc_frame;
+
+/* sizes: those with variants of their own (count of them), for messages and counters. */
+typedef struct tc_dim_info {
+    const char *name;
+    tc_index low, high, divisor;
+    const tc_index *sizes;
+    unsigned size_count;
+    /* how tc_call tells it: axis `axis` of input `input` is scale * dim + offset; input -1: it cannot */
+    int input, axis;
+    tc_index scale, offset;
+} tc_dim_info;
+
+/* Inputs, then outputs. Shapes come from tc_function.shape. */
+typedef struct tc_tensor_info {
+    const char *name;
+    tc_dtype dtype;
+    int rank;
+} tc_tensor_info;
+
+typedef struct tc_state_info {
+    const char *name;
+    tc_dtype dtype;
+    size_t offset, bytes; /* offset from the end of the state's header */
+} tc_state_info;
+
+struct tc_model {
+    const unsigned char *abi; /* &TC_ABI_SYMBOL */
+    const char *name;
+    size_t state_bytes; /* with its header; 0: no state */
+    unsigned state_count;
+    const tc_state_info *states;
+    uint64_t weights_bytes;
+    const unsigned char *weights; /* embedded payload; NULL: external, or none where weights_bytes is 0 */
+    uint8_t layout[32];           /* SHA-256 of the text that describes weights and states */
+};
+
+typedef struct tc_variant {
+    const char *name;
+    const char *const *steps; /* kernel names in order */
+    /* Bytes of arena for a team; where its slots and scratch lie goes to `offsets`, which may be NULL. */
+    uint64_t (*arena)(const tc_index *dims, uint64_t threads, uint64_t *offsets);
+    uint64_t (*work)(const tc_index *dims); /* estimated scalar operations */
+    void (*run)(tc_frame *frame, tc_index thread, tc_index threads);
+} tc_variant;
+
+struct tc_function {
+    const tc_model *model;
+    const char *name;
+    unsigned dim_count, input_count, output_count, guard_count, variant_count, cpu_count, uses_state;
+    tc_index max_threads;
+    const tc_dim_info *dims;
+    const tc_tensor_info *tensors;
+    void (*shape)(const tc_index *dims, unsigned tensor, int64_t sizes[TC_MAX_RANK]);
+    const char *const *guards;                            /* names */
+    int (*guard)(const tc_index *dims, int64_t sides[2]); /* the first that fails (sides: its values), or -1 */
+    unsigned (*select)(const tc_index *dims);             /* the first variant that fits; the last one always does */
+    const tc_variant *variants;
+    const tc_cpu *cpus;              /* ascending preference */
+    tc_kernel *const *const *kernels; /* a table for each of cpus */
+    /* tc_call_with with arrays of the function's size */
+    tc_status (*call)(tc_context *context, const tc_view *inputs, const tc_view *outputs,
+                      const tc_call_options *options);
+};
+
+/* The counters block of a function: calls, calls of the generic variant, then one for each dim with sizes (calls in
+ * which it had none of them), then one for each guard (calls that failed it). */
+enum { TC_COUNTER_CALLS, TC_COUNTER_GENERIC, TC_COUNTER_FIRST };
+
+/* One call. Threads share it; what they write is atomic. */
+struct tc_frame {
+    const tc_function *function;
+    const tc_variant *variant;
+    tc_kernel *const *kernels;
+    const tc_index *dims;
+    void *const *buffers; /* inputs, then outputs */
+    unsigned char *arena;
+    unsigned char *state; /* behind its header */
+    const unsigned char *weights;
+    tc_context *context;
+    unsigned logs;           /* the topics to log; 0 without a log callback */
+    unsigned char apart[64]; /* what waiting threads read stays off the line of what all threads read */
+    unsigned arrived, phase; /* the barrier */
+    int fault;               /* the group of checks that failed, 0: none; what follows tells which */
+    const char *fault_name;
+    int64_t fault_position, fault_value, fault_bound;
+};
+
+/* The typed entry's call: dims and buffers (inputs, then outputs) in the function's order. */
+tc_status tc_run(tc_context *context, const tc_function *function, const tc_index *dims, void *const *buffers,
+                 void *state, const void *weights, void *counters);
+
+/* Arena bytes of a call; 0 where the dims are out of range. */
+size_t tc_run_arena_bytes(const tc_function *function, const tc_index *dims, tc_index threads);
+
+/* A typed entry without arguments: TC_STATUS_NULL_POINTER. */
+tc_status tc_run_null(tc_context *context, const tc_function *function);
+
+/* tc_call after the check of counts; dims and buffers are the function's number of elements, to be filled. */
+tc_status tc_call_with(tc_context *context, const tc_function *function, const tc_view *inputs,
+                       const tc_view *outputs, const tc_call_options *options, tc_index *dims, void **buffers);
+
+void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
+             tc_index threads);
+
+/* All threads of the call meet. What each wrote before is seen by all after. */
+void tc_barrier(tc_frame *frame, tc_index threads);
+
+/* Records that check `group` (> 0, ascending) failed: `data` (n elements of i32 or i64) has one outside 0..bound-1. */
+void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc_dtype dtype, int64_t n, int64_t bound);
+
+/* Whether any thread recorded a fault of `group` or an earlier one; all threads must call it: they meet in it. */
+int tc_faulted(tc_frame *frame, int group, tc_index threads);
+
+#endif
