@@ -14,11 +14,12 @@ STATE_HEADER = 64
 COMPILED_OUT = "{0} bytes at the upper ends of the dims exceed the limit of {1}: ask {2}_arena_bytes"
 
 
-def emit_header(plan: ModelPlan, target: Target, *, external: bool = False, max_arena: int | None = None) -> str:
-    """external: the weights are an argument. Arena bounds above max_arena bytes get no macro."""
-    face = interface(plan, external)
+def emit_header(plan: ModelPlan, target: Target, *, stem: str = "model", embed: bool = True,
+                max_arena: int | None = None) -> str:
+    """stem: of the file it will be. embed: the weights are in the object, not an argument. Arena bounds above max_arena bytes get no macro."""
+    face = interface(plan, not embed)
     guard = f"TENSOR_COMPILE_MODEL_{face.prefix}_H"
-    parts = [f"""/* Model {comment(plan.model)}, compiled by tensor-compile for target {comment(target.name)}. Do not edit.
+    parts = [f"""/* {comment(stem)}.h: model {comment(plan.model)}, compiled by tensor-compile for target {comment(target.name)}. Do not edit.
  *
  * Memory is the caller's; nothing here allocates or keeps a pointer beyond the call. Tensors are dense and row-major, a
  * bool is a byte 0 or 1. Pointers need their type's natural alignment unless said otherwise; pointers to tensors

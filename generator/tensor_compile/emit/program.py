@@ -6,7 +6,7 @@ core's (runtime/core/run.c).
 """
 from __future__ import annotations
 
-from typing import Callable, Mapping
+from typing import Mapping, Protocol
 
 from ..build.target import Target
 from ..graph.ir import DTYPES
@@ -22,12 +22,18 @@ from .work import program_work
 DTYPE_CONSTANTS = {"f32": "TC_DTYPE_F32", "i32": "TC_DTYPE_I32", "i64": "TC_DTYPE_I64", "bool": "TC_DTYPE_BOOL"}
 
 
-def emit_driver(plan: ModelPlan, target: Target, symbol: Callable[[Kernel, str], str], *,
-                external: bool = False) -> str:
-    """symbol(kernel, isa): the C name of a kernel compiled for an instruction set of the target. external: weights are
-    an argument of the calls, else weights_symbol(plan) is defined by weights_assembly."""
-    face = interface(plan, external)
-    kernels = _KernelTable(plan, target, symbol)
+class Source(Protocol):
+    """What the driver needs of an emitted kernel."""
+
+    symbol: str
+
+
+def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source], *,
+                embed: bool = True) -> str:
+    """sources[id(kernel), isa].symbol: the C name of a kernel compiled for an instruction set of the target. embed: the
+    weights are what weights_assembly defines; otherwise an argument of the calls."""
+    face = interface(plan, not embed)
+    kernels = _KernelTable(plan, target, sources)
     parts = ["#include <tensor_compile/driver.h>\n", declarations(plan, face), kernels.text()]
     parts.append(_model(plan, face))
     for entry in face.entries:
@@ -38,14 +44,14 @@ def emit_driver(plan: ModelPlan, target: Target, symbol: Callable[[Kernel, str],
 class _KernelTable:
     """The distinct kernels of a model in order of first use: equal ones of several variants are one row."""
 
-    def __init__(self, plan: ModelPlan, target: Target, symbol: Callable[[Kernel, str], str]):
+    def __init__(self, plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source]):
         self.isas = target.isas
         self.rows: dict[tuple[str, ...], int] = {}
         self._row_of: dict[int, int] = {}
         for function in plan.functions:
             for variant in function.variants:
                 for step in variant.program.steps:
-                    names = tuple(symbol(step.kernel, isa) for isa in self.isas)
+                    names = tuple(sources[id(step.kernel), isa].symbol for isa in self.isas)
                     self._row_of[id(step.kernel)] = self.rows.setdefault(names, len(self.rows))
 
     def row(self, kernel: Kernel) -> int:

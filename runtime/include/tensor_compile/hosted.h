@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hosted part of the runtime: what needs an operating system. It reaches calls only through the fields of a
+ * context; a program may leave out any of it or put its own in its place.
+ */
+#ifndef TENSOR_COMPILE_HOSTED_H
+#define TENSOR_COMPILE_HOSTED_H
+
+#include "runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- environment --------------------------------------------------------------------------------------------------- */
+
+/* Reads TC_LOGS (topics by comma: errors, guards, kernels, all) into log and log_topics, printing to stderr. Unset or
+ * empty: nothing changes. TC_STATUS_BAD_ARGUMENT names an unknown topic in context->error. */
+tc_status tc_context_read_logs(tc_context *context);
+
+/* The number of threads to use: TC_NUM_THREADS where it is set, else the processors that are online.
+ * At least 1. A value that is no number from 1 to 4096 counts as unset. */
+tc_index tc_environment_threads(void);
+
+/* -- teams --------------------------------------------------------------------------------------------------------- */
+
+/* A pool of resident POSIX threads. The calling thread is one of the team: `threads` - 1 are started. Between calls
+ * they spin for a short time, then sleep. A pool serves one call at a time: a call that finds it busy runs on its own
+ * thread alone, so contexts in several threads may share it. */
+typedef struct tc_pool tc_pool;
+
+/* NULL where threads < 1, or where memory or threads cannot be had. */
+tc_pool *tc_pool_create(tc_index threads);
+
+/* No call may be using it any more. NULL is accepted. */
+void tc_pool_destroy(tc_pool *pool);
+
+/* The context's calls run on the pool from now on, and yield the processor when they wait long. */
+void tc_context_use_pool(tc_context *context, tc_pool *pool);
+
+/* The same on OpenMP's threads (link with the dependency tensor-compile-openmp): up to `threads` of them, 0: as many
+ * as OpenMP would use by itself. */
+void tc_context_use_openmp(tc_context *context, tc_index threads);
+
+/* -- external weights ---------------------------------------------------------------------------------------------- */
+
+/* A weights file mapped read-only. data: what goes into the arguments of calls. Valid until closed. */
+typedef struct tc_weights_file {
+    const void *data;
+    size_t bytes;
+} tc_weights_file;
+
+/* Maps the file of `model` at `path`. Checks size and header; with `verify` also the hash of the whole payload, which
+ * reads all of it. On failure *file is empty. TC_STATUS_SYSTEM (errno says why), TC_STATUS_BAD_WEIGHTS. */
+tc_status tc_weights_open(tc_weights_file *file, const tc_model *model, const char *path, int verify);
+
+/* Unmaps. Closing twice, an empty one or NULL does nothing. */
+void tc_weights_close(tc_weights_file *file);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
