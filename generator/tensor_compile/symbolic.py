@@ -12,6 +12,7 @@ dim, a divisor of its value. All values are non-negative unless a range says oth
 from __future__ import annotations
 
 from math import gcd
+from operator import attrgetter
 from typing import Iterable, Mapping, Union
 
 IntLike = Union[int, "Expr"]
@@ -37,13 +38,18 @@ class Sym:
 
 
 class FloorDiv:
-    """Atom: floor(num / den), den provably positive, neither part reducible any further."""
+    """Atom: floor(num / den), den provably positive, neither part reducible any further.
 
-    __slots__ = ("num", "den", "key")
+    exact: the constant den where the divisors of dims make it divide num, else 0; den times the atom is then num.
+    """
 
-    def __init__(self, num: "Expr", den: "Expr"):
+    __slots__ = ("num", "den", "key", "exact")
+
+    def __init__(self, num: "Expr", den: "Expr", number: int):
         self.num, self.den = num, den
-        self.key = (2, f"{num}//{den}", 0)
+        self.exact = den.value if den.is_const and divisor_of(num) % den.value == 0 else 0
+        # The number tells divisions apart whose symbols only share their names.
+        self.key = (2, f"{num}//{den}", number)
 
     def __repr__(self) -> str:
         return f"floordiv({self.num}, {self.den})"
@@ -159,11 +165,13 @@ class Expr:
         other = wrap(other)
         if self.is_const or other.is_const:
             expr, c = (other, self.value) if self.is_const else (self, other.value)
-            return expr if c == 1 else ZERO if c == 0 else Expr(tuple((m, k * c) for m, k in expr.terms))
+            if c in (0, 1):
+                return expr if c else ZERO
+            return _make({m: k * c for m, k in expr.terms}) if _exact else Expr(tuple((m, k * c) for m, k in expr.terms))
         out: dict = {}
         for ma, ca in self.terms:
             for mb, cb in other.terms:
-                monomial = tuple(sorted(ma + mb))
+                monomial = tuple(sorted(ma + mb, key=_atom_key))
                 out[monomial] = out.get(monomial, 0) + ca * cb
         return _make(out)
 
@@ -209,7 +217,19 @@ def _atom_syms(atom: FloorDiv) -> frozenset:
     return atom.num.symbols() | atom.den.symbols()
 
 
+_atom_key = attrgetter("key")
+_exact: set = set()   # the exact atoms there are; most programs have none
+
+
 def _make(terms: Mapping) -> Expr:
+    if _exact:
+        for monomial, c in terms.items():
+            atom = next((a for a in monomial if c and a in _exact and c % a.exact == 0), None)
+            if atom is not None:   # 4*floordiv(x, 4) is x where x is a multiple of 4
+                rest, others = list(monomial), dict(terms)
+                rest.remove(atom)
+                del others[monomial]
+                return _make(others) + atom.num * Expr(((tuple(rest), c // atom.exact),))
     return Expr(tuple(sorted(((m, c) for m, c in terms.items() if c), key=_term_key)))
 
 
@@ -270,7 +290,6 @@ def exact_div(num: IntLike, den: IntLike) -> Expr | None:
             break
         step = _make(dict([divided]))
         quotient, rest = quotient + step, rest - step * den
-    # a dim whose divisor makes a constant division exact: (batch, divisor 4) / 2 stays a floordiv atom
     return None
 
 
@@ -282,6 +301,8 @@ def divisor_of(e: Expr) -> int:
         for atom in monomial:
             if isinstance(atom, Sym):
                 term *= atom.divisor
+            elif atom.exact:
+                term *= max(1, divisor_of(atom.num) // atom.exact)
         out = gcd(out, term)
     return out
 
@@ -333,25 +354,31 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
                 inner = reduced + constant // g
                 d = const(den.value // g)
                 return quotient + (floordiv(inner, d) if d.value != 1 else inner)
+            if constant % g:
+                return quotient + floordiv(num - constant % g, den)
         small = _drop_small(num, den.value)
         if small is not None:
             return quotient + floordiv(small, den)
-        # floor(floor(x/a)/b) = floor(x/(a*b))
-        if len(num.terms) == 1 and num.terms[0][1] == 1 and len(num.terms[0][0]) == 1:
-            atom = num.terms[0][0][0]
-            if isinstance(atom, FloorDiv) and atom.den.is_const:
-                return quotient + floordiv(atom.num, atom.den * den)
+    # floor(floor(x/a)/b) = floor(x/(a*b))
+    if len(num.terms) == 1 and num.terms[0][1] == 1 and len(num.terms[0][0]) == 1:
+        atom = num.terms[0][0][0]
+        if isinstance(atom, FloorDiv):
+            return quotient + floordiv(atom.num, atom.den * den)
     if num.is_const and num.value == 0:
         return quotient
-    atom = FloorDiv(num, den)
-    return quotient + Expr((((_intern_div(atom),), 1),))
+    return quotient + Expr((((_division(num, den),), 1),))
 
 
 _div_atoms: dict = {}
 
 
-def _intern_div(atom: FloorDiv) -> FloorDiv:
-    return _div_atoms.setdefault((atom.num, atom.den), atom)
+def _division(num: Expr, den: Expr) -> FloorDiv:
+    atom = _div_atoms.get((num, den))
+    if atom is None:
+        atom = _div_atoms[(num, den)] = FloorDiv(num, den, len(_div_atoms))
+        if atom.exact:
+            _exact.add(atom)
+    return atom
 
 
 def _scale_down(e: Expr, g: int) -> Expr | None:
