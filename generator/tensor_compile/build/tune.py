@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the candidates of a build's contractions and writes the tuning lock. The only code that runs kernels of the
+target, and never part of a build.
+
+Everything is compiled first; then the harness runs alone, under a lock of the whole machine. It proves every candidate
+against the reference before it is timed.
+"""
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, Iterator, Sequence
+
+from ..emit import candidates as table
+from ..emit.candidates import Candidate
+from ..emit.key import kernel_key
+from ..errors import UserError
+from ..loops.ir import ContractionKernel, ModelPlan
+from ..symbolic import Sym, sym
+from . import lock as locks
+from .harness import Case, Toolset, program
+from .host_programs import ToolBroken
+from .lock import Entry
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Result:
+    """timed: (key, winner, microseconds) of every case; skipped: instruction sets that this processor lacks; wrong:
+    candidates that differ from the reference, which is a bug of ours."""
+
+    timed: list[tuple[str, Candidate, float]] = field(default_factory=list)
+    skipped: set[str] = field(default_factory=set)
+    wrong: list[str] = field(default_factory=list)
+
+
+def contractions(plan: ModelPlan) -> list[ContractionKernel]:
+    """Every contraction of every variant, in the order of the programs."""
+    return [step.kernel for function in plan.functions for variant in function.variants
+            for step in variant.program.steps if isinstance(step.kernel, ContractionKernel)]
+
+
+def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
+    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes."""
+    return {s: table.size(sym(s)) for s in kernel.dims}
+
+
+def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:
+    """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured with
+    other templates or another compiler (all of them where `again`)."""
+    found: dict[str, Case] = {}
+    templates, compiler = locks.templates_digest(), compiler_name(tools)
+    for kernel in kernels:
+        for isa in tools.target.isas:
+            key = kernel_key(kernel, isa, tools.target.name)
+            if key in found:
+                continue
+            legal = tuple(table.legal(kernel, isa))
+            entry = known.get(key)
+            named = next((c for c in legal if entry and c.name == entry.candidate), None)
+            if named and not again and entry.templates == templates and entry.compiler == compiler:
+                continue
+            incumbent = named or table.choose(kernel, isa, tools.target)
+            found[key] = Case(key, kernel, sizes(kernel), legal, incumbent)
+    return list(found.values())
+
+
+def compiler_name(tools: Toolset) -> str:
+    return f"{tools.compiler.kind} {tools.compiler.version}"
+
+
+def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
+         say: Say = lambda line: None) -> Result:
+    """Brings the lock up to date with the kernels; entries of other kernels stay as they are."""
+    known = locks.read(lock)
+    todo = cases(kernels, tools, known, again)
+    result = Result()
+    if not todo:
+        return result
+    say(f"compiling {sum(len(c.candidates) for c in todo)} candidates of {len(todo)} kernels")
+    with tools.cache.scratch() as scratch:
+        path = program(todo, tools, Path(scratch) / "harness")
+        say("waiting for the machine")
+        with alone():
+            say("measuring")
+            output = _run([*tools.wrapper, str(path), "time", str(rounds)])
+    _read(output, result)
+    emulated = bool(tools.wrapper) and Path(tools.wrapper[0]).name.startswith("qemu")
+    for key, winner, time in result.timed:
+        known[key] = Entry(key, winner.name, time, emulated, compiler_name(tools), locks.templates_digest())
+    locks.write(lock, known)
+    return result
+
+
+def _run(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise UserError(f"the measuring harness does not start: {error.strerror}: {command[0]}",
+                        hint="for another processor, --exe-wrapper names what runs its programs here") from None
+    if done.returncode:
+        raise ToolBroken(f"the measuring harness failed (exit {done.returncode})",
+                         f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def _read(output: str, result: Result) -> None:
+    """The lines that autotune/main.c documents."""
+    key = ""
+    for line in output.splitlines():
+        kind, _, rest = line.partition(" ")
+        if kind == "case":
+            key = rest
+        elif kind == "skipped":
+            result.skipped.add(table.find(rest).isa)
+        elif kind == "wrong":
+            name, _, why = rest.partition(" ")
+            result.wrong.append(f"{name}: {key}: {why}")
+        elif kind == "winner":
+            name, ns = rest.split(" ")
+            result.timed.append((key, table.find(name), float(ns) / 1000))
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Held by one `tune` of the machine at a time, whoever runs it."""
+    path = Path(tempfile.gettempdir()) / "tensor-compile-tune.lock"
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise UserError(f"cannot lock the machine: {error.strerror}", str(path)) from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

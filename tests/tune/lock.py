@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tuning lock: format, keys, the three modes, and what each says about entries that are missing, stale or illegal."""
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from cases import convolution, dim, heads, matmul
+from tap import done, equal, ok, raises
+from tensor_compile.build import lock as locks
+from tensor_compile.build import target as targets
+from tensor_compile.emit import candidates as table
+from tensor_compile.emit.key import kernel_key
+from tensor_compile.errors import UserError
+from tensor_compile.symbolic import sym
+
+TARGET = targets.load(targets.find("x86_64"))
+
+
+def entry(key: str, candidate: str) -> locks.Entry:
+    return locks.Entry(key, candidate, 12.5, False, "gcc 12.2.0", "0123abcd")
+
+
+def keys() -> None:
+    key = kernel_key(matmul(128, 384, 384), "avx2", "x86_64")
+    ok(key.startswith("contraction f32 rows=128 columns=384 terms=384 batches=1 walk=") and
+       key.endswith(" target=x86_64/avx2"), "key of a matmul")
+    equal(kernel_key(matmul(128, 384, 384), "avx2", "x86_64"), key, "equal kernels have equal keys")
+    batch = sym(dim("batch"))
+    ok(" rows=(3*batch) " in kernel_key(matmul(3 * batch, 64, 8), "avx2", "x86_64"), "key of a dynamic size")
+    ok(" rows=1x14x14 columns=32 terms=3x3x16 " in
+       kernel_key(convolution(1, 16, 14, 14, 32, (3, 3), pad=1), "avx2", "x86_64"), "key of a convolution")
+    others = [matmul(128, 384, 384, 0), matmul(128, 384, 384, bias=False), matmul(128, 384, 384, residual=True),
+              matmul(128, 384, 384, transposed=True), matmul(128, 384, 384, batch=2), heads(128, 24, 16, 384)]
+    equal(len({kernel_key(k, "avx2", "x86_64") for k in others} | {key}), len(others) + 1,
+          "packing, epilogue, storage and batch are part of the key")
+    padded = [convolution(1, 16, 14, 14, 32, (3, 3), pad=p) for p in (0, 1)]
+    ok(kernel_key(padded[0], "avx2", "x") != kernel_key(padded[1], "avx2", "x"), "padding is part of the key")
+
+
+def text() -> None:
+    entries = {k: entry(k, "tc_contraction_f32_6x16__avx2")
+               for k in ("contraction f32 rows=2 target=a/avx2", "contraction f32 rows=1 target=a/avx2")}
+    printed = locks.print_entries(entries)
+    equal(printed, """# tensor-compile tuning lock 1
+contraction f32 rows=1 target=a/avx2
+  tc_contraction_f32_6x16__avx2 12.5 us, gcc 12.2.0, templates 0123abcd
+contraction f32 rows=2 target=a/avx2
+  tc_contraction_f32_6x16__avx2 12.5 us, gcc 12.2.0, templates 0123abcd
+""", "the text is sorted")
+    equal(locks.parse(printed, "x"), entries, "the text can be read back")
+    for bad, message, what in [
+            ("", "x:1: error: not a tuning lock", "an empty file"),
+            ("# tensor-compile tuning lock 2\n", "x:1: error: not a tuning lock", "another version"),
+            (printed + printed.split("\n", 1)[1], "x:6: error: a second entry", "a key twice"),
+            (printed + "contraction target=a/b\n", "x:6: error: an entry without a candidate", "an entry cut off"),
+            (printed.replace("12.5 us", "fast"), "x:3: error: expected a candidate", "a broken second line"),
+            (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key", "a candidate without a key")]:
+        raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
+
+
+def modes(folder: Path) -> None:
+    kernel = matmul(128, 384, 384)
+    key = kernel_key(kernel, "avx2", TARGET.name)
+    default = table.choose(kernel, "avx2", TARGET)
+    other = next(c for c in table.legal(kernel, "avx2") if c != default)
+    path = folder / "m.tuning.lock"
+
+    def choose(mode: str, name: str | None) -> tuple[str, locks.Tuning]:
+        path.unlink(missing_ok=True)
+        if name:
+            locks.write(path, {key: entry(key, name)})
+        tuning = locks.Tuning.load(mode, path, TARGET)
+        return tuning.candidate(kernel, "avx2").name, tuning
+
+    name, tuning = choose("lock", other.name)
+    equal((name, tuning.finish()), (other.name, []), "lock: an entry that applies decides")
+    name, tuning = choose("frozen", other.name)
+    equal((name, tuning.finish()), (other.name, []), "frozen: an entry that applies decides")
+    name, tuning = choose("off", other.name)
+    equal((name, tuning.finish()), (default.name, []), "off: the cost model decides")
+    for what, named, message in [
+            ("missing", None, "missing: contraction f32 rows=128 "),
+            ("stale", "tc_contraction_f32_60x16__avx2", "tc_contraction_f32_60x16__avx2 is not in the candidate table"),
+            ("illegal", "tc_contraction_f32_6x64__avx512", "is of another instruction set")]:
+        name, tuning = choose("lock", named)
+        notes = tuning.finish()
+        ok(name == default.name and (not notes if what == "missing" else message in notes[0] and what in notes[0]),
+           f"lock: {what}: the cost model decides" + ("" if what == "missing" else ", the entry is named"))
+        name, tuning = choose("frozen", named)
+        raises(UserError, tuning.finish, message, f"frozen: {what} is an error")
+    small = matmul(3, 384, 384)
+    key = kernel_key(small, "avx2", TARGET.name)
+    tuning = locks.Tuning("frozen", path, TARGET, {key: entry(key, "tc_contraction_f32_6x16__avx2")})
+    tuning.candidate(small, "avx2")
+    raises(UserError, tuning.finish, "6x16__avx2 the kernel has only 3 rows", "frozen: illegal by the prover")
+    equal(locks.Tuning.load("off", folder / "m.tuning.lock", TARGET).entries, {}, "off: the file is not read")
+
+
+def model() -> None:
+    for isa in ("avx2", "avx512"):
+        wide = replace(TARGET, threads=1)
+        for rows, columns, terms in ((128, 384, 384), (1, 512, 784), (512, 512, 512), (3, 64, 9)):
+            kernel = matmul(rows, columns, terms)
+            choice = table.choose(kernel, isa, TARGET)
+            ok(table.refusal(kernel, choice) is None and choice == table.choose(kernel, isa, wide),
+               f"cost model: {rows}x{columns}x{terms} on {isa}: {choice.name} is legal")
+    equal(table.choose(matmul(1, 512, 784), "avx512", TARGET).rows, 1, "cost model: one row for a vector")
+
+
+keys()
+text()
+with tempfile.TemporaryDirectory() as name:
+    modes(Path(name))
+model()
+done()
