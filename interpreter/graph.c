@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The primitive table, lookups and the evaluation of dim expressions.
+ */
+#include "graph.h"
+
+#include <string.h>
+
+const tci_primitive tci_primitives[TCI_OP_COUNT] = {
+#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar)                                           \
+    {#name, #operands[0] == '*' ? -1 : #operands[0] - '0', #results[0] == '*' ? -1 : #results[0] - '0', attributes, scalar},
+#include "primitives.def"
+#undef TC_PRIMITIVE
+};
+
+tci_attr_kind tci_primitive_attr(tci_op op, const char *name, size_t *position)
+{
+    static const struct {
+        const char *name;
+        tci_attr_kind kind;
+    } kinds[] = {{"dims", TCI_ATTR_DIMS}, {"ints", TCI_ATTR_INTS}, {"int", TCI_ATTR_INT},    {"word", TCI_ATTR_WORD},
+                 {"name", TCI_ATTR_NAME}, {"bits", TCI_ATTR_BITS}, {"graph", TCI_ATTR_GRAPH}};
+    const size_t length = strlen(name);
+    const char *spec = tci_primitives[op].attributes;
+    for (size_t i = 0; *spec != '\0'; i++) {
+        const size_t name_length = strcspn(spec, ":");
+        const char *kind = spec + name_length + 1;
+        const size_t kind_length = strcspn(kind, " ");
+        if (name_length == length && memcmp(spec, name, length) == 0) {
+            for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+                if (strlen(kinds[k].name) == kind_length && memcmp(kinds[k].name, kind, kind_length) == 0) {
+                    *position = i;
+                    return kinds[k].kind;
+                }
+            }
+        }
+        spec = kind + kind_length;
+        spec += *spec == ' ';
+    }
+    return TCI_ATTR_NONE;
+}
+
+const tci_attr *tci_node_attr(const tci_node *node, const char *name)
+{
+    size_t position = 0;
+    tci_primitive_attr(node->op, name, &position);
+    return &node->attrs[position];
+}
+
+const tci_function *tci_module_find_function(const tci_module *module, const char *name)
+{
+    for (size_t i = 0; i < module->function_count; i++)
+        if (strcmp(module->functions[i].name, name) == 0)
+            return &module->functions[i];
+    return NULL;
+}
+
+const tci_entry *tci_find_entry(const tci_entry *entries, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(entries[i].name, name) == 0)
+            return &entries[i];
+    return NULL;
+}
+
+bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int64_t *dims, int64_t *value,
+                       tci_loc loc, tci_diag *diag)
+{
+    if (expr->kind == TCI_EXPR_CONST) {
+        *value = expr->value;
+        return true;
+    }
+    if (expr->kind == TCI_EXPR_DIM) {
+        *value = dims[expr->value];
+        const char *name = module->dims[expr->value].name;
+        return *value >= 0 || tci_fail(diag, loc, "dim '%s' has no value; give --dims %s=N", name, name);
+    }
+    int64_t a, b;
+    if (!tci_expr_evaluate(module, expr->a, dims, &a, loc, diag) ||
+        !tci_expr_evaluate(module, expr->b, dims, &b, loc, diag))
+        return false;
+    bool overflow = false;
+    switch (expr->kind) {
+    case TCI_EXPR_ADD:
+        overflow = __builtin_add_overflow(a, b, value);
+        break;
+    case TCI_EXPR_SUB:
+        overflow = __builtin_sub_overflow(a, b, value);
+        break;
+    case TCI_EXPR_MUL:
+        overflow = __builtin_mul_overflow(a, b, value);
+        break;
+    default:
+        if (b == 0)
+            return tci_fail(diag, loc, "division by zero in a dim expression");
+        if (a == INT64_MIN && b == -1)
+            overflow = true;
+        else
+            *value = a / b - (a % b != 0 && (a < 0) != (b < 0));
+        break;
+    }
+    return !overflow || tci_fail(diag, loc, "overflow in a dim expression");
+}
+
+const char *tci_dtype_name(tci_dtype dtype)
+{
+    static const char *const names[TCI_DTYPE_COUNT] = {"f32", "i32", "i64", "bool", "f64"};
+    return names[dtype];
+}
+
+size_t tci_dtype_size(tci_dtype dtype)
+{
+    static const size_t sizes[TCI_DTYPE_COUNT] = {4, 4, 8, 1, 8};
+    return sizes[dtype];
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The primitives' kernels. Each checks its operands, makes `out` (released by the caller) and computes it; the executor
+ * compares the type of `out` with the declared one. In f64 mode f32 tensors are f64, and every kernel exists for both.
+ */
+#ifndef TCI_OPS_H
+#define TCI_OPS_H
+
+#include "tensor.h"
+
+/* What a kernel may use besides its operands: expressions over dims, and where errors go. */
+typedef struct tci_scope {
+    const tci_module *module;
+    const int64_t *dims; /* one a dim of the module; negative: not given */
+    bool f64;
+    tci_diag *diag;
+} tci_scope;
+
+typedef bool tci_kernel(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out);
+
+/* All primitives with a scalar operation (elementwise.c). */
+tci_kernel tci_op_elementwise;
+
+/* leaves.c, views.c, reduce.c, contract.c */
+tci_kernel tci_op_constant, tci_op_iota, tci_op_dim_value;
+tci_kernel tci_op_broadcast, tci_op_reshape, tci_op_transpose, tci_op_slice, tci_op_pad, tci_op_concat, tci_op_gather,
+    tci_op_update_slice;
+tci_kernel tci_op_reduce, tci_op_arg_reduce, tci_op_window_reduce;
+tci_kernel tci_op_dot, tci_op_convolution;
+
+/* The dtype in which values of a declared dtype are kept. */
+static inline tci_dtype tci_storage(const tci_scope *scope, tci_dtype dtype)
+{
+    return scope->f64 && dtype == TCI_F32 ? TCI_F64 : dtype;
+}
+
+/* An error at the node: "primitive: message". Returns false. */
+__attribute__((format(printf, 3, 4))) bool tci_node_fail(const tci_scope *scope, const tci_node *node,
+                                                         const char *format, ...);
+
+/* The values of a list of dim expressions; fails unless there are `count` of them. */
+bool tci_evaluate_list(const tci_scope *scope, const tci_node *node, const tci_exprs *list, int64_t *values,
+                       size_t count);
+
+#endif
