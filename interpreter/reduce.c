@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reductions: reduce, arg_reduce and window_reduce, in the orders of docs/numerics.md.
+ */
+#include "ops.h"
+#include "scalar_f64.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 16, BLOCK = 4096 };
+
+/* The operand with the dims of `reduced` (a bit a dim) moved to the end, dense: rows of terms in row-major order. */
+static bool make_rows(const tci_scope *scope, const tci_node *node, const tci_tensor *in, uint32_t reduced,
+                      tci_tensor *rows, int64_t *terms)
+{
+    tci_tensor moved = *in;
+    int rank = 0;
+    *terms = 1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int d = 0; d < in->rank; d++) {
+            if ((reduced >> d & 1) != (uint32_t)pass)
+                continue;
+            moved.shape[rank] = in->shape[d];
+            moved.stride[rank++] = in->stride[d];
+            if (pass == 1)
+                *terms *= in->shape[d];
+        }
+    }
+    return tci_tensor_dense(rows, &moved, node->loc, scope->diag);
+}
+
+/* Sum of n terms: `lanes` for floats. Integers wrap, so their order does not matter. */
+#define SUM_LANES(T, C)                                                                                                \
+    static C sum_lanes_##T(const C *x, int64_t n)                                                                      \
+    {                                                                                                                  \
+        C total = 0;                                                                                                   \
+        for (int64_t block = 0; block < n; block += BLOCK) {                                                           \
+            const int64_t terms = n - block < BLOCK ? n - block : BLOCK;                                               \
+            const int64_t used = terms < LANES ? terms : LANES;                                                        \
+            C lane[LANES] = {0};                                                                                       \
+            for (int64_t l = 0; l < used; l++) {                                                                       \
+                lane[l] = x[block + l];                                                                                \
+                for (int64_t i = l + LANES; i < terms; i += LANES)                                                     \
+                    lane[l] = lane[l] + x[block + i];                                                                  \
+            }                                                                                                          \
+            for (int64_t half = LANES / 2; half >= 1; half /= 2)                                                       \
+                for (int64_t l = 0; l < half && l + half < used; l++)                                                  \
+                    lane[l] = lane[l] + lane[l + half];                                                                \
+            total = block == 0 ? lane[0] : total + lane[0];                                                            \
+        }                                                                                                              \
+        return total;                                                                                                  \
+    }
+SUM_LANES(f32, float)
+SUM_LANES(f64, double)
+
+#define SUM_WRAP(T, C)                                                                                                 \
+    static C sum_lanes_##T(const C *x, int64_t n)                                                                      \
+    {                                                                                                                  \
+        C total = 0;                                                                                                   \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            total = tc_add_##T(total, x[i]);                                                                           \
+        return total;                                                                                                  \
+    }
+SUM_WRAP(i32, int32_t)
+SUM_WRAP(i64, int64_t)
+
+/* Rows to one value each; `lowest` and `highest` are the identities of max and min. */
+#define REDUCE_ROWS(T, C, lowest, highest)                                                                             \
+    static bool reduce_rows_##T(const char *op, C *out, const C *in, int64_t rows, int64_t n)                          \
+    {                                                                                                                  \
+        for (int64_t r = 0; r < rows; r++) {                                                                           \
+            const C *x = in + r * n;                                                                                   \
+            C value;                                                                                                   \
+            if (strcmp(op, "sum") == 0) {                                                                              \
+                value = sum_lanes_##T(x, n);                                                                           \
+            } else if (strcmp(op, "max") == 0) {                                                                       \
+                value = n == 0 ? (lowest) : x[0];                                                                      \
+                for (int64_t i = 1; i < n; i++)                                                                        \
+                    value = tc_maximum_##T(value, x[i]);                                                               \
+            } else if (strcmp(op, "min") == 0) {                                                                       \
+                value = n == 0 ? (highest) : x[0];                                                                     \
+                for (int64_t i = 1; i < n; i++)                                                                        \
+                    value = tc_minimum_##T(value, x[i]);                                                               \
+            } else {                                                                                                   \
+                return false;                                                                                          \
+            }                                                                                                          \
+            out[r] = value;                                                                                            \
+        }                                                                                                              \
+        return true;                                                                                                   \
+    }                                                                                                                  \
+    /* a NaN is the extreme; of equals the first counts */                                                             \
+    static void arg_rows_##T(bool max, int64_t *out, const C *in, int64_t rows, int64_t n)                             \
+    {                                                                                                                  \
+        for (int64_t r = 0; r < rows; r++) {                                                                           \
+            const C *x = in + r * n;                                                                                   \
+            int64_t best = 0;                                                                                          \
+            for (int64_t i = 1; i < n && x[best] == x[best]; i++)                                                      \
+                if (x[i] != x[i] || (max ? x[i] > x[best] : x[i] < x[best]))                                           \
+                    best = i;                                                                                          \
+            out[r] = best;                                                                                             \
+        }                                                                                                              \
+    }
+REDUCE_ROWS(f32, float, -INFINITY, INFINITY)
+REDUCE_ROWS(f64, double, -(double)INFINITY, (double)INFINITY)
+REDUCE_ROWS(i32, int32_t, INT32_MIN, INT32_MAX)
+REDUCE_ROWS(i64, int64_t, INT64_MIN, INT64_MAX)
+
+static bool reduce_rows_bool(const char *op, uint8_t *out, const uint8_t *in, int64_t rows, int64_t n)
+{
+    const bool any = strcmp(op, "any") == 0;
+    if (!any && strcmp(op, "all") != 0)
+        return false;
+    for (int64_t r = 0; r < rows; r++) {
+        out[r] = !any;
+        for (int64_t i = 0; i < n; i++)
+            out[r] = any ? out[r] | in[r * n + i] : out[r] & in[r * n + i];
+    }
+    return true;
+}
+
+bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    const tci_attr *axes = tci_node_attr(node, "axes");
+    const char *op = tci_node_attr(node, "op")->text, *order = tci_node_attr(node, "order")->text;
+    const bool float_sum = strcmp(op, "sum") == 0 && (in->dtype == TCI_F32 || in->dtype == TCI_F64);
+    if (strcmp(order, float_sum ? "lanes" : "free") != 0)
+        return tci_node_fail(scope, node, "%s of %s has no order '%s'", op, tci_dtype_name(in->dtype), order);
+    uint32_t reduced = 0;
+    for (size_t i = 0; i < axes->count; i++) {
+        if (axes->ints[i] < 0 || axes->ints[i] >= in->rank || (i > 0 && axes->ints[i] <= axes->ints[i - 1]))
+            return tci_node_fail(scope, node, "axes are not ascending dims of the operand");
+        reduced |= 1u << axes->ints[i];
+    }
+    tci_tensor rows;
+    int64_t n;
+    if (!make_rows(scope, node, in, reduced, &rows, &n))
+        return false;
+    bool ok = tci_tensor_make(out, in->dtype, in->rank - (int)axes->count, rows.shape, node->loc, scope->diag);
+    if (ok) {
+        const int64_t count = tci_tensor_elements(out);
+        void *to = out->data, *from = rows.data;
+        switch (in->dtype) {
+        case TCI_F32:
+            ok = reduce_rows_f32(op, to, from, count, n);
+            break;
+        case TCI_F64:
+            ok = reduce_rows_f64(op, to, from, count, n);
+            break;
+        case TCI_I32:
+            ok = reduce_rows_i32(op, to, from, count, n);
+            break;
+        case TCI_I64:
+            ok = reduce_rows_i64(op, to, from, count, n);
+            break;
+        default:
+            ok = reduce_rows_bool(op, to, from, count, n);
+            break;
+        }
+        if (!ok)
+            tci_node_fail(scope, node, "no reduction '%s' of %s", op, tci_dtype_name(in->dtype));
+    }
+    tci_tensor_release(&rows);
+    return ok;
+}
+
+bool tci_op_arg_reduce(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    const int64_t axis = tci_node_attr(node, "axis")->ints[0];
+    const char *op = tci_node_attr(node, "op")->text;
+    const bool max = strcmp(op, "max") == 0;
+    if ((!max && strcmp(op, "min") != 0) || in->dtype == TCI_BOOL)
+        return tci_node_fail(scope, node, "no '%s' of %s", op, tci_dtype_name(in->dtype));
+    if (axis < 0 || axis >= in->rank || in->shape[axis] == 0)
+        return tci_node_fail(scope, node, "no such axis, or an empty one: %lld", (long long)axis);
+    tci_tensor rows;
+    int64_t n;
+    if (!make_rows(scope, node, in, 1u << axis, &rows, &n))
+        return false;
+    const bool ok = tci_tensor_make(out, TCI_I64, in->rank - 1, rows.shape, node->loc, scope->diag);
+    if (ok) {
+        const int64_t count = tci_tensor_elements(out);
+        void *to = out->data, *from = rows.data;
+        if (in->dtype == TCI_F32)
+            arg_rows_f32(max, to, from, count, n);
+        else if (in->dtype == TCI_F64)
+            arg_rows_f64(max, to, from, count, n);
+        else if (in->dtype == TCI_I32)
+            arg_rows_i32(max, to, from, count, n);
+        else
+            arg_rows_i64(max, to, from, count, n);
+    }
+    tci_tensor_release(&rows);
+    return ok;
+}
+
+/* One window: `seq` for sums (from +0, `+ (+0)` at the end); positions outside of the operand are no terms. */
+typedef struct window {
+    int rank;
+    const int64_t *size, *dilation;
+    int64_t start[TCI_MAX_RANK]; /* position of its first element, may lie in the padding */
+    const int64_t *shape, *stride;
+} window;
+
+#define WINDOW(T, C, lowest, highest)                                                                                  \
+    static C window_##T(const window *w, const char *op, const C *x)                                                   \
+    {                                                                                                                  \
+        const bool sum = strcmp(op, "sum") == 0, max = strcmp(op, "max") == 0;                                         \
+        C value = sum ? (C)0 : max ? (lowest) : (highest);                                                             \
+        int64_t at[TCI_MAX_RANK] = {0}, count = 1;                                                                     \
+        bool first = true;                                                                                             \
+        for (int d = 0; d < w->rank; d++)                                                                              \
+            count *= w->size[d];                                                                                       \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            int64_t offset = 0;                                                                                        \
+            bool inside = true;                                                                                        \
+            for (int d = 0; d < w->rank; d++) {                                                                        \
+                const int64_t p = w->start[d] + at[d] * w->dilation[d];                                                \
+                inside &= p >= 0 && p < w->shape[d];                                                                   \
+                offset += p * w->stride[d];                                                                            \
+            }                                                                                                          \
+            if (inside) {                                                                                              \
+                const C term = x[offset];                                                                              \
+                value = sum ? tc_add_##T(value, term)                                                                  \
+                        : first ? term                                                                                 \
+                        : max   ? tc_maximum_##T(value, term)                                                          \
+                                : tc_minimum_##T(value, term);                                                         \
+                first = false;                                                                                         \
+            }                                                                                                          \
+            for (int d = w->rank - 1; d >= 0 && ++at[d] == w->size[d]; d--)                                            \
+                at[d] = 0;                                                                                             \
+        }                                                                                                              \
+        return sum ? tc_add_##T(value, (C)0) : value;                                                                  \
+    }
+WINDOW(f32, float, -INFINITY, INFINITY)
+WINDOW(f64, double, -(double)INFINITY, (double)INFINITY)
+WINDOW(i32, int32_t, INT32_MIN, INT32_MAX)
+WINDOW(i64, int64_t, INT64_MIN, INT64_MAX)
+
+static void window_value(const window *w, const char *op, tci_dtype dtype, char *out, const char *x)
+{
+    if (dtype == TCI_F32)
+        *(float *)(void *)out = window_f32(w, op, (const float *)(const void *)x);
+    else if (dtype == TCI_F64)
+        *(double *)(void *)out = window_f64(w, op, (const double *)(const void *)x);
+    else if (dtype == TCI_I32)
+        *(int32_t *)(void *)out = window_i32(w, op, (const int32_t *)(const void *)x);
+    else
+        *(int64_t *)(void *)out = window_i64(w, op, (const int64_t *)(const void *)x);
+}
+
+bool tci_op_window_reduce(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    const char *op = tci_node_attr(node, "op")->text;
+    const tci_attr *size = tci_node_attr(node, "size"), *stride = tci_node_attr(node, "stride");
+    const tci_attr *low = tci_node_attr(node, "low"), *high = tci_node_attr(node, "high");
+    const tci_attr *dilation = tci_node_attr(node, "dilation");
+    const size_t windowed = size->count;
+    int64_t shape[TCI_MAX_RANK];
+    if ((strcmp(op, "sum") != 0 && strcmp(op, "max") != 0 && strcmp(op, "min") != 0) || in->dtype == TCI_BOOL)
+        return tci_node_fail(scope, node, "no '%s' of %s", op, tci_dtype_name(in->dtype));
+    if (windowed > (size_t)in->rank || stride->count != windowed || low->count != windowed ||
+        high->count != windowed || dilation->count != windowed)
+        return tci_node_fail(scope, node, "attributes of different lengths");
+    const int kept = in->rank - (int)windowed;
+    memcpy(shape, in->shape, sizeof shape);
+    for (size_t d = 0; d < windowed; d++) {
+        if (!tci_window_size(shape[kept + (int)d], size->ints[d], stride->ints[d], low->ints[d], high->ints[d],
+                             dilation->ints[d], &shape[kept + (int)d]))
+            return tci_node_fail(scope, node, "the window does not fit dim %zu", (size_t)kept + d);
+    }
+    if (!tci_tensor_make(out, in->dtype, in->rank, shape, node->loc, scope->diag))
+        return false;
+    const size_t bytes = tci_dtype_size(in->dtype);
+    window w = {.rank = (int)windowed, .size = size->ints, .dilation = dilation->ints, .shape = in->shape + kept,
+                .stride = in->stride + kept};
+    int64_t at[TCI_MAX_RANK] = {0};
+    const int64_t count = tci_tensor_elements(out);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t offset = 0;
+        for (int d = 0; d < kept; d++)
+            offset += at[d] * in->stride[d];
+        for (int d = kept; d < in->rank; d++)
+            w.start[d - kept] = at[d] * stride->ints[d - kept] - low->ints[d - kept];
+        window_value(&w, op, in->dtype, out->data + (size_t)i * bytes, in->data + offset * (int64_t)bytes);
+        for (int d = in->rank - 1; d >= 0 && ++at[d] == shape[d]; d--)
+            at[d] = 0;
+    }
+    return true;
+}
