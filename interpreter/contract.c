@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Contractions: dot and convolution, in the orders of docs/numerics.md. Operands are first brought into the layout of
+ * one loop, k outside and the second operand's free index inside, which a compiler can vectorize without changing the
+ * order of any sum.
+ */
+#include "ops.h"
+#include "scalar_f64.h"
+
+#include <string.h>
+
+enum { LANES = 16, BLOCK = 4096, COLUMNS = 64 };
+
+/*
+ * seq: acc[j] = fma(a[i], b[i*stride + j], acc[j]) for ascending i; n <= COLUMNS.
+ * lanes: the sum of a[i]*b[i].
+ */
+#define MULTIPLY_ADD(name, attribute, C, fma)                                                                          \
+    attribute static void accumulate_##name(C *restrict acc, int64_t n, const C *a, int64_t k, const C *restrict b,    \
+                                            int64_t stride)                                                            \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < k; i++) {                                                                              \
+            const C factor = a[i];                                                                                     \
+            for (int64_t j = 0; j < n; j++)                                                                            \
+                acc[j] = fma(factor, b[i * stride + j], acc[j]);                                                       \
+        }                                                                                                              \
+    }                                                                                                                  \
+    attribute static C lanes_##name(const C *a, const C *b, int64_t n)                                                 \
+    {                                                                                                                  \
+        C total = 0;                                                                                                   \
+        for (int64_t block = 0; block < n; block += BLOCK) {                                                           \
+            const int64_t terms = n - block < BLOCK ? n - block : BLOCK;                                               \
+            const int64_t used = terms < LANES ? terms : LANES;                                                        \
+            C lane[LANES] = {0};                                                                                       \
+            for (int64_t l = 0; l < used; l++) {                                                                       \
+                lane[l] = a[block + l] * b[block + l];                                                                 \
+                for (int64_t i = l + LANES; i < terms; i += LANES)                                                     \
+                    lane[l] = fma(a[block + i], b[block + i], lane[l]);                                                \
+            }                                                                                                          \
+            for (int64_t half = LANES / 2; half >= 1; half /= 2)                                                       \
+                for (int64_t l = 0; l < half && l + half < used; l++)                                                  \
+                    lane[l] = lane[l] + lane[l + half];                                                                \
+            total = block == 0 ? lane[0] : total + lane[0];                                                            \
+        }                                                                                                              \
+        return total;                                                                                                  \
+    }
+
+MULTIPLY_ADD(f32, , float, tc_fma_f32)
+MULTIPLY_ADD(f64, , double, tc_fma_f64)
+
+/* A build for baseline x86-64 emulates fma; where the machine has the instruction, the same loops use it. */
+#if defined(__x86_64__) && !TC_HAVE_FMA
+#define HAVE_FMA_TWIN 1
+MULTIPLY_ADD(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf)
+#else
+#define HAVE_FMA_TWIN 0
+#endif
+
+#define ACCUMULATE_WRAP(T, C)                                                                                          \
+    static void accumulate_##T(C *acc, int64_t n, const C *a, int64_t k, const C *b, int64_t stride)                   \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < k; i++)                                                                                \
+            for (int64_t j = 0; j < n; j++)                                                                            \
+                acc[j] = tc_add_##T(acc[j], tc_mul_##T(a[i], b[i * stride + j]));                                      \
+    }
+ACCUMULATE_WRAP(i32, int32_t)
+ACCUMULATE_WRAP(i64, int64_t)
+
+static bool has_fma_twin(void)
+{
+#if HAVE_FMA_TWIN
+    return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
+/* acc: COLUMNS elements of dtype; offsets into a and b in elements. */
+static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *a, int64_t a_at, int64_t k,
+                       const tci_tensor *b, int64_t b_at, int64_t stride)
+{
+    const void *x = a->data, *y = b->data;
+    switch (dtype) {
+    case TCI_F32:
+#if HAVE_FMA_TWIN
+        if (has_fma_twin()) {
+            accumulate_f32_fma(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
+            break;
+        }
+#endif
+        accumulate_f32(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
+        break;
+    case TCI_F64:
+        accumulate_f64(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
+        break;
+    case TCI_I32:
+        accumulate_i32(acc, n, (const int32_t *)x + a_at, k, (const int32_t *)y + b_at, stride);
+        break;
+    default:
+        accumulate_i64(acc, n, (const int64_t *)x + a_at, k, (const int64_t *)y + b_at, stride);
+        break;
+    }
+}
+
+/* Writes n finished accumulators, `step` elements apart; floats get their `+ (+0)`. */
+static void finish(tci_dtype dtype, const void *acc, int64_t n, char *out, int64_t at, int64_t step)
+{
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t to = at + j * step;
+        if (dtype == TCI_F32)
+            ((float *)(void *)out)[to] = ((const float *)acc)[j] + 0.0f;
+        else if (dtype == TCI_F64)
+            ((double *)(void *)out)[to] = ((const double *)acc)[j] + 0.0;
+        else if (dtype == TCI_I32)
+            ((int32_t *)(void *)out)[to] = ((const int32_t *)acc)[j];
+        else
+            ((int64_t *)(void *)out)[to] = ((const int64_t *)acc)[j];
+    }
+}
+
+/* `in` with dim dims[d] at position d, dense. */
+static bool arrange(const tci_scope *scope, const tci_node *node, const tci_tensor *in, const int *dims,
+                    tci_tensor *out)
+{
+    tci_tensor moved = *in;
+    for (int d = 0; d < in->rank; d++) {
+        moved.shape[d] = in->shape[dims[d]];
+        moved.stride[d] = in->stride[dims[d]];
+    }
+    return tci_tensor_dense(out, &moved, node->loc, scope->diag);
+}
+
+/* Marks the listed dims; false where one is out of range or repeated. */
+static bool mark(const tci_attr *list, int rank, uint32_t *seen)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->ints[i] < 0 || list->ints[i] >= rank || (*seen >> list->ints[i] & 1) != 0)
+            return false;
+        *seen |= 1u << list->ints[i];
+    }
+    return true;
+}
+
+static int append(int *dims, int count, const tci_attr *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        dims[count++] = (int)list->ints[i];
+    return count;
+}
+
+static int append_unmarked(int *dims, int count, int rank, uint32_t seen)
+{
+    for (int d = 0; d < rank; d++)
+        if ((seen >> d & 1) == 0)
+            dims[count++] = d;
+    return count;
+}
+
+static void dot_seq(const tci_tensor *a, const tci_tensor *b, tci_tensor *out, int64_t batch, int64_t m, int64_t n,
+                    int64_t k)
+{
+    _Alignas(64) unsigned char acc[COLUMNS * 8];
+    for (int64_t z = 0; z < batch; z++) {
+        for (int64_t i = 0; i < m; i++) {
+            for (int64_t j = 0; j < n; j += COLUMNS) {
+                const int64_t width = n - j < COLUMNS ? n - j : COLUMNS;
+                memset(acc, 0, sizeof acc);
+                accumulate(out->dtype, acc, width, a, (z * m + i) * k, k, b, z * k * n + j, n);
+                finish(out->dtype, acc, width, out->data, (z * m + i) * n + j, 1);
+            }
+        }
+    }
+}
+
+static void dot_lanes(const tci_tensor *a, const tci_tensor *b, tci_tensor *out, int64_t batch, int64_t m, int64_t n,
+                      int64_t k)
+{
+    const void *x = a->data, *y = b->data;
+    void *to = out->data;
+    for (int64_t z = 0; z < batch; z++) {
+        for (int64_t i = 0; i < m; i++) {
+            for (int64_t j = 0; j < n; j++) {
+                const int64_t row = (z * m + i) * k, column = (z * n + j) * k, at = (z * m + i) * n + j;
+                if (out->dtype == TCI_F64)
+                    ((double *)to)[at] = lanes_f64((const double *)x + row, (const double *)y + column, k);
+#if HAVE_FMA_TWIN
+                else if (has_fma_twin())
+                    ((float *)to)[at] = lanes_f32_fma((const float *)x + row, (const float *)y + column, k);
+#endif
+                else
+                    ((float *)to)[at] = lanes_f32((const float *)x + row, (const float *)y + column, k);
+            }
+        }
+    }
+}
+
+bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    const tci_tensor *a = &in[0], *b = &in[1];
+    const tci_attr *lb = tci_node_attr(node, "lhs_batch"), *rb = tci_node_attr(node, "rhs_batch");
+    const tci_attr *lc = tci_node_attr(node, "lhs_contract"), *rc = tci_node_attr(node, "rhs_contract");
+    const char *order = tci_node_attr(node, "order")->text;
+    const bool lanes = strcmp(order, "lanes") == 0, is_float = a->dtype == TCI_F32 || a->dtype == TCI_F64;
+    uint32_t a_seen = 0, b_seen = 0;
+    if (a->dtype != b->dtype || a->dtype == TCI_BOOL)
+        return tci_node_fail(scope, node, "operands are no numbers of one dtype");
+    if ((!lanes && strcmp(order, "seq") != 0 && (is_float || strcmp(order, "free") != 0)) || (lanes && !is_float))
+        return tci_node_fail(scope, node, "%s has no order '%s'", tci_dtype_name(a->dtype), order);
+    if (lb->count != rb->count || lc->count != rc->count || !mark(lb, a->rank, &a_seen) ||
+        !mark(lc, a->rank, &a_seen) || !mark(rb, b->rank, &b_seen) || !mark(rc, b->rank, &b_seen))
+        return tci_node_fail(scope, node, "batch and contracted dims do not pair");
+    int64_t batch = 1, m = 1, n = 1, k = 1, shape[2 * TCI_MAX_RANK];
+    int rank = 0, a_dims[TCI_MAX_RANK], b_dims[TCI_MAX_RANK];
+    for (size_t i = 0; i < lb->count; i++) {
+        shape[rank] = a->shape[lb->ints[i]];
+        batch *= shape[rank++];
+        if (b->shape[rb->ints[i]] != a->shape[lb->ints[i]])
+            return tci_node_fail(scope, node, "batch dims differ");
+    }
+    for (size_t i = 0; i < lc->count; i++) {
+        k *= a->shape[lc->ints[i]];
+        if (b->shape[rc->ints[i]] != a->shape[lc->ints[i]])
+            return tci_node_fail(scope, node, "contracted dims differ: %lld and %lld",
+                                 (long long)a->shape[lc->ints[i]], (long long)b->shape[rc->ints[i]]);
+    }
+    int a_count = append(a_dims, 0, lb), a_free = a_count;
+    a_count = append_unmarked(a_dims, a_count, a->rank, a_seen);
+    for (; a_free < a_count; a_free++)
+        m *= shape[rank++] = a->shape[a_dims[a_free]];
+    append(a_dims, a_count, lc);
+    int b_count = append(b_dims, 0, rb);
+    if (!lanes)
+        b_count = append(b_dims, b_count, rc);
+    int b_free = b_count;
+    b_count = append_unmarked(b_dims, b_count, b->rank, b_seen);
+    for (; b_free < b_count; b_free++)
+        n *= shape[rank++] = b->shape[b_dims[b_free]];
+    if (lanes)
+        append(b_dims, b_count, rc);
+    if (rank > TCI_MAX_RANK)
+        return tci_node_fail(scope, node, "more than %d dims", (int)TCI_MAX_RANK);
+    tci_tensor x = {0}, y = {0};
+    const bool ok = arrange(scope, node, a, a_dims, &x) && arrange(scope, node, b, b_dims, &y) &&
+                    tci_tensor_make(out, a->dtype, rank, shape, node->loc, scope->diag);
+    if (ok && tci_tensor_elements(out) > 0)
+        (lanes ? dot_lanes : dot_seq)(&x, &y, out, batch, m, n, k);
+    tci_tensor_release(&x);
+    tci_tensor_release(&y);
+    return ok;
+}
+
+bool tci_window_size(int64_t n, int64_t size, int64_t stride, int64_t low, int64_t high, int64_t dilation,
+                     int64_t *result)
+{
+    const int64_t most = (int64_t)1 << 31;
+    if (n > (int64_t)1 << 40 || size < 1 || stride < 1 || dilation < 1 || low < 0 || high < 0 || size > most ||
+        stride > most || dilation > most || low > most || high > most)
+        return false;
+    const int64_t room = low + n + high - ((size - 1) * dilation + 1);
+    *result = room < 0 ? 0 : room / stride + 1;
+    return true;
+}
+
+/* A convolution over operands already arranged: x [n, spatial..., c], w [g, spatial..., c/g, o/g]. */
+typedef struct convolution {
+    int spatial;
+    int64_t images, channels, groups, outputs; /* channels and outputs of all groups */
+    const int64_t *in, *window;                /* spatial sizes */
+    int64_t out[TCI_MAX_RANK];
+    const int64_t *stride, *low, *dilation;
+} convolution;
+
+/* One output position of one image and group, `width` outputs from `first` on. */
+static void convolve_point(const convolution *c, const tci_tensor *x, const tci_tensor *w, tci_dtype dtype, void *acc,
+                           int64_t image, int64_t group, const int64_t *at, int64_t first, int64_t width)
+{
+    const int64_t depth = c->channels / c->groups, columns = c->outputs / c->groups;
+    int64_t tap[TCI_MAX_RANK] = {0}, taps = 1;
+    for (int d = 0; d < c->spatial; d++)
+        taps *= c->window[d];
+    for (int64_t t = 0; t < taps; t++) {
+        int64_t position = image;
+        bool inside = true;
+        for (int d = 0; d < c->spatial; d++) {
+            const int64_t p = at[d] * c->stride[d] - c->low[d] + tap[d] * c->dilation[d];
+            inside &= p >= 0 && p < c->in[d];
+            position = position * c->in[d] + p;
+        }
+        if (inside)
+            accumulate(dtype, acc, width, x, position * c->channels + group * depth, depth, w,
+                       (group * taps + t) * depth * columns + first, columns);
+        for (int d = c->spatial - 1; d >= 0 && ++tap[d] == c->window[d]; d--)
+            tap[d] = 0;
+    }
+}
+
+static void convolve(const convolution *c, const tci_tensor *x, const tci_tensor *w, tci_tensor *out)
+{
+    _Alignas(64) unsigned char acc[COLUMNS * 8];
+    const int64_t columns = c->outputs / c->groups;
+    int64_t points = 1;
+    for (int d = 0; d < c->spatial; d++)
+        points *= c->out[d];
+    for (int64_t image = 0; image < c->images; image++) {
+        for (int64_t group = 0; group < c->groups; group++) {
+            int64_t at[TCI_MAX_RANK] = {0};
+            for (int64_t point = 0; point < points; point++) {
+                for (int64_t first = 0; first < columns; first += COLUMNS) {
+                    const int64_t width = columns - first < COLUMNS ? columns - first : COLUMNS;
+                    memset(acc, 0, sizeof acc);
+                    convolve_point(c, x, w, out->dtype, acc, image, group, at, first, width);
+                    finish(out->dtype, acc, width, out->data,
+                           (image * c->outputs + group * columns + first) * points + point, points);
+                }
+                for (int d = c->spatial - 1; d >= 0 && ++at[d] == c->out[d]; d--)
+                    at[d] = 0;
+            }
+        }
+    }
+}
+
+bool tci_op_convolution(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    const tci_tensor *x = &in[0], *w = &in[1];
+    const tci_attr *stride = tci_node_attr(node, "stride"), *dilation = tci_node_attr(node, "dilation");
+    const tci_attr *low = tci_node_attr(node, "low"), *high = tci_node_attr(node, "high");
+    const int64_t groups = tci_node_attr(node, "groups")->ints[0];
+    const int spatial = x->rank - 2;
+    if (spatial < 0 || w->rank != x->rank || x->dtype != w->dtype || (x->dtype != TCI_F32 && x->dtype != TCI_F64))
+        return tci_node_fail(scope, node, "operands are no float tensors of one rank of 2 or more");
+    if (stride->count != (size_t)spatial || dilation->count != (size_t)spatial || low->count != (size_t)spatial ||
+        high->count != (size_t)spatial)
+        return tci_node_fail(scope, node, "attributes do not fit the rank");
+    if (groups < 1 || w->shape[0] % groups != 0 || x->shape[1] % groups != 0 || w->shape[1] != x->shape[1] / groups)
+        return tci_node_fail(scope, node, "channels and groups do not fit");
+    if (x->rank == TCI_MAX_RANK)
+        return tci_node_fail(scope, node, "too many dims");
+    int64_t shape[TCI_MAX_RANK] = {x->shape[0], w->shape[0]};
+    convolution c = {.spatial = spatial, .images = x->shape[0], .channels = x->shape[1], .groups = groups,
+                     .outputs = w->shape[0], .in = x->shape + 2, .window = w->shape + 2, .stride = stride->ints,
+                     .low = low->ints, .dilation = dilation->ints};
+    for (int d = 0; d < spatial; d++) {
+        if (!tci_window_size(x->shape[2 + d], w->shape[2 + d], stride->ints[d], low->ints[d], high->ints[d],
+                             dilation->ints[d], &shape[2 + d]))
+            return tci_node_fail(scope, node, "the window does not fit spatial dim %d", d);
+        c.out[d] = shape[2 + d];
+    }
+    /* x: channels last; w: [o, c, spatial...] as [g, o/g, c, spatial...] moved to [g, spatial..., c, o/g] */
+    int x_dims[TCI_MAX_RANK] = {0}, w_dims[TCI_MAX_RANK] = {0};
+    for (int d = 0; d < spatial; d++) {
+        x_dims[1 + d] = 2 + d;
+        w_dims[1 + d] = 3 + d;
+    }
+    x_dims[1 + spatial] = 1;
+    w_dims[1 + spatial] = 2;
+    w_dims[2 + spatial] = 1;
+    tci_tensor grouped = {.dtype = w->dtype, .rank = w->rank + 1, .data = w->data, .owner = w->owner};
+    grouped.shape[0] = groups;
+    grouped.shape[1] = w->shape[0] / groups;
+    grouped.stride[0] = w->stride[0] * grouped.shape[1];
+    grouped.stride[1] = w->stride[0];
+    for (int d = 1; d < w->rank; d++) {
+        grouped.shape[d + 1] = w->shape[d];
+        grouped.stride[d + 1] = w->stride[d];
+    }
+    tci_tensor xs = {0}, ws = {0};
+    const bool ok = arrange(scope, node, x, x_dims, &xs) && arrange(scope, node, &grouped, w_dims, &ws) &&
+                    tci_tensor_make(out, x->dtype, x->rank, shape, node->loc, scope->diag);
+    if (ok && tci_tensor_elements(out) > 0)
+        convolve(&c, &xs, &ws, out);
+    tci_tensor_release(&xs);
+    tci_tensor_release(&ws);
+    return ok;
+}
