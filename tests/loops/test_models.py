@@ -7,7 +7,7 @@ from tensor_compile.loops.ir import CheckKernel, ContractionKernel, NestKernel
 
 
 def labels(program) -> list[str]:
-    return [s.kernel.label for s in program.steps if not s.kernel.label == "materialize"]
+    return [s.kernel.label for s in program.steps if not s.kernel.label == "pack"]
 
 
 digits = parse_module(sample("digits"), "digits.tcg")
@@ -35,7 +35,7 @@ ok(isinstance(kernels[0], CheckKernel), "indices are looked at first")
 ok(program.steps[1].barrier, "and by all threads before anything is written")
 contractions = [k for k in kernels if isinstance(k, ContractionKernel)]
 equal(len(contractions), 2 * 8, "eight contractions a layer")
-packs = [k for k in kernels if isinstance(k, NestKernel) and k.label == "materialize"
+packs = [k for k in kernels if isinstance(k, NestKernel) and k.label == "pack"
          and not any(b.kind == "packed" for b in k.params)]
 equal(len(packs), 2, "one run-time pack a layer: the keys")
 done()

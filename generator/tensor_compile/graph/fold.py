@@ -33,6 +33,8 @@ _CONTRACTIONS = frozenset(("dot", "convolution", "packed_dot", "packed_convoluti
 def fold(module: Module, functions: Sequence[Function]) -> tuple[Module, list[Function]]:
     """The module of `constants` (one result a packed constant, in the order of their names), and the functions."""
     folder = _Folder(module)
+    folder.taken.update(p.attrs["name"] for f in functions for p in f.parameters)
+    folder.taken.update(name for f in functions for name, _, _ in f.results)
     splits = [_Split(f) for f in functions]
     for split in splits:
         split.decide()
@@ -129,6 +131,16 @@ class _Folder:
         self.values = Values()                      # node of some function -> node of `constants`
         self.stored: dict[Value, Node] = {}         # result of `constants` -> a node that it stands for
         self.names: dict[Value, str] = {}
+        self.taken = set(module.states)             # names that buffers of the functions have already
+        self.count = 0
+
+    def name(self, place: Value) -> str:
+        if place not in self.names:
+            while f"c{self.count}" in self.taken:
+                self.count += 1
+            self.names[place] = f"c{self.count}"
+            self.count += 1
+        return self.names[place]
 
     def place(self, value: Value) -> Value:
         """The value in `constants`; makes it, and what it needs, on first use."""
@@ -154,7 +166,7 @@ class _Folder:
         for node in source.nodes:
             if node in split.stored:
                 place = self.place(Value(node))
-                name = self.names.setdefault(place, f"c{len(self.names)}")
+                name = self.name(place)
                 new = builder.make("packed", (), {"name": name}, node.types, node.loc, node.scope)
             elif node not in split.constant or node in split.kept:
                 new = builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc, node.scope)

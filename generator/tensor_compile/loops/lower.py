@@ -262,19 +262,19 @@ class _Lowering:
         assert isinstance(found, Load)
         return found
 
-    def detach(self, v: Value) -> Value:
+    def detach(self, v: Value, label: str = "materialize") -> Value:
         """v computed into a buffer of its own, with no view between: a value that only this function knows."""
         copied = Value(Node("copy", (v,), {}, (v.type,), v.node.loc, v.node.scope))
         buffer = self.temp(v)
         self.homes[copied] = Home(buffer, lambda index: index)
-        self.copy(v, buffer, lambda index: index, "materialize")
+        self.copy(v, buffer, lambda index: index, label)
         return copied
 
     def stored(self, v: Value) -> Value:
         """v, or where v is a view its elements in a buffer of their own: what is packed is packed once."""
         if v.node.op in _VIEWS:
             if v not in self.detached:
-                self.detached[v] = self.detach(v)
+                self.detached[v] = self.detach(v, "pack")
             return self.detached[v]
         return v
 
