@@ -29,14 +29,14 @@ class Sources:
 
     def __init__(self) -> None:
         self.by_symbol: dict[str, KernelSource] = {}
-        self._symbol: dict[tuple[int, str], str] = {}
+        self.of_kernel: dict[tuple[int, str], KernelSource] = {}  # by the kernel's id and the instruction set
 
     def add(self, kernel: Kernel, source: KernelSource) -> None:
         self.by_symbol[source.symbol] = source
-        self._symbol[id(kernel), source.isa] = source.symbol
+        self.of_kernel[id(kernel), source.isa] = source
 
     def symbol(self, kernel: Kernel, isa: str) -> str:
-        return self._symbol[id(kernel), isa]
+        return self.of_kernel[id(kernel), isa].symbol
 
 
 @dataclass(slots=True)
@@ -140,10 +140,11 @@ def run(options: Options, progress: Progress) -> Made:
     units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags, target.arch))
              for s in sources.by_symbol.values()]
     # The driver runs before the instruction set is chosen: it is compiled for the baseline.
-    units.append(Unit(f"tcd_{plan.model}", emit_driver(plan, target, sources.symbol, external=external),
+    units.append(Unit(f"tcd_{plan.model}", emit_driver(plan, target, sources.of_kernel, embed=not external),
                       toolchain.kernel_flags(compiler, toolchain.BASELINE[target.arch], target.flags, options.cflags,
                                              target.arch, optimise="-O2")))
-    header_text = emit_header(plan, target, external=external, max_arena=options.max_arena)
+    header_text = emit_header(plan, target, stem=Path(options.header).stem, embed=not external,
+                              max_arena=options.max_arena)
     if options.keep:
         for unit in units:
             files.write(Path(options.keep) / f"{unit.name}.c", unit.text)

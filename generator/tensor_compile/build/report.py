@@ -7,10 +7,10 @@ from typing import Mapping
 from ..emit.memory import memory
 from ..errors import UserError
 from ..loops.ir import FunctionPlan, Program, Variant
+from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
 from . import budget
 from .assemble import Made
-from .traffic import kernel_bytes
 
 
 def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
@@ -49,11 +49,11 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     chosen = ", ".join(f"{s.name}={n}" for s, n in sizes.items())
     rows, total = [], 0
     for i, step in enumerate(program.steps):
-        read, written = kernel_bytes(step.kernel, sizes)
-        total += sum(read.values()) + sum(written.values())
+        moved = traffic(step.kernel, sizes)
+        total += moved.read + moved.written
         code = "/".join(str(made.objects[made.sources.symbol(step.kernel, isa)].code) for isa in made.target.isas)
-        rows.append((f"{i}{'|' if step.barrier and i else ' '}", step.kernel.label, str(sum(read.values())),
-                     str(sum(written.values())), code))
+        rows.append((f"{i}{'|' if step.barrier and i else ' '}", step.kernel.label, str(moved.read),
+                     str(moved.written), code))
     head = [f"  variant {variant.name}: {len(program.steps)} kernels, {total} bytes moved"
             + (f" at {chosen}" if chosen else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}"), rows),
