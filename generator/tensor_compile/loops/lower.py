@@ -482,13 +482,14 @@ class _Lowering:
                                       panel))
 
     def lower_packed_convolution(self, node: Node) -> None:
-        v, x, w, attrs = Value(node), node.operands[0], self.stored(node.operands[1]), node.attrs
+        v, (x, w), attrs = Value(node), node.operands, node.attrs
         groups, panel = attrs["groups"], attrs["panel"]
         outs, ins = v.shape[1].value // groups, floordiv(x.shape[1], wrap(groups))
         variables, index = self.vars.space(v.shape)
         if panel == 0:
             self.grouped_convolution(node, index, outs, ins)
             return
+        w = self.stored(w)
         g = self.vars.get("g", 0, wrap(groups)) if groups > 1 else None
         o = self.vars.get("i", 1, wrap(outs))
         group = sym(g) if g is not None else ZERO

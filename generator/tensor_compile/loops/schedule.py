@@ -2,14 +2,15 @@
 """Schedule: the loops of each kernel in the order of its memory, contiguous ones merged, one to be vectorized.
 
 A flat nest runs its variables from the largest stride to the smallest; the innermost is the one that has stride 1 (or
-none) in most accesses, and becomes the variable of its one stage. A row nest orders its rows; its columns keep their
+none) in most accesses, and becomes the variable of its one stage. A loop that addresses divide by one number (heads
+that share keys, channels of a group) is split by it first. A row nest orders its rows; its columns keep their
 order, which numbers the terms of sums. Two neighbouring loops become one where every address steps by the outer as by
 the whole inner one and no predicate tells them apart. A contraction merges m, n and k the same way; n of a packed
 operand always is one variable. Its m may have no variable, n and k have at least one.
 """
 from __future__ import annotations
 
-from ..symbolic import ZERO, Expr, Sym, sym
+from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
 from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowReduce, Scalar, Stage, \
     Store
@@ -49,8 +50,7 @@ class _Body:
         times = {id(x): _known(points(r.vars)) for r in walk(*values) if isinstance(r, Reduction) for x in loads(r)}
         self.weights = [times.get(id(x), 1) for x in loads(*values)] + [1] * (len(more) + len(stores))
         self.addresses = [b.address(i) for b, i in self.accesses]
-        asked = list(expressions(*values)) + [e for x in more for e in x.valid]
-        self.told_apart: set[Sym] = set().union(*(e.symbols() for e in asked)) if asked else set()
+        self.ask(list(expressions(*values)) + [e for x in more for e in x.valid])
         self.mapping: dict[Sym, Expr] = {}
 
     def strides(self, s: Sym) -> list[Expr | None]:
@@ -75,6 +75,29 @@ class _Body:
         affine = {outer: ZERO, inner: position}  # every address steps by the outer as by the whole inner loop
         self.addresses = [a.substitute(affine) for a in self.addresses]
         return merged
+
+    def split_all(self, variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
+        """Variables that addresses divide by one number that divides their extent become a pair of loops."""
+        out: list[Sym] = []
+        for s in variables:
+            divisors = {a.den for e in (*self.addresses, *self.asked) for m, _ in e.terms for a in m
+                        if isinstance(a, FloorDiv) and s in a.num.symbols()}
+            count = exact_div(extent(s), next(iter(divisors))) if len(divisors) == 1 else None
+            if count is None or count == 1:
+                out.append(s)
+                continue
+            (size,) = divisors
+            outer, inner = Sym(s.name, 0, count - 1), Sym(s.name, 0, size - 1)
+            step = {s: sym(outer) * size + sym(inner)}
+            self.mapping = {t: e.substitute(step) for t, e in self.mapping.items()} | step
+            self.addresses = [e.substitute(step) for e in self.addresses]
+            self.ask([e.substitute(step) for e in self.asked])
+            out += [outer, inner]
+        return tuple(out)
+
+    def ask(self, asked: list[Expr]) -> None:
+        self.asked = asked
+        self.told_apart: set[Sym] = set().union(*(e.symbols() for e in asked)) if asked else set()
 
     def merge_all(self, variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
         out: list[Sym] = []
@@ -128,7 +151,7 @@ def _vector_cost(s: Sym, body: _Body) -> float:
 
 
 def _flat(kernel: NestKernel, body: _Body) -> NestKernel:
-    order = _by_stride(kernel.rows, body)
+    order = _by_stride(body.split_all(kernel.rows), body)
     if order:
         best = min(range(len(order)), key=lambda i: (_vector_cost(order[i], body), -i))
         order.append(order.pop(best))
@@ -143,8 +166,8 @@ def _flat(kernel: NestKernel, body: _Body) -> NestKernel:
 
 def _rows(kernel: NestKernel, body: _Body) -> NestKernel:
     cols = next((s.vars for s in kernel.stages if s.vars), ())
-    rows = body.merge_all(tuple(_by_stride(kernel.rows, body)))
-    merged = body.merge_all(cols)
+    rows = body.merge_all(tuple(_by_stride(body.split_all(kernel.rows), body)))
+    merged = body.merge_all(body.split_all(cols))
     stages = [Stage(merged if s.vars else (), s.reduces, s.stores, s.vector) for s in kernel.stages]
     return _rebuilt(kernel, rows, stages, body)
 
@@ -182,7 +205,7 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
     a, b = change(a), change(b)
     stores = [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stores]
     body = _Body(buffers, [x.value for x in stores], stores, (a, b))
-    m, k, batch = body.merge_all(kernel.m), body.merge_all(k), body.merge_all(kernel.batch)
+    m, k, batch = (body.merge_all(body.split_all(v)) for v in (kernel.m, k, kernel.batch))
     if len(n) > 1:
         n = body.merge_all(n)
     change = body.rewriter()
