@@ -11,7 +11,8 @@ KINDS = ("dims", "ints", "int", "word", "name", "bits", "graph")
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """operands: how many, None for any number; results likewise; attributes: (name, kind) in printing order."""
+    """operands: how many, None for any number; results likewise; attributes: (name, kind) in printing order;
+    graphs: the attributes that name functions of the module."""
 
     name: str
     operands: int | None
@@ -19,15 +20,11 @@ class Primitive:
     attributes: tuple[tuple[str, str], ...]
     rule: str
     scalar: str
+    graphs: tuple[str, ...]
 
     @property
     def elementwise(self) -> bool:
         return self.scalar != ""
-
-    @property
-    def graphs(self) -> tuple[str, ...]:
-        """The attributes that name functions of the module."""
-        return tuple(name for name, kind in self.attributes if kind == "graph")
 
 
 _LINE = re.compile(r'TC_PRIMITIVE\(\s*(\w+)\s*,\s*(\d+|\*)\s*,\s*(\d+|\*)\s*,\s*"([^"]*)"\s*,\s*(\w+)\s*,\s*"(\w*)"\s*\)')
@@ -47,7 +44,8 @@ def read_table(path: Path) -> dict[str, Primitive]:
         if name in table or any(kind not in KINDS for _, kind in pairs):
             raise ValueError(f"{path}:{number}: {name}: declared twice, or an attribute of unknown kind")
         count = [None if n == "*" else int(n) for n in (operands, results)]
-        table[name] = Primitive(name, count[0], count[1], pairs, rule, scalar)
+        graphs = tuple(attribute for attribute, kind in pairs if kind == "graph")
+        table[name] = Primitive(name, count[0], count[1], pairs, rule, scalar, graphs)
     return table
 
 
