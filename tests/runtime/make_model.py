@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes driver, header, weights and assembler text of a small model whose kernels are tests/runtime/kernels.c: what
+emission and runtime do, tested without the stages before them.
+
+    y[i, j] = 2 * x[rows - 1 - i, j] + table[index[i]]; seen += 1
+"""
+from __future__ import annotations
+
+import hashlib
+import struct
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tensor_compile.build.target import find, load
+from tensor_compile.emit.header import emit_header
+from tensor_compile.emit.program import emit_driver
+from tensor_compile.emit.weights import weights_assembly, weights_header
+from tensor_compile.graph.ir import DimDecl, Guard
+from tensor_compile.loops.ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, NestKernel, Program, Stage, Step,
+                                     Store, Variant, Const)
+from tensor_compile.symbolic import Sym, const, sym
+
+TABLE = 10
+
+
+@dataclass(frozen=True)
+class Source:
+    symbol: str
+
+
+def buffer(name: str, dtype: str, shape: tuple, kind: str) -> Buffer:
+    return Buffer(name, dtype, shape, tuple(range(len(shape))), kind)
+
+
+def program(n: Sym, rows, m: Sym, fixed: bool) -> tuple[Program, list[Buffer], list[Buffer], list[Buffer]]:
+    columns = sym(m)
+    x = buffer("x", "f32", (rows, columns), "input")
+    index = buffer("index", "i32", (rows,), "input")
+    y = buffer("y", "f32", (rows, columns), "output")
+    seen = buffer("seen.count", "f32", (const(4),), "state")
+    table = buffer("table", "f32", (const(TABLE),), "packed")
+    twice = buffer("twice", "f32", (rows, columns), "temp")
+    line = buffer("line", "f32", (columns,), "scratch")
+    dims = (m,) if fixed else (m, n)  # not the order of the arguments
+    suffix = "_fixed" if fixed else ""
+    loop = Sym("loop", 0, 1 << 24)  # as if it were worth a team
+
+    def nest(label: str, params: tuple[Buffer, ...], dims: tuple[Sym, ...], stored: str) -> NestKernel:
+        return NestKernel(label + suffix, (loop,), [Stage((), [], [Store(stored, (), Const("f32", 0))])], params, dims)
+
+    steps = [
+        Step(CheckKernel("check", index, const(TABLE), (index,), (n,) if not fixed else ()), False),
+        Step(nest("twice", (x, twice), dims, "twice"), True),
+        Step(nest("reverse", (twice, index, table, y, line), dims, "y"), True),
+        Step(nest("count", (seen,), (), "seen.count"), False),
+    ]
+    steps[0].kernel.label += suffix
+    slots = Arena({"twice": 0}, [[rows * columns * 4, rows * 8]])
+    buffers = {b.name: b for b in (x, index, y, seen, table, twice, line)}
+    return Program(buffers, steps, slots, (n, m)), [x, index], [y], [seen]
+
+
+def model(name: str) -> ModelPlan:
+    n, m = Sym("n", 1, 4096, 1, True), Sym("m", 2, 64, 2, True)
+    fixed, *_ = program(n, const(4), m, True)
+    generic, inputs, outputs, states = program(n, sym(n), m, False)
+    variants = [Variant("n4", {"n": 4}, fixed), Variant("generic", {}, generic)]
+    guard = Guard("64*n >= m*m", sym(n) * 64, ">=", sym(m) * sym(m))
+    function = FunctionPlan("run", inputs, outputs, states, [DimDecl(n, (4,)), DimDecl(m)], [guard], variants)
+    return ModelPlan(name, [function], {"table": 64}, 128, states, {"seen.count": 0}, 64)
+
+
+def main(name: str, weights: str, target: str, driver: str, header: str, assembly: str, payload: str) -> None:
+    plan = model(name)
+    embed = weights == "embed"
+    sources = {}
+    described = load(find(target))
+    for variant in plan.functions[0].variants:
+        for step in variant.program.steps:
+            for isa in described.isas:
+                sources[id(step.kernel), isa] = Source(f"tck_{step.kernel.label}__{isa}")
+    Path(driver).write_text(emit_driver(plan, described, sources, embed=embed), encoding="utf-8")
+    Path(header).write_text(emit_header(plan, described, stem=name, embed=embed), encoding="utf-8")
+    data = bytes(64) + struct.pack(f"<{TABLE}f", *(i / 4 for i in range(TABLE))).ljust(64, b"\0")
+    digest = hashlib.sha256(data).digest()
+    Path(payload).write_bytes(data if embed else weights_header(plan, digest) + data)
+    Path(assembly).write_text(weights_assembly(plan, payload) if embed else "", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

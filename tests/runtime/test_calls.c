@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls of a generated driver: results, checks of every argument, teams, contexts, the floating-point environment.
+ */
+#include "fake.h"
+#include "fakex.h"
+#include "kernels.h"
+#include "tap.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tensor_compile/hosted.h>
+
+int kernels_watch;
+const char *kernels_ran;
+
+enum { ROWS = 100, COLUMNS = 64, N = ROWS * COLUMNS };
+
+typedef struct fixture {
+    _Alignas(64) unsigned char arena[64 * 1024];
+    _Alignas(64) unsigned char state[FAKE_STATE_BYTES];
+    tc_context context;
+    float x[N], y[N];
+    int32_t index[ROWS];
+    fake_counters counters;
+    fake_run_args args;
+} fixture;
+
+static void setup(fixture *f, tc_index n, tc_index m)
+{
+    memset(f, 0, sizeof *f);
+    tc_context_init(&f->context, f->arena, sizeof f->arena);
+    fake_state_init(f->state);
+    for (int i = 0; i < N; ++i)
+        f->x[i] = (float)(i % 251), f->y[i] = -1;
+    for (int i = 0; i < ROWS; ++i)
+        f->index[i] = i % 10;
+    f->args = (fake_run_args){.n = n, .m = m, .x = f->x, .index = f->index, .y = f->y, .state = f->state,
+                              .counters = &f->counters};
+}
+
+static int right(const fixture *f)
+{
+    const tc_index n = f->args.n, m = f->args.m;
+    for (tc_index i = 0; i < n; ++i)
+        for (tc_index j = 0; j < m; ++j)
+            if (f->args.y[i * m + j] != 2 * f->x[(n - 1 - i) * m + j] + (float)f->index[i] / 4)
+                return 0;
+    return 1;
+}
+
+static float seen(const fixture *f)
+{
+    float count[4] = {-1};
+    fake_state_export(f->state, "seen.count", count, sizeof count);
+    return count[0];
+}
+
+/* The call fails with `status`, says `text`, and leaves output and state alone. */
+static void refused(fixture *f, tc_status status, const char *text)
+{
+    const tc_status got = fake_run(&f->context, &f->args);
+    int clean = seen(f) == 0 || seen(f) == -1;
+    for (int i = 0; i < N; ++i)
+        clean &= f->y[i] == -1;
+    if (!tc_ok(got == status && f->context.error.status == status && strstr(f->context.error.message, text) && clean,
+               "%s: %s", tc_status_string(status), text))
+        tc_note("got %d, \"%s\", clean %d", (int)got, f->context.error.message, clean);
+}
+
+static void test_arguments(fixture *f)
+{
+    tc_ok(fake_run(NULL, &f->args) == TC_STATUS_NULL_POINTER, "no context");
+    setup(f, 4, 8);
+    tc_ok(fake_run(&f->context, NULL) == TC_STATUS_NULL_POINTER && f->context.error.status == TC_STATUS_NULL_POINTER,
+          "no arguments");
+    setup(f, 4, 8);
+    f->args.x = NULL;
+    refused(f, TC_STATUS_NULL_POINTER, "fake_run: input x is NULL");
+    setup(f, 4, 8);
+    f->args.y = NULL;
+    refused(f, TC_STATUS_NULL_POINTER, "output y is NULL");
+    setup(f, 4, 8);
+    f->args.state = NULL;
+    refused(f, TC_STATUS_NULL_POINTER, "state is NULL");
+    setup(f, 0, 8);
+    refused(f, TC_STATUS_DIM_OUT_OF_RANGE, "dim n = 0 is not in 1..4096");
+    setup(f, 4097, 8);
+    refused(f, TC_STATUS_DIM_OUT_OF_RANGE, "dim n = 4097 is not in 1..4096");
+    tc_ok(!strcmp(f->context.error.subject, "n") && f->context.error.value == 4097 && f->context.error.low == 1 &&
+              f->context.error.high == 4096,
+          "the detail names dim, value and range");
+    setup(f, 4, 7);
+    refused(f, TC_STATUS_DIM_OUT_OF_RANGE, "dim m = 7 is no multiple of 2");
+    setup(f, 1, 10);
+    refused(f, TC_STATUS_GUARD_FAILED, "guard 64*n >= m*m fails: 64 against 100");
+    tc_ok(f->counters.fake_run.guard_0 == 1, "the guard's failure is counted");
+    setup(f, 4, 8);
+    f->args.x = (const float *)((const char *)f->x + 2);
+    refused(f, TC_STATUS_MISALIGNED, "input x is not aligned to 4 bytes");
+    setup(f, 4, 8);
+    f->args.state = f->state + 4;
+    refused(f, TC_STATUS_MISALIGNED, "state is not aligned to 64 bytes");
+    setup(f, 4, 8);
+    f->state[0] = 'X';
+    refused(f, TC_STATUS_BAD_STATE, "state is not initialised");
+    setup(f, 4, 8);
+    f->args.x = f->y + 31;
+    refused(f, TC_STATUS_OVERLAP, "y overlaps x");
+    setup(f, 4, 8);
+    f->args.x = f->y + 32;
+    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK, "buffers may touch");
+    setup(f, 4, 8);
+    f->args.y = (float *)(void *)(f->state + 64);
+    refused(f, TC_STATUS_OVERLAP, "y overlaps state");
+    setup(f, 4, 8);
+    f->args.y = (float *)(void *)f->arena;
+    refused(f, TC_STATUS_OVERLAP, "y overlaps arena");
+    setup(f, 4, 8);
+    f->context.arena_bytes = 127;
+    refused(f, TC_STATUS_ARENA_TOO_SMALL, "arena has 127 bytes, this call needs 192");
+    setup(f, 4, 8);
+    f->context.arena = NULL;
+    refused(f, TC_STATUS_ARENA_TOO_SMALL, "arena has 0 bytes");
+    setup(f, 4, 8);
+    f->context.arena = f->arena + 8;
+    refused(f, TC_STATUS_MISALIGNED, "arena is not aligned");
+    setup(f, 4, 8);
+    f->context.cpus = 0;
+    refused(f, TC_STATUS_UNSUPPORTED_CPU, "needs at least the instruction set");
+    setup(f, 4, 8);
+    f->index[2] = 10;
+    refused(f, TC_STATUS_INDEX_OUT_OF_RANGE, "index[2] = 10 is not in 0..9");
+    setup(f, 4, 8);
+    f->index[3] = -1;
+    refused(f, TC_STATUS_INDEX_OUT_OF_RANGE, "index[3] = -1 is not in 0..9");
+    setup(f, 5, 8);
+    f->context.stance = TC_STANCE_FAIL_ON_GENERIC;
+    refused(f, TC_STATUS_GENERIC_REFUSED, "no specialized variant for n = 5 (1..4096)");
+    setup(f, 4, 8);
+    f->context.stance = TC_STANCE_REFERENCE;
+    refused(f, TC_STATUS_NOT_BUILT, "built without reference kernels");
+    setup(f, 4, 8);
+    f->context.stance = TC_STANCE_COUNT;
+    refused(f, TC_STATUS_BAD_ARGUMENT, "stance 3 is not in 0..2");
+}
+
+static void test_variants(fixture *f)
+{
+    setup(f, 4, 8);
+    f->context.stance = TC_STANCE_FAIL_ON_GENERIC;
+    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && seen(f) == 1, "the specialized variant");
+    f->context.stance = TC_STANCE_DEFAULT;
+    f->args.n = 7;
+    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && seen(f) == 2, "the generic variant");
+    tc_ok(f->counters.fake_run.calls == 2 && f->counters.fake_run.generic == 1 && f->counters.fake_run.miss_n == 1 &&
+              f->counters.fake_run.guard_0 == 0,
+          "calls and misses are counted");
+    f->args.counters = NULL;
+    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK, "no counters");
+    tc_ok(fake_run_arena_bytes(4, 8, 1) == 192 && fake_run_arena_bytes(7, 8, 1) == 320 &&
+              fake_run_arena_bytes(0, 8, 1) == 0 && fake_run_arena_bytes(1, 10, 1) == 0,
+          "arena bytes of a call");
+    tc_ok(FAKE_RUN_ARENA_BYTES >= fake_run_arena_bytes(4096, 64, 16) && FAKE_ARENA_BYTES == FAKE_RUN_ARENA_BYTES,
+          "the arena's macro is the upper end");
+    kernels_watch = 1;
+    for (int cpu = 0; cpu < TC_CPU_COUNT; ++cpu) {
+        setup(f, 4, 8);
+        tc_context_limit_cpu(&f->context, (tc_cpu)cpu);
+        kernels_ran = NULL;
+        if (fake_run(&f->context, &f->args) == TC_STATUS_OK) {
+            int best = 0;
+            for (int i = 0; i <= cpu; ++i)
+                best = f->context.cpus >> i & 1 ? i : best;
+            tc_ok(right(f) && !strcmp(kernels_ran, tc_cpu_name((tc_cpu)best)), "kernels of %s", kernels_ran);
+        }
+    }
+    kernels_watch = 0;
+}
+
+static void test_view(fixture *f)
+{
+    const tc_index two[] = {4, 8}, one[] = {4}, strides[] = {8, 1}, wide[] = {9, 1};
+    tc_view in[] = {{f->x, TC_DTYPE_F32, 2, two, strides}, {f->index, TC_DTYPE_I32, 1, one, NULL}};
+    tc_view out[] = {{f->y, TC_DTYPE_F32, 2, two, NULL}};
+    const tc_call_options options = {.state = f->state};
+    setup(f, 4, 8);
+    tc_ok(tc_call(&f->context, &fake_run_function, in, 2, out, 1, &options) == TC_STATUS_OK && right(f) && seen(f) == 1,
+          "tc_call equals the typed entry");
+    struct {
+        const char *text;
+        tc_view view;
+    } wrong[] = {{"x has dtype number 1, not 0", {f->x, TC_DTYPE_I32, 2, two, NULL}},
+                 {"x has rank 1, not 2", {f->x, TC_DTYPE_F32, 1, one, NULL}},
+                 {"x has stride 9 on axis 0, not 8", {f->x, TC_DTYPE_F32, 2, two, wide}},
+                 {"index has size 4 on axis 0, not 6", {f->x, TC_DTYPE_F32, 2, (const tc_index[]){6, 8}, NULL}},
+                 {"dim m = 9 is no multiple", {f->x, TC_DTYPE_F32, 2, (const tc_index[]){4, 9}, NULL}},
+                 {"x is NULL", {NULL, TC_DTYPE_F32, 2, two, NULL}}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        setup(f, 4, 8);
+        const tc_view bad[] = {wrong[i].view, in[1]};
+        const tc_status s = tc_call(&f->context, &fake_run_function, bad, 2, out, 1, &options);
+        if (!tc_ok(s != TC_STATUS_OK && strstr(f->context.error.message, wrong[i].text), "tc_call: %s", wrong[i].text))
+            tc_note("%s", f->context.error.message);
+    }
+    tc_ok(tc_call(&f->context, &fake_run_function, in, 1, out, 1, &options) == TC_STATUS_BAD_VIEW, "too few inputs");
+}
+
+static void test_state(fixture *f)
+{
+    _Alignas(64) static unsigned char other[FAKE_STATE_BYTES];
+    float count[4] = {7, 0, 0, 0};
+    setup(f, 4, 8);
+    tc_ok(fake_state_copy(other, f->state) == TC_STATUS_OK && !memcmp(other, f->state, sizeof other), "state copied");
+    tc_ok(fake_state_import(f->state, "seen.count", count, sizeof count) == TC_STATUS_OK &&
+              fake_run(&f->context, &f->args) == TC_STATUS_OK && seen(f) == 8,
+          "state imported and updated");
+    tc_ok(fake_state_import(f->state, "none", count, sizeof count) == TC_STATUS_BAD_ARGUMENT &&
+              fake_state_export(f->state, "seen.count", count, 4) == TC_STATUS_BAD_ARGUMENT,
+          "an unknown tensor and a wrong size");
+    tc_ok(fake_state_reset(f->state) == TC_STATUS_OK && seen(f) == 0, "state reset");
+}
+
+/* Two teams' own pool: plain threads, started for the call. */
+typedef struct own {
+    tc_team_job *job;
+    void *argument;
+    tc_index thread, threads;
+} own;
+
+static void *own_start(void *p)
+{
+    own *o = p;
+    o->job(o->argument, o->thread, o->threads);
+    return NULL;
+}
+
+static void own_run(void *user, tc_index threads, tc_team_job *job, void *argument)
+{
+    pthread_t id[8];
+    own part[8];
+    *(tc_index *)user = threads;
+    for (tc_index i = 0; i < threads; ++i)
+        part[i] = (own){job, argument, i, threads};
+    for (tc_index i = 1; i < threads; ++i)
+        pthread_create(&id[i], NULL, own_start, &part[i]);
+    own_start(&part[0]);
+    for (tc_index i = 1; i < threads; ++i)
+        pthread_join(id[i], NULL);
+}
+
+static void test_teams(fixture *f)
+{
+    static const int sizes[] = {1, 2, 5};
+    for (int i = 0; i < 3; ++i) {
+        tc_pool *pool = tc_pool_create(sizes[i]);
+        int good = 1;
+        for (int call = 0; call < 50; ++call) {
+            setup(f, 60 + call % 8, 60);
+            tc_context_use_pool(&f->context, pool);
+            good &= fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && seen(f) == 1;
+        }
+        tc_ok(good, "pthreads, %d", sizes[i]);
+        setup(f, 64, 60);
+        tc_context_use_pool(&f->context, pool);
+        f->index[60] = 99;
+        refused(f, TC_STATUS_INDEX_OUT_OF_RANGE, "index[60] = 99");
+        tc_pool_destroy(pool);
+#ifdef TEST_OPENMP
+        setup(f, 61, 60);
+        tc_context_use_openmp(&f->context, sizes[i]);
+        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "OpenMP, %d", sizes[i]);
+#endif
+        tc_index got = 0;
+        setup(f, 61, 60);
+        f->context.team = (tc_team){own_run, &got, sizes[i]};
+        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && got == (sizes[i] > 1 ? sizes[i] : 0),
+              "a pool of the program's own, %d", sizes[i]);
+    }
+}
+
+typedef struct caller {
+    fixture fixture;
+    tc_pool *pool;
+    int good;
+} caller;
+
+static void *call_often(void *p)
+{
+    caller *c = p;
+    c->good = 1;
+    for (int i = 0; i < 200; ++i) {
+        setup(&c->fixture, 64 + i % 8, 60);
+        tc_context_use_pool(&c->fixture.context, c->pool);
+        c->good &= fake_run(&c->fixture.context, &c->fixture.args) == TC_STATUS_OK && right(&c->fixture);
+    }
+    return NULL;
+}
+
+static void test_contexts(void)
+{
+    caller *callers = aligned_alloc(64, 2 * sizeof *callers);
+    pthread_t id[2];
+    tc_pool *pool = tc_pool_create(2);
+    for (int i = 0; i < 2; ++i) {
+        callers[i].pool = pool;
+        pthread_create(&id[i], NULL, call_often, &callers[i]);
+    }
+    for (int i = 0; i < 2; ++i)
+        pthread_join(id[i], NULL);
+    tc_ok(callers[0].good && callers[1].good, "two contexts in two threads share a pool");
+    tc_pool_destroy(pool);
+    free(callers);
+}
+
+static void test_environment(fixture *f)
+{
+    setup(f, 4, 8);
+    f->x[0] = 0x1p-140f;
+    f->x[1] = 0x1p23f + 1;
+    f->index[3] = 3;
+#if defined(__x86_64__)
+    const unsigned before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr((before & ~0x6000u) | 0x8040 | 0x4000); /* flush, denormals are zero, upwards */
+    const unsigned set = __builtin_ia32_stmxcsr();
+#else
+    fesetround(FE_UPWARD);
+#endif
+    const tc_status status = fake_run(&f->context, &f->args);
+#if defined(__x86_64__)
+    const int restored = __builtin_ia32_stmxcsr() == set;
+    __builtin_ia32_ldmxcsr(before);
+#else
+    const int restored = fegetround() == FE_UPWARD;
+    fesetround(FE_TONEAREST);
+#endif
+    tc_ok(status == TC_STATUS_OK && restored, "the caller's floating-point environment is restored");
+    tc_ok(f->y[25] == 0x1p24f + 2 && right(f), "the call rounds to nearest");
+    setup(f, 1, 2);
+    f->x[0] = 0x1p-140f;
+    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && f->y[0] == 0x1p-139f, "denormals are kept");
+}
+
+static char logged[4096];
+
+static void collect(void *user, unsigned topic, const char *text)
+{
+    (void)user, (void)topic;
+    strcat(strcat(logged, text), "\n");
+}
+
+static int begins, ends;
+
+static void profile(void *user, const char *function, const char *variant, const char *kernel, tc_index step,
+                    tc_index thread, int begin)
+{
+    (void)user, (void)function, (void)variant, (void)kernel, (void)step, (void)thread;
+    begins += begin, ends += !begin;
+}
+
+static void test_logs(fixture *f)
+{
+    setup(f, 5, 8);
+    f->context.log = collect;
+    f->context.log_topics = TC_LOG_ALL;
+    f->context.profile = profile;
+    fake_run(&f->context, &f->args);
+    tc_ok(!strcmp(logged, "fake_run: guard missed: n = 5 of 1..4096, specialized for 4\nfake_run: variant generic\n"
+                          "check\ntwice\nreverse\ncount\n"),
+          "guards and kernels are logged");
+    tc_ok(begins == 4 && ends == 4, "each kernel is profiled");
+    logged[0] = 0;
+    tc_counters_log(&f->context, &fake_run_function, &f->counters.fake_run);
+    if (!tc_ok(!strcmp(logged, "fake_run: calls: 1\nfake_run: calls of the generic variant: 1\n"
+                               "fake_run: misses of the sizes of n: 1\nfake_run: failures of guard 64*n >= m*m: 0\n"),
+               "the counters are reported"))
+        tc_note("%s", logged);
+}
+
+static void test_external(fixture *f, const char *path)
+{
+    tc_weights_file file, none;
+    fakex_run_args args;
+    setup(f, 4, 8);
+    args = (fakex_run_args){.n = 4, .m = 8, .x = f->x, .index = f->index, .y = f->y, .state = f->state};
+    fakex_state_init(f->state);
+    tc_ok(fakex_weights_open(&file, path, 1) == TC_STATUS_OK && file.bytes == FAKEX_WEIGHTS_BYTES, "weights mapped");
+    args.weights = file.data;
+    tc_ok(fakex_run(&f->context, &args) == TC_STATUS_OK && right(f), "external weights");
+    args.weights = NULL;
+    tc_ok(fakex_run(&f->context, &args) == TC_STATUS_NULL_POINTER, "no weights");
+    _Alignas(64) static unsigned char copy[FAKEX_WEIGHTS_BYTES];
+    memcpy(copy, file.data, sizeof copy);
+    copy[30] ^= 1;
+    args.weights = copy;
+    tc_ok(fakex_run(&f->context, &args) == TC_STATUS_BAD_WEIGHTS, "weights of another layout");
+    copy[30] ^= 1;
+    copy[60] ^= 1;
+    tc_ok(fakex_weights_check(copy, sizeof copy) == TC_STATUS_BAD_WEIGHTS, "a damaged header");
+    copy[60] ^= 1;
+    tc_ok(fakex_weights_check(copy, sizeof copy) == TC_STATUS_OK &&
+              fakex_weights_check(copy, sizeof copy - 1) == TC_STATUS_BAD_WEIGHTS,
+          "a truncated file");
+    char damaged[4096];
+    snprintf(damaged, sizeof damaged, "%s.damaged", path);
+    FILE *out = fopen(damaged, "wb");
+    copy[140] ^= 1;
+    if (out) {
+        fwrite(copy, 1, sizeof copy, out);
+        fclose(out);
+    }
+    tc_ok(fakex_weights_open(&none, damaged, 1) == TC_STATUS_BAD_WEIGHTS && !none.data &&
+              fakex_weights_open(&none, damaged, 0) == TC_STATUS_OK,
+          "a damaged payload is found by its hash, on request");
+    tc_weights_close(&none);
+    remove(damaged);
+    tc_ok(fakex_weights_open(&none, "no/such/file", 0) == TC_STATUS_SYSTEM, "a missing file");
+    tc_weights_close(&file);
+    tc_weights_close(&file);
+}
+
+int main(int argc, char **argv)
+{
+    fixture *f = aligned_alloc(64, (sizeof *f + 63) / 64 * 64);
+    test_arguments(f);
+    test_variants(f);
+    test_view(f);
+    test_state(f);
+    test_teams(f);
+    test_contexts();
+    test_environment(f);
+    test_logs(f);
+    if (argc > 1)
+        test_external(f, argv[1]);
+    free(f);
+    return tc_done();
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds for the text of header and driver and for the core's objects, whatever they compute."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tap
+
+ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+TESTS, INCLUDE = ROOT / "tests" / "runtime", ROOT / "runtime" / "include"
+CORE = sorted((ROOT / "runtime" / "core").glob("*.c"))
+HOSTED = [ROOT / "runtime" / "hosted" / name for name in ("environment.c", "file.c", "pool.c", "sha256.c")]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+M4F = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
+SMALL = ["-Os", "-std=c11", "-ffreestanding", "-ffunction-sections", "-fdata-sections",
+         "-fno-asynchronous-unwind-tables"]
+
+
+def run(command: list, work: Path) -> subprocess.CompletedProcess:
+    return subprocess.run([str(word) for word in command], cwd=work, capture_output=True, text=True, check=False)
+
+
+def passes(command: list, work: Path, name: str) -> bool:
+    result = run(command, work)
+    if not tap.ok(result.returncode == 0, name):
+        tap.note(result.stderr + result.stdout)
+        return False
+    return True
+
+
+def generate(work: Path, name: str, weights: str, target: str) -> None:
+    made = run([sys.executable, TESTS / "make_model.py", name, weights, target, f"{name}.c", f"{name}.h", f"{name}.S",
+                f"{name}.bin"], work)
+    assert made.returncode == 0, made.stderr
+
+
+def headers_alone(work: Path) -> None:
+    own = sorted((INCLUDE / "tensor_compile").glob("*.h"))
+    for compiler, language, standard in (("gcc", "c", "c11"), ("clang", "c", "c11"), ("g++", "c++", "c++17"),
+                                         ("clang++", "c++", "c++17")):
+        for header in [Path("fake.h"), Path("fakex.h"), *own]:
+            name = f"{header.name} alone, {compiler} {standard}"
+            if header.name == "driver.h" and language == "c++":
+                continue  # of generated C alone
+            if not shutil.which(compiler):
+                tap.skip(name, f"no {compiler}")
+                continue
+            (work / "alone.c").write_text(f'#include "{header}"\n', encoding="utf-8")
+            passes([compiler, "-x", language, f"-std={standard}", *WARNINGS, f"-I{INCLUDE}", "-I.", "-fsyntax-only",
+                    "alone.c"], work, name)
+
+
+def freestanding(work: Path) -> None:
+    for compiler, nm, flags in (("gcc", "nm", []), ("clang", "nm", []), ("arm-none-eabi-gcc", "arm-none-eabi-nm", M4F)):
+        if not shutil.which(compiler):
+            tap.skip(f"the core is freestanding, {compiler}", f"no {compiler}")
+            continue
+        objects = []
+        for source in [*CORE, Path("fake.c" if compiler != "arm-none-eabi-gcc" else "fakem.c")]:
+            out = f"{source.stem}.o"
+            result = run([compiler, *SMALL, *WARNINGS, *flags, f"-I{INCLUDE}", "-c", source, "-o", out], work)
+            tap.ok(result.returncode == 0, f"{source.name} compiles, {compiler}")
+            objects.append(out)
+        symbols = [line.split() for line in run([nm, *objects], work).stdout.splitlines() if len(line.split()) >= 2]
+        needed = {s[-1] for s in symbols if s[-2] == "U"}
+        defined = {s[-1] for s in symbols if s[-2] != "U"}
+        missing = {s for s in needed - defined if not re.match(r"tck_|fakem?_weights_data|__aeabi_", s)}
+        tap.ok(missing <= {"memcpy", "memset", "memmove"}, f"core and driver need no library, {compiler}")
+        sections = [line.split() for line in run([nm.replace("nm", "size"), "-A", *objects], work).stdout.splitlines()]
+        # .data.rel.ro is constant once loaded: tables of pointers in position-independent code
+        writable = [s[0] for s in sections if len(s) == 3 and re.match(r"\.(data(?!\.rel\.ro)|s?bss|tdata|tbss)", s[0])
+                    and s[1] != "0"]
+        tap.equal(writable, [], f"core and driver have no writable data, {compiler}")
+
+
+def small(work: Path) -> None:
+    sizes = run(["size", "-t", *[f"{c.stem}.o" for c in CORE], "fake.o"], work).stdout.splitlines()[-1].split()
+    total = int(sizes[0]) + int(sizes[1])
+    tap.ok(total < 16 * 1024, f"runtime and dispatch: {total} bytes, less than 16 KiB")
+
+
+def sanitized(work: Path, sanitizer: str, only: str) -> None:
+    compiler = shutil.which("clang") or shutil.which("gcc")
+    if os.uname().machine != "x86_64" or not compiler:
+        tap.skip(f"{only} under -fsanitize={sanitizer}", "x86-64 with a compiler is needed")
+        return
+    flags = ["-std=c11", "-O1", "-g", f"-fsanitize={sanitizer}", "-D_POSIX_C_SOURCE=200809L", f"-I{INCLUDE}", "-I.",
+             f"-I{TESTS}", f"-I{TESTS.parent}", f"-I{ROOT / 'templates' / 'include'}"]
+    kernels = []
+    for isa in ("x86_64", "avx2", "avx512"):
+        kernels.append(f"kernels_{isa}.o")
+        run([compiler, *flags, f"-DSET={isa}", "-c", TESTS / "kernels.c", "-o", kernels[-1]], work)
+    built = run([compiler, *flags, TESTS / "test_calls.c", "fake.c", "fakex.c", "fake.S", *kernels, *CORE, *HOSTED,
+                 "-lpthread", "-lm", "-o", "sanitized"], work)
+    if built.returncode:
+        tap.skip(f"{only} under -fsanitize={sanitizer}", f"{Path(compiler).name} cannot link it")
+        return
+    result = run(["./sanitized", "fakex.bin"], work)
+    if not tap.ok(result.returncode == 0 and "runtime error" not in result.stderr,
+                  f"{only} under -fsanitize={sanitizer}"):
+        tap.note(result.stdout + result.stderr)
+
+
+def plain_driver(work: Path) -> None:
+    """Generated text is a function of the plan alone."""
+    first = (work / "fake.c").read_text(), (work / "fake.h").read_text()
+    again = work / "again"
+    again.mkdir()
+    generate(again, "fake", "embed", "x86_64")
+    tap.ok(first == ((again / "fake.c").read_text(), (again / "fake.h").read_text()), "driver and header are reproducible")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        generate(work, "fake", "embed", "x86_64")
+        generate(work, "fakex", "external", "x86_64")
+        generate(work, "fakem", "embed", "cortex-m4f")
+        plain_driver(work)
+        headers_alone(work)
+        freestanding(work)
+        run(["gcc", *SMALL, f"-I{INCLUDE}", "-c", *CORE, "fake.c"], work)
+        small(work)
+        sanitized(work, "thread", "teams and contexts")
+        sanitized(work, "address,undefined", "every call")
+    tap.done()
+
+
+main()
