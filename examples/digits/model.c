@@ -7,7 +7,7 @@
 
 TC_MODEL(digits)
 {
-    tc_dim batch = tc_dynamic(g, "batch", 1, 4096);
+    tc_dim batch = tc_dynamic(g, "batch", 1, 64);
     tc_tensor x = tc_input(g, "image", TC_F32, batch, 1, 8, 8); /* grey values, 0 paper to 1 ink */
 
     tc_weights(g, "digits.safetensors");

@@ -11,7 +11,7 @@
  */
 #include "safetensors.h"
 #include "tensor_compile/driver.h"
-#include "tensor_compile/runtime.h"
+#include "tensor_compile/hosted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,9 +155,14 @@ int main(int argc, char **argv) {
         tc_context_limit_cpu(&context, cpu);
     }
 
+    tc_pool *pool = threads > 1 ? tc_pool_create(threads) : NULL;
+    if (pool)
+        tc_context_use_pool(&context, pool);
+
     const tc_call_options options = {.dims = dims, .state = state, .weights = weights};
     const tc_status status = tc_call(&context, f, views, f->input_count, views + f->input_count, f->output_count,
                                      &options);
+    tc_pool_destroy(pool);
     if (status != TC_STATUS_OK) {
         fprintf(stderr, "%s: %s\n", tc_status_string(status), context.error.message);
         return 1;

@@ -132,7 +132,7 @@ def run(options: Options, progress: Progress) -> Made:
     progress.say(f"{options.shown}: packing weights")
     hashes = Hashes(cache.root)
     weight_files = pack.weight_files(compiled.constants, Path(options.model))
-    weights = pack.pack(compiled.constants, weight_files, options.shown, host, cache, hashes, options.jobs)
+    weights = pack.pack(compiled, weight_files, options.shown, host, cache, hashes, options.jobs)
     hashes.save()
 
     external = options.weights == "external"

@@ -24,6 +24,7 @@ from .progress import Progress
 
 CHECK = ROOT / "generator" / "check"
 RUNTIME = ROOT / "runtime"
+HOSTED = ("environment", "file", "pool", "sha256")
 ANY_INTEGER = 1000  # bound of random integers that index nothing
 MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select"))
 
@@ -212,7 +213,7 @@ def _runner(made: Made, options: Options, folder: Path) -> Path:
     table = ["#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
              f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};"]
     (folder / "table.c").write_text("\n".join(table) + "\n", encoding="utf-8")
-    runtime = [*sorted((RUNTIME / "core").glob("*.c")), *sorted((RUNTIME / "hosted").glob("*.c"))]
+    runtime = [*sorted((RUNTIME / "core").glob("*.c")), *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED)]
     _compile([*made.compiler.command, "-std=c11", "-O2", "-D_GNU_SOURCE", *made.target.flags,
               *toolchain.host_flags(options.cflags, made.target.arch), f"-I{RUNTIME_INCLUDE}", f"-I{INTERPRETER}",
               f"-I{TEMPLATES / 'include'}", f"-I{host_programs.PRIMITIVES.parent}", str(CHECK / "run_model.c"),

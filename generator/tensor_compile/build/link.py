@@ -25,8 +25,7 @@ def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: t
     (work / "inputs").write_text("\n".join(names), encoding="utf-8")
     joined = work / "joined.o"
     abi = host_flags(flags, compiler.arch)
-    _run([*compiler.command, *abi, "-nostdlib", "-no-pie" if compiler.kind == "gcc" else "-Wno-unused-command-line-argument",
-          "-Wl,-r", "-Wl,--build-id=none", "-o", joined.name, "@inputs"], work)
+    _run([*compiler.command, *abi, "-r", "-nostdlib", "-Wl,--build-id=none", "-o", joined.name, "@inputs"], work)
     _run([compiler.objcopy, "--localize-hidden", joined.name, str(out)], work)
 
 

@@ -10,6 +10,7 @@ from typing import Sequence
 from ..errors import Reported, UserError
 from ..graph.ir import Module
 from ..graph.text import print_module
+from ..pipeline import Compiled
 from . import files, host_programs
 from .cache import Cache
 from .record import Hashes
@@ -23,18 +24,34 @@ def weight_files(module: Module, model: Path, replacements: Sequence[Path] = ())
     return list(replacements) or [(model.parent / name).resolve() for name in module.files]
 
 
-def pack(constants: Module, weights: Sequence[Path], shown: str, compiler: Compiler, cache: Cache, hashes: Hashes,
+def _must_be_finite(reference: Module) -> list[str]:
+    """The weights of padded convolutions: a product with padding may be skipped or multiplied (docs/numerics.md)."""
+    found: dict[str, None] = {}
+    for function in reference.functions.values():
+        for node in function.nodes:
+            if node.op == "convolution" and any((*node.attrs["low"], *node.attrs["high"])):
+                pending = [node.operands[1].node]
+                while pending:
+                    part = pending.pop()
+                    if part.op == "weight":
+                        found[part.attrs["name"]] = None
+                    pending += [v.node for v in part.operands]
+    return list(found)
+
+
+def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Compiler, cache: Cache, hashes: Hashes,
          jobs: int | None = None) -> Path:
     """The file of packed weights in the cache, made where it is not there yet. Its key is the constant graph and the
     content of the files, which are read only when their size or time is new."""
     for path in weights:
         if not path.is_file():
             raise UserError("no such weights file", str(path), f"it is named in {shown}")
+    constants, finite = compiled.constants, _must_be_finite(compiled.reference)
     program = host_programs.interpreter(compiler, cache, jobs)
     # The files by absolute path: where they lie is no part of the key.
     placed = Module(constants.model, constants.dims, [str(p) for p in weights], constants.weights, constants.states,
                     constants.functions)
-    key = files.digest(program.parent.name, print_module(constants), *(hashes.of(p) for p in weights))
+    key = files.digest(program.parent.name, print_module(constants), *finite, *(hashes.of(p) for p in weights))
 
     def make(folder: Path) -> None:
         graph, out = folder / "constants.tcg", folder / "weights.bin"
@@ -43,8 +60,10 @@ def pack(constants: Module, weights: Sequence[Path], shown: str, compiler: Compi
         if not entry or not entry[0].results:
             out.write_bytes(b"")
             return
+        known = [name for name in finite if name in placed.weights]
+        checks = [word for name in known for word in ("--check-finite", name)]
         result = subprocess.run([str(program), str(graph), "--function", entry[0].name, "--weights-dir", "/",
-                                 "--pack", str(out)], capture_output=True, text=True, check=False)
+                                 "--pack", str(out), *checks], capture_output=True, text=True, check=False)
         if result.returncode == 1 and result.stderr:
             sys.stderr.write(result.stderr)
             raise Reported

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         hashes = Hashes(cache.root)
         sources = pack.weight_files(compiled.constants, Path(options.model), [Path(os.path.abspath(p))
                                                                               for p in args.sources])
-        payload = pack.pack(compiled.constants, sources, options.shown, host, cache, hashes, options.jobs)
+        payload = pack.pack(compiled, sources, options.shown, host, cache, hashes, options.jobs)
         hashes.save()
         files.write(output, assemble.external_weights(compiled.plan, payload))
     return 0
