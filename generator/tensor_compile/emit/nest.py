@@ -11,6 +11,7 @@ terms outermost. The sweep starts lane 0 at term 0, so lane l holds the terms l,
 """
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ..loops.ir import Buffer, Const, NestKernel, Reduction, RowReduce, Scalar, Stage
@@ -106,15 +107,20 @@ class _Nest:
                 f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
                 *([] if self.vectors else ['#include "tc_scalar.h"']), "",
                 f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{",
-                *indent(self.prologue()), *indent(body), "}", ""]
+                *indent(self.prologue(set(re.findall(r"\w+", "\n".join(body))))), *indent(body), "}", ""]
         return "\n".join(head)
 
-    def prologue(self) -> list[str]:
+    def prologue(self, used: set[str]) -> list[str]:
+        """Names the dims and buffers that the body uses."""
         kernel, e = self.kernel, self.e
-        lines = [f"const tc_index {e.names[s]} = d[{i}];" for i, s in enumerate(kernel.dims)]
-        if not kernel.dims:
+        scratch = [b for i, b in enumerate(kernel.params) if b.kind == "scratch" and f"p{i}" in used]
+        used |= {e.names[s] for b in scratch for s in b.elements.symbols()}
+        lines = [f"const tc_index {e.names[s]} = d[{i}];" for i, s in enumerate(kernel.dims) if e.names[s] in used]
+        if not lines:
             lines.append("(void)d;")
         for i, b in enumerate(kernel.params):
+            if f"p{i}" not in used:
+                continue
             if b.kind == "scratch":
                 size = e.index(b.elements)
                 width = {"f32": 4, "i32": 4, "i64": 8, "bool": 1}[b.dtype]

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nests written by hand, at the sizes where tails, blocks and shares begin and end."""
+from __future__ import annotations
+
+import struct
+
+from harness import Case, buffer, dim, kernel, loop
+from tensor_compile.loops.ir import Apply, Const, InBounds, IndexValue, Load, Local, Reduction, RowReduce, \
+    Scalar, Stage, Store
+from tensor_compile.symbolic import Expr, Sym, ZERO, const, sym
+
+SIZES = (1, 15, 16, 17, 40, 4095, 4096, 4097, 10000)
+
+
+def f32(x: float) -> Const:
+    return Const("f32", struct.unpack("<I", struct.pack("<f", x))[0])
+
+
+def op(name: str, *args: Scalar, dtype: str = "f32") -> Scalar:
+    return Apply(name, dtype, args)
+
+
+def load(b: str, *index, dtype: str = "f32", valid: tuple = (), other: Const | None = None, dynamic: tuple = ()) -> Load:
+    return Load(b, dtype, tuple(const(i) if isinstance(i, int) else i for i in index), valid, other, dynamic)
+
+
+def sized(name: str, size: int, symbolic: bool) -> tuple[Expr, tuple[Sym, ...], dict[Sym, int]]:
+    if not symbolic:
+        return const(size), (), {}
+    s = dim(name)
+    return sym(s), (s,), {s: size}
+
+
+def softmax(size: int, symbolic: bool) -> Case:
+    n, dims, sizes = sized("n", size, symbolic)
+    r, a, b, c = loop("r", 3), loop("v", n), loop("v", n), loop("v", n)
+    x, y = buffer("x", "f32", (3, n), "input"), buffer("y", "f32", (3, n), "output")
+    stages = [
+        Stage((a,), [RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32")]),
+        Stage((b,), [RowReduce("s", "sum", "lanes", e := op("exp", op("sub", load("x", sym(r), sym(b)), Local("m", "f32"))),
+                               "f32")], [Store("y", (sym(r), sym(b)), e)]),
+        Stage((c,), [], [Store("y", (sym(r), sym(c)), op("div", load("y", sym(r), sym(c)), Local("s", "f32")))])]
+    return Case(f"softmax {size}{' dynamic' * symbolic}", kernel("softmax", (r,), stages, (x, y), dims), sizes)
+
+
+def layer_norm(size: int, symbolic: bool) -> Case:
+    n, dims, sizes = sized("n", size, symbolic)
+    r, a, b, c = loop("r", 2), loop("v", n), loop("v", n), loop("v", n)
+    x, w, y = buffer("x", "f32", (2, n), "input"), buffer("w", "f32", (n,), "packed"), buffer("y", "f32", (2, n), "temp")
+    count = op("cast", IndexValue("i32", n), dtype="f32")
+
+    def centered(v: Sym) -> Scalar:
+        return op("sub", load("x", sym(r), sym(v)), op("div", Local("s", "f32"), count))
+    square = op("mul", centered(b), centered(b))
+    scale = op("sqrt", op("add", op("div", Local("q", "f32"), count), f32(1e-5)))
+    stages = [Stage((a,), [RowReduce("s", "sum", "lanes", load("x", sym(r), sym(a)), "f32")]),
+              Stage((b,), [RowReduce("q", "sum", "lanes", square, "f32")]),
+              Stage((c,), [], [Store("y", (sym(r), sym(c)),
+                                     op("mul", op("div", centered(c), scale), load("w", sym(c))))])]
+    return Case(f"layer norm {size}{' dynamic' * symbolic}", kernel("layer_norm", (r,), stages, (x, w, y), dims), sizes,
+                extreme=False)
+
+
+def flat(name: str, size: int, symbolic: bool, value, dtype: str = "f32", source: str = "f32", extreme: bool = True,
+         grain: int = 1) -> Case:
+    """y[v] = value(load of x, load of z)."""
+    n, dims, sizes = sized("n", size, symbolic)
+    v = loop("v", n)
+    params = (buffer("x", source, (n,), "input"), buffer("z", source, (n,), "temp"), buffer("y", dtype, (n,), "output"))
+    result = value(load("x", sym(v), dtype=source), load("z", sym(v), dtype=source))
+    return Case(f"{name} {size}{' dynamic' * symbolic}",
+                kernel(name, (), [Stage((v,), [], [Store("y", (sym(v),), result)])], params, dims, grain), sizes,
+                extreme=extreme)
+
+
+def small(name: str, rows: tuple, stages: list[Stage], params: tuple, dims: tuple = (), sizes: dict | None = None,
+          **more) -> Case:
+    return Case(name, kernel(name, rows, stages, params, dims), sizes or {}, **more)
+
+
+def pad() -> list[Case]:
+    out = []
+    for n, low, high in ((5, 2, 3), (16, 1, 0), (40, 17, 20), (4096, 3, 1)):
+        v, r = loop("v", n + low + high), loop("r", 3)
+        at = sym(v) - low
+        inside = (at, n - 1 - at)
+        x, y = buffer("x", "f32", (3, n), "input"), buffer("y", "f32", (3, n + low + high), "output")
+        value = load("x", sym(r), at, valid=inside, other=f32(-0.0))
+        out.append(small(f"pad {low}+{n}+{high}", (r,), [Stage((v,), [], [Store("y", (sym(r), sym(v)), value)])], (x, y)))
+        both = op("select", InBounds(inside), op("neg", load("x", sym(r), at, valid=inside, other=f32(0.0))), f32(3.0))
+        out.append(small(f"guarded {low}+{n}+{high}", (r,), [Stage((v,), [], [Store("y", (sym(r), sym(v)), both)])], (x, y)))
+        back = n - 1 - at
+        reverse = load("x", sym(r), back, valid=(back, n - 1 - back), other=f32(7.0))
+        out.append(small(f"reversed {low}+{n}+{high}", (r,),
+                         [Stage((v,), [], [Store("y", (sym(r), sym(v)), reverse)])], (x, y)))
+    return out
+
+
+def windows() -> list[Case]:
+    out = []
+    for w, stride, kind in ((8, 2, "max"), (33, 2, "sum"), (40, 1, "min"), (64, 3, "max")):
+        o = (w + 2 - 3) // stride + 1
+        c, v = loop("c", 4), loop("v", o)
+        k = Sym("k", 0, 2)
+        at = sym(v) * stride + sym(k) - 1
+        x, y = buffer("x", "f32", (4, w), "input"), buffer("y", "f32", (4, o), "output")
+        value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", sym(c), at), (at, w - 1 - at))
+        out.append(small(f"window {kind} {w}/{stride}", (c,), [Stage((v,), [], [Store("y", (sym(c), sym(v)), value)])],
+                         (x, y), extreme=kind != "sum"))
+        # channels last: the window is the same for all lanes
+        d = loop("d", 20)
+        p = loop("p", o)
+        at = sym(p) * stride + sym(k) - 1
+        x, y = buffer("x", "f32", (w, 20), "input"), buffer("y", "f32", (o, 20), "output")
+        value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", at, sym(d)), (at, w - 1 - at))
+        out.append(small(f"window {kind} {w}/{stride} channels last", (p,),
+                         [Stage((d,), [], [Store("y", (sym(p), sym(d)), value)])], (x, y)))
+    return out
+
+
+def columns() -> list[Case]:
+    out = []
+    for m, n in ((1, 17), (7, 16), (16, 5), (17, 40), (300, 20), (4097, 3), (9000, 1)):
+        v, k = loop("v", n), loop("k", m)
+        x, y = buffer("x", "f32", (m, n), "input"), buffer("y", "f32", (n,), "output")
+        value = op("div", Reduction("sum", "lanes", "f32", (k,), load("x", sym(k), sym(v))), f32(float(m)))
+        out.append(small(f"column mean {m}x{n}", (), [Stage((v,), [], [Store("y", (sym(v),), value)])], (x, y)))
+    size, dims, sizes = sized("m", 50, True)
+    v, k = loop("v", 20), loop("k", size)
+    x, y = buffer("x", "f32", (size, 20), "input"), buffer("y", "f32", (20,), "output")
+    value = Reduction("sum", "lanes", "f32", (k,), load("x", sym(k), sym(v)))
+    made = [Stage((v,), [], [Store("y", (sym(v),), value)])]
+    out.append(small("column sum dynamic", (), made, (x, y), dims, sizes))
+    out.append(small("column sum of nothing", (), made, (x, y), dims, {dims[0]: 0}))
+    # two reduced loops around the kept one: the terms are numbered across both
+    for a, b in ((5, 7), (40, 110)):
+        v, i, j = loop("v", 18), loop("i", a), loop("j", b)
+        x, y = buffer("x", "f32", (a, 18, b), "input"), buffer("y", "f32", (18,), "output")
+        value = Reduction("sum", "lanes", "f32", (i, j), load("x", sym(i), sym(v), sym(j)))
+        out.append(small(f"sum over {a} and {b} around 18", (), [Stage((v,), [], [Store("y", (sym(v),), value)])], (x, y)))
+    v, i, j = loop("v", 18), loop("i", 6), loop("j", 9)
+    x, y = buffer("x", "f32", (6, 9, 18), "input"), buffer("y", "f32", (18,), "output")
+    value = Reduction("sum", "lanes", "f32", (i, j), load("x", sym(i), sym(j), sym(v)))
+    out.append(small("sum over two loops that are one", (), [Stage((v,), [], [Store("y", (sym(v),), value)])], (x, y)))
+    for order in ("seq", "lanes"):
+        v, k = loop("v", 21), loop("k", 33)
+        a, b, y = buffer("a", "f32", (33,), "input"), buffer("b", "f32", (33, 21), "packed"), buffer("y", "f32", (21,), "output")
+        pair = op("pair", load("a", sym(k)), load("b", sym(k), sym(v)))
+        value = Reduction("dot", order, "f32", (k,), pair)
+        out.append(small(f"dot {order}", (), [Stage((v,), [], [Store("y", (sym(v),), value)])], (a, b, y)))
+    return out
+
+
+def rows() -> list[Case]:
+    out = []
+    for n in (0, 1, 15, 17, 100, 5000):
+        size, dims, sizes = sized("n", n, True)
+        r, v = loop("r", 4), loop("v", size)
+        x, y = buffer("x", "f32", (4, size), "input"), buffer("y", "f32", (4,), "output")
+        stages = [Stage((v,), [RowReduce("s", "sum", "lanes", load("x", sym(r), sym(v)), "f32")]),
+                  Stage((), [], [Store("y", (sym(r),), Local("s", "f32"))])]
+        out.append(small(f"row sum {n}", (r,), stages, (x, y), dims, sizes))
+        if n:
+            w, z = buffer("x", "i32", (4, size), "input"), buffer("y", "i64", (4,), "output")
+            for kind, dtype, source in (("argmax", "f32", x), ("argmin", "i32", w)):
+                stages = [Stage((v,), [RowReduce("p", kind, "free", load("x", sym(r), sym(v), dtype=dtype), "i64")]),
+                          Stage((), [], [Store("y", (sym(r),), Local("p", "i64"))])]
+                out.append(small(f"{kind} {dtype} {n}", (r,), stages, (source, z), dims, sizes, extreme=n == 100))
+            for kind, dtype in (("min", "f32"), ("max", "i32"), ("min", "i32"), ("sum", "i32"), ("sum", "i64"),
+                                ("any", "bool"), ("all", "bool")):
+                stages = [Stage((v,), [RowReduce("q", kind, "free", load("x", sym(r), sym(v), dtype=dtype), dtype)]),
+                          Stage((), [], [Store("y", (sym(r),), Local("q", dtype))])]
+                out.append(small(f"row {kind} {dtype} {n}", (r,), stages,
+                                 (buffer("x", dtype, (4, size), "input"), buffer("y", dtype, (4,), "output")), dims, sizes,
+                                 extreme=True))
+    # a sweep over two loops: 16 divides the inner one, or not
+    for a, b in ((3, 16), (300, 32), (3, 10), (500, 10)):
+        r, i, j = loop("r", 3), loop("i", a), loop("j", b)
+        x, y = buffer("x", "f32", (a, 3, b), "input"), buffer("y", "f32", (3,), "output")
+        stages = [Stage((i, j), [RowReduce("s", "sum", "lanes", load("x", sym(i), sym(r), sym(j)), "f32")]),
+                  Stage((), [], [Store("y", (sym(r),), Local("s", "f32"))])]
+        out.append(small(f"row sum of {a} x {b}", (r,), stages, (x, y)))
+    # kept in scratch between sweeps
+    r, a, b = loop("r", 7), loop("v", 50), loop("v", 50)
+    x, t, y = buffer("x", "f32", (7, 50), "input"), buffer("t", "f32", (50,), "scratch"), buffer("y", "f32", (7, 50), "output")
+    stages = [Stage((a,), [RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32")],
+                    [Store("t", (sym(a),), op("neg", load("x", sym(r), sym(a))))]),
+              Stage((b,), [], [Store("y", (sym(r), sym(b)), op("add", load("t", sym(b)), Local("m", "f32")))])]
+    out.append(small("row in scratch", (r,), stages, (x, t, y)))
+    return out
+
+
+def memory() -> list[Case]:
+    out = []
+    r, v = loop("r", 5), loop("v", 37)
+    x, y = buffer("x", "f32", (37, 5), "input"), buffer("y", "f32", (5, 37), "output")
+    for dtype in ("f32", "i32", "bool"):
+        x, y = buffer("x", dtype, (37, 5), "input"), buffer("y", dtype, (5, 37), "output")
+        stage = Stage((v,), [], [Store("y", (sym(r), sym(v)), load("x", sym(v), sym(r), dtype=dtype))])
+        out.append(small(f"strided load {dtype}", (r,), [stage], (x, y), extreme=True))
+        x, y = buffer("x", dtype, (5, 37), "input"), buffer("y", dtype, (37, 5), "output")
+        stage = Stage((v,), [], [Store("y", (sym(v), sym(r)), load("x", sym(r), sym(v), dtype=dtype))])
+        out.append(small(f"strided store {dtype}", (r,), [stage], (x, y), extreme=True))
+    # a merged loop whose address divides: by 12 (lane by lane) and by 32 (lanes stay together)
+    for inner in (12, 32):
+        v = loop("v", 4 * inner)
+        q = sym(v) // inner
+        x, y = buffer("x", "f32", (4, inner + 3), "input"), buffer("y", "f32", (4, inner + 1), "output")
+        rest = sym(v) - q * inner
+        stage = Stage((v,), [], [Store("y", (q, rest), op("neg", load("x", q, rest)))])
+        out.append(small(f"divided index {inner}", (), [stage], (x, y)))
+        mask = Stage((v,), [], [Store("y", (q, rest), op("select", InBounds((rest - 3,)), f32(1.0), f32(2.0)))])
+        out.append(small(f"divided predicate {inner}", (), [mask], (y,)))
+    r, v, k = loop("r", 6), loop("v", 21), Sym("k", 0, 4)
+    t, y = buffer("t", "f32", (5, 21), "input"), buffer("y", "f32", (6, 21), "output")
+    for dtype in ("i32", "i64"):
+        i = buffer("i", dtype, (6,), "input")
+        value = load("t", sym(k), sym(v), dynamic=((k, load("i", sym(r), dtype=dtype)),))
+        out.append(small(f"gather of rows {dtype}", (r,), [Stage((v,), [], [Store("y", (sym(r), sym(v)), value)])], (t, i, y)))
+        i = buffer("i", dtype, (21,), "input")
+        value = load("t", sym(k), sym(r), dynamic=((k, load("i", sym(v), dtype=dtype)),))
+        out.append(small(f"gather of elements {dtype}", (r,), [Stage((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+                         (t, i, y)))
+    y = buffer("y", "i32", (6, 21), "output")
+    value = op("add", IndexValue("i32", sym(v) * 3 + sym(r)), IndexValue("i32", sym(r)), dtype="i32")
+    out.append(small("positions i32", (r,), [Stage((v,), [], [Store("y", (sym(r), sym(v)), value)])], (y,)))
+    y = buffer("y", "i64", (6, 21), "output")
+    value = op("sub", IndexValue("i64", sym(v)), IndexValue("i64", sym(r)), dtype="i64")
+    out.append(small("positions i64", (r,), [Stage((v,), [], [Store("y", (sym(r), sym(v)), value)])], (y,)))
+    # two results of one sweep, a broadcast along the lanes and one along the rows
+    x, z = buffer("x", "f32", (6,), "input"), buffer("z", "f32", (21,), "input")
+    y, w = buffer("y", "f32", (6, 21), "output"), buffer("w", "bool", (6, 21), "output")
+    s = op("add", load("x", sym(r)), load("z", sym(v)))
+    out.append(small("two results", (r,), [Stage((v,), [], [
+        Store("y", (sym(r), sym(v)), s), Store("w", (sym(r), sym(v)), op("lt", s, f32(0.5), dtype="bool"))])], (x, z, y, w)))
+    return out
+
+
+def elementwise() -> list[Case]:
+    out = []
+    for size in (0, *SIZES):
+        out.append(flat("relu", size, True, lambda x, z: op("maximum", x, f32(0.0))))
+    for size in SIZES:
+        out.append(flat("add", size, False, lambda x, z: op("add", x, z), grain=2 if size > 100 else 1))
+    for name in ("neg", "abs", "sqrt", "exp", "log", "tanh", "erf"):
+        out.append(flat(name, 43, False, lambda x, z: op(name, x)))
+    for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
+        for dtype in ("f32", "i32", "i64"):
+            out.append(flat(f"{name} {dtype}", 300, False, lambda x, z: op(name, x, z, dtype=dtype), dtype, dtype))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        for dtype in ("f32", "i32", "i64", "bool"):
+            out.append(flat(f"{name} {dtype}", 300, False, lambda x, z: op(name, x, z, dtype="bool"), "bool", dtype))
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        out.append(flat(name, 50, False, lambda x, z: op(name, x, z, dtype="bool"), "bool", "bool"))
+    out.append(flat("logical_not", 50, False, lambda x, z: op("logical_not", x, dtype="bool"), "bool", "bool"))
+    for source in ("f32", "i32", "i64", "bool"):
+        for to in ("f32", "i32", "i64", "bool"):
+            if source != to:
+                out.append(flat(f"cast {source} to {to}", 300, False, lambda x, z: op("cast", x, dtype=to), to, source))
+    for dtype in ("f32", "i32", "bool"):
+        out.append(flat(f"select {dtype}", 60, False, lambda x, z: op(
+            "select", op("lt", x, z, dtype="bool"), x, z, dtype=dtype), dtype, dtype))
+    gelu = lambda x, z: op("mul", op("mul", f32(0.5), x), op("add", f32(1.0), op("erf", op("mul", x, f32(0.70710677)))))  # noqa: E731
+    out += [flat("gelu", size, symbolic, gelu) for size in (17, 2000) for symbolic in (False, True)]
+    return out
+
+
+def all_cases() -> list[Case]:
+    out = [make(size, symbolic) for make in (softmax, layer_norm) for size in SIZES for symbolic in (False, True)]
+    return out + pad() + windows() + columns() + rows() + memory() + elementwise()

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated kernels of every instruction set against the direct evaluation of the loop IR, bit for bit."""
+from __future__ import annotations
+
+import math
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+
+ROOT = os.environ["TC_SOURCE_ROOT"]
+sys.path.insert(0, os.path.join(ROOT, "tests", "loops"))
+
+import evaluate  # noqa: E402
+from tap import note, ok, skip  # noqa: E402
+from tensor_compile.build.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
+from tensor_compile.emit.kernels import emit_kernel  # noqa: E402
+from tensor_compile.loops.ir import Apply, Arena, Buffer, NestKernel, Program, Stage, Step  # noqa: E402
+from tensor_compile.loops.scalars import walk  # noqa: E402
+from tensor_compile.symbolic import Expr, Sym, wrap  # noqa: E402
+
+PACK = {"f32": "f", "i32": "i", "i64": "q", "bool": "B"}
+SIZE = {"f32": 4, "i32": 4, "i64": 8, "bool": 1}
+INEXACT = {"exp", "log", "tanh", "erf"}    # the evaluation takes these from the host: compared within its error
+TEAMS = (1, 2, 5)
+SPECIAL = [math.nan, math.inf, -math.inf, -0.0, 0.0, 1e-40, -1e-45, 3e38, -3e38]
+
+
+@dataclass
+class Case:
+    """A kernel, the sizes of its dims, and what its index buffers stay below."""
+
+    name: str
+    kernel: NestKernel
+    sizes: dict[Sym, int] = field(default_factory=dict)
+    below: int = 5
+    extreme: bool = False
+
+
+def dim(name: str) -> Sym:
+    return Sym(name, 0, 1 << 20, is_dim=True)
+
+
+def loop(name: str, size: int | Expr) -> Sym:
+    return Sym(name, 0, wrap(size) - 1)
+
+
+def buffer(name: str, dtype: str, shape: tuple, kind: str, order: tuple | None = None) -> Buffer:
+    return Buffer(name, dtype, tuple(wrap(s) for s in shape), order or tuple(range(len(shape))), kind)
+
+
+def kernel(label: str, rows: tuple, stages: list[Stage], params: tuple[Buffer, ...], dims: tuple = (),
+           grain: int = 1) -> NestKernel:
+    return NestKernel(label, rows, stages, params, dims, grain)
+
+
+@dataclass
+class Machine:
+    """How to compile for one instruction set and what to start the program with."""
+
+    isa: str
+    compiler: str
+    run: list[str]
+    more: list[str]
+
+
+NEEDS = {"scalar": (), "x86_64": (), "avx2": ("avx2", "fma"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
+
+
+def machine(isa: str, sanitize: bool = False) -> Machine | str:
+    """How to run an instruction set here, or why that cannot be."""
+    native = os.uname().machine
+    more = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"] if sanitize else []
+    compiler = os.environ.get("CC", "cc")
+    if isa == "scalar" or (isa == "neon" and native == "aarch64"):
+        return Machine(isa, compiler, [], more)
+    if isa == "neon":
+        if sanitize:
+            return "sanitizers do not run under qemu-user"
+        if shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64"):
+            return Machine(isa, "aarch64-linux-gnu-gcc", ["qemu-aarch64"], ["-static"])
+        return "no aarch64-linux-gnu-gcc or no qemu-aarch64"
+    if native != "x86_64":
+        return f"not on {native}"
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        flags = next((line.split(":")[1].split() for line in f if line.startswith("flags")), [])
+    missing = [n for n in NEEDS[isa] if n not in flags]
+    return f"this processor has no {', '.join(missing)}" if missing else Machine(isa, compiler, [], more)
+
+
+def machines(sanitize: bool = False) -> list[Machine]:
+    """Every instruction set that this machine or qemu runs; what cannot be had is a visible SKIP."""
+    out = []
+    for isa in (*NEEDS, "neon"):
+        found = machine(isa, sanitize)
+        if isinstance(found, str):
+            skip(isa, found)
+        else:
+            out.append(found)
+    return out
+
+
+def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int) -> list:
+    if dtype == "bool":
+        return [rng.random() < 0.5 for _ in range(count)]
+    if dtype != "f32":
+        if extreme:
+            half = 1 << (SIZE[dtype] * 8 - 1)
+            return [rng.choice((0, -1, 1, half - 1, -half, rng.randrange(-half, half))) for _ in range(count)]
+        return [rng.randrange(below) for _ in range(count)]
+    return [evaluate.r32(rng.choice(SPECIAL)) if extreme and rng.random() < 0.1 else evaluate.r32(rng.uniform(-2, 2))
+            for _ in range(count)]
+
+
+def expected(case: Case, values: dict[str, list]) -> dict[str, list]:
+    k = case.kernel
+    stored = {x.buffer for s in k.stages for x in s.stores}
+    buffers = {b.name: Buffer(b.name, b.dtype, b.shape, b.order, "scratch" if b.kind == "scratch" else
+                              "output" if b.name in stored else "input") for b in k.params}
+    program = Program(buffers, [Step(k)], Arena(), k.dims)
+    work = {n: list(v) for n, v in values.items()}
+    evaluate.run(program, case.sizes, work)
+    return work
+
+
+def exact(k: NestKernel) -> bool:
+    values = [x.value for s in k.stages for x in (*s.reduces, *s.stores)]
+    return not any(isinstance(n, Apply) and n.op in INEXACT for n in walk(*values))
+
+
+def same(dtype: str, a, b, exactly: bool) -> bool:
+    if dtype != "f32":
+        return int(a) == int(b)
+    if math.isnan(a) or math.isnan(b):
+        return math.isnan(a) and math.isnan(b)
+    if exactly or math.isinf(a) or math.isinf(b):
+        return struct.pack("<f", a) == struct.pack("<f", b)
+    return abs(a - b) <= 2e-6 * max(abs(a), abs(b)) + 5e-7    # 1 + erf(x) cancels
+
+
+def _bits(dtype: str, x) -> bytes:
+    return struct.pack(PACK[dtype], x)
+
+
+def run_all(cases: list[Case], sanitize: bool = False) -> None:
+    """One point a case and instruction set."""
+    rng = random.Random(7)
+    prepared = []
+    for case in cases:
+        counts = {b.name: b.elements.evaluate(case.sizes) for b in case.kernel.params}
+        values = {b.name: fill(rng, b.dtype, counts[b.name], case.extreme, case.below) for b in case.kernel.params}
+        prepared.append((case, values, expected(case, values)))
+    written = [{x.buffer for s in c.kernel.stages for x in s.stores} for c in cases]
+    first: dict[str, list[list]] = {}
+    for machine in machines(sanitize):
+        outputs = _run(machine, prepared)
+        for i, (case, values, wanted) in enumerate(prepared):
+            exactly = exact(case.kernel)
+            problem = ""
+            for team, got in zip(TEAMS, outputs[i]):
+                for b in case.kernel.params:
+                    if b.kind == "scratch":
+                        continue
+                    for at, (x, y) in enumerate(zip(got[b.name], wanted[b.name])):
+                        reference = first.get(case.name)
+                        if y is None:   # not an output point: what was there before
+                            x, y = _bits(b.dtype, x), _bits(b.dtype, values[b.name][at])
+                            problem = problem or (f"team {team}: {b.name}[{at}] was written" if x != y else "")
+                        elif not same(b.dtype, x, y, exactly or b.name not in written[i]):
+                            problem = problem or f"team {team}: {b.name}[{at}] = {x!r}, not {y!r}"
+                        elif reference and not same(b.dtype, x, reference[b.name][at], True):
+                            problem = problem or f"team {team}: {b.name}[{at}] = {x!r}, elsewhere {reference[b.name][at]!r}"
+            first.setdefault(case.name, outputs[i][0])
+            if not ok(not problem, f"{machine.isa}: {case.name}"):
+                note(problem)
+
+
+def _run(machine: Machine, prepared: list) -> list[list[dict[str, list]]]:
+    sources = [emit_kernel(case.kernel, machine.isa) for case, _, _ in prepared]
+    unique = {s.symbol: s.text for s in sources}
+    numbers = {symbol: i for i, symbol in enumerate(unique)}
+    table = "\n".join([*unique.values(), "extern tc_kernel *const kernels[];", "extern const int kernel_count;",
+                       f"tc_kernel *const kernels[] = {{{', '.join(unique)}}};",
+                       f"const int kernel_count = {len(unique)};", ""])
+    data = [struct.pack("<q", len(prepared) * len(TEAMS))]
+    for (case, values, _), source in zip(prepared, sources):
+        k = case.kernel
+        for team in TEAMS:
+            data.append(struct.pack(f"<qqq{len(k.dims)}qq", numbers[source.symbol], team, len(k.dims),
+                                    *(case.sizes[d] for d in k.dims), len(k.params)))
+            for b in k.params:
+                raw = struct.pack(f"<{len(values[b.name])}{PACK[b.dtype]}", *values[b.name])
+                if b.kind == "scratch":
+                    raw = bytes(-(-len(raw) // 64) * 64 * team)
+                data += [struct.pack("<q", len(raw)), raw]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "kernels.c")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(table)
+        program = os.path.join(folder, "run")
+        subprocess.run([machine.compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *EXACT,
+                        *ISA_FLAGS[machine.isa], f"-DTC_ISA_{ISA_MACRO[machine.isa]}", *machine.more,
+                        "-I", os.path.join(ROOT, "templates", "include"), path,
+                        os.path.join(ROOT, "tests", "nests", "run_kernels.c"), "-o", program], check=True)
+        done = subprocess.run([*machine.run, program], input=b"".join(data), stdout=subprocess.PIPE, check=False)
+    assert done.returncode == 0, f"{machine.isa}: the kernels' program ended with {done.returncode}"
+    at, outputs = 0, []
+    for case, values, _ in prepared:
+        teams = []
+        for team in TEAMS:
+            found = {}
+            for b in case.kernel.params:
+                count = len(values[b.name])
+                size = count * SIZE[b.dtype]
+                if b.kind == "scratch":
+                    at += -(-size // 64) * 64 * team
+                    continue
+                found[b.name] = list(struct.unpack_from(f"<{count}{PACK[b.dtype]}", done.stdout, at))
+                at += size
+            teams.append(found)
+        outputs.append(teams)
+    return outputs

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every vector operation against its scalar one, on random and extreme values: the same bits, or both NaN. Compiled once
+ * for each instruction set. Partial loads and stores end at a page that may not be touched.
+ */
+#define _DEFAULT_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tap.h"
+#include "tc_vector.h"
+
+enum { ROUNDS = 20000 };
+
+static uint64_t state = 88172645463325252u;
+
+static uint32_t next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 16);
+}
+
+static const uint32_t extreme[] = {
+    0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x7f800000,
+    0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001, 0x3f800000, 0xbf800000, 0x4effffff, 0x4f000000, 0xcf000000,
+    0xcf000001, 0x3f800800, 0x17800000, 0x7fffffff, 0xffffffff, 0x42b17218, 0xc2cff1b5, 0x3effffff, 0x4b000001,
+};
+
+static uint32_t pattern(void)
+{
+    const uint32_t r = next();
+    switch (next() % 4) {
+    case 0:
+        return extreme[r % (sizeof extreme / sizeof *extreme)];
+    case 1:
+        return (r & 0x807fffff) | (0x3d000000 + (next() % 16 << 23)); /* around 1 */
+    default:
+        return r;
+    }
+}
+
+static int same_f32(float a, float b)
+{
+    return (a != a && b != b) || tc_asint_f32(a) == tc_asint_f32(b);
+}
+
+static int same_i32(int32_t a, int32_t b)
+{
+    return a == b;
+}
+
+static int same_bool(uint8_t a, uint8_t b)
+{
+    return a == b;
+}
+
+static float xf[16], yf[16], zf[16], rf[16];
+static int32_t xi[16], yi[16], ri[16];
+static uint8_t xb[16], yb[16], rb[16];
+
+static void fresh(void)
+{
+    for (int l = 0; l < 16; ++l) {
+        xf[l] = tc_asfloat_i32((int32_t)pattern());
+        yf[l] = next() % 8 ? tc_asfloat_i32((int32_t)pattern()) : xf[l];
+        zf[l] = next() % 8 ? tc_asfloat_i32((int32_t)pattern()) : -(xf[l] * yf[l]);
+        xi[l] = (int32_t)pattern();
+        yi[l] = next() % 4 ? (int32_t)pattern() : (int32_t)(next() % 5) - 2;
+        xb[l] = next() & 1;
+        yb[l] = next() & 1;
+    }
+}
+
+#define CHECK(name, R, r, vector, scalar)                                                                              \
+    do {                                                                                                               \
+        int bad = -1, at = 0;                                                                                          \
+        for (int i = 0; i < ROUNDS && bad < 0; ++i) {                                                                  \
+            fresh();                                                                                                   \
+            tcv_store_##R(r, vector);                                                                                  \
+            for (int l = 0; l < 16; ++l)                                                                               \
+                if (!same_##R(r[l], scalar))                                                                           \
+                    bad = l, at = i;                                                                                   \
+        }                                                                                                              \
+        if (!tc_ok(bad < 0, "%s", name))                                                                               \
+            tc_note("round %d lane %d: f32 %08x %08x %08x i32 %d %d bool %d %d", at, bad, tc_asint_f32(xf[bad]),      \
+                    tc_asint_f32(yf[bad]), tc_asint_f32(zf[bad]), xi[bad], yi[bad], xb[bad], yb[bad]);                 \
+    } while (0)
+#define F(x) tcv_load_f32(x##f)
+#define I(x) tcv_load_i32(x##i)
+#define B(x) tcv_load_bool(x##b)
+#define UNARY(op, T, R, in, out, V) CHECK(#op, R, out, tcv_##op(V(x)), tc_##op(in[l]))
+#define F1(op) CHECK(#op, f32, rf, tcv_##op(F(x)), tc_##op(xf[l]))
+#define F2(op) CHECK(#op, f32, rf, tcv_##op(F(x), F(y)), tc_##op(xf[l], yf[l]))
+#define FC(op) CHECK(#op, bool, rb, tcv_##op(F(x), F(y)), tc_##op(xf[l], yf[l]))
+#define I1(op) CHECK(#op, i32, ri, tcv_##op(I(x)), tc_##op(xi[l]))
+#define I2(op) CHECK(#op, i32, ri, tcv_##op(I(x), I(y)), tc_##op(xi[l], yi[l]))
+#define IC(op) CHECK(#op, bool, rb, tcv_##op(I(x), I(y)), tc_##op(xi[l], yi[l]))
+#define B2(op) CHECK(#op, bool, rb, tcv_##op(B(x), B(y)), tc_##op(xb[l], yb[l]))
+
+static void check_operations(void)
+{
+    F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
+    F2(add_f32); F2(sub_f32); F2(mul_f32); F2(div_f32); F2(maximum_f32); F2(minimum_f32);
+    FC(eq_f32); FC(ne_f32); FC(lt_f32); FC(le_f32); FC(gt_f32); FC(ge_f32);
+    CHECK("fma_f32", f32, rf, tcv_fma_f32(F(x), F(y), F(z)), tc_fma_f32(xf[l], yf[l], zf[l]));
+    I1(neg_i32); I1(abs_i32);
+    I2(add_i32); I2(sub_i32); I2(mul_i32); I2(div_i32); I2(maximum_i32); I2(minimum_i32); I2(and_i32); I2(or_i32);
+    CHECK("xor_i32", i32, ri, tcv_xor_i32(I(x), I(y)), xi[l] ^ yi[l]);
+    IC(eq_i32); IC(ne_i32); IC(lt_i32); IC(le_i32); IC(gt_i32); IC(ge_i32);
+    CHECK("shl_i32", i32, ri, tcv_shl_i32(I(x), 23), tc_shl_i32(xi[l], 23));
+    CHECK("sar_i32", i32, ri, tcv_sar_i32(I(x), 23), tc_sar_i32(xi[l], 23));
+    B2(logical_and_bool); B2(logical_or_bool); B2(logical_xor_bool);
+    B2(eq_bool); B2(ne_bool); B2(lt_bool); B2(le_bool); B2(gt_bool); B2(ge_bool);
+    CHECK("logical_not_bool", bool, rb, tcv_logical_not_bool(B(x)), tc_logical_not_bool(xb[l]));
+    CHECK("select_f32", f32, rf, tcv_select_f32(B(x), F(x), F(y)), tc_select_f32(xb[l], xf[l], yf[l]));
+    CHECK("select_i32", i32, ri, tcv_select_i32(B(x), I(x), I(y)), tc_select_i32(xb[l], xi[l], yi[l]));
+    CHECK("select_bool", bool, rb, tcv_select_bool(B(x), B(y), B(x)), tc_select_bool(xb[l], yb[l], xb[l]));
+    CHECK("cast_f32_i32", i32, ri, tcv_cast_f32_i32(F(x)), tc_cast_f32_i32(xf[l]));
+    CHECK("cast_f32_bool", bool, rb, tcv_cast_f32_bool(F(x)), tc_cast_f32_bool(xf[l]));
+    CHECK("cast_i32_f32", f32, rf, tcv_cast_i32_f32(I(x)), tc_cast_i32_f32(xi[l]));
+    CHECK("cast_i32_bool", bool, rb, tcv_cast_i32_bool(I(x)), tc_cast_i32_bool(xi[l]));
+    CHECK("cast_bool_f32", f32, rf, tcv_cast_bool_f32(B(x)), tc_cast_bool_f32(xb[l]));
+    CHECK("cast_bool_i32", i32, ri, tcv_cast_bool_i32(B(x)), tc_cast_bool_i32(xb[l]));
+    CHECK("asint_f32", i32, ri, tcv_asint_f32(F(x)), tc_asint_f32(xf[l]));
+    CHECK("iota_i32", i32, ri, tcv_iota_i32(), l);
+    CHECK("splat_f32", f32, rf, tcv_splat_f32(xf[0]), xf[0]);
+    CHECK("splat_i32", i32, ri, tcv_splat_i32(xi[0]), xi[0]);
+    CHECK("splat_bool", bool, rb, tcv_splat_bool(xb[0]), xb[0]);
+}
+
+static void check_reductions(void)
+{
+    int sum = 1, extremes = 1, integers = 1, masks = 1;
+    for (int i = 0; i < ROUNDS; ++i) {
+        fresh();
+        float t[16], high = xf[0], low = xf[0];
+        int32_t total = 0, most = xi[0], least = xi[0];
+        uint8_t any = 0, all = 1;
+        memcpy(t, xf, sizeof t);
+        for (int half = 8; half > 0; half /= 2)
+            for (int l = 0; l < half; ++l)
+                t[l] = t[l] + t[l + half];
+        for (int l = 0; l < 16; ++l) {
+            high = tc_maximum_f32(high, xf[l]);
+            low = tc_minimum_f32(low, xf[l]);
+            total = tc_add_i32(total, xi[l]);
+            most = tc_maximum_i32(most, xi[l]);
+            least = tc_minimum_i32(least, xi[l]);
+            any |= xb[l];
+            all &= xb[l];
+        }
+        sum &= same_f32(tcv_sum_f32(F(x)), t[0]);
+        extremes &= same_f32(tcv_max_f32(F(x)), high) && same_f32(tcv_min_f32(F(x)), low);
+        integers &= tcv_sum_i32(I(x)) == total && tcv_max_i32(I(x)) == most && tcv_min_i32(I(x)) == least;
+        masks &= tcv_any_bool(B(x)) == any && tcv_all_bool(B(x)) == all;
+    }
+    tc_ok(sum, "sum_f32 is the tree over the lanes");
+    tc_ok(extremes, "max_f32, min_f32");
+    tc_ok(integers, "sum_i32, max_i32, min_i32");
+    tc_ok(masks && !tcv_any_bool(tcv_splat_bool(0)) && tcv_all_bool(tcv_splat_bool(1)), "any_bool, all_bool");
+}
+
+/* Two pages, the second (and the one before the first) forbidden. */
+static unsigned char *pages(size_t *size)
+{
+    *size = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *p = mmap(NULL, 3 * *size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + *size, *size, PROT_READ | PROT_WRITE))
+        exit(2);
+    return p + *size;
+}
+
+#define PARTIAL(T, C, same, x, r)                                                                                      \
+    do {                                                                                                               \
+        int loads = 1, stores = 1;                                                                                     \
+        fresh();                                                                                                       \
+        for (int lo = 0; lo <= 17; ++lo)                                                                               \
+            for (int hi = -1; hi <= 16; ++hi) {                                                                        \
+                const int count = hi > lo ? hi - lo : 0;                                                               \
+                C *const last = (C *)(void *)(page + size) - count, *const first = (C *)(void *)page;                  \
+                memcpy(last, x, (size_t)count * sizeof *x);                                                            \
+                tcv_store_##T(r, tcv_loadw_##T(last - lo, lo, hi, tcv_splat_##T(x[3])));                               \
+                for (int l = 0; l < 16; ++l)                                                                           \
+                    loads &= same(r[l], l >= lo && l < hi ? x[l - lo] : x[3]);                                         \
+                memcpy(first, x, (size_t)count * sizeof *x);                                                           \
+                tcv_store_##T(r, tcv_loadw_##T(first - lo, lo, hi, tcv_splat_##T(x[3])));                              \
+                for (int l = 0; l < 16; ++l)                                                                           \
+                    loads &= same(r[l], l >= lo && l < hi ? x[l - lo] : x[3]);                                         \
+            }                                                                                                          \
+        for (int n = 0; n <= 16; ++n) {                                                                                \
+            C *const end = (C *)(void *)(page + size);                                                                 \
+            tcv_storen_##T(end - n, tcv_load_##T(x), n);                                                               \
+            tcv_store_##T(r, tcv_loadn_##T(end - n, n));                                                               \
+            for (int l = 0; l < 16; ++l)                                                                               \
+                stores &= same(r[l], l < n ? x[l] : 0) && (l >= n || same((end - n)[l], x[l]));                        \
+            if (n == 0)                                                                                                \
+                continue;                                                                                              \
+            C *const spaced = end - 3 * (n - 1) - 1;                                                                   \
+            tcv_stores_##T(spaced, 3, tcv_load_##T(x), n);                                                             \
+            tcv_store_##T(r, tcv_loads_##T(spaced, 3, 0, n, tcv_splat_##T(x[5])));                                     \
+            for (int l = 0; l < 16; ++l)                                                                               \
+                stores &= same(r[l], l < n ? x[l] : x[5]);                                                             \
+        }                                                                                                              \
+        tc_ok(loads, "partial loads of " #T " within their elements");                                                 \
+        tc_ok(stores, "partial and strided stores of " #T " within their elements");                                   \
+    } while (0)
+
+int main(void)
+{
+    size_t size;
+    unsigned char *const page = pages(&size);
+    check_operations();
+    check_reductions();
+    PARTIAL(f32, float, same_f32, xf, rf);
+    PARTIAL(i32, int32_t, same_i32, xi, ri);
+    PARTIAL(bool, uint8_t, same_bool, xb, rb);
+    return tc_done();
+}
