@@ -616,4 +616,5 @@ def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:
 
 
 def _label(node: Node) -> str:
-    return node.scope.rsplit("/", 1)[-1].split("#", 1)[0] if node.scope else node.op
+    return node.scope.rsplit("/", 1)[-1].split("#", 1)[0] if node.scope \
+        else node.op.removeprefix("packed_")

@@ -174,13 +174,15 @@ def _names(s: Scalar) -> set[str]:
 
 
 def _holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
-    """e >= 0 where every guard is: proved alone, from one guard, or (floordiv(n, d) <= q where n <= q*d + d - 1)."""
+    """e >= 0 where every guard is: proved alone, from one guard, or through
+    floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
     if is_nonnegative(e) or any(e == g or is_nonnegative(e - g) for g in guards):
         return True
     for monomial, c in e.terms if guards else ():
-        if c == -1 and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
+        if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
             n, d = monomial[0].num, monomial[0].den
-            bound = (e + Expr(((monomial, 1),))) * d + d - 1 - n
+            rest = (e - c * Expr(((monomial, 1),))) * d
+            bound = rest + n if c == 1 else rest + d - 1 - n
             if any(is_nonnegative(bound - g) for g in guards):
                 return True
     return False

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random graphs (tests/passes/random_graph.py) through the loop passes, fused and not, against a direct evaluation."""
+import os
+import subprocess
+import sys
+
+from harness import compare
+from tap import done, equal
+from tensor_compile.graph.text import parse_module
+
+PASSES = os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "passes")
+for seed in range(24):
+    made = subprocess.run([sys.executable, os.path.join(PASSES, "random_graph.py"), "40", str(seed)], check=True,
+                          capture_output=True, text=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(
+                              [PASSES, os.environ["PYTHONPATH"]])})
+    module = parse_module(made.stdout, f"seed {seed}")
+    sizes = {"n": seed % 4 + 1, "m": seed % 3 + 1}
+    for fused in (True, False):
+        try:
+            difference, program, _ = compare(module, "random", sizes, seed=seed, extreme=True, fused=fused,
+                                             backwards=fused)
+        except Exception as error:  # noqa: BLE001 - any failure is this seed's
+            difference = f"{type(error).__name__}: {error}"
+        equal(difference, "", f"seed {seed}{'' if fused else ', not fused'}")
+done()
