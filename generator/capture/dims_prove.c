@@ -150,19 +150,103 @@ static bool prove_by_factor(const tc_expr *e)
     return prove_by_shift(e);
 }
 
-/* Replaces floordiv(n, d), d constant, by its linear bounds: (n - d + 1)/d <= floordiv(n, d) <= n/d. */
+/* Replaces floordiv(n, d) by what it says of n: q <= floordiv(n, d) where q*d <= n, and floordiv(n, d) <= q where
+ * n <= q*d + d - 1; with another factor, where d is a constant, by (n - d + 1)/d <= floordiv(n, d) <= n/d. */
 static bool prove_by_floor(const tc_expr *e)
 {
     for (int i = 0; i < e->count; ++i) {
         const tc_term *t = &e->terms[i];
-        int64_t d;
-        if (t->degree != 1 || t->atoms[0]->sym || !tc_expr_value(t->atoms[0]->den, &d))
+        if (t->degree != 1 || t->atoms[0]->sym)
             continue;
-        const tc_expr *rest = tc_expr_mul_int(tc_expr_sub(e, tc_expr_of_term(e->dims, t)), d);
-        const tc_expr *num = t->atoms[0]->num;
-        const tc_expr *linear = tc_expr_mul_int(t->coefficient < 0 ? num : tc_expr_add_int(num, 1 - d), t->coefficient);
+        const tc_expr *n = t->atoms[0]->num, *d = t->atoms[0]->den;
+        const tc_expr *rest = tc_expr_mul(tc_expr_sub(e, tc_expr_of_term(e->dims, t)), d);
+        int64_t c = t->coefficient, constant;
+        if (c == 1 && tc_expr_nonnegative(tc_expr_add(n, rest)))
+            return true;
+        if (c == -1 && tc_expr_nonnegative(tc_expr_sub(tc_expr_add_int(tc_expr_add(rest, d), -1), n)))
+            return true;
+        if (!tc_expr_value(d, &constant))
+            continue;
+        const tc_expr *linear = tc_expr_mul_int(c < 0 ? n : tc_expr_add_int(n, 1 - constant), c);
         if (tc_expr_nonnegative(tc_expr_add(rest, linear)))
             return true;
+    }
+    return false;
+}
+
+/* The different floor divisions of e, sorted; at most `room`. */
+static int divisions_of(const tc_expr *e, const tc_atom **out, int room)
+{
+    int count = 0;
+    for (int i = 0; i < e->count; ++i) {
+        for (int j = 0; j < e->terms[i].degree; ++j) {
+            const tc_atom *atom = e->terms[i].atoms[j];
+            int at = 0;
+            while (at < count && tc_atom_compare(out[at], atom) < 0)
+                ++at;
+            if (atom->sym || (at < count && out[at] == atom) || count == room)
+                continue;
+            for (int k = count++; k > at; --k)
+                out[k] = out[k - 1];
+            out[at] = atom;
+        }
+    }
+    return count;
+}
+
+/* What multiplies `atom` in the terms of e that hold it once. */
+static const tc_expr *factor_of(const tc_expr *e, const tc_atom *atom)
+{
+    const tc_expr *factor = e->dims->zero, *alone = tc_expr_of_atom(e->dims, atom);
+    for (int i = 0; i < e->count; ++i) {
+        int times = 0;
+        for (int j = 0; j < e->terms[i].degree; ++j)
+            times += e->terms[i].atoms[j] == atom;
+        if (times == 1)
+            factor = tc_expr_add(factor, tc_expr_exact_div(tc_expr_of_term(e->dims, &e->terms[i]), alone));
+    }
+    return factor;
+}
+
+static bool holds(const tc_expr *e, const tc_atom *atom)
+{
+    for (int i = 0; i < e->count; ++i)
+        if (term_has(&e->terms[i], atom))
+            return true;
+    return false;
+}
+
+/* e is proved by 0 <= n - d*atom <= d - 1, atom = floordiv(n, d). */
+static bool by_one_remainder(const tc_expr *e, const tc_atom *atom, const tc_expr *n, const tc_expr *d)
+{
+    const tc_expr *times = tc_expr_exact_div(factor_of(e, atom), d);
+    int64_t constant;
+    if (!times || !tc_expr_value(times, &constant))
+        return false;
+    const tc_expr *remainder = tc_expr_sub(n, tc_expr_mul(d, tc_expr_of_atom(e->dims, atom)));
+    const tc_expr *rest = tc_expr_add(e, tc_expr_mul_int(remainder, constant));
+    if (holds(rest, atom))
+        return false;
+    if (constant >= 0)
+        rest = tc_expr_sub(rest, tc_expr_mul_int(tc_expr_add_int(d, -1), constant));
+    return tc_expr_nonnegative(rest);
+}
+
+/* Takes out a remainder, also of n that is a floor division itself: floordiv(n, d1*d) = floordiv(floordiv(n, d1), d). */
+static bool prove_by_remainder(const tc_expr *e)
+{
+    const tc_atom *atoms[16];
+    int count = divisions_of(e, atoms, 16);
+    for (int i = 0; i < count; ++i) {
+        if (by_one_remainder(e, atoms[i], atoms[i]->num, atoms[i]->den))
+            return true;
+        for (int j = 0; j < count; ++j) {
+            const tc_expr *d = j != i && atoms[j]->num == atoms[i]->num
+                                   ? tc_expr_exact_div(atoms[i]->den, atoms[j]->den)
+                                   : NULL;
+            if (d && by_one_remainder(e, atoms[i], tc_expr_of_atom(e->dims, atoms[j]), d))
+                return true;
+        }
     }
     return false;
 }
@@ -176,7 +260,8 @@ bool tc_expr_nonnegative(const tc_expr *e)
         tc_expr *own = (tc_expr *)e;
         own->nonnegative = 1; /* a question that leads back to itself is not proved */
         tc_bound lo = tc_expr_lo(e);
-        own->nonnegative = (lo.known && lo.value >= 0) || prove_by_factor(e) || prove_by_floor(e) ? 2 : 1;
+        own->nonnegative =
+            (lo.known && lo.value >= 0) || prove_by_factor(e) || prove_by_floor(e) || prove_by_remainder(e) ? 2 : 1;
     }
     return e->nonnegative == 2;
 }

@@ -93,7 +93,7 @@ static const char *near_names(tc_graph *g, const char *name)
 {
     enum { NEAREST = 3 };
     const char *found[NEAREST] = {0};
-    int far[NEAREST], limit = (int)strlen(name) / 3 + 3, count = 0;
+    int far[NEAREST], limit = (int)strlen(name) / 4 + 2, count = 0;
     for (const tc_weight_file *f = g->files; f; f = f->next) {
         for (int i = 0; f->header && i < f->header->count; ++i) {
             const char *other = f->header->entries[i].name;

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every message of capture: each body makes one mistake, on the line that AT marks.
+ */
+#include "harness.h"
+#include "tap.h"
+
+static int at;
+#define AT (at = __LINE__)
+
+/* An input of the next free name. */
+static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
+{
+    static int next;
+    return tc_input_at(site, g, tc_name(g, "in%d", next++), count, type);
+}
+#define IN(...) in_(TC_HERE, g, TC_DIM_LIST(__VA_ARGS__))
+#define F(...) IN(TC_F32, __VA_ARGS__)
+
+#define CASES                                                                                                         \
+    X(input_twice, "tc_input: a second input \"x\"", tc_input(g, "x", TC_F32, 1); AT; tc_input(g, "x", TC_F32, 1))    \
+    X(input_name, "tc_input: input name \"a b\" is no C identifier", AT; tc_input(g, "a b", TC_F32))                  \
+    X(input_keyword, "tc_input: input name \"int\" is a keyword", AT; tc_input(g, "int", TC_F32))                     \
+    X(input_dtype, "tc_input: the dtype is missing", AT; tc_input(g, "x", 3, 4))                                      \
+    X(input_negative, "tc_input: dim 1 is negative: -4", AT; tc_input(g, "x", TC_F32, 2, -4))                         \
+    X(input_null, "tc_input: argument 'name' is NULL", AT; tc_input(g, NULL, TC_F32))                                 \
+    X(input_rank, "tc_input: 9 dims; 8 is the most", AT; tc_input(g, "x", TC_F32, 1, 1, 1, 1, 1, 1, 1, 1, 1))         \
+    X(output_twice, "tc_output: a second output \"y\"", tc_output(g, "y", F(1)); AT; tc_output(g, "y", F(1)))         \
+    X(output_input, "tc_output: \"x\" is an input already", tc_tensor x = tc_input(g, "x", TC_F32, 1); AT;            \
+      tc_output(g, "x", x))                                                                                           \
+    X(output_null, "tc_output: argument 'x' is NULL", AT; tc_output(g, "y", NULL))                                    \
+    X(parameter, "tc_parameter: test is no graph function", AT; tc_parameter(g, "x"))                                 \
+    X(null, "tc_relu: argument 'x' is NULL", AT; tc_relu(NULL))                                                       \
+    X(null_operand, "tc_add: argument 'b' is NULL", AT; tc_add(F(1), NULL))                                           \
+    X(two_numbers, "tc_add: both operands are numbers", AT; tc_add(1, 2))                                             \
+    X(dtypes, "tc_add: dtypes differ: f32[2] and i64[2]", AT; tc_add(F(2), IN(TC_I64, 2)))                            \
+    X(broadcast, "tc_mul: f32[2,3] and f32[4] do not broadcast: 3 against 4", AT; tc_mul(F(2, 3), F(4)))              \
+    X(broadcast_dynamic, "tc_mul: f32[n] and f32[4] do not broadcast: n against 4",                                   \
+      tc_dim n = tc_dynamic(g, "n", 1, 9); AT; tc_mul(F(n), F(4)))                                                    \
+    X(number, "tc_add: the number 0.5 has no value in i64", AT; tc_add(IN(TC_I64, 2), 0.5))                           \
+    X(number_range, "tc_add: the number 4294967296 has no value in i32", AT; tc_add(IN(TC_I32, 2), 4294967296))       \
+    X(exp_dtype, "tc_exp: needs f32, not i64[3]", AT; tc_exp(IN(TC_I64, 3)))                                          \
+    X(not_dtype, "tc_logical_not: needs bool, not f32[3]", AT; tc_logical_not(F(3)))                                  \
+    X(neg_dtype, "tc_neg: needs numbers, not bool[3]", AT; tc_neg(IN(TC_BOOL, 3)))                                    \
+    X(where_dtype, "tc_where: needs bool, not f32[3]", AT; tc_where(F(3), F(3), 0))                                   \
+    X(cast_dtype, "tc_cast: 7 is no dtype", AT; tc_cast(F(3), (tc_dtype)7))                                           \
+    X(pow_dtype, "tc_pow: i64[3] to the power of 0.5 needs f32", AT; tc_pow(IN(TC_I64, 3), 0.5))                      \
+    X(axis, "tc_sum: axis 2 is outside -2..1 of a tensor of rank 2", AT; tc_sum(F(2, 3), 2))                          \
+    X(axis_scalar, "tc_softmax: axis 0 of a tensor of rank 0, which has none", AT; tc_softmax(IN(TC_F32), 0))         \
+    X(axis_twice, "tc_sum: axis -1 is named twice", AT; tc_sum(F(2, 3), 1, -1))                                       \
+    X(empty_max, "tc_amax: axis 1 of f32[2,0] is empty", AT; tc_amax(F(2, 0), 1))                                     \
+    X(any_dtype, "tc_any: needs bool, not f32[2]", AT; tc_any(F(2)))                                                  \
+    X(mean_dtype, "tc_mean: needs f32, not i32[2]", AT; tc_mean(IN(TC_I32, 2)))                                       \
+    X(argmax_dtype, "tc_argmax: needs numbers, not bool[2]", AT; tc_argmax(IN(TC_BOOL, 2), 0))                        \
+    X(matmul, "tc_matmul: inner dimensions differ: f32[8,784] x f32[512,10]", AT; tc_matmul(F(8, 784), F(512, 10)))   \
+    X(matmul_scalar, "tc_matmul: an operand has rank 0: f32[] x f32[2]", AT; tc_matmul(IN(TC_F32), F(2)))             \
+    X(matmul_batch, "tc_matmul: f32[2] and f32[3] do not broadcast", AT; tc_matmul(F(2, 4, 5), F(3, 5, 6)))           \
+    X(matmul_dtype, "tc_matmul: needs f32: i64[2,2] x i64[2,2]", AT; tc_matmul(IN(TC_I64, 2, 2), IN(TC_I64, 2, 2)))   \
+    X(linear, "tc_linear: inner dimensions differ: f32[2,3] x f32[5,4]", AT; tc_linear(F(2, 3), F(5, 4)))             \
+    X(linear_rank, "tc_linear: f32[2,3] and f32[3] are no rows and matrix", AT; tc_linear(F(2, 3), F(3)))             \
+    X(linear_bias, "tc_linear: the bias is f32[4] for 5 outputs", AT; tc_linear(F(2, 3), F(5, 3), F(4)))              \
+    X(conv_rank, "tc_conv2d: needs two tensors of rank 4", AT; tc_conv2d(F(3, 8, 8), F(4, 3, 3, 3)))                  \
+    X(conv_channels, "tc_conv2d: input channels differ: f32[1,3,8,8] * f32[4,2,3,3] with groups = 1", AT;             \
+      tc_conv2d(F(1, 3, 8, 8), F(4, 2, 3, 3)))                                                                        \
+    X(conv_groups, "tc_conv2d: 3 input and 4 output channels in 2 groups", AT;                                        \
+      tc_conv2d(F(1, 3, 8, 8), F(4, 1, 3, 3), .groups = 2))                                                           \
+    X(conv_window, "tc_conv2d: a window of 5 does not fit along axis 2 of f32[1,1,4,8]", AT;                          \
+      tc_conv2d(F(1, 1, 4, 8), F(1, 1, 5, 5)))                                                                        \
+    X(conv_padding, "tc_conv2d: padding is {-1, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .padding = {-1}))    \
+    X(conv_stride, "tc_conv2d: stride is {-2, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .stride = {-2}))       \
+    X(conv_bias, "tc_conv2d: the bias is f32[3] for 2 outputs", AT; tc_conv2d(F(1, 1, 4, 8), F(2, 1, 1, 1), F(3)))    \
+    X(pool_kernel, "tc_max_pool2d: kernel is {0, 0}", AT; tc_max_pool2d(F(1, 1, 4, 4)))                               \
+    X(pool_rank, "tc_max_pool2d: needs rank 4, not f32[4,4]", AT; tc_max_pool2d(F(4, 4), .kernel = {2, 2}))           \
+    X(pool_padding, "tc_avg_pool2d: padding {2, 0} is more than half of the kernel {2, 2}", AT;                       \
+      tc_avg_pool2d(F(1, 1, 4, 4), .kernel = {2, 2}, .padding = {2, 0}))                                              \
+    X(pool_dilation, "tc_avg_pool2d: an average has no dilation", AT;                                                 \
+      tc_avg_pool2d(F(1, 1, 4, 4), .kernel = {2, 2}, .dilation = {2, 2}))                                             \
+    X(norm_axes, "tc_layer_norm: 3 axes of f32[2,4] cannot be normalized", AT; tc_layer_norm(F(2, 4), .axes = 3))     \
+    X(norm_weight, "tc_layer_norm: weight is f32[3], but 1 axis of f32[2,4] is normalized", AT;                       \
+      tc_layer_norm(F(2, 4), F(3)))                                                                                   \
+    X(batch_norm, "tc_batch_norm: variance is f32[4], axis 1 of x f32[2,3]", AT; tc_batch_norm(F(2, 3), F(3), F(4)))  \
+    X(attention_rank, "needs f32: i64[2,2], f32[2,2], f32[2,2]", AT;                                                  \
+      tc_scaled_dot_product_attention(IN(TC_I64, 2, 2), F(2, 2), F(2, 2)))                                            \
+    X(attention_features, "the features of q and k differ", AT;                                                       \
+      tc_scaled_dot_product_attention(F(2, 3), F(2, 4), F(2, 4)))                                                     \
+    X(attention_heads, "q and k differ in axis 0", AT;                                                                \
+      tc_scaled_dot_product_attention(F(6, 2, 4), F(4, 2, 4), F(4, 2, 4)))                                            \
+    X(attention_mask, "the mask bool[1,2,5,5] does not broadcast to f32[2,5,5]", AT;                                  \
+      tc_scaled_dot_product_attention(F(2, 5, 4), F(2, 5, 4), F(2, 5, 4), .mask = IN(TC_BOOL, 1, 2, 5, 5)))           \
+    X(gather_index, "tc_gather: the index is i32 or i64, not f32[2]", AT; tc_gather(F(3), F(2), 0))                   \
+    X(reshape, "tc_reshape: f32[2,3] has 6 elements, f32[4] has 4", AT; tc_reshape(F(2, 3), 4))                       \
+    X(reshape_two, "tc_reshape: two dims are -1", AT; tc_reshape(F(2, 3), -1, -1))                                    \
+    X(reshape_rest, "tc_reshape: 6 elements of f32[2,3] are no multiple of 4", AT; tc_reshape(F(2, 3), -1, 4))        \
+    X(permute, "tc_permute: axis 0 is named twice", AT; tc_permute(F(2, 3), 0, 0))                                    \
+    X(permute_count, "tc_permute: 1 axes for f32[2,3]", AT; tc_permute(F(2, 3), 0))                                   \
+    X(expand, "tc_expand: f32[2,3] does not expand to 4 in dim 1", AT; tc_expand(F(2, 3), 2, 4))                      \
+    X(slice, "tc_slice: 1..5 is not inside axis 0 of f32[4]", AT; tc_slice(F(4), 0, 1, 5))                            \
+    X(slice_order, "tc_slice: 3..1 is not inside axis 0 of f32[4]", AT; tc_slice(F(4), 0, 3, 1))                      \
+    X(select, "tc_select: index 4 is outside axis 0 of f32[4]", AT; tc_select(F(4), 0, 4))                            \
+    X(squeeze, "tc_squeeze: axis 0 of f32[4] has the size 4, not 1", AT; tc_squeeze(F(4), 0))                         \
+    X(concat, "tc_concat: operand 1 does not fit along axis 0: f32[2,3] and f32[2,4]", AT;                            \
+      tc_concat(0, F(2, 3), F(2, 4)))                                                                                 \
+    X(split, "tc_split: the sizes add up to 6, not to axis 0 of f32[7]", tc_tensor parts[3]; AT;                      \
+      tc_split(F(7), 0, 3, parts))                                                                                    \
+    X(pad, "tc_pad: negative padding of axis 0: -1 and 0", AT; tc_pad(F(3), .low = {-1}))                             \
+    X(pad_rank, "tc_pad: padding of axis 1 of f32[3]", AT; tc_pad(F(3), .low = {0, 1}))                               \
+    X(update, "tc_update_slice: f32[2] at start 3 does not fit along axis 0 of f32[4]", AT;                           \
+      tc_update_slice(F(4), F(2), 3))                                                                                 \
+    X(update_starts, "tc_update_slice: 1 start for f32[4,4]", AT; tc_update_slice(F(4, 4), F(2, 2), 0))               \
+    X(arange, "tc_arange: the stop 2 lies before the start 4", AT; tc_arange_step(g, TC_I64, 4, 2, 1))                \
+    X(tril, "tc_tril: needs rank 2 or more, not f32[4]", AT; tc_tril(F(4), 0))                                        \
+    X(dynamic_range, "tc_dynamic: dim \"n\" has the range 4..2", AT; tc_dynamic(g, "n", 4, 2))                        \
+    X(dynamic_divisor, "tc_dynamic: dim \"n\": no multiple of 8 lies in 1..7", AT;                                    \
+      tc_dynamic(g, "n", 1, 7, .divisor = 8))                                                                         \
+    X(dynamic_special, "tc_dynamic: dim \"n\" cannot be 9, which .specialize names", AT;                              \
+      tc_dynamic(g, "n", 1, 7, .specialize = {9}))                                                                    \
+    X(dynamic_twice, "tc_dynamic: dim \"n\" was declared otherwise", tc_dynamic(g, "n", 1, 7); AT;                    \
+      tc_dynamic(g, "n", 1, 8))                                                                                       \
+    X(floordiv, "tc_dim_floordiv: the divisor n is not known to be positive",                                         \
+      tc_dim n = tc_dynamic(g, "n", 0, 7); AT; tc_dim_floordiv(8, n))                                                 \
+    X(overflow, "tc_dim_mul: the result leaves 64 bits", tc_dim n = tc_dynamic(g, "n", 0, 7);                         \
+      n = tc_dim_mul(n, INT64_C(1) << 40); AT; tc_dim_mul(n, INT64_C(1) << 40))                                       \
+    X(require, "tc_require_equal: 2*n and 2*n + 1 are never equal",                                                   \
+      tc_dim n = tc_dim_mul(tc_dynamic(g, "n", 0, 7), 2); AT; tc_require_equal(g, n, tc_dim_add(n, 1)))               \
+    X(state_dynamic, "tc_state: the size of a state is constant, not f32[n]", tc_dim n = tc_dynamic(g, "n", 0, 7);    \
+      AT; tc_state(g, "s", TC_F32, n))                                                                                \
+    X(state_type, "tc_assign: state \"s\" is f32[2], the value f32[3]", tc_tensor s = tc_state(g, "s", TC_F32, 2);    \
+      AT; tc_assign(s, F(3)))                                                                                         \
+    X(state_twice, "tc_assign: state \"s\" was assigned at line", tc_tensor s = tc_state(g, "s", TC_F32, 2);          \
+      tc_assign(s, F(2)); AT; tc_assign(s, F(2)))                                                                     \
+    X(state_other, "tc_assign: argument 'state' is the result of parameter", AT; tc_assign(F(2), F(2)))               \
+    X(weights_none, "tc_weight: no weights for \"w\"", AT; tc_weight(g, "w"))                                         \
+    X(weights_file, "missing.safetensors: cannot be opened", AT; tc_weights(g, "missing.safetensors"))    \
+    X(scope_pop, "tc_scope_pop: no scope is open here", AT; tc_scope_pop(g))                                          \
+    X(recursion, "tc_call: recursive calls itself", AT; tc_call(g, recursive, "", F(1)))                              \
+    X(call_operands, "tc_call: one takes 1 operand, not 2", AT; tc_call(g, one, "", F(1), F(1)))                      \
+    X(call_missing, "the call of two has 1 operand, and this asks for one more", AT; tc_call(g, two, "", F(1)))       \
+    X(call_results, "tc_call: none has 0 results, not 1", AT; tc_call(g, none, "", F(1)))
+
+TC_GRAPH(recursive);
+static void tc_body_recursive(tc_graph *g)
+{
+    tc_tensor x = tc_parameter(g, "x");
+    AT, tc_output(g, "y", tc_call(g, recursive, "", x));
+}
+TC_GRAPH(one) { tc_output(g, "y", tc_relu(tc_parameter(g, "x"))); }
+TC_GRAPH(two) { tc_output(g, "y", tc_add(tc_parameter(g, "x"), (AT, tc_parameter(g, "z")))); }
+TC_GRAPH(none) { tc_parameter(g, "x"); }
+
+#define X(name, message, ...)                                                                                         \
+    static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
+    {                                                                                                                 \
+        __VA_ARGS__;                                                                                                  \
+    }
+CASES
+#undef X
+
+static void no_outputs(tc_graph *g)
+{
+    tc_input(g, "x", TC_F32, 1);
+}
+
+static void open_scope(tc_graph *g)
+{
+    tc_output(g, "y", F(1));
+    tc_scope_push(g, "layer");
+}
+
+static void dim_name(tc_graph *g)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 4);
+    tc_output(g, "y", tc_relu(tc_input(g, "n", TC_F32, n)));
+}
+
+/* The message and, where line is not 0, its place. */
+static void expect(const char *name, tc_graph_body *body, const char *message, bool placed)
+{
+    at = 0;
+    captured c = capture_body(body);
+    const char *found = strstr(c.errors, message);
+    tc_ok(!c.ok && found, "%s: %s", name, message);
+    if (placed && found) {
+        const char *line = found;
+        while (line > c.errors && line[-1] != '\n')
+            --line;
+        const char *colon = strstr(line, ".c:");
+        tc_ok(colon && atoi(colon + 3) == at, "%s: reported at its line", name);
+    }
+    if (!found)
+        tc_note("got: %s", c.errors);
+    captured_free(&c);
+}
+
+/* Three mistakes in one run, and what follows from one of them is silent. */
+static void several(tc_graph *g)
+{
+    tc_tensor x = tc_matmul(F(2, 3), F(4, 5));
+    x = tc_softmax(tc_relu(x), 9);
+    tc_exp(IN(TC_BOOL, 1));
+    tc_sum(F(1), 4);
+    tc_output(g, "y", x);
+}
+
+int main(void)
+{
+#define X(name, message, ...) expect(#name, body_##name, message, true);
+    CASES
+#undef X
+    expect("no outputs", no_outputs, "test has no outputs", false);
+    expect("open scope", open_scope, "\"layer\" is still open at the end of test", false);
+    expect("dim name", dim_name, "input \"n\" has the name of a dim", false);
+    captured c = capture_body(several);
+    int count = 0;
+    for (const char *p = c.errors; (p = strstr(p, "error:")); ++p)
+        ++count;
+    tc_ok(count == 3, "every error of a run is reported, and none twice: %d", count);
+    captured_free(&c);
+    return tc_done();
+}
