@@ -157,6 +157,28 @@ static const tc_expr *intern(tc_dims *dims, int count, const tc_term *terms)
     return e;
 }
 
+static const tc_expr *make(tc_dims *dims, int count, tc_term *terms);
+
+/* d*floordiv(x, d) is x where d divides x: rewrites the first such term; NULL where there is none. */
+static const tc_expr *replace_exact(tc_dims *dims, int count, tc_term *terms)
+{
+    for (int i = 0; i < count; ++i) {
+        for (int j = 0; j < terms[i].degree; ++j) {
+            const tc_atom *atom = terms[i].atoms[j];
+            if (!atom->exact || terms[i].coefficient % atom->exact)
+                continue;
+            const tc_atom **others = tc_arena_alloc(dims->arena, (size_t)terms[i].degree * sizeof *others);
+            for (int k = 0, n = 0; k < terms[i].degree; ++k)
+                if (k != j)
+                    others[n++] = terms[i].atoms[k];
+            tc_term factor = {terms[i].coefficient / atom->exact, terms[i].degree - 1, others};
+            memmove(&terms[i], &terms[i + 1], (size_t)(count - i - 1) * sizeof *terms);
+            return tc_expr_add(make(dims, count - 1, terms), tc_expr_mul(atom->num, tc_expr_of_term(dims, &factor)));
+        }
+    }
+    return NULL;
+}
+
 /* Sorts, merges and interns `terms`, which it overwrites. */
 static const tc_expr *make(tc_dims *dims, int count, tc_term *terms)
 {
@@ -170,7 +192,8 @@ static const tc_expr *make(tc_dims *dims, int count, tc_term *terms)
         if (merged.coefficient)
             terms[out++] = merged;
     }
-    return intern(dims, out, terms);
+    const tc_expr *replaced = dims->has_exact ? replace_exact(dims, out, terms) : NULL;
+    return replaced ? replaced : intern(dims, out, terms);
 }
 
 static tc_term *scratch(tc_dims *dims, int count)
@@ -251,9 +274,13 @@ int64_t tc_expr_divisor(const tc_expr *e)
     for (int i = 0; i < e->count; ++i) {
         int64_t term = e->terms[i].coefficient;
         for (int j = 0; j < e->terms[i].degree; ++j) {
-            int64_t wider;
-            const tc_sym *sym = e->terms[i].atoms[j]->sym;
-            if (sym && !__builtin_mul_overflow(term, sym->divisor, &wider))
+            int64_t wider, known = 1;
+            const tc_atom *atom = e->terms[i].atoms[j];
+            if (atom->sym)
+                known = atom->sym->divisor;
+            else if (atom->exact && tc_expr_divisor(atom->num) >= atom->exact)
+                known = tc_expr_divisor(atom->num) / atom->exact;
+            if (!__builtin_mul_overflow(term, known, &wider))
                 term = wider;
         }
         out = tc_gcd(out, term);
@@ -463,7 +490,10 @@ static const tc_expr *division_atom(const tc_expr *num, const tc_expr *den)
             return tc_expr_of_atom(dims, &l->atom);
     tc_atom_list *l = tc_arena_alloc(dims->arena, sizeof *l);
     const char *key = tc_arena_format(dims->arena, "%s//%s", tc_expr_text(num), tc_expr_text(den));
-    *l = (tc_atom_list){.atom = {.num = num, .den = den, .key = key}, .next = dims->divisions};
+    int64_t d;
+    bool exact = tc_expr_value(den, &d) && tc_expr_divisor(num) % d == 0;
+    *l = (tc_atom_list){.atom = {.num = num, .den = den, .key = key, .exact = exact ? d : 0}, .next = dims->divisions};
+    dims->has_exact |= exact;
     dims->divisions = l;
     return tc_expr_of_atom(dims, &l->atom);
 }
@@ -486,16 +516,11 @@ static const tc_expr *divide_by_constant(const tc_expr *num, const tc_expr *den,
             const tc_expr *inner = tc_expr_add_int(make(dims, i, scaled), tc_floor_div(constant, g));
             return d / g != 1 ? tc_expr_floordiv(inner, tc_expr_const(dims, d / g)) : inner;
         }
+        if (floor_mod(constant, g))
+            return tc_expr_floordiv(tc_expr_add_int(num, -floor_mod(constant, g)), den);
     }
     const tc_expr *big = drop_small(num, d);
-    if (big)
-        return tc_expr_floordiv(big, den);
-    if (num->count == 1 && num->terms[0].coefficient == 1 && num->terms[0].degree == 1) {
-        const tc_atom *atom = num->terms[0].atoms[0];
-        if (!atom->sym && tc_expr_is_const(atom->den))
-            return tc_expr_floordiv(atom->num, tc_expr_mul(atom->den, den));
-    }
-    return NULL;
+    return big ? tc_expr_floordiv(big, den) : NULL;
 }
 
 static const tc_expr *reduce_floordiv(const tc_expr *num, const tc_expr *den)
@@ -530,6 +555,11 @@ static const tc_expr *reduce_floordiv(const tc_expr *num, const tc_expr *den)
         const tc_expr *found = divide_by_constant(num, den, d);
         if (found)
             return tc_expr_add(quotient, found);
+    }
+    if (num->count == 1 && num->terms[0].coefficient == 1 && num->terms[0].degree == 1) {
+        const tc_atom *atom = num->terms[0].atoms[0]; /* floor(floor(x/a)/b) = floor(x/(a*b)) */
+        if (!atom->sym)
+            return tc_expr_add(quotient, tc_expr_floordiv(atom->num, tc_expr_mul(atom->den, den)));
     }
     if (!num->count)
         return quotient;

@@ -26,6 +26,7 @@ typedef struct tc_atom {
     const tc_sym *sym; /* NULL: floordiv(num, den) */
     const tc_expr *num, *den;
     const char *key; /* sorts among its kind; dims come before divisions */
+    int64_t exact;   /* of a division: the constant den where the divisors of dims make it divide num, else 0 */
 } tc_atom;
 
 typedef struct tc_term {
@@ -57,6 +58,7 @@ typedef struct tc_dims {
     tc_expr **table;
     uint32_t table_size, used;
     struct tc_atom_list *divisions;
+    bool has_exact; /* some division is exact */
     const tc_expr *zero, *one;
     bool overflow; /* a coefficient left int64; the results since are meaningless */
 } tc_dims;
