@@ -7,8 +7,8 @@
 
 const unsigned char TC_ABI_SYMBOL = TC_ABI;
 
-/* Estimated scalar operations that a further thread of the team must be worth: some ten times what starting and
- * joining it costs (bench: 2 to 5 microseconds, 10 operations a nanosecond). */
+/* Estimated scalar operations that a further thread of the team must be worth: at ten a nanosecond some 25
+ * microseconds, several times what starting and joining it and its barriers cost (one to some ten microseconds). */
 enum { WORK_PER_THREAD = 1 << 18 };
 
 static const char *tensor_role(const tc_function *f, unsigned tensor)

@@ -44,7 +44,7 @@ def emit_header(plan: ModelPlan, target: Target, *, stem: str = "model", embed: 
         parts.append(_state_functions(face))
     if face.external:
         parts.append(_weights_functions(face))
-    parts.append(f"#ifdef __cplusplus\n}}\n#endif\n\n#endif\n")
+    parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif\n")
     return "\n".join(parts)
 
 
@@ -83,7 +83,7 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         bound = max((b for _, b in bounds), default=0)
         total = max(total, bound)
         base = macro(entry.symbol)
-        lines.append(f"/* Arena of {entry.symbol} in bytes, a multiple of {64} at any size of the dims, for up to "
+        lines.append(f"/* Arena of {entry.symbol} in bytes, {64}-byte aligned: enough for all sizes of the dims and up to "
                      f"{target.threads} thread{'s' if target.threads > 1 else ''}. */")
         if max_arena is None or bound <= max_arena:
             lines.append(f"#define {base}_ARENA_BYTES {max(bound, 64)}")
@@ -101,7 +101,7 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         lines += [f"/* Bytes of a state buffer, {64}-byte aligned. */",
                   f"#define {face.prefix}_STATE_BYTES {plan.state_bytes + STATE_HEADER}", ""]
     if face.external:
-        lines += [f"/* Bytes of the weights file. */",
+        lines += ["/* Bytes of the weights file. */",
                   f"#define {face.prefix}_WEIGHTS_BYTES {plan.packed_bytes + HEADER_BYTES}", ""]
     return "\n".join(lines)
 

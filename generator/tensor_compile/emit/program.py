@@ -12,7 +12,7 @@ from ..build.target import Target
 from ..graph.ir import DTYPES
 from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Program, Variant
 from ..symbolic import Expr, Sym, wrap
-from .cwriter import identifier, integer, largest, string
+from .cwriter import integer, largest, string
 from .header import STATE_HEADER, declarations, upper_end
 from .interface import Entry, Interface, interface
 from .memory import Memory, buffer_bytes, meets_before, memory
@@ -300,7 +300,7 @@ class _Function:
         buffers = ", ".join(f"(void *)args->{name}" for name in e.tensor_names) or "0"
         state = "args->state" if e.plan.states else "0"
         weights = "args->weights" if self.face.external else "0"
-        asked = "".join(f"tc_index {identifier(name)}, " for name in e.dim_names)
+        asked = "".join(f"tc_index {name}, " for name in e.dim_names)
         given = ", ".join(e.dim_names) or "0"
         return f"""static tc_status {base}_call(tc_context *context, const tc_view *inputs, const tc_view *outputs,
                      const tc_call_options *options)
