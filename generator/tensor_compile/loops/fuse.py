@@ -20,11 +20,12 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
-from ..symbolic import Expr, Sym, is_nonnegative, sym
+from ..symbolic import Expr, Sym, sym
+from .equations import fill, in_range, solve
 from .ir import Acc, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Load, Local, NestKernel, \
     Reduction, RowReduce, Scalar, Stage, Store
 from .lower import LoweredFunction
-from .scalars import CHEAP, Rewriter, cost, extent, linear, loads, points, reshaped, substitute, unlinear
+from .scalars import CHEAP, Rewriter, cost, extent, linear, loads, points, reshaped, substitute
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
@@ -146,7 +147,7 @@ class _Fusion:
                 made = replaced.get(s.buffer) if isinstance(s, Load) else None
                 if made is None:
                     return None
-                solution = _solve(list(zip(made.index, s.index, strict=True)), made.vars)
+                solution = solve(list(zip(made.index, s.index, strict=True)), made.vars)
                 return substitute(made.value, solution) if solution is not None else None
 
             value = Rewriter(leaf=leaf)(item.value)
@@ -364,13 +365,13 @@ class _Fusion:
                         shared.append(list(zip(x.index, y.index, strict=True)))
                         break
         for equations in ([own] if own else []) + [own + s for s in shared]:
-            solution = _solve(equations, variables)
+            solution = solve(equations, variables)
             if solution is None:
                 continue
             rest = [s for s in variables if s not in solution]
-            if rest and not _fill(solution, rest, group):
+            if rest and not fill(solution, rest, group.cols):
                 continue
-            if all(a.substitute(solution) == b for a, b in own) and _in_range(solution):
+            if all(a.substitute(solution) == b for a, b in own) and in_range(solution):
                 return solution
         shape = tuple(extent(s) for s in variables)
         for x in found:
@@ -379,7 +380,7 @@ class _Fusion:
             whole = self.buffers[x.buffer].shape
             if linear(tuple(sym(s) for s in variables), shape) == linear(x.index, whole):  # a reshape
                 solution = dict(zip(variables, reshaped(self.member_of[x.buffer].index, whole, shape)))
-                if all(a.substitute(solution) == b for a, b in own) and _in_range(solution):
+                if all(a.substitute(solution) == b for a, b in own) and in_range(solution):
                     return solution
         raise _Refused("it reads other points than the kernel computes")
 
@@ -644,95 +645,6 @@ class _Fusion:
             and o.item.value.dtype == m.value.dtype and self.buffers[out].kind in ("temp", "output") \
             and len(self.writers[out]) == 1 \
             and not any(p is not o and p.stage == until and (p.stored or p.level == "reduce") for p in group.members)
-
-
-# -- equations --------------------------------------------------------------------------------------------------------
-def _solve(equations: list[tuple[Expr, Expr]], variables: tuple[Sym, ...]) -> dict[Sym, Expr] | None:
-    """Variables from `index(variables) == known`; those that no equation names stay open. None: not solvable."""
-    solution: dict[Sym, Expr] = {}
-    mine = set(variables)
-    later = []
-    for a, b in equations:
-        terms = a.terms
-        if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and isinstance(terms[0][0][0], Sym) \
-                and terms[0][0][0] in mine:
-            s = terms[0][0][0]
-            if s not in solution:
-                solution[s] = b
-            elif solution[s] != b:
-                return None
-        else:
-            later.append((a, b))
-    for a, b in later:
-        if a.substitute(solution) == b:
-            continue
-        free = [s for s in a.symbols() if s in mine and s not in solution]
-        if not free:
-            return None
-        rest = a
-        strides = []
-        for s in sorted(free, key=lambda s: s.key):
-            c = rest.coefficient(s)
-            if c is None or not c.terms:
-                return None if c is not None else _solve_division(a, b, later, solution, mine)
-            strides.append((c, s))
-            rest = rest - c * sym(s)
-        value = b - rest.substitute(solution)
-        strides.sort(key=lambda p: (len(p[0].terms[0][0]), abs(p[0].terms[0][1])), reverse=True)
-        for c, s in strides:
-            quotient = value // c
-            solution[s] = quotient
-            value = value - quotient * c
-        if value.terms:
-            return None
-    return solution
-
-
-def _solve_division(a: Expr, b: Expr, later: list, solution: dict, mine: set) -> dict | None:
-    """i // d == q and i mod d == r, in whatever order: i = q*d + r."""
-    for quotient, q in later:
-        if len(quotient.terms) != 1 or len(quotient.terms[0][0]) != 1 or quotient.terms[0][1] != 1:
-            continue
-        atom = quotient.terms[0][0][0]
-        if isinstance(atom, Sym) or len(atom.num.terms) != 1:
-            continue
-        (s,), = [m for m, _ in atom.num.terms] if len(atom.num.terms[0][0]) == 1 else [(None,)]
-        if not isinstance(s, Sym) or s not in mine or s in solution:
-            continue
-        for remainder, r in later:
-            if remainder == sym(s) - atom.den * quotient:
-                solution[s] = q * atom.den + r
-    for x, y in later:
-        if x.substitute(solution) != y:
-            return None
-    return solution
-
-
-def _fill(solution: dict, rest: list[Sym], group: Group) -> bool:
-    """Variables that no equation names walk the columns of the row."""
-    if group.kind != "rows":
-        return False
-    used = set()
-    for e in solution.values():
-        used |= e.symbols()
-    if used & set(group.cols):
-        return False
-    wanted, have = [extent(s) for s in rest], [extent(s) for s in group.cols]
-    if wanted == have:
-        solution.update({s: sym(c) for s, c in zip(rest, group.cols)})
-        return True
-    if points(tuple(rest)) != points(group.cols):
-        return False
-    position = linear(tuple(sym(c) for c in group.cols), tuple(have))
-    solution.update(zip(rest, unlinear(position, tuple(wanted))))
-    return True
-
-
-def _in_range(solution: dict[Sym, Expr]) -> bool:
-    for s, e in solution.items():
-        if e is not sym(s) and not (is_nonnegative(e) and is_nonnegative(extent(s) - 1 - e)):
-            return False
-    return True
 
 
 def _kernel_label(group: Group) -> str:

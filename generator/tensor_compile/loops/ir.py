@@ -246,7 +246,8 @@ class Stage:
     """One sweep over `vars` (nested; the last is innermost) within a row: reductions and stores at every point.
 
     At a point the reductions are evaluated first, then the stores one after the other; a load that an earlier statement
-    of the point needed as well has the value that it had there. vars may be empty: the statements run once a row. vector: the last variable may be run 16 at a time. A store of
+    of the point needed as well has the value that it had there. vars may be empty: the statements run once a row.
+    vector: the last variable may be run 16 at a time. A store of
     one stage may be loaded by a later one of the same row.
     """
 

@@ -96,7 +96,8 @@ class _Rewriter:
         free = [d for d in range(len(b.shape)) if d not in batch and d not in contract]
         if node.attrs["order"] == "lanes":
             return self.lanes_dot(node, a, b, batch, contract, free)
-        if b.dtype != "f32" or not free or (b.node not in self.constant and len(free) == 1 and _unit_stride(b, free[0])):
+        in_place = b.node not in self.constant and len(free) == 1 and _unit_stride(b, free[0])
+        if b.dtype != "f32" or not free or in_place:
             return None
         packed = self.panels(node, b, batch, free, contract)
         attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"], "panel": self.panel}

@@ -433,8 +433,11 @@ class _Lowering:
         for d, i in zip(free, out[len(out) - len(free):], strict=True):
             b_index[d] = i
         if attrs["order"] == "seq" and a.dtype == "f32" and free:
-            self.contract(node, heads, len(free), out, reduced, self.load(a, a_index, node),
-                          self.load(b, tuple(b_index), node), 0)
+            second, n = self.load(b, tuple(b_index), node), out[-1]
+            stride = self.buffers[second.buffer].address(second.index)
+            if n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # its buffer has another order
+                second = self.load(self.detach(b), tuple(b_index), node)
+            self.contract(node, heads, len(free), out, reduced, self.load(a, a_index, node), second, 0)
             return
         pair = Apply("pair", a.dtype, (self.read(a, a_index), self.read(b, tuple(b_index))))
         variables, index = self.vars.space(node.types[0].shape)

@@ -177,8 +177,7 @@ def _rebuilt(kernel: NestKernel, rows: tuple, stages: list[Stage], body: _Body) 
     done = [Stage(s.vars, [RowReduce(r.name, r.op, r.order, change(r.value), r.dtype) for r in s.reduces],
                   [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in s.stores],
                   s.vector) for s in stages]
-    work = sum(_known(points(s.vars)) * (2 + sum(_work(r.value) for r in s.reduces) + sum(_work(x.value) for x in s.stores))
-               for s in done)
+    work = sum(_known(points(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
     return NestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
 
 

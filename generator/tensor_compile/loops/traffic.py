@@ -33,7 +33,7 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     if isinstance(kernel, ContractionKernel):
         values, stores = [kernel.a, kernel.b, *(s.value for s in kernel.stores)], kernel.stores
     else:
-        values = [r.value for s in kernel.stages for r in s.reduces] + [x.value for s in kernel.stages for x in s.stores]
+        values = [x.value for s in kernel.stages for x in (*s.reduces, *s.stores)]
         stores = [x for s in kernel.stages for x in s.stores]
     written = {(s.buffer, s.index): () for s in stores}
     own = {s.buffer for s in stores}  # rows that are stored and read again stay in the cache

@@ -145,8 +145,8 @@ class _Checker:
             if name not in arena.offset and name not in arena.slot_of:
                 self.found.append(f"{name} has no place in the arena")
                 return
-            if name in arena.slot_of and not any(
-                    is_nonnegative(size - plan.bytes_of(self.buffers[name])) for size in arena.slots[arena.slot_of[name]]):
+            size, slot = plan.bytes_of(self.buffers[name]), arena.slot_of.get(name)
+            if slot is not None and not any(is_nonnegative(held - size) for held in arena.slots[slot]):
                 self.found.append(f"{name} is larger than its slot")
         open_: list[str] = []
         for name in names:
