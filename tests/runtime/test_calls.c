@@ -224,7 +224,7 @@ static void test_state(fixture *f)
     tc_ok(fake_state_reset(f->state) == TC_STATUS_OK && seen(f) == 0, "state reset");
 }
 
-/* Two teams' own pool: plain threads, started for the call. */
+/* A program's own pool: plain threads, started for the call. */
 typedef struct own {
     tc_team_job *job;
     void *argument;
@@ -277,7 +277,8 @@ static void test_teams(fixture *f)
         tc_index got = 0;
         setup(f, 61, 60);
         f->context.team = (tc_team){own_run, &got, sizes[i]};
-        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && got == (sizes[i] > 1 ? sizes[i] : 0),
+        /* the target file may know fewer threads */
+        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && got <= sizes[i] && (got > 1) == (sizes[i] > 1),
               "a pool of the program's own, %d", sizes[i]);
     }
 }
