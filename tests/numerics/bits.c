@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Prints a checksum of each scalar operation's result bits over one fixed set of operands (NaNs all counted as one).
+ * test_bits.py compares the output of every compiler, optimization level and architecture that it can run.
+ */
+#include <stdio.h>
+
+#include "tc_scalar.h"
+
+static uint64_t sum;
+
+static void mix(uint64_t value)
+{
+    sum = (sum ^ value) * 0x100000001b3u;
+    sum ^= sum >> 29;
+}
+
+static void mix_f32(float x)
+{
+    mix(x != x ? 0x7fc00000u : (uint32_t)tc_asint_f32(x));
+}
+
+static uint32_t next(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state ^ *state >> 15;
+}
+
+#define CHECK(name, count, expression, add)                                                                            \
+    do {                                                                                                               \
+        uint32_t state = 1;                                                                                            \
+        sum = 0xcbf29ce484222325u;                                                                                     \
+        for (uint32_t i = 0; i < (count); i++) {                                                                       \
+            const int32_t ia = (int32_t)next(&state), ib = (int32_t)(next(&state) >> i % 31);                          \
+            const float a = tc_asfloat_i32(ia), b = tc_asfloat_i32((int32_t)next(&state));                             \
+            const float c = i % 2 != 0 ? tc_asfloat_i32(tc_asint_f32(a * b) ^ (int32_t)0x80000001u) : b;               \
+            (void)ib;                                                                                                  \
+            (void)c;                                                                                                   \
+            add(expression);                                                                                           \
+        }                                                                                                              \
+        printf("%-12s %016llx\n", name, (unsigned long long)sum);                                                      \
+    } while (0)
+
+int main(void)
+{
+    const uint32_t n = 100000;
+    CHECK("add", n, tc_add_f32(a, b), mix_f32);
+    CHECK("sub", n, tc_sub_f32(a, b), mix_f32);
+    CHECK("mul", n, tc_mul_f32(a, b), mix_f32);
+    CHECK("div", n, tc_div_f32(a, b), mix_f32);
+    CHECK("fma", n, tc_fma_f32(a, b, c), mix_f32);
+    CHECK("maximum", n, tc_maximum_f32(a, c), mix_f32);
+    CHECK("minimum", n, tc_minimum_f32(a, c), mix_f32);
+    CHECK("sqrt", n, tc_sqrt_f32(a), mix_f32);
+    CHECK("sqrt_soft", n, tc_sqrt_soft_f32(a), mix_f32);
+    CHECK("exp", n, tc_exp_f32(a), mix_f32);
+    CHECK("log", n, tc_log_f32(a), mix_f32);
+    CHECK("tanh", n, tc_tanh_f32(a), mix_f32);
+    CHECK("erf", n, tc_erf_f32(a), mix_f32);
+    CHECK("f32_i32", n, (uint32_t)tc_cast_f32_i32(a), mix);
+    CHECK("f32_i64", n, (uint64_t)tc_cast_f32_i64(a), mix);
+    CHECK("i32_f32", n, tc_cast_i32_f32(ia), mix_f32);
+    CHECK("i64_f32", n, tc_cast_i64_f32((int64_t)((uint64_t)(uint32_t)ia << 31 ^ (uint32_t)ib)), mix_f32);
+    CHECK("i32_div", n, (uint32_t)tc_div_i32(ia, ib), mix);
+    CHECK("i32_mul", n, (uint32_t)tc_mul_i32(ia, ib), mix);
+    CHECK("compare", n, (uint64_t)(tc_lt_f32(a, b) + 2 * tc_le_f32(a, c) + 4 * tc_eq_f32(a, c) + 8 * tc_ne_f32(a, b)), mix);
+    return 0;
+}
