@@ -75,7 +75,7 @@ bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int
         const char *name = module->dims[expr->value].name;
         return *value >= 0 || tci_fail(diag, loc, "dim '%s' has no value; give --dims %s=N", name, name);
     }
-    int64_t a, b;
+    int64_t a = 0, b = 0;
     if (!tci_expr_evaluate(module, expr->a, dims, &a, loc, diag) ||
         !tci_expr_evaluate(module, expr->b, dims, &b, loc, diag))
         return false;
