@@ -16,6 +16,7 @@ from .access import Access
 from .template import TEMPLATES
 
 PANEL = 16            # columns of a vector operation, whatever the registers of the instruction set
+TEAM = 8              # threads for which the cost model looks at the split
 UNKNOWN_SIZE = 128    # what the cost model takes for a dim without an upper bound
 
 
@@ -148,7 +149,7 @@ def tail_columns(isa: InstructionSet, rows: int, widest: int, b_pieces_known: bo
 
 
 def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target) -> float:
-    """Modelled time of the kernel with one thread, plus what an uneven split over the target's cores costs."""
+    """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split."""
     m, n, k = (max(1, size(e)) for e in (access.rows, access.columns, access.terms))
     batches = max(1, size(access.batches))
 
@@ -168,9 +169,14 @@ def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target)
 
     full, rest = divmod(m, rows)
     total = full * columns_of(rows, columns)
+    items = full * -(-n // columns)
     if rest:
-        total += columns_of(rest, tail_columns(isa, rest, max(columns, 8 * PANEL), access.b_piece.is_const))
-    return batches * total
+        width = max(columns, tail_columns(isa, rest, max(columns, 8 * PANEL), access.b_piece.is_const))
+        total += columns_of(rest, width)
+        items += -(-n // width)
+    team = min(target.threads, TEAM)
+    shares = -(-batches * items // team) * team / (batches * items)
+    return batches * total * (0.9 + 0.1 * shares)
 
 
 def size(e: Expr) -> int:
