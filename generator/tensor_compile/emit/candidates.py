@@ -16,6 +16,7 @@ from .access import Access
 from .template import TEMPLATES
 
 PANEL = 16            # columns of a vector operation, whatever the registers of the instruction set
+LOOP = 0.5            # cycles by which the loop's own instructions delay a step
 TEAM = 8              # threads for which the cost model looks at the split
 UNKNOWN_SIZE = 128    # what the cost model takes for a dim without an upper bound
 
@@ -131,7 +132,7 @@ def choose(kernel: ContractionKernel, isa: str, target) -> Candidate:
 def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
     """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators."""
     row = max(1, columns // isa.lanes)
-    return max(rows * row / isa.fmas, (rows + row) / isa.loads, float(isa.latency))
+    return max(rows * row / isa.fmas, (rows + row) / isa.loads, float(isa.latency)) + LOOP
 
 
 def tail_columns(isa: InstructionSet, rows: int, widest: int, b_pieces_known: bool) -> int:
@@ -149,30 +150,41 @@ def tail_columns(isa: InstructionSet, rows: int, widest: int, b_pieces_known: bo
 
 
 def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target) -> float:
-    """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split."""
-    m, n, k = (max(1, size(e)) for e in (access.rows, access.columns, access.terms))
-    batches = max(1, size(access.batches))
+    """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split. For a dynamic
+    number of rows the mean of the time a row at several numbers."""
+    if access.rows.is_const:
+        return _cycles(access, isa, rows, columns, target, max(1, access.rows.value))
+    most, (least, _) = size(access.rows), access.rows.range()
+    numbers = {max(m, least or 1) for m in (most, most // 2 + 1, 5, 1)}
+    return sum(_cycles(access, isa, rows, columns, target, m) / m for m in sorted(numbers))
+
+
+def _cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, m: int) -> float:
+    n, k, batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
+    once = 10 if batches * 4 * k * n > target.l2 else 32   # bytes a cycle, the first time that panels of b are read
+
+    def pace(width: int) -> int:
+        """Bytes a cycle when they are read again for the next rows: by the level that holds the group's panels."""
+        return 64 if 4 * k * width <= target.l1d // 2 else 32 if 4 * k * width <= target.l2 // 2 else 10
 
     def tile(height: int, width: int) -> float:
         compute = k * step_cycles(isa, height, width)
-        # the panels of b are read once a tile: from L1 they come at the load units' pace, from further away slower
-        panel_bytes = 4 * k * width
-        pace = 64 if panel_bytes <= target.l1d // 2 else 32 if panel_bytes <= target.l2 // 2 else 10
-        once = 10 if batches * 4 * k * n > target.l2 else 32
-        stream = panel_bytes / pace if m > height else panel_bytes / min(pace, once)
-        return max(compute, stream) + 20 + 3 * height * max(1, width // isa.lanes)
+        return max(compute, 4 * k * width / pace(width)) + 20 + 3 * height * max(1, width // isa.lanes)
 
-    def columns_of(height: int, width: int) -> float:
+    def across(count: int, height: int, width: int) -> float:
+        """`count` tiles one below the other, for all columns."""
         full, rest = divmod(n, width)
         rounded = -(-rest // isa.unit) * isa.unit
-        return full * tile(height, width) + (tile(height, rounded) if rest else 0.0)
+        total = count * (full * tile(height, width) + (tile(height, rounded) if rest else 0.0))
+        first = max(0.0, 4 * k * width / min(once, pace(width)) - tile(height, width))
+        return total + first * n / width
 
     full, rest = divmod(m, rows)
-    total = full * columns_of(rows, columns)
+    total = across(full, rows, columns) if full else 0.0
     items = full * -(-n // columns)
     if rest:
         width = max(columns, tail_columns(isa, rest, max(columns, 8 * PANEL), access.b_piece.is_const))
-        total += columns_of(rest, width)
+        total += across(1, rest, width)
         items += -(-n // width)
     team = min(target.threads, TEAM)
     shares = -(-batches * items // team) * team / (batches * items)
