@@ -2,6 +2,7 @@
 """The work of a build, stage by stage: capture, passes, weights, kernels, driver, link."""
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from ..emit.interface import interface
 from ..emit.kernels import KernelSource, emit_kernel
 from ..emit.program import emit_driver
 from ..emit.weights import weights_assembly, weights_header
-from ..loops.ir import Kernel, ModelPlan
 from ..errors import UserError
+from ..loops.ir import ContractionKernel, Kernel, ModelPlan
 from . import budget, capture_run, files, link, objects, pack, target as targets, toolchain
 from .cache import Cache
+from .lock import Tuning
 from .objects import Object, Unit
 from .options import Options
 from .progress import Progress
@@ -102,12 +104,17 @@ def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compi
 
 
 def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources:
+    """Every kernel for every instruction set; the tuning lock chooses among a contraction's candidates."""
+    tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
     sources = Sources()
     for function in plan.functions:
         for variant in function.variants:
             for step in variant.program.steps:
                 for isa in target.isas:
-                    sources.add(step.kernel, emit_kernel(step.kernel, isa, target=target))
+                    chosen = tuning.candidate(step.kernel, isa) if isinstance(step.kernel, ContractionKernel) else None
+                    sources.add(step.kernel, emit_kernel(step.kernel, isa, chosen))
+    for warning in tuning.finish():
+        print(warning, file=sys.stderr)
     return sources
 
 

@@ -17,7 +17,7 @@ VERSION = "0.1.0"
 
 
 def main(argv: list[str]) -> int:
-    from . import build, check, explain, pack
+    from . import build, check, explain, pack, tune
 
     parser = argparse.ArgumentParser(
         prog="tensor-compile", allow_abbrev=False,
@@ -26,7 +26,7 @@ def main(argv: list[str]) -> int:
                "tensor-compile. `tensor-compile COMMAND --help` describes a command.")
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (build, check, explain, pack):
+    for module in (build, tune, check, explain, pack):
         module.add(commands)
     args = parser.parse_args(argv)
     try:
