@@ -12,6 +12,7 @@ mkdir -p "$here/subprojects"
 [ -e "$here/subprojects/tensor-compile" ] || ln -s ../../.. "$here/subprojects/tensor-compile"
 
 build=${TC_BUILD_DIR:-$tc_root/build/examples/digits}
-[ -f "$build/build.ninja" ] || meson setup "$build" "$here" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-meson compile -C "$build" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+mkdir -p "$build"
+[ -f "$build/build.ninja" ] || meson setup "$build" "$here" >"$build/log.txt" 2>&1 || { cat "$build/log.txt"; exit 1; }
+meson compile -C "$build" >"$build/log.txt" 2>&1 || { cat "$build/log.txt"; exit 1; }
 "$build/digits" "$here/held-out.safetensors"
