@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark models as PyTorch eager functions over the same safetensors that our builds read.
+
+Each entry of MODELS: weights (file), inputs(seed) -> dict of tensors by the name of the C argument, run(weights, inputs)
+-> tensor. Written the way a PyTorch user would write inference code: torch.nn.functional, no compile.
+"""
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+
+def mlp(w: dict, x: dict) -> torch.Tensor:
+    h = F.relu(F.linear(x["image"], w["fc1.weight"], w["fc1.bias"]))
+    h = F.relu(F.linear(h, w["fc2.weight"], w["fc2.bias"]))
+    return F.linear(h, w["fc3.weight"], w["fc3.bias"])
+
+
+def digits(w: dict, x: dict) -> torch.Tensor:
+    h = F.max_pool2d(F.relu(F.conv2d(x["image"], w["conv1.weight"], w["conv1.bias"], padding=1)), 2)
+    h = F.max_pool2d(F.relu(F.conv2d(h, w["conv2.weight"], w["conv2.bias"], padding=1)), 2)
+    return F.softmax(F.linear(h.flatten(1), w["fc.weight"], w["fc.bias"]), -1)
+
+
+def minilm(w: dict, x: dict) -> torch.Tensor:
+    ids, mask = x["ids"], x["mask"]
+    batch, seq = ids.shape
+    h = w["embeddings.word.weight"][ids] + w["embeddings.position.weight"][:seq]
+    h = F.layer_norm(h, (384,), w["embeddings.norm.weight"], w["embeddings.norm.bias"], 1e-12)
+    bias = torch.where(mask.bool(), 0.0, float("-inf"))[:, None, None, :]
+    for i in range(6):
+        p = f"layer.{i}."
+
+        def linear(t: torch.Tensor, name: str) -> torch.Tensor:
+            return F.linear(t, w[f"{p}{name}.weight"], w[f"{p}{name}.bias"])
+
+        q, k, v = (linear(h, n).view(batch, seq, 12, 32).transpose(1, 2) for n in ("query", "key", "value"))
+        a = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).reshape(batch, seq, 384)
+        h = F.layer_norm(h + linear(a, "output"), (384,), w[p + "attention_norm.weight"], w[p + "attention_norm.bias"],
+                         1e-12)
+        m = linear(F.gelu(linear(h, "up")), "down")
+        h = F.layer_norm(h + m, (384,), w[p + "output_norm.weight"], w[p + "output_norm.bias"], 1e-12)
+    weight = mask.to(torch.float32)[:, :, None]
+    return (h * weight).sum(1) / weight.sum(1)
+
+
+def random_inputs(model: str, batch: int, seq: int = 128) -> dict:
+    g = torch.Generator().manual_seed(1)
+    if model == "mlp":
+        return {"image": torch.randn(batch, 784, generator=g)}
+    if model == "digits":
+        return {"image": torch.rand(batch, 1, 8, 8, generator=g)}
+    ids = torch.randint(0, 30522, (batch, seq), generator=g)
+    return {"ids": ids, "mask": torch.ones(batch, seq, dtype=torch.int64)}
+
+
+MODELS = {"mlp": mlp, "digits": digits, "minilm": minilm}
