@@ -8,14 +8,14 @@ enum { LAYERS = 6, HIDDEN = 384, HEADS = 12, HEAD = HIDDEN / HEADS };
 
 static tc_tensor linear(tc_graph *g, tc_tensor x, const char *name)
 {
-    tc_scope(g, name)
+    TC_SCOPE(g, name)
         x = tc_linear(x, tc_weight(g, "weight"), tc_weight(g, "bias"));
     return x;
 }
 
 static tc_tensor norm(tc_graph *g, tc_tensor x, const char *name)
 {
-    tc_scope(g, name)
+    TC_SCOPE(g, name)
         x = tc_layer_norm(x, tc_weight(g, "weight"), tc_weight(g, "bias"), .eps = 1e-12);
     return x;
 }
@@ -44,12 +44,12 @@ TC_MODEL(minilm)
     tc_tensor mask = tc_input(g, "mask", TC_I64, batch, seq); /* 1: a token, 0: padding */
     tc_weights(g, "minilm.safetensors");
 
-    tc_tensor x = tc_embedding(tc_weight(g, "embeddings.word.weight"), ids);
+    tc_tensor x = tc_embedding(ids, tc_weight(g, "embeddings.word.weight"));
     x = tc_add(x, tc_slice(tc_weight(g, "embeddings.position.weight"), 0, 0, seq));
     x = norm(g, x, "embeddings.norm");
     tc_tensor keep = tc_unsqueeze(tc_unsqueeze(tc_ne(mask, 0), 1), 1); /* bool [batch, 1, 1, seq] */
     for (int i = 0; i < LAYERS; i++)
-        tc_scope(g, "layer.%d", i)
+        TC_SCOPE(g, "layer.%d", i)
             x = layer(g, x, keep, batch, seq);
 
     tc_tensor weight = tc_unsqueeze(tc_cast(mask, TC_F32), 2);
