@@ -41,7 +41,7 @@ def bill(made: Made) -> Bill:
     plan = made.compiled.plan
     arena = [Line(f"{f.name} {v.name}", memory(v.program).bound(made.target.threads, f"the arena of {f.name}"))
              for f in plan.functions for v in f.variants]
-    ends = [*list(plan.packed.values())[1:], plan.packed_bytes]
+    ends = [*plan.packed.values(), plan.packed_bytes][1:]
     weights = [Line(_source_of(made, name), end - start)
                for (name, start), end in zip(plan.packed.items(), ends, strict=True)]
     objects = [*made.objects.values(), made.driver]
