@@ -45,9 +45,9 @@ def text() -> None:
     printed = locks.print_entries(entries)
     equal(printed, """# tensor-compile tuning lock 1
 contraction f32 rows=1 target=a/avx2
-  tc_contraction_f32_6x16__avx2 12.5 us, gcc 12.2.0, templates 0123abcd
+  tc_contraction_f32_6x16__avx2 12.500 us, gcc 12.2.0, templates 0123abcd
 contraction f32 rows=2 target=a/avx2
-  tc_contraction_f32_6x16__avx2 12.5 us, gcc 12.2.0, templates 0123abcd
+  tc_contraction_f32_6x16__avx2 12.500 us, gcc 12.2.0, templates 0123abcd
 """, "the text is sorted")
     equal(locks.parse(printed, "x"), entries, "the text can be read back")
     for bad, message, what in [
@@ -55,7 +55,7 @@ contraction f32 rows=2 target=a/avx2
             ("# tensor-compile tuning lock 2\n", "x:1: error: not a tuning lock", "another version"),
             (printed + printed.split("\n", 1)[1], "x:6: error: a second entry", "a key twice"),
             (printed + "contraction target=a/b\n", "x:6: error: an entry without a candidate", "an entry cut off"),
-            (printed.replace("12.5 us", "fast"), "x:3: error: expected a candidate", "a broken second line"),
+            (printed.replace("12.500 us", "fast"), "x:3: error: expected a candidate", "a broken second line"),
             (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key", "a candidate without a key")]:
         raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
 
@@ -94,7 +94,7 @@ def modes(folder: Path) -> None:
     key = kernel_key(small, "avx2", TARGET.name)
     tuning = locks.Tuning("frozen", path, TARGET, {key: entry(key, "tc_contraction_f32_6x16__avx2")})
     tuning.candidate(small, "avx2")
-    raises(UserError, tuning.finish, "6x16__avx2 the kernel has only 3 rows", "frozen: illegal by the prover")
+    raises(UserError, tuning.finish, "6x16__avx2: the kernel has only 3 rows", "frozen: illegal by the prover")
     equal(locks.Tuning.load("off", folder / "m.tuning.lock", TARGET).entries, {}, "off: the file is not read")
 
 

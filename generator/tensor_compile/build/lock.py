@@ -3,7 +3,7 @@
 
     # tensor-compile tuning lock 1
     contraction f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64/avx512
-      tc_contraction_f32_8x48__avx512 218.5 us, gcc 12.2.0, templates 4c1f90ab
+      tc_contraction_f32_8x48__avx512 218.500 us, gcc 12.2.0, templates 4c1f90ab
 
 The first line of an entry is its key (emit/key.py), the second the candidate, then provenance: it is recorded and never
 compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file.
@@ -40,7 +40,7 @@ class Entry:
     templates: str
 
     def text(self) -> str:
-        return (f"{self.key}\n  {self.candidate} {self.time:.1f} us{' emulated' if self.emulated else ''}, "
+        return (f"{self.key}\n  {self.candidate} {self.time:.3f} us{' emulated' if self.emulated else ''}, "
                 f"{self.compiler}, templates {self.templates}\n")
 
 
@@ -139,7 +139,7 @@ class Tuning:
         elif found.isa != isa:
             finding = Finding("illegal", key, f"{found.name} is of another instruction set")
         elif reason:
-            finding = Finding("illegal", key, f"{found.name} {reason}")
+            finding = Finding("illegal", key, f"{found.name}: {reason}")
         else:
             return found
         if self.mode != "off":

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again,
                            lambda line, shown=options.shown: say(f"{shown}: {line}"))
         for key, winner, time in result.timed:
-            print(f"{options.shown}: {time:9.1f} us  {winner.name}  {key}")
+            print(f"{options.shown}: {time:11.3f} us  {winner.name}  {key}")
         for isa in sorted(result.skipped):
             print(f"{options.shown}: warning: this processor does not run {isa}: its kernels were not measured",
                   file=sys.stderr)
