@@ -82,7 +82,8 @@ def toolchains(options: Options) -> tuple[toolchain.Compiler, toolchain.Compiler
 
 
 def capture(options: Options, host: toolchain.Compiler, cache: Cache) -> capture_run.Captured:
-    return capture_run.run(Path(options.model), options.shown, options.preprocessor, host, cache, jobs=options.jobs,
+    return capture_run.run(Path(options.model), options.shown, options.preprocessor, host, cache,
+                           options.capture_timeout, options.jobs,
                            keep=Path(options.keep) if options.keep else None)
 
 

@@ -22,7 +22,6 @@ from .cache import Cache
 from .host_programs import ToolBroken
 from .toolchain import Compiler
 
-SECONDS = 30
 MEMORY = 4 << 30
 
 
@@ -35,7 +34,7 @@ class Captured:
 
 
 def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compiler, cache: Cache,
-        seconds: int = SECONDS, jobs: int | None = None, keep: Path | None = None) -> Captured:
+        seconds: int, jobs: int | None = None, keep: Path | None = None) -> Captured:
     """preprocessor: the user's -I and -D words; shown: how the user named the model; keep: a folder in which the
     program stays, for a debugger."""
     if not model.is_file():

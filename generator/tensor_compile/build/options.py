@@ -41,6 +41,7 @@ class Options:
     cc: tuple[str, ...] = ("cc",)
     host_cc: tuple[str, ...] = ("cc",)
     cflags: tuple[str, ...] = ()
+    capture_timeout: int = 30
     jobs: int | None = field(default=None, compare=False)
 
     def text(self) -> str:

@@ -91,6 +91,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                        help="keep the capture program, the graph and the generated C sources in DIR")
 
     group = parser.add_argument_group("work")
+    group.add_argument("--capture-timeout", type=positive, default=30, metavar="SECONDS",
+                       help="how long the model's program may take to record the graph (default: 30)")
     group.add_argument("--cache", default="", metavar="DIR",
                        help="cache and records (default: .tensor-compile beside the object)")
     group.add_argument("-j", "--jobs", type=positive, default=None, metavar="N",
@@ -149,4 +151,5 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
         keep=absolute(args.keep), preprocessor=tuple(args.preprocessor),
         cc=args.cc or words(os.environ.get("CC", "") or "cc"),
-        host_cc=args.host_cc or words(os.environ.get("CC_FOR_BUILD", "") or "cc"), cflags=args.cflags, jobs=args.jobs)
+        host_cc=args.host_cc or words(os.environ.get("CC_FOR_BUILD", "") or "cc"), cflags=args.cflags,
+        capture_timeout=args.capture_timeout, jobs=args.jobs)

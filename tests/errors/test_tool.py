@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tool says of every mistake: one clear message, the right exit code, no half-written output, no traceback."""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import done, equal, note, ok
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
+
+MODEL = """#include <tensor_compile/model.h>
+TC_MODEL(tiny)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 8);
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 4);
+    tc_weights(g, "tiny.safetensors");
+    tc_output(g, "y", tc_relu(tc_linear(x, tc_weight(g, "w"), tc_weight(g, "b"))));
+}
+"""
+
+
+def safetensors(tensors: dict[str, tuple[list[int], list[float]]]) -> bytes:
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        raw = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+WEIGHTS = safetensors({"w": ([3, 4], [0.25 * i for i in range(12)]), "b": ([3], [1.0, -2.0, 3.0])})
+
+with tempfile.TemporaryDirectory() as place:
+    root = Path(place)
+    cache = root / "cache"
+    count = 0
+
+    def project(model: str = MODEL, weights: bytes | None = WEIGHTS) -> Path:
+        global count
+        count += 1
+        folder = root / str(count)
+        folder.mkdir()
+        (folder / "model.c").write_text(model, encoding="utf-8")
+        if weights is not None:
+            (folder / "tiny.safetensors").write_bytes(weights)
+        return folder
+
+    def run(folder: Path, *options: str, command: str = "build", **more) -> subprocess.CompletedProcess:
+        given = [*TOOL, command, "model.c", "--cache", str(cache), "--isa", "x86_64", *options]
+        if os.uname().machine != "x86_64":
+            given = [word for word in given if word not in ("--isa", "x86_64")]
+        return subprocess.run(given, cwd=folder, capture_output=True, text=True, check=False, **more)
+
+    def fails(name: str, result: subprocess.CompletedProcess, code: int, *messages: str) -> None:
+        good = ok(result.returncode == code and all(m in result.stderr for m in messages)
+                  and "Traceback" not in result.stderr, name)
+        if not good:
+            note(f"exit code {result.returncode}, wanted {code} and {messages}")
+            note(result.stdout + result.stderr)
+
+    folder = project()
+    first = run(folder, "-o", "out")
+    equal((first.returncode, first.stdout, first.stderr), (0, "", ""), "a build that succeeds is silent")
+    equal(sorted(p.name for p in (folder / "out").iterdir()), ["model.h", "model.o"], "and leaves object and header")
+    before = {p.name: p.read_bytes() for p in (folder / "out").iterdir()}
+
+    fails("an unknown option", run(folder, "--frobnicate"), 2, "--frobnicate")
+    fails("an unknown sub-command", subprocess.run([*TOOL, "frob"], capture_output=True, text=True), 2, "frob")
+    fails("no model", subprocess.run([*TOOL, "build"], capture_output=True, text=True), 2, "MODEL.c")
+    fails("a model that is not there", subprocess.run([*TOOL, "build", "no.c", "--cache", str(cache)],
+                                                      capture_output=True, text=True), 1, "no.c: error: no such file")
+    fails("--specialize without sizes", run(folder, "--specialize", "batch:1"), 2, "not DIM=SIZE")
+    fails("--specialize of an unknown dim", run(folder, "--specialize", "seq=1"), 1, "no dim 'seq'", "its dims: batch")
+    fails("--specialize outside the range", run(folder, "--specialize", "batch=9"), 1, "batch cannot be 9", "1 to 8")
+    fails("--specialize twice", run(folder, "--specialize", "batch=1", "--specialize", "batch=2"), 2, "more than once")
+    fails("an unknown instruction set", run(folder, "--isa", "sse9"), 1, "unknown instruction set 'sse9'")
+    fails("an unknown target", run(folder, "--target-file", "z80"), 1, "unknown target 'z80'", "x86_64")
+    fails("a compiler that is not there", run(folder, "--cc", "no-such-cc"), 1, "not found: no-such-cc", "--cc")
+    fails("an unknown pass", run(folder, "--dump-after", "magic"), 1, "no pass is called 'magic'", "simplify")
+    fails("a budget that is no size", run(folder, "--max-code", "lots"), 2, "not a size")
+    for budget in ("weights", "code", "stack"):
+        fails(f"--max-{budget} exceeded", run(folder, "-o", "small", f"--max-{budget}", "16"), 1,
+              f"--max-{budget}:", "16 allowed")
+    ok(not (folder / "small").exists() or not list((folder / "small").glob("*.o")), "leaves no object")
+
+    (folder / "file").write_text("")
+    fails("an output folder that is a file", run(folder, "-o", "file/out"), 1, "cannot write")
+    fails("an unwritable output folder", run(folder, "-o", "/proc/self/out"), 1, "cannot write")
+    (folder / "taken" / "model.h").mkdir(parents=True)
+    fails("a folder in the header's place", run(folder, "-o", "taken"), 1, "model.h", "cannot write")
+
+    fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors")
+    fails("an empty weights file", run(project(weights=b"")), 1, "tiny.safetensors")
+    fails("a weights file cut in its header", run(project(weights=WEIGHTS[:20])), 1, "tiny.safetensors")
+    fails("a weights file cut in its data", run(project(weights=WEIGHTS[:-4])), 1, "tiny.safetensors")
+    fails("a weights file of noise", run(project(weights=bytes(range(256)))), 1, "tiny.safetensors")
+    fails("a missing weight", run(project(MODEL.replace('"b"', '"bias"'))), 1, "model.c:7: error:", "bias")
+    fails("a wrong shape", run(project(MODEL.replace("batch, 4", "batch, 5"))), 1, "model.c:7: error: tc_linear:")
+    fails("a model that does not compile", run(project(MODEL.replace("tc_relu(", "tc_rule("))), 1, "tc_rule",
+          "the model does not compile")
+    fails("a model that crashes", run(project(MODEL.replace("{\n    tc_dim", "{\n    *(volatile int *)0 = 1;\n    tc_dim"))),
+          1, "model.c: error:", "crashed", "SIGSEGV")
+    fails("a model that aborts", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
+          "{\n    abort();\n    tc_dim"))), 1, "SIGABRT")
+    fails("a model that never ends", run(project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n"
+          "    tc_dim")), "--capture-timeout", "2"), 1, "did not end within 2 s")
+    fails("a model that leaves", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
+          "{\n    exit(7);\n    tc_dim"))), 1, "exit code 7")
+    fails("a file without a model", run(project("int unused;\n")), 1, "model")
+
+    equal({p.name: p.read_bytes() for p in (folder / "out").iterdir()}, before, "none of this touched earlier outputs")
+    left = [p for p in root.rglob(".*") if p.is_file()]
+    equal(left, [], "and nothing lies beside them")
+
+    # a bug of ours: exit code 3 and a dump
+    broken = dict(os.environ, PYTHONPATH=str(root))
+    (root / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Break:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'tensor_compile.pipeline':\n"
+        "            raise RuntimeError('made up')\n"
+        "sys.meta_path.insert(0, Break())\n", encoding="utf-8")
+    result = run(project(), "-o", "out", env=broken)
+    fails("a bug of ours", result, 3, "internal error", "bug of tensor-compile")
+    dump = next((w for w in result.stderr.split() if w.endswith(".dump.txt")), "")
+    if ok(dump and Path(dump).exists() and "made up" in Path(dump).read_text(), "leaves a dump with the cause"):
+        Path(dump).unlink()
+
+    for command in ("build", "check", "explain", "pack"):
+        shown = subprocess.run([*TOOL, command, "--help"], capture_output=True, text=True)
+        ok(shown.returncode == 0 and "Example:" in shown.stdout and "--specialize" in shown.stdout,
+           f"{command} --help has an example and the options")
+done()
