@@ -13,6 +13,8 @@ place where it stands. An unknown name is an error, and so is a directive withou
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Mapping
 
@@ -27,52 +29,90 @@ class TemplateError(Exception):
 
 
 def expand(text: str, parameters: Mapping[str, Any]) -> str:
-    lines = text.splitlines()
-    out: list[str] = []
-    end = _lines(lines, 0, dict(parameters), out)
-    if end != len(lines):
-        raise TemplateError(f"line {end + 1}: {lines[end].strip()} without a beginning")
-    return "".join(f"{line}\n" for line in out)
+    return _text(_parse(text), parameters)
 
 
 def expand_file(name: str, parameters: Mapping[str, Any]) -> str:
     """The template `name` under templates/, expanded."""
     try:
-        return expand((TEMPLATES / name).read_text(encoding="utf-8"), parameters)
+        return _text(_read(name), parameters)
     except TemplateError as error:
         raise TemplateError(f"{name}: {error}") from None
 
 
-def _lines(lines: list[str], at: int, scope: dict[str, Any], out: list[str] | None) -> int:
-    """Expands from line `at` to the %else or %end that closes it (or the end of the text) and returns its number.
-    With out None the lines are only skipped."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """parts: literal text and dotted names in turn; indent: what further lines of a value start with."""
+
+    at: int
+    indent: str
+    parts: tuple[str | tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _For:
+    at: int
+    name: str
+    items: tuple[str, ...]
+    body: tuple
+
+
+@dataclass(frozen=True, slots=True)
+class _If:
+    at: int
+    name: tuple[str, ...]
+    negated: bool
+    body: tuple
+    otherwise: tuple
+
+
+def _text(block: tuple, parameters: Mapping[str, Any]) -> str:
+    out: list[str] = []
+    _expand(block, dict(parameters), out)
+    return "".join(f"{line}\n" for line in out)
+
+
+@lru_cache(maxsize=None)
+def _read(name: str) -> tuple:
+    return _parse((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+def _parse(text: str) -> tuple:
+    lines = text.splitlines()
+    block, end = _block(lines, 0)
+    if end != len(lines):
+        raise TemplateError(f"line {end + 1}: {lines[end].strip()} without a beginning")
+    return block
+
+
+def _block(lines: list[str], at: int) -> tuple[tuple, int]:
+    """The lines up to the %else or %end that closes them (or the end of the text), and its number."""
+    out: list[_Line | _For | _If] = []
     while at < len(lines):
         line = lines[at].strip()
         if not line.startswith("%"):
-            if out is not None:
-                out.extend(_substitute(lines[at], scope, at))
+            out.append(_line(lines[at], at))
             at += 1
             continue
         directive = line[1:].strip()
         if directive in ("end", "else"):
-            return at
+            break
         if directive.startswith("#"):
             at += 1
         elif match := _FOR.match(directive):
-            name, items = match[1], _lookup(match[2], scope, at) if out is not None else ()
-            end = _lines(lines, at + 1, scope, None)
-            for item in items:
-                _lines(lines, at + 1, {**scope, name: item}, out)
+            body, end = _block(lines, at + 1)
+            out.append(_For(at, match[1], tuple(match[2].split(".")), body))
             at = _closed(lines, end, at, "end")
         elif match := _IF.match(directive):
-            holds = out is not None and bool(_lookup(match[2], scope, at)) != bool(match[1])
-            end = _lines(lines, at + 1, scope, out if holds else None)
+            body, end = _block(lines, at + 1)
+            otherwise: tuple = ()
             if end < len(lines) and lines[end].strip() == "%else":
-                end = _lines(lines, end + 1, scope, out if out is not None and not holds else None)
+                otherwise, end = _block(lines, end + 1)
+            out.append(_If(at, tuple(match[2].split(".")), bool(match[1]), body, otherwise))
             at = _closed(lines, end, at, "end")
         else:
             raise TemplateError(f"line {at + 1}: unknown directive: {line}")
-    return at
+    return tuple(out), at
 
 
 def _closed(lines: list[str], end: int, begin: int, word: str) -> int:
@@ -81,25 +121,40 @@ def _closed(lines: list[str], end: int, begin: int, word: str) -> int:
     return end + 1
 
 
-def _substitute(line: str, scope: Mapping[str, Any], at: int) -> list[str]:
-    def value(match: re.Match) -> str:
-        return str(_lookup(match[1], scope, at)).replace("\n", "\n" + indent)
-
-    indent = line[:len(line) - len(line.lstrip())]
-    text = _NAME.sub(value, line)
-    if line.strip() and not text.strip():
-        return []  # a line that held only an empty value
-    return [part.rstrip() for part in text.split("\n")]
+def _line(line: str, at: int) -> _Line:
+    pieces = _NAME.split(line)
+    parts = tuple(tuple(piece.split(".")) if i % 2 else piece for i, piece in enumerate(pieces) if piece)
+    return _Line(at, line[:len(line) - len(line.lstrip())], parts)
 
 
-def _lookup(name: str, scope: Mapping[str, Any], at: int) -> Any:
-    head, *rest = name.split(".")
-    if head not in scope:
-        raise TemplateError(f"line {at + 1}: unknown name {head!r}")
-    value = scope[head]
-    for field in rest:
+def _expand(block: tuple, scope: dict[str, Any], out: list[str]) -> None:
+    for item in block:
+        if isinstance(item, _Line):
+            _substitute(item, scope, out)
+        elif isinstance(item, _If):
+            holds = bool(_lookup(item.name, scope, item.at)) != item.negated
+            _expand(item.body if holds else item.otherwise, scope, out)
+        else:
+            for value in _lookup(item.items, scope, item.at):
+                _expand(item.body, {**scope, item.name: value}, out)
+
+
+def _substitute(line: _Line, scope: Mapping[str, Any], out: list[str]) -> None:
+    text = "".join(part if isinstance(part, str) else
+                   str(_lookup(part, scope, line.at)).replace("\n", "\n" + line.indent) for part in line.parts)
+    if text.strip():
+        out.extend(part.rstrip() for part in text.split("\n"))
+    elif all(isinstance(part, str) for part in line.parts):
+        out.append("")  # a line that held only an empty value is left out
+
+
+def _lookup(name: tuple[str, ...], scope: Mapping[str, Any], at: int) -> Any:
+    if name[0] not in scope:
+        raise TemplateError(f"line {at + 1}: unknown name {name[0]!r}")
+    value = scope[name[0]]
+    for field in name[1:]:
         try:
-            value = value[field] if isinstance(value, Mapping) else getattr(value, field)
+            value = value[field] if isinstance(value, dict) else getattr(value, field)
         except (KeyError, AttributeError):
-            raise TemplateError(f"line {at + 1}: {name!r} has no {field!r}") from None
+            raise TemplateError(f"line {at + 1}: {'.'.join(name)!r} has no {field!r}") from None
     return value
