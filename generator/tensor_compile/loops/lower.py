@@ -619,5 +619,7 @@ def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:
 
 
 def _label(node: Node) -> str:
-    return node.scope.rsplit("/", 1)[-1].split("#", 1)[0] if node.scope \
-        else node.op.removeprefix("packed_")
+    """The innermost operation that made the node: the user's own scopes (those without a number) tell where it stands
+    in the model, and equal kernels of several places must have equal texts."""
+    named = [part for part in node.scope.split("/") if "#" in part]
+    return named[-1].split("#", 1)[0] if named else node.op.removeprefix("packed_")
