@@ -206,7 +206,11 @@ def _run(machine: Machine, prepared: list) -> list[list[dict[str, list]]]:
                         *ISA_FLAGS[machine.isa], f"-DTC_ISA_{ISA_MACRO[machine.isa]}", *machine.more,
                         "-I", os.path.join(ROOT, "templates", "include"), path,
                         os.path.join(ROOT, "tests", "nests", "run_kernels.c"), "-o", program], check=True)
-        done = subprocess.run([*machine.run, program], input=b"".join(data), stdout=subprocess.PIPE, check=False)
+        # GCC (bug 110027) may lay an object of 64-byte alignment less aligned into the frames of use-after-return
+        # checks, where aligned AVX-512 stores then fault.
+        env = os.environ | {"ASAN_OPTIONS": "detect_stack_use_after_return=0"}
+        done = subprocess.run([*machine.run, program], input=b"".join(data), stdout=subprocess.PIPE, env=env,
+                              check=False)
     assert done.returncode == 0, f"{machine.isa}: the kernels' program ended with {done.returncode}"
     at, outputs = 0, []
     for case, values, _ in prepared:
