@@ -20,7 +20,8 @@ from .loops.plan import plan
 from .loops.schedule import schedule
 
 # As --dump-after names them.
-PASSES = (*graph_passes.ORDER, "constants", "plan")
+LOOPS = ("lower", "fuse", "schedule", "plan")
+PASSES = (*graph_passes.ORDER, "constants", *LOOPS)
 ALIGNMENT = 64  # of every tensor of the weights and of the state
 
 Dump = Callable[[str, str], None]
@@ -53,19 +54,25 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         dump("constants", print_module(constants))
     packed, packed_bytes = _offsets((n, v.type) for n, v, _ in constants.functions[CONSTANTS].results)
 
-    functions, programs = [], []
+    functions = []
+    printed: dict[str, list[str]] = {name: [] for name in LOOPS}
     for entry in captured.entries:
         variants = []
         for variant in graph.variants[entry.name]:
             lowered = lower(variant.function, graph.module, target)
-            program = plan(schedule(fuse(lowered), target), target)
+            fused = fuse(lowered)
+            scheduled = schedule(fused, target)
+            program = plan(scheduled, target)
             variants.append(Variant(_variant_name(variant.when), dict(variant.when), program))
-            programs.append((f"{entry.name} {variants[-1].name}", program))
+            if dump:
+                for title, unit in zip(LOOPS, (lowered, fused, scheduled, program), strict=True):
+                    printed[title].append(f"# {entry.name} {variants[-1].name}\n{loops_text.print_unit(unit)}")
         # The last one is the generic variant, whose buffers have the declared shapes.
         functions.append(FunctionPlan(entry.name, lowered.inputs, lowered.outputs, lowered.states,
                                       _dims(captured, entry), entry.guards, variants))
     if dump:
-        dump("plan", "\n".join(f"# {title}\n{loops_text.print_program(program)}" for title, program in programs))
+        for title, texts in printed.items():
+            dump(title, "\n".join(texts))
 
     states = [Buffer(s.name, s.type.dtype, s.type.shape, tuple(range(s.type.rank)), "state")
               for s in captured.states.values()]

@@ -25,6 +25,7 @@ class Line:
     """The tokens of one line: (group of _TOKEN, text); position and what may be taken next."""
 
     __slots__ = ("file", "number", "tokens", "pos", "names")
+    kind_of_name = "dim"   # what a name in an expression is, for messages
 
     def __init__(self, file: str, number: int, text: str, names: dict[str, Sym]):
         self.file, self.number, self.pos, self.names = file, number, 0, names
@@ -162,7 +163,7 @@ class Line:
                 self.pos += 1
                 found = self.names.get(text)
                 if found is None:
-                    raise self.error(f"unknown dim {text}")
+                    raise self.error(f"unknown {self.kind_of_name} {text}")
                 return sym(found)
             if text == "(":
                 self.pos += 1
@@ -174,7 +175,7 @@ class Line:
                 if depth > _MAX_DEPTH:
                     raise self.error("an expression is nested too deeply")
                 return -self._factor(depth + 1)
-        raise self.error(f"expected a dim, not {self.peek() or 'the end of the line'}")
+        raise self.error(f"expected a {self.kind_of_name}, not {self.peek() or 'the end of the line'}")
 
     def type(self) -> TensorType:
         dtype = self.word("a dtype")

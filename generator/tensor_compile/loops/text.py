@@ -1,56 +1,143 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loop IR as text: for dumps, tests and people."""
+"""Loop IR as text (docs/loops.md): for dumps, tests and people. parse.py reads it; print(parse(text)) == text.
+
+A unit is what one pass hands to the next: `lowered` (LoweredFunction), `fused` (Fused, also behind schedule) or
+`program`. A text may hold several, one after the other.
+"""
 from __future__ import annotations
 
+from typing import Iterable, Iterator
+
+from ..reader import quote
 from ..symbolic import Expr, Sym
-from .ir import Acc, Apply, Arena, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
-    IndexValue, Load, Local, NestKernel, Program, Reduction, Scalar
-from .scalars import extent
+from .fuse import Fused
+from .ir import Acc, Apply, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
+    IndexValue, Load, Local, NestKernel, Program, Reduction, Scalar, Store
+from .lower import LoweredFunction
+from .scalars import expressions, extent, loads, walk
+
+VERSION = 1
+Unit = LoweredFunction | Fused | Program
+
+
+def print_unit(unit: Unit) -> str:
+    if isinstance(unit, Program):
+        return print_program(unit)
+    head = f"lowered {quote(unit.name)}" if isinstance(unit, LoweredFunction) else f"fused {quote(unit.name)}"
+    items = unit.items if isinstance(unit, LoweredFunction) else unit.kernels
+    dims = _dims(unit.buffers, items, unit.dims)
+    out = _head(head, dims, unit.buffers)
+    for item in items:
+        out += _Printer(dims).item(item)
+    if isinstance(unit, Fused):
+        out += _log(unit)
+    return "\n".join(out) + "\n"
+
+
+def print_program(program: Program) -> str:
+    dims = _dims(program.buffers, [s.kernel for s in program.steps], program.dims)
+    out = _head("program", dims, program.buffers)
+    for step in program.steps:
+        if step.barrier:
+            out.append("barrier")
+        out += _Printer(dims).item(step.kernel)
+    arena = program.arena
+    known = [f" {name}={value}" for name, value in (("size", arena.size), ("lower_bound", arena.lower_bound))
+             if value is not None]
+    out.append("arena" + "".join(known))
+    out += [f"slot [{', '.join(map(_expr, sizes))}]" for sizes in arena.slots]
+    for name in {**arena.slot_of, **arena.offset}:
+        slot = f" slot={arena.slot_of[name]}" if name in arena.slot_of else ""
+        offset = f" offset={arena.offset[name]}" if name in arena.offset else ""
+        out.append(f"place {quote(name)}{slot}{offset}")
+    return "\n".join(out + _log(program)) + "\n"
 
 
 def print_kernel(kernel) -> str:
     """One kernel, with a final newline."""
-    return "\n".join(_Printer().kernel(kernel)) + "\n"
-
-
-def print_program(program: Program) -> str:
-    out = [print_buffer(b) for b in program.buffers.values()]
-    for step in program.steps:
-        out.append("barrier" if step.barrier else "")
-        out.append(print_kernel(step.kernel).rstrip("\n"))
-    return "\n".join(line for line in out if line) + "\n"
+    return "\n".join(_Printer(kernel.dims).item(kernel)) + "\n"
 
 
 def print_buffer(b: Buffer) -> str:
     shape = ",".join(_expr(d) for d in b.shape)
     order = "" if b.order == tuple(range(len(b.shape))) else f" order=[{', '.join(map(str, b.order))}]"
-    return f"buffer {b.kind} {_quote(b.name)} : {b.dtype}[{shape}]{order}"
+    return f"buffer {b.kind} {quote(b.name)} : {b.dtype}[{shape}]{order}"
 
 
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+def _head(title: str, dims: tuple[Sym, ...], buffers: dict[str, Buffer]) -> list[str]:
+    out = [f"tensor_compile.loops {VERSION} {title}"]
+    out += [f"dim {s.name} range={s.lo}:{s.hi} divisor={s.divisor}" for s in dims]
+    return out + [print_buffer(b) for b in buffers.values()]
+
+
+def _log(unit: Fused | Program) -> list[str]:
+    return [f"fusion {quote(text)}" for text in unit.fusions] + \
+        [f"refusal {quote(what)} {quote(reason)}" for what, reason in unit.refusals]
 
 
 def _expr(e: Expr) -> str:
     return str(e).replace(" ", "")
 
 
-class _Printer:
-    """Loop variables of one name are told apart by a number, in order of appearance."""
+def _dims(buffers: dict[str, Buffer], items: Iterable, more: tuple[Sym, ...]) -> tuple[Sym, ...]:
+    """Every dim that the unit names, in order of their names."""
+    found: set[Sym] = set(more)
+    for b in buffers.values():
+        for e in b.shape:
+            found |= e.symbols()
+    for item in items:
+        for e in _asked(item):
+            found |= e.symbols()
+    return tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
 
-    def __init__(self) -> None:
+
+def _asked(item) -> Iterator[Expr]:
+    """Every expression of an item."""
+    if isinstance(item, CheckKernel):
+        yield item.bound
+        return
+    loops, roots, stores = [], [], []
+    if isinstance(item, Computation):
+        loops, roots = list(item.vars), [item.value]
+        yield from item.index
+    elif isinstance(item, NestKernel):
+        loops = [*item.rows, *(s for stage in item.stages for s in stage.vars)]
+        roots = [r.value for stage in item.stages for r in stage.reduces]
+        stores = [s for stage in item.stages for s in stage.stores]
+    else:
+        loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, item.b]
+        stores = item.stores if isinstance(item, ContractionKernel) else [Store(item.out, item.index, Acc("f32"))]
+    roots += [s.value for s in stores]
+    for s in stores:
+        yield from s.index
+    for x in loads(*roots):
+        yield from x.index
+        loops += [s for s, _ in x.dynamic]
+    yield from expressions(*roots)
+    loops += [s for x in walk(*roots) if isinstance(x, Reduction) for s in x.vars]
+    for s in loops:
+        yield extent(s)
+
+
+class _Printer:
+    """One item. Loop variables of one name are told apart by a number, in order of appearance. An operation that a
+    sweep needs more than once is written once, as `%0 = …`, and named from there on."""
+
+    def __init__(self, dims: tuple[Sym, ...]) -> None:
         self.names: dict[Sym, str] = {}
-        self.taken: set[str] = set()
+        self.taken: set[str] = {s.name for s in dims}
+        self.shared: dict[Scalar, str] = {}
+        self.written: set[Scalar] = set()
+        self.numbers = 0
 
     def name(self, s: Sym) -> str:
+        if s.is_dim:
+            return s.name
         found = self.names.get(s)
         if found is None:
-            if s.is_dim:
-                found = s.name
-            else:
-                found, n = s.name, 1
-                while found in self.taken:
-                    found, n = f"{s.name}_{n}", n + 1
+            found, n = s.name, 1
+            while found in self.taken:
+                found, n = f"{s.name}_{n}", n + 1
             self.names[s] = found
             self.taken.add(found)
         return found
@@ -77,7 +164,28 @@ class _Printer:
     def vars(self, items) -> str:
         return ", ".join(f"{self.name(s)}:{self.expr(extent(s))}" for s in items)
 
+    def share(self, roots: list[Scalar]) -> None:
+        """What follows are the statements of one point, with these values: finds what to name."""
+        uses: dict[Scalar, int] = {}
+        for s in roots + [c for s in walk(*roots) for c in s.children]:
+            uses[s] = uses.get(s, 0) + 1
+        self.shared, self.written = {}, set()
+        for s in walk(*roots):
+            if uses[s] > 1 and s.children:
+                self.shared[s] = ""
+
     def scalar(self, s: Scalar) -> str:
+        if s in self.written:
+            return self.shared[s]
+        if s not in self.shared:
+            return self.operation(s)
+        self.shared[s] = f"%{self.numbers}"
+        self.numbers += 1
+        text = f"{self.shared[s]} = {self.operation(s)}"
+        self.written.add(s)
+        return text
+
+    def operation(self, s: Scalar) -> str:
         if isinstance(s, Const):
             return f"{s.dtype} 0x{s.bits:x}"
         if isinstance(s, IndexValue):
@@ -89,34 +197,51 @@ class _Printer:
         if isinstance(s, Local):
             return f"local {s.dtype} {s.name}"
         if isinstance(s, Load):
-            dynamic = "".join(f" where {self.name(k)}:{self.expr(extent(k))} = {self.scalar(v)}" for k, v in s.dynamic)
-            text = f"{_quote(s.buffer)}[{self.exprs(s.index)}]{dynamic}"
-            if s.valid:
-                text += f" if ({self.exprs(s.valid)}) else {self.scalar(s.other)}"
-            return f"load {s.dtype} ({text})"
+            dynamic = "".join(f"let {self.vars([k])} = {self.scalar(v)} in " for k, v in s.dynamic)
+            valid = f" if ({self.exprs(s.valid)})" if s.valid else ""
+            other = f" else {self.scalar(s.other)}" if s.other is not None else ""
+            return f"load {s.dtype} ({dynamic}{quote(s.buffer)}[{self.exprs(s.index)}]{valid}{other})"
         if isinstance(s, Reduction):
             valid = f" if ({self.exprs(s.valid)})" if s.valid else ""
             return f"{s.op}.{s.order} {s.dtype} over ({self.vars(s.vars)}) ({self.scalar(s.value)}){valid}"
         assert isinstance(s, Apply)
         return f"{s.op} {s.dtype} ({', '.join(self.scalar(a) for a in s.args)})"
 
-    def store(self, s, indent: str) -> str:
-        return f"{indent}{_quote(s.buffer)}[{self.exprs(s.index)}] = {self.scalar(s.value)}"
+    def store(self, s: Store, indent: str) -> str:
+        return f"{indent}{quote(s.buffer)}[{self.exprs(s.index)}] = {self.scalar(s.value)}"
 
-    def kernel(self, k) -> list[str]:
+    def item(self, k) -> list[str]:
         if isinstance(k, CheckKernel):
-            return [f"check {_quote(k.label)} {_quote(k.buffer.name)} below {self.expr(k.bound)}"]
+            return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}", *_interface(k)]
+        if isinstance(k, Computation):
+            self.share([k.value])
+            return [f"compute {quote(k.label)} ({self.vars(k.vars)}){' window' if k.window else ''}{_loc(k)} {{",
+                    self.store(Store(k.out, k.index, k.value), "  "), "}"]
         if isinstance(k, NestKernel):
-            out = [f"nest {_quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{"]
+            out = [f"nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{", *_interface(k)]
             for stage in k.stages:
                 out.append(f"  sweep ({self.vars(stage.vars)}){'' if stage.vector else ' scalar'} {{")
+                self.share([r.value for r in stage.reduces] + [s.value for s in stage.stores])
                 for r in stage.reduces:
                     out.append(f"    {r.name} = {r.op}.{r.order} {r.dtype} ({self.scalar(r.value)})")
                 out += [self.store(s, "    ") for s in stage.stores]
                 out.append("  }")
             return out + ["}"]
-        assert isinstance(k, ContractionKernel)
-        out = [f"contraction {_quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
-               f" k ({self.vars(k.k)}) panel {k.b_panel} {{",
+        panel = k.panel if isinstance(k, Contraction) else k.b_panel
+        stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
+        self.share([k.a, k.b, *(s.value for s in stores)])
+        loc, given = (_loc(k), []) if isinstance(k, Contraction) else ("", _interface(k))
+        out = [f"contraction {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
+               f" k ({self.vars(k.k)}) panel {panel}{loc} {{", *given,
                f"  a = {self.scalar(k.a)}", f"  b = {self.scalar(k.b)}"]
-        return out + [self.store(s, "  ") for s in k.stores] + ["}"]
+        return out + [self.store(s, "  ") for s in stores] + ["}"]
+
+
+def _interface(kernel) -> list[str]:
+    """What the caller hands over; fusion leaves it open."""
+    params = f"  params ({', '.join(quote(b.name) for b in kernel.params)})" if kernel.params else ""
+    return [f"{params or '  params ()'} dims ({', '.join(s.name for s in kernel.dims)})"] if params or kernel.dims else []
+
+
+def _loc(item: Computation | Contraction) -> str:
+    return f" loc({quote(item.loc.file)}:{item.loc.line})" if item.loc is not None else ""

@@ -174,9 +174,9 @@ def _names(s: Scalar) -> set[str]:
 
 
 def _holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
-    """e >= 0 where every guard is: proved alone, from one guard, or through
+    """e >= 0 where every guard is: proved alone, from a multiple of one guard, or through
     floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
-    if is_nonnegative(e) or any(e == g or is_nonnegative(e - g) for g in guards):
+    if is_nonnegative(e) or any(is_nonnegative(e - times * g) for g in guards for times in _multiples(e, g)):
         return True
     for monomial, c in e.terms if guards else ():
         if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
@@ -186,3 +186,10 @@ def _holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
             if any(is_nonnegative(bound - g) for g in guards):
                 return True
     return False
+
+
+def _multiples(e: Expr, g: Expr) -> list[int]:
+    """1, and how often a term of g goes into that of e: a step of 3 behind a guard has three times the guard's."""
+    of = dict(e.terms)
+    found = {of[m] // c for m, c in g.terms if m and m in of and of[m] % c == 0 and of[m] // c > 1}
+    return [1, *sorted(found)]
