@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equal layers of a model are one kernel each, wherever in the user's scopes they stand."""
+import os
+from pathlib import Path
+
 from tap import done, equal, ok
 from tensor_compile import pipeline
 from tensor_compile.build import assemble, target as targets
 from tensor_compile.build.options import Options
+from tensor_compile.emit.identity import identity
+from tensor_compile.emit.kernels import emit_kernel
 
 LAYERS = 3
 WEIGHTS = "".join(f'weight "layer.{i}.w" : f32[32,32] file=0 loc("m.c":3)\n' for i in range(LAYERS))
@@ -44,4 +49,13 @@ for isa in target.isas:
     ok(len(symbols) >= LAYERS, f"{isa}: at least a kernel a layer ({len(symbols)})")
     equal(len(set(symbols)), len(symbols) // LAYERS, f"{isa}: the kernels of one layer are those of all")
 ok(all("layer" not in source.text for source in sources.by_symbol.values()), "no source names a scope of the user")
+
+# A source is emitted once for kernels of one identity: it must be what each of them would have been given.
+SAMPLES = Path(os.environ["TC_SOURCE_ROOT"]) / "tests" / "graphs"
+for path in sorted(SAMPLES.glob("*.tcg")):
+    plan = pipeline.run(path.read_text(encoding="utf-8"), path.name, target, {}).plan
+    sources = assemble.kernel_sources(Options("m.c", "m.c", "m.o", "m.h", "cache", tune="off"), plan, target)
+    kernels = [s.kernel for f in plan.functions for v in f.variants for s in v.program.steps]
+    equal([sources.symbol(k, "avx2") for k in kernels], [emit_kernel(k, "avx2", None, target).symbol for k in kernels],
+          f"{path.stem}: {len({identity(k) for k in kernels})} sources of {len(kernels)} kernels")
 done()

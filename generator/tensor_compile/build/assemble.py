@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Hashable
 
 from .. import pipeline
 from ..emit.header import emit_header
+from ..emit.identity import identity
 from ..emit.interface import interface
 from ..emit.kernels import KernelSource, emit_kernel
 from ..emit.program import emit_driver
@@ -108,12 +110,16 @@ def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources
     """Every kernel for every instruction set; the tuning lock chooses among a contraction's candidates."""
     tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
     sources = Sources()
+    made: dict[Hashable, KernelSource] = {}
     for function in plan.functions:
         for variant in function.variants:
             for step in variant.program.steps:
+                kernel, form = step.kernel, identity(step.kernel)
                 for isa in target.isas:
-                    chosen = tuning.candidate(step.kernel, isa) if isinstance(step.kernel, ContractionKernel) else None
-                    sources.add(step.kernel, emit_kernel(step.kernel, isa, chosen))
+                    if (form, isa) not in made:
+                        chosen = tuning.candidate(kernel, isa) if isinstance(kernel, ContractionKernel) else None
+                        made[form, isa] = emit_kernel(kernel, isa, chosen)
+                    sources.add(kernel, made[form, isa])
     for warning in tuning.finish():
         print(warning, file=sys.stderr)
     return sources

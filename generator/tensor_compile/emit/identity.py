@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which kernels have the same source, known before it is written.
+
+A model's layers repeat: their kernels differ in nothing but the names of their buffers and in which objects their loop
+variables are. `identity` is a kernel with both replaced by their positions, so each source is emitted once.
+"""
+from __future__ import annotations
+
+from typing import Any, Hashable
+
+from ..loops.ir import Buffer, Kernel, Load, Scalar, Store
+from ..symbolic import Expr, FloorDiv, Sym
+
+
+def identity(kernel: Kernel) -> Hashable:
+    """Equal for two kernels only where every emitter gives the same text for both."""
+    walk = _Walk(kernel)
+    walk.value(kernel)
+    # Emitters make expressions, and those sort their atoms: which is older is part of a kernel.
+    atoms = sorted(walk.atoms, key=lambda atom: atom.key)
+    return tuple(walk.entries), tuple(walk.atoms[atom] for atom in atoms)
+
+
+class _Walk:
+    """entries: every object reached, in the order of reaching, its parts by their numbers."""
+
+    def __init__(self, kernel: Kernel):
+        self.position = {p.name: i for i, p in enumerate(kernel.params)}
+        self.entries: list[Hashable] = []
+        self.atoms: dict[Sym | FloorDiv, int] = {}
+        self.numbers: dict[int, int] = {}
+
+    def value(self, x: Any) -> Hashable:
+        if x is None or isinstance(x, (int, str)):
+            return x
+        if isinstance(x, (tuple, list)):
+            return tuple([self.value(item) for item in x])
+        number = self.numbers.get(id(x))
+        if number is None:
+            entry = (type(x).__name__, *self.parts(x))
+            number = self.numbers[id(x)] = len(self.entries)
+            self.entries.append(entry)
+            if isinstance(x, (Sym, FloorDiv)):
+                self.atoms[x] = number
+        return ("#", number)
+
+    def parts(self, x: Any) -> list[Hashable]:
+        if isinstance(x, Expr):
+            return [(tuple([self.value(atom) for atom in monomial]), c) for monomial, c in x.terms]
+        if isinstance(x, Sym):
+            return [x.name, x.lo, self.value(x.hi), x.divisor, x.is_dim]
+        if isinstance(x, FloorDiv):
+            return [self.value(x.num), self.value(x.den)]
+        fields = type(x).__slots__
+        if isinstance(x, (Load, Store)):
+            found: list[Hashable] = [self.position[x.buffer]]
+            fields = [name for name in fields if name != "buffer"]
+        elif isinstance(x, Buffer):
+            found = [self.position[x.name]]
+            fields = [name for name in fields if name != "name"]
+        else:
+            found = []
+        if isinstance(x, Scalar):
+            found.append(x.dtype)
+        return found + [self.value(getattr(x, name)) for name in fields]
