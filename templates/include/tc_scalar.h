@@ -365,7 +365,17 @@ static inline int64_t tc_cast_bool_i64(uint8_t x)
     return x;
 }
 
-/* exp, log, tanh, erf. */
+/* exp, log, tanh, erf. How the functions of tc_math.inc clamp: the second operand where one is NaN. */
+static inline float tc_lesser_f32(float x, float y)
+{
+    return x < y ? x : y;
+}
+
+static inline float tc_greater_f32(float x, float y)
+{
+    return x > y ? x : y;
+}
+
 #define TCM_FUNCTION static inline
 #define TCM_F32 float
 #define TCM_I32 int32_t

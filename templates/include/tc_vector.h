@@ -224,52 +224,28 @@ static TC_INLINE tcv_mask tcv_cast_i32_bool(tcv_i32 x)
     return tcv_ne_i32(x, tcv_splat_i32(0));
 }
 
-/* Over the lanes: associative and commutative operations, so in any order. */
+/* Extremes over the lanes. As integers, patterns whose magnitude is flipped below zero order as the numbers do, -0 below
+ * +0; a NaN wins over all. */
+static TC_INLINE tcv_i32 tcv_order_f32(tcv_f32 x)
+{
+    const tcv_i32 bits = tcv_asint_f32(x);
+    return tcv_xor_i32(bits, tcv_and_i32(tcv_sar_i32(bits, 31), tcv_splat_i32(INT32_MAX)));
+}
+
+static TC_INLINE float tcv_ordered_f32(tcv_f32 x, int32_t extreme)
+{
+    const float nan = tc_asfloat_i32(0x7fc00000);
+    return tcv_any_bool(tcv_ne_f32(x, x)) ? nan : tc_asfloat_i32(extreme ^ (tc_sar_i32(extreme, 31) & INT32_MAX));
+}
+
 static TC_INLINE float tcv_max_f32(tcv_f32 x)
 {
-    float t[16];
-    tcv_store_f32(t, x);
-    for (int half = 8; half > 0; half /= 2)
-        for (int l = 0; l < half; ++l)
-            t[l] = tc_maximum_f32(t[l], t[l + half]);
-    return t[0];
+    return tcv_ordered_f32(x, tcv_max_i32(tcv_order_f32(x)));
 }
 
 static TC_INLINE float tcv_min_f32(tcv_f32 x)
 {
-    float t[16];
-    tcv_store_f32(t, x);
-    for (int half = 8; half > 0; half /= 2)
-        for (int l = 0; l < half; ++l)
-            t[l] = tc_minimum_f32(t[l], t[l + half]);
-    return t[0];
-}
-
-static TC_INLINE int32_t tcv_sum_i32(tcv_i32 x)
-{
-    int32_t t[16], sum = 0;
-    tcv_store_i32(t, x);
-    for (int l = 0; l < 16; ++l)
-        sum = tc_add_i32(sum, t[l]);
-    return sum;
-}
-
-static TC_INLINE int32_t tcv_max_i32(tcv_i32 x)
-{
-    int32_t t[16];
-    tcv_store_i32(t, x);
-    for (int l = 1; l < 16; ++l)
-        t[0] = tc_maximum_i32(t[0], t[l]);
-    return t[0];
-}
-
-static TC_INLINE int32_t tcv_min_i32(tcv_i32 x)
-{
-    int32_t t[16];
-    tcv_store_i32(t, x);
-    for (int l = 1; l < 16; ++l)
-        t[0] = tc_minimum_i32(t[0], t[l]);
-    return t[0];
+    return tcv_ordered_f32(x, tcv_min_i32(tcv_order_f32(x)));
 }
 
 static TC_INLINE uint8_t tcv_all_bool(tcv_mask x)
@@ -283,11 +259,15 @@ static TC_INLINE uint8_t tcv_all_bool(tcv_mask x)
 #define TCM_I32 tcv_i32
 #define TCM_MASK tcv_mask
 #define TCM(name) tcv_##name
+#ifdef TCV_SCALE
+#define TCM_SCALE
+#endif
 #include "tc_math.inc"
 #undef TCM_FUNCTION
 #undef TCM_F32
 #undef TCM_I32
 #undef TCM_MASK
 #undef TCM
+#undef TCM_SCALE
 
 #endif

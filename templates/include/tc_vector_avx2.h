@@ -94,6 +94,13 @@ static TC_INLINE tcq_f32 tcq_maximum_f32(tcq_f32 x, tcq_f32 y) {
 static TC_INLINE tcq_f32 tcq_minimum_f32(tcq_f32 x, tcq_f32 y) {
     return _mm256_or_ps(_mm256_or_ps(_mm256_min_ps(x, y), _mm256_min_ps(y, x)), _mm256_cmp_ps(x, y, _CMP_UNORD_Q));
 }
+/* minps and maxps give the second operand where one is NaN or both are equal. */
+static TC_INLINE tcq_f32 tcq_lesser_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm256_min_ps(x, y);
+}
+static TC_INLINE tcq_f32 tcq_greater_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm256_max_ps(x, y);
+}
 static TC_INLINE tcq_mask tcq_eq_f32(tcq_f32 x, tcq_f32 y) {
     return _mm256_castps_si256(_mm256_cmp_ps(x, y, _CMP_EQ_OQ));
 }
@@ -198,6 +205,21 @@ static TC_INLINE float tcq_sum_f32(tcq_f32 x) {
     __m128 q = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     q = _mm_add_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+static TC_INLINE int32_t tcq_sum_i32(tcq_i32 x) {
+    __m128i q = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    q = _mm_add_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
+}
+static TC_INLINE int32_t tcq_max_i32(tcq_i32 x) {
+    __m128i q = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    q = _mm_max_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
+}
+static TC_INLINE int32_t tcq_min_i32(tcq_i32 x) {
+    __m128i q = _mm_min_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    q = _mm_min_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_min_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
 }
 
 #endif

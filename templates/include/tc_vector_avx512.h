@@ -72,8 +72,11 @@ static TC_INLINE tcq_f32 tcq_sub_f32(tcq_f32 x, tcq_f32 y) {
 static TC_INLINE tcq_f32 tcq_mul_f32(tcq_f32 x, tcq_f32 y) {
     return _mm512_mul_ps(x, y);
 }
+/* Halves: the divider takes two of 8 lanes in less time than one of 16. */
 static TC_INLINE tcq_f32 tcq_div_f32(tcq_f32 x, tcq_f32 y) {
-    return _mm512_div_ps(x, y);
+    const __m256 low = _mm256_div_ps(_mm512_castps512_ps256(x), _mm512_castps512_ps256(y));
+    const __m256 high = _mm256_div_ps(_mm512_extractf32x8_ps(x, 1), _mm512_extractf32x8_ps(y, 1));
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 static TC_INLINE tcq_f32 tcq_fma_f32(tcq_f32 x, tcq_f32 y, tcq_f32 z) {
     return _mm512_fmadd_ps(x, y, z);
@@ -93,6 +96,17 @@ static TC_INLINE tcq_f32 tcq_maximum_f32(tcq_f32 x, tcq_f32 y) {
 }
 static TC_INLINE tcq_f32 tcq_minimum_f32(tcq_f32 x, tcq_f32 y) {
     return _mm512_mask_add_ps(_mm512_range_ps(x, y, 4), _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q), x, y);
+}
+/* minps and maxps give the second operand where one is NaN or both are equal. */
+static TC_INLINE tcq_f32 tcq_lesser_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_min_ps(x, y);
+}
+static TC_INLINE tcq_f32 tcq_greater_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm512_max_ps(x, y);
+}
+#define TCQ_SCALE
+static TC_INLINE tcq_f32 tcq_scale_f32(tcq_f32 x, tcq_f32 n) {
+    return _mm512_scalef_ps(x, n);
 }
 static TC_INLINE tcq_mask tcq_eq_f32(tcq_f32 x, tcq_f32 y) {
     return _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ);
@@ -192,12 +206,30 @@ static TC_INLINE void tcq_store_bool(uint8_t *p, tcq_mask x) {
     _mm_storeu_si128((__m128i *)(void *)p, _mm_maskz_set1_epi8(x, 1));
 }
 
-/* The lower half of the lanes with the upper half folded onto it, until one is left; f is associative where it matters. */
+/* The lower half of the lanes with the upper half folded onto it, until one is left. */
 static TC_INLINE float tcq_sum_f32(tcq_f32 x) {
     __m256 h = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
     __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
     q = _mm_add_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+static TC_INLINE int32_t tcq_sum_i32(tcq_i32 x) {
+    __m256i h = _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    __m128i q = _mm_add_epi32(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));
+    q = _mm_add_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
+}
+static TC_INLINE int32_t tcq_max_i32(tcq_i32 x) {
+    __m256i h = _mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    __m128i q = _mm_max_epi32(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));
+    q = _mm_max_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
+}
+static TC_INLINE int32_t tcq_min_i32(tcq_i32 x) {
+    __m256i h = _mm256_min_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    __m128i q = _mm_min_epi32(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));
+    q = _mm_min_epi32(q, _mm_shuffle_epi32(q, 0x4e));
+    return _mm_cvtsi128_si32(_mm_min_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
 }
 
 #endif

@@ -109,6 +109,12 @@ static TC_INLINE tcq_f32 tcq_maximum_f32(tcq_f32 x, tcq_f32 y) {
 static TC_INLINE tcq_f32 tcq_minimum_f32(tcq_f32 x, tcq_f32 y) {
     return vminq_f32(x, y);
 }
+static TC_INLINE tcq_f32 tcq_lesser_f32(tcq_f32 x, tcq_f32 y) {
+    return vbslq_f32(vcltq_f32(x, y), x, y);
+}
+static TC_INLINE tcq_f32 tcq_greater_f32(tcq_f32 x, tcq_f32 y) {
+    return vbslq_f32(vcgtq_f32(x, y), x, y);
+}
 static TC_INLINE tcq_mask tcq_eq_f32(tcq_f32 x, tcq_f32 y) {
     return vceqq_f32(x, y);
 }
@@ -214,6 +220,15 @@ static TC_INLINE void tcq_store_bool(uint8_t *p, tcq_mask x) {
 static TC_INLINE float tcq_sum_f32(tcq_f32 x) {
     float32x2_t h = vadd_f32(vget_low_f32(x), vget_high_f32(x));
     return vget_lane_f32(h, 0) + vget_lane_f32(h, 1);
+}
+static TC_INLINE int32_t tcq_sum_i32(tcq_i32 x) {
+    return vaddvq_s32(x);
+}
+static TC_INLINE int32_t tcq_max_i32(tcq_i32 x) {
+    return vmaxvq_s32(x);
+}
+static TC_INLINE int32_t tcq_min_i32(tcq_i32 x) {
+    return vminvq_s32(x);
 }
 
 #endif

@@ -6,8 +6,9 @@
  * What an instruction set's header defines for a part: the types tcq_f32, tcq_i32 and tcq_mask; the operations below
  * under tcq_; tcq_loadw (lanes lo <= l < hi from p[l], the others of `other`; lo and hi any number), tcq_storen (the
  * lanes below n, n any number), tcq_set (p[l*s]), tcq_range (the mask lo <= l < hi), tcq_truncate_f32 (to integer, in
- * range), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes). Partial loads and stores touch only the
- * named elements.
+ * range), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes), tcq_sum_i32, tcq_max_i32 and tcq_min_i32 (over
+ * the part's lanes). Partial loads and stores touch only the named elements. TCQ_SCALE: there is a tcq_scale_f32(x, n),
+ * x 2^n rounded once for an integer n.
  */
 #ifndef TC_VECTOR_PARTS_H
 #define TC_VECTOR_PARTS_H
@@ -125,6 +126,8 @@ TCV_BINARY(tcv_f32, tcv_f32, mul_f32, mul_f32)
 TCV_BINARY(tcv_f32, tcv_f32, div_f32, div_f32)
 TCV_BINARY(tcv_f32, tcv_f32, maximum_f32, maximum_f32)
 TCV_BINARY(tcv_f32, tcv_f32, minimum_f32, minimum_f32)
+TCV_BINARY(tcv_f32, tcv_f32, lesser_f32, lesser_f32)
+TCV_BINARY(tcv_f32, tcv_f32, greater_f32, greater_f32)
 TCV_BINARY(tcv_mask, tcv_f32, eq_f32, eq_f32)
 TCV_BINARY(tcv_mask, tcv_f32, ne_f32, ne_f32)
 TCV_BINARY(tcv_mask, tcv_f32, lt_f32, lt_f32)
@@ -147,6 +150,15 @@ static TC_INLINE tcv_f32 tcv_fma_f32(tcv_f32 x, tcv_f32 y, tcv_f32 z)
 {
     return (tcv_f32)TCV_MAP3(tcq_fma_f32, x, y, z);
 }
+
+#ifdef TCQ_SCALE
+#define TCV_SCALE
+static TC_INLINE tcv_f32 tcv_scale_f32(tcv_f32 x, tcv_f32 n, tcv_i32 integer)
+{
+    (void)integer;
+    return (tcv_f32)TCV_MAP2(tcq_scale_f32, x, n);
+}
+#endif
 
 static TC_INLINE tcv_f32 tcv_select_f32(tcv_mask m, tcv_f32 x, tcv_f32 y)
 {
@@ -191,17 +203,34 @@ static TC_INLINE float tcv_sum_f32(tcv_f32 x)
 #endif
 }
 
-static TC_INLINE uint8_t tcv_any_bool(tcv_mask x)
-{
 #if TCQ_COUNT == 1
-    return tcq_any_bool(x.a);
+#define TCV_FOLD(f, x) (x).a
 #elif TCQ_COUNT == 2
-    return tcq_any_bool(tcq_or_bool(x.a, x.b));
+#define TCV_FOLD(f, x) f((x).a, (x).b)
 #else
-    return tcq_any_bool(tcq_or_bool(tcq_or_bool(x.a, x.b), tcq_or_bool(x.c, x.d)));
+#define TCV_FOLD(f, x) f(f((x).a, (x).b), f((x).c, (x).d))
 #endif
+static TC_INLINE int32_t tcv_sum_i32(tcv_i32 x)
+{
+    return tcq_sum_i32(TCV_FOLD(tcq_add_i32, x));
 }
 
+static TC_INLINE int32_t tcv_max_i32(tcv_i32 x)
+{
+    return tcq_max_i32(TCV_FOLD(tcq_maximum_i32, x));
+}
+
+static TC_INLINE int32_t tcv_min_i32(tcv_i32 x)
+{
+    return tcq_min_i32(TCV_FOLD(tcq_minimum_i32, x));
+}
+
+static TC_INLINE uint8_t tcv_any_bool(tcv_mask x)
+{
+    return tcq_any_bool(TCV_FOLD(tcq_or_bool, x));
+}
+
+#undef TCV_FOLD
 #undef TCV_MAP1
 #undef TCV_MAP2
 #undef TCV_MAP3

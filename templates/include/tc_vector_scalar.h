@@ -68,6 +68,8 @@ TCV_BINARY(tcv_f32, tcv_f32, mul_f32)
 TCV_BINARY(tcv_f32, tcv_f32, div_f32)
 TCV_BINARY(tcv_f32, tcv_f32, maximum_f32)
 TCV_BINARY(tcv_f32, tcv_f32, minimum_f32)
+TCV_BINARY(tcv_f32, tcv_f32, lesser_f32)
+TCV_BINARY(tcv_f32, tcv_f32, greater_f32)
 TCV_BINARY(tcv_mask, tcv_f32, eq_f32)
 TCV_BINARY(tcv_mask, tcv_f32, ne_f32)
 TCV_BINARY(tcv_mask, tcv_f32, lt_f32)
@@ -100,6 +102,30 @@ static TC_INLINE float tcv_sum_f32(tcv_f32 x)
         for (int l = 0; l < half; ++l)
             x.v[l] += x.v[l + half];
     return x.v[0];
+}
+
+static TC_INLINE int32_t tcv_sum_i32(tcv_i32 x)
+{
+    int32_t r = x.v[0];
+    for (int l = 1; l < 16; ++l)
+        r = tc_add_i32(r, x.v[l]);
+    return r;
+}
+
+static TC_INLINE int32_t tcv_max_i32(tcv_i32 x)
+{
+    int32_t r = x.v[0];
+    for (int l = 1; l < 16; ++l)
+        r = tc_maximum_i32(r, x.v[l]);
+    return r;
+}
+
+static TC_INLINE int32_t tcv_min_i32(tcv_i32 x)
+{
+    int32_t r = x.v[0];
+    for (int l = 1; l < 16; ++l)
+        r = tc_minimum_i32(r, x.v[l]);
+    return r;
 }
 
 static TC_INLINE uint8_t tcv_any_bool(tcv_mask x)

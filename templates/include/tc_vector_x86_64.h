@@ -132,6 +132,13 @@ static TC_INLINE tcq_f32 tcq_maximum_f32(tcq_f32 x, tcq_f32 y) {
 static TC_INLINE tcq_f32 tcq_minimum_f32(tcq_f32 x, tcq_f32 y) {
     return _mm_or_ps(_mm_or_ps(_mm_min_ps(x, y), _mm_min_ps(y, x)), _mm_cmpunord_ps(x, y));
 }
+/* minps and maxps give the second operand where one is NaN or both are equal. */
+static TC_INLINE tcq_f32 tcq_lesser_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm_min_ps(x, y);
+}
+static TC_INLINE tcq_f32 tcq_greater_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm_max_ps(x, y);
+}
 static TC_INLINE tcq_mask tcq_eq_f32(tcq_f32 x, tcq_f32 y) {
     return _mm_castps_si128(_mm_cmpeq_ps(x, y));
 }
@@ -239,6 +246,18 @@ static TC_INLINE void tcq_store_bool(uint8_t *p, tcq_mask x) {
 static TC_INLINE float tcq_sum_f32(tcq_f32 x) {
     __m128 q = _mm_add_ps(x, _mm_movehl_ps(x, x));
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+static TC_INLINE int32_t tcq_sum_i32(tcq_i32 x) {
+    x = tcq_add_i32(x, _mm_shuffle_epi32(x, 0x4e));
+    return _mm_cvtsi128_si32(tcq_add_i32(x, _mm_shuffle_epi32(x, 0xb1)));
+}
+static TC_INLINE int32_t tcq_max_i32(tcq_i32 x) {
+    x = tcq_maximum_i32(x, _mm_shuffle_epi32(x, 0x4e));
+    return _mm_cvtsi128_si32(tcq_maximum_i32(x, _mm_shuffle_epi32(x, 0xb1)));
+}
+static TC_INLINE int32_t tcq_min_i32(tcq_i32 x) {
+    x = tcq_minimum_i32(x, _mm_shuffle_epi32(x, 0x4e));
+    return _mm_cvtsi128_si32(tcq_minimum_i32(x, _mm_shuffle_epi32(x, 0xb1)));
 }
 
 #endif
