@@ -31,16 +31,19 @@ def sized(name: str, size: int, symbolic: bool) -> tuple[Expr, tuple[Sym, ...], 
     return sym(s), (s,), {s: size}
 
 
-def softmax(size: int, symbolic: bool) -> Case:
+def softmax(size: int, symbolic: bool, rows: int = 3) -> Case:
+    """rows below 0: that many, as a dim."""
     n, dims, sizes = sized("n", size, symbolic)
-    r, a, b, c = loop("r", 3), loop("v", n), loop("v", n), loop("v", n)
-    x, y = buffer("x", "f32", (3, n), "input"), buffer("y", "f32", (3, n), "output")
+    m, more, known = sized("m", abs(rows), rows < 0)
+    r, a, b, c = loop("r", m), loop("v", n), loop("v", n), loop("v", n)
+    x, y = buffer("x", "f32", (m, n), "input"), buffer("y", "f32", (m, n), "output")
     stages = [
         Stage((a,), [RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32")]),
         Stage((b,), [RowReduce("s", "sum", "lanes", e := op("exp", op("sub", load("x", sym(r), sym(b)), Local("m", "f32"))),
                                "f32")], [Store("y", (sym(r), sym(b)), e)]),
         Stage((c,), [], [Store("y", (sym(r), sym(c)), op("div", load("y", sym(r), sym(c)), Local("s", "f32")))])]
-    return Case(f"softmax {size}{' dynamic' * symbolic}", kernel("softmax", (r,), stages, (x, y), dims), sizes)
+    return Case(f"softmax {rows} x {size}{' dynamic' * symbolic}",
+                kernel("softmax", (r,), stages, (x, y), more + dims), sizes | known)
 
 
 def layer_norm(size: int, symbolic: bool) -> Case:
@@ -59,6 +62,22 @@ def layer_norm(size: int, symbolic: bool) -> Case:
                                      op("mul", op("div", centered(c), scale), load("w", sym(c))))])]
     return Case(f"layer norm {size}{' dynamic' * symbolic}", kernel("layer_norm", (r,), stages, (x, w, y), dims), sizes,
                 extreme=False)
+
+
+def many_rows(m: int, n: int, size: int) -> Case:
+    """Rows of two loops whose sums scale a gathered row."""
+    r, q, a, b, k = loop("r", m), loop("q", n), loop("v", size), loop("v", size), Sym("k", 0, 4)
+    x, y = (buffer(name, "f32", (m, n, size), kind) for name, kind in (("x", "input"), ("y", "output")))
+    w = buffer("w", "f32", (5, size), "packed")
+    i, z = buffer("i", "i64", (m, n), "input"), buffer("z", "f32", (n,), "input")
+    at = load("i", sym(r), sym(q), dtype="i64")
+    here = [load("x", sym(r), sym(q), sym(v)) for v in (a, b)]
+    row = load("w", sym(k), sym(b), dynamic=((k, at),))
+    result = op("mul", op("add", row, here[1]), op("sub", Local("s", "f32"), op("mul", load("z", sym(q)), Local("m", "f32"))))
+    stages = [Stage((a,), [RowReduce("s", "sum", "lanes", op("abs", here[0]), "f32"),
+                           RowReduce("m", "min", "free", here[0], "f32")]),
+              Stage((b,), [], [Store("y", (sym(r), sym(q), sym(b)), result)])]
+    return Case(f"rows of {m} x {n}", kernel("many_rows", (r, q), stages, (x, w, i, z, y)))
 
 
 def flat(name: str, size: int, symbolic: bool, value, dtype: str = "f32", source: str = "f32", extreme: bool = True,
@@ -267,4 +286,7 @@ def elementwise() -> list[Case]:
 
 def all_cases() -> list[Case]:
     out = [make(size, symbolic) for make in (softmax, layer_norm) for size in SIZES for symbolic in (False, True)]
+    # rows side by side, and what is left of them
+    out += [softmax(size, symbolic, rows) for rows in (16, 18, 19, -3, -18) for size, symbolic in ((40, False), (33, True))]
+    out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
     return out + pad() + windows() + columns() + rows() + memory() + elementwise()

@@ -6,6 +6,9 @@ stages run one after the other, each a sweep over its variables, the innermost 1
 of one stage without reductions has no rows to keep together: its innermost loop is cut into pieces of PIECE elements,
 which are split over the team like rows.
 
+Where rows hold reductions, some neighbouring rows are walked side by side, so that their chains of dependent operations
+overlap; every row keeps its own order.
+
 Sums of the order `lanes` hold their 16 lanes in one vector (in an array where code is one lane wide), blocks of 4096
 terms outermost. The sweep starts lane 0 at term 0, so lane l holds the terms l, l + 16, ... as the order demands.
 """
@@ -14,12 +17,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..loops.ir import Buffer, Const, NestKernel, Reduction, RowReduce, Scalar, Stage
-from ..symbolic import Expr, Sym, const, divisor_of, product
+from ..loops.ir import Buffer, Const, Local, NestKernel, Reduction, RowReduce, Scalar, Stage, Store
+from ..loops.scalars import Rewriter
+from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, MINUS_ZERO, OPERATION, better, identity, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
 
 PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
+SIDE_BY_SIDE = {"avx512": 4, "avx2": 2, "neon": 2}    # rows of reductions, as many as the registers hold
+FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
 
@@ -45,7 +51,7 @@ def pointer(i: int, b: Buffer, written: bool) -> list[str]:
 
 
 def emit_nest(kernel: NestKernel, isa: str, symbol: str) -> str:
-    return _Nest(kernel, isa not in ("scalar", "rv64", "m4f")).source(symbol)
+    return _Nest(kernel, isa).source(symbol)
 
 
 @dataclass(slots=True)
@@ -60,15 +66,32 @@ class _Sum:
     number: str = ""
 
 
+@dataclass(slots=True)
+class _Row:
+    """What a sweep does for one row."""
+
+    sums: list[_Sum]
+    stores: list[Store]
+
+
 class _Nest:
-    def __init__(self, kernel: NestKernel, vectors: bool):
-        self.kernel, self.vectors = kernel, vectors
+    def __init__(self, kernel: NestKernel, isa: str):
+        self.kernel, self.vectors = kernel, isa not in ("scalar", "rv64", "m4f")
         self.written = {x.buffer for stage in kernel.stages for x in stage.stores}
         names = {s: f"n_{_identifier(s.name)}" for s in kernel.dims}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
         buffers = {b.name: b for b in kernel.params}
         self.e = ScalarEmitter(names, pointers, 1, None, None, None, buffers, self.written)
         self.e.steady = True
+        self.side = SIDE_BY_SIDE.get(isa, 1) if self.joins() else 1
+
+    def joins(self) -> bool:
+        """Whether neighbouring rows may run side by side: all sweeps are 16 wide and rows share no memory."""
+        kernel = self.kernel
+        count = product(extent(s) for s in kernel.rows)
+        return bool(kernel.rows) and not (count.is_const and count.value < FEW_ROWS) \
+            and any(s.reduces for s in kernel.stages) and all(not s.vars or self.is_wide(s) for s in kernel.stages) \
+            and not any(b.kind == "scratch" for b in kernel.params)
 
     # -- the function -----------------------------------------------------------------------------------------------
     def source(self, symbol: str) -> str:
@@ -79,25 +102,33 @@ class _Nest:
         if inner is not None and len(kernel.stages[0].vars) == 1 \
                 and not (extent(inner).is_const and extent(inner).value <= PIECE):
             pieces = (extent(inner) + PIECE - 1) // PIECE
-        items = product(extent(s) for s in kernel.rows) * (pieces if pieces is not None else const(1))
+        side, alone = self.side, kernel.rows if self.side == 1 else kernel.rows[:-1]
+        items = product(extent(s) for s in alone) * (pieces if pieces is not None else const(1))
+        if side > 1:
+            blocks = (extent(kernel.rows[-1]) + (side - 1)) // side
+            items = items * blocks
         e.lines += self.split(items, pieces)
         loops: list[tuple[str, str]] = []
-        for s in kernel.rows:
+        for s in alone:
             loops.append((e.bind(s), e.index(extent(s))))
+        if side > 1:
+            loops.append((e.fresh("block"), e.index(blocks)))
         if pieces is not None:
             loops.append((e.fresh("piece"), e.index(pieces)))
         e.lines += _first(loops)
-        e.open(kernel.rows)
+        e.open(alone)
         if pieces is not None:
             piece = loops[-1][0]
             low = e.fresh("low")
             high = e.fresh("high")
             e.lines += [f"const tc_index {low} = {piece} * {PIECE};",
                         f"const tc_index {high} = tc_min({low} + {PIECE}, {e.index(extent(inner))});"]
-            self.stage(kernel.stages[0], (low, high))
+            self.stage([kernel.stages[0]], (low, high))
+        elif side > 1:
+            self.together(kernel.rows[-1], f"{loops[-1][0]} * {side}")
         else:
             for stage in kernel.stages:
-                self.stage(stage, None)
+                self.stage([stage], None)
         if len(loops) > 0:
             e.lines += _next([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
@@ -109,6 +140,29 @@ class _Nest:
                 f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{",
                 *indent(self.prologue(set(re.findall(r"\w+", "\n".join(body))))), *indent(body), "}", ""]
         return "\n".join(head)
+
+    def together(self, row: Sym, first: str) -> None:
+        """`side` rows from `first` side by side; one after the other where fewer are left."""
+        e, side, size = self.e, self.side, extent(row)
+        exact = not (size % side).terms
+        start = e.fresh("row")
+        e.lines.append(f"const tc_index {start} = {first};")
+        if not (size.is_const and size.value < side):
+            base = Sym(row.name, 0, row.hi - (side - 1))
+            e.names[base] = start
+            e.open((base,))
+            copies = [[_copied(stage, row, sym(base) + i, f"_{i}") for i in range(side)] for stage in self.kernel.stages]
+            for stages in copies:
+                self.stage(stages, None)
+            e.close("" if exact else f"if ({start} + {side} <= {e.index(size)})")
+        if not exact:
+            name = e.bind(row)
+            e.open((row,))
+            for stage in self.kernel.stages:
+                self.stage([stage], None)
+            end = f"tc_min({start} + {side}, {e.index(size)})"
+            rest = f"for (tc_index {name} = {start}; {name} < {end}; ++{name})"
+            e.close(rest if size.is_const and size.value < side else f"else {rest}")
 
     def prologue(self, used: set[str]) -> list[str]:
         """Names the dims and buffers that the body uses."""
@@ -132,6 +186,8 @@ class _Nest:
         e, grain = self.e, self.kernel.grain
         if pieces is not None and (not pieces.is_const or pieces.value > 1):
             grain = max(1, min(grain * 64, GRAIN) // PIECE) if grain > 1 else GRAIN // PIECE
+        if self.side > 1:
+            grain = -(-grain // self.side)
         n = e.index(items)
         team = f"tc_min(threads, ({n} + {grain - 1}) / {grain})" if grain > 1 else "threads"
         return ["tc_index begin, end;", f"const tc_index items = {n};",
@@ -140,35 +196,43 @@ class _Nest:
                 "if (begin >= end)", "    return;"]
 
     # -- stages -------------------------------------------------------------------------------------------------------
-    def stage(self, stage: Stage, piece: tuple[str, str] | None) -> None:
-        e = self.e
-        if not stage.vars:
-            e.open()
-            e.stores(stage.stores)
-            lines = e.scopes.pop().lines
-            e.lines += ["{", *indent(lines), "}"] if lines else []
-            return
+    def is_wide(self, stage: Stage) -> bool:
+        """Whether the innermost loop of a stage runs 16 at a time."""
         inner, outer = stage.vars[-1], stage.vars[:-1]
         values = [r.value for r in stage.reduces] + [x.value for x in stage.stores]
         wide = self.vectors and stage.vector and vectorizable(values, inner) \
             and all(r.op not in ("argmax", "argmin") and r.dtype != "i64" for r in stage.reduces)
         ordered = any(r.order == "lanes" for r in stage.reduces)
-        if wide and ordered and outer and not (divisor_of(extent(inner)) % 16 == 0):
-            wide = False    # a row of the inner variable would not start at lane 0
-        sums = [self.start(r, wide, stage) for r in stage.reduces]
-        blocks = [s for s in sums if s.total]
+        # with outer loops a row of the inner variable has to start at lane 0
+        return wide and not (ordered and outer and divisor_of(extent(inner)) % 16)
+
+    def stage(self, stages: list[Stage], piece: tuple[str, str] | None) -> None:
+        """One stage of each row that runs side by side."""
+        e, stage = self.e, stages[0]
+        if not stage.vars:
+            for one in stages:
+                e.open()
+                e.stores(one.stores)
+                lines = e.scopes.pop().lines
+                e.lines += ["{", *indent(lines), "}"] if lines else []
+            return
+        inner, outer = stage.vars[-1], stage.vars[:-1]
+        wide = self.is_wide(stage)
+        rows = [_Row([self.start(r, wide, one) for r in one.reduces], one.stores) for one in stages]
+        blocks = [s for row in rows for s in row.sums if s.total]
         if blocks and not outer:
-            self.blocks(stage, inner, wide, sums, blocks)
+            self.blocks(rows, inner, wide, blocks)
         else:
             heads = [e.loop(s) for s in outer]
             low, high = piece or ("0", e.index(extent(inner)))
-            self.sweep(stage, inner, wide, sums, low, high, extent(inner) if piece is None else None)
+            self.sweep(rows, inner, wide, low, high, extent(inner) if piece is None else None)
             for head in reversed(heads):
                 e.close(head)
-        for s in sums:
-            self.finish(s, stage)
+        for row in rows:
+            for s in row.sums:
+                self.finish(s, stage)
 
-    def blocks(self, stage: Stage, inner: Sym, wide: bool, sums: list[_Sum], blocks: list[_Sum]) -> None:
+    def blocks(self, rows: list[_Row], inner: Sym, wide: bool, blocks: list[_Sum]) -> None:
         """Blocks of 4096 terms: the lanes of each are combined before the next."""
         e = self.e
         block, end = e.fresh("block"), e.fresh("end")
@@ -176,7 +240,7 @@ class _Nest:
         e.lines.append(f"const tc_index {end} = tc_min({block} + {BLOCK}, {e.index(extent(inner))});")
         for s in blocks:
             e.lines += self.clear(s)
-        self.sweep(stage, inner, wide, sums, block, end, None)
+        self.sweep(rows, inner, wide, block, end, None)
         for s in blocks:
             e.lines.append(f"{s.total} = {s.total} + {self.combined(s)};")
         e.close(f"for (tc_index {block} = 0; {block} < {e.index(extent(inner))}; {block} += {BLOCK})")
@@ -235,37 +299,36 @@ class _Nest:
         e.locals[r.name] = Value(name, False, len(e.scopes) - 1)
 
     # -- sweeps -------------------------------------------------------------------------------------------------------
-    def sweep(self, stage: Stage, inner: Sym, wide: bool, sums: list[_Sum], low: str, high: str,
-              size: Expr | None) -> None:
+    def sweep(self, rows: list[_Row], inner: Sym, wide: bool, low: str, high: str, size: Expr | None) -> None:
         """The innermost loop from low (a multiple of 16) to high; `size` is its extent where it is the whole loop."""
         e = self.e
         name = e.bind(inner)
         if not wide:
-            self.body(stage, inner, sums, None, 1)
+            self.body(rows, inner, None, 1)
             e.close(f"for (tc_index {name} = {low}; {name} < {high}; ++{name})")
             return
         whole = divisor_of(extent(inner)) % 16 == 0 and extent(inner).terms
         if size is not None and size.is_const:
             full, rest = size.value // 16 * 16, size.value % 16
             if full:
-                self.body(stage, inner, sums, None, 16)
+                self.body(rows, inner, None, 16)
                 if full == 16:
                     self.pinned(name, "0")
                 else:
                     e.close(f"for (tc_index {name} = 0; {name} < {full}; {name} += 16)")
             if rest:
-                self.body(stage, inner, sums, str(rest), 16)
+                self.body(rows, inner, str(rest), 16)
                 self.pinned(name, str(full))
             return
         if whole:
-            self.body(stage, inner, sums, None, 16)
+            self.body(rows, inner, None, 16)
             e.close(f"for (tc_index {name} = {low}; {name} < {high}; {name} += 16)")
             return
         e.open()
         e.lines.append(f"tc_index {name} = {low};")
-        self.body(stage, inner, sums, None, 16)
+        self.body(rows, inner, None, 16)
         e.close(f"for (; {name} + 16 <= {high}; {name} += 16)")
-        self.body(stage, inner, sums, "rest", 16)
+        self.body(rows, inner, "rest", 16)
         e.scopes[-1].lines.insert(0, f"const tc_index rest = {high} - {name};")
         e.close(f"if ({name} < {high})")
         e.close("")
@@ -274,21 +337,24 @@ class _Nest:
         self.e.lines.insert(0, f"const tc_index {name} = {at};")
         self.e.close("")
 
-    def body(self, stage: Stage, inner: Sym, sums: list[_Sum], lanes: str | None, width: int) -> None:
+    def body(self, rows: list[_Row], inner: Sym, lanes: str | None, width: int) -> None:
         """One step of the sweep, in a scope that the caller closes."""
         e = self.e
         e.open((inner,))
         e.width, e.vector, e.lanes = width, inner if width == 16 else None, lanes
-        values = [(s, e.value(s.reduce.value) if s.reduce.op != "dot" else None) for s in sums]
-        results = [(x, e.value(x.value)) for x in stage.stores]
         mask = ""
-        if lanes is not None and sums:
+        if lanes is not None and any(row.sums for row in rows):
             mask = e.fresh("m")
             e.lines.append(f"const tcv_mask {mask} = tcv_range(0, {lanes});")
-        for s, _ in values:
-            self.accumulate(s, mask, e.names[inner])
-        for x, result in results:
-            e.store_value(x, result)
+        for row in rows:
+            for s in row.sums:
+                if s.reduce.op != "dot":
+                    e.value(s.reduce.value)
+            results = [(x, e.value(x.value)) for x in row.stores]
+            for s in row.sums:
+                self.accumulate(s, mask, e.names[inner])
+            for x, result in results:
+                e.store_value(x, result)
         e.width, e.vector, e.lanes = 1, None, None
 
     def accumulate(self, s: _Sum, mask: str, position: str) -> None:
@@ -316,6 +382,16 @@ class _Nest:
             if s.total:
                 e.lines += [f"if ({s.number} == {BLOCK}) {{", f"    {s.total} = {s.total} + {self.combined(s)};",
                             *indent(self.clear(s)), f"    {s.number} = 0;", "}"]
+
+
+def _copied(stage: Stage, row: Sym, at: Expr, suffix: str) -> Stage:
+    """The stage of the row `at`; its reductions are named apart from those of other rows."""
+    def leaf(node: Scalar) -> Scalar | None:
+        return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
+    change = Rewriter(lambda e: e.substitute({row: at}), leaf)
+    return Stage(stage.vars, [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in stage.reduces],
+                 [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stage.stores],
+                 stage.vector)
 
 
 def _first(loops: list[tuple[str, str]]) -> list[str]:
