@@ -40,13 +40,16 @@ class Compiled:
 
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
-        dump: Dump | None = None) -> Compiled:
+        dump: Dump | None = None, plain: bool = False, with_reference: bool = False) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
-    after every pass; dump(pass, printed form): called after each of PASSES."""
+    after every pass; dump(pass, printed form): called after each of PASSES. plain: `--target reference`, one loop nest
+    an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that is not
+    fused, for TC_STANCE_REFERENCE; it shares their packed weights."""
     try:
         captured = _declare(parse_module(text, name), sizes)
         shown = (lambda pass_name, module: dump(pass_name, print_module(module))) if dump else None
-        graph = graph_passes.run(captured, lambda f: layout.apply(f, target), shown, verify)
+        chosen_layout = None if plain else lambda f: layout.apply(f, target)
+        graph = graph_passes.run(captured, chosen_layout, shown, verify, plain)
     except IrError as error:
         raise UserError("\n".join(error.findings), name, "the recorded graph is not legal") from None
     constants = graph.constants
@@ -59,6 +62,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     for entry in captured.entries:
         variants = []
         for variant in graph.variants[entry.name]:
+<<<<<<< HEAD
             lowered = lower(variant.function, graph.module, target)
             fused = fuse(lowered)
             scheduled = schedule(fused, target)
@@ -67,9 +71,19 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             if dump:
                 for title, unit in zip(LOOPS, (lowered, fused, scheduled, program), strict=True):
                     printed[title].append(f"# {entry.name} {variants[-1].name}\n{loops_text.print_unit(unit)}")
+=======
+            lowered = lower(variant.function, graph.module, target, plain)
+            program = plan(schedule(fuse(lowered, separate=plain), target), target)
+            variants.append(Variant(_variant_name(variant.when), dict(variant.when), program))
+>>>>>>> 9d4ae46 (build: --target reference and --with-reference, which TC_STANCE_REFERENCE runs)
         # The last one is the generic variant, whose buffers have the declared shapes.
+        reference = variants[-1] if plain else None
+        if with_reference and not plain:
+            unfused = lower(graph.variants[entry.name][-1].function, graph.module, target)
+            reference = Variant("reference", {}, plan(schedule(fuse(unfused, separate=True), target), target))
         functions.append(FunctionPlan(entry.name, lowered.inputs, lowered.outputs, lowered.states,
-                                      _dims(captured, entry), entry.guards, variants))
+                                      _dims(captured, entry), entry.guards, variants, reference))
+        programs += [(f"{entry.name} {v.name}", v.program) for v in functions[-1].built]
     if dump:
         for title, texts in printed.items():
             dump(title, "\n".join(texts))

@@ -215,12 +215,13 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
         return tc_fail(context, TC_STATUS_BAD_ARGUMENT, f,
                        &(tc_detail){"stance", NULL, -1, context->stance, 0, TC_STANCE_COUNT - 1},
                        "%s %v is not in %l..%h");
-    if (context->stance == TC_STANCE_REFERENCE)
+    const int reference = context->stance == TC_STANCE_REFERENCE;
+    if (reference && !f->reference)
         return tc_fail(context, TC_STATUS_NOT_BUILT, f, &(tc_detail){.subject = "reference", .position = -1},
                        "built without %s kernels");
-    const unsigned chosen = f->select(dims);
-    const int generic = f->variant_count > 1 && chosen == f->variant_count - 1;
-    *variant = &f->variants[chosen];
+    const unsigned chosen = reference ? 0 : f->select(dims);
+    const int generic = !reference && f->variant_count > 1 && chosen == f->variant_count - 1;
+    *variant = reference ? f->reference : &f->variants[chosen];
     if (counters)
         ++counters[TC_COUNTER_CALLS];
     if (generic) {
@@ -320,6 +321,11 @@ tc_status tc_run_null(tc_context *context, const tc_function *f)
 
 size_t tc_run_arena_bytes(const tc_function *f, const tc_index *dims, tc_index threads)
 {
+    return tc_function_arena_bytes(f, dims, threads, TC_STANCE_DEFAULT);
+}
+
+size_t tc_function_arena_bytes(const tc_function *f, const tc_index *dims, tc_index threads, tc_stance stance)
+{
     int64_t sides[2];
     for (unsigned i = 0; i < f->dim_count; ++i)
         if (dims[i] < f->dims[i].low || dims[i] > f->dims[i].high || dims[i] % f->dims[i].divisor)
@@ -328,6 +334,9 @@ size_t tc_run_arena_bytes(const tc_function *f, const tc_index *dims, tc_index t
         return 0;
     if (threads > f->max_threads)
         threads = f->max_threads;
-    const uint64_t bytes = f->variants[f->select(dims)].arena(dims, (uint64_t)(threads < 1 ? 1 : threads), NULL);
+    const tc_variant *const variant = stance == TC_STANCE_REFERENCE ? f->reference : &f->variants[f->select(dims)];
+    if (!variant)
+        return 0;
+    const uint64_t bytes = variant->arena(dims, (uint64_t)(threads < 1 ? 1 : threads), NULL);
     return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }

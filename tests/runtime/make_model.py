@@ -33,7 +33,7 @@ def buffer(name: str, dtype: str, shape: tuple, kind: str) -> Buffer:
     return Buffer(name, dtype, shape, tuple(range(len(shape))), kind)
 
 
-def program(n: Sym, rows, m: Sym, fixed: bool) -> tuple[Program, list[Buffer], list[Buffer], list[Buffer]]:
+def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program, list[Buffer], list[Buffer], list[Buffer]]:
     columns = sym(m)
     x = buffer("x", "f32", (rows, columns), "input")
     index = buffer("index", "i32", (rows,), "input")
@@ -56,7 +56,7 @@ def program(n: Sym, rows, m: Sym, fixed: bool) -> tuple[Program, list[Buffer], l
         Step(nest("count", (seen,), (), "seen.count"), False),
     ]
     steps[0].kernel.label += suffix
-    slots = Arena({"twice": 0}, [[rows * columns * 4, rows * 8]])
+    slots = Arena({"twice": 0}, [[rows * columns * 4 + spare, rows * 8]])
     buffers = {b.name: b for b in (x, index, y, seen, table, twice, line)}
     return Program(buffers, steps, slots, (n, m)), [x, index], [y], [seen]
 
@@ -67,7 +67,8 @@ def model(name: str) -> ModelPlan:
     generic, inputs, outputs, states = program(n, sym(n), m, False)
     variants = [Variant("n4", {"n": 4}, fixed), Variant("generic", {}, generic)]
     guard = Guard("64*n >= m*m", sym(n) * 64, ">=", sym(m) * sym(m))
-    function = FunctionPlan("run", inputs, outputs, states, [DimDecl(n, (4,)), DimDecl(m)], [guard], variants)
+    reference = Variant("reference", {}, program(n, sym(n), m, False, spare=256)[0]) if name == "fakex" else None
+    function = FunctionPlan("run", inputs, outputs, states, [DimDecl(n, (4,)), DimDecl(m)], [guard], variants, reference)
     return ModelPlan(name, [function], {"table": 64}, 128, states, {"seen.count": 0}, 64)
 
 
@@ -76,7 +77,7 @@ def main(name: str, weights: str, target: str, driver: str, header: str, assembl
     embed = weights == "embed"
     sources = {}
     described = load(find(target))
-    for variant in plan.functions[0].variants:
+    for variant in plan.functions[0].built:
         for step in variant.program.steps:
             for isa in described.isas:
                 sources[id(step.kernel), isa] = Source(f"tck_{step.kernel.label}__{isa}")

@@ -391,6 +391,21 @@ static void test_external(fixture *f, const char *path)
     tc_ok(fakex_weights_open(&file, path, 1) == TC_STATUS_OK && file.bytes == FAKEX_WEIGHTS_BYTES, "weights mapped");
     args.weights = file.data;
     tc_ok(fakex_run(&f->context, &args) == TC_STATUS_OK && right(f), "external weights");
+    const tc_index dims[] = {4, 8}, outside[] = {0, 8};
+    const size_t plain = fakex_run_arena_bytes(4, 8, 1);
+    const size_t reference = tc_function_arena_bytes(&fakex_run_function, dims, 1, TC_STANCE_REFERENCE);
+    tc_ok(reference > plain && reference <= FAKEX_RUN_ARENA_BYTES_REFERENCE &&
+              tc_function_arena_bytes(&fakex_run_function, dims, 1, TC_STANCE_DEFAULT) == plain &&
+              tc_function_arena_bytes(&fakex_run_function, outside, 1, TC_STANCE_REFERENCE) == 0 &&
+              tc_function_arena_bytes(&fake_run_function, dims, 1, TC_STANCE_REFERENCE) == 0,
+          "arena bytes by stance");
+    f->context.arena_bytes = plain;
+    f->context.stance = TC_STANCE_REFERENCE;
+    tc_ok(fakex_run(&f->context, &args) == TC_STATUS_ARENA_TOO_SMALL, "the reference checks its own arena");
+    f->context.arena_bytes = reference;
+    memset(f->y, 0, sizeof f->y);
+    tc_ok(fakex_run(&f->context, &args) == TC_STATUS_OK && right(f), "the reference runs for a specialized size");
+    f->context.stance = TC_STANCE_DEFAULT;
     args.weights = NULL;
     tc_ok(fakex_run(&f->context, &args) == TC_STATUS_NULL_POINTER, "no weights");
     _Alignas(64) static unsigned char copy[FAKEX_WEIGHTS_BYTES];

@@ -11,7 +11,7 @@ from .. import pipeline
 from ..emit.header import emit_header
 from ..emit.identity import identity
 from ..emit.interface import interface
-from ..emit.kernels import KernelSource, emit_kernel
+from ..emit.kernels import KernelSource, emit_kernel, emit_plain
 from ..emit.program import emit_driver
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import UserError
@@ -35,9 +35,11 @@ class Sources:
         self.by_symbol: dict[str, KernelSource] = {}
         self.of_kernel: dict[tuple[int, str], KernelSource] = {}  # by the kernel's id and the instruction set
 
-    def add(self, kernel: Kernel, source: KernelSource) -> None:
+    def add(self, kernel: Kernel, source: KernelSource, isas: tuple[str, ...] = ()) -> None:
+        """isas: whose calls take it, where not those of its own set alone."""
         self.by_symbol[source.symbol] = source
-        self.of_kernel[id(kernel), source.isa] = source
+        for isa in isas or (source.isa,):
+            self.of_kernel[id(kernel), isa] = source
 
     def symbol(self, kernel: Kernel, isa: str) -> str:
         return self.of_kernel[id(kernel), isa].symbol
@@ -100,21 +102,29 @@ def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compi
         raise UserError(f"--dump-after: no pass is called {options.dump_after!r}",
                         hint=f"passes, in order: {', '.join(pipeline.PASSES)}")
     compiled = pipeline.run(text, options.shown, target, dict(options.specialize), verify=options.verify,
-                            dump=dump if options.dump_after else None)
+                            dump=dump if options.dump_after else None, plain=options.backend == "reference",
+                            with_reference=options.with_reference)
     for printed in dumped:
         print(printed, end="")
     return compiled
 
 
 def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources:
-    """Every kernel for every instruction set; the tuning lock chooses among a contraction's candidates."""
+    """Every kernel for every instruction set; the tuning lock chooses among a contraction's candidates. Those of a
+    reference are compiled once, for the plain instruction set."""
     tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
     sources = Sources()
     made: dict[Hashable, KernelSource] = {}
+    plainest = target.as_reference().isas[0]
     for function in plan.functions:
-        for variant in function.variants:
+        for variant in function.built:
             for step in variant.program.steps:
                 kernel, form = step.kernel, identity(step.kernel)
+                if variant is function.reference:
+                    if (form, "reference") not in made:
+                        made[form, "reference"] = emit_plain(kernel, plainest)
+                    sources.add(kernel, made[form, "reference"], target.isas)
+                    continue
                 for isa in target.isas:
                     if (form, isa) not in made:
                         chosen = tuning.candidate(kernel, isa) if isinstance(kernel, ContractionKernel) else None

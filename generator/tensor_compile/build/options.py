@@ -23,6 +23,7 @@ class Options:
     depfile: str = ""
     weights_file: str = ""
     backend: str = "c"
+    with_reference: bool = False
     target_file: str = ""
     isas: tuple[str, ...] = ()
     specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()

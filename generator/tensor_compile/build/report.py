@@ -37,7 +37,7 @@ def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list
         lines.append(f"  dim {s.name}: {s.lo} to {s.hi if s.hi is not None else 'any size'}{by}")
     lines += [f"  guard {g.name}: {g.lhs} {g.relation} {g.rhs}" + (f"  ({g.loc})" if g.loc else "")
               for g in function.guards]
-    for variant in function.variants:
+    for variant in function.built:
         lines += _variant(made, function, variant, at)
     return lines
 

@@ -59,6 +59,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--target", dest="backend", choices=("c", "reference"), default="c",
                        help="c: optimised kernels; reference: one plain loop an operation, equal bit for bit "
                             "(default: c)")
+    group.add_argument("--with-reference", action="store_true",
+                       help="also build a plain kernel for every operation, which calls with TC_STANCE_REFERENCE run: "
+                            "equal bit for bit, slow")
     group.add_argument("--target-file", default="", metavar="NAME|FILE",
                        help="target description: the name of one in targets/ or a .toml file (default: by the "
                             "compiler's architecture)")
@@ -145,7 +148,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         cache=os.path.abspath(args.cache) if args.cache else
         str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args), depfile=absolute(getattr(args, "depfile", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
-        target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
+        with_reference=args.with_reference, target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,

@@ -92,6 +92,8 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
             lines.append(f"/* {base}_ARENA_BYTES: {COMPILED_OUT.format(bound, max_arena, entry.symbol)}. */")
         lines += [f"#define {base}_ARENA_BYTES_{variant_macro(v)} {max(b, 64)}" for v, b in bounds if v.when]
         lines.append("")
+        if entry.plan.reference is not None:
+            lines += _reference_limit(entry, target, max_arena)
     if all(e.symbol != face.model for e in face.entries):
         lines.append("/* Arena that serves every function. */")
         lines.append(f"#define {face.prefix}_ARENA_BYTES {max(total, 64)}" if whole else
@@ -104,6 +106,14 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         lines += ["/* Bytes of the weights file. */",
                   f"#define {face.prefix}_WEIGHTS_BYTES {plan.packed_bytes + HEADER_BYTES}", ""]
     return "\n".join(lines)
+
+
+def _reference_limit(entry: Entry, target: Target, max_arena: int | None) -> list[str]:
+    bound = memory(entry.plan.reference.program).bound(target.threads, f"the reference's arena of {entry.symbol}")
+    name = f"{macro(entry.symbol)}_ARENA_BYTES_REFERENCE"
+    text = f"#define {name} {max(bound, 64)}" if max_arena is None or bound <= max_arena else \
+        f"/* {name}: {bound} bytes exceed the limit of {max_arena}: ask tc_function_arena_bytes. */"
+    return ["/* The same for calls with TC_STANCE_REFERENCE. */", text, ""]
 
 
 def upper_end(high: object, target: Target) -> int:

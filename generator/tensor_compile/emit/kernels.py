@@ -22,6 +22,14 @@ class KernelSource:
     text: str
 
 
+def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
+    """The kernel of the reference: one element after the other. isa: one without vectors."""
+    if isinstance(kernel, ContractionKernel):
+        from .contraction import emit_reference
+        return _named(kernel, isa, emit_reference(kernel, _PLACE))
+    return emit_kernel(kernel, isa)
+
+
 def emit_kernel(kernel: Kernel, isa: str, candidate: object | None = None, target: object | None = None) -> KernelSource:
     """candidate: a contraction's entry of the candidate table; None takes what the cost model prefers for `target`."""
     if isinstance(kernel, NestKernel):
@@ -35,6 +43,11 @@ def emit_kernel(kernel: Kernel, isa: str, candidate: object | None = None, targe
         text = emit_contraction(kernel, chosen, _PLACE)
     else:
         raise TypeError(f"not a kernel: {type(kernel).__name__}")
+    return _named(kernel, isa, text)
+
+
+def _named(kernel: Kernel, isa: str, text: str) -> KernelSource:
+    """The source under a symbol made of the kernel's label and its text's digest."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     label = re.sub(r"[^A-Za-z0-9]+", "_", kernel.label).strip("_").lower()[:40] or "kernel"
     symbol = f"tck_{label}_{digest}__{isa}"

@@ -49,7 +49,7 @@ class _KernelTable:
         self.rows: dict[tuple[str, ...], int] = {}
         self._row_of: dict[int, int] = {}
         for function in plan.functions:
-            for variant in function.variants:
+            for variant in function.built:
                 for step in variant.program.steps:
                     names = tuple(sources[id(step.kernel), isa].symbol for isa in self.isas)
                     self._row_of[id(step.kernel)] = self.rows.setdefault(names, len(self.rows))
@@ -114,7 +114,7 @@ class _Function:
 
     def text(self) -> str:
         parts = [self.dim_table(), self.tensor_table(), self.shape(), self.guard(), self.select()]
-        parts += [self.variant(i, v) for i, v in enumerate(self.entry.plan.variants)]
+        parts += [self.variant(i, v) for i, v in enumerate(self.entry.plan.built)]
         parts += [self.variant_table(), self.entries()]
         return "\n".join(parts)
 
@@ -288,7 +288,7 @@ class _Function:
 
     def variant_table(self) -> str:
         lines = [f"static const tc_variant {self.base}_variants[] = {{"]
-        for i, variant in enumerate(self.entry.plan.variants):
+        for i, variant in enumerate(self.entry.plan.built):
             name = f"{self.base}_v{i}"
             lines.append(f"    {{{string(variant.name)}, {name}_steps, {name}_arena, {name}_work, {name}_run}},")
         return "\n".join([*lines, "};", ""])
@@ -302,6 +302,7 @@ class _Function:
         weights = "args->weights" if self.face.external else "0"
         asked = "".join(f"tc_index {name}, " for name in e.dim_names)
         given = ", ".join(e.dim_names) or "0"
+        reference = f"&{base}_variants[{e.plan.built.index(e.plan.reference)}]" if e.plan.reference else "0"
         return f"""static tc_status {base}_call(tc_context *context, const tc_view *inputs, const tc_view *outputs,
                      const tc_call_options *options)
 {{
@@ -328,6 +329,7 @@ TC_PUBLIC const tc_function {base}_function = {{
     .guard = {base}_guard,
     .select = {base}_select,
     .variants = {base}_variants,
+    .reference = {reference},
     .cpus = cpus,
     .kernels = kernels,
     .call = {base}_call,

@@ -18,7 +18,7 @@ def layout_digest(plan: ModelPlan) -> bytes:
     """SHA-256 of everything that a state buffer or a weights file must agree on with the code that reads it."""
     buffers: dict[str, Buffer] = {}
     for function in plan.functions:
-        for variant in function.variants:
+        for variant in function.built:
             buffers.update((b.name, b) for b in variant.program.buffers.values() if b.kind == "packed")
     lines = [f"abi {ABI}", f"model {plan.model}", f"weights {plan.packed_bytes}"]
     for name, offset in sorted(plan.packed.items(), key=lambda item: (item[1], item[0])):

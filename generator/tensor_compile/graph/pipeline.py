@@ -69,10 +69,11 @@ class Compiled:
 
 
 def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = None,
-        verify_each: bool = False) -> Compiled:
+        verify_each: bool = False, plain: bool = False) -> Compiled:
     """Runs every graph pass.
 
-    layout: the target's layout pass. dump: called after each pass of ORDER with its name and the module.
+    layout: the target's layout pass. dump: called after each pass of ORDER with its name and the module. plain: the
+    variants keep the reference's own nodes, the passes of AFTER are left out (fold alone runs behind specialize).
     verify_each: runs the verifier after each pass; it always runs on what capture wrote. Raises IrError.
     """
     def after(name: str, made: Module) -> Module:
@@ -92,7 +93,7 @@ def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = 
     reference = module
     module, variants = _specialized(module)
     after("specialize", module)
-    for name, run_pass in AFTER:
+    for name, run_pass in () if plain else AFTER:
         module = on_each(name, run_pass, module)
     if layout is not None:
         module = on_each("layout", layout, module)

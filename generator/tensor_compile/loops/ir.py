@@ -361,7 +361,8 @@ class FunctionPlan:
     """An entry function: the parameters, results and states by buffer (kinds input, output, state), and variants.
 
     An input's or output's name is the user's. dims: graph.ir.DimDecl of every dim that the function uses; guards:
-    graph.ir.Guard.
+    graph.ir.Guard. reference: what TC_STANCE_REFERENCE runs, None where it was not asked for; a variant of its own, or
+    the generic one where all of them are plain.
     """
 
     name: str
@@ -371,6 +372,13 @@ class FunctionPlan:
     dims: list
     guards: list
     variants: list[Variant]
+    reference: Variant | None = None
+
+    @property
+    def built(self) -> list[Variant]:
+        """Everything that is emitted: the variants, and the reference behind them where it is one of its own."""
+        own = self.reference is not None and self.reference is not self.variants[-1]
+        return [*self.variants, self.reference] if own else self.variants
 
 
 @dataclass(slots=True)

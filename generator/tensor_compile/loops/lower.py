@@ -47,9 +47,10 @@ class Home:
     place: Callable[[Index], Index]
 
 
-def lower(function: Function, module: Module, target) -> LoweredFunction:
-    """Lowers a function without calls, after layout (and fold). Its state types come from the module."""
-    return _Lowering(function, module).run()
+def lower(function: Function, module: Module, target, plain: bool = False) -> LoweredFunction:
+    """Lowers a function without calls, after layout (and fold). Its state types come from the module. plain: every
+    tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
+    return _Lowering(function, module, plain).run()
 
 
 class LoweringError(Exception):
@@ -57,9 +58,9 @@ class LoweringError(Exception):
 
 
 class _Lowering:
-    def __init__(self, function: Function, module: Module):
-        self.function, self.module = function, module
-        self.orders = layout.orders(function)
+    def __init__(self, function: Function, module: Module, plain: bool):
+        self.function, self.module, self.plain = function, module, plain
+        self.orders = {} if plain else layout.orders(function)
         self.vars = Variables()
         self.buffers: dict[str, Buffer] = {}
         self.homes: dict[Value, Home] = {}
@@ -432,7 +433,7 @@ class _Lowering:
         free = [d for d in range(len(b.shape)) if d not in attrs["rhs_batch"] and d not in attrs["rhs_contract"]]
         for d, i in zip(free, out[len(out) - len(free):], strict=True):
             b_index[d] = i
-        if attrs["order"] == "seq" and a.dtype == "f32" and free:
+        if attrs["order"] == "seq" and a.dtype == "f32" and free and not self.plain:
             second, n = self.load(b, tuple(b_index), node), out[-1]
             stride = self.buffers[second.buffer].address(second.index)
             if n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # its buffer has another order

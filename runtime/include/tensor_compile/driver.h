@@ -93,6 +93,7 @@ struct tc_function {
     int (*guard)(const tc_index *dims, int64_t sides[2]); /* the first that fails (sides: its values), or -1 */
     unsigned (*select)(const tc_index *dims);             /* the first variant that fits; the last one always does */
     const tc_variant *variants;
+    const tc_variant *reference; /* of any size, what TC_STANCE_REFERENCE runs; NULL: not built */
     const tc_cpu *cpus;              /* ascending preference */
     tc_kernel *const *const *kernels; /* a table for each of cpus */
     /* tc_call_with with arrays of the function's size */
@@ -127,7 +128,7 @@ struct tc_frame {
 tc_status tc_run(tc_context *context, const tc_function *function, const tc_index *dims, void *const *buffers,
                  void *state, const void *weights, void *counters);
 
-/* Arena bytes of a call; 0 where the dims are out of range. */
+/* tc_function_arena_bytes under the default stance. */
 size_t tc_run_arena_bytes(const tc_function *function, const tc_index *dims, tc_index threads);
 
 /* A typed entry without arguments: TC_STATUS_NULL_POINTER. */

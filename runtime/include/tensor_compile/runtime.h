@@ -92,7 +92,7 @@ const char *tc_cpu_name(tc_cpu cpu);
 typedef enum tc_stance {
     TC_STANCE_DEFAULT = 0,     /* run the generic variant */
     TC_STANCE_FAIL_ON_GENERIC, /* TC_STATUS_GENERIC_REFUSED, named in the error detail */
-    TC_STANCE_REFERENCE,       /* run the reference kernels; TC_STATUS_NOT_BUILT without them */
+    TC_STANCE_REFERENCE,       /* run the reference kernels (built --with-reference); TC_STATUS_NOT_BUILT without them */
     TC_STANCE_COUNT
 } tc_stance;
 
@@ -195,6 +195,11 @@ typedef struct tc_call_options {
  * of counts, dtypes, ranks, shapes and strides (TC_STATUS_BAD_VIEW). options may be NULL. */
 tc_status tc_call(tc_context *context, const tc_function *function, const tc_view *inputs, size_t input_count,
                   const tc_view *outputs, size_t output_count, const tc_call_options *options);
+
+/* Bytes of arena that one call needs with a team of up to `threads` under a stance (the generated NAME_arena_bytes
+ * answers for TC_STANCE_DEFAULT). dims in the order of the header's arguments; NULL where there are none. 0 where they
+ * are out of range, and for TC_STANCE_REFERENCE without reference kernels. */
+size_t tc_function_arena_bytes(const tc_function *function, const tc_index *dims, tc_index threads, tc_stance stance);
 
 /* Logs the counters of a function (topic TC_LOG_GUARDS, one line a guard), whatever log_topics says; `counters` as in
  * tc_call_options. */
