@@ -2,12 +2,12 @@
  *
  * The target's part of `tensor-compile check`: calls a compiled function through the dynamic entry.
  *
- *   run-model FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- [DIM=SIZE…]
+ *   run-model FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE…]
  *
- * Inputs are taken from IN by name, outputs are written to OUT. Every dim of the function must be given.
- * CPU: the best instruction set to use, or "best". State starts as zero. The generated table run_functions names the
- * model's functions. Exit codes: 0, 1 (the call failed: its
- * message is on stderr), 2 (wrong arguments), 3 (this processor does not have CPU).
+ * Inputs are taken from IN by name, outputs are written to OUT; the state starts as STATE says and what it is afterwards
+ * is written to STATE_OUT (-: no state). Every dim of the function must be given. CPU: the best instruction set to use, "best", or "reference"
+ * for the model's reference kernels. The generated table run_functions names the model's functions. Exit codes: 0, 1
+ * (the call failed: its message is on stderr), 2 (wrong arguments), 3 (this processor does not have CPU).
  */
 #include "safetensors.h"
 #include "tensor_compile/driver.h"
@@ -19,7 +19,7 @@
 
 extern const tc_function *const run_functions[];
 
-enum { MOST = 256 };
+enum { MOST = 256, FIRST_DIM = 9 };
 
 static int fail(const char *message) {
     fprintf(stderr, "%s\n", message);
@@ -84,9 +84,37 @@ static void take_dims(const tc_function *f, int count, char **words, tc_index *d
         }
 }
 
+/* The tensors of the file into the state. */
+static int import_state(const tc_model *model, void *state, const tc_st_file *file) {
+    for (size_t i = 0; i < file->count; ++i)
+        if (tc_state_import(model, state, file->tensors[i].name, file->tensors[i].data, file->tensors[i].bytes))
+            return fail("the state has no such tensor, or one of another size");
+    return 0;
+}
+
+/* The tensors that the file names, as they are in the state now. */
+static int export_state(const tc_model *model, const void *state, const tc_st_file *file, const char *path) {
+    tci_diag diag = {0};
+    tc_st_tensor *tensors = calloc(file->count + 1, sizeof *tensors);
+    int ok = tensors != NULL;
+    for (size_t i = 0; ok && i < file->count; ++i) {
+        void *data = malloc(file->tensors[i].bytes + 1);
+        tensors[i] = file->tensors[i];
+        tensors[i].data = data;
+        ok = data && tc_state_export(model, state, tensors[i].name, data, tensors[i].bytes) == TC_STATUS_OK;
+    }
+    if (!ok)
+        return fail("the state cannot be read");
+    const int wrote = tc_st_write(path, tensors, file->count, &diag);
+    for (size_t i = 0; i < file->count; ++i)
+        free((void *)tensors[i].data);
+    free(tensors);
+    return wrote ? 0 : fail(diag.text);
+}
+
 int main(int argc, char **argv) {
-    if (argc < 7)
-        return fail("run-model FUNCTION IN OUT CPU THREADS WEIGHTS|- [DIM=SIZE...]");
+    if (argc < FIRST_DIM)
+        return fail("run-model FUNCTION IN OUT CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE...]");
     const tc_function *f = NULL;
     for (int i = 0; run_functions[i]; ++i)
         if (!strcmp(run_functions[i]->name, argv[1]))
@@ -103,7 +131,7 @@ int main(int argc, char **argv) {
     static tc_view views[MOST];
     static tc_st_tensor results[MOST];
     static size_t bytes[MOST];
-    take_dims(f, argc - 7, argv + 7, dims);
+    take_dims(f, argc - FIRST_DIM, argv + FIRST_DIM, dims);
 
     const unsigned count = f->input_count + f->output_count;
     for (unsigned t = 0; t < count; ++t) {
@@ -138,17 +166,24 @@ int main(int argc, char **argv) {
 
     tc_context context;
     const tc_index threads = (tc_index)strtol(argv[5], NULL, 10);
-    const size_t arena_bytes = tc_run_arena_bytes(f, dims, threads);
+    const tc_stance stance = strcmp(argv[4], "reference") ? TC_STANCE_DEFAULT : TC_STANCE_REFERENCE;
+    const size_t arena_bytes = tc_function_arena_bytes(f, dims, threads, stance);
     unsigned char *arena = guarded(arena_bytes);
     void *state = f->model->state_bytes ? aligned(f->model->state_bytes) : NULL;
     size_t weights_bytes = 0;
     void *weights = strcmp(argv[6], "-") ? read_file(argv[6], &weights_bytes) : NULL;
     if (!arena || (f->model->state_bytes && (!state || tc_state_init(f->model, state) != TC_STATUS_OK)))
         return fail("out of memory");
+    tc_st_file initial = {0};
+    if (state && !tc_st_open(&initial, argv[7], &diag))
+        return fail(diag.text);
+    if (state && import_state(f->model, state, &initial))
+        return 2;
     if (weights && tc_weights_check(f->model, weights, weights_bytes) != TC_STATUS_OK)
         return fail("the weights file is not this model's");
     tc_context_init(&context, arena, arena_bytes);
-    if (strcmp(argv[4], "best")) {
+    context.stance = stance;
+    if (stance == TC_STANCE_DEFAULT && strcmp(argv[4], "best")) {
         const tc_cpu cpu = cpu_named(argv[4]);
         if (cpu == TC_CPU_COUNT || !(context.cpus & 1u << cpu))
             return 3;
@@ -178,6 +213,9 @@ int main(int argc, char **argv) {
     }
     if (!tc_st_write(argv[3], results + f->input_count, f->output_count, &diag))
         return fail(diag.text);
+    if (state && export_state(f->model, state, &initial, argv[8]))
+        return 2;
+    tc_st_close(&initial);
     tc_st_close(&in);
     return 0;
 }

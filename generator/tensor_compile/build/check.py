@@ -17,6 +17,7 @@ from ..symbolic import Sym
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made
 from .cache import Cache
+from .jobs import run_all
 from .host_programs import INTERPRETER, ROOT, TEMPLATES, ToolBroken
 from .objects import RUNTIME_INCLUDE
 from .options import Options
@@ -64,7 +65,7 @@ def run(options: Options, request: Request) -> int:
         with cache.scratch() as scratch:
             folder = Path(scratch)
             tools = Tools(_data_tool(made, cache), host_programs.interpreter(made.host, cache, options.jobs),
-                          _runner(made, options, folder), folder)
+                          _runner(made, options, cache, folder), folder)
             weights = "-"
             if options.weights == "external":
                 weights = str(folder / "weights")
@@ -76,7 +77,7 @@ def run(options: Options, request: Request) -> int:
                 if request.function in ("", function.name):
                     for sizes in _all_sizes(function, request):
                         progress.say("")
-                        good &= _check(made, function, sizes, request, tools, weights)
+                        good &= _check(made, options, function, sizes, request, tools, weights)
     return 0 if good else 1
 
 
@@ -114,7 +115,7 @@ def _unlisted(s: Sym, taken: list[int | None]) -> int:
     return size
 
 
-def _check(made: Made, function: FunctionPlan, sizes: dict[str, int], request: Request, tools: Tools,
+def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str, int], request: Request, tools: Tools,
            weights: str) -> bool:
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     inputs = Path(request.inputs) if request.inputs else tools.folder / "inputs"
@@ -123,17 +124,30 @@ def _check(made: Made, function: FunctionPlan, sizes: dict[str, int], request: R
         _run([str(tools.data), "random", str(request.seed), str(inputs), *specs])
     elif not inputs.is_file():
         raise UserError("no such file", request.inputs)
+    if request.expect and not Path(request.expect).is_file():
+        raise UserError("no such file", request.expect)
     common = ["--function", function.name, "--inputs", str(inputs), "--weights-dir", "/"]
     if sizes:
         common += ["--dims", ",".join(f"{k}={v}" for k, v in sizes.items())]
+    states = made.compiled.plan.states
+    before = tools.folder / "state"
+    if states:
+        # counters and positions of a state start as zero: what they may be is the model's secret
+        _run([str(tools.data), "random", str(request.seed + 1), str(before),
+              *(f"{b.name}:{b.dtype}:1:{'x'.join(map(str, b.shape))}" for b in states)])
+        common += ["--state", str(before)]
     exact, wide = tools.folder / "exact", tools.folder / "wide"
-    _run([str(tools.interpreter), str(tools.folder / "reference.tcg"), *common, "--out", str(exact)])
-    _run([str(tools.interpreter), str(tools.folder / "captured.tcg"), *common, "--f64", "--out", str(wide)])
+    for graph, more, out in (("reference", (), exact), ("captured", ("--f64",), wide)):
+        after = ("--state-out", f"{out}-state") if states else ()
+        _run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more, *after, "--out", str(out)])
+    symbols = dict(zip((f.name for f in made.compiled.plan.functions), assemble.entry_symbols(made.compiled.plan)))
+    bound = f"{request.rtol},{request.atol}"
     good = True
-    for isa in made.target.isas:
+    for isa in (*made.target.isas, *(("reference",) if options.with_reference else ())):
         out = tools.folder / f"out-{isa}"
-        command = [*request.wrapper, str(tools.runner), function.name, str(inputs), str(out), isa, str(request.threads),
-                   weights, *(f"{k}={v}" for k, v in sizes.items())]
+        command = [*request.wrapper, str(tools.runner), symbols[function.name], str(inputs), str(out), isa,
+                   str(request.threads), weights, *((str(before), f"{out}-state") if states else ("-", "-")),
+                   *(f"{k}={v}" for k, v in sizes.items())]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         title = " ".join(word for word in (function.name, at, isa) if word)
         if result.returncode == 3:
@@ -143,12 +157,12 @@ def _check(made: Made, function: FunctionPlan, sizes: dict[str, int], request: R
             print(f"{title}: FAILED: {result.stderr.strip() or f'exit code {result.returncode}'}")
             good = False
             continue
-        good &= _compare(tools, title, "bits of the interpreter", "bits", out, exact)
-        good &= _compare(tools, title, "double precision", f"{request.rtol},{request.atol}", out, wide)
+        for suffix in ("", "-state") if states else ("",):
+            got, named = Path(f"{out}{suffix}"), title + (": state" if suffix else "")
+            good &= _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"))
+            good &= _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"))
         if request.expect:
-            if not Path(request.expect).is_file():
-                raise UserError("no such file", request.expect)
-            good &= _compare(tools, title, request.expect, f"{request.rtol},{request.atol}", out, Path(request.expect))
+            good &= _compare(tools, title, request.expect, bound, out, Path(request.expect))
     return good
 
 
@@ -206,18 +220,27 @@ def _data_tool(made: Made, cache: Cache) -> Path:
     return cache.entry("host", key, make) / "tc-data"
 
 
-def _runner(made: Made, options: Options, folder: Path) -> Path:
+def _runner(made: Made, options: Options, cache: Cache, folder: Path) -> Path:
     """The program that calls the model: object, runtime and run_model.c for the target."""
     (folder / "model.o").write_bytes(made.linked)
     functions = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan)]
     table = ["#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
              f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};"]
     (folder / "table.c").write_text("\n".join(table) + "\n", encoding="utf-8")
-    runtime = [*sorted((RUNTIME / "core").glob("*.c")), *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED)]
-    _compile([*made.compiler.command, "-std=c11", "-O2", "-D_GNU_SOURCE", *made.target.flags,
-              *toolchain.host_flags(options.cflags, made.target.arch), f"-I{RUNTIME_INCLUDE}", f"-I{INTERPRETER}",
-              f"-I{TEMPLATES / 'include'}", f"-I{host_programs.PRIMITIVES.parent}", str(CHECK / "run_model.c"),
-              str(folder / "table.c"), *map(str, _helpers()), *map(str, runtime), str(folder / "model.o"), "-o",
+    flags = ["-std=c11", "-O2", "-D_GNU_SOURCE", *made.target.flags,
+             *toolchain.host_flags(options.cflags, made.target.arch), f"-I{RUNTIME_INCLUDE}", f"-I{INTERPRETER}",
+             f"-I{TEMPLATES / 'include'}", f"-I{host_programs.PRIMITIVES.parent}"]
+    sources = [CHECK / "run_model.c", *_helpers(), *sorted((RUNTIME / "core").glob("*.c")),
+               *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED)]
+    key = files.digest(made.compiler.identity, " ".join(flags),
+                       files.tree_digest([CHECK, INTERPRETER, RUNTIME, TEMPLATES / "include"]))
+
+    def make(place: Path) -> None:
+        run_all(lambda s: _compile([*made.compiler.command, *flags, "-c", str(s), "-o", str(place / f"{s.stem}.o")]),
+                sources, options.jobs)
+
+    parts = sorted(cache.entry("runner", key, make).glob("*.o"))  # what is the same for all models
+    _compile([*made.compiler.command, *flags, str(folder / "table.c"), *map(str, parts), str(folder / "model.o"), "-o",
               str(folder / "run-model"), "-lm", "-pthread"])
     return folder / "run-model"
 
