@@ -15,7 +15,7 @@ from .graph.text import parse_module, print_module
 from .loops import layout, text as loops_text
 from .loops.fuse import fuse
 from .loops.ir import Buffer, FunctionPlan, ModelPlan, Variant
-from .loops.lower import lower
+from .loops.lower import LoweredFunction, lower
 from .loops.plan import plan
 from .loops.schedule import schedule
 
@@ -61,29 +61,26 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     printed: dict[str, list[str]] = {name: [] for name in LOOPS}
     for entry in captured.entries:
         variants = []
-        for variant in graph.variants[entry.name]:
-<<<<<<< HEAD
-            lowered = lower(variant.function, graph.module, target)
-            fused = fuse(lowered)
+
+        def built(name: str, when: Mapping[str, int], lowered: LoweredFunction, separate: bool) -> Variant:
+            fused = fuse(lowered, separate)
             scheduled = schedule(fused, target)
             program = plan(scheduled, target)
-            variants.append(Variant(_variant_name(variant.when), dict(variant.when), program))
             if dump:
                 for title, unit in zip(LOOPS, (lowered, fused, scheduled, program), strict=True):
-                    printed[title].append(f"# {entry.name} {variants[-1].name}\n{loops_text.print_unit(unit)}")
-=======
+                    printed[title].append(f"# {entry.name} {name}\n{loops_text.print_unit(unit)}")
+            return Variant(name, dict(when), program)
+
+        for variant in graph.variants[entry.name]:
             lowered = lower(variant.function, graph.module, target, plain)
-            program = plan(schedule(fuse(lowered, separate=plain), target), target)
-            variants.append(Variant(_variant_name(variant.when), dict(variant.when), program))
->>>>>>> 9d4ae46 (build: --target reference and --with-reference, which TC_STANCE_REFERENCE runs)
+            variants.append(built(_variant_name(variant.when), variant.when, lowered, plain))
         # The last one is the generic variant, whose buffers have the declared shapes.
         reference = variants[-1] if plain else None
         if with_reference and not plain:
-            unfused = lower(graph.variants[entry.name][-1].function, graph.module, target)
-            reference = Variant("reference", {}, plan(schedule(fuse(unfused, separate=True), target), target))
+            generic = graph.variants[entry.name][-1].function
+            reference = built("reference", {}, lower(generic, graph.module, target), True)
         functions.append(FunctionPlan(entry.name, lowered.inputs, lowered.outputs, lowered.states,
                                       _dims(captured, entry), entry.guards, variants, reference))
-        programs += [(f"{entry.name} {v.name}", v.program) for v in functions[-1].built]
     if dump:
         for title, texts in printed.items():
             dump(title, "\n".join(texts))
