@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark models as PyTorch eager functions over the same safetensors that our builds read.
 
-Each entry of MODELS: weights (file), inputs(seed) -> dict of tensors by the name of the C argument, run(weights, inputs)
--> tensor. Written the way a PyTorch user would write inference code: torch.nn.functional, no compile.
+Each entry of MODELS takes the weights and the inputs, tensors by their names in the model. Written the way a PyTorch
+user would write inference code: torch.nn.functional, no compile.
 """
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ def digits(w: dict, x: dict) -> torch.Tensor:
     return F.softmax(F.linear(h.flatten(1), w["fc.weight"], w["fc.bias"]), -1)
 
 
-def minilm(w: dict, x: dict) -> torch.Tensor:
+def minilm(w: dict, x: dict, layers: int = 6, heads: int = 12) -> torch.Tensor:
     ids, mask = x["ids"], x["mask"]
     batch, seq = ids.shape
+    hidden = w["embeddings.norm.weight"].shape
     h = w["embeddings.word.weight"][ids] + w["embeddings.position.weight"][:seq]
-    h = F.layer_norm(h, (384,), w["embeddings.norm.weight"], w["embeddings.norm.bias"], 1e-12)
-    bias = torch.where(mask.bool(), 0.0, float("-inf"))[:, None, None, :]
-    for i in range(6):
+    h = F.layer_norm(h, hidden, w["embeddings.norm.weight"], w["embeddings.norm.bias"], 1e-12)
+    bias = torch.where(mask.bool(), 0.0, float("-inf")).to(h.dtype)[:, None, None, :]
+    for i in range(layers):
         p = f"layer.{i}."
 
         def linear(t: torch.Tensor, name: str) -> torch.Tensor:
             return F.linear(t, w[f"{p}{name}.weight"], w[f"{p}{name}.bias"])
 
-        q, k, v = (linear(h, n).view(batch, seq, 12, 32).transpose(1, 2) for n in ("query", "key", "value"))
-        a = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).reshape(batch, seq, 384)
-        h = F.layer_norm(h + linear(a, "output"), (384,), w[p + "attention_norm.weight"], w[p + "attention_norm.bias"],
-                         1e-12)
+        q, k, v = (linear(h, n).view(batch, seq, heads, -1).transpose(1, 2) for n in ("query", "key", "value"))
+        a = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).reshape(batch, seq, -1)
+        h = F.layer_norm(h + linear(a, "output"), hidden, w[p + "attention_norm.weight"],
+                         w[p + "attention_norm.bias"], 1e-12)
         m = linear(F.gelu(linear(h, "up")), "down")
-        h = F.layer_norm(h + m, (384,), w[p + "output_norm.weight"], w[p + "output_norm.bias"], 1e-12)
+        h = F.layer_norm(h + m, hidden, w[p + "output_norm.weight"], w[p + "output_norm.bias"], 1e-12)
     weight = mask.to(torch.float32)[:, :, None]
     return (h * weight).sum(1) / weight.sum(1)
 

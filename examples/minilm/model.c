@@ -4,7 +4,15 @@
  */
 #include <tensor_compile/model.h>
 
-enum { LAYERS = 6, HIDDEN = 384, HEADS = 12, HEAD = HIDDEN / HEADS };
+/* Another size is a matter of `-D LAYERS=…` and so on: one of the tests is this file with small ones. */
+#ifndef LAYERS
+#define LAYERS 6
+#define HIDDEN 384
+#define HEADS 12
+#define WEIGHTS "minilm.safetensors"
+#endif
+
+enum { HEAD = HIDDEN / HEADS };
 
 static tc_tensor linear(tc_graph *g, tc_tensor x, const char *name)
 {
@@ -42,7 +50,7 @@ TC_MODEL(minilm)
     tc_dim seq = tc_dynamic(g, "seq", 1, 512);
     tc_tensor ids = tc_input(g, "ids", TC_I64, batch, seq);
     tc_tensor mask = tc_input(g, "mask", TC_I64, batch, seq); /* 1: a token, 0: padding */
-    tc_weights(g, "minilm.safetensors");
+    tc_weights(g, WEIGHTS);
 
     tc_tensor x = tc_embedding(ids, tc_weight(g, "embeddings.word.weight"));
     x = tc_add(x, tc_slice(tc_weight(g, "embeddings.position.weight"), 0, 0, seq));

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole encoder of examples/minilm: weights, build, and the checks of test_encoder.c against PyTorch's embeddings.
+
+  test_full.py ARGUMENTS…        (of tensor-compile build: compilers, cache)
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import done, note, ok
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RUNTIME = ROOT / "runtime"
+CC = os.environ.get("CC", "cc").split()
+
+
+def step(name: str, command: list[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not ok(result.returncode == 0, name):
+        note(result.stdout[-3000:] + result.stderr[-3000:])
+        done()
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    out = Path(temporary)
+    make, weights, program = out / "make_weights", out / "minilm.safetensors", out / "test_encoder"
+    step("the program of weights compiles", [*CC, "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                                             str(ROOT / "examples" / "minilm" / "make_weights.c"), "-o", str(make),
+                                             "-lm"])
+    step("it writes the weights", [str(make), str(weights)])
+    step("the model builds", [sys.executable, str(ROOT / "generator" / "tensor-compile"), "build",
+                              str(ROOT / "examples" / "minilm" / "model.c"), "--object", str(out / "encoder.o"),
+                              "--header", str(out / "encoder.h"), *sys.argv[1:], "-DLAYERS=6", "-DHIDDEN=384",
+                              "-DHEADS=12", f'-DWEIGHTS="{weights}"'])
+    step("the test program builds", [*CC, "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", "-DHIDDEN=384", f"-I{out}",
+                                     f"-I{ROOT / 'tests'}", f"-I{RUNTIME / 'include'}", str(HERE / "test_encoder.c"),
+                                     str(out / "encoder.o"), *map(str, sorted(RUNTIME.glob("core/*.c"))),
+                                     *(str(RUNTIME / "hosted" / f"{n}.c") for n in ("environment", "file", "pool",
+                                                                                    "sha256")),
+                                     "-o", str(program), "-lpthread", "-lm"])
+    result = subprocess.run([str(program), str(HERE / "full.safetensors"), "1x128", "3x20"], capture_output=True,
+                            text=True, check=False)
+    for line in result.stdout.splitlines():
+        if line.startswith(("ok ", "not ok ")):
+            ok(line.startswith("ok "), line.split(" - ", 1)[-1])
+        elif line.startswith("#"):
+            note(line[1:].strip())
+    ok(result.returncode == 0, "the test program ends well")
+done()
