@@ -161,7 +161,8 @@ def run(options: Options, progress: Progress) -> Made:
 
     external = options.weights == "external"
     sources = kernel_sources(options, plan, target)
-    units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags, target.arch))
+    units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags, target.arch),
+                  kernel=True)
              for s in sources.by_symbol.values()]
     # The driver runs before the instruction set is chosen: it is compiled for the baseline.
     units.append(Unit(f"tcd_{plan.model}", emit_driver(plan, target, sources.of_kernel, embed=not external),

@@ -21,9 +21,15 @@ class Cache:
     def __init__(self, root: Path):
         self.root = root
 
+    def _place(self, kind: str, key: str) -> Path:
+        return self.root / kind / key[:40]
+
+    def has(self, kind: str, key: str) -> bool:
+        return self._place(kind, key).is_dir()
+
     def entry(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
         """The folder of `key`, made by make(folder) where it does not exist; what make raises leaves nothing behind."""
-        final = self.root / kind / key[:40]
+        final = self._place(kind, key)
         if final.is_dir():
             return final
         try:

@@ -26,8 +26,11 @@ class ToolBroken(Exception):
         self.detail = detail
 
 
+CAPTURE_FLAGS = ("-O0", "-g1")  # it runs for milliseconds
+
+
 def _key(compiler: Compiler, roots: list[Path], flags: tuple[str, ...]) -> str:
-    return files.digest(compiler.identity, " ".join(flags), files.tree_digest(roots))
+    return files.digest(compiler.identity, " ".join((*BUILD_MACHINE, *flags)), files.tree_digest(roots))
 
 
 def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flags: tuple[str, ...], folder: Path,
@@ -51,7 +54,8 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
     sources = sorted(CAPTURE.glob("*.c"))
 
     def make(folder: Path) -> None:
-        objects = _objects(compiler, sources, [CAPTURE / "include", CAPTURE, CAPTURE.parent], ("-g1",), folder, jobs)
+        objects = _objects(compiler, sources, [CAPTURE / "include", CAPTURE, CAPTURE.parent], CAPTURE_FLAGS, folder,
+                           jobs)
         archiver = shutil.which("ar") or compiler._program("ar", ("llvm-ar",))
         result = subprocess.run([archiver, "rcsD", str(folder / "libcapture.a"), *map(str, objects)],
                                 capture_output=True, text=True, check=False)
@@ -60,7 +64,8 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
         for path in objects:
             path.unlink()
 
-    return cache.entry("host", _key(compiler, [CAPTURE, PRIMITIVES], ("capture",)), make) / "libcapture.a"
+    key = _key(compiler, [CAPTURE, PRIMITIVES], ("capture", *CAPTURE_FLAGS))
+    return cache.entry("host", key, make) / "libcapture.a"
 
 
 def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:

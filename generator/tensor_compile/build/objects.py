@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Sequence
 
-from . import elf, files
+from . import elf, files, precompiled
 from .cache import Cache
 from .host_programs import ROOT, TEMPLATES, ToolBroken
 from .jobs import run_all
@@ -25,6 +26,7 @@ class Unit:
     name: str
     text: str
     flags: tuple[str, ...]
+    kernel: bool = False  # includes nothing but the headers of kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +49,28 @@ def compile_units(units: Sequence[Unit], compiler: Compiler, cache: Cache, jobs:
                   progress: Callable[[int], None] = lambda n: None) -> list[Object]:
     """One object a unit, in the units' order."""
     headers = header_digest()
+    keys = [files.digest(compiler.identity, headers, " ".join(unit.flags), unit.name, unit.text) for unit in units]
+    missing = Counter(unit.flags for unit, key in zip(units, keys, strict=True)
+                      if unit.kernel and not cache.has("objects", key))
+    many = [flags for flags, count in missing.items() if count >= precompiled.LEAST]
+    begin = dict(zip(many, run_all(lambda flags: precompiled.words(compiler, flags, headers, cache), many, jobs),
+                     strict=True))
 
-    def one(unit: Unit) -> Object:
-        key = files.digest(compiler.identity, headers, " ".join(unit.flags), unit.name, unit.text)
-        folder = cache.entry("objects", key, lambda work: _compile(unit, compiler, work))
+    def one(job: tuple[Unit, str]) -> Object:
+        unit, key = job
+        first = begin.get(unit.flags, ()) if unit.kernel else ()
+        folder = cache.entry("objects", key, lambda work: _compile(unit, compiler, first, work))
         path = folder / f"{unit.name}.o"
         return Object(unit.name, path, elf.read(path).size("code"), _stack(folder / f"{unit.name}.su"))
 
-    return run_all(one, list(units), jobs, progress)
+    return run_all(one, list(zip(units, keys, strict=True)), jobs, progress)
 
 
-def _compile(unit: Unit, compiler: Compiler, work: Path) -> None:
+def _compile(unit: Unit, compiler: Compiler, first: Sequence[str], work: Path) -> None:
     source = work / f"{unit.name}.c"
     source.write_text(unit.text, encoding="utf-8")
-    command = [*compiler.command, *unit.flags, "-fstack-usage", f"-I{TEMPLATES / 'include'}", f"-I{RUNTIME_INCLUDE}",
-               "-c", source.name, "-o", f"{unit.name}.o"]
+    command = [*compiler.command, *unit.flags, "-fstack-usage", *first, f"-I{TEMPLATES / 'include'}",
+               f"-I{RUNTIME_INCLUDE}", "-c", source.name, "-o", f"{unit.name}.o"]
     result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     if result.returncode:
         raise ToolBroken(f"the generated {unit.name}.c does not compile",

@@ -24,7 +24,8 @@ EXACT = ("-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-fast-math", "-
 KERNEL = ("-std=c11", *EXACT, "-ffreestanding", "-fno-strict-aliasing", "-fvisibility=hidden", "-ffunction-sections",
           "-fdata-sections", "-fno-asynchronous-unwind-tables", "-fno-stack-protector", "-fno-common", "-fno-ident",
           "-fno-lto", "-w")
-BUILD_MACHINE = ("-std=c11", "-O2", "-ffp-contract=off", "-fwrapv", "-fno-math-errno")
+# The interpreter moves and multiplies whole weights: -O1 makes it as fast as -O2 in half the time.
+BUILD_MACHINE = ("-std=c11", "-O1", "-ffp-contract=off", "-fwrapv", "-fno-math-errno")
 
 # x86-64 kernels run on any processor of their set, whatever the host's -march: the set's own flags decide.
 ISA_FLAGS = {
