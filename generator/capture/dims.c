@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Canonical polynomials. Each function is the counterpart of the one of the same name in symbolic.py, in the same
+ * Canonical polynomials. Each function is the counterpart of the one of the same name in symbolic/, in the same
  * order of steps, because the canonical text depends on it.
  */
 #include "dims.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Integer expressions over dynamic dims: canonical polynomials with floor division, and the prover over them. The C
- * twin of generator/tensor_compile/symbolic.py: the same canonical form, so the same text; tests/capture compares both
+ * twin of generator/tensor_compile/symbolic/: the same canonical form, so the same text; tests/capture compares both
  * on random expressions. Expressions are interned: equal polynomials are the same pointer.
  */
 #ifndef TC_CAPTURE_DIMS_H

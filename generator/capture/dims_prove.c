@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bounds and the prover of symbolic.py for dims (loop variables, whose range depends on dims, exist only there).
+ * Bounds and the prover of symbolic/prover.py for dims (loop variables, whose range depends on dims, exist only there).
  */
 #include "dims.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture's dims in C against symbolic.py: canonical text, bounds, divisor and proofs of random expressions."""
+"""Capture's dims in C against symbolic: canonical text, bounds, divisor and proofs of random expressions."""
 import random
 import subprocess
 import sys

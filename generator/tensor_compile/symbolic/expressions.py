@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbols, floor divisions and the canonical polynomials over them, with the arithmetic that stays polynomial."""
+from __future__ import annotations
+
+from math import gcd
+from operator import attrgetter
+from typing import Iterable, Mapping, Union
+
+IntLike = Union[int, "Expr"]
+
+
+class Sym:
+    """A named integer with an inclusive range. Identity is the object: two loops may use one name."""
+
+    __slots__ = ("name", "lo", "hi", "divisor", "is_dim", "key")
+    _count = 0
+
+    def __init__(self, name: str, lo: int, hi: IntLike | None, divisor: int = 1, is_dim: bool = False):
+        self.name, self.lo, self.hi, self.divisor, self.is_dim = name, lo, hi, divisor, is_dim
+        Sym._count += 1
+        # Dims sort by name, so that canonical text does not depend on creation order; loop variables sort after them.
+        self.key = (0, name, 0) if is_dim else (1, name, Sym._count)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __lt__(self, other: "Atom") -> bool:
+        return self.key < other.key
+
+
+class FloorDiv:
+    """Atom: floor(num / den), den provably positive, neither part reducible any further.
+
+    exact: the constant den where the divisors of dims make it divide num, else 0; den times the atom is then num.
+    """
+
+    __slots__ = ("num", "den", "key", "exact")
+
+    def __init__(self, num: "Expr", den: "Expr", number: int):
+        self.num, self.den = num, den
+        self.exact = den.value if den.is_const and divisor_of(num) % den.value == 0 else 0
+        # The number tells divisions apart whose symbols only share their names.
+        self.key = (2, f"{num}//{den}", number)
+
+    def __repr__(self) -> str:
+        return f"floordiv({self.num}, {self.den})"
+
+    def __lt__(self, other: "Atom") -> bool:
+        return self.key < other.key
+
+
+Atom = Union[Sym, FloorDiv]
+Monomial = tuple  # of atoms, sorted, repeated for powers; () is the constant
+
+_exprs: dict = {}
+
+
+class Expr:
+    """Canonical polynomial. Build with `const`, `sym` and the operators; never construct directly."""
+
+    __slots__ = ("terms", "_text", "_syms", "_hash", "_range")
+
+    def __new__(cls, terms: tuple):
+        found = _exprs.get(terms)
+        if found is None:
+            found = object.__new__(cls)
+            found.terms, found._text, found._syms, found._hash = terms, None, None, hash(terms)
+            found._range = None
+            _exprs[terms] = found
+        return found
+
+    # -- inspection ---------------------------------------------------------------------------------------------
+    @property
+    def is_const(self) -> bool:
+        return not self.terms or (len(self.terms) == 1 and not self.terms[0][0])
+
+    @property
+    def value(self) -> int:
+        assert self.is_const, f"{self} is not a constant"
+        return self.terms[0][1] if self.terms else 0
+
+    def symbols(self) -> frozenset:
+        """Every symbol that occurs, inside floor divisions too."""
+        if self._syms is None:
+            found: set = set()
+            for monomial, _ in self.terms:
+                for atom in monomial:
+                    if isinstance(atom, Sym):
+                        found.add(atom)
+                    else:
+                        found |= atom.num.symbols() | atom.den.symbols()
+            self._syms = frozenset(found)
+        return self._syms
+
+    def coefficient(self, s: Sym) -> "Expr | None":
+        """The stride of `s`: c in self == c*s + rest with c and rest free of s; None where self is not affine in s."""
+        if s not in self.symbols():
+            return ZERO
+        out: dict = {}
+        for monomial, c in self.terms:
+            if s in monomial:
+                rest = list(monomial)
+                rest.remove(s)
+                if s in rest or any(isinstance(a, FloorDiv) and s in _atom_syms(a) for a in rest):
+                    return None
+                out[tuple(rest)] = out.get(tuple(rest), 0) + c
+            elif any(isinstance(a, FloorDiv) and s in _atom_syms(a) for a in monomial):
+                return None
+        return make(out)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.is_const and self.value == other
+        return self is other
+
+    def __repr__(self) -> str:
+        if self._text is None:
+            parts = []
+            for monomial, c in self.terms:
+                names = "*".join(repr(a) for a in monomial)
+                mag = abs(c)
+                text = names if names and mag == 1 else f"{mag}*{names}" if names else str(mag)
+                parts.append((" - " if c < 0 else " + ", text))
+            head = "".join(s + t for s, t in parts)
+            self._text = (("-" if head.startswith(" - ") else "") + head[3:]) if parts else "0"
+        return self._text
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------
+    def __add__(self, other: IntLike) -> "Expr":
+        other = wrap(other)
+        if not other.terms:
+            return self
+        if not self.terms:
+            return other
+        out = dict(self.terms)
+        for monomial, c in other.terms:
+            out[monomial] = out.get(monomial, 0) + c
+        return make(out)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Expr":
+        return Expr(tuple((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: IntLike) -> "Expr":
+        return self + (-wrap(other))
+
+    def __rsub__(self, other: IntLike) -> "Expr":
+        return wrap(other) + (-self)
+
+    def __mul__(self, other: IntLike) -> "Expr":
+        other = wrap(other)
+        if self.is_const or other.is_const:
+            expr, c = (other, self.value) if self.is_const else (self, other.value)
+            if c in (0, 1):
+                return expr if c else ZERO
+            if not exact_atoms:
+                return Expr(tuple((m, k * c) for m, k in expr.terms))
+            return make({m: k * c for m, k in expr.terms})
+        out: dict = {}
+        for ma, ca in self.terms:
+            for mb, cb in other.terms:
+                monomial = tuple(sorted(ma + mb, key=_atom_key))
+                out[monomial] = out.get(monomial, 0) + ca * cb
+        return make(out)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: IntLike) -> "Expr":
+        return floordiv(self, wrap(other))
+
+    def __mod__(self, other: IntLike) -> "Expr":
+        return self - (self // other) * other
+
+    # -- bounds -------------------------------------------------------------------------------------------------
+    def range(self) -> tuple:
+        """Inclusive (lo, hi) as ints, either None where unbounded. Sound, not always tight."""
+        if self._range is None:
+            self._range = (bound(self, False), bound(self, True))
+        return self._range
+
+    def substitute(self, mapping: Mapping[Sym, IntLike]) -> "Expr":
+        if not any(s in mapping for s in self.symbols()):
+            return self
+        out = ZERO
+        for monomial, c in self.terms:
+            term = const(c)
+            for atom in monomial:
+                if isinstance(atom, Sym):
+                    term = term * wrap(mapping.get(atom, sym(atom)))
+                else:
+                    term = term * floordiv(atom.num.substitute(mapping), atom.den.substitute(mapping))
+            out = out + term
+        return out
+
+    def evaluate(self, values: Mapping[Sym, int]) -> int:
+        total = 0
+        for monomial, c in self.terms:
+            for atom in monomial:
+                c *= values[atom] if isinstance(atom, Sym) else atom.num.evaluate(values) // atom.den.evaluate(values)
+            total += c
+        return total
+
+
+def _atom_syms(atom: FloorDiv) -> frozenset:
+    return atom.num.symbols() | atom.den.symbols()
+
+
+_atom_key = attrgetter("key")
+exact_atoms: set = set()   # the exact atoms there are; most programs have none
+
+
+def make(terms: Mapping) -> Expr:
+    if exact_atoms:
+        for monomial, c in terms.items():
+            atom = next((a for a in monomial if c and a in exact_atoms and c % a.exact == 0), None)
+            if atom is not None:   # 4*floordiv(x, 4) is x where x is a multiple of 4
+                rest, others = list(monomial), dict(terms)
+                rest.remove(atom)
+                del others[monomial]
+                return make(others) + atom.num * Expr(((tuple(rest), c // atom.exact),))
+    return Expr(tuple(sorted(((m, c) for m, c in terms.items() if c), key=_term_key)))
+
+
+def _term_key(term: tuple) -> tuple:
+    # Higher degree first, constant last: reads as people write polynomials.
+    return (-len(term[0]), tuple(a.key for a in term[0]))
+
+
+def const(value: int) -> Expr:
+    return Expr((((), value),)) if value else ZERO
+
+
+def sym(s: Sym) -> Expr:
+    return Expr((((s,), 1),))
+
+
+def wrap(value: IntLike) -> Expr:
+    return value if isinstance(value, Expr) else const(value)
+
+
+ZERO = Expr(())
+ONE = Expr((((), 1),))
+
+
+def product(values: Iterable[IntLike]) -> Expr:
+    out = ONE
+    for v in values:
+        out = out * v
+    return out
+
+
+def divide_term(monomial: Monomial, c: int, dm: Monomial, dc: int) -> tuple | None:
+    if c % dc:
+        return None
+    rest = list(monomial)
+    for atom in dm:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest), c // dc
+
+
+def exact_div(num: IntLike, den: IntLike) -> Expr | None:
+    """num / den where that is a polynomial for every value of the symbols; None otherwise."""
+    num, den = wrap(num), wrap(den)
+    if num is den:
+        return ONE
+    if not den.terms:
+        return None
+    quotient, rest = ZERO, num
+    lead_m, lead_c = den.terms[0]
+    for _ in range(len(num.terms) + 8):
+        if not rest.terms:
+            return quotient
+        divided = next((d for m, c in rest.terms if (d := divide_term(m, c, lead_m, lead_c)) is not None), None)
+        if divided is None:
+            break
+        step = make(dict([divided]))
+        quotient, rest = quotient + step, rest - step * den
+    return None
+
+
+def divisor_of(e: Expr) -> int:
+    """The largest known integer that divides e for every value of its symbols (0 for the zero expression)."""
+    out = 0
+    for monomial, c in e.terms:
+        term = abs(c)
+        for atom in monomial:
+            if isinstance(atom, Sym):
+                term *= atom.divisor
+            elif atom.exact:
+                term *= max(1, divisor_of(atom.num) // atom.exact)
+        out = gcd(out, term)
+    return out
+
+
+# Expressions divide and have bounds: these two build on all of the above and so come last.
+from .division import floordiv  # noqa: E402
+from .prover import bound  # noqa: E402

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of expressions, and the questions that passes ask: is it never negative, never equal?"""
+from __future__ import annotations
+
+from .expressions import Atom, Expr, FloorDiv, IntLike, Sym, const, divisor_of, exact_div, make, sym, wrap
+
+
+def _split(e: Expr, s: Sym) -> tuple | None:
+    c = e.coefficient(s)
+    return None if c is None else (c, e - c * sym(s))
+
+
+def extreme(e: Expr, upper: bool) -> Expr:
+    """Replaces loop variables by the end of their range that makes e largest (smallest); dims stay."""
+    for _ in range(64):
+        loops = sorted((s for s in e.symbols() if not s.is_dim and isinstance(s.hi, (int, Expr))), key=lambda s: s.key)
+        done = True
+        for s in loops:
+            split = _split(e, s)
+            if split is None:
+                continue
+            c, rest = split
+            if c.terms and is_nonnegative(c):
+                e, done = rest + c * (s.hi if upper else s.lo), False
+            elif c.terms and is_nonnegative(-c):
+                e, done = rest + c * (s.lo if upper else s.hi), False
+            else:
+                continue
+            break
+        if done:
+            break
+    return e
+
+
+def _atom_range(atom: Atom) -> tuple:
+    if isinstance(atom, Sym):
+        hi = atom.hi.range()[1] if isinstance(atom.hi, Expr) else atom.hi
+        return atom.lo, hi
+    (nlo, nhi), (dlo, dhi) = atom.num.range(), atom.den.range()
+    if dlo is None or dlo <= 0:
+        return None, None
+    lo = None if nlo is None else (nlo // (dhi if nlo >= 0 and dhi else dlo) if nlo < 0 or dhi else 0)
+    hi = None if nhi is None else (nhi // dlo if nhi >= 0 else (nhi // dhi if dhi else 0))
+    return lo, hi
+
+
+def bound(e: Expr, upper: bool) -> int | None:
+    total = 0
+    for monomial, c in e.terms:
+        lo, hi = 1, 1
+        for atom in monomial:
+            alo, ahi = _atom_range(atom)
+            if alo is None or alo < 0 or lo is None:
+                if len(monomial) == 1:
+                    lo, hi = alo, ahi
+                    break
+                return None
+            lo, hi = lo * alo, (None if hi is None or ahi is None else hi * ahi)
+        pick = hi if (c > 0) == upper else lo
+        if pick is None:
+            return None
+        total += c * pick
+    return total
+
+
+_nonneg: dict = {}
+
+
+def is_nonnegative(e: IntLike) -> bool:
+    """True only where e >= 0 is proved for every value of its symbols within their ranges."""
+    e = wrap(e)
+    if e.is_const:
+        return e.value >= 0
+    found = _nonneg.get(e)
+    if found is None:
+        _nonneg[e] = False  # a question that leads back to itself is not proved
+        found = _nonneg[e] = _prove_nonnegative(e)
+    return found
+
+
+def _prove_nonnegative(e: Expr) -> bool:
+    lo = bound(e, False)
+    if lo is not None and lo >= 0:
+        return True
+    reduced = extreme(e, False)
+    if reduced is not e:
+        if reduced.is_const:
+            return reduced.value >= 0
+        lo = bound(reduced, False)
+        if lo is not None and lo >= 0:
+            return True
+    return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e)
+
+
+def _prove_by_factor(e: Expr) -> bool:
+    """x*y - x = x*(y - 1): take out a symbol that divides every term but is itself non-negative."""
+    if len(e.terms) < 2:
+        return False
+    common = set(e.terms[0][0])
+    for monomial, _ in e.terms[1:]:
+        common &= set(monomial)
+    for atom in sorted(common, key=lambda a: a.key):
+        lo = _atom_range(atom)[0]
+        if lo is not None and lo >= 0:
+            quotient = exact_div(e, Expr((((atom,), 1),)))
+            if quotient is not None and quotient is not e and is_nonnegative(quotient):
+                return True
+    # shift dims to start at zero: with x = lo + x', every coefficient of the shifted polynomial >= 0 proves it
+    dims = [s for s in e.symbols() if isinstance(s, Sym) and s.lo > 0]
+    if dims and all(isinstance(a, Sym) and a.lo >= 0 for m, _ in e.terms for a in m):
+        shifted = {s: sym(Sym(s.name, 0, None)) + s.lo for s in dims}
+        moved = e.substitute(shifted)
+        return all(c >= 0 for _, c in moved.terms)
+    return False
+
+
+def _prove_by_floor(e: Expr) -> bool:
+    """Replaces floordiv(n, d) by what it says of n: q <= floordiv(n, d) where q*d <= n, and floordiv(n, d) <= q where
+    n <= q*d + d - 1; with another factor, where d is a constant, by (n - d + 1)/d <= floordiv(n, d) <= n/d."""
+    for monomial, c in e.terms:
+        if len(monomial) != 1 or not isinstance(monomial[0], FloorDiv):
+            continue
+        n, d = monomial[0].num, monomial[0].den
+        rest = e - c * Expr(((monomial, 1),))
+        if c == 1 and is_nonnegative(n + rest * d) or c == -1 and is_nonnegative(rest * d + d - 1 - n):
+            return True
+        if d.is_const and is_nonnegative(rest * d + (n * c if c < 0 else (n - (d - 1)) * c)):
+            return True
+    return False
+
+
+def _prove_by_remainder(e: Expr) -> bool:
+    """Takes out a remainder: 0 <= n - d*floordiv(n, d) <= d - 1, also where n is a floor division itself."""
+    atoms = sorted({a for m, _ in e.terms for a in m if isinstance(a, FloorDiv)}, key=lambda a: a.key)
+    for atom in atoms:
+        factor = make({tuple(a for a in m if a is not atom): c for m, c in e.terms if m.count(atom) == 1})
+        whole = [(atom.num, atom.den)]
+        for inner in atoms:  # floordiv(n, d1*d) = floordiv(floordiv(n, d1), d)
+            d = exact_div(atom.den, inner.den) if inner is not atom and inner.num is atom.num else None
+            if d is not None:
+                whole.append((Expr((((inner,), 1),)), d))
+        for n, d in whole:
+            times = exact_div(factor, d)
+            if times is None or not times.is_const:
+                continue
+            rest = e + times * (n - d * Expr((((atom,), 1),)))  # e = rest - times * remainder
+            if any(atom in m for m, _ in rest.terms):
+                continue
+            if is_nonnegative(rest if times.value < 0 else rest - times * (d - 1)):
+                return True
+    return False
+
+
+def is_zero(e: IntLike) -> bool:
+    return wrap(e).terms == ()
+
+
+def equal(a: IntLike, b: IntLike) -> bool:
+    """Proved equal for every value of the symbols."""
+    return (wrap(a) - wrap(b)).terms == ()
+
+
+def never_equal(a: IntLike, b: IntLike) -> bool:
+    """Proved different for every value of the symbols."""
+    d = wrap(a) - wrap(b)
+    if is_nonnegative(d - 1) or is_nonnegative(-d - 1):
+        return True
+    # parity: 2*x + 1 is never 0
+    constant = next((c for m, c in d.terms if not m), 0)
+    g = divisor_of(d - constant)
+    return g > 1 and constant % g != 0
