@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from ..graph.ir import Function, Module, Node, Value
-from ..symbolic import ONE, ZERO, Expr, Sym, floordiv, is_nonnegative, sym, wrap
+from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
-from .ir import Apply, Buffer, CheckKernel, Computation, Const, Contraction, InBounds, IndexValue, Load, Reduction, \
-    Scalar
-from .scalars import Rewriter, Variables, linear, reshaped
+from .guards import Index, fold, guarded, inside, protect
+from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar
+from .lower_contractions import CONTRACTIONS
+from .scalars import Variables, reshaped
 
-Index = tuple[Expr, ...]
 _LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
 _VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad"))
 _ELEMENTWISE = layout._ELEMENTWISE
@@ -50,14 +50,14 @@ class Home:
 def lower(function: Function, module: Module, target, plain: bool = False) -> LoweredFunction:
     """Lowers a function without calls, after layout (and fold). Its state types come from the module. plain: every
     tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
-    return _Lowering(function, module, plain).run()
+    return Lowering(function, module, plain).run()
 
 
 class LoweringError(Exception):
     """What the loop IR cannot express; a bug of a pass or an unsupported primitive, with the node's location."""
 
 
-class _Lowering:
+class Lowering:
     def __init__(self, function: Function, module: Module, plain: bool):
         self.function, self.module, self.plain = function, module, plain
         self.orders = {} if plain else layout.orders(function)
@@ -86,6 +86,13 @@ class _Lowering:
     def temp(self, v: Value) -> Buffer:
         self.temps += 1
         return self.buffer(f"%{self.temps}", v.dtype, v.shape, "temp", self.orders.get(v))
+
+    def home_of(self, v: Value) -> Home:
+        """Where v is computed: a temp, unless a place was chosen."""
+        found = self.homes.get(v)
+        if found is None:
+            found = self.homes[v] = Home(self.temp(v), lambda index: index)
+        return found
 
     def run(self) -> LoweredFunction:
         f = self.function
@@ -192,9 +199,7 @@ class _Lowering:
 
     def place_concat(self, node: Node) -> None:
         v, axis = Value(node), node.attrs["axis"]
-        home = self.homes.get(v)
-        if home is None:
-            home = self.homes[v] = Home(self.temp(v), lambda index: index)
+        home = self.home_of(v)
         at = ZERO
         for operand in node.operands:
             start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
@@ -247,11 +252,10 @@ class _Lowering:
                                            for a, n in zip(node.attrs["axes"], source.shape, strict=True)))
         if op == "pad":
             inner = tuple(i - low for i, low in zip(index, node.attrs["low"], strict=True))
-            inside = _inside(inner, source.shape)
-            return _guarded(self.read(source, inner), inside, self.read(node.operands[1], ()))
+            return guarded(self.read(source, inner), inside(inner, source.shape), self.read(node.operands[1], ()))
         if node in self.free:
-            return _fold(op, v.dtype, tuple(self.read(o, index) for o in node.operands))
-        home = self.homes[v] = Home(self.temp(v), lambda i: i)
+            return fold(op, v.dtype, tuple(self.read(o, index) for o in node.operands))
+        home = self.home_of(v)
         return Load(home.buffer.name, v.dtype, index)
 
     def load(self, v: Value, index: Index, like: Node) -> Load:
@@ -291,6 +295,8 @@ class _Lowering:
             variables, index = self.vars.space(v.shape)
             value = Apply(node.op, v.dtype, tuple(self.read(o, index) for o in node.operands))
             self.compute(node, variables, index, value)
+        elif node.op in CONTRACTIONS:
+            CONTRACTIONS[node.op](self, node)
         elif method is not None:
             method(node)
         else:
@@ -298,10 +304,8 @@ class _Lowering:
 
     def compute(self, node: Node, variables: tuple, index: Index, value: Scalar, window: bool = False) -> None:
         v = Value(node)
-        home = self.homes.get(v)
-        if home is None:
-            home = self.homes[v] = Home(self.temp(v), lambda i: i)
-        self.items.append(Computation(home.buffer.name, variables, home.place(index), value, _label(node), node.loc,
+        home = self.home_of(v)
+        self.items.append(Computation(home.buffer.name, variables, home.place(index), value, self.label(node), node.loc,
                                       window))
 
     def lower_concat(self, node: Node) -> None:
@@ -319,7 +323,7 @@ class _Lowering:
         if there is not None and there.buffer is home.buffer and self.uses[base] == 1 and base.node.op != "concat":
             return
         self.copy(operand, home.buffer,
-                  lambda index: home.place(tuple(i + s for i, s in zip(index, start, strict=True))), _label(node))
+                  lambda index: home.place(tuple(i + s for i, s in zip(index, start, strict=True))), self.label(node))
 
     def lower_update_slice(self, node: Node) -> None:
         v, (x, y), start = Value(node), node.operands, node.attrs["start"]
@@ -328,10 +332,10 @@ class _Lowering:
             return
         variables, index = self.vars.space(v.shape)
         inner = tuple(i - s for i, s in zip(index, start, strict=True))
-        inside = _inside(inner, y.shape)
+        within = inside(inner, y.shape)
         written = self.read(y, inner)
-        if inside:
-            written = Apply("select", v.dtype, (InBounds(inside), _protect(written, inside), self.read(x, index)))
+        if within:
+            written = Apply("select", v.dtype, (InBounds(within), protect(written, within), self.read(x, index)))
         self.compute(node, variables, index, written)
 
     def lower_gather(self, node: Node) -> None:
@@ -361,7 +365,8 @@ class _Lowering:
             buffer = self.homes[i].buffer
         if (buffer.name, bound) not in self.checked:
             self.checked.add((buffer.name, bound))
-            kernel = CheckKernel(f"{_label(node)} indices", buffer, bound, (buffer,), _dims_of(bound, *buffer.shape))
+            dims = _dims_of(bound, *buffer.shape)
+            kernel = CheckKernel(f"{self.label(node)} indices", buffer, bound, (buffer,), dims)
             (self.first_checks if buffer.kind in ("input", "packed") else self.items).append(kernel)
         return i
 
@@ -411,7 +416,7 @@ class _Lowering:
             inner.append(index[lead + d] * attrs["stride"][d] + window * attrs["dilation"][d] - attrs["low"][d])
         order = "seq" if attrs["op"] == "sum" and v.dtype == "f32" else "free"
         value = Reduction(attrs["op"], order, v.dtype, tuple(reduced), self.read(x, tuple(inner)),
-                          _inside(tuple(inner), x.shape))
+                          inside(tuple(inner), x.shape))
         self.compute(node, variables, index, value, window=True)
 
     def window(self, kind: str, position: int, size: int) -> tuple[Expr, Sym | None]:
@@ -420,196 +425,12 @@ class _Lowering:
         s = self.vars.get(kind, position, wrap(size))
         return sym(s), s
 
-    # -- contractions ---------------------------------------------------------------------------------------------
-    def lower_dot(self, node: Node) -> None:
-        a, b = node.operands
-        attrs = node.attrs
-        heads, out, a_index, reduced = self.dot_sides(node)
-        b_index: list = [ZERO] * len(b.shape)
-        for d, i in zip(attrs["rhs_batch"], out[:heads], strict=True):
-            b_index[d] = i
-        for d, s in zip(attrs["rhs_contract"], reduced, strict=True):
-            b_index[d] = sym(s)
-        free = [d for d in range(len(b.shape)) if d not in attrs["rhs_batch"] and d not in attrs["rhs_contract"]]
-        for d, i in zip(free, out[len(out) - len(free):], strict=True):
-            b_index[d] = i
-        if attrs["order"] == "seq" and a.dtype == "f32" and free and not self.plain:
-            second, n = self.load(b, tuple(b_index), node), out[-1]
-            stride = self.buffers[second.buffer].address(second.index)
-            if n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # its buffer has another order
-                second = self.load(self.detach(b), tuple(b_index), node)
-            self.contract(node, heads, len(free), out, reduced, self.load(a, a_index, node), second, 0)
-            return
-        pair = Apply("pair", a.dtype, (self.read(a, a_index), self.read(b, tuple(b_index))))
-        variables, index = self.vars.space(node.types[0].shape)
-        kept = tuple(s for s in reduced if s.hi != 0) or reduced[-1:]
-        order = attrs["order"] if a.dtype == "f32" else "free"
-        value = Reduction("dot", order, a.dtype, kept, pair) if kept else Const(a.dtype, 0)
-        self.compute(node, variables, index, value)
-
-    def dot_sides(self, node: Node) -> tuple:
-        """(batch rank, result index, index of a, reduced variables) of a dot or packed_dot."""
-        a, attrs = node.operands[0], node.attrs
-        _, out = self.vars.space(node.types[0].shape)
-        heads = len(attrs["lhs_batch"])
-        reduced = tuple(self.vars.get("k", j, a.shape[d]) for j, d in enumerate(attrs["lhs_contract"]))
-        a_index: list = [ZERO] * len(a.shape)
-        for d, i in zip(attrs["lhs_batch"], out[:heads], strict=True):
-            a_index[d] = i
-        for d, s in zip(attrs["lhs_contract"], reduced, strict=True):
-            a_index[d] = sym(s)
-        free = [d for d in range(len(a.shape)) if d not in attrs["lhs_batch"] and d not in attrs["lhs_contract"]]
-        for d, i in zip(free, out[heads:heads + len(free)], strict=True):
-            a_index[d] = i
-        return heads, out, tuple(a_index), reduced
-
-    def lower_packed_dot(self, node: Node) -> None:
-        a, b = node.operands[0], self.stored(node.operands[1])
-        panel = node.attrs["panel"]
-        heads, out, a_index, reduced = self.dot_sides(node)
-        free = len(out) - heads - (len(a.shape) - heads - len(reduced))
-        shape = node.types[0].shape
-        n = linear(out[len(out) - free:], shape[len(shape) - free:])
-        k = linear(tuple(sym(s) for s in reduced), tuple(wrap(s.hi) + 1 for s in reduced))
-        block = n // panel
-        b_index = (*out[:heads], block, k, n - block * panel)
-        self.contract(node, heads, free, out, reduced, self.load(a, a_index, node), self.load(b, b_index, node),
-                      panel)
-
-    def contract(self, node: Node, heads: int, free: int, out: Index, k: tuple, a: Load, b: Load, panel: int) -> None:
-        pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)  # noqa: E731
-        batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
-        home = self.homes.get(Value(node))
-        if home is None:
-            home = self.homes[Value(node)] = Home(self.temp(Value(node)), lambda i: i)
-        self.items.append(Contraction(home.buffer.name, batch, m, n, k, a, b, home.place(out), _label(node), node.loc,
-                                      panel))
-
-    def lower_packed_convolution(self, node: Node) -> None:
-        v, (x, w), attrs = Value(node), node.operands, node.attrs
-        groups, panel = attrs["groups"], attrs["panel"]
-        outs, ins = v.shape[1].value // groups, floordiv(x.shape[1], wrap(groups))
-        variables, index = self.vars.space(v.shape)
-        if panel == 0:
-            self.grouped_convolution(node, index, outs, ins)
-            return
-        w = self.stored(w)
-        g = self.vars.get("g", 0, wrap(groups)) if groups > 1 else None
-        o = self.vars.get("i", 1, wrap(outs))
-        group = sym(g) if g is not None else ZERO
-        k, inner, position = self.convolution_terms(node, index, group, ins)
-        out = (index[0], group * outs + sym(o), *index[2:])
-        a = self.load(x, inner, node)
-        a = Load(a.buffer, a.dtype, a.index, a.valid + _inside(inner, x.shape), Const("f32", 0))
-        if not a.valid:
-            a = Load(a.buffer, a.dtype, a.index)
-        block = sym(o) // panel
-        b = self.load(w, (group, block, position, sym(o) - block * panel), node)
-        m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
-        home = self.homes.get(v)
-        if home is None:
-            home = self.homes[v] = Home(self.temp(v), lambda i: i)
-        self.items.append(Contraction(home.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
-                                      home.place(out), _label(node), node.loc, panel))
-
-    def convolution_terms(self, node: Node, index: Index, group: Expr, ins: Expr) -> tuple:
-        """(k variables, index of x, linear k) of a convolution at a result index; k = (window..., channel)."""
-        attrs = node.attrs
-        window = attrs["window"] if "window" in attrs else tuple(d.value for d in node.operands[1].shape[2:])
-        ks = [self.vars.get("k", d, wrap(size)) for d, size in enumerate(window)]
-        c = self.vars.get("k", len(window), ins)
-        inner = [index[0], group * ins + sym(c)]
-        for d, s in enumerate(ks):
-            inner.append(index[2 + d] * attrs["stride"][d] + sym(s) * attrs["dilation"][d] - attrs["low"][d])
-        k = (*ks, c)
-        position = linear(tuple(sym(s) for s in k), (*(wrap(size) for size in window), ins))
-        kept = tuple(s for s in k if s.hi != 0) or (c,)
-        drop = {s: ZERO for s in k if s not in kept}
-        return kept, tuple(e.substitute(drop) for e in inner), position.substitute(drop)
-
-    def grouped_convolution(self, node: Node, index: Index, outs: int, ins: Expr) -> None:
-        """Few output channels a group: a reduction over the window, vectorized over the output channels."""
-        x, w = node.operands
-        k, inner, _ = self.convolution_terms(node, index, floordiv(index[1], wrap(outs)), ins)
-        drop = {s: ZERO for s in [self.vars.get("k", d, n) for d, n in enumerate(w.shape[:-1])] if s not in k}
-        w_index = tuple(sym(self.vars.get("k", d, n)).substitute(drop) for d, n in enumerate(w.shape[:-1]))
-        self.convolve(node, index, k, inner, (*w_index, index[1]))
-
-    def lower_convolution(self, node: Node) -> None:
-        """Weights that could not be packed (their count is dynamic, or they are no f32): a plain reduction."""
-        w, attrs = node.operands[1], node.attrs
-        _, index = self.vars.space(node.types[0].shape)
-        outs, ins = floordiv(w.shape[0], wrap(attrs["groups"])), w.shape[1]
-        k, inner, _ = self.convolution_terms(node, index, floordiv(index[1], outs), ins)
-        names = [self.vars.get("k", d, n) for d, n in enumerate((*w.shape[2:], ins))]
-        *window, c = (sym(s) if s in k else ZERO for s in names)
-        self.convolve(node, index, k, inner, (index[1], c, *window))
-
-    def convolve(self, node: Node, index: Index, k: tuple, inner: Index, w_index: Index) -> None:
-        x, w = node.operands
-        inside = _inside(inner, x.shape)
-        pair = Apply("pair", x.dtype, (self.read(x, inner), self.read(w, w_index)))
-        order = "seq" if x.dtype == "f32" else "free"
-        variables, _ = self.vars.space(node.types[0].shape)
-        self.compute(node, variables, index, Reduction("dot", order, x.dtype, k, pair, inside), window=True)
-
-
-# -- predicates -------------------------------------------------------------------------------------------------------
-def _inside(index: Index, shape: tuple[Expr, ...]) -> Index:
-    """What must be >= 0 for the index to lie in a tensor of `shape`, without what always is."""
-    out = []
-    for i, n in zip(index, shape, strict=True):
-        out.extend(e for e in (i, n - 1 - i) if not is_nonnegative(e))
-    return tuple(out)
-
-
-def _guarded(s: Scalar, inside: Index, other: Scalar) -> Scalar:
-    """s where all of `inside` is >= 0, else other; memory behind a false predicate is not touched."""
-    if not inside:
-        return s
-    if isinstance(s, Load) and isinstance(other, Const) and (not s.valid or s.other is other):
-        return Load(s.buffer, s.dtype, s.index, s.valid + inside, other, s.dynamic)
-    return Apply("select", s.dtype, (InBounds(inside), _protect(s, inside), other))
-
-
-def _protect(s: Scalar, inside: Index) -> Scalar:
-    def leaf(node: Scalar) -> Scalar | None:
-        if isinstance(node, Load):
-            other = node.other or Const(node.dtype, 0)
-            return Load(node.buffer, node.dtype, node.index, node.valid + inside, other, node.dynamic)
-        return None
-    return Rewriter(leaf=leaf)(s)
-
-
-def _fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
-    """Arithmetic on indices stays an index (ranges permitting), so that bounds can be proved through it."""
-    if dtype in ("i32", "i64"):
-        exprs = [_as_index(a) for a in args]
-        if all(e is not None for e in exprs):
-            made = None
-            if op == "add":
-                made = exprs[0] + exprs[1]
-            elif op == "sub":
-                made = exprs[0] - exprs[1]
-            elif op == "mul":
-                made = exprs[0] * exprs[1]
-            elif op == "cast":
-                made = exprs[0]
-            if made is not None:
-                low, high = made.range()
-                half = 1 << (31 if dtype == "i32" else 62)
-                if low is not None and high is not None and -half <= low and high < half:
-                    return IndexValue(dtype, made)
-    return Apply(op, dtype, args)
-
-
-def _as_index(s: Scalar) -> Expr | None:
-    if isinstance(s, IndexValue):
-        return s.expr
-    if isinstance(s, Const) and s.dtype in ("i32", "i64"):
-        width = 32 if s.dtype == "i32" else 64
-        return wrap(s.bits - (1 << width) if s.bits >> (width - 1) else s.bits)
-    return None
+    @staticmethod
+    def label(node: Node) -> str:
+        """The innermost operation that made the node: the user's own scopes (those without a number) tell where it
+        stands in the model, and equal kernels of several places must have equal texts."""
+        named = [part for part in node.scope.split("/") if "#" in part]
+        return named[-1].split("#", 1)[0] if named else node.op.removeprefix("packed_")
 
 
 def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:
@@ -617,10 +438,3 @@ def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:
     for e in exprs:
         found |= e.symbols()
     return tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
-
-
-def _label(node: Node) -> str:
-    """The innermost operation that made the node: the user's own scopes (those without a number) tell where it stands
-    in the model, and equal kernels of several places must have equal texts."""
-    named = [part for part in node.scope.split("/") if "#" in part]
-    return named[-1].split("#", 1)[0] if named else node.op.removeprefix("packed_")

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lowering does with predicates and with arithmetic on indices."""
+from __future__ import annotations
+
+from ..symbolic import Expr, is_nonnegative, wrap
+from .ir import Apply, Const, InBounds, IndexValue, Load, Scalar
+from .scalars import Rewriter
+
+Index = tuple[Expr, ...]
+
+
+def inside(index: Index, shape: tuple[Expr, ...]) -> Index:
+    """What must be >= 0 for the index to lie in a tensor of `shape`, without what always is."""
+    out = []
+    for i, n in zip(index, shape, strict=True):
+        out.extend(e for e in (i, n - 1 - i) if not is_nonnegative(e))
+    return tuple(out)
+
+
+def guarded(s: Scalar, within: Index, other: Scalar) -> Scalar:
+    """s where all of `within` is >= 0, else other; memory behind a false predicate is not touched."""
+    if not within:
+        return s
+    if isinstance(s, Load) and isinstance(other, Const) and (not s.valid or s.other is other):
+        return Load(s.buffer, s.dtype, s.index, s.valid + within, other, s.dynamic)
+    return Apply("select", s.dtype, (InBounds(within), protect(s, within), other))
+
+
+def protect(s: Scalar, within: Index) -> Scalar:
+    def leaf(node: Scalar) -> Scalar | None:
+        if isinstance(node, Load):
+            other = node.other or Const(node.dtype, 0)
+            return Load(node.buffer, node.dtype, node.index, node.valid + within, other, node.dynamic)
+        return None
+    return Rewriter(leaf=leaf)(s)
+
+
+def fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
+    """Arithmetic on indices stays an index (ranges permitting), so that bounds can be proved through it."""
+    if dtype in ("i32", "i64"):
+        exprs = [_as_index(a) for a in args]
+        if all(e is not None for e in exprs):
+            made = None
+            if op == "add":
+                made = exprs[0] + exprs[1]
+            elif op == "sub":
+                made = exprs[0] - exprs[1]
+            elif op == "mul":
+                made = exprs[0] * exprs[1]
+            elif op == "cast":
+                made = exprs[0]
+            if made is not None:
+                low, high = made.range()
+                half = 1 << (31 if dtype == "i32" else 62)
+                if low is not None and high is not None and -half <= low and high < half:
+                    return IndexValue(dtype, made)
+    return Apply(op, dtype, args)
+
+
+def _as_index(s: Scalar) -> Expr | None:
+    if isinstance(s, IndexValue):
+        return s.expr
+    if isinstance(s, Const) and s.dtype in ("i32", "i64"):
+        width = 32 if s.dtype == "i32" else 64
+        return wrap(s.bits - (1 << width) if s.bits >> (width - 1) else s.bits)
+    return None

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowering of contractions: dot and convolution, packed (docs/loops.md) or not, to Contractions or Reductions."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..graph.ir import Node, Value
+from ..symbolic import ZERO, Expr, floordiv, sym, wrap
+from .guards import Index, inside
+from .ir import Apply, Const, Contraction, Load, Reduction
+from .scalars import linear
+
+if TYPE_CHECKING:
+    from .lower import Lowering
+
+def lower_dot(low: Lowering, node: Node) -> None:
+    a, b = node.operands
+    attrs = node.attrs
+    heads, out, a_index, reduced = dot_sides(low, node)
+    b_index: list = [ZERO] * len(b.shape)
+    for d, i in zip(attrs["rhs_batch"], out[:heads], strict=True):
+        b_index[d] = i
+    for d, s in zip(attrs["rhs_contract"], reduced, strict=True):
+        b_index[d] = sym(s)
+    free = [d for d in range(len(b.shape)) if d not in attrs["rhs_batch"] and d not in attrs["rhs_contract"]]
+    for d, i in zip(free, out[len(out) - len(free):], strict=True):
+        b_index[d] = i
+    if attrs["order"] == "seq" and a.dtype == "f32" and free and not low.plain:
+        second, n = low.load(b, tuple(b_index), node), out[-1]
+        stride = low.buffers[second.buffer].address(second.index)
+        if n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # its buffer has another order
+            second = low.load(low.detach(b), tuple(b_index), node)
+        contract(low, node, heads, len(free), out, reduced, low.load(a, a_index, node), second, 0)
+        return
+    pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, tuple(b_index))))
+    variables, index = low.vars.space(node.types[0].shape)
+    kept = tuple(s for s in reduced if s.hi != 0) or reduced[-1:]
+    order = attrs["order"] if a.dtype == "f32" else "free"
+    value = Reduction("dot", order, a.dtype, kept, pair) if kept else Const(a.dtype, 0)
+    low.compute(node, variables, index, value)
+
+
+def dot_sides(low: Lowering, node: Node) -> tuple:
+    """(batch rank, result index, index of a, reduced variables) of a dot or packed_dot."""
+    a, attrs = node.operands[0], node.attrs
+    _, out = low.vars.space(node.types[0].shape)
+    heads = len(attrs["lhs_batch"])
+    reduced = tuple(low.vars.get("k", j, a.shape[d]) for j, d in enumerate(attrs["lhs_contract"]))
+    a_index: list = [ZERO] * len(a.shape)
+    for d, i in zip(attrs["lhs_batch"], out[:heads], strict=True):
+        a_index[d] = i
+    for d, s in zip(attrs["lhs_contract"], reduced, strict=True):
+        a_index[d] = sym(s)
+    free = [d for d in range(len(a.shape)) if d not in attrs["lhs_batch"] and d not in attrs["lhs_contract"]]
+    for d, i in zip(free, out[heads:heads + len(free)], strict=True):
+        a_index[d] = i
+    return heads, out, tuple(a_index), reduced
+
+
+def lower_packed_dot(low: Lowering, node: Node) -> None:
+    a, b = node.operands[0], low.stored(node.operands[1])
+    panel = node.attrs["panel"]
+    heads, out, a_index, reduced = dot_sides(low, node)
+    free = len(out) - heads - (len(a.shape) - heads - len(reduced))
+    shape = node.types[0].shape
+    n = linear(out[len(out) - free:], shape[len(shape) - free:])
+    k = linear(tuple(sym(s) for s in reduced), tuple(wrap(s.hi) + 1 for s in reduced))
+    block = n // panel
+    b_index = (*out[:heads], block, k, n - block * panel)
+    contract(low, node, heads, free, out, reduced, low.load(a, a_index, node), low.load(b, b_index, node),
+                  panel)
+
+
+def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple, a: Load, b: Load,
+             panel: int) -> None:
+    pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)  # noqa: E731
+    batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
+    home = low.home_of(Value(node))
+    low.items.append(Contraction(home.buffer.name, batch, m, n, k, a, b, home.place(out), low.label(node), node.loc,
+                                  panel))
+
+
+def lower_packed_convolution(low: Lowering, node: Node) -> None:
+    v, (x, w), attrs = Value(node), node.operands, node.attrs
+    groups, panel = attrs["groups"], attrs["panel"]
+    outs, ins = v.shape[1].value // groups, floordiv(x.shape[1], wrap(groups))
+    variables, index = low.vars.space(v.shape)
+    if panel == 0:
+        grouped_convolution(low, node, index, outs, ins)
+        return
+    w = low.stored(w)
+    g = low.vars.get("g", 0, wrap(groups)) if groups > 1 else None
+    o = low.vars.get("i", 1, wrap(outs))
+    group = sym(g) if g is not None else ZERO
+    k, inner, position = convolution_terms(low, node, index, group, ins)
+    out = (index[0], group * outs + sym(o), *index[2:])
+    a = low.load(x, inner, node)
+    a = Load(a.buffer, a.dtype, a.index, a.valid + inside(inner, x.shape), Const("f32", 0))
+    if not a.valid:
+        a = Load(a.buffer, a.dtype, a.index)
+    block = sym(o) // panel
+    b = low.load(w, (group, block, position, sym(o) - block * panel), node)
+    m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
+    home = low.home_of(v)
+    low.items.append(Contraction(home.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
+                                  home.place(out), low.label(node), node.loc, panel))
+
+
+def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins: Expr) -> tuple:
+    """(k variables, index of x, linear k) of a convolution at a result index; k = (window..., channel)."""
+    attrs = node.attrs
+    window = attrs["window"] if "window" in attrs else tuple(d.value for d in node.operands[1].shape[2:])
+    ks = [low.vars.get("k", d, wrap(size)) for d, size in enumerate(window)]
+    c = low.vars.get("k", len(window), ins)
+    inner = [index[0], group * ins + sym(c)]
+    for d, s in enumerate(ks):
+        inner.append(index[2 + d] * attrs["stride"][d] + sym(s) * attrs["dilation"][d] - attrs["low"][d])
+    k = (*ks, c)
+    position = linear(tuple(sym(s) for s in k), (*(wrap(size) for size in window), ins))
+    kept = tuple(s for s in k if s.hi != 0) or (c,)
+    drop = {s: ZERO for s in k if s not in kept}
+    return kept, tuple(e.substitute(drop) for e in inner), position.substitute(drop)
+
+
+def grouped_convolution(low: Lowering, node: Node, index: Index, outs: int, ins: Expr) -> None:
+    """Few output channels a group: a reduction over the window, vectorized over the output channels."""
+    x, w = node.operands
+    k, inner, _ = convolution_terms(low, node, index, floordiv(index[1], wrap(outs)), ins)
+    drop = {s: ZERO for s in [low.vars.get("k", d, n) for d, n in enumerate(w.shape[:-1])] if s not in k}
+    w_index = tuple(sym(low.vars.get("k", d, n)).substitute(drop) for d, n in enumerate(w.shape[:-1]))
+    convolve(low, node, index, k, inner, (*w_index, index[1]))
+
+
+def lower_convolution(low: Lowering, node: Node) -> None:
+    """Weights that could not be packed (their count is dynamic, or they are no f32): a plain reduction."""
+    w, attrs = node.operands[1], node.attrs
+    _, index = low.vars.space(node.types[0].shape)
+    outs, ins = floordiv(w.shape[0], wrap(attrs["groups"])), w.shape[1]
+    k, inner, _ = convolution_terms(low, node, index, floordiv(index[1], outs), ins)
+    names = [low.vars.get("k", d, n) for d, n in enumerate((*w.shape[2:], ins))]
+    *window, c = (sym(s) if s in k else ZERO for s in names)
+    convolve(low, node, index, k, inner, (index[1], c, *window))
+
+
+def convolve(low: Lowering, node: Node, index: Index, k: tuple, inner: Index, w_index: Index) -> None:
+    x, w = node.operands
+    within = inside(inner, x.shape)
+    pair = Apply("pair", x.dtype, (low.read(x, inner), low.read(w, w_index)))
+    order = "seq" if x.dtype == "f32" else "free"
+    variables, _ = low.vars.space(node.types[0].shape)
+    low.compute(node, variables, index, Reduction("dot", order, x.dtype, k, pair, within), window=True)
+
+
+CONTRACTIONS = {"dot": lower_dot, "packed_dot": lower_packed_dot, "convolution": lower_convolution,
+                "packed_convolution": lower_packed_convolution}
