@@ -17,15 +17,15 @@ ops or regions. Every refusal is recorded with its reason.
 """
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field
 
 from ..symbolic import Expr, Sym, sym
+from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
-from .ir import Acc, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Load, Local, NestKernel, \
-    Reduction, RowReduce, Scalar, Stage, Store
+from .groups import Group, Member, absorb, depend, ordered
+from .ir import Buffer, CheckKernel, Computation, Contraction, Load, Reduction, Scalar
 from .lower import LoweredFunction
-from .scalars import CHEAP, Rewriter, cost, extent, linear, loads, points, reshaped, substitute
+from .scalars import Rewriter, cost, extent, linear, loads, points, reshaped, substitute
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
@@ -46,44 +46,16 @@ class Fused:
     refusals: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Member:
-    """An item within a group: its value and the index of its result in the group's coordinates."""
-
-    __slots__ = ("seq", "item", "value", "index", "level", "stage", "stored", "local", "kept")
-
-    def __init__(self, seq: int, item, value: Scalar | None, index: tuple[Expr, ...], level: str, stage: int):
-        self.seq, self.item, self.value, self.index = seq, item, value, index
-        self.level, self.stage = level, stage        # level: point | row | reduce | acc
-        self.stored, self.local = False, ""
-        self.kept: tuple | None = None               # (buffer name, index) where a later sweep finds the value
-
-
-class Group:
-    __slots__ = ("number", "mask", "above", "before", "after", "kind", "rows", "cols", "coords", "members", "seq",
-                 "reads", "merged")
-
-    def __init__(self, number: int, kind: str, seq: int, coords: tuple[Sym, ...]):
-        self.number, self.mask, self.above = number, 1 << number, 0    # bits of this group, of all it depends on
-        self.before: set[Group] = set()
-        self.after: set[Group] = set()
-        self.kind, self.coords, self.seq = kind, coords, seq           # kind: flat | rows | contraction | check
-        self.rows: tuple[Sym, ...] = coords
-        self.cols: tuple[Sym, ...] = ()
-        self.members: list[Member] = []
-        self.reads: dict[str, list[Load]] = {}
-        self.merged: Group | None = None
-
-
 class _Refused(Exception):
     """Why an item cannot join a group."""
 
 
 def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
     """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with)."""
-    return _Fusion(lowered, separate).run()
+    return Fusion(lowered, separate).run()
 
 
-class _Fusion:
+class Fusion:
     def __init__(self, lowered: LoweredFunction, separate: bool):
         self.lowered, self.separate = lowered, separate
         self.buffers = dict(lowered.buffers)
@@ -96,7 +68,6 @@ class _Fusion:
         self.member_of: dict[str, Member] = {}          # by buffer, where one item alone writes it
         self.latest_reader: dict[tuple, Group] = {}
         self.checks: dict[str, list[Group]] = {}
-        self.scratches = 0
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
 
@@ -108,7 +79,8 @@ class _Fusion:
             self.home.append(None)
             if item is not None:
                 self.add(seq, item)
-        kernels = [self.build(g) for g in self.ordered()]
+        builder = KernelBuilder(self)
+        kernels = [builder.build(g) for g in ordered(self.groups)]
         low = self.lowered
         return Fused(low.name, self.buffers, [k for k in kernels if k is not None], low.inputs, low.outputs,
                      low.states, low.dims, self.fusions, self.refusals)
@@ -190,14 +162,14 @@ class _Fusion:
         if isinstance(item, CheckKernel):
             group = self.new_group(seq, "check", ())
             group.members.append(Member(seq, item, None, (), "check", 0))
-            self.depend(group, [self.group_of(w) for w in self.writers.get(item.buffer.name, ()) if w < seq])
+            depend(group, [self.group_of(w) for w in self.writers.get(item.buffer.name, ()) if w < seq])
             self.checks.setdefault(item.buffer.name, []).append(group)
             return
         needed = self.needed(seq, item)
         if isinstance(item, Contraction):
             group = self.new_group(seq, "contraction", item.batch + item.m + item.n)
             self.enter(group, Member(seq, item, None, item.index, "acc", 0), self.loads[seq])
-            self.depend(group, needed)
+            depend(group, needed)
             return
         for group in self.candidates(seq, item, needed):
             try:
@@ -206,7 +178,7 @@ class _Fusion:
                 self.refusals.append((f"{item.label} into {group.members[0].item.label}", str(refused)))
                 continue
             self.enter(group, member, loads(member.value))
-            self.depend(group, [g for g in needed if g is not group])
+            depend(group, [g for g in needed if g is not group])
             self.fusions.append(f"{item.label} joins {group.members[0].item.label}")
             self.merge_others(group, member, needed)
             return
@@ -261,7 +233,7 @@ class _Fusion:
             group = self.new_group(seq, "flat", item.vars)
             member = Member(seq, item, item.value, item.index, "point", 0)
         self.enter(group, member, self.loads[seq])
-        self.depend(group, needed)
+        depend(group, needed)
 
     def enter(self, group: Group, member: Member, found: list[Load]) -> None:
         group.members.append(member)
@@ -288,28 +260,6 @@ class _Fusion:
                 if address.coefficient(s) == 1:
                     return False
         return True
-
-    def depend(self, group: Group, needed: list[Group]) -> None:
-        grew = False
-        for other in needed:
-            if other is not group and other not in group.before:
-                group.before.add(other)
-                other.after.add(group)
-                above = group.above | other.above | other.mask
-                if above != group.above:
-                    group.above, grew = above, True
-        if grew:
-            self.propagate(group)
-
-    def propagate(self, group: Group) -> None:
-        work = [group]
-        while work:
-            g = work.pop()
-            for below in g.after:
-                above = below.above | g.above | g.mask
-                if above != below.above:
-                    below.above = above
-                    work.append(below)
 
     # -- matching -------------------------------------------------------------------------------------------------
     def match(self, seq: int, item: Computation, group: Group, needed: list[Group]) -> Member:
@@ -454,203 +404,7 @@ class _Fusion:
                     raise _Refused("a third kernel lies between them")
         if any(isinstance(m.value, Reduction) for g in (group, other) for m in g.members) and "flat" != group.kind:
             raise _Refused("the kernel holds a reduction of another kind")
-        self.absorb(group, other)
+        absorb(group, other)
 
     def member_loads(self, m: Member) -> list[Load]:
         return [m.item.a, m.item.b] if m.value is None else loads(m.value)
-
-    def absorb(self, group: Group, other: Group) -> None:
-        if other.kind != "flat":
-            group.kind = other.kind
-            group.rows, group.cols, group.coords = other.rows, other.cols, other.coords
-        group.members = sorted(group.members + other.members, key=lambda m: m.seq)
-        group.seq = min(group.seq, other.seq)
-        group.mask |= other.mask
-        for name, found in other.reads.items():
-            group.reads.setdefault(name, []).extend(found)
-        other.merged = group
-        for g in other.before:
-            g.after.discard(other)
-            if g is not group:
-                group.before.add(g)
-                g.after.add(group)
-        for g in other.after:
-            g.before.discard(other)
-            if g is not group:
-                group.after.add(g)
-                g.before.add(group)
-        group.before.discard(other)
-        group.after.discard(other)
-        group.above = 0
-        for g in group.before:
-            group.above |= g.above | g.mask
-        self.propagate(group)
-        stage_of: dict[str, Member] = {}
-        for m in group.members:  # stages again, as joined sweeps may wait for each other
-            if m.value is None:
-                stage_of[m.item.out] = m
-                continue
-            m.stage = 0
-            for x in loads(m.value):
-                made = stage_of.get(x.buffer)
-                if made is not None:
-                    m.stage = max(m.stage, made.stage + (made.level == "reduce"))
-            stage_of[m.item.out] = m
-
-    # -- kernels --------------------------------------------------------------------------------------------------
-    def ordered(self) -> list[Group]:
-        live = [g for g in self.groups if g.merged is None]
-        waiting = {g: len(g.before) for g in live}
-        heap = [(g.seq, g.number, g) for g in live if not g.before]
-        heapq.heapify(heap)
-        out = []
-        while heap:
-            _, _, g = heapq.heappop(heap)
-            out.append(g)
-            for below in g.after:
-                waiting[below] -= 1
-                if not waiting[below]:
-                    heapq.heappush(heap, (below.seq, below.number, below))
-        assert len(out) == len(live), "fusion made a cycle"
-        return out
-
-    def build(self, group: Group):
-        if group.kind == "check":
-            return group.members[0].item
-        for m in group.members:
-            out = m.item.out
-            m.stored = self.buffers[out].kind != "temp" or len(self.writers[out]) > 1 or any(
-                self.group_of(r) is not group for r in self.readers.get(out, ()))
-        if not any(m.stored for m in group.members):
-            return None
-        label = _kernel_label(group)
-        if group.kind == "contraction":
-            return self.build_contraction(group, label)
-        if group.kind == "flat":
-            resolve = self.resolver(group, {})
-            stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
-            return NestKernel(label, group.coords, [Stage((), [], stores)], (), ())
-        return self.build_rows(group, label)
-
-    def resolver(self, group: Group, made: dict):
-        """resolve(member, stage): its value as an expression that can be evaluated in that sweep."""
-        members = {m.item.out: m for m in group.members if self.member_of.get(m.item.out) is m}
-        rewriters: dict[int, Rewriter] = {}
-
-        def resolve(m: Member, stage: int) -> Scalar:
-            if m.level == "reduce":
-                return Local(m.local, m.item.value.dtype)
-            if m.level == "acc":
-                return Acc("f32")
-            if m.kept is not None and stage > m.stage:
-                name, index = m.kept
-                return Load(name, m.value.dtype, index)
-            if (m, stage) not in made:
-                made[m, stage] = rewriter(stage)(m.value)
-            return made[m, stage]
-
-        def rewriter(stage: int) -> Rewriter:
-            if stage not in rewriters:
-                def leaf(s: Scalar) -> Scalar | None:
-                    if isinstance(s, Load) and not s.dynamic:
-                        found = members.get(s.buffer)
-                        if found is not None and found.index == s.index and not s.valid:
-                            return resolve(found, stage)
-                    return None
-                rewriters[stage] = Rewriter(leaf=leaf)
-            return rewriters[stage]
-        return resolve
-
-    def build_contraction(self, group: Group, label: str) -> ContractionKernel:
-        item = next(m.item for m in group.members if m.level == "acc")
-        resolve = self.resolver(group, {})
-        stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
-        return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, item.b, item.panel, stores, (), ())
-
-    def build_rows(self, group: Group, label: str) -> NestKernel:
-        numbered = [m for m in group.members if m.level == "reduce"]
-        for i, m in enumerate(numbered):
-            m.local = f"r{i}"
-        last = max(m.stage for m in group.members)
-        self.keep(group, last)
-        resolve = self.resolver(group, {})
-        stages = [Stage(group.cols) for _ in range(last + 1)]
-        tail = Stage((), vector=False)
-        for m in group.members:
-            if m.level == "reduce":
-                r = m.item.value
-                value = Rewriter(leaf=self.leaf_at(group, resolve, m.stage))(m.value)
-                stages[m.stage].reduces.append(RowReduce(m.local, r.op, r.order, value, r.dtype))
-            elif m.kept is not None and not m.stored:
-                stages[m.stage].stores.append(Store(m.kept[0], m.kept[1], resolve(m, m.stage)))
-            if m.stored:
-                where = stages[m.stage] if m.level == "point" else tail
-                where.stores.append(Store(m.item.out, m.index, resolve(m, m.stage)))
-        kept = [s for s in stages if s.reduces or s.stores]
-        return NestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
-
-    def leaf_at(self, group: Group, resolve, stage: int):
-        def leaf(s: Scalar) -> Scalar | None:
-            if isinstance(s, Load) and self.inside(s, group):
-                return resolve(self.member_of[s.buffer], stage)
-            return None
-        return leaf
-
-    def keep(self, group: Group, last: int) -> None:
-        """Decides which values of one sweep are kept for a later one, and where."""
-        full: dict = {}
-        resolve = self.resolver(group, full)
-        wanted: dict[Member, int] = {}
-        seen: set[tuple[Member, int]] = set()
-
-        def need(m: Member, stage: int) -> None:
-            if (m, stage) in seen or m.level == "reduce":
-                return
-            seen.add((m, stage))
-            if m.level == "point" and m.stage < stage and cost(resolve(m, m.stage)) > CHEAP:
-                wanted[m] = max(wanted.get(m, 0), stage)
-                need(m, m.stage)
-                return
-            for x in loads(m.value):
-                if self.inside(x, group):
-                    need(self.member_of[x.buffer], stage)
-
-        for m in group.members:
-            if m.level == "reduce":
-                for x in loads(m.value):
-                    if self.inside(x, group):
-                        need(self.member_of[x.buffer], m.stage)
-            elif m.stored:
-                need(m, m.stage)
-        taken: set[str] = set()
-        for m, until in wanted.items():
-            if m.stored:
-                m.kept = (m.item.out, m.index)
-                continue
-            host = next((o for o in group.members if self.can_host(group, o, m, until, taken)), None)
-            if host is not None:
-                taken.add(host.item.out)
-                m.kept = (host.item.out, host.index)
-            else:
-                self.scratches += 1
-                name = f"%s{self.scratches}"
-                shape = tuple(extent(s) for s in group.cols)
-                self.buffers[name] = Buffer(name, m.value.dtype, shape, tuple(range(len(shape))), "scratch")
-                m.kept = (name, tuple(sym(s) for s in group.cols))
-
-    def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set) -> bool:
-        """The row of o, written in the last sweep that reads m and by nothing but o there, can hold m until then."""
-        out = o.item.out
-        return o.stored and o.level == "point" and o.stage == until and out not in taken and out not in group.reads \
-            and o.item.value.dtype == m.value.dtype and self.buffers[out].kind in ("temp", "output") \
-            and len(self.writers[out]) == 1 \
-            and not any(p is not o and p.stage == until and (p.stored or p.level == "reduce") for p in group.members)
-
-
-def _kernel_label(group: Group) -> str:
-    names: dict[str, None] = {}
-    for m in group.members:
-        if m.item.label:
-            names[m.item.label] = None
-    picked = list(names)
-    return "_".join(picked if len(picked) <= 4 else picked[:3] + [picked[-1]]) or "nest"

@@ -239,8 +239,10 @@ class _Printer:
 
 def _interface(kernel) -> list[str]:
     """What the caller hands over; fusion leaves it open."""
-    params = f"  params ({', '.join(quote(b.name) for b in kernel.params)})" if kernel.params else ""
-    return [f"{params or '  params ()'} dims ({', '.join(s.name for s in kernel.dims)})"] if params or kernel.dims else []
+    if not kernel.params and not kernel.dims:
+        return []
+    params, dims = ", ".join(quote(b.name) for b in kernel.params), ", ".join(s.name for s in kernel.dims)
+    return [f"  params ({params}) dims ({dims})"]
 
 
 def _loc(item: Computation | Contraction) -> str:

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups -> kernels: which values are stored, which are computed again, which wait in a row for a later sweep."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..symbolic import sym
+from .groups import Group, Member
+from .ir import Acc, Buffer, CheckKernel, ContractionKernel, Load, Local, NestKernel, RowReduce, Scalar, Stage, Store
+from .scalars import CHEAP, Rewriter, cost, extent, loads
+
+if TYPE_CHECKING:
+    from .fuse import Fusion
+
+
+class KernelBuilder:
+    """fusion: with every item in its group."""
+
+    def __init__(self, fusion: Fusion):
+        self.fusion = fusion
+        self.scratches = 0
+
+    def build(self, group: Group) -> NestKernel | ContractionKernel | CheckKernel | None:
+        """None: nobody reads what the group computes."""
+        if group.kind == "check":
+            return group.members[0].item
+        for m in group.members:
+            out = m.item.out
+            m.stored = self.fusion.buffers[out].kind != "temp" or len(self.fusion.writers[out]) > 1 or any(
+                self.fusion.group_of(r) is not group for r in self.fusion.readers.get(out, ()))
+        if not any(m.stored for m in group.members):
+            return None
+        label = _kernel_label(group)
+        if group.kind == "contraction":
+            return self.build_contraction(group, label)
+        if group.kind == "flat":
+            resolve = self.resolver(group, {})
+            stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
+            return NestKernel(label, group.coords, [Stage((), [], stores)], (), ())
+        return self.build_rows(group, label)
+
+    def resolver(self, group: Group, made: dict):
+        """resolve(member, stage): its value as an expression that can be evaluated in that sweep."""
+        members = {m.item.out: m for m in group.members if self.fusion.member_of.get(m.item.out) is m}
+        rewriters: dict[int, Rewriter] = {}
+
+        def resolve(m: Member, stage: int) -> Scalar:
+            if m.level == "reduce":
+                return Local(m.local, m.item.value.dtype)
+            if m.level == "acc":
+                return Acc("f32")
+            if m.kept is not None and stage > m.stage:
+                name, index = m.kept
+                return Load(name, m.value.dtype, index)
+            if (m, stage) not in made:
+                made[m, stage] = rewriter(stage)(m.value)
+            return made[m, stage]
+
+        def rewriter(stage: int) -> Rewriter:
+            if stage not in rewriters:
+                def leaf(s: Scalar) -> Scalar | None:
+                    if isinstance(s, Load) and not s.dynamic:
+                        found = members.get(s.buffer)
+                        if found is not None and found.index == s.index and not s.valid:
+                            return resolve(found, stage)
+                    return None
+                rewriters[stage] = Rewriter(leaf=leaf)
+            return rewriters[stage]
+        return resolve
+
+    def build_contraction(self, group: Group, label: str) -> ContractionKernel:
+        item = next(m.item for m in group.members if m.level == "acc")
+        resolve = self.resolver(group, {})
+        stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
+        return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, item.b, item.panel, stores, (), ())
+
+    def build_rows(self, group: Group, label: str) -> NestKernel:
+        numbered = [m for m in group.members if m.level == "reduce"]
+        for i, m in enumerate(numbered):
+            m.local = f"r{i}"
+        last = max(m.stage for m in group.members)
+        self.keep(group, last)
+        resolve = self.resolver(group, {})
+        stages = [Stage(group.cols) for _ in range(last + 1)]
+        tail = Stage((), vector=False)
+        for m in group.members:
+            if m.level == "reduce":
+                r = m.item.value
+                value = Rewriter(leaf=self.leaf_at(group, resolve, m.stage))(m.value)
+                stages[m.stage].reduces.append(RowReduce(m.local, r.op, r.order, value, r.dtype))
+            elif m.kept is not None and not m.stored:
+                stages[m.stage].stores.append(Store(m.kept[0], m.kept[1], resolve(m, m.stage)))
+            if m.stored:
+                where = stages[m.stage] if m.level == "point" else tail
+                where.stores.append(Store(m.item.out, m.index, resolve(m, m.stage)))
+        kept = [s for s in stages if s.reduces or s.stores]
+        return NestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
+
+    def leaf_at(self, group: Group, resolve, stage: int):
+        def leaf(s: Scalar) -> Scalar | None:
+            if isinstance(s, Load) and self.fusion.inside(s, group):
+                return resolve(self.fusion.member_of[s.buffer], stage)
+            return None
+        return leaf
+
+    def keep(self, group: Group, last: int) -> None:
+        """Decides which values of one sweep are kept for a later one, and where."""
+        full: dict = {}
+        resolve = self.resolver(group, full)
+        wanted: dict[Member, int] = {}
+        seen: set[tuple[Member, int]] = set()
+
+        def need(m: Member, stage: int) -> None:
+            if (m, stage) in seen or m.level == "reduce":
+                return
+            seen.add((m, stage))
+            if m.level == "point" and m.stage < stage and cost(resolve(m, m.stage)) > CHEAP:
+                wanted[m] = max(wanted.get(m, 0), stage)
+                need(m, m.stage)
+                return
+            for x in loads(m.value):
+                if self.fusion.inside(x, group):
+                    need(self.fusion.member_of[x.buffer], stage)
+
+        for m in group.members:
+            if m.level == "reduce":
+                for x in loads(m.value):
+                    if self.fusion.inside(x, group):
+                        need(self.fusion.member_of[x.buffer], m.stage)
+            elif m.stored:
+                need(m, m.stage)
+        taken: set[str] = set()
+        for m, until in wanted.items():
+            if m.stored:
+                m.kept = (m.item.out, m.index)
+                continue
+            host = next((o for o in group.members if self.can_host(group, o, m, until, taken)), None)
+            if host is not None:
+                taken.add(host.item.out)
+                m.kept = (host.item.out, host.index)
+            else:
+                self.scratches += 1
+                name = f"%s{self.scratches}"
+                shape = tuple(extent(s) for s in group.cols)
+                self.fusion.buffers[name] = Buffer(name, m.value.dtype, shape, tuple(range(len(shape))), "scratch")
+                m.kept = (name, tuple(sym(s) for s in group.cols))
+
+    def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set) -> bool:
+        """The row of o, written in the last sweep that reads m and by nothing but o there, can hold m until then."""
+        out = o.item.out
+        return o.stored and o.level == "point" and o.stage == until and out not in taken and out not in group.reads \
+            and o.item.value.dtype == m.value.dtype and self.fusion.buffers[out].kind in ("temp", "output") \
+            and len(self.fusion.writers[out]) == 1 \
+            and not any(p is not o and p.stage == until and (p.stored or p.level == "reduce") for p in group.members)
+
+
+def _kernel_label(group: Group) -> str:
+    names: dict[str, None] = {}
+    for m in group.members:
+        if m.item.label:
+            names[m.item.label] = None
+    picked = list(names)
+    return "_".join(picked if len(picked) <= 4 else picked[:3] + [picked[-1]]) or "nest"

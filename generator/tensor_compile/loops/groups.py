@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of items that become one kernel, and what must run before what: a graph without cycles."""
+from __future__ import annotations
+
+import heapq
+
+from ..symbolic import Expr, Sym
+from .ir import Load, Scalar
+from .scalars import loads
+
+
+class Member:
+    """An item within a group: its value and the index of its result in the group's coordinates."""
+
+    __slots__ = ("seq", "item", "value", "index", "level", "stage", "stored", "local", "kept")
+
+    def __init__(self, seq: int, item, value: Scalar | None, index: tuple[Expr, ...], level: str, stage: int):
+        self.seq, self.item, self.value, self.index = seq, item, value, index
+        self.level, self.stage = level, stage        # level: point | row | reduce | acc
+        self.stored, self.local = False, ""
+        self.kept: tuple | None = None               # (buffer name, index) where a later sweep finds the value
+
+
+class Group:
+    __slots__ = ("number", "mask", "above", "before", "after", "kind", "rows", "cols", "coords", "members", "seq",
+                 "reads", "merged")
+
+    def __init__(self, number: int, kind: str, seq: int, coords: tuple[Sym, ...]):
+        self.number, self.mask, self.above = number, 1 << number, 0    # bits of this group, of all it depends on
+        self.before: set[Group] = set()
+        self.after: set[Group] = set()
+        self.kind, self.coords, self.seq = kind, coords, seq           # kind: flat | rows | contraction | check
+        self.rows: tuple[Sym, ...] = coords
+        self.cols: tuple[Sym, ...] = ()
+        self.members: list[Member] = []
+        self.reads: dict[str, list[Load]] = {}
+        self.merged: Group | None = None
+
+
+def depend(group: Group, needed: list[Group]) -> None:
+    grew = False
+    for other in needed:
+        if other is not group and other not in group.before:
+            group.before.add(other)
+            other.after.add(group)
+            above = group.above | other.above | other.mask
+            if above != group.above:
+                group.above, grew = above, True
+    if grew:
+        propagate(group)
+
+
+def propagate(group: Group) -> None:
+    work = [group]
+    while work:
+        g = work.pop()
+        for below in g.after:
+            above = below.above | g.above | g.mask
+            if above != below.above:
+                below.above = above
+                work.append(below)
+
+
+def absorb(group: Group, other: Group) -> None:
+    """`other` becomes part of `group`."""
+    if other.kind != "flat":
+        group.kind = other.kind
+        group.rows, group.cols, group.coords = other.rows, other.cols, other.coords
+    group.members = sorted(group.members + other.members, key=lambda m: m.seq)
+    group.seq = min(group.seq, other.seq)
+    group.mask |= other.mask
+    for name, found in other.reads.items():
+        group.reads.setdefault(name, []).extend(found)
+    other.merged = group
+    for g in other.before:
+        g.after.discard(other)
+        if g is not group:
+            group.before.add(g)
+            g.after.add(group)
+    for g in other.after:
+        g.before.discard(other)
+        if g is not group:
+            group.after.add(g)
+            g.before.add(group)
+    group.before.discard(other)
+    group.after.discard(other)
+    group.above = 0
+    for g in group.before:
+        group.above |= g.above | g.mask
+    propagate(group)
+    stage_of: dict[str, Member] = {}
+    for m in group.members:  # stages again, as joined sweeps may wait for each other
+        if m.value is None:
+            stage_of[m.item.out] = m
+            continue
+        m.stage = 0
+        for x in loads(m.value):
+            made = stage_of.get(x.buffer)
+            if made is not None:
+                m.stage = max(m.stage, made.stage + (made.level == "reduce"))
+        stage_of[m.item.out] = m
+
+
+def ordered(groups: list[Group]) -> list[Group]:
+    """The groups that are left, in an order in which they may run: that of the items where it is open."""
+    live = [g for g in groups if g.merged is None]
+    waiting = {g: len(g.before) for g in live}
+    heap = [(g.seq, g.number, g) for g in live if not g.before]
+    heapq.heapify(heap)
+    out = []
+    while heap:
+        _, _, g = heapq.heappop(heap)
+        out.append(g)
+        for below in g.after:
+            waiting[below] -= 1
+            if not waiting[below]:
+                heapq.heappush(heap, (below.seq, below.number, below))
+    assert len(out) == len(live), "fusion made a cycle"
+    return out
