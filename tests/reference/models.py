@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "reference"
 TOOL = (sys.executable, str(ROOT / "generator" / "tensor-compile"))
 X86 = os.uname().machine == "x86_64"

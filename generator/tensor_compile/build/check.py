@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from itertools import islice, product
 from pathlib import Path
 
 from ..errors import UserError
-from ..graph.ir import Module, Value
+from ..graph.ir import Guard, Module, Value
 from ..graph.text import print_module
-from ..loops.ir import FunctionPlan
+from ..loops.ir import FunctionPlan, Variant
 from ..symbolic import Sym
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made
@@ -26,6 +27,7 @@ from .progress import Progress
 CHECK = ROOT / "generator" / "check"
 RUNTIME = ROOT / "runtime"
 HOSTED = ("environment", "file", "pool", "sha256")
+MOST_TRIED = 100    # sizes of a dim that are tried against guards
 ANY_INTEGER = 1000  # bound of random integers that index nothing
 MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select"))
 
@@ -88,20 +90,48 @@ def _placed(module: Module, made: Made) -> Module:
 
 def _all_sizes(function: FunctionPlan, request: Request) -> list[dict[str, int]]:
     dims = {d.sym.name: d.sym for d in function.dims}
+    for given in request.dims:
+        for name, size in given.items():
+            if name not in dims:
+                raise UserError(f"{function.name} has no dim {name!r}", hint=f"its dims: {', '.join(dims)}")
+            s = dims[name]
+            if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
+                raise UserError(f"--dims: {name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
+                                + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""))
+        for name in dims:
+            if name not in given:
+                raise UserError(f"--dims: {function.name} needs {name} too")
+        failed = _failed_guard(function, given)
+        if failed is not None:
+            raise UserError(f"--dims: the sizes break the guard {failed.name!r} of {function.name}")
     if request.dims or not dims:
-        for given in request.dims:
-            for name in given:
-                if name not in dims:
-                    raise UserError(f"{function.name} has no dim {name!r}", hint=f"its dims: {', '.join(dims)}")
-            for name in dims:
-                if name not in given:
-                    raise UserError(f"--dims: {function.name} needs {name} too")
         return list(request.dims) or [{}]
-    found = []
-    for variant in function.variants:
-        found.append({name: variant.when.get(name, _unlisted(s, [v.when.get(name) for v in function.variants]))
-                      for name, s in dims.items()})
-    return found
+    return [_sizes_of(function, variant, dims) for variant in function.variants]
+
+
+def _sizes_of(function: FunctionPlan, variant: Variant, dims: dict[str, Sym]) -> dict[str, int]:
+    """Sizes that the variant serves and that hold the guards; those that have a variant are left to it."""
+    def choices(name: str) -> list[int]:
+        if name in variant.when:
+            return [variant.when[name]]
+        first = _unlisted(dims[name], [v.when.get(name) for v in function.variants])
+        return [first] + [n for n in range(dims[name].lo, min(dims[name].hi or MOST_TRIED, MOST_TRIED) + 1)
+                          if n != first and n % dims[name].divisor == 0]
+
+    for sizes in islice(product(*map(choices, dims)), MOST_TRIED ** 2):
+        found = dict(zip(dims, sizes))
+        if _failed_guard(function, found) is None:
+            return found
+    raise UserError(f"no small sizes hold the guards of {function.name}", hint="name some with --dims")
+
+
+def _failed_guard(function: FunctionPlan, sizes: dict[str, int]) -> Guard | None:
+    values = {d.sym: sizes[d.sym.name] for d in function.dims}
+    for guard in function.guards:
+        left, right = guard.lhs.evaluate(values), guard.rhs.evaluate(values)
+        if not (left == right if guard.relation == "==" else left >= right):
+            return guard
+    return None
 
 
 def _unlisted(s: Sym, taken: list[int | None]) -> int:

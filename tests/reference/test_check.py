@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`check` sees what is wrong: a pass that changes arithmetic by the recorded graph in double precision, a kernel by the
+interpreter's bits, a model by the user's own outputs; and it says so with its exit code."""
+import contextlib
+import io
+import struct
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import models
+from tap import done, equal, note, ok
+from tensor_compile.build import assemble, check
+from tensor_compile.build.options import Options
+from tensor_compile.emit.kernels import KernelSource
+from tensor_compile.graph import pipeline
+from tensor_compile.graph.ir import Function, Node, Value
+
+REQUEST = check.Request(function="", dims=({"batch": 5},), inputs="", expect="", rtol=1e-4, atol=1e-5, seed=1, threads=1,
+                        wrapper=())
+
+GUARDED = """#include <tensor_compile/model.h>
+TC_MODEL(guarded)
+{
+    tc_dim n = tc_dynamic(g, "n", 3, 64), half = tc_dynamic(g, "half", 1, 32);
+    tc_tensor x = tc_input(g, "x", TC_F32, n), y = tc_input(g, "y", TC_F32, half, 2);
+    tc_output(g, "z", tc_add(x, tc_reshape(y, n)));
+}
+"""
+
+
+def absolute_for_relu(function: Function) -> Function:
+    """A wrong simplification: maximum(x, 0) becomes abs(x)."""
+    moved: dict[Node, Node] = {p: p for p in function.parameters}
+    nodes = []
+    for node in function.nodes:
+        operands = tuple(Value(moved[v.node], v.index) for v in node.operands)
+        relu = node.op == "maximum"
+        made = Node("abs" if relu else node.op, operands[:1] if relu else operands, {} if relu else node.attrs,
+                    node.types, node.loc, node.scope)
+        nodes.append(made)
+        moved[node] = made
+    return replace(function, nodes=nodes, results=[(n, Value(moved[v.node], v.index), at)
+                                                   for n, v, at in function.results])
+
+
+def smaller(kernel, isa: str, *more) -> KernelSource:
+    """A wrong kernel: maximum takes the smaller one."""
+    source = emit_kernel(kernel, isa, *more)
+    return replace(source, text=source.text.replace("tc_maximum_f32", "tc_minimum_f32")
+                   .replace("tcv_maximum_f32", "tcv_minimum_f32"))
+
+
+emit_kernel = assemble.emit_kernel
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    model = models.mlp(folder)
+    options = Options(str(model), "mlp.c", str(folder / "mlp.o"), str(folder / "mlp.h"), str(folder / "cache"),
+                      isas=("x86_64",) if models.X86 else (), jobs=2)
+
+    def run(request: check.Request = REQUEST) -> tuple[int, list[str]]:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = check.run(options, request)
+        return code, out.getvalue().splitlines()
+
+    def parts(lines: list[str]) -> dict[str, bool]:
+        """Whether each comparison passed."""
+        return {line.split(": ")[1]: not line.endswith("FAILED") for line in lines}
+
+    code, lines = run()
+    equal((code, parts(lines)), (0, {"bits of the interpreter": True, "double precision": True}), "a right model")
+    ok(all("largest error" in line and "ulp" in line for line in lines if "double" in line), "error and ULP are told")
+
+    passes = pipeline.BEFORE
+    pipeline.BEFORE = (*passes, ("wrong", absolute_for_relu))
+    try:
+        code, lines = run()
+    finally:
+        pipeline.BEFORE = passes
+    equal((code, parts(lines)), (1, {"bits of the interpreter": True, "double precision": False}),
+          "a wrong simplification has the interpreter's bits and fails in double precision")
+    ok(any("elements differ, the first at" in line for line in lines), "and where")
+
+    assemble.emit_kernel = smaller
+    try:
+        code, lines = run()
+    finally:
+        assemble.emit_kernel = emit_kernel
+    equal((code, parts(lines)["bits of the interpreter"]), (1, False), "a wrong kernel has not the interpreter's bits")
+
+    code, lines = run(replace(REQUEST, rtol=0.0, atol=0.0))
+    equal((code, parts(lines)), (1, {"bits of the interpreter": True, "double precision": False}),
+          "the bound is the one given")
+
+    # golden data
+    inputs = {"x": ((5, 29), [i % 7 - 3.0 for i in range(5 * 29)])}
+    models.safetensors(folder / "x.safetensors", inputs)
+    with tempfile.TemporaryDirectory() as kept:
+        values = Path(kept) / "y.safetensors"
+        compare = check._compare
+
+        def keep(tools, title, what, how, got, want):
+            values.write_bytes(Path(got).read_bytes())
+            return compare(tools, title, what, how, got, want)
+
+        check._compare = keep
+        try:
+            run(replace(REQUEST, inputs=str(folder / "x.safetensors")))
+        finally:
+            check._compare = compare
+        golden = values.read_bytes()
+    (folder / "y.safetensors").write_bytes(golden)
+    data = bytearray(golden)
+    at = len(data) - 4
+    struct.pack_into("<f", data, at, struct.unpack_from("<f", data, at)[0] + 0.01)
+    (folder / "other.safetensors").write_bytes(data)
+    isa = ("--isa", "x86_64") if models.X86 else ()
+
+    def tool(*words: str):
+        return models.tool(folder, "check", "mlp.c", *isa, "--dims", "batch=5", *words)
+
+    result = tool("--inputs", "x.safetensors", "--expect", "y.safetensors")
+    ok(result.returncode == 0 and "y.safetensors: y: largest error 0," in result.stdout, "the user's own outputs")
+    result = tool("--inputs", "x.safetensors", "--expect", "other.safetensors")
+    ok(result.returncode == 1 and "1 of 50 elements differ, the first at 49  FAILED" in result.stdout,
+       "other outputs: exit code 1")
+    result = tool("--inputs", "x.safetensors", "--expect", "other.safetensors", "--atol", "0.1")
+    ok(result.returncode == 0, "unless the bound allows it")
+
+    models.safetensors(folder / "short.safetensors", {"x": ((4, 29), [0.0] * 4 * 29)})
+    models.safetensors(folder / "unnamed.safetensors", {"z": ((5, 29), [0.0] * 5 * 29)})
+    (folder / "cut.safetensors").write_bytes(golden[:-1])
+    for words, code, text, name in (
+            (("--inputs", "short.safetensors"), 1, "[4,29]", "inputs of another shape"),
+            (("--inputs", "unnamed.safetensors"), 1, '"x"', "inputs without one"),
+            (("--inputs", "cut.safetensors"), 1, "cut.safetensors", "truncated inputs"),
+            (("--inputs", "none.safetensors"), 1, "no such file", "missing inputs"),
+            (("--inputs", "x.safetensors", "--expect", "none.safetensors"), 1, "no such file", "missing outputs"),
+            (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: missing", "outputs of other names"),
+            (("--inputs", "x.safetensors", "--expect", "cut.safetensors"), 1, "cut.safetensors", "truncated outputs"),
+            (("--expect", "y.safetensors"), 2, "--expect needs --inputs", "outputs without inputs"),
+            (("--dims", "batch=6", "--inputs", "x.safetensors"), 2, "one --dims", "inputs for two sizes"),
+            (("--function", "nothing"), 1, "its functions: mlp", "no such function")):
+        result = tool(*words)
+        said = result.stdout + result.stderr
+        if not ok(result.returncode == code and text in said and "Traceback" not in said, f"{name}: exit code {code}"):
+            note(f"{result.returncode}\n{said}")
+    guarded = folder / "guarded.c"
+    guarded.write_text(GUARDED, encoding="utf-8")
+    result = models.tool(folder, "check", "guarded.c", *isa)
+    ok(result.returncode == 0 and "n=4, half=2" in result.stdout, "default sizes hold the model's guards")
+    result = models.tool(folder, "check", "guarded.c", *isa, "--dims", "n=3,half=2")
+    ok(result.returncode == 1 and "break the guard" in result.stderr, "given ones have to")
+    for words, text in (("batch=65", "batch = 65 is not in 1..64"), ("length=1", "has no dim 'length'")):
+        result = models.tool(folder, "check", "mlp.c", *isa, "--dims", words)
+        ok(result.returncode == 1 and text in result.stdout + result.stderr, f"--dims {words}")
+done()
