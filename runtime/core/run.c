@@ -282,6 +282,9 @@ tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims
         return status;
     tc_frame frame = {.function = f, .dims = dims, .buffers = buffers, .context = context};
     frame.kernels = choose_kernels(context, f);
+    if (!context->cpus)
+        return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f, &(tc_detail){.subject = "context", .position = -1},
+                       "%s has no instruction set: was tc_context_init called, and what did it return?");
     if (!frame.kernels)
         return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f,
                        &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},

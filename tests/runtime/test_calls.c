@@ -130,6 +130,9 @@ static void test_arguments(fixture *f)
     refused(f, TC_STATUS_MISALIGNED, "arena is not aligned");
     setup(f, 4, 8);
     f->context.cpus = 0;
+    refused(f, TC_STATUS_UNSUPPORTED_CPU, "context has no instruction set: was tc_context_init called");
+    setup(f, 4, 8);
+    f->context.cpus = 1u << TC_CPU_COUNT;
     refused(f, TC_STATUS_UNSUPPORTED_CPU, "needs at least the instruction set");
     setup(f, 4, 8);
     f->index[2] = 10;
