@@ -122,8 +122,9 @@ static bool positive(tc_graph *g, const char *name, const int *values, const int
 {
     for (int i = 0; i < 2; ++i) {
         out[i] = values[i] ? values[i] : defaults[i];
-        if (out[i] < 1) {
-            tc_fail(g, NULL, "%s is {%d, %d}", name, values[0], values[1]);
+        if (out[i] < 1 || (!values[i] && values[!i])) { /* one size of two was given */
+            tc_fail(g, "two sizes, of the height and of the width: {2, 2}", "%s is {%d, %d}", name, values[0],
+                    values[1]);
             return false;
         }
     }

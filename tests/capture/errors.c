@@ -68,6 +68,9 @@ static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
       tc_conv2d(F(1, 1, 4, 8), F(1, 1, 5, 5)))                                                                        \
     X(conv_padding, "tc_conv2d: padding is {-1, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .padding = {-1}))    \
     X(conv_stride, "tc_conv2d: stride is {-2, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .stride = {-2}))       \
+    X(conv_one_stride, "tc_conv2d: stride is {2, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .stride = {2}))     \
+    X(pool_one_stride, "tc_max_pool2d: stride is {2, 0}", AT;                                                         \
+      tc_max_pool2d(F(1, 1, 4, 4), .kernel = {3, 3}, .stride = {2}))                                                  \
     X(conv_bias, "tc_conv2d: the bias is f32[3] for 2 outputs", AT; tc_conv2d(F(1, 1, 4, 8), F(2, 1, 1, 1), F(3)))    \
     X(pool_kernel, "tc_max_pool2d: kernel is {0, 0}", AT; tc_max_pool2d(F(1, 1, 4, 4)))                               \
     X(pool_rank, "tc_max_pool2d: needs rank 4, not f32[4,4]", AT; tc_max_pool2d(F(4, 4), .kernel = {2, 2}))           \
