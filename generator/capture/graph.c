@@ -403,8 +403,9 @@ bool tc_capture(tc_graph *g, int count, tc_entry *const *entries)
         }
     }
     if (!model) {
+        const char *file = g->model_file ? g->model_file : "model.c";
         g->model_file = count ? entries[0]->site.file : NULL;
-        tc_error(g, (tc_site){count ? entries[0]->site.file : "model.c", count ? entries[0]->site.line : 1},
+        tc_error(g, count ? entries[0]->site : (tc_site){file, 1},
                  "TC_MODEL(name) { ... } declares the model; TC_FUNCTION(name) further entries", "no TC_MODEL");
         return false;
     }

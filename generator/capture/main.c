@@ -2,10 +2,10 @@
  *
  * The capture program: model.c linked with this library.
  *
- *   PROGRAM OUT.tcg [DIRECTORY]
+ *   PROGRAM OUT.tcg [DIRECTORY [MODEL.c]]
  *
  * writes the model's graph. DIRECTORY is what __FILE__ of the sources is relative to where it is relative (the
- * compiler's working directory; left out: the present one). Exit code 0; 1 after errors of the model or where OUT cannot
+ * compiler's working directory; left out: the present one), MODEL.c what a file without a model is called. Exit code 0; 1 after errors of the model or where OUT cannot
  * be written; 2 for wrong arguments; 3 where memory ends. OUT is replaced in one step or left alone.
  */
 #include <errno.h>
@@ -56,12 +56,13 @@ static bool write_file(tc_graph *g, const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: %s OUT.tcg [DIRECTORY]\n", argc ? argv[0] : "capture");
+    if (argc < 2 || argc > 4) {
+        fprintf(stderr, "usage: %s OUT.tcg [DIRECTORY [MODEL.c]]\n", argc ? argv[0] : "capture");
         return 2;
     }
     tc_graph *g = tc_graph_create(stderr);
     g->source_directory = argc > 2 ? argv[2] : NULL;
+    g->model_file = argc > 3 ? argv[3] : NULL;
     bool ok = tc_capture(g, entry_count, entries) && write_file(g, argv[1]);
     tc_graph_destroy(g);
     return ok ? 0 : 1;

@@ -26,6 +26,13 @@ static void check_unique(tc_graph *g, const tc_weight_file *file)
     }
 }
 
+static const char *file_hint(const char *error)
+{
+    return strstr(error, "cannot be opened")      ? "paths are relative to the source file that names them"
+           : strstr(error, "no safetensors file") ? "in Python: safetensors.torch.save_file(model.state_dict(), FILE)"
+                                                  : NULL;
+}
+
 static void add_file(tc_graph *g, tc_site at, const char *path)
 {
     const char *printed = path[0] == '/' ? path : tc_short_path(g, tc_join_path(g, at.file, path));
@@ -41,7 +48,7 @@ static void add_file(tc_graph *g, tc_site at, const char *path)
     if (file->header)
         check_unique(g, file);
     else
-        tc_fail(g, "paths are relative to the source file that names them", "%s: %s", printed, error);
+        tc_fail(g, file_hint(error), "%s: %s", printed, error);
 }
 
 void tc_weights_at(tc_site at, tc_graph *g, const char *path)

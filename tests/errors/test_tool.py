@@ -70,7 +70,8 @@ with tempfile.TemporaryDirectory() as place:
     equal(sorted(p.name for p in (folder / "out").iterdir()), ["model.h", "model.o"], "and leaves object and header")
     before = {p.name: p.read_bytes() for p in (folder / "out").iterdir()}
 
-    fails("an unknown option", run(folder, "--frobnicate"), 2, "--frobnicate")
+    fails("an unknown option", run(folder, "--frobnicate"), 2, "--frobnicate", "hint: see tensor-compile build --help")
+    fails("a misspelt option", run(folder, "--specialise", "batch=1"), 2, "--specialise", "did you mean --specialize?")
     fails("an unknown sub-command", subprocess.run([*TOOL, "frob"], capture_output=True, text=True), 2, "frob")
     fails("no model", subprocess.run([*TOOL, "build"], capture_output=True, text=True), 2, "MODEL.c")
     fails("a model that is not there", subprocess.run([*TOOL, "build", "no.c", "--cache", str(cache)],
@@ -95,15 +96,20 @@ with tempfile.TemporaryDirectory() as place:
     (folder / "taken" / "model.h").mkdir(parents=True)
     fails("a folder in the header's place", run(folder, "-o", "taken"), 1, "model.h", "cannot write")
 
-    fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors")
+    fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors",
+          "paths are relative")
     fails("an empty weights file", run(project(weights=b"")), 1, "tiny.safetensors")
     fails("a weights file cut in its header", run(project(weights=WEIGHTS[:20])), 1, "tiny.safetensors")
     fails("a weights file cut in its data", run(project(weights=WEIGHTS[:-4])), 1, "tiny.safetensors")
-    fails("a weights file of noise", run(project(weights=bytes(range(256)))), 1, "tiny.safetensors")
+    fails("a weights file of noise", run(project(weights=bytes(range(256)))), 1, "tiny.safetensors", "save_file")
     fails("a missing weight", run(project(MODEL.replace('"b"', '"bias"'))), 1, "model.c:7: error:", "bias")
     fails("a wrong shape", run(project(MODEL.replace("batch, 4", "batch, 5"))), 1, "model.c:7: error: tc_linear:")
     fails("a model that does not compile", run(project(MODEL.replace("tc_relu(", "tc_rule("))), 1, "tc_rule",
-          "the model does not compile")
+          "the model does not compile", "all operations are in", "ops.h")
+    fails("a model without its include", run(project(MODEL.replace("#include", "//"))), 1, "the model does not compile",
+          "hint: a model starts with #include <tensor_compile/model.h>")
+    fails("a number in a tensor's place", run(project(MODEL.replace('tc_weight(g, "w")', "1"))), 1,
+          "model.c:7:", "the model does not compile")
     fails("a model that crashes", run(project(MODEL.replace("{\n    tc_dim", "{\n    *(volatile int *)0 = 1;\n    tc_dim"))),
           1, "model.c: error:", "crashed", "SIGSEGV")
     fails("a model that aborts", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
@@ -112,7 +118,16 @@ with tempfile.TemporaryDirectory() as place:
           "    tc_dim")), "--capture-timeout", "2"), 1, "did not end within 2 s")
     fails("a model that leaves", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
           "{\n    exit(7);\n    tc_dim"))), 1, "exit code 7")
-    fails("a file without a model", run(project("int unused;\n")), 1, "model")
+    fails("a file without a model", run(project("int unused;\n")), 1, "model.c:1: error: no TC_MODEL")
+    (folder / "empty.c").write_text("int unused;\n")
+    fails("is named", subprocess.run([*TOOL, "build", "empty.c", "--cache", str(cache)], cwd=folder, capture_output=True,
+                                     text=True), 1, "empty.c:1: error: no TC_MODEL")
+
+    fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 1,
+          "--dims: error: batch = 9 is outside 1..8")
+    (folder / "inputs").write_bytes(safetensors({"z": ([1], [0.0])}))
+    fails("check without an input", run(folder, "--inputs", "inputs", command="check"), 1,
+          'model.c:5: error: input "x" is not in the file of --inputs')
 
     equal({p.name: p.read_bytes() for p in (folder / "out").iterdir()}, before, "none of this touched earlier outputs")
     left = [p for p in root.rglob(".*") if p.is_file()]

@@ -23,6 +23,9 @@ from .host_programs import ToolBroken
 from .toolchain import Compiler
 
 MEMORY = 4 << 30
+# What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place.
+ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion",
+                                              "incompatible-pointer-types"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +48,26 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         folder.mkdir(parents=True, exist_ok=True)
         program, graph, depfile = folder / "capture", folder / "graph.tcg", folder / "capture.d"
         graph.unlink(missing_ok=True)
-        command = [*compiler.command, "-std=c11", "-O0", "-g", "-MMD", "-MF", str(depfile),
+        command = [*compiler.command, "-std=c11", "-O0", "-g", *ERRORS, "-MMD", "-MF", str(depfile),
                    f"-I{host_programs.CAPTURE / 'include'}", *preprocessor, model.name, str(library), "-lm", "-o",
                    str(program)]
         result = subprocess.run(command, cwd=model.parent, capture_output=True, text=True, check=False)
         if result.returncode:
             sys.stderr.write(result.stderr)
-            raise UserError("the model does not compile (the compiler's messages are above)", shown)
+            raise UserError("the model does not compile (the compiler's messages are above)", shown,
+                            _compile_hint(model, result.stderr))
         if result.stderr:
             sys.stderr.write(result.stderr)
         _execute(program, graph, model, shown, seconds, keep is not None)
         return Captured(graph.read_text(encoding="utf-8"), tuple(_dependencies(depfile, model)))
+
+
+def _compile_hint(model: Path, messages: str) -> str:
+    if not re.search(r'^\s*#\s*include\s*(<tensor_compile/|")', model.read_text(encoding="utf-8", errors="replace"), re.M):
+        return "a model starts with #include <tensor_compile/model.h>"
+    if re.search(r"tc_\w+.*-Wimplicit-function-declaration", messages.replace("-Werror=", "-W")):
+        return f"all operations are in {host_programs.CAPTURE / 'include' / 'tensor_compile' / 'ops.h'}"
+    return ""
 
 
 def _limit() -> None:
@@ -66,7 +78,7 @@ def _limit() -> None:
 def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, kept: bool) -> None:
     debug = (f"gdb --args {program} {graph}" if kept else
              "build with --keep DIR to keep the program, then: gdb --args DIR/capture graph.tcg")
-    process = subprocess.Popen([str(program), str(graph)], cwd=model.parent, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([str(program), str(graph), ".", model.name], cwd=model.parent, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=_limit,
                                start_new_session=True)
     try:

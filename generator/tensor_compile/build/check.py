@@ -230,7 +230,8 @@ def _bound(module: Module, function: str, name: str, values: dict[Sym, int]) -> 
 def _run(command: list[str]) -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode == 1:
-        raise UserError(result.stderr.strip() or "failed", Path(command[0]).name)
+        where, found, message = result.stderr.strip().rpartition("error: ")
+        raise UserError(message or "failed", where.removesuffix(": ") if found else Path(command[0]).name)
     if result.returncode:
         raise ToolBroken(f"{Path(command[0]).name} failed", " ".join(command) + "\n" + result.stderr)
 

@@ -6,7 +6,9 @@ Exit codes: 0 done, 1 the user's error, 2 wrong usage, 3 a bug of this project.
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -16,19 +18,34 @@ from ..errors import Reported, UsageError, UserError
 VERSION = "0.1.0"
 
 
+class Parser(argparse.ArgumentParser):
+    """Errors without a screen of usage before them."""
+
+    def error(self, message: str) -> None:
+        self.exit(2, f"{self.prog}: error: {message}\n  hint: {self._hint(message)}\n")
+
+    def _hint(self, message: str) -> str:
+        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        known = set(re.findall(r"(?<!\S)--[\w-]+", self.format_help()))
+        close = difflib.get_close_matches(unknown[1], known, 1) if unknown else []
+        return f"did you mean {close[0]}?" if close else f"see {self.prog} --help"
+
+
 def main(argv: list[str]) -> int:
     from . import build, check, explain, pack, tune
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tensor-compile", allow_abbrev=False,
         description="Compiles a model written in C (model.c) to one object file and a typed header, at build time.",
         epilog="Exit codes: 0 done, 1 an error in the model, its data or its environment, 2 wrong usage, 3 a bug of "
                "tensor-compile. `tensor-compile COMMAND --help` describes a command.")
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for module in (build, tune, check, explain, pack):
         module.add(commands)
-    args = parser.parse_args(argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        commands.choices[args.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         return args.run(args)
     except Reported:
