@@ -6,7 +6,9 @@ in the step which writes it, where every load of the dying one is at the very ad
 Blocks of constant size get byte offsets, the largest first, at the lowest offset that is free during their life; the
 blocks of a generic program share slots, whose sizes are known at entry only.
 
-A step needs a barrier when it reads what was written, or writes what was read or written, since the last barrier. The
+A step needs a barrier when it reads what was written, or writes what was read or written, since the last barrier: that
+two kernels walk equal rows says nothing, as the part of its points that a thread computes is each kernel's own choice.
+Kernels that store provably different elements of one buffer, the parts of a concatenation, need none between them. The
 first step behind a check needs one too: no output may be touched before every index has been looked at.
 """
 from __future__ import annotations
@@ -16,7 +18,8 @@ from dataclasses import dataclass
 from ..graph.ir import DTYPES
 from ..symbolic import Expr, Sym, is_nonnegative
 from .fuse import Fused
-from .ir import Arena, Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Program, Reduction, Step
+from .ir import Arena, Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Program, Reduction, Step, Store
+from .points import apart
 from .scalars import loads, walk
 
 ALIGN = 64
@@ -69,12 +72,15 @@ def _symbols(b: Buffer) -> set[Sym]:
     return found
 
 
-def _written(kernel) -> list[str]:
+def _stores(kernel) -> list[Store]:
     if isinstance(kernel, CheckKernel):
         return []
-    stores = kernel.stores if isinstance(kernel, ContractionKernel) else \
+    return kernel.stores if isinstance(kernel, ContractionKernel) else \
         [s for stage in kernel.stages for s in stage.stores]
-    return list({s.buffer: None for s in stores})
+
+
+def _written(kernel) -> list[str]:
+    return list({s.buffer: None for s in _stores(kernel)})
 
 
 def _read(kernel) -> list[str]:
@@ -208,16 +214,20 @@ def _barriers(steps: list[Step], block_of: dict[str, Block], arena: Arena) -> No
             return arena.slot_of[a] == arena.slot_of[b]
         return x.offset < y.offset + _round(y.size.value) and y.offset < x.offset + _round(x.size.value)
 
-    written: dict[str, None] = {}
-    touched: dict[str, None] = {}
-    checking = False
+    before: list[tuple] = []       # since the last barrier: kernels, what they read, what they write
     for step in steps:
-        reads, writes = _read(step.kernel), _written(step.kernel)
-        is_check = isinstance(step.kernel, CheckKernel)
-        step.barrier = (checking and not is_check) or any(overlap(r, w) for r in reads for w in written) or \
-            any(overlap(w, t) for w in writes for t in touched)
-        if step.barrier:
-            written, touched, checking = {}, {}, False
-        checking = checking or is_check
-        written.update(dict.fromkeys(writes))
-        touched.update(dict.fromkeys(reads + writes))
+        kernel = step.kernel
+        reads, writes = _read(kernel), _written(kernel)
+        step.barrier = any(
+            isinstance(k, CheckKernel) and not isinstance(kernel, CheckKernel) or
+            any(overlap(r, w) for r in reads for w in written) or
+            any(overlap(w, r) for w in writes for r in read) or
+            any(overlap(w, v) and not (w == v and stored_apart(k, kernel, w)) for w in writes for v in written)
+            for k, read, written in before)
+        before = ([] if step.barrier else before) + [(kernel, reads, writes)]
+
+
+def stored_apart(one, two, name: str) -> bool:
+    """Two kernels store different elements of one buffer: parts of a concatenation."""
+    first, second = ([s.index for s in _stores(k) if s.buffer == name] for k in (one, two))
+    return all(apart(a, b) for a in first for b in second)

@@ -2,13 +2,14 @@
 """The verifier of the loop IR: raises LoopError with every finding.
 
 Of a LoweredFunction and of a Program: every load and store is within its buffer, proved or guarded; dtypes agree; what
-is read has been written. Of a Program also: temps that live at the same time do not overlap, unless one is overwritten
-point by point; parameters name every buffer that is used.
+is read has been written; no two points store one element. Of a Program also: temps that live at the same time do not
+overlap, unless one is overwritten point by point; parameters name every buffer that is used; where threads depend on
+each other there is a barrier (races.py).
 """
 from __future__ import annotations
 
 from ..symbolic import Expr, FloorDiv, is_nonnegative
-from . import plan
+from . import plan, races
 from .ir import Apply, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, \
     NestKernel, Program, Reduction, Scalar, Store
 from .scalars import loads
@@ -37,6 +38,7 @@ class _Checker:
     def lowered(self, function) -> None:
         written: set[str] = set()
         for item in function.items:
+            self.found += races.same_element(self.buffers, item)
             if isinstance(item, CheckKernel):
                 self.readable(item.label, {item.buffer.name}, written)
                 continue
@@ -80,7 +82,9 @@ class _Checker:
             else:
                 self.readable(k.label, reads, written)
             written |= writes
-        self.overlaps(program)
+            self.found += races.same_element(self.buffers, k) + races.crossed(k)
+        if self.overlaps(program):
+            self.found += races.unordered(program, lambda a, b: self.together(program, a, b))
 
     # -- accesses -------------------------------------------------------------------------------------------------
     def store(self, label: str, s: Store) -> None:
@@ -133,7 +137,8 @@ class _Checker:
                 self.found.append(f"{label}: reads {name} before it is written")
 
     # -- memory ---------------------------------------------------------------------------------------------------
-    def overlaps(self, program: Program) -> None:
+    def overlaps(self, program: Program) -> bool:
+        """False where a temp has no place at all."""
         lives: dict[str, list[int]] = {}
         for i, step in enumerate(program.steps):
             for name in (*plan._written(step.kernel), *plan._read(step.kernel)):
@@ -144,7 +149,7 @@ class _Checker:
         for name in names:
             if name not in arena.offset and name not in arena.slot_of:
                 self.found.append(f"{name} has no place in the arena")
-                return
+                return False
             size, slot = plan.bytes_of(self.buffers[name]), arena.slot_of.get(name)
             if slot is not None and not any(is_nonnegative(held - size) for held in arena.slots[slot]):
                 self.found.append(f"{name} is larger than its slot")
@@ -160,9 +165,13 @@ class _Checker:
                 if not handed:
                     self.found.append(f"{name} and {other} live at the same time in the same memory")
             open_.append(name)
+        return True
 
     def together(self, program: Program, a: str, b: str) -> bool:
+        """Two temps have memory in common."""
         arena = program.arena
+        if self.buffers[a].kind != "temp" or self.buffers[b].kind != "temp":
+            return False
         if arena.size is None:
             return arena.slot_of[a] == arena.slot_of[b]
         x, y = arena.offset[a], arena.offset[b]

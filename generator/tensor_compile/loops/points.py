@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which elements the points of a loop nest touch: proofs that no two are one. False means not proved."""
+from __future__ import annotations
+
+from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, is_nonnegative, sym
+from .ir import Buffer
+from .scalars import extent
+
+_MOST_SPLITS = 8
+
+
+def one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -> bool:
+    """Different values of the variables lead to different elements b[index]."""
+    address = b.address(index)
+    for _ in range(_MOST_SPLITS):  # what is divided is walked as the pair of quotient and remainder
+        divided = next((a for m, _ in address.terms for a in m if isinstance(a, FloorDiv)), None)
+        s = next((s for s in variables if divided is not None and s in divided.num.symbols()), None)
+        if s is None:
+            break
+        count = exact_div(extent(s), divided.den)
+        if count is None:
+            return False
+        outer, inner = Sym(s.name, 0, count - 1), Sym(s.name, 0, divided.den - 1)
+        address = address.substitute({s: sym(outer) * divided.den + sym(inner)})
+        variables = (*(v for v in variables if v is not s), outer, inner)
+    steps = []
+    for s in variables:
+        if s.hi == 0:
+            continue
+        step = address.coefficient(s)
+        if step is None or not step.terms:
+            return False
+        if not is_nonnegative(step):
+            step = -step
+        steps.append((len(step.terms[0][0]), abs(step.terms[0][1]), step, s))
+    reach: Expr | int = 0   # of the variables so far: the next one steps over all that they lead to
+    for _, _, step, s in sorted(steps, key=lambda x: x[:2]):
+        if not is_nonnegative(step - 1 - reach):
+            return False
+        reach = reach + step * (extent(s) - 1)
+    return True
+
+
+def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
+    """No point of one kernel leads to an element b[one] that a point of another one reaches as b[two]: the indices of
+    some dim lie in ranges that do not meet. The kernels' variables are not the same ones, whatever they are called."""
+    return any(_below(a, b) or _below(b, a) for a, b in zip(one, two, strict=True))
+
+
+def _below(a: Expr, b: Expr) -> bool:
+    top, bottom = extreme(a, True), extreme(b, False)
+    return all(s.is_dim for s in top.symbols() | bottom.symbols()) and is_nonnegative(bottom - top - 1)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the verifier says of threads: points that store one element, and dependencies without a barrier.
+
+Which points of a kernel a thread computes is the kernel's own choice. So two kernels that walk equal rows still need a
+barrier between them, and within a kernel a point reads what the kernel stores only where it is the same point (in a row
+nest: the same row) that stored it.
+"""
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..symbolic import Expr, Sym
+from . import plan
+from .ir import CheckKernel, Computation, Contraction, ContractionKernel, NestKernel, Program, Store
+from .points import one_to_one
+from .scalars import loads
+
+
+def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
+    """Every store of a kernel, Computation or Contraction and the variables of its points."""
+    if isinstance(item, Computation):
+        yield Store(item.out, item.index, item.value), item.vars
+    elif isinstance(item, Contraction):
+        yield Store(item.out, item.index, item.a), item.batch + item.m + item.n
+    elif isinstance(item, ContractionKernel):
+        for s in item.stores:
+            yield s, item.batch + item.m + item.n
+    elif isinstance(item, NestKernel):
+        for stage in item.stages:
+            for s in stage.stores:
+                yield s, item.rows + stage.vars
+
+
+def same_element(buffers: dict, item) -> list[str]:
+    """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other."""
+    found = []
+    for s, variables in stores(item):
+        b = buffers[s.buffer]
+        if b.kind == "scratch":
+            variables = tuple(v for v in variables if not isinstance(item, NestKernel) or v not in item.rows)
+        if not one_to_one(b, s.index, variables):
+            found.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
+    return found
+
+
+def crossed(kernel) -> list[str]:
+    """Loads of what other points of the same kernel store."""
+    if isinstance(kernel, CheckKernel):
+        return []
+    made: dict[str, list[tuple[Expr, ...]]] = {}
+    for s, _ in stores(kernel):
+        made.setdefault(s.buffer, []).append(s.index)
+    values = [s.value for s, _ in stores(kernel)]
+    rows: set[Sym] | None = None
+    if isinstance(kernel, NestKernel):
+        values += [r.value for stage in kernel.stages for r in stage.reduces]
+        if len(kernel.stages) > 1 or any(stage.reduces for stage in kernel.stages):
+            rows = set(kernel.rows)   # the stages of a row are one thread's
+    else:
+        values += [kernel.a, kernel.b]
+    found: dict[str, None] = {}
+    for x in loads(*values):
+        for index in made.get(x.buffer, ()):
+            if x.dynamic or not all(a == b or rows is not None and not rows & (a.symbols() | b.symbols())
+                                    for a, b in zip(x.index, index, strict=True)):
+                found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
+    return list(found)
+
+
+def unordered(program: Program, together) -> list[str]:
+    """Kernels that touch what another one stores, or store what it reads, with no barrier between. together(a, b): the
+    two buffers share memory."""
+    found = []
+    since: list = []
+    for step in program.steps:
+        if step.barrier:
+            since = []
+        k = step.kernel
+        reads, writes = plan._read(k), plan._written(k)
+        for before in since:
+            if isinstance(before, CheckKernel) and writes:
+                found.append(f"{k.label}: stores before every thread has left the check {before.label}")
+            old_reads, old_writes = plan._read(before), plan._written(before)
+            pairs = [(r, w, "reads", "stores") for r in reads for w in old_writes]
+            pairs += [(w, r, "stores", "reads") for w in writes for r in old_reads]
+            pairs += [(w, v, "stores", "stores") for w in writes for v in old_writes]
+            for mine, other, does, did in pairs:
+                shared = mine == other or together(mine, other)
+                if shared and not (does == did and mine == other and plan.stored_apart(before, k, mine)):
+                    found.append(f"{k.label}: {does} {mine} where {before.label} {did} {other}, with no barrier between")
+        since.append(k)
+    return found
+
+
+def _text(index: tuple[Expr, ...]) -> str:
+    return ", ".join(map(str, index))

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the verifier of the loop IR says of each kind of mistake: programs as text, one thing wrong in each."""
+from tap import done, equal, ok, raises
+from tensor_compile.loops.parse import parse_unit
+from tensor_compile.loops.verify import LoopError, verify
+
+GOOD = '''tensor_compile.loops 1 program
+dim n range=1:64 divisor=1
+buffer input "x" : f32[n,8]
+buffer input "i" : i64[n]
+buffer packed "w" : f32[8]
+buffer temp "t" : f32[n,8]
+buffer temp "u" : f32[n,8]
+buffer state "s" : f32[64,8]
+buffer output "y" : f32[n,8]
+check "indices" "i" below 8
+  params ("i") dims (n)
+barrier
+nest "first" rows (i0:n) grain 1 {
+  params ("x", "s", "t") dims (n)
+  sweep (i1:8) {
+    "t"[i0,i1] = add f32 (load f32 ("x"[i0,i1]), load f32 ("s"[i0,i1]))
+  }
+}
+barrier
+nest "second" rows (i0:n) grain 1 {
+  params ("t", "w", "i", "u") dims (n)
+  sweep (i1:8) {
+    r0 = sum.lanes f32 (load f32 ("t"[i0,i1]))
+    "u"[i0,i1] = mul f32 (load f32 ("t"[i0,i1]), load f32 (let g0:8 = load i64 ("i"[i0]) in "w"[g0]))
+  }
+  sweep (i1:8) {
+    "u"[i0,i1] = div f32 (load f32 ("u"[i0,i1]), local f32 r0)
+  }
+}
+nest "keep" rows (i0:n) grain 1 {
+  params ("t", "s") dims (n)
+  sweep (i1:8) {
+    "s"[i0,i1] = load f32 ("t"[i0,i1])
+  }
+}
+barrier
+nest "left" rows (i0:n) grain 1 {
+  params ("u", "y") dims (n)
+  sweep (i1:4) {
+    "y"[i0,i1] = load f32 ("u"[i0,i1])
+  }
+}
+nest "right" rows (i0:n) grain 1 {
+  params ("u", "y") dims (n)
+  sweep (i1:4) {
+    "y"[i0,i1+4] = load f32 ("u"[i0,i1+4])
+  }
+}
+arena
+slot [32*n]
+slot [32*n]
+place "t" slot=0
+place "u" slot=1
+'''
+
+
+def finds(name: str, message: str, *changes: tuple[str, str]) -> None:
+    text = GOOD
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    raises(LoopError, lambda: verify(parse_unit(text, "m")), message, name)
+
+
+def barrier_before(label: str) -> tuple[str, str]:
+    return f'barrier\nnest "{label}"', f'nest "{label}"'
+
+
+verify(parse_unit(GOOD, "good"))
+ok(True, "a program that is right")
+
+finds("a store behind a check without a barrier", "first: stores before every thread has left the check indices",
+      barrier_before("first"))
+finds("a read behind a write of equal rows", "second: reads t where first stores t, with no barrier between",
+      barrier_before("second"))
+finds("a write behind a read", "keep: stores s where first reads s, with no barrier between", barrier_before("second"))
+finds("two writes", "right: stores y where left stores y, with no barrier between", ('"y"[i0,i1+4] =', '"y"[i0,i1+3] ='))
+finds("two temps in the same memory", "left: stores v where keep reads t, with no barrier between",
+      ('buffer temp "u"', 'buffer temp "v" : f32[n,8]\nbuffer temp "u"'), barrier_before("left"),
+      ('params ("u", "y") dims (n)\n  sweep (i1:4) {\n', 'params ("u", "y", "v") dims (n)\n  sweep (i1:4) {\n'
+       '    "v"[i0,i1] = load f32 ("u"[i0,i1])\n'), ('place "t" slot=0', 'place "t" slot=0\nplace "v" slot=0'))
+
+finds("points that store one element", "two points may store one element of y[i0, 0]", ('"y"[i0,i1] =', '"y"[i0,0] ='))
+finds("rows that store one element", "two points may store one element of y[0, i1]", ('"y"[i0,i1] =', '"y"[0,i1] ='))
+finds("rows that meet", "two points may store one element of s[i0 - 8*floordiv(i0, 8), i1]",
+      ('"s"[i0,i1] =', '"s"[i0-8*floordiv(i0,8),i1] ='))
+finds("strides that meet", "two points may store one element of s[i0 + i1, 0]", ('"s"[i0,i1] =', '"s"[i0+i1,0] ='),
+      ("dim n range=1:64", "dim n range=1:57"))
+
+finds("another point's value", "second: reads u[i0, 0], which other points of it store",
+      ('load f32 ("t"[i0,i1]), load f32 (let', 'load f32 ("u"[i0,0]), load f32 (let'),
+      ('    r0 = sum.lanes f32 (load f32 ("t"[i0,i1]))\n', ""), ('div f32 (load f32 ("u"[i0,i1]), local f32 r0)',
+                                                              'load f32 ("t"[i0,i1])'),
+      ('  }\n  sweep (i1:8) {\n    "u"', '    "u"'))
+finds("another row's value", "second: reads u[n - i0 - 1, i1], which other points of it store",
+      ('load f32 ("u"[i0,i1])', 'load f32 ("u"[n-1-i0,i1])'))
+
+finds("out of bounds", "first: x[i0 + 1, i1] is not proved to be within [n, 8]", ('"x"[i0,i1]', '"x"[i0+1,i1]'))
+finds("read before written", "first: reads u before it is written",
+      ('load f32 ("x"[i0,i1])', 'load f32 ("u"[i0,i1])'), ('("x", "s", "t")', '("u", "s", "t")'))
+finds("a missing parameter", "first: ['s'] are no parameters", ('("x", "s", "t")', '("x", "t")'))
+finds("a store into an input", "left: stores into input x", ('"y"[i0,i1] = load f32 ("u"', '"x"[i0,i1] = load f32 ("u"'))
+finds("dtypes of stores", "left: stores i64 into y of f32", ('load f32 ("u"[i0,i1])\n  }\n}\nnest "right"',
+                                                            'index i64 (i0)\n  }\n}\nnest "right"'))
+finds("dtypes of loads", "first: loads i32 from x of f32", ('load f32 ("x"', 'load i32 ("x"'))
+finds("a temp without a place", "u has no place in the arena", ('place "u" slot=1\n', ""))
+finds("a slot too small", "u is larger than its slot", ('slot [32*n]\nslot [32*n]', 'slot [32*n]\nslot [16*n]'))
+finds("two temps at once", "u and t live at the same time in the same memory", ('place "u" slot=1', 'place "u" slot=0'))
+
+guarded = parse_unit('''tensor_compile.loops 1 lowered "f"
+buffer input "x" : f32[7]
+buffer output "y" : f32[3]
+compute "pad" (i0:3) {
+  "y"[i0] = load f32 ("x"[3*i0-2] if (i0-1) else f32 0x0)
+}
+''', "guarded")
+verify(guarded)
+ok(True, "a step of three behind a guard has three times the guard's")
+unguarded = '''tensor_compile.loops 1 lowered "f"
+buffer input "x" : f32[7]
+buffer output "y" : f32[3]
+compute "pad" (i0:3) {
+  "y"[0] = load f32 ("x"[3*i0-2] if (i0))
+}
+'''
+try:
+    verify(parse_unit(unguarded, "unguarded"))
+    text = ""
+except LoopError as error:
+    text = str(error)
+equal(text, "pad: two points may store one element of y[0]\npad: a guarded load of x without a value\n"
+            "pad: x[3*i0 - 2] is not proved to be within [7]", "of lowered functions too, every finding at once")
+done()
