@@ -39,7 +39,10 @@ static size_t arena_bytes(void)
     return CALL(_arena_bytes)(sizes[0], 1);
 }
 #elif defined MODEL_MINILM
-enum { SIZES = 2, INPUTS = 2, OUTPUT = 384 };
+#ifndef HIDDEN
+#define HIDDEN 384
+#endif
+enum { SIZES = 2, INPUTS = 2, OUTPUT = HIDDEN };
 static size_t input_bytes(int i)
 {
     (void)i;

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmark programs: a model compiled by tensor-compile, the runtime's core compiled as its own build does, server.c."""
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Sequence
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+TOOL = ROOT / "generator" / "tensor-compile"
+CC = shlex.split(os.environ.get("CC", "cc"))
+# runtime/meson.build
+CORE_FLAGS = ("-std=c11", "-Os", "-ffreestanding", "-ffunction-sections", "-fdata-sections",
+              "-fno-asynchronous-unwind-tables", "-fPIC")
+SERVER_FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+
+
+def sources() -> dict[str, Path]:
+    """The model.c of each benchmark."""
+    return {"mlp": HERE / "mlp" / "model.c", "digits": ROOT / "examples" / "digits" / "model.c",
+            "minilm": ROOT / "examples" / "minilm" / "model.c"}
+
+
+def best_isa() -> str:
+    """The best instruction set that this machine runs, as --isa takes it; empty: all of the target's."""
+    if platform.machine() != "x86_64":
+        return ""
+    flags: set[str] = set()
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("flags"):
+            flags = set(line.split(":")[1].split())
+            break
+    if {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= flags:
+        return "avx512"
+    return "avx2" if {"avx2", "fma"} <= flags else "x86_64"
+
+
+def banner() -> str:
+    """The compiler, in one line."""
+    return subprocess.run([*CC, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def program(model: str, source: Path, out: Path, cache: Path, arguments: Sequence[str] = ()) -> Path:
+    """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of build; the
+    macros among them (-D…) are the server's too."""
+    out.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, str(TOOL), "build", str(source), "-o", str(out), "--cache", str(cache), "--cc",
+                    shlex.join(CC), *arguments], check=True)
+    core = _core(out.parent / "core")
+    made, include = out / "server", ROOT / "runtime" / "include"
+    macros = [a for a in arguments if a.startswith("-D")]
+    subprocess.run([*CC, *SERVER_FLAGS, f"-DMODEL_{model.upper()}", *macros, f"-I{out}", f"-I{include}", f"-I{HERE}",
+                    str(HERE / "server.c"), str(out / "model.o"), *map(str, core), "-Wl,--gc-sections", "-o",
+                    str(made)], check=True)
+    return made
+
+
+def _core(folder: Path) -> list[Path]:
+    """Objects of the runtime's core, the part that calls go through; what is newer than all sources is kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = sorted((ROOT / "runtime" / "core").glob("*.c"))
+    newest = max(p.stat().st_mtime_ns for part in ("core", "include") for p in (ROOT / "runtime" / part).rglob("*.[ch]"))
+    objects = []
+    for source in files:
+        made = folder / f"{source.stem}.o"
+        if not made.exists() or made.stat().st_mtime_ns < newest:
+            subprocess.run([*CC, *CORE_FLAGS, f"-I{ROOT / 'runtime' / 'include'}", "-c", str(source), "-o", str(made)],
+                           check=True)
+        objects.append(made)
+    return objects

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark's programs build and answer, without PyTorch and without timing anything: every model's server compiles
+against its generated header, links as bench/run.py links it, and follows the protocol of server.h.
+
+  test_bench.py CACHE        (kernels are shared with the rest of the build)
+"""
+import array
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import done, equal, note, ok
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BENCH = ROOT / "bench"
+sys.path.insert(0, str(BENCH))
+import builds  # noqa: E402
+
+for script in sorted(BENCH.glob("*.py")):
+    try:
+        compile(script.read_text(encoding="utf-8"), str(script), "exec")
+        ok(True, f"{script.name} is Python")
+    except SyntaxError as error:
+        ok(False, f"{script.name}: {error}")
+
+
+def safetensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> None:
+    """f32 tensors of one value, 1/1024."""
+    header, data = {}, array.array("f")
+    for name, shape in shapes.items():
+        size = 1
+        for extent in shape:
+            size *= extent
+        begin = len(data) * 4
+        data.extend([2.0**-10] * size)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(data) * 4]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data.tobytes())
+
+
+def serve(program: Path, arguments: list[str], out: Path) -> tuple[int, list[str], bytes]:
+    """(exit code, answers, output) of two rounds and a request for the output."""
+    result = subprocess.run([str(program), *arguments], input=f"run 1\nrun 2\nout {out}\n", capture_output=True,
+                            text=True, check=False, timeout=100)
+    return result.returncode, result.stdout.split(), out.read_bytes() if out.exists() else b""
+
+
+isa = builds.best_isa()
+ok(isa == "" or (ROOT / "targets" / "x86_64.toml").read_text(encoding="utf-8").count(f'"{isa}"'),
+   f"the instruction set of this machine ({isa or 'all'}) is one of the target's")
+cache = Path(sys.argv[1])
+arguments = ["--isa", isa] if isa else []
+with tempfile.TemporaryDirectory() as temporary:
+    folder = Path(temporary)
+    mlp = folder / "mlp-source"
+    mlp.mkdir()
+    (mlp / "model.c").write_bytes(builds.sources()["mlp"].read_bytes())
+    layers = [(512, 784), (512, 512), (10, 512)]
+    safetensors(mlp / "mlp.safetensors", {f"fc{i}.{n}": s for i, (rows, columns) in enumerate(layers, 1)
+                                          for n, s in (("weight", (rows, columns)), ("bias", (rows,)))})
+    encoder = ROOT / "tests" / "e2e" / "encoder.safetensors"
+    cases = (
+        ("mlp", mlp / "model.c", [], ["2"], [struct.pack("<1568f", *[0.5] * 1568)], 2 * 10),
+        ("digits", builds.sources()["digits"], [], ["3"], [struct.pack("<192f", *[0.5] * 192)], 3 * 10),
+        ("minilm", builds.sources()["minilm"], ["-DLAYERS=2", "-DHIDDEN=24", "-DHEADS=3", f'-DWEIGHTS="{encoder}"'],
+         ["2", "5"], [struct.pack("<10q", *range(10)), struct.pack("<10q", *[1] * 10)], 2 * 24),
+    )
+    for model, source, defines, sizes, inputs, count in cases:
+        out = folder / model
+        try:
+            program = builds.program(model, source, out, cache, [*arguments, *defines])
+        except subprocess.CalledProcessError as error:
+            ok(False, f"{model}: builds")
+            note(str(error))
+            continue
+        ok(True, f"{model}: builds and links without a warning")
+        files = []
+        for i, data in enumerate(inputs):
+            files.append(folder / f"{model}.{i}")
+            files[-1].write_bytes(data)
+        code, answers, output = serve(program, [*sizes, *map(str, files)], folder / f"{model}.out")
+        values = array.array("f", output[:len(output) // 4 * 4])
+        ok(code == 0 and len(answers) == 3 and all(a.isdigit() for a in answers[:2]) and answers[2] == "ok",
+           f"{model}: answers nanoseconds, nanoseconds, ok")
+        equal(len(values), count, f"{model}: writes its output")
+        ok(all(abs(v) < 1e6 for v in values) and any(values), f"{model}: of numbers")
+        code, answers, _ = serve(program, [*sizes, *map(str, files[:-1]), str(folder / "missing")], folder / "none")
+        ok(code == 1 and not answers, f"{model}: an input that is not there ends it")
+done()
