@@ -6,18 +6,8 @@
 #ifndef TC_AUTOTUNE_CASE_H
 #define TC_AUTOTUNE_CASE_H
 
+#include "data.h"
 #include "tc_kernel.h"
-
-typedef enum { TC_DATA_F32, TC_DATA_I32, TC_DATA_I64, TC_DATA_BOOL } tc_data_type;
-
-/* A buffer of a kernel. finite: its values are never NaN or infinite (weights of a padded convolution).
- * aligned: starts at a multiple of 64 (packed, temp, scratch), else at its element's size. */
-typedef struct {
-    const char *name;
-    tc_data_type type;
-    tc_index elements;
-    uint8_t finite, aligned, written;
-} tc_param;
 
 typedef struct {
     const char *name; /* tc_<op>_<dtype>_<tile>__<isa> */

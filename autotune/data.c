@@ -45,10 +45,25 @@ static float value(uint64_t r, int finite, tc_fill fill)
     return x;
 }
 
+/* Of `bits` bits, sign-extended. */
+static int64_t integer(uint64_t r, int bits, tc_fill fill, int64_t bound)
+{
+    static const int64_t ends[] = {0, 1, -1, INT64_MIN, INT64_MAX, INT64_MIN + 1};
+    if (bound > 0)
+        return (int64_t)(r % (uint64_t)bound);
+    if (fill == TC_FILL_PLAIN)
+        return (int64_t)(r % 7) - 3;
+    if (fill == TC_FILL_EXTREME && (r & 3) == 0) {
+        const int64_t end = ends[(r >> 16) % 6];
+        return end == 1 || end == -1 ? end : end >> (64 - bits); /* MIN and MAX of the narrower type, 0 */
+    }
+    return (int64_t)(r ^ r << 32) >> (64 - bits + (int)(r >> 8) % bits);
+}
+
 void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t seed)
 {
     uint64_t state = seed * 0x2545f4914f6cdd1du + 1;
-    for (tc_index i = 0; i < param->elements; ++i) {
+    for (ptrdiff_t i = 0; i < param->elements; ++i) {
         const uint64_t r = next(&state);
         switch (param->type) {
         case TC_DATA_F32: {
@@ -57,12 +72,12 @@ void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t se
             break;
         }
         case TC_DATA_I32: {
-            const int32_t x = (int32_t)(r % 7) - 3;
+            const int32_t x = (int32_t)integer(r, 32, fill, param->bound);
             memcpy((char *)values + 4 * i, &x, 4);
             break;
         }
         case TC_DATA_I64: {
-            const int64_t x = (int64_t)(r % 7) - 3;
+            const int64_t x = integer(r, 64, fill, param->bound);
             memcpy((char *)values + 8 * i, &x, 8);
             break;
         }
@@ -73,10 +88,10 @@ void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t se
     }
 }
 
-tc_index tc_data_differ(const void *got, const void *want, const tc_param *param)
+ptrdiff_t tc_data_differ(const void *got, const void *want, const tc_param *param)
 {
     const size_t size = tc_data_size(param->type);
-    for (tc_index i = 0; i < param->elements; ++i) {
+    for (ptrdiff_t i = 0; i < param->elements; ++i) {
         const char *x = (const char *)got + size * (size_t)i, *y = (const char *)want + size * (size_t)i;
         if (memcmp(x, y, size) == 0)
             continue;

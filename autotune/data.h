@@ -5,10 +5,25 @@
 #ifndef TC_AUTOTUNE_DATA_H
 #define TC_AUTOTUNE_DATA_H
 
-#include "case.h"
+#include <stddef.h>
+#include <stdint.h>
 
-/* TC_FILL_PLAIN: values of about 1 of both signs. TC_FILL_WIDE: exponents of all sizes, denormals and -0.
- * TC_FILL_EXTREME: also NaN and infinities where the parameter is not finite. */
+typedef enum { TC_DATA_F32, TC_DATA_I32, TC_DATA_I64, TC_DATA_BOOL } tc_data_type;
+
+/* A buffer of a kernel. finite: its values are never NaN or infinite (weights of a padded convolution).
+ * aligned: starts at a multiple of 64 (packed, temp, scratch), else at its element's size.
+ * bound: integers are in 0..bound-1 (indices); 0: any. */
+typedef struct {
+    const char *name;
+    tc_data_type type;
+    ptrdiff_t elements;
+    uint8_t finite, aligned, written;
+    int64_t bound;
+} tc_param;
+
+/* TC_FILL_PLAIN: values of about 1 of both signs, small integers. TC_FILL_WIDE: exponents of all sizes, denormals and
+ * -0; integers of all magnitudes. TC_FILL_EXTREME: also NaN and infinities where the parameter is not finite, and the
+ * bounds of integers; 0, 1 and -1 are frequent among them. */
 typedef enum { TC_FILL_PLAIN, TC_FILL_WIDE, TC_FILL_EXTREME, TC_FILL_COUNT } tc_fill;
 
 extern const char *const tc_fill_names[TC_FILL_COUNT];
@@ -19,6 +34,6 @@ size_t tc_data_size(tc_data_type type);
 void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t seed);
 
 /* Number of the first element that differs (same bits, or both NaN, is equal); -1 where none does. */
-tc_index tc_data_differ(const void *got, const void *want, const tc_param *param);
+ptrdiff_t tc_data_differ(const void *got, const void *want, const tc_param *param);
 
 #endif

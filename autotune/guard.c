@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN 0xa5
 #define ZONE 512 /* bytes of pattern where there is no protection */
 
 static size_t page(void)
@@ -35,7 +34,7 @@ int tc_guard_init(tc_guard *guard, size_t size, size_t align, int at_end)
     if (guard->base == NULL)
         return 0;
 #endif
-    memset(guard->base, PATTERN, guard->total);
+    memset(guard->base, TC_GUARD_PATTERN, guard->total);
     guard->data = guard->base + zone + (at_end ? (room - size) / align * align : 0);
 #if defined(__unix__)
     mprotect(guard->base, zone, PROT_NONE);
@@ -52,7 +51,7 @@ int tc_guard_intact(const tc_guard *guard)
     end -= page();
 #endif
     for (const unsigned char *at = begin; at < end; ++at)
-        if ((at < data || at >= data + guard->size) && *at != PATTERN)
+        if ((at < data || at >= data + guard->size) && *at != TC_GUARD_PATTERN)
             return 0;
     return 1;
 }

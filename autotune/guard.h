@@ -8,6 +8,9 @@
 
 #include <stddef.h>
 
+/* What buffer and zones hold at first. */
+#define TC_GUARD_PATTERN 0xa5
+
 typedef struct {
     void *data; /* size bytes */
     size_t size;
