@@ -145,11 +145,13 @@ def external_weights(plan: ModelPlan, payload: Path) -> bytes:
     return weights_header(plan, bytes.fromhex(files.file_digest(payload))) + payload.read_bytes()
 
 
-def run(options: Options, progress: Progress) -> Made:
+def run(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Made:
+    """captured: the graph where it is there already; None: options.model is recorded."""
     cache = Cache(Path(options.cache))
     compiler, host, target, target_file = toolchains(options)
-    progress.say(f"{options.shown}: recording the graph")
-    captured = capture(options, host, cache)
+    if captured is None:
+        progress.say(f"{options.shown}: recording the graph")
+        captured = capture(options, host, cache)
     progress.say(f"{options.shown}: passes")
     compiled = compile_graph(options, captured.text, target)
     plan = compiled.plan

@@ -11,22 +11,20 @@ from itertools import islice, product
 from pathlib import Path
 
 from ..errors import UserError
-from ..graph.ir import Guard, Module, Value
+from ..graph.ir import Guard, Module, Node, Value
 from ..graph.text import print_module
 from ..loops.ir import FunctionPlan, Variant
 from ..symbolic import Sym
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made
 from .cache import Cache
-from .jobs import run_all
 from .host_programs import INTERPRETER, ROOT, TEMPLATES, ToolBroken
 from .objects import RUNTIME_INCLUDE
 from .options import Options
 from .progress import Progress
 
 CHECK = ROOT / "generator" / "check"
-RUNTIME = ROOT / "runtime"
-HOSTED = ("environment", "file", "pool", "sha256")
+TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_programs.PRIMITIVES.parent)
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 ANY_INTEGER = 1000  # bound of random integers that index nothing
 MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select"))
@@ -210,21 +208,31 @@ def _spec(module: Module, function: FunctionPlan, buffer, sizes: dict[str, int])
     """What tc-data makes for an input: NAME:DTYPE:BOUND:SIZES."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims}
     shape = "x".join(str(d.evaluate(values)) for d in buffer.shape)
-    return f"{buffer.name}:{buffer.dtype}:{_bound(module, function.name, buffer.name, values)}:{shape}"
+    bound = index_bound(module, function.name, buffer.name, values)
+    return f"{buffer.name}:{buffer.dtype}:{ANY_INTEGER if bound is None else max(bound, 1)}:{shape}"
 
 
-def _bound(module: Module, function: str, name: str, values: dict[Sym, int]) -> int:
-    """Below which integers of an input are: the least extent of what is gathered by it, through what moves it."""
+def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[Node]]:
+    """The values that hold elements of an input moved about, and the function's nodes."""
     body = module.functions[function]
     carries = {Value(p) for p in body.parameters if p.attrs["name"] == name}
-    least = None
     for node in body.nodes:
         if node.op in MOVING and any(v in carries for v in node.operands):
             carries.add(Value(node))
-        if node.op == "gather" and node.operands[1] in carries:
-            extent = node.operands[0].shape[node.attrs["axis"]].evaluate(values)
-            least = extent if least is None else min(least, extent)
-    return max(least if least is not None else ANY_INTEGER, 1)
+    return carries, body.nodes
+
+
+def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]) -> int | None:
+    """Below which integers of an input are: the least extent of what is gathered by it; None where nothing is."""
+    carries, nodes = _moved(module, function, name)
+    return min((node.operands[0].shape[node.attrs["axis"]].evaluate(values) for node in nodes
+                if node.op == "gather" and node.operands[1] in carries), default=None)
+
+
+def is_convolution_weight(module: Module, function: str, name: str) -> bool:
+    """Whether an input is the second operand of a convolution: its values must be finite (docs/numerics.md)."""
+    carries, nodes = _moved(module, function, name)
+    return any(node.op == "convolution" and node.operands[1] in carries for node in nodes)
 
 
 def _run(command: list[str]) -> None:
@@ -252,28 +260,25 @@ def _data_tool(made: Made, cache: Cache) -> Path:
 
 
 def _runner(made: Made, options: Options, cache: Cache, folder: Path) -> Path:
-    """The program that calls the model: object, runtime and run_model.c for the target."""
-    (folder / "model.o").write_bytes(made.linked)
+    return model_program(made, options.cflags, cache, options.jobs, [CHECK / "run_model.c"], [], folder / "run-model")
+
+
+def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int | None, sources: list[Path],
+                  includes: list[Path], out: Path) -> Path:
+    """A program for the target: sources, the model's object, a table run_functions of its functions, the runtime and
+    the interpreter (whose main is left out). Scratch files lie beside `out`."""
+    model, table = out.with_suffix(".model.o"), out.with_suffix(".table.c")
+    model.write_bytes(made.linked)
     functions = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan)]
-    table = ["#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
-             f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};"]
-    (folder / "table.c").write_text("\n".join(table) + "\n", encoding="utf-8")
-    flags = ["-std=c11", "-O2", "-D_GNU_SOURCE", *made.target.flags,
-             *toolchain.host_flags(options.cflags, made.target.arch), f"-I{RUNTIME_INCLUDE}", f"-I{INTERPRETER}",
-             f"-I{TEMPLATES / 'include'}", f"-I{host_programs.PRIMITIVES.parent}"]
-    sources = [CHECK / "run_model.c", *_helpers(), *sorted((RUNTIME / "core").glob("*.c")),
-               *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED)]
-    key = files.digest(made.compiler.identity, " ".join(flags),
-                       files.tree_digest([CHECK, INTERPRETER, RUNTIME, TEMPLATES / "include"]))
-
-    def make(place: Path) -> None:
-        run_all(lambda s: _compile([*made.compiler.command, *flags, "-c", str(s), "-o", str(place / f"{s.stem}.o")]),
-                sources, options.jobs)
-
-    parts = sorted(cache.entry("runner", key, make).glob("*.o"))  # what is the same for all models
-    _compile([*made.compiler.command, *flags, str(folder / "table.c"), *map(str, parts), str(folder / "model.o"), "-o",
-              str(folder / "run-model"), "-lm", "-pthread"])
-    return folder / "run-model"
+    table.write_text("\n".join([
+        "#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
+        f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};", ""]),
+        encoding="utf-8")
+    flags = (*made.target.flags, *toolchain.host_flags(cflags, made.target.arch))
+    _compile([*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
+              *(f"-I{path}" for path in (*includes, *TARGET_INCLUDES)), *map(str, sources), str(table), str(model),
+              str(host_programs.target_library(made.compiler, flags, cache, jobs)), "-o", str(out), "-lm", "-pthread"])
+    return out
 
 
 def _compile(command: list[str]) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C parts that run on the build machine (the capture library, the interpreter), compiled once into the cache."""
+"""C parts that run on the build machine (the capture library, the interpreter), and those that checks on the target are
+linked with, compiled once into the cache."""
 from __future__ import annotations
 
 import shutil
@@ -15,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[3]
 CAPTURE = ROOT / "generator" / "capture"
 INTERPRETER = ROOT / "interpreter"
 TEMPLATES = ROOT / "templates"
+RUNTIME = ROOT / "runtime"
+HOSTED = ("environment", "file", "pool", "sha256")  # what a program with threads and files needs
 PRIMITIVES = ROOT / "generator" / "primitives.def"
 
 
@@ -49,6 +52,16 @@ def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flag
     return run_all(compile_one, sources, jobs)
 
 
+def _archive(compiler: Compiler, objects: list[Path], out: Path) -> None:
+    archiver = compiler._program("ar", ("llvm-ar",))
+    result = subprocess.run([archiver, "rcsD", str(out), *map(str, objects)], capture_output=True, text=True,
+                            check=False)
+    if result.returncode:
+        raise ToolBroken(f"{out.name} cannot be archived", result.stderr)
+    for path in objects:
+        path.unlink()
+
+
 def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
     """The static library that a model.c is linked with."""
     sources = sorted(CAPTURE.glob("*.c"))
@@ -56,13 +69,7 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
     def make(folder: Path) -> None:
         objects = _objects(compiler, sources, [CAPTURE / "include", CAPTURE, CAPTURE.parent], CAPTURE_FLAGS, folder,
                            jobs)
-        archiver = shutil.which("ar") or compiler._program("ar", ("llvm-ar",))
-        result = subprocess.run([archiver, "rcsD", str(folder / "libcapture.a"), *map(str, objects)],
-                                capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise ToolBroken("the capture library cannot be archived", result.stderr)
-        for path in objects:
-            path.unlink()
+        _archive(compiler, objects, folder / "libcapture.a")
 
     key = _key(compiler, [CAPTURE, PRIMITIVES], ("capture", *CAPTURE_FLAGS))
     return cache.entry("host", key, make) / "libcapture.a"
@@ -84,3 +91,17 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
 
     roots = [INTERPRETER, TEMPLATES / "include", PRIMITIVES]
     return cache.entry("host", _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
+
+
+def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, jobs: int | None = None) -> Path:
+    """The runtime and the interpreter for the target (flags: what chooses it), as a static library."""
+    sources = [*sorted((RUNTIME / "core").glob("*.c")), *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED),
+               *sorted(path for path in INTERPRETER.glob("*.c") if path.name != "main.c")]
+
+    def make(folder: Path) -> None:
+        includes = [RUNTIME / "include", RUNTIME / "core", INTERPRETER, TEMPLATES / "include", PRIMITIVES.parent]
+        objects = _objects(compiler, sources, includes, ("-D_GNU_SOURCE", *flags), folder, jobs)
+        _archive(compiler, objects, folder / "libtarget.a")
+
+    roots = [RUNTIME, INTERPRETER, TEMPLATES / "include", PRIMITIVES]
+    return cache.entry("host", _key(compiler, roots, ("target", *flags)), make) / "libtarget.a"
