@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles a model and runs run_cases.c on it: what test_ops.py and test_random_graphs.py share."""
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tap import note, ok
+from tensor_compile import pipeline
+from tensor_compile.build import assemble, capture_run, check
+from tensor_compile.build.cache import Cache
+from tensor_compile.build.options import Options
+from tensor_compile.build.progress import Progress
+from tensor_compile.graph.ir import Module
+from tensor_compile.graph.text import print_module
+
+ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+SOURCES = [ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c", ROOT / "autotune" / "guard.c"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What cases are compiled for, and what starts them here. isas: () all of the target's."""
+
+    cc: tuple[str, ...] = ("cc",)
+    wrapper: tuple[str, ...] = ()
+    isas: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> str:
+        """The program that is not installed; empty where all are."""
+        return next((word for word in (self.cc[0], *self.wrapper[:1]) if not shutil.which(word)), "")
+
+
+NATIVE = Machine()
+EMULATED = {
+    "aarch64": Machine(("aarch64-linux-gnu-gcc",), ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")),
+    "riscv64": Machine(("riscv64-linux-gnu-gcc",), ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")),
+}
+
+
+def native_isas(count: int, turn: int) -> tuple[str, ...]:
+    """`count` of this machine's instruction sets, beginning with number `turn`."""
+    known = {"x86_64": ("avx512", "avx2", "x86_64"), "aarch64": ("neon",), "riscv64": ("rv64",)}
+    isas = known.get(platform.machine(), ())
+    return tuple(isas[(turn + i) % len(isas)] for i in range(min(count, len(isas))))
+
+
+def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tuple[int, ...]],
+          graph: str = "") -> assemble.Made:
+    """verify is on. graph: the recorded graph's text where there is no model to record."""
+    options = Options(model=str(model), shown=model.name, object="model.o", header="model.h", cache=str(cache.root),
+                      isas=machine.isas, specialize=tuple(sorted(specialize.items())), tune="off", verify=True,
+                      cc=machine.cc)
+    begin = time.monotonic()
+    recorded = capture_run.Captured(graph, ()) if graph else None
+    with Progress() as progress:
+        made = assemble.run(options, progress, recorded)
+    note(f"{model.name} for {' '.join(made.target.isas)}: {len(made.objects)} kernels built in "
+         f"{time.monotonic() - begin:.1f} s")
+    return made
+
+
+def words(made: assemble.Made, function: str, sizes: dict[str, int]) -> str:
+    """The words of a case: sizes, bounds of index inputs, inputs that must be finite."""
+    module = made.compiled.reference
+    plan = next(f for f in made.compiled.plan.functions if f.name == function)
+    values = {d.sym: sizes[d.sym.name] for d in plan.dims}
+    found = [f"{name}={size}" for name, size in sizes.items()]
+    for buffer in plan.inputs:
+        bound = check.index_bound(module, function, buffer.name, values)
+        found += [f"{buffer.name}<{bound}"] if bound is not None else []
+        found += [f"{buffer.name}!"] if check.is_convolution_weight(module, function, buffer.name) else []
+    return " ".join(found)
+
+
+def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], expected: tuple[str, ...] = ()) -> None:
+    """One TAP point a case. expected: EXPECTED RTOL ATOL of run_cases."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        program = check.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
+        (folder / "graph.tcg").write_text(print_module(made.compiled.reference), encoding="utf-8")
+        (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
+        begin = time.monotonic()
+        result = subprocess.run([*machine.wrapper, str(program), str(folder / "graph.tcg"), str(folder / "cases"),
+                                 *expected], capture_output=True, text=True, check=False)
+    seen = 0
+    for line in result.stdout.splitlines():
+        if line.startswith(("ok ", "not ok ")):
+            seen += 1
+            ok(line.startswith("ok "), line.split(" - ", 1)[1])
+        elif line.startswith("#"):
+            note(line[2:])
+    if seen != len(cases) or result.returncode not in (0, 1):
+        ok(False, f"all cases run: {seen} of {len(cases)}, exit code {result.returncode}")
+        note(cases[seen] if seen < len(cases) else "")
+        note(result.stderr)
+    note(f"{len(cases)} cases in {time.monotonic() - begin:.1f} s")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every function of a family at every size of cases.py: the compiled model against the interpreter, bit for bit, and
+against PyTorch's outputs (make_expected.py).
+
+  test_ops.py FAMILY [--all | --arch ARCH]
+
+Every instruction set of this machine, teams of 1, 2 and 5, the generic variant and one specialized for SPECIALIZED;
+inputs of four kinds, from plain ones to any pattern of bits (run_cases.c). Two instruction sets of the machine's in
+turn, or --all of them. --arch: a few sizes on an emulator.
+
+PyTorch's outputs were computed in double precision: RTOL and ATOL are this project's own rounding, of exp, tanh and erf
+(docs/numerics.md) and of sums of some hundred terms of about 1.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from cases import SIZES, sizes_for
+from runner import EMULATED, NATIVE, build, native_isas, run, words
+from tap import done, skip
+from tensor_compile.build.assemble import Made
+from tensor_compile.build.cache import Cache
+
+HERE = Path(__file__).resolve().parent
+RTOL, ATOL = "2e-5", "2e-5"
+SPECIALIZED = {
+    "elementwise": {"n": (3,), "m": (17,)}, "integers": {"n": (3,), "m": (17,)},
+    "reductions": {"a": (3,), "b": (5,), "c": (17,), "a1": (3,), "b1": (5,), "c1": (17,), "n": (5,), "m": (100,),
+                   "n1": (17,)},
+    "contractions": {"m": (13,), "n": (40,), "k": (100,), "batch": (2,), "h": (8,), "w": (8,)},
+    "attention": {"batch": (2,), "l": (5,), "s": (16,)}, "views": {"n": (3,), "m": (17,), "p": (20,)},
+}
+
+
+def expected_sizes(path: Path) -> dict[str, dict[str, int]]:
+    """The sizes of each function of make_expected.py: the metadata of its file."""
+    data = path.read_bytes()
+    metadata = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])["__metadata__"]
+    return {function: {k: int(v) for k, v in (word.split("=") for word in text.split(","))}
+            for function, text in metadata.items()}
+
+
+def cases(made: Made, family: str, few: bool) -> list[str]:
+    found = []
+    expected = expected_sizes(HERE / "expected" / f"{family}.safetensors")
+    for f in made.compiled.plan.functions:
+        names = [d.sym.name for d in f.dims]
+        sizes = sizes_for(family, set(names))
+        for size in sizes[:: max(1, len(sizes) // 3)] if few else sizes:
+            found.append(f"bits {f.name} {words(made, f.name, size)}")
+        at = expected[f.name]
+        if set(at) != set(names):
+            raise ValueError(f"{f.name}: expected at {at}, its dims are {names}")
+        given = words(made, f.name, at)
+        found.append(f"near {f.name} {given}")
+        if "<" in given:
+            found.append(f"outside {f.name} {given}")
+    return found
+
+
+family, options = sys.argv[1], sys.argv[2:]
+arch = options[1] if options[:1] == ["--arch"] else ""
+everything = options == ["--all"]
+machine = EMULATED[arch] if arch else replace(
+    NATIVE, isas=() if everything else native_isas(2, list(SIZES).index(family)))
+if machine.missing:
+    skip(family, f"{machine.missing} is not installed")
+    done()
+with tempfile.TemporaryDirectory() as folder:
+    cache = Cache(Path(os.environ.get("TC_TESTS_CACHE", folder)))
+    expected = (str(HERE / "expected" / f"{family}.safetensors"), RTOL, ATOL)
+    made = build(HERE / f"{family}.c", machine, cache, {} if arch else SPECIALIZED[family])
+    run(made, machine, cache, cases(made, family, bool(arch)), expected)
+done()
