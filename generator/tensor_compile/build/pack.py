@@ -51,7 +51,8 @@ def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Comp
     # The files by absolute path: where they lie is no part of the key.
     placed = Module(constants.model, constants.dims, [str(p) for p in weights], constants.weights, constants.states,
                     constants.functions)
-    key = files.digest(program.parent.name, print_module(constants), *finite, *(hashes.of(p) for p in weights))
+    key = files.digest(program.parent.name, print_module(constants, places=False), *finite,
+                       *(hashes.of(p) for p in weights))
 
     def make(folder: Path) -> None:
         graph, out = folder / "constants.tcg", folder / "weights.bin"

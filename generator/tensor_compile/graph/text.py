@@ -32,8 +32,13 @@ def _attribute(kind: str, value, node: Node) -> str:
     return str(value)
 
 
-def print_function(function: Function) -> str:
+def _nowhere(loc: Loc | None) -> str:
+    return ""
+
+
+def print_function(function: Function, places: bool = True) -> str:
     """One function as text, ending in a newline. Values are numbered from 0 in order."""
+    place = _loc if places else _nowhere
     number: dict[Node, int] = {node: i for i, node in enumerate(function.parameters)}
     names: dict[TensorType, str] = {}
 
@@ -53,35 +58,36 @@ def print_function(function: Function) -> str:
             return type_text(node.types[0])
         return f"({', '.join(map(type_text, node.types))})"
 
-    parameters = ", ".join(f"%{number[p]} {quote(p.attrs['name'])} : {type_text(p.types[0])}{_loc(p.loc)}"
+    parameters = ", ".join(f"%{number[p]} {quote(p.attrs['name'])} : {type_text(p.types[0])}{place(p.loc)}"
                            for p in function.parameters)
     lines = [f"function {function.name}({parameters}){' entry' if function.entry else ''} {{"]
     for g in function.guards:
-        lines.append(f"  guard {quote(g.name)} {g.lhs} {g.relation} {g.rhs}{_loc(g.loc)}")
+        lines.append(f"  guard {quote(g.name)} {g.lhs} {g.relation} {g.rhs}{place(g.loc)}")
     for node in function.nodes:
         n = number[node] = len(number)
         attributes = ", ".join(f"{name}={_attribute(kind, node.attrs[name], node)}"
                                for name, kind in PRIMITIVES[node.op].attributes)
         braces = f" {{{attributes}}}" if attributes else ""
-        scope = f" scope({quote(node.scope)})" if node.scope else ""
+        scope = f" scope({quote(node.scope)})" if node.scope and places else ""
         lines.append(f"  %{n} = {node.op}({', '.join(map(ref, node.operands))}){braces} : {typed(node)}"
-                     f"{_loc(node.loc)}{scope}")
-    lines += [f"  assign {quote(name)} {ref(value)}{_loc(loc)}" for name, value, loc in function.assigns]
-    lines += [f"  return {quote(name)} {ref(value)}{_loc(loc)}" for name, value, loc in function.results]
+                     f"{place(node.loc)}{scope}")
+    lines += [f"  assign {quote(name)} {ref(value)}{place(loc)}" for name, value, loc in function.assigns]
+    lines += [f"  return {quote(name)} {ref(value)}{place(loc)}" for name, value, loc in function.results]
     return "\n".join(lines) + "\n}\n"
 
 
-def print_module(module: Module) -> str:
-    """The module as canonical text."""
+def print_module(module: Module, places: bool = True) -> str:
+    """The module as canonical text; places: with what tells where in the model things stand, `loc` and `scope`."""
+    place = _loc if places else _nowhere
     lines = [f"tensor_compile.graph {VERSION}", f"model {quote(module.model)}"]
     for name, dim in module.dims.items():
         sizes = ", ".join(map(str, dim.specialize))
         lines.append(f"dim {name} range={dim.sym.lo}:{dim.sym.hi} divisor={dim.sym.divisor} specialize=[{sizes}]")
     lines += [f"file {i} {quote(path)}" for i, path in enumerate(module.files)]
-    lines += [f"weight {quote(w.name)} : {w.type} file={w.file}{_loc(w.loc)}" for w in module.weights.values()]
-    lines += [f"state {quote(s.name)} : {s.type}{_loc(s.loc)}" for s in module.states.values()]
+    lines += [f"weight {quote(w.name)} : {w.type} file={w.file}{place(w.loc)}" for w in module.weights.values()]
+    lines += [f"state {quote(s.name)} : {s.type}{place(s.loc)}" for s in module.states.values()]
     head = "\n".join(lines) + "\n"
-    return head + "".join("\n" + print_function(f) for f in module.functions.values())
+    return head + "".join("\n" + print_function(f, places) for f in module.functions.values())
 
 
 # -- parsing --------------------------------------------------------------------------------------------------------
