@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Hashable
@@ -16,8 +17,9 @@ from ..emit.program import emit_driver
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import UserError
 from ..loops.ir import ContractionKernel, Kernel, ModelPlan
-from . import budget, capture_run, files, link, objects, pack, target as targets, toolchain
+from . import budget, capture_run, files, host_programs, link, objects, pack, target as targets, toolchain
 from .cache import Cache
+from .jobs import spare_jobs
 from .lock import Tuning
 from .objects import Object, Unit
 from .options import Options
@@ -151,9 +153,14 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
     compiler, host, target, target_file = toolchains(options)
     if captured is None:
         progress.say(f"{options.shown}: recording the graph")
-        captured = capture(options, host, cache)
-    progress.say(f"{options.shown}: passes")
-    compiled = compile_graph(options, captured.text, target)
+        host_programs.capture_library(host, cache, options.jobs)
+    with ThreadPoolExecutor(1) as beside:
+        # Recording and passes are one process: the interpreter, which packs the weights, is compiled meanwhile.
+        if spare := spare_jobs(options.jobs):
+            beside.submit(host_programs.interpreter, host, cache, spare)
+        captured = captured or capture(options, host, cache)
+        progress.say(f"{options.shown}: passes")
+        compiled = compile_graph(options, captured.text, target)
     plan = compiled.plan
     progress.say(f"{options.shown}: packing weights")
     hashes = Hashes(cache.root)

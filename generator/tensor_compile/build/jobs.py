@@ -64,6 +64,14 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def spare_jobs(jobs: int | None) -> int:
+    """How many jobs of run_all may go on beside one that the caller itself does: none under a jobserver, whose slots
+    only one of them could take."""
+    if jobs is None and "--jobserver" in os.environ.get("MAKEFLAGS", ""):
+        return 0
+    return (jobs or default_jobs()) - 1
+
+
 def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Callable[[int], None] = lambda n: None
             ) -> list[R]:
     """work(item) for every item, results in the items' order; the first exception stops what has not started.
