@@ -6,7 +6,8 @@ order `seq` of docs/numerics.md, whatever the tile. What is left of the rows is 
 of the columns by narrower ones, from the same template; the last panel's missing columns are computed and not stored.
 
 The driver walks items = batches x column groups x row tiles, columns outermost, so that a group's panels of b stay in
-cache while the rows of a pass; each thread takes a contiguous share of the items.
+cache while the rows of a pass; each thread takes a contiguous share of the items. Constant panels come from far at every
+call: while the rows pass a group of them, the next one is fetched piece by piece.
 """
 from __future__ import annotations
 
@@ -82,6 +83,14 @@ class _Emitter:
         return self.kernel.b_panel == 0
 
     @property
+    def fetches(self) -> bool:
+        """Full tiles fetch constant panels ahead of their use: there are several to share a group of them among."""
+        rows = self.access.rows
+        constant = next(p.kind for p in self.kernel.params if p.name == self.kernel.b.buffer) == "packed"
+        return self.vector and constant and not self.in_place \
+            and not (rows.is_const and rows.value < 2 * self.candidate.rows)
+
+    @property
     def parameter(self) -> dict[str, int]:
         return {p.name: i for i, p in enumerate(self.kernel.params)}
 
@@ -148,7 +157,7 @@ class _Emitter:
             "bounds": [{"e": e, "term": self.text(b.term, k_names)} for e, b in enumerate(access.bounds if padded else ())],
             "tail_piece": f"({self.text(access.b_piece * last)})",
             "a_index": "k" if a_step == "1" else f"k * ({a_step})" if inner else "0",
-            "hold_b": regs <= rows,
+            "hold_b": regs <= rows, "fetches": self.fetches and (rows, columns) == (self.candidate.rows, self.candidate.columns),
         })
         return name
 
@@ -275,6 +284,8 @@ class _Emitter:
             "finishes": self.finishes(), "groups": groups, "tiles": list(self.tiles.values()),
             "wide": wide_text if wide else "", "place_first": place_first, "place_row": place_row,
             "batch_decode": "\n".join(self.batch_decode()),
+            "fetches": self.fetches, "b_parameter": self.parameter[kernel.b.buffer],
+            "b_next": self.text(access.b_offset, {access.column: "(j + columns_a_tile)"} | self.batch_names("t.")),
             "cases": [{"rows": g.rows, "group": g.name} for g in groups],
         })
 
@@ -365,6 +376,7 @@ def _statements(kernel: ContractionKernel, names: dict[Sym, str], width: int, la
     pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
     emitter = ScalarEmitter(names, pointers, width, kernel.n[-1] if width > 1 else None, lanes, acc,
                             {p.name: p for p in kernel.params}, {s.buffer for s in kernel.stores})
+    emitter.steady = width > 1    # columns start at panels
     emitter.stores(kernel.stores)
     return emitter.lines
 
