@@ -54,7 +54,8 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         code = "/".join(str(made.objects[made.sources.symbol(step.kernel, isa)].code) for isa in made.target.isas)
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", step.kernel.label, str(moved.read),
                      str(moved.written), code))
-    head = [f"  variant {variant.name}: {len(program.steps)} kernels, {total} bytes moved"
+    guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
+    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {len(program.steps)} kernels, {total} bytes moved"
             + (f" at {chosen}" if chosen else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}"), rows),
             *(f"    fused: {line}" for line in program.fusions),

@@ -2,9 +2,10 @@
 """What a kernel moves: bytes of distinct elements that it reads and writes, from its own loads and stores.
 
 An access walks the product of the extents of the variables that its address depends on, and never more than its
-buffer; accesses of one buffer at one address (or whose variables differ in name only) count once, several others up to
-the whole buffer. A data-dependent index counts every position that is looked up. Scratch is not memory traffic. So the
-numbers are exact where accesses are dense, and an upper bound where windows overlap or lookups repeat.
+buffer; predicates that bound an index by itself bound what is walked of that dim. Accesses of one buffer at one address
+(or whose variables differ in name only) count once, several others up to the whole buffer. A data-dependent index
+counts every position that is looked up. Scratch is not memory traffic. So the numbers are exact where accesses are
+dense, and an upper bound where windows overlap or lookups repeat.
 """
 from __future__ import annotations
 
@@ -35,19 +36,20 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     else:
         values = [x.value for s in kernel.stages for x in (*s.reduces, *s.stores)]
         stores = [x for s in kernel.stages for x in s.stores]
-    written = {(s.buffer, s.index): () for s in stores}
+    written = {(s.buffer, s.index): ((), ()) for s in stores}
     own = {s.buffer for s in stores}  # rows that are stored and read again stay in the cache
     read: dict[tuple, tuple] = {}
     for x in walk(*values):
         if isinstance(x, Load) and (x.buffer not in own or buffers[x.buffer].kind == "state"):
-            read[x.buffer, x.index] = x.dynamic
+            valid = read.get((x.buffer, x.index), ((), x.valid))[1]
+            read[x.buffer, x.index] = x.dynamic, valid if valid == x.valid else ()
     return Traffic(_total(read, buffers, dims), _total(written, buffers, dims))
 
 
 def _total(accesses: dict, buffers: dict[str, Buffer], dims: Mapping[Sym, int]) -> int:
     count: dict[str, int] = {}
     seen: set[tuple] = set()
-    for (name, index), dynamic in accesses.items():
+    for (name, index), (dynamic, valid) in accesses.items():
         b = buffers[name]
         if b.kind == "scratch":
             continue
@@ -59,11 +61,37 @@ def _total(accesses: dict, buffers: dict[str, Buffer], dims: Mapping[Sym, int]) 
         seen.add((name, shape))
         points = 1
         hidden = {k for k, _ in dynamic}
+        bounded = _bounded(index, valid, dims) if valid and not dynamic else None
+        if bounded is not None:
+            count[name] = min(b.elements.evaluate(dims), count.get(name, 0) + bounded)
+            continue
         lookups = [s for _, v in dynamic for y in walk(v) if isinstance(y, Load) for e in y.index for s in e.symbols()]
         for s in {*(v for v in variables if v not in hidden), *(s for s in lookups if not s.is_dim)}:
             points *= max(0, extent(s).evaluate(dims))
         count[name] = min(b.elements.evaluate(dims), count.get(name, 0) + points)
     return sum(n * DTYPES[buffers[name].dtype] for name, n in count.items())
+
+
+def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym, int]) -> int | None:
+    """Points at which the predicates hold, where no two dims of the index share a variable; None where some do."""
+    points, seen = 1, set()
+    for i in index:
+        variables = {s for s in i.symbols() if not s.is_dim}
+        if variables & seen:
+            return None
+        seen |= variables
+        extents = 1
+        for s in variables:
+            extents *= max(0, extent(s).evaluate(dims))
+        known = lambda e: all(s.is_dim for s in e.symbols())  # noqa: E731
+        low = max((e.evaluate(dims) for e in (i - v for v in valid) if known(e)), default=None)
+        high = min((e.evaluate(dims) for e in (i + v for v in valid) if known(e)), default=None)
+        first = i.evaluate({**dims, **{s: 0 for s in variables}})  # the least index, as all steps are positive
+        if high is not None and all((c := i.coefficient(s)) is not None and known(c) and c.evaluate(dims) >= 0
+                                    for s in variables):
+            extents = min(extents, max(0, high - (first if low is None else max(first, low)) + 1))
+        points *= extents
+    return points
 
 
 def _shape(address: Expr, variables: list[Sym], dims: Mapping[Sym, int]) -> object:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `explain` prints, against a run of the same programs that counts every element that a kernel touches."""
+import random
+import re
+import struct
+import tempfile
+from pathlib import Path
+
+import evaluate
+import models
+from tap import done, equal, note, ok
+from tensor_compile.build import assemble, budget, report
+from tensor_compile.build.options import Options
+from tensor_compile.build.progress import Progress
+from tensor_compile.emit.memory import memory
+from tensor_compile.graph.ir import DTYPES
+from tensor_compile.loops.ir import CheckKernel
+
+ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*$")
+CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
+
+
+def rows(text: str) -> dict[tuple[str, str], list[tuple[str, int, int]]]:
+    """(kernel, read, written) of each variant of each function, as printed."""
+    found: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+    function = variant = ""
+    for line in text.splitlines():
+        if line.startswith("function "):
+            function = line.removeprefix("function ")
+        elif line.startswith("  variant "):
+            variant = line.split()[1].rstrip(":")
+            found[function, variant] = []
+        elif match := ROW.match(line):
+            found[function, variant].append((match[3], int(match[4]), int(match[5])))
+    return found
+
+
+def elements(made: assemble.Made, program, dims: dict, draw: random.Random) -> dict[str, list]:
+    """Inputs and state at random, packed constants as they are in the object."""
+    blob, values = made.weights.read_bytes(), {}
+    for b in program.buffers.values():
+        count = b.elements.evaluate(dims)
+        if b.kind == "packed":
+            at = made.compiled.plan.packed[b.name]
+            values[b.name] = list(struct.unpack_from(f"<{count}{CODES[b.dtype]}", blob, at))
+        elif b.kind in ("input", "state"):
+            values[b.name] = [evaluate.r32(draw.uniform(-1, 1)) if b.dtype == "f32" else draw.random() < 0.5
+                              if b.dtype == "bool" else draw.randrange(40) for _ in range(count)]
+    return values
+
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    for make, sizes, special in ((models.digits, {"batch": 2}, (("batch", (1,)),)), (models.mlp, {"batch": 3}, ()),
+                                 (models.encoder, {"batch": 2, "length": 5}, ()),
+                                 (models.decoder, {"length": 4, "past": 3}, ())):
+        model = make(folder)
+        options = Options(str(model), model.name, str(folder / "m.o"), str(folder / "m.h"), str(folder / "cache"),
+                          isas=("x86_64",) if models.X86 else (), specialize=special, jobs=2, with_reference=True)
+        with Progress() as progress:
+            made = assemble.run(options, progress)
+        text = report.text(made, model.name, sizes)
+        printed = rows(text)
+        for function in made.compiled.plan.functions:
+            for variant in function.built:
+                name = f"{model.stem}: {function.name} {variant.name}"
+                dims = {d.sym: variant.when.get(d.sym.name, sizes[d.sym.name]) for d in function.dims}
+                program = variant.program
+                counts = evaluate.run(program, dims, elements(made, program, dims, random.Random(1)))
+                got = printed[function.name, variant.name]
+                equal([label for label, _, _ in got], [step.kernel.label for step in program.steps], f"{name}: kernels")
+                equal([w for _, _, w in got], [w for _, w in counts], f"{name}: bytes written")
+                # a word may be looked up twice, which is counted twice
+                exact = [all(not b.shape or b.dtype == "f32" for b in step.kernel.params if b.kind == "input")
+                         or isinstance(step.kernel, CheckKernel) for step in program.steps]
+                if not ok(all(r == c if e else r >= c for (_, r, _), (c, _), e in zip(got, counts, exact, strict=True)),
+                          f"{name}: bytes read"):
+                    note([(label, r, c) for (label, r, _), (c, _) in zip(got, counts, strict=True) if r != c])
+                total = sum(r + w for _, r, w in got)
+                ok(re.search(rf"variant {variant.name}.*: {len(got)} kernels, {total} bytes moved", text),
+                   f"{name}: {len(got)} kernels, {total} bytes")
+                where = memory(program)
+                for buffer, (kind, at) in where.temp.items():
+                    b = program.buffers[buffer]
+                    shape = ",".join(map(str, b.shape))
+                    line = f"{buffer}: {b.dtype}[{shape}] {'at' if kind == 'offset' else 'in slot'} {at}, "
+                    if line not in text:
+                        ok(False, f"{name}: {line}")
+        bill = budget.bill(made)
+        ok(f"sizes: code {bill.code} bytes, weights {bill.weights} bytes, arena {bill.arena} bytes, stack {bill.stack} "
+           "bytes" in text and bill.stack, f"{model.stem}: sizes, {bill.stack} bytes of stack among them")
+        used = sum(made.objects[s].code for s in made.sources.by_symbol) + made.driver.code
+        equal(bill.code, used, f"{model.stem}: code of every kernel once, and of the driver")
+    ok("fused: softmax joins softmax" in text and "not fused: " in text, "fusions, and refusals with their reasons")
+    result = models.tool(folder, "explain", "digits.c", *(("--isa", "x86_64") if models.X86 else ()), "--at", "batch=7",
+                         "--specialize", "batch=1")
+    ok(result.returncode == 0 and "bytes moved at batch=7" in result.stdout and "variant batch1 (batch == 1)" in
+       result.stdout, "explain --at, and the guard of a variant")
+    result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
+    ok(result.returncode == 1 and "has no dim 'size'" in result.stderr, "a dim that is not there")
+done()
