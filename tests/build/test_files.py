@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from tap import done, equal, raises
+from tap import done, equal, raises, skip
 from tensor_compile.build import depfile, files
 from tensor_compile.errors import UserError
 
@@ -15,6 +15,24 @@ with tempfile.TemporaryDirectory() as folder:
     files.write(out, "two")
     equal(out.read_bytes(), b"two", "an output is replaced")
     equal(os.listdir(out.parent), ["out.o"], "nothing lies beside it")
+    files.write(out, iter((b"in ", b"parts")))
+    equal(out.read_bytes(), b"in parts", "an output is written in parts")
+
+    def failing():
+        yield b"half"
+        raise OSError(28, "No space left on device")
+
+    raises(UserError, lambda: files.write(out, failing()), "cannot write: No space left", "a failure in the middle")
+    equal((out.read_bytes(), os.listdir(out.parent)), (b"in parts", ["out.o"]), "leaves the old output, and nothing else")
+    for name, place in (("one file system", root), ("two file systems", Path("/dev/shm"))):
+        if place != root and (not os.access(place, os.W_OK) or os.stat(place).st_dev == os.stat(root).st_dev):
+            skip(f"moved within {name}", "there is no second one")
+            continue
+        with tempfile.TemporaryDirectory(dir=place) as other:
+            (Path(other) / "made.o").write_bytes(b"moved")
+            files.move(Path(other) / "made.o", out)
+            equal((out.read_bytes(), os.listdir(other), os.listdir(out.parent)), (b"moved", [], ["out.o"]),
+                  f"moved within {name}")
     blocked = root / "folder"
     (blocked / "out.h").mkdir(parents=True)
     raises(UserError, lambda: files.write(blocked / "out.h", "x"), "cannot write", "a folder in the output's place")

@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Hashable
+from typing import Hashable, Iterator
 
 from .. import pipeline
 from ..emit.header import emit_header
@@ -49,7 +49,8 @@ class Sources:
 
 @dataclass(slots=True)
 class Made:
-    """Everything a build knows when it is done; paths lie in the cache and are not outputs yet."""
+    """Everything a build knows when all is compiled; paths lie in the cache. embedded: the weights that the object
+    holds; flags: the target's and the host's."""
 
     compiled: pipeline.Compiled
     target: Target
@@ -61,7 +62,8 @@ class Made:
     objects: dict[str, Object]
     driver: Object
     header_text: str
-    linked: bytes
+    embedded: Path | None
+    flags: tuple[str, ...]
     compiler: toolchain.Compiler
     host: toolchain.Compiler
 
@@ -142,9 +144,10 @@ def entry_symbols(plan: ModelPlan) -> list[str]:
     return [entry.symbol for entry in interface(plan, False).entries]
 
 
-def external_weights(plan: ModelPlan, payload: Path) -> bytes:
-    """An external weights file: header and payload."""
-    return weights_header(plan, bytes.fromhex(files.file_digest(payload))) + payload.read_bytes()
+def external_weights(plan: ModelPlan, payload: Path) -> Iterator[bytes]:
+    """An external weights file, part by part: header and payload."""
+    yield weights_header(plan, bytes.fromhex(files.file_digest(payload)))
+    yield from files.blocks(payload)
 
 
 def run(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Made:
@@ -184,33 +187,32 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
             files.write(Path(options.keep) / f"{unit.name}.c", unit.text)
     compiled_units = objects.compile_units(units, compiler, cache, options.jobs,
                                            lambda n: progress.say(f"{options.shown}: compiled {n} of {len(units)}"))
-    progress.say(f"{options.shown}: linking")
-    linked = _link(plan, compiled_units, None if external else weights, compiler, (*target.flags, *options.cflags),
-                   target, cache)
+    embedded = weights if plan.packed_bytes and not external else None
     made = Made(compiled, target, target_file, captured.headers, weight_files, weights, sources,
-                {o.name: o for o in compiled_units[:-1]}, compiled_units[-1], header_text, linked, compiler, host)
+                {o.name: o for o in compiled_units[:-1]}, compiled_units[-1], header_text, embedded,
+                (*target.flags, *options.cflags), compiler, host)
     budget.check(budget.bill(made), options.shown, options.max_arena, options.max_weights, options.max_code,
                  options.max_stack)
     return made
 
 
-def _link(plan: ModelPlan, units: list[Object], embedded: Path | None, compiler: toolchain.Compiler,
-          flags: tuple[str, ...], target: Target, cache: Cache) -> bytes:
-    """The driver first, then kernels by name, then the weights: the order does not depend on how fast they compiled."""
+def link_object(made: Made, cache: Cache, out: Path) -> None:
+    """Links everything to the object `out`: the driver first, then kernels by name, then the weights, in an order that
+    does not depend on how fast they compiled."""
     with cache.scratch() as scratch:
         work = Path(scratch)
-        linked = [units[-1].path, *(o.path for o in sorted(units[:-1], key=lambda o: o.name))]
-        if embedded is not None and plan.packed_bytes:
-            linked.append(objects.assemble(weights_assembly(plan, "weights.bin"), embedded, compiler,
-                                           toolchain.host_flags(flags, target.arch), work))
-        link.relocatable(linked, work / "model.o", compiler, flags, work)
-        return (work / "model.o").read_bytes()
+        linked = [made.driver.path, *(made.objects[name].path for name in sorted(made.objects))]
+        if made.embedded is not None:
+            linked.append(objects.assemble(weights_assembly(made.compiled.plan, "weights.bin"), made.embedded,
+                                           made.compiler, toolchain.host_flags(made.flags, made.target.arch), work))
+        link.relocatable(linked, work / "model.o", made.compiler, made.flags, work)
+        files.move(work / "model.o", out)
 
 
 def write(made: Made, options: Options) -> list[Path]:
     """The outputs, each whole or not at all; returns their paths."""
     outputs = [Path(options.object), Path(options.header)]
-    files.write(outputs[0], made.linked)
+    link_object(made, Cache(Path(options.cache)), outputs[0])
     files.write(outputs[1], made.header_text)
     if options.weights == "external":
         outputs.append(Path(options.weights_file))

@@ -25,6 +25,7 @@ def build(options: Options) -> None:
 
     with Progress() as progress:
         made = assemble.run(options, progress)
+        progress.say(f"{options.shown}: linking")
         outputs = assemble.write(made, options)
     inputs = depfile.model_inputs(Path(options.model), made.headers, made.weight_files, lock, made.target_file, tool)
     if Path(options.object).parent == lock.parent:

@@ -2,11 +2,12 @@
 """Files: content hashes and outputs that are written beside their place and renamed, never half-written."""
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import Iterable
+from typing import Iterable, Iterator
 
 from ..errors import UserError
 
@@ -23,9 +24,8 @@ def digest(*parts: bytes | str) -> str:
 
 def file_digest(path: Path) -> str:
     h = hashlib.sha256()
-    with open(path, "rb") as f:
-        while block := f.read(1 << 20):
-            h.update(block)
+    for block in blocks(path):
+        h.update(block)
     return h.hexdigest()
 
 
@@ -43,20 +43,43 @@ def tree_digest(roots: Iterable[Path]) -> str:
     return digest(*parts)
 
 
-def write(path: Path, data: bytes | str) -> None:
-    """Writes beside `path` and renames; an error is the user's (unwritable, full) and leaves nothing behind."""
+def blocks(path: Path) -> Iterator[bytes]:
+    """The content of a file that may be larger than memory."""
+    with open(path, "rb") as f:
+        while block := f.read(1 << 20):
+            yield block
+
+
+def write(path: Path, data: bytes | str | Iterable[bytes]) -> None:
+    """Writes beside `path` and renames; an error is the user's (unwritable, full) and leaves nothing behind. Where data
+    is no text and no bytes, it is written part by part."""
     name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(fd, "wb") as f:
-            f.write(data.encode() if isinstance(data, str) else data)
+            if isinstance(data, str):
+                data = data.encode()
+            for part in (data,) if isinstance(data, bytes) else data:
+                f.write(part)
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except OSError as error:
         if name and os.path.exists(name):
             os.unlink(name)
         raise UserError(f"cannot write: {error.strerror or error}", str(path)) from None
+
+
+def move(source: Path, path: Path) -> None:
+    """Puts the file `source` in the place of `path`: by its name alone where both lie on one file system."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(source, path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise UserError(f"cannot write: {error.strerror or error}", str(path)) from None
+        write(path, blocks(source))
+        source.unlink()
 
 
 def write_if_changed(path: Path, data: bytes | str) -> bool:
