@@ -227,6 +227,24 @@ static void test_instruction_sets(void)
     free(s);
 }
 
+/* The reference kernels, one plain loop an operation, work on the same state. */
+static void test_reference(void)
+{
+    enum { PROMPT = 9, HALF = 20, END = 40 };
+    session *s = session_new();
+    s->context.stance = TC_STANCE_REFERENCE;
+    test_splits(s, "reference");
+    decoder_model_state_reset(s->state);
+    tc_status status = prefill(s, tokens, PROMPT);
+    for (int past = PROMPT; past < END && status == TC_STATUS_OK; ++past) {
+        s->context.stance = past < HALF ? TC_STANCE_DEFAULT : TC_STANCE_REFERENCE;
+        status = decode(s, tokens, past);
+    }
+    tc_ok(status == TC_STATUS_OK && first_difference(s->logits, whole, 0, END) == END,
+          "reference and compiled kernels take turns on one state");
+    free(s);
+}
+
 static void count_threads(void *user, const char *function, const char *variant, const char *kernel, tc_index step,
                           tc_index thread, int begin)
 {
@@ -371,6 +389,7 @@ int main(int argc, char **argv)
     test_cache();
     test_fork();
     test_instruction_sets();
+    test_reference();
     test_teams();
     test_threads();
     test_errors();
