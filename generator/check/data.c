@@ -4,9 +4,10 @@
  *
  *   tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE…
  *       Random tensors: f32 about 1 in both signs; integers in 0..BOUND-1; bool. No sizes: a scalar.
- *   tc-data compare bits GOT.safetensors WANT.safetensors
- *       Every tensor of WANT is in GOT with the same bits (or NaN in both places). Exit code 1 where one differs.
- *   tc-data compare RTOL,ATOL GOT.safetensors WANT.safetensors
+ *   tc-data compare bits GOT.safetensors WANT.safetensors [NAME...]
+ *       Every tensor of WANT but those named is in GOT with the same bits (or NaN in both places). Exit code 1 where one
+ *       differs.
+ *   tc-data compare RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]
  *       |got - want| <= ATOL + RTOL * |want|, WANT f32 or f64; integers and bool are equal. Prints for every tensor the
  *       largest error and the largest distance in units in the last place of f32.
  */
@@ -149,13 +150,13 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
     worst found = {0, -1, 0, 0};
     double rtol = 0, atol = 0;
     if (!got) {
-        printf("%s: missing\n", want->name);
+        printf("%s: not among the outputs  FAILED\n", want->name);
         return false;
     }
     const bool floats = got->dtype == TC_ST_F32 && (want->dtype == TC_ST_F32 || want->dtype == TC_ST_F64);
     if (got->rank != want->rank || memcmp(got->shape, want->shape, (size_t)got->rank * sizeof *got->shape) ||
         (got->dtype != want->dtype && !floats)) {
-        printf("%s: another dtype or shape\n", want->name);
+        printf("%s: another dtype or shape  FAILED\n", want->name);
         return false;
     }
     for (int d = 0; d < want->rank; ++d)
@@ -175,22 +176,30 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
     else
         printf("largest error %.3g, %.3g ulp%s", found.error, found.ulp, found.differ ? ", " : "");
     if (found.differ)
-        printf("%lld of %lld elements differ, the first at %lld", (long long)found.differ, (long long)count,
+        printf("%lld of %lld elements differ, the first at %lld  FAILED", (long long)found.differ, (long long)count,
                (long long)found.first);
     putchar('\n');
     return !found.differ;
 }
 
+static bool is_one_of(const char *name, int count, char **names) {
+    for (int i = 0; i < count; ++i)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 static int command_compare(int count, char **arguments) {
-    if (count != 3)
-        return fail("tc-data compare bits|RTOL,ATOL GOT.safetensors WANT.safetensors");
+    if (count < 3)
+        return fail("tc-data compare bits|RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]");
     tc_st_file got = {0}, want = {0};
     tci_diag diag = {0};
     if (!tc_st_open(&got, arguments[1], &diag) || !tc_st_open(&want, arguments[2], &diag))
         return fail(diag.text);
     bool same = true;
     for (size_t i = 0; i < want.count; ++i)
-        same &= compare_one(tc_st_find(&got, want.tensors[i].name), &want.tensors[i], arguments[0]);
+        if (!is_one_of(want.tensors[i].name, count - 3, arguments + 3))
+            same &= compare_one(tc_st_find(&got, want.tensors[i].name), &want.tensors[i], arguments[0]);
     tc_st_close(&got);
     tc_st_close(&want);
     return same ? 0 : 1;

@@ -124,10 +124,33 @@ with tempfile.TemporaryDirectory() as place:
                                      text=True), 1, "empty.c:1: error: no TC_MODEL")
 
     fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 1,
-          "--dims: error: batch = 9 is outside 1..8")
+          "--dims: batch = 9 is not in 1..8")
+    fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 1, "no dim 'seq'",
+          "its dims: batch")
     (folder / "inputs").write_bytes(safetensors({"z": ([1], [0.0])}))
     fails("check without an input", run(folder, "--inputs", "inputs", command="check"), 1,
           'model.c:5: error: input "x" is not in the file of --inputs')
+    (folder / "inputs").write_bytes(safetensors({"x": ([3, 4], [0.0] * 12)}))
+    fails("check with inputs of other sizes", run(folder, "--inputs", "inputs", command="check"), 1,
+          "model.c:5: error:", "f32[3,4]", "hint: without --dims this ran at batch=2")
+
+    two = project(MODEL + """TC_FUNCTION(half)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 8), seq = tc_dynamic(g, "seq", 1, 8);
+    tc_output(g, "z", tc_add(tc_input(g, "x", TC_F32, batch, 4), tc_input(g, "w", TC_F32, seq, 1, 1)));
+}
+""")
+    (two / "inputs").write_bytes(safetensors({"x": ([1, 4], [1.0] * 4), "w": ([2, 1, 1], [1.0, 2.0])}))
+    (two / "good").write_bytes(safetensors({"y": ([1, 3], [2.5, 3.5, 12.5]), "z": ([2, 1, 4], [2.0] * 4 + [3.0] * 4)}))
+    (two / "bad").write_bytes(safetensors({"y": ([1, 3], [2.5, 4.5, 12.5]), "z": ([2, 1, 4], [2.0] * 4 + [3.0] * 4)}))
+    options = ("--inputs", "inputs", "--dims", "batch=1,seq=2")
+    result = run(two, *options, "--expect", "good", command="check")
+    ok(result.returncode == 0 and "good: y" in result.stdout and "good: z" in result.stdout,
+       "functions are checked with the dims and the outputs that each has") or note(result.stdout + result.stderr)
+    result = run(two, *options, "--expect", "bad", command="check")
+    wrong = [line.split(": ")[2] for line in result.stdout.splitlines() if "FAILED" in line]
+    ok(result.returncode == 1 and set(wrong) == {"y"},
+       "the output that differs is named") or note(result.stdout + result.stderr)
 
     equal({p.name: p.read_bytes() for p in (folder / "out").iterdir()}, before, "none of this touched earlier outputs")
     left = [p for p in root.rglob(".*") if p.is_file()]
