@@ -73,7 +73,7 @@ tc_setup() {
     tc_use_tools
     tc_have_meson && return
     echo "setting up Meson and Ninja"
-    tc_get_meson
+    tc_get_meson || :
     tc_use_tools
-    tc_have_meson || tc_fail "Meson >= 1.0 and Ninja are needed; as root: apt-get install meson ninja-build"
+    tc_have_meson || tc_fail "neither venv, pip, apt-get nor a download got Meson and Ninja: Meson >= 1.0 and Ninja are needed; as root: apt-get install meson ninja-build"
 }
