@@ -134,6 +134,15 @@ def windows() -> list[Case]:
         value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", at, sym(d)), (at, w - 1 - at))
         out.append(small(f"window {kind} {w}/{stride} channels last", (p,),
                          [Stage((d,), [], [Store("y", (sym(p), sym(d)), value)])], (x, y)))
+    # the first and the last row lie in the padding for all lanes, the first and the last column for some
+    for h, w, kind in ((1, 7, "max"), (3, 20, "sum"), (2, 64, "min")):
+        r, v, i, j = loop("r", h), loop("v", w), Sym("i", 0, 2), Sym("j", 0, 2)
+        row, column = sym(r) + sym(i) - 1, sym(v) + sym(j) - 1
+        x, y = buffer("x", "f32", (h, w), "input"), buffer("y", "f32", (h, w), "output")
+        value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (i, j), load("x", row, column),
+                          (row, h - 1 - row, column, w - 1 - column))
+        out.append(small(f"window {kind} of {h} x {w}", (r,), [Stage((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+                         (x, y)))
     return out
 
 

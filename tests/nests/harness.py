@@ -196,7 +196,8 @@ def _run(machine: Machine, prepared: list) -> list[list[dict[str, list]]]:
                 raw = struct.pack(f"<{len(values[b.name])}{PACK[b.dtype]}", *values[b.name])
                 if b.kind == "scratch":
                     raw = bytes(-(-len(raw) // 64) * 64 * team)
-                data += [struct.pack("<q", len(raw)), raw]
+                align = SIZE[b.dtype] if b.kind in ("input", "output", "state") else 64
+                data += [struct.pack("<qq", len(raw), align), raw]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "kernels.c")
         with open(path, "w", encoding="utf-8") as f:
@@ -204,8 +205,9 @@ def _run(machine: Machine, prepared: list) -> list[list[dict[str, list]]]:
         program = os.path.join(folder, "run")
         subprocess.run([machine.compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *EXACT,
                         *ISA_FLAGS[machine.isa], f"-DTC_ISA_{ISA_MACRO[machine.isa]}", *machine.more,
-                        "-I", os.path.join(ROOT, "templates", "include"), path,
-                        os.path.join(ROOT, "tests", "nests", "run_kernels.c"), "-o", program], check=True)
+                        "-I", os.path.join(ROOT, "templates", "include"), "-I", ROOT, path,
+                        os.path.join(ROOT, "tests", "nests", "run_kernels.c"),
+                        os.path.join(ROOT, "autotune", "guard.c"), "-o", program], check=True)
         # GCC (bug 110027) may lay an object of 64-byte alignment less aligned into the frames of use-after-return
         # checks, where aligned AVX-512 stores then fault.
         env = os.environ | {"ASAN_OPTIONS": "detect_stack_use_after_return=0"}

@@ -3,21 +3,22 @@
  * Runs generated kernels on buffers from standard input and writes the buffers to standard output.
  *
  * Input, little-endian int64 unless said otherwise: number of runs; for each the kernel's number, the team size, the
- * number of dims and the dims, the number of buffers and for each its bytes and their content. Output: all buffers of
- * each run in order. Every buffer lies between guard zones; a changed one ends the program with status 1.
+ * number of dims and the dims, the number of buffers and for each its bytes, its alignment and the content. Output: all
+ * buffers of each run in order. Every buffer begins where a guard zone ends, or (teams other than 1) ends where one
+ * begins: to read or write in a zone ends the program.
  *
  * `kernels` and `kernel_count` are defined by the test beside the kernels themselves.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "autotune/guard.h"
 #include "tc_kernel.h"
 
 extern tc_kernel *const kernels[];
 extern const int kernel_count;
 
-enum { GUARD = 4096, MOST = 32 };
+enum { MOST = 32 };
 
 static int64_t number(void) {
     int64_t n = 0;
@@ -30,10 +31,9 @@ static int64_t number(void) {
 
 int main(void) {
     for (int64_t runs = number(), run = 0; run < runs; ++run) {
-        unsigned char *memory[MOST];
+        tc_guard guards[MOST];
         void *p[MOST];
         tc_index d[MOST];
-        size_t bytes[MOST];
         const int64_t kernel = number(), team = number(), dims = number();
         if (kernel < 0 || kernel >= kernel_count || dims > MOST)
             return 2;
@@ -43,25 +43,22 @@ int main(void) {
         if (buffers > MOST)
             return 2;
         for (int64_t i = 0; i < buffers; ++i) {
-            bytes[i] = (size_t)number();
-            memory[i] = aligned_alloc(64, (bytes[i] + 2 * GUARD + 63) / 64 * 64);
-            if (!memory[i])
+            const size_t bytes = (size_t)number(), align = (size_t)number();
+            if (!tc_guard_init(&guards[i], bytes, align, team > 1))
                 return 2;
-            memset(memory[i], 0xa5, bytes[i] + 2 * GUARD);
-            p[i] = memory[i] + GUARD;
-            if (bytes[i] && fread(p[i], 1, bytes[i], stdin) != bytes[i])
+            p[i] = guards[i].data;
+            if (bytes && fread(p[i], 1, bytes, stdin) != bytes)
                 return 2;
         }
         for (int64_t thread = 0; thread < team; ++thread)
             kernels[kernel](p, d, (tc_index)thread, (tc_index)team);
         for (int64_t i = 0; i < buffers; ++i) {
-            for (size_t at = 0; at < GUARD; ++at)
-                if (memory[i][at] != 0xa5 || memory[i][GUARD + bytes[i] + at] != 0xa5) {
-                    fprintf(stderr, "run %d: kernel %d wrote outside buffer %d\n", (int)run, (int)kernel, (int)i);
-                    return 1;
-                }
-            fwrite(p[i], 1, bytes[i], stdout);
-            free(memory[i]);
+            if (!tc_guard_intact(&guards[i])) {
+                fprintf(stderr, "run %d: kernel %d wrote outside buffer %d\n", (int)run, (int)kernel, (int)i);
+                return 1;
+            }
+            fwrite(p[i], 1, guards[i].size, stdout);
+            tc_guard_finish(&guards[i]);
         }
     }
     return 0;

@@ -273,9 +273,12 @@ def _expressions(x: Scalar) -> tuple[Expr, ...]:
 
 
 def _protected(value: Scalar, valid: tuple[Expr, ...], emitter: ScalarEmitter) -> Scalar:
-    """The value with every load that may lie outside its buffer made subject to the predicate."""
+    """The value with every load that may lie outside its buffer made subject to the predicate. The guard around the
+    term may hold the rest of what such a load relies on."""
     def leaf(node: Scalar) -> Scalar | None:
         if isinstance(node, Load) and not emitter.inside(node):
-            return Load(node.buffer, node.dtype, node.index, valid, Const(node.dtype, 0), node.dynamic)
+            load = Load(node.buffer, node.dtype, node.index, valid, Const(node.dtype, 0), node.dynamic)
+            emitter.confined.add(load)
+            return load
         return None
     return Rewriter(leaf=leaf)(value)

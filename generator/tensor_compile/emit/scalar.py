@@ -47,6 +47,7 @@ class ScalarEmitter:
     """names: C text of every symbol in scope; pointers: C text of a buffer's first element; width: 1 or 16; vector: the
     variable of the lanes, whose name is that of lane 0; lanes: C text of the number of lanes that exist (None: all);
     acc: C text of the accumulator; written: buffers that the kernel stores to, whose loads stay where they are.
+    confined: loads whose predicate is not all that they rely on, so that they stay in the guard around them.
 
     `value` and `store` append to `lines`, the statements of the innermost scope.
     """
@@ -60,6 +61,7 @@ class ScalarEmitter:
         self.written = frozenset(written)
         self.scopes = [Scope()]
         self.locals: dict[str, Value] = {}
+        self.confined: set[Load] = set()
         self.count = 0
 
     @property
@@ -260,7 +262,7 @@ class ScalarEmitter:
             depth = len(self.scopes) - 1
         else:
             guards = [i for i, scope in enumerate(self.scopes) if scope.guard]
-            if guards and not self.inside(node):
+            if guards and (node in self.confined or not self.inside(node)):
                 depth = max(depth, guards[-1])
         kept = dict(self.names)
         spread = any(v.vector for _, v in indices)
