@@ -2,8 +2,12 @@
  *
  * TC_LOGS and TC_NUM_THREADS.
  */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
 #include <tensor_compile/hosted.h>
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +53,18 @@ tc_status tc_context_read_logs(tc_context *context)
     return TC_STATUS_OK;
 }
 
+/* Those that this process may run on, where the system tells: a container has a few of many. */
+static tc_index processors(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (!sched_getaffinity(0, sizeof set, &set))
+        return CPU_COUNT(&set);
+#endif
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online;
+}
+
 tc_index tc_environment_threads(void)
 {
     const char *text = getenv("TC_NUM_THREADS");
@@ -56,6 +72,5 @@ tc_index tc_environment_threads(void)
     const long asked = text ? strtol(text, &end, 10) : 0;
     if (text && *text && !*end && asked >= 1 && asked <= 4096)
         return asked;
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return processors < 1 ? 1 : processors;
+    return processors();
 }

@@ -18,8 +18,8 @@ extern "C" {
  * empty: nothing changes. TC_STATUS_BAD_ARGUMENT names an unknown topic in context->error. */
 tc_status tc_context_read_logs(tc_context *context);
 
-/* The number of threads to use: TC_NUM_THREADS where it is set, else the processors that are online.
- * At least 1. A value that is no number from 1 to 4096 counts as unset. */
+/* The number of threads to use: TC_NUM_THREADS where it is set, else the processors that this process
+ * may run on. At least 1. A value that is no number from 1 to 4096 counts as unset. */
 tc_index tc_environment_threads(void);
 
 /* -- teams --------------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the hosted part reads from the environment.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
+#include "tap.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tensor_compile/hosted.h>
+
+static tc_index threads(const char *value)
+{
+    setenv("TC_NUM_THREADS", value, 1);
+    return tc_environment_threads();
+}
+
+static tc_status logs(tc_context *context, const char *value)
+{
+    tc_context_init(context, NULL, 0);
+    setenv("TC_LOGS", value, 1);
+    return tc_context_read_logs(context);
+}
+
+int main(void)
+{
+    tc_context context;
+    unsetenv("TC_NUM_THREADS");
+    const tc_index all = tc_environment_threads();
+    tc_ok(all >= 1, "at least one thread");
+    tc_ok(threads("3") == 3 && threads("1") == 1 && threads("4096") == 4096, "TC_NUM_THREADS says how many");
+    const char *const wrong[] = {"", "0", "-1", "4097", "two", "2x", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
+        tc_ok(threads(wrong[i]) == all, "TC_NUM_THREADS=%s counts as unset", wrong[i]);
+    unsetenv("TC_NUM_THREADS");
+#ifdef __linux__
+    cpu_set_t before, one;
+    if (!sched_getaffinity(0, sizeof before, &before)) {
+        int first = 0;
+        while (!CPU_ISSET(first, &before))
+            ++first;
+        CPU_ZERO(&one);
+        CPU_SET(first, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        tc_ok(tc_environment_threads() == 1, "a process bound to one processor has one thread");
+        sched_setaffinity(0, sizeof before, &before);
+        tc_ok(tc_environment_threads() == all, "and all of them again when it is not");
+    } else {
+        tc_skip(2, "the system does not tell which processors may be used");
+    }
+#else
+    tc_skip(2, "processors are bound on Linux alone");
+#endif
+
+    tc_ok(logs(&context, "") == TC_STATUS_OK && !context.log && !context.log_topics, "an empty TC_LOGS changes nothing");
+    tc_ok(logs(&context, "guards,kernels") == TC_STATUS_OK && context.log &&
+              context.log_topics == (TC_LOG_GUARDS | TC_LOG_KERNELS),
+          "topics by comma");
+    tc_ok(logs(&context, "all") == TC_STATUS_OK && context.log_topics == TC_LOG_ALL, "all topics");
+    tc_ok(logs(&context, "guards,guard") == TC_STATUS_BAD_ARGUMENT && !context.log &&
+              strstr(context.error.message, "unknown topic guard;"),
+          "an unknown topic is named");
+    return tc_done();
+}
