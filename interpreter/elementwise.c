@@ -56,6 +56,7 @@ typedef uint8_t c_bool;
     FLOATS(X, UNARY, exp)                                                                                              \
     FLOATS(X, UNARY, log)                                                                                              \
     FLOATS(X, UNARY, sqrt)                                                                                             \
+    FLOATS(X, UNARY, floor)                                                                                            \
     FLOATS(X, UNARY, tanh)                                                                                             \
     FLOATS(X, UNARY, erf)                                                                                              \
     X(UNARY, logical_not, bool)                                                                                        \

@@ -35,6 +35,11 @@ static inline double tc_sqrt_f64(double x)
     return sqrt(x);
 }
 
+static inline double tc_floor_f64(double x)
+{
+    return floor(x);
+}
+
 static inline double tc_tanh_f64(double x)
 {
     return tanh(x);

@@ -215,6 +215,7 @@ UNARY(abs)
 UNARY(exp)
 UNARY(log)
 UNARY(sqrt)
+UNARY(floor)
 UNARY(tanh)
 UNARY(erf)
 UNARY(logical_not)
@@ -230,6 +231,16 @@ tc_tensor tc_relu_at(tc_site at, tc_tensor x)
 {
     tc_graph *g = tc_op_enter(at, "tc_relu", "relu", "x", 1, &x);
     return g ? tc_op_leave(g, tc_maximum_at(at, TENSOR(x), tc_operand_int_(0))) : tc_poison();
+}
+
+tc_tensor tc_leaky_relu_at(tc_site at, tc_tensor x, double slope)
+{
+    tc_graph *g = tc_op_enter(at, "tc_leaky_relu", "leaky_relu", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    tc_tensor above = tc_maximum_at(at, TENSOR(x), NUMBER(0));
+    tc_tensor below = tc_mul_at(at, TENSOR(tc_minimum_at(at, TENSOR(x), NUMBER(0))), NUMBER(slope));
+    return tc_op_leave(g, tc_add_at(at, TENSOR(above), TENSOR(below)));
 }
 
 tc_tensor tc_sigmoid_at(tc_site at, tc_tensor x)

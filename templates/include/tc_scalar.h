@@ -365,7 +365,7 @@ static inline int64_t tc_cast_bool_i64(uint8_t x)
     return x;
 }
 
-/* exp, log, tanh, erf. How the functions of tc_math.inc clamp: the second operand where one is NaN. */
+/* floor, exp, log, tanh, erf. How the functions of tc_math.inc clamp: the second operand where one is NaN. */
 static inline float tc_lesser_f32(float x, float y)
 {
     return x < y ? x : y;

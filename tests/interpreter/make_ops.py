@@ -44,7 +44,7 @@ def wide(*tensors: torch.Tensor) -> list[torch.Tensor]:
 def elementwise() -> None:
     x = torch.cat([SPECIAL, torch.randn(20) * 4])
     for name, function in (("neg", torch.neg), ("abs", torch.abs), ("exp", torch.exp), ("log", torch.log),
-                           ("sqrt", torch.sqrt), ("tanh", torch.tanh), ("erf", torch.erf)):
+                           ("sqrt", torch.sqrt), ("floor", torch.floor), ("tanh", torch.tanh), ("erf", torch.erf)):
         case(f"{name}_f32", f"{name}(...)", [x], function(*wide(x)))
     a, b = SPECIAL[:, None].expand(12, 12).contiguous(), SPECIAL[None, :].expand(12, 12).contiguous()
     i, j = torch.randint(-9, 9, (3, 5), dtype=torch.int32), torch.randint(1, 9, (3, 5), dtype=torch.int32)

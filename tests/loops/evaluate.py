@@ -81,6 +81,10 @@ def _exp(x: float) -> float:
     return INF if x > 709 else math.exp(x)
 
 
+def _floor(x: float) -> float:
+    return x if x == 0 or not math.isfinite(x) else float(math.floor(x))
+
+
 def _log(x: float) -> float:
     return NAN if x < 0 or math.isnan(x) else -INF if x == 0 else math.log(x)
 
@@ -108,7 +112,8 @@ def cast(to: str, x):
 
 FUNCTIONS = {
     "neg": lambda x: -x, "abs": abs, "exp": _exp, "log": _log, "tanh": math.tanh, "erf": math.erf,
-    "sqrt": lambda x: NAN if x < 0 else math.sqrt(x), "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
+    "sqrt": lambda x: NAN if x < 0 else math.sqrt(x), "floor": _floor,
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b, "maximum": maximum, "minimum": minimum, "logical_not": lambda x: not x,
     "logical_and": lambda a, b: a and b, "logical_or": lambda a, b: a or b, "logical_xor": lambda a, b: a != b,
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,

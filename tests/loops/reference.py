@@ -9,7 +9,7 @@ from itertools import product
 
 from evaluate import from_bits, reduce, scalar
 from tensor_compile.graph.ir import Function, Module, Value
-from tensor_compile.loops.layout import _ELEMENTWISE
+from tensor_compile.loops.layout import ELEMENTWISE
 from tensor_compile.symbolic import Sym
 
 
@@ -62,7 +62,7 @@ def run(function: Function, module: Module, dims: dict[Sym, int], inputs: dict[s
 def _node(node, shape, dims, args) -> Tensor:
     op, attrs, dtype = node.op, node.attrs, node.types[0].dtype
     at = lambda exprs: tuple(e.evaluate(dims) for e in exprs)  # noqa: E731
-    if op in _ELEMENTWISE:
+    if op in ELEMENTWISE:
         return Tensor(shape, [scalar(op, dtype, *xs) for xs in zip(*(a.data for a in args), strict=True)])
     if op == "constant":
         return Tensor((), [from_bits(dtype, attrs["bits"])])

@@ -33,7 +33,7 @@ case("slice", function([X], [
 case("pad", function([X], [
     "%1 = constant() {bits=0x3f800000} : f32[]",
     "%2 = pad(%0, %1) {low=[0, 2, 1], high=[1, 0, 2]} : f32[batch + 1,seq + 2,9]",
-    "%3 = sqrt(%2) : f32[batch + 1,seq + 2,9]"], "%3"))
+    "%3 = floor(%2) : f32[batch + 1,seq + 2,9]"], "%3"))
 case("pad of a computed value", function([X], [
     "%1 = constant() {bits=0x3f800000} : f32[]", "%2 = exp(%0) : f32[batch,seq,6]",
     "%3 = pad(%2, %1) {low=[0, 2, 1], high=[1, 0, 2]} : f32[batch + 1,seq + 2,9]",

@@ -270,7 +270,7 @@ def elementwise() -> list[Case]:
         out.append(flat("relu", size, True, lambda x, z: op("maximum", x, f32(0.0))))
     for size in SIZES:
         out.append(flat("add", size, False, lambda x, z: op("add", x, z), grain=2 if size > 100 else 1))
-    for name in ("neg", "abs", "sqrt", "exp", "log", "tanh", "erf"):
+    for name in ("neg", "abs", "sqrt", "floor", "exp", "log", "tanh", "erf"):
         out.append(flat(name, 43, False, lambda x, z: op(name, x)))
     for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
         for dtype in ("f32", "i32", "i64"):

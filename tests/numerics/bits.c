@@ -53,6 +53,7 @@ int main(void)
     CHECK("minimum", n, tc_minimum_f32(a, c), mix_f32);
     CHECK("sqrt", n, tc_sqrt_f32(a), mix_f32);
     CHECK("sqrt_soft", n, tc_sqrt_soft_f32(a), mix_f32);
+    CHECK("floor", n, tc_floor_f32(a), mix_f32);
     CHECK("exp", n, tc_exp_f32(a), mix_f32);
     CHECK("log", n, tc_log_f32(a), mix_f32);
     CHECK("tanh", n, tc_tanh_f32(a), mix_f32);

@@ -28,6 +28,7 @@ typedef struct function {
 static const function functions[] = {
     {"exp", tc_exp_f32, exp, 1.1},   {"log", tc_log_f32, log, 1.0},    {"tanh", tc_tanh_f32, tanh, 5.5},
     {"erf", tc_erf_f32, erf, 6.5},   {"sqrt", tc_sqrt_f32, sqrt, 0.5}, {"sqrt_soft", tc_sqrt_soft_f32, sqrt, 0.5},
+    {"floor", tc_floor_f32, floor, 0},
 };
 
 typedef struct part {

@@ -201,6 +201,11 @@ static void test_functions(void)
     for (uint64_t i = 0; i < (uint64_t)1 << 32; i += 1009)
         good &= same(tc_sqrt_soft_f32(of((uint32_t)i)), tc_sqrt_f32(of((uint32_t)i)));
     tc_ok(good, "sqrt: the instruction and the integer form agree");
+    good = isnan(tc_floor_f32(NAN)) && bits(tc_floor_f32(-0.0f)) == 0x80000000u && tc_floor_f32(-0x1p-149f) == -1.0f;
+    good &= tc_floor_f32(0x1.fffffep22f) == 0x1.fffffcp22f && tc_floor_f32(-0x1.fffffep22f) == -0x1p23f;
+    for (uint64_t i = 0; i < (uint64_t)1 << 32; i += 1009)
+        good &= same(tc_floor_f32(of((uint32_t)i)), floorf(of((uint32_t)i)));
+    tc_ok(good, "floor: that of libm, bit for bit");
 }
 
 int main(void)

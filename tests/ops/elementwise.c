@@ -40,6 +40,7 @@ UNARY(exp)
 UNARY(log)
 UNARY(sqrt)
 UNARY(rsqrt)
+UNARY(floor)
 UNARY(tanh)
 UNARY(erf)
 UNARY(relu)
@@ -65,6 +66,13 @@ POWER(m1, -1)
 POWER(half, 0.5)
 POWER(m3half, -1.5)
 POWER(2p2, 2.2)
+
+TC_FUNCTION(op_leaky_relu)
+{
+    SIZES;
+    INPUT(x);
+    tc_output(g, "y", tc_leaky_relu(x, 0.1));
+}
 
 TC_FUNCTION(op_clamp)
 {

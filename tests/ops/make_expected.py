@@ -29,6 +29,7 @@ def integers(dtype: torch.dtype, *shape: int) -> torch.Tensor:
 
 ONE = {
     "neg": torch.neg, "abs": torch.abs, "exp": torch.exp, "log": torch.log, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
+    "floor": torch.floor, "leaky_relu": lambda x: F.leaky_relu(x, 0.1),
     "tanh": torch.tanh, "erf": torch.erf, "relu": F.relu, "sigmoid": torch.sigmoid, "silu": F.silu, "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "pow_2": lambda x: x**2, "pow_3": lambda x: x**3,
     "pow_m1": lambda x: x**-1, "pow_half": lambda x: x**0.5, "pow_m3half": lambda x: x**-1.5,

@@ -106,7 +106,8 @@ _BINARY = {
 _UNARY = {
     "neg": lambda t, x: -x if t == "f32" else wrap(t, -x), "abs": lambda t, x: abs(x) if t == "f32" else wrap(t, abs(x)),
     "exp": lambda t, x: _safe(math.exp, x), "log": lambda t, x: _safe(math.log, x),
-    "sqrt": lambda t, x: x if x == 0 else _safe(math.sqrt, x), "tanh": lambda t, x: _safe(math.tanh, x),
+    "sqrt": lambda t, x: x if x == 0 else _safe(math.sqrt, x),
+    "floor": lambda t, x: x if x == 0 or not math.isfinite(x) else float(math.floor(x)), "tanh": lambda t, x: _safe(math.tanh, x),
     "erf": lambda t, x: _safe(math.erf, x), "logical_not": lambda t, x: 1 - x,
 }
 

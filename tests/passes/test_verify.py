@@ -39,7 +39,7 @@ bad("dim_value() {value=[n, 1]} : i32[]", "dim_value: value holds one expression
 bad("dim_value() {value=[n]} : f32[]", "dim_value: result is f32[]; it is i32 or i64")
 for op in ("neg", "abs"):
     bad(f"{op}(%2) : bool[n,4]", f"{op}: operand is bool[n,4]; it takes f32, i32, i64")
-for op in ("exp", "log", "sqrt", "tanh", "erf"):
+for op in ("exp", "log", "sqrt", "floor", "tanh", "erf"):
     bad(f"{op}(%1) : i32[3]", f"{op}: operand is i32[3]; it takes f32")
 bad("logical_not(%0) : f32[n,4]", "logical_not: operand is f32[n,4]; it takes bool")
 bad("cast(%0) {dtype=f16} : f32[n,4]", "cast: unknown dtype f16")

@@ -103,7 +103,7 @@ static void fresh(void)
 
 static void check_operations(void)
 {
-    F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
+    F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(floor_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
     F2(add_f32); F2(sub_f32); F2(mul_f32); F2(div_f32); F2(maximum_f32); F2(minimum_f32);
     F2(lesser_f32); F2(greater_f32);
     FC(eq_f32); FC(ne_f32); FC(lt_f32); FC(le_f32); FC(gt_f32); FC(ge_f32);

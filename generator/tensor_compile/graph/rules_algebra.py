@@ -220,7 +220,7 @@ _LAST = (("elementwise_of_broadcasts", elementwise_of_broadcasts),)
 RULES: dict[str, tuple] = {
     "neg": (("double_negation", double_negation), *_LAST),
     "abs": (("absolute_twice", absolute_twice), *_LAST),
-    "exp": _LAST, "log": _LAST, "sqrt": _LAST, "tanh": _LAST, "erf": _LAST,
+    "exp": _LAST, "log": _LAST, "sqrt": _LAST, "floor": _LAST, "tanh": _LAST, "erf": _LAST,
     "logical_not": (("double_negation", double_negation), *_LAST),
     "cast": (("cast_chain", cast_chain), *_LAST),
     "add": (*_ARITHMETIC, ("add_negated", add_negated), *_LAST),

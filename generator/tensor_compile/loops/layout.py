@@ -14,13 +14,12 @@ row-major always.
 from __future__ import annotations
 
 from ..graph.ir import Function, Node, TensorType, Value
+from ..graph.table import PRIMITIVES
 from ..symbolic import ONE, Expr, floordiv, product, wrap
 
 VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
 _CONSTANT_LEAVES = frozenset(("weight", "packed", "constant"))
-_ELEMENTWISE = frozenset((
-    "neg", "abs", "exp", "log", "sqrt", "tanh", "erf", "logical_not", "cast", "add", "sub", "mul", "div", "maximum",
-    "minimum", "logical_and", "logical_or", "logical_xor", "eq", "ne", "lt", "le", "gt", "ge", "select"))
+ELEMENTWISE = frozenset(name for name, p in PRIMITIVES.items() if p.elementwise)
 
 
 def apply(function: Function, target) -> Function:
@@ -191,7 +190,7 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
                 order = asked
             elif node.op in ("convolution", "packed_convolution"):
                 order = (0, *range(2, rank), 1)
-            elif node.op in _ELEMENTWISE or node.op in ("window_reduce", "pad"):
+            elif node.op in ELEMENTWISE or node.op in ("window_reduce", "pad"):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
             else:
                 order = None
@@ -222,7 +221,7 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
                 turned = Value(user)
                 if any(u.op == "reshape" for u in users.get(turned, ())):
                     asked[value] = user.attrs["perm"]
-            elif user.op in _ELEMENTWISE and node.op not in VIEWS:
+            elif user.op in ELEMENTWISE and node.op not in VIEWS:
                 down = Value(user)
                 if down in asked and len(down.shape) == len(value.shape):
                     asked[value] = asked[down]

@@ -22,7 +22,6 @@ from .scalars import Variables, reshaped
 
 _LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
 _VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad"))
-_ELEMENTWISE = layout._ELEMENTWISE
 _COSTLY = frozenset(("exp", "log", "sqrt", "tanh", "erf", "div"))
 _FREE_COST = 6  # operations on indices that are computed again rather than stored
 
@@ -131,7 +130,7 @@ class Lowering:
         """Records in `free` the values that need no memory: constants and cheap arithmetic on indices."""
         if node.op in ("constant", "iota", "dim_value"):
             self.free[node] = 0
-        elif node.op in _VIEWS or (node.op in _ELEMENTWISE and node.op not in _COSTLY):
+        elif node.op in _VIEWS or (node.op in layout.ELEMENTWISE and node.op not in _COSTLY):
             total = 0 if node.op in _VIEWS else 1
             for v in node.operands:
                 operand = self.free.get(v.node)
@@ -290,7 +289,7 @@ class Lowering:
     # -- nodes ----------------------------------------------------------------------------------------------------
     def lower_node(self, node: Node) -> None:
         method = getattr(self, "lower_" + node.op, None)
-        if node.op in _ELEMENTWISE:
+        if node.op in layout.ELEMENTWISE:
             v = Value(node)
             variables, index = self.vars.space(v.shape)
             value = Apply(node.op, v.dtype, tuple(self.read(o, index) for o in node.operands))

@@ -69,11 +69,12 @@ tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high);
 #define tc_neg(x) tc_neg_at(TC_HERE, x)
 #define tc_abs(x) tc_abs_at(TC_HERE, x)
 /* Floats; the largest errors are stated in docs/numerics.md. rsqrt is 1 / sqrt(x), two roundings.
- * ATen: exp, log, sqrt, rsqrt, tanh, erf. */
+ * floor is exact. ATen: exp, log, sqrt, rsqrt, floor, tanh, erf. */
 #define tc_exp(x) tc_exp_at(TC_HERE, x)
 #define tc_log(x) tc_log_at(TC_HERE, x)
 #define tc_sqrt(x) tc_sqrt_at(TC_HERE, x)
 #define tc_rsqrt(x) tc_rsqrt_at(TC_HERE, x)
+#define tc_floor(x) tc_floor_at(TC_HERE, x)
 #define tc_tanh(x) tc_tanh_at(TC_HERE, x)
 #define tc_erf(x) tc_erf_at(TC_HERE, x)
 /* bool. ATen: logical_not. */
@@ -84,19 +85,23 @@ tc_tensor tc_exp_at(tc_site at, tc_tensor x);
 tc_tensor tc_log_at(tc_site at, tc_tensor x);
 tc_tensor tc_sqrt_at(tc_site at, tc_tensor x);
 tc_tensor tc_rsqrt_at(tc_site at, tc_tensor x);
+tc_tensor tc_floor_at(tc_site at, tc_tensor x);
 tc_tensor tc_tanh_at(tc_site at, tc_tensor x);
 tc_tensor tc_erf_at(tc_site at, tc_tensor x);
 tc_tensor tc_logical_not_at(tc_site at, tc_tensor x);
 
-/* Activations. relu: numbers, maximum(x, 0). The others: floats. sigmoid is 1 / (1 + exp(-x)); silu is x * sigmoid(x);
+/* Activations. relu: numbers, maximum(x, 0). The others: floats. leaky_relu is maximum(x, 0) + slope * minimum(x, 0),
+ * slope a C number; sigmoid is 1 / (1 + exp(-x)); silu is x * sigmoid(x);
  * gelu is x/2 * (1 + erf(x * sqrt(1/2))); gelu_tanh is x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x^3))).
- * ATen: relu, sigmoid, silu, gelu, gelu with approximate='tanh'. */
+ * ATen: relu, leaky_relu, sigmoid, silu, gelu, gelu with approximate='tanh'. */
 #define tc_relu(x) tc_relu_at(TC_HERE, x)
+#define tc_leaky_relu(x, slope) tc_leaky_relu_at(TC_HERE, x, slope)
 #define tc_sigmoid(x) tc_sigmoid_at(TC_HERE, x)
 #define tc_silu(x) tc_silu_at(TC_HERE, x)
 #define tc_gelu(x) tc_gelu_at(TC_HERE, x)
 #define tc_gelu_tanh(x) tc_gelu_tanh_at(TC_HERE, x)
 tc_tensor tc_relu_at(tc_site at, tc_tensor x);
+tc_tensor tc_leaky_relu_at(tc_site at, tc_tensor x, double slope);
 tc_tensor tc_sigmoid_at(tc_site at, tc_tensor x);
 tc_tensor tc_silu_at(tc_site at, tc_tensor x);
 tc_tensor tc_gelu_at(tc_site at, tc_tensor x);
