@@ -13,6 +13,7 @@ mkdir -p "$here/subprojects"
 
 build=${TC_BUILD_DIR:-$tc_root/build/examples/digits}
 mkdir -p "$build"
+[ -f "$build/build.ninja" ] || echo "building (about a minute, once)"
 [ -f "$build/build.ninja" ] || meson setup "$build" "$here" >"$build/log.txt" 2>&1 || { cat "$build/log.txt"; exit 1; }
 meson compile -C "$build" >"$build/log.txt" 2>&1 || { cat "$build/log.txt"; exit 1; }
 "$build/digits" "$here/held-out.safetensors"
