@@ -63,7 +63,8 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
 
 
 def _compile_hint(model: Path, messages: str) -> str:
-    if not re.search(r'^\s*#\s*include\s*(<tensor_compile/|")', model.read_text(encoding="utf-8", errors="replace"), re.M):
+    text = model.read_text(encoding="utf-8", errors="replace")
+    if not re.search(r'^\s*#\s*include\s*(<tensor_compile/|")', text, re.M):
         return "a model starts with #include <tensor_compile/model.h>"
     if re.search(r"tc_\w+.*-Wimplicit-function-declaration", messages.replace("-Werror=", "-W")):
         return f"all operations are in {host_programs.CAPTURE / 'include' / 'tensor_compile' / 'ops.h'}"
