@@ -125,6 +125,8 @@ with tempfile.TemporaryDirectory() as place:
 
     fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 1,
           "--dims: batch = 9 is not in 1..8")
+    fails("explain at a size outside the range", run(folder, "--at", "batch=9", command="explain"), 1,
+          "--at: batch cannot be 9", "its range is 1 to 8")
     fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 1, "no dim 'seq'",
           "its dims: batch")
     (folder / "inputs").write_bytes(safetensors({"z": ([1], [0.0])}))

@@ -16,10 +16,12 @@ from .assemble import Made
 def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
     """at: sizes of dims for the generic variants (default: the lower ends)."""
     plan, target = made.compiled.plan, made.target
-    names = {d.sym.name for f in plan.functions for d in f.dims}
-    for name in at or {}:
-        if name not in names:
-            raise UserError(f"the model has no dim {name!r}", shown, f"its dims: {', '.join(sorted(names)) or 'none'}")
+    dims = {d.sym.name: d.sym for f in plan.functions for d in f.dims}
+    for name, size in (at or {}).items():
+        if name not in dims:
+            raise UserError(f"the model has no dim {name!r}", shown, f"its dims: {', '.join(sorted(dims)) or 'none'}")
+        if not _is_size(dims[name], size):
+            raise UserError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
     lines = [f"model {plan.model}: target {target.name} ({', '.join(target.isas)}), {made.compiler.banner}"]
     for function in plan.functions:
         lines += _function(made, function, at or {})
@@ -32,14 +34,21 @@ def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list
     for kind, buffers in (("input", function.inputs), ("output", function.outputs), ("state", function.states)):
         lines += [f"  {kind} {b.name}: {b.dtype}[{','.join(map(str, b.shape))}]" for b in buffers]
     for dim in function.dims:
-        s = dim.sym
-        by = f", a multiple of {s.divisor}" if s.divisor > 1 else ""
-        lines.append(f"  dim {s.name}: {s.lo} to {s.hi if s.hi is not None else 'any size'}{by}")
+        lines.append(f"  dim {dim.sym.name}: {_range(dim.sym)}")
     lines += [f"  guard {g.name}: {g.lhs} {g.relation} {g.rhs}" + (f"  ({g.loc})" if g.loc else "")
               for g in function.guards]
     for variant in function.built:
         lines += _variant(made, function, variant, at)
     return lines
+
+
+def _range(s: Sym) -> str:
+    by = f", a multiple of {s.divisor}" if s.divisor > 1 else ""
+    return f"{s.lo} to {s.hi if s.hi is not None else 'any size'}{by}"
+
+
+def _is_size(s: Sym, size: int) -> bool:
+    return s.lo <= size and (s.hi is None or size <= s.hi) and size % s.divisor == 0
 
 
 def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[str, int]) -> list[str]:
