@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark programs: a model compiled by tensor-compile, the runtime's core compiled as its own build does, server.c."""
+"""Benchmark programs: a model compiled by tensor-compile, the runtime's core as its own build makes it, server.c."""
 from __future__ import annotations
 
 import os
@@ -46,8 +46,8 @@ def banner() -> str:
 
 
 def program(model: str, source: Path, out: Path, cache: Path, arguments: Sequence[str] = ()) -> Path:
-    """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of build; the
-    macros among them (-D…) are the server's too."""
+    """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of
+    build; the macros among them (-D…) are the server's too."""
     out.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, str(TOOL), "build", str(source), "-o", str(out), "--cache", str(cache), "--cc",
                     shlex.join(CC), *arguments], check=True)
@@ -64,7 +64,8 @@ def _core(folder: Path) -> list[Path]:
     """Objects of the runtime's core, the part that calls go through; what is newer than all sources is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted((ROOT / "runtime" / "core").glob("*.c"))
-    newest = max(p.stat().st_mtime_ns for part in ("core", "include") for p in (ROOT / "runtime" / part).rglob("*.[ch]"))
+    newest = max(p.stat().st_mtime_ns for part in ("core", "include")
+                 for p in (ROOT / "runtime" / part).rglob("*.[ch]"))
     objects = []
     for source in files:
         made = folder / f"{source.stem}.o"

@@ -141,8 +141,8 @@ def conditions(args: argparse.Namespace) -> str:
                 if line.startswith("model name")), platform.machine())
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     return (f"{cpu}, {len(os.sched_getaffinity(0))} processors, load {load}; {platform.system()} {platform.release()}; "
-            f"{builds.banner()}; torch {torch.__version__}, numpy {np.__version__}, Python {platform.python_version()}; "
-            f"one thread; --isa {args.isa or 'all'}; medians of {args.rounds} interleaved rounds")
+            f"{builds.banner()}; torch {torch.__version__}, numpy {np.__version__}, "
+            f"Python {platform.python_version()}; one thread; --isa {args.isa or 'all'}; medians of {args.rounds} interleaved rounds")
 
 
 def main() -> None:

@@ -96,8 +96,8 @@ static void test_splits(session *s, const char *how)
     test_split(s, CAPACITY, CAPACITY, how);
 }
 
-/* PyTorch computed in float64. The largest error measured is 2.1 roundings (2^-23) of the largest logit; 16 leave room for
- * other tokens without hiding a wrong term. */
+/* PyTorch computed in float64. The largest error measured is 2.1 roundings (2^-23) of the largest logit; 16 leave room
+ * for other tokens without hiding a wrong term. */
 static void test_pytorch(const char *path)
 {
     float (*want)[VOCABULARY] = tc_read_tensor(path, "logits", sizeof(float[EXPECTED][VOCABULARY]));

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole encoder of examples/minilm: weights, build, and the checks of test_encoder.c against PyTorch's embeddings.
+"""The whole encoder of examples/minilm: weights, build, the checks of test_encoder.c against PyTorch's embeddings, and
+the example's own program.
 
   test_full.py ARGUMENTS…        (of tensor-compile build: compilers, cache)
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,12 +37,11 @@ with tempfile.TemporaryDirectory() as temporary:
                               str(ROOT / "examples" / "minilm" / "model.c"), "--object", str(out / "encoder.o"),
                               "--header", str(out / "encoder.h"), *sys.argv[1:], "-DLAYERS=6", "-DHIDDEN=384",
                               "-DHEADS=12", f'-DWEIGHTS="{weights}"'])
-    step("the test program builds", [*CC, "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", "-DHIDDEN=384", f"-I{out}",
-                                     f"-I{ROOT / 'tests'}", f"-I{RUNTIME / 'include'}", str(HERE / "test_encoder.c"),
-                                     str(out / "encoder.o"), *map(str, sorted(RUNTIME.glob("core/*.c"))),
-                                     *(str(RUNTIME / "hosted" / f"{n}.c") for n in ("environment", "file", "pool",
-                                                                                    "sha256")),
-                                     "-o", str(program), "-lpthread", "-lm"])
+    link = [str(out / "encoder.o"), *map(str, sorted(RUNTIME.glob("core/*.c"))),
+            *(str(RUNTIME / "hosted" / f"{n}.c") for n in ("environment", "file", "pool", "sha256")),
+            f"-I{RUNTIME / 'include'}", f"-I{out}", "-lpthread", "-lm"]
+    step("the test program builds", [*CC, "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", "-DHIDDEN=384",
+                                     f"-I{ROOT / 'tests'}", str(HERE / "test_encoder.c"), *link, "-o", str(program)])
     result = subprocess.run([str(program), str(HERE / "full.safetensors"), "1x128", "3x20"], capture_output=True,
                             text=True, check=False)
     for line in result.stdout.splitlines():
@@ -49,4 +50,12 @@ with tempfile.TemporaryDirectory() as temporary:
         elif line.startswith("#"):
             note(line[1:].strip())
     ok(result.returncode == 0, "the test program ends well")
+
+    example = out / "minilm"
+    shutil.copy(out / "encoder.h", out / "model.h")
+    step("the example builds", [*CC, "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wpedantic",
+                                str(ROOT / "examples" / "minilm" / "main.c"), *link, "-o", str(example)])
+    result = subprocess.run([str(example), "2"], capture_output=True, text=True, check=False)
+    ok(result.returncode == 0 and "padding and batching change no bit" in result.stdout, "the example runs")
+    note(result.stdout + result.stderr)
 done()
