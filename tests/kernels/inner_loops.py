@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from cases import convolution, dim, matmul
+from disassembly import CALL, OBJDUMP, STACK, functions, inner_loops
 from tap import done, note, ok, skip
 from tensor_compile.build import target as targets
 from tensor_compile.build import toolchain
@@ -24,11 +24,7 @@ from tensor_compile.emit.contraction import emit_contraction
 from tensor_compile.symbolic import sym
 
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc"}
-OBJDUMP = {"x86_64": "objdump", "aarch64": "aarch64-linux-gnu-objdump"}
 ISAS = {"x86_64": ("avx2", "avx512"), "aarch64": ("neon",)}
-JUMP = re.compile(r"\t(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s+(?:[^,]+,\s*)*([0-9a-f]+) <")
-STACK = re.compile(r"%[re]sp|\bsp\b")   # kernels keep no frame pointer
-CALL = re.compile(r"\t(?:call\w*|bl|blr)\s")
 PACKED = re.compile(r"\tvfmadd\w*ps\s|\tfmla\s+v")
 SCALAR = re.compile(r"\tvfmadd\w*ss\s|\tfmadd\s+s")
 REGISTER = {"avx2": "%ymm", "avx512": "%zmm", "neon": ".4s"}
@@ -40,32 +36,10 @@ def kernels() -> list[tuple[str, object]]:
             ("convolution", convolution(1, 64, 56, 56, 768, (3, 3), pad=1))]
 
 
-def functions(listing: str) -> dict[str, list[tuple[int, str]]]:
-    """By name, the (address, instruction) of each function."""
-    out: dict[str, list[tuple[int, str]]] = {}
-    for line in listing.splitlines():
-        if match := re.match(r"[0-9a-f]+ <([\w.]+)>:", line):
-            body = out.setdefault(match[1], [])
-        elif match := re.match(r"\s+([0-9a-f]+):\t(.*)", line):
-            body.append((int(match[1], 16), "\t" + match[2]))
-    return out
-
-
-def inner_loops(body: list[tuple[int, str]]) -> list[list[str]]:
-    """The instructions of every innermost loop (from the target of a backward jump to the jump) that multiplies."""
-    spans = []
-    for address, text in body:
-        if (match := JUMP.search(text)) and body[0][0] <= int(match[1], 16) <= address:
-            spans.append((int(match[1], 16), address))
-    inner = [s for s in spans if not any(o != s and s[0] <= o[0] and o[1] <= s[1] for o in spans)]
-    loops = [[text for address, text in body if begin <= address <= end] for begin, end in inner]
-    return [loop for loop in loops if any(PACKED.search(t) or SCALAR.search(t) for t in loop)]
-
-
 def check(isa: str, name: str, tile: str, body: list[tuple[int, str]]) -> None:
     rows, columns = map(int, re.match(r"tile_(\d+)x(\d+)", tile).groups())
     want = rows * columns // table.instruction_set(isa).lanes
-    loops = inner_loops(body)
+    loops = [loop for loop in inner_loops(body) if any(PACKED.search(t) or SCALAR.search(t) for t in loop)]
     problems = [] if loops else ["no loop"]
     for loop in loops:
         packed = [t for t in loop if PACKED.search(t)]
@@ -98,9 +72,8 @@ def main() -> None:
                     isa_of[name] = isa
                     units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, candidate, "kernel"), flags))
         for (name, isa), built in zip(isa_of.items(), compile_units(units, compiler, cache, None), strict=True):
-            listing = subprocess.run([OBJDUMP[arch], "-d", "--no-show-raw-insn", str(built.path)], capture_output=True,
-                                     text=True, check=True).stdout
-            tiles = {n: body for n, body in functions(listing).items() if n.startswith("tile_") and ".cold" not in n}
+            tiles = {n: body for n, body in functions(built.path, arch).items()
+                     if n.startswith("tile_") and ".cold" not in n}
             ok(tiles, f"{name}: has tiles")
             for tile, body in tiles.items():
                 check(isa, name, tile, body)

@@ -73,7 +73,8 @@ def many_rows(m: int, n: int, size: int) -> Case:
     at = load("i", sym(r), sym(q), dtype="i64")
     here = [load("x", sym(r), sym(q), sym(v)) for v in (a, b)]
     row = load("w", sym(k), sym(b), dynamic=((k, at),))
-    result = op("mul", op("add", row, here[1]), op("sub", Local("s", "f32"), op("mul", load("z", sym(q)), Local("m", "f32"))))
+    scale = op("sub", Local("s", "f32"), op("mul", load("z", sym(q)), Local("m", "f32")))
+    result = op("mul", op("add", row, here[1]), scale)
     stages = [Stage((a,), [RowReduce("s", "sum", "lanes", op("abs", here[0]), "f32"),
                            RowReduce("m", "min", "free", here[0], "f32")]),
               Stage((b,), [], [Store("y", (sym(r), sym(q), sym(b)), result)])]
@@ -296,6 +297,8 @@ def elementwise() -> list[Case]:
 def all_cases() -> list[Case]:
     out = [make(size, symbolic) for make in (softmax, layer_norm) for size in SIZES for symbolic in (False, True)]
     # rows side by side, and what is left of them
-    out += [softmax(size, symbolic, rows) for rows in (16, 18, 19, -3, -18) for size, symbolic in ((40, False), (33, True))]
+    out += [softmax(size, symbolic, rows) for rows in (16, 18, 19, -3, -18)
+            for size, symbolic in ((40, False), (33, True))]
+    out.append(softmax(4096, False, 16))
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
     return out + pad() + windows() + columns() + rows() + memory() + elementwise()

@@ -157,7 +157,8 @@ class _Emitter:
             "bounds": [{"e": e, "term": self.text(b.term, k_names)} for e, b in enumerate(access.bounds if padded else ())],
             "tail_piece": f"({self.text(access.b_piece * last)})",
             "a_index": "k" if a_step == "1" else f"k * ({a_step})" if inner else "0",
-            "hold_b": regs <= rows, "fetches": self.fetches and (rows, columns) == (self.candidate.rows, self.candidate.columns),
+            "hold_b": regs <= rows,
+            "fetches": self.fetches and (rows, columns) == (self.candidate.rows, self.candidate.columns),
         })
         return name
 

@@ -17,14 +17,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..loops.ir import Buffer, Const, Local, NestKernel, Reduction, RowReduce, Scalar, Stage, Store
-from ..loops.scalars import Rewriter
+from ..loops.ir import Apply, Buffer, Const, Local, NestKernel, Reduction, RowReduce, Scalar, Stage, Store
+from ..loops.scalars import Rewriter, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, MINUS_ZERO, OPERATION, better, identity, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
 
+# Scheduling before register allocation interleaves what is written one after the other, until registers run out.
+PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
 PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
 SIDE_BY_SIDE = {"avx512": 4, "avx2": 2, "neon": 2}    # rows of reductions, as many as the registers hold
+FUNCTIONS = frozenset(("exp", "log", "tanh", "erf"))    # one of them fills the registers of all sets but AVX-512
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
@@ -83,6 +86,8 @@ class _Nest:
         buffers = {b.name: b for b in kernel.params}
         self.e = ScalarEmitter(names, pointers, 1, None, None, None, buffers, self.written)
         self.e.steady = True
+        self.roomy = isa == "avx512"
+        self.neon = isa == "neon"
         self.side = SIDE_BY_SIDE.get(isa, 1) if self.joins() else 1
 
     def joins(self) -> bool:
@@ -135,6 +140,7 @@ class _Nest:
         body = e.lines
         head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: nest over {_space(kernel.rows)}"
                 f"; stages {'; '.join(_space(s.vars) for s in kernel.stages)}.", *parameters(kernel), " */",
+                *(PLAIN_SCHEDULE if self.neon else []),
                 f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
                 *([] if self.vectors else ['#include "tc_scalar.h"']), "",
                 f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{",
@@ -151,9 +157,8 @@ class _Nest:
             base = Sym(row.name, 0, row.hi - (side - 1))
             e.names[base] = start
             e.open((base,))
-            copies = [[_copied(stage, row, sym(base) + i, f"_{i}") for i in range(side)] for stage in self.kernel.stages]
-            for stages in copies:
-                self.stage(stages, None)
+            for stage in self.kernel.stages:
+                self.stage([_copied(stage, row, sym(base) + i, f"_{i}") for i in range(side)], None)
             e.close("" if exact else f"if ({start} + {side} <= {e.index(size)})")
         if not exact:
             name = e.bind(row)
@@ -199,8 +204,7 @@ class _Nest:
     def is_wide(self, stage: Stage) -> bool:
         """Whether the innermost loop of a stage runs 16 at a time."""
         inner, outer = stage.vars[-1], stage.vars[:-1]
-        values = [r.value for r in stage.reduces] + [x.value for x in stage.stores]
-        wide = self.vectors and stage.vector and vectorizable(values, inner) \
+        wide = self.vectors and stage.vector and vectorizable(_values(stage), inner) \
             and all(r.op not in ("argmax", "argmin") and r.dtype != "i64" for r in stage.reduces)
         ordered = any(r.order == "lanes" for r in stage.reduces)
         # with outer loops a row of the inner variable has to start at lane 0
@@ -215,6 +219,11 @@ class _Nest:
                 e.stores(one.stores)
                 lines = e.scopes.pop().lines
                 e.lines += ["{", *indent(lines), "}"] if lines else []
+            return
+        if len(stages) > 1 and not self.roomy and any(isinstance(x, Apply) and x.op in FUNCTIONS
+                                                      for x in walk(*_values(stage))):
+            for one in stages:
+                self.stage([one], piece)
             return
         inner, outer = stage.vars[-1], stage.vars[:-1]
         wide = self.is_wide(stage)
@@ -384,14 +393,18 @@ class _Nest:
                             *indent(self.clear(s)), f"    {s.number} = 0;", "}"]
 
 
+def _values(stage: Stage) -> list[Scalar]:
+    return [r.value for r in stage.reduces] + [x.value for x in stage.stores]
+
+
 def _copied(stage: Stage, row: Sym, at: Expr, suffix: str) -> Stage:
     """The stage of the row `at`; its reductions are named apart from those of other rows."""
     def leaf(node: Scalar) -> Scalar | None:
         return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
     change = Rewriter(lambda e: e.substitute({row: at}), leaf)
-    return Stage(stage.vars, [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in stage.reduces],
-                 [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stage.stores],
-                 stage.vector)
+    reduces = [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in stage.reduces]
+    stores = [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stage.stores]
+    return Stage(stage.vars, reduces, stores, stage.vector)
 
 
 def _first(loops: list[tuple[str, str]]) -> list[str]:
