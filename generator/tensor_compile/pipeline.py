@@ -10,7 +10,7 @@ from .errors import UserError
 from .graph import pipeline as graph_passes
 from .graph.errors import IrError
 from .graph.fold import CONSTANTS
-from .graph.ir import DTYPES, DimDecl, Function, Module, TensorType
+from .graph.ir import DTYPES, DimDecl, Function, Module, Node, TensorType
 from .graph.text import parse_module, print_module
 from .loops import layout, text as loops_text
 from .loops.fuse import fuse
@@ -31,12 +31,13 @@ Dump = Callable[[str, str], None]
 class Compiled:
     """captured: as recorded, with the command line's specialization (the f64 oracle runs it); reference: after
     simplify, which fixes all arithmetic (the exact oracle runs it); constants: the module whose one function computes
-    the packed weights, in the order of plan.packed."""
+    the packed weights, in the order of plan.packed; finite: those of them that padded convolutions read."""
 
     captured: Module
     reference: Module
     constants: Module
     plan: ModelPlan
+    finite: tuple[str, ...]
 
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
@@ -89,7 +90,31 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
               for s in captured.states.values()]
     state_offset, state_bytes = _offsets((s.name, s.type) for s in captured.states.values())
     return Compiled(captured, graph.reference, constants,
-                    ModelPlan(captured.model, functions, packed, packed_bytes, states, state_offset, state_bytes))
+                    ModelPlan(captured.model, functions, packed, packed_bytes, states, state_offset, state_bytes),
+                    leaves("packed", padded_weights(v.function for vs in graph.variants.values() for v in vs)))
+
+
+def padded_weights(functions: Iterable[Function]) -> list[Node]:
+    """The second operands of padded convolutions, which must be finite: a product with padding may be skipped or
+    multiplied (docs/numerics.md)."""
+    return [n.operands[1].node for f in functions for n in f.nodes
+            if n.op in ("convolution", "packed_convolution") and any((*n.attrs["low"], *n.attrs["high"]))]
+
+
+def leaves(op: str, nodes: Iterable[Node]) -> tuple[str, ...]:
+    """The names of the nodes of kind `op` (weight, packed) that the nodes are computed from, each once."""
+    found: dict[str, None] = {}
+    seen: set[Node] = set()
+    pending = list(nodes)[::-1]
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.op == op:
+            found[node.attrs["name"]] = None
+        pending += [v.node for v in reversed(node.operands)]
+    return tuple(found)
 
 
 def _declare(module: Module, sizes: Mapping[str, tuple[int, ...]]) -> Module:

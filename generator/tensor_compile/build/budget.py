@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..emit.memory import memory
 from ..errors import UserError
-from ..graph.fold import CONSTANTS
+from .pack import sources_of
 
 if TYPE_CHECKING:
     from .assemble import Made
@@ -42,7 +42,7 @@ def bill(made: Made) -> Bill:
     arena = [Line(f"{f.name} {v.name}", memory(v.program).bound(made.target.threads, f"the arena of {f.name}"))
              for f in plan.functions for v in f.variants]
     ends = [*plan.packed.values(), plan.packed_bytes][1:]
-    weights = [Line(_source_of(made, name), end - start)
+    weights = [Line(" ".join(sources_of(made.compiled.constants, name)) or name, end - start)
                for (name, start), end in zip(plan.packed.items(), ends, strict=True)]
     objects = [*made.objects.values(), made.driver]
     code = [Line(o.name, o.code) for o in objects]
@@ -51,19 +51,6 @@ def bill(made: Made) -> Bill:
     return Bill(max((line.bytes for line in arena), default=0), plan.packed_bytes, sum(line.bytes for line in code),
                 deepest + stack[-1].bytes if len(stack) == len(objects) else None, tuple(arena), tuple(weights),
                 tuple(code), tuple(stack))
-
-
-def _source_of(made: Made, packed: str) -> str:
-    """A packed constant by the weights that it is made of."""
-    function = made.compiled.constants.functions[CONSTANTS]
-    pending = [value.node for name, value, _ in function.results if name == packed]
-    found: dict[str, None] = {}
-    while pending:
-        node = pending.pop()
-        if node.op == "weight":
-            found[node.attrs["name"]] = None
-        pending += [v.node for v in node.operands]
-    return " ".join(found) or packed
 
 
 def check(bill: Bill, shown: str, arena: int | None, weights: int | None, code: int | None, stack: int | None) -> None:

@@ -2,15 +2,17 @@
 """The packed weights: the constant graph, run by the interpreter on the build machine; Python never sees an element."""
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Sequence
 
 from ..errors import Reported, UserError
+from ..graph.fold import CONSTANTS
 from ..graph.ir import Module
 from ..graph.text import print_module
-from ..pipeline import Compiled
+from ..pipeline import Compiled, leaves, padded_weights
 from . import files, host_programs
 from .cache import Cache
 from .record import Hashes
@@ -24,19 +26,9 @@ def weight_files(module: Module, model: Path, replacements: Sequence[Path] = ())
     return list(replacements) or [(model.parent / name).resolve() for name in module.files]
 
 
-def _must_be_finite(reference: Module) -> list[str]:
-    """The weights of padded convolutions: a product with padding may be skipped or multiplied (docs/numerics.md)."""
-    found: dict[str, None] = {}
-    for function in reference.functions.values():
-        for node in function.nodes:
-            if node.op == "convolution" and any((*node.attrs["low"], *node.attrs["high"])):
-                pending = [node.operands[1].node]
-                while pending:
-                    part = pending.pop()
-                    if part.op == "weight":
-                        found[part.attrs["name"]] = None
-                    pending += [v.node for v in part.operands]
-    return list(found)
+def sources_of(constants: Module, packed: str) -> tuple[str, ...]:
+    """The weights that a packed constant is made of."""
+    return leaves("weight", [value.node for name, value, _ in constants.functions[CONSTANTS].results if name == packed])
 
 
 def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Compiler, cache: Cache, hashes: Hashes,
@@ -46,7 +38,10 @@ def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Comp
     for path in weights:
         if not path.is_file():
             raise UserError("no such weights file", str(path), f"it is named in {shown}")
-    constants, finite = compiled.constants, _must_be_finite(compiled.reference)
+    constants = compiled.constants
+    # The weights first: theirs is the better message. What they are folded to may overflow all the same.
+    named = leaves("weight", padded_weights(compiled.reference.functions.values()))
+    finite = [name for name in named if name in constants.weights] + list(compiled.finite)
     program = host_programs.interpreter(compiler, cache, jobs)
     # The files by absolute path: where they lie is no part of the key.
     placed = Module(constants.model, constants.dims, [str(p) for p in weights], constants.weights, constants.states,
@@ -61,12 +56,12 @@ def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Comp
         if not entry or not entry[0].results:
             out.write_bytes(b"")
             return
-        known = [name for name in finite if name in placed.weights]
-        checks = [word for name in known for word in ("--check-finite", name)]
+        checks = [word for name in finite for word in ("--check-finite", name)]
         result = subprocess.run([str(program), str(graph), "--function", entry[0].name, "--weights-dir", "/",
                                  "--pack", str(out), *checks], capture_output=True, text=True, check=False)
         if result.returncode == 1 and result.stderr:
-            sys.stderr.write(result.stderr)
+            sys.stderr.write(re.sub(r'result "(c\d+)"', lambda m: "what is computed from " + ", ".join(
+                f'"{name}"' for name in sources_of(constants, m[1])), result.stderr))
             raise Reported
         if result.returncode:
             raise host_programs.ToolBroken(f"the interpreter failed while it packed the weights of {shown}",
