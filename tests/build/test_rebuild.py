@@ -172,18 +172,25 @@ with tempfile.TemporaryDirectory() as scratch:
     equal(place.build(*one), ({}, first), "a remark in the target's file: the same kernels")
 
     # A compiler that fails leaves the outputs of the last build and nothing half-made.
-    broken = here / "cc"
-    broken.write_text('#!/bin/sh\ncase "$*" in *tck_*) echo no >&2; exit 1;; esac\nexec cc "$@"\n', encoding="utf-8")
-    broken.chmod(0o755)
     before = place.entries()
     (place.folder / "model.c").write_text(MODEL.replace("tc_tanh", "tc_erf"), encoding="utf-8")
-    failed = subprocess.run([sys.executable, str(tool / "generator" / "tensor-compile"), "build", "model.c", "-o", "out",
-                             *one, "--cc", str(broken)], cwd=place.folder, capture_output=True, text=True, check=False,
-                            env={**os.environ, "TMPDIR": str(here)})
-    equal((failed.returncode, place.outputs() == first), (3, True), "a failed compilation leaves the outputs alone")
-    left = [str(path) for path in place.out.rglob("*") if path.name.startswith(("new-", "run-", ".model"))]
-    equal(left, [], "and no unfinished entries")
-    ok(all(names <= place.entries()[kind] | names for kind, names in before.items()), "and takes none away")
+    room = "No space left on device"
+    for name, when, why, code, what in (("compiling", "tck_", "a bug of the compiler", 3, "internal error"),
+                                        ("compiling", "tck_", room, 1, f"cannot write: {room}"),
+                                        ("linking", "-nostdlib", room, 1, f"cannot write: {room}")):
+        broken = here / "cc"
+        broken.write_text(f'#!/bin/sh\ncase "$*" in *"{when}"*) echo "{why}" >&2; '
+                          'exit 1;; esac\nexec cc "$@"\n', encoding="utf-8")
+        broken.chmod(0o755)
+        failed = subprocess.run([sys.executable, str(tool / "generator" / "tensor-compile"), "build", "model.c", "-o",
+                                 "out", *one, "--cc", str(broken)], cwd=place.folder, capture_output=True, text=True,
+                                check=False, env={**os.environ, "TMPDIR": str(here)})
+        name = f"{name}: {why}"
+        equal((failed.returncode, what in failed.stderr, place.outputs() == first), (code, True, True),
+              f"{name}: the outputs are left alone")
+        left = [str(path) for path in place.out.rglob("*") if path.name.startswith(("new-", "run-", ".model"))]
+        equal(left, [], f"{name}: no unfinished entries")
+    ok(all(names <= place.entries()[kind] for kind, names in before.items()), "no entry is taken away")
     (place.folder / "model.c").write_text(MODEL, encoding="utf-8")
 
     # Elsewhere, with another tool, cache, hash seed and number of jobs: the same bytes.

@@ -19,7 +19,7 @@ class Cache:
     """root: the cache's folder, made when first needed."""
 
     def __init__(self, root: Path):
-        self.root = root
+        self.root = Path(os.path.abspath(root))  # tools run in other folders
 
     def _place(self, kind: str, key: str) -> Path:
         return self.root / kind / key[:40]

@@ -19,8 +19,8 @@ from pathlib import Path
 from ..errors import Reported, UserError
 from . import host_programs
 from .cache import Cache
-from .host_programs import ToolBroken
 from .toolchain import Compiler
+from .tools import ToolBroken
 
 MEMORY = 4 << 30
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place.

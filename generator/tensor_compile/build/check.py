@@ -19,13 +19,15 @@ from ..symbolic import Sym
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made
 from .cache import Cache
-from .host_programs import INTERPRETER, ROOT, TEMPLATES, ToolBroken
+from .host_programs import INTERPRETER, ROOT, TEMPLATES
 from .objects import RUNTIME_INCLUDE
 from .options import Options
 from .progress import Progress
+from .tools import ToolBroken, run_tool
 
 CHECK = ROOT / "generator" / "check"
 TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_programs.PRIMITIVES.parent)
+PART = "a part of `check` does not compile"
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 ANY_INTEGER = 1000  # bound of random integers that index nothing
 MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select"))
@@ -271,9 +273,9 @@ def _data_tool(made: Made, cache: Cache) -> Path:
     key = files.digest(made.host.identity, files.tree_digest([CHECK, INTERPRETER]))
 
     def make(folder: Path) -> None:
-        _compile([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", f"-I{INTERPRETER}",
+        run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", f"-I{INTERPRETER}",
                   f"-I{host_programs.PRIMITIVES.parent}", str(CHECK / "data.c"), *map(str, _helpers()), "-o",
-                  str(folder / "tc-data"), "-lm"])
+                  str(folder / "tc-data"), "-lm"], PART, folder)
 
     return cache.entry("host", key, make) / "tc-data"
 
@@ -294,13 +296,8 @@ def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int |
         f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};", ""]),
         encoding="utf-8")
     flags = (*made.target.flags, *toolchain.host_flags(cflags, made.target.arch))
-    _compile([*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
+    run_tool([*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
               *(f"-I{path}" for path in (*includes, *TARGET_INCLUDES)), *map(str, sources), str(table), str(model),
-              str(host_programs.target_library(made.compiler, flags, cache, jobs)), "-o", str(out), "-lm", "-pthread"])
+              str(host_programs.target_library(made.compiler, flags, cache, jobs)), "-o", str(out), "-lm", "-pthread"],
+             PART, out.parent)
     return out
-
-
-def _compile(command: list[str]) -> None:
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise ToolBroken("a part of `check` does not compile", " ".join(command) + "\n" + result.stderr)

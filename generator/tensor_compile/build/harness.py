@@ -3,7 +3,6 @@
 instruction set's processors, to be run here, on a board or under an emulator."""
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping, Sequence
@@ -15,10 +14,11 @@ from ..emit.contraction import emit_contraction, emit_reference
 from ..loops.ir import ContractionKernel
 from ..symbolic import Sym
 from .cache import Cache
-from .host_programs import ROOT, TEMPLATES, ToolBroken
+from .host_programs import ROOT, TEMPLATES
 from .objects import Unit, compile_units
 from .target import Target
 from .toolchain import Compiler, host_flags, kernel_flags
+from .tools import run_tool
 
 SOURCES = ROOT / "autotune"
 PLAIN_ISA = {"x86_64": "scalar", "aarch64": "scalar", "riscv64": "rv64", "arm": "m4f"}
@@ -74,9 +74,7 @@ def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
     units.append(Unit("cases", _table(cases, number), plain))
     objects = compile_units(units, tools.compiler, tools.cache, tools.jobs)
     command = [*tools.compiler.command, *host, *tools.link_args, "-o", str(out), *(str(o.path) for o in objects)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise ToolBroken("the measuring harness does not link", " ".join(command) + "\n" + result.stderr)
+    run_tool(command, "the measuring harness does not link", out.parent)
     return out
 
 

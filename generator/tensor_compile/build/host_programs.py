@@ -3,14 +3,13 @@
 linked with, compiled once into the cache."""
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 from . import files
 from .cache import Cache
 from .jobs import run_all
 from .toolchain import BUILD_MACHINE, Compiler
+from .tools import run_tool
 
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURE = ROOT / "generator" / "capture"
@@ -19,14 +18,6 @@ TEMPLATES = ROOT / "templates"
 RUNTIME = ROOT / "runtime"
 HOSTED = ("environment", "file", "pool", "sha256")  # what a program with threads and files needs
 PRIMITIVES = ROOT / "generator" / "primitives.def"
-
-
-class ToolBroken(Exception):
-    """A part of this project does not compile or crashed: our bug, exit code 3. `detail` is for the dump."""
-
-    def __init__(self, message: str, detail: str = ""):
-        super().__init__(message)
-        self.detail = detail
 
 
 CAPTURE_FLAGS = ("-O0", "-g1")  # it runs for milliseconds
@@ -42,11 +33,8 @@ def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flag
 
     def compile_one(source: Path) -> Path:
         out = folder / f"{source.stem}.o"
-        result = subprocess.run([*compiler.command, *options, "-c", str(source), "-o", str(out)],
-                                capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise ToolBroken(f"{source.relative_to(ROOT)} does not compile with {' '.join(compiler.command)}",
-                             result.stderr)
+        run_tool([*compiler.command, *options, "-c", str(source), "-o", str(out)],
+                 f"{source.relative_to(ROOT)} does not compile with {' '.join(compiler.command)}", folder)
         return out
 
     return run_all(compile_one, sources, jobs)
@@ -54,10 +42,7 @@ def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flag
 
 def _archive(compiler: Compiler, objects: list[Path], out: Path) -> None:
     archiver = compiler._program("ar", ("llvm-ar",))
-    result = subprocess.run([archiver, "rcsD", str(out), *map(str, objects)], capture_output=True, text=True,
-                            check=False)
-    if result.returncode:
-        raise ToolBroken(f"{out.name} cannot be archived", result.stderr)
+    run_tool([archiver, "rcsD", str(out), *map(str, objects)], f"{out.name} cannot be archived", out.parent)
     for path in objects:
         path.unlink()
 
@@ -82,10 +67,8 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
     def make(folder: Path) -> None:
         includes = [INTERPRETER, TEMPLATES / "include", PRIMITIVES.parent]
         objects = _objects(compiler, sources, includes, (), folder, jobs)
-        result = subprocess.run([*compiler.command, "-o", str(folder / "tc-interpret"), *map(str, objects), "-lm"],
-                                capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise ToolBroken("the interpreter does not link", result.stderr)
+        run_tool([*compiler.command, "-o", str(folder / "tc-interpret"), *map(str, objects), "-lm"],
+                 "the interpreter does not link", folder)
         for path in objects:
             path.unlink()
 

@@ -7,12 +7,11 @@ Inputs are linked in the order given under names that do not depend on the cache
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Sequence
 
-from .host_programs import ToolBroken
 from .toolchain import Compiler, host_flags
+from .tools import run_tool
 
 
 def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: tuple[str, ...], work: Path) -> None:
@@ -25,11 +24,7 @@ def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: t
     (work / "inputs").write_text("\n".join(names), encoding="utf-8")
     joined = work / "joined.o"
     abi = host_flags(flags, compiler.arch)
-    _run([*compiler.command, *abi, "-r", "-nostdlib", "-Wl,--build-id=none", "-o", joined.name, "@inputs"], work)
-    _run([compiler.objcopy, "--localize-hidden", joined.name, str(out)], work)
-
-
-def _run(command: list[str], work: Path) -> None:
-    result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise ToolBroken("the objects cannot be linked into one", " ".join(command) + "\n" + result.stderr)
+    failure = "the objects cannot be linked into one"
+    run_tool([*compiler.command, *abi, "-r", "-nostdlib", "-Wl,--build-id=none", "-o", joined.name, "@inputs"],
+             failure, work)
+    run_tool([compiler.objcopy, "--localize-hidden", joined.name, str(out)], failure, work)

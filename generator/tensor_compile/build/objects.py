@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Callable, Sequence
 
 from . import elf, files, precompiled
 from .cache import Cache
-from .host_programs import ROOT, TEMPLATES, ToolBroken
+from .host_programs import ROOT, TEMPLATES
 from .jobs import run_all
 from .toolchain import Compiler
+from .tools import run_tool
 
 RUNTIME_INCLUDE = ROOT / "runtime" / "include"
 
@@ -71,10 +71,7 @@ def _compile(unit: Unit, compiler: Compiler, first: Sequence[str], work: Path) -
     source.write_text(unit.text, encoding="utf-8")
     command = [*compiler.command, *unit.flags, "-fstack-usage", *first, f"-I{TEMPLATES / 'include'}",
                f"-I{RUNTIME_INCLUDE}", "-c", source.name, "-o", f"{unit.name}.o"]
-    result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise ToolBroken(f"the generated {unit.name}.c does not compile",
-                         f"{' '.join(command)}\n{result.stderr}\n{unit.text}")
+    run_tool(command, f"the generated {unit.name}.c does not compile", work, unit.text)
 
 
 def assemble(text: str, payload: Path, compiler: Compiler, flags: tuple[str, ...], work: Path) -> Path:
@@ -82,9 +79,7 @@ def assemble(text: str, payload: Path, compiler: Compiler, flags: tuple[str, ...
     os.symlink(payload.resolve(), work / "weights.bin")
     (work / "weights.S").write_text(text, encoding="utf-8")
     command = [*compiler.command, *flags, "-c", "weights.S", "-o", "weights.o"]
-    result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise ToolBroken("the weights cannot be embedded", f"{' '.join(command)}\n{result.stderr}\n{text}")
+    run_tool(command, "the weights cannot be embedded", work, text)
     return work / "weights.o"
 
 

@@ -17,6 +17,7 @@ from . import files, host_programs
 from .cache import Cache
 from .record import Hashes
 from .toolchain import Compiler
+from .tools import ToolBroken
 
 
 def weight_files(module: Module, model: Path, replacements: Sequence[Path] = ()) -> list[Path]:
@@ -64,8 +65,8 @@ def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Comp
                 f'"{name}"' for name in sources_of(constants, m[1])), result.stderr))
             raise Reported
         if result.returncode:
-            raise host_programs.ToolBroken(f"the interpreter failed while it packed the weights of {shown}",
-                                           f"exit code {result.returncode}\n{result.stderr}")
+            raise ToolBroken(f"the interpreter failed while it packed the weights of {shown}",
+                             f"exit code {result.returncode}\n{result.stderr}")
         graph.unlink()
 
     return cache.entry("weights", key, make) / "weights.bin"

@@ -7,14 +7,14 @@ headers that it was made of, which are part of the key by their content and thei
 """
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Sequence
 
 from . import files
 from .cache import Cache
-from .host_programs import TEMPLATES, ToolBroken
+from .host_programs import TEMPLATES
 from .toolchain import Compiler
+from .tools import run_tool
 
 HEADER = "tc_tile.h"  # includes all that kernels include
 LEAST = 4             # compilations with the same flags that take longer than to make one
@@ -30,10 +30,7 @@ def words(compiler: Compiler, flags: Sequence[str], headers: str, cache: Cache) 
     def make(work: Path) -> None:
         command = [*compiler.command, *flags, *extra, f"-I{include}", "-x", "c-header", f"{include}/{HEADER}", "-o",
                    str(work / output)]
-        result = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise ToolBroken(f"{HEADER} does not compile", f"{' '.join(command)}\n{result.stderr}")
-
+        run_tool(command, f"{HEADER} does not compile", work)
         (work / HEADER).write_bytes((TEMPLATES / "include" / HEADER).read_bytes())  # what GCC takes where it must
 
     folder = cache.entry("headers", files.digest(compiler.identity, headers, include, *flags), make)

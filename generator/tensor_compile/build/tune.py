@@ -24,8 +24,8 @@ from ..loops.ir import ContractionKernel, ModelPlan
 from ..symbolic import Sym, sym
 from . import lock as locks
 from .harness import Case, Toolset, program
-from .host_programs import ToolBroken
 from .lock import Entry
+from .tools import ToolBroken
 
 Say = Callable[[str], None]
 

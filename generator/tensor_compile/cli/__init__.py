@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import os
 import re
 import sys
@@ -62,6 +63,11 @@ def main(argv: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader (`| head`) has gone
         return 0
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            return _bug(error, argv)
+        print(UserError(f"cannot write: {error.strerror}", error.filename or ""), file=sys.stderr)
+        return 1
     except Exception as error:  # everything else is ours: say so and leave what we need to repair it
         return _bug(error, argv)
 

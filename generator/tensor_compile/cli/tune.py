@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from ..build import assemble, record, tune
     from ..build.cache import Cache
     from ..build.harness import Toolset
-    from ..build.host_programs import ToolBroken
+    from ..build.tools import ToolBroken
     from ..errors import UserError
 
     folder = Path(args.folder)
