@@ -18,6 +18,8 @@ from .loops.ir import Buffer, FunctionPlan, ModelPlan, Variant
 from .loops.lower import LoweredFunction, lower
 from .loops.plan import plan
 from .loops.schedule import schedule
+from .loops.verify import verify as verify_loops
+from .symbolic import Expr
 
 # As --dump-after names them.
 LOOPS = ("lower", "fuse", "schedule", "plan")
@@ -63,10 +65,15 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     for entry in captured.entries:
         variants = []
 
-        def built(name: str, when: Mapping[str, int], lowered: LoweredFunction, separate: bool) -> Variant:
+        def built(name: str, when: Mapping[str, int], function: Function, lowered: LoweredFunction,
+                  separate: bool) -> Variant:
             fused = fuse(lowered, separate)
             scheduled = schedule(fused, target)
             program = plan(scheduled, target)
+            if verify:
+                facts = _facts(function)
+                verify_loops(lowered, facts)
+                verify_loops(program, facts)
             if dump:
                 for title, unit in zip(LOOPS, (lowered, fused, scheduled, program), strict=True):
                     printed[title].append(f"# {entry.name} {name}\n{loops_text.print_unit(unit)}")
@@ -74,12 +81,12 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
 
         for variant in graph.variants[entry.name]:
             lowered = lower(variant.function, graph.module, target, plain)
-            variants.append(built(_variant_name(variant.when), variant.when, lowered, plain))
+            variants.append(built(_variant_name(variant.when), variant.when, variant.function, lowered, plain))
         # The last one is the generic variant, whose buffers have the declared shapes.
         reference = variants[-1] if plain else None
         if with_reference and not plain:
             generic = graph.variants[entry.name][-1].function
-            reference = built("reference", {}, lower(generic, graph.module, target), True)
+            reference = built("reference", {}, generic, lower(generic, graph.module, target), True)
         functions.append(FunctionPlan(entry.name, lowered.inputs, lowered.outputs, lowered.states,
                                       _dims(captured, entry), entry.guards, variants, reference))
     if dump:
@@ -138,6 +145,14 @@ def _dims(module: Module, entry: Function) -> list[DimDecl]:
     """The dims that the function depends on, in the order of their declaration: its arguments."""
     used = graph_passes.dims_of(module, entry)
     return [d for d in module.dims.values() if d.sym in used]
+
+
+def _facts(function: Function) -> tuple[Expr, ...]:
+    """What the function's guards make sure of, as expressions that are >= 0."""
+    found = []
+    for g in function.guards:
+        found += [g.lhs - g.rhs] if g.relation == ">=" else [g.lhs - g.rhs, g.rhs - g.lhs]
+    return tuple(found)
 
 
 def _variant_name(when: Mapping[str, int]) -> str:

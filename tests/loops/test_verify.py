@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the verifier of the loop IR says of each kind of mistake: programs as text, one thing wrong in each."""
+from harness import TARGET, sample
 from tap import done, equal, ok, raises
+from tensor_compile import pipeline
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.verify import LoopError, verify
+from tensor_compile.symbolic import sym
 
 GOOD = '''tensor_compile.loops 1 program
 dim n range=1:64 divisor=1
@@ -122,6 +125,23 @@ compute "pad" (i0:3) {
 ''', "guarded")
 verify(guarded)
 ok(True, "a step of three behind a guard has three times the guard's")
+dims = parse_unit('''tensor_compile.loops 1 lowered "f"
+dim past range=0:64 divisor=1
+dim seq range=1:64 divisor=1
+buffer state "k" : f32[64]
+buffer output "y" : f32[past+seq]
+buffer output "z" : f32[64]
+compute "read" (i0:past+seq) {
+  "y"[i0] = load f32 ("k"[i0])
+}
+compute "pad" (i0:4, i1:16) {
+  "z"[16*i0+i1] = load f32 ("k"[16*i0+i1] if (past+seq-1-16*i0-i1) else f32 0x0)
+}
+''', "dims")
+raises(LoopError, lambda: verify(dims), "read: k[i0] is not proved to be within [64]", "past the end of a state")
+past, seq = (sym(s) for s in dims.dims)
+verify(dims, (64 - past - seq,))
+ok(True, "unless a guard of the entry says otherwise, by itself and with a predicate")
 unguarded = '''tensor_compile.loops 1 lowered "f"
 buffer input "x" : f32[7]
 buffer output "y" : f32[3]
@@ -136,4 +156,9 @@ except LoopError as error:
     text = str(error)
 equal(text, "pad: two points may store one element of y[0]\npad: a guarded load of x without a value\n"
             "pad: x[3*i0 - 2] is not proved to be within [7]", "of lowered functions too, every finding at once")
+# -- whole models, fused, not fused and plain, under the guards of their entries
+for name in ("digits", "mlp", "encoder", "decoder"):
+    for plain in (False, True):
+        pipeline.run(sample(name), name, TARGET, {}, verify=True, plain=plain, with_reference=not plain)
+        ok(True, f"{name}{', plain' if plain else ''}: nothing to say")
 done()

@@ -8,6 +8,8 @@ each other there is a barrier (races.py).
 """
 from __future__ import annotations
 
+from itertools import combinations
+
 from ..symbolic import Expr, FloorDiv, is_nonnegative
 from . import plan, races
 from .ir import Apply, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, \
@@ -19,20 +21,20 @@ class LoopError(Exception):
     """All findings, one a line."""
 
 
-def verify(thing) -> None:
-    """A LoweredFunction or a Program."""
+def verify(thing, facts: tuple[Expr, ...] = ()) -> None:
+    """A LoweredFunction or a Program. facts: what the entry's guards make sure of, as expressions that are >= 0."""
     found: list[str] = []
     if isinstance(thing, Program):
-        _Checker(thing.buffers, found).program(thing)
+        _Checker(thing.buffers, found, facts).program(thing)
     else:
-        _Checker(thing.buffers, found).lowered(thing)
+        _Checker(thing.buffers, found, facts).lowered(thing)
     if found:
         raise LoopError("\n".join(found))
 
 
 class _Checker:
-    def __init__(self, buffers: dict[str, Buffer], found: list[str]):
-        self.buffers, self.found = buffers, found
+    def __init__(self, buffers: dict[str, Buffer], found: list[str], facts: tuple[Expr, ...]):
+        self.buffers, self.found, self.facts = buffers, found, facts
         self.proved: set[tuple] = set()
 
     def lowered(self, function) -> None:
@@ -44,13 +46,13 @@ class _Checker:
                 continue
             if isinstance(item, Contraction):
                 values: list[Scalar] = [item.a, item.b]
-                self.access(item.label, item.out, item.index, ())
+                self.access(item.label, item.out, item.index, self.facts)
             else:
                 assert isinstance(item, Computation)
                 values = [item.value]
                 self.store(item.label, Store(item.out, item.index, item.value))
             for v in values:
-                self.value(item.label, v, ())
+                self.value(item.label, v, self.facts)
             self.readable(item.label, {x for v in values for x in _names(v)}, written)
             written.add(item.out)
 
@@ -66,7 +68,7 @@ class _Checker:
                 mine: set[str] = set()
                 for stage in k.stages:
                     for r in stage.reduces:
-                        self.value(k.label, r.value, ())
+                        self.value(k.label, r.value, self.facts)
                     for s in stage.stores:
                         self.store(k.label, s)
                     loaded = {n for v in (*(r.value for r in stage.reduces), *(s.value for s in stage.stores))
@@ -75,7 +77,7 @@ class _Checker:
                     mine |= {s.buffer for s in stage.stores}
             elif isinstance(k, ContractionKernel):
                 for v in (k.a, k.b):
-                    self.value(k.label, v, ())
+                    self.value(k.label, v, self.facts)
                 for s in k.stores:
                     self.store(k.label, s)
                 self.readable(k.label, reads, written)
@@ -93,8 +95,8 @@ class _Checker:
             self.found.append(f"{label}: stores into {b.kind} {b.name}")
         if s.value.dtype != b.dtype:
             self.found.append(f"{label}: stores {s.value.dtype} into {b.name} of {b.dtype}")
-        self.access(label, s.buffer, s.index, ())
-        self.value(label, s.value, ())
+        self.access(label, s.buffer, s.index, self.facts)
+        self.value(label, s.value, self.facts)
 
     def value(self, label: str, s: Scalar, guards: tuple[Expr, ...]) -> None:
         if (s, guards) in self.proved:
@@ -183,9 +185,10 @@ def _names(s: Scalar) -> set[str]:
 
 
 def _holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
-    """e >= 0 where every guard is: proved alone, from a multiple of one guard, or through
+    """e >= 0 where every guard is: proved alone, from a multiple of one guard, the sum of two, or through
     floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
-    if is_nonnegative(e) or any(is_nonnegative(e - times * g) for g in guards for times in _multiples(e, g)):
+    if is_nonnegative(e) or any(is_nonnegative(e - times * g) for g in guards for times in _multiples(e, g)) \
+            or any(is_nonnegative(e - g - h) for g, h in combinations(guards, 2)):
         return True
     for monomial, c in e.terms if guards else ():
         if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
