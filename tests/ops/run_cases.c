@@ -4,7 +4,7 @@
  *
  *   run_cases GRAPH.tcg CASES [EXPECTED.safetensors RTOL ATOL]
  *
- * GRAPH is the model after simplify. Every line of CASES is a test point:
+ * GRAPH is the model after simplify; its weight files are absolute paths. Every line of CASES is a test point:
  *
  *   bits FUNCTION WORD…      random inputs of every fill: for every instruction set of this processor, teams of 1, 2 and
  *                            5, the variant chosen and the generic one, the bits of the interpreter; every buffer lies
@@ -18,8 +18,7 @@
  */
 #include "autotune/data.h"
 #include "autotune/guard.h"
-#include "interpreter/execute.h"
-#include "interpreter/safetensors.h"
+#include "interpreter/data.h"
 #include "tests/tap.h"
 
 #include <tensor_compile/driver.h>
@@ -217,10 +216,13 @@ static int run_all(runner *r, sized *s, const char *title, tc_status want)
 static int interpret(runner *r, sized *s)
 {
     tci_diag diag = {0};
-    tci_run_env env = {.scope = {.module = &r->graph, .dims = s->graph_dims, .diag = &diag}};
+    tci_data weights;
+    tci_run_env env = {.scope = {.module = &r->graph, .dims = s->graph_dims, .diag = &diag}, .load = tci_data_load,
+                       .user = &weights};
     tci_tensor arguments[MOST] = {{0}}, results[MOST] = {{0}};
     const tci_function *g = s->graph;
-    int good = g->parameter_count == s->f->input_count && g->result_count == s->f->output_count;
+    int good = tci_data_init(&weights, &env.scope, "/", NULL, NULL) && g->parameter_count == s->f->input_count &&
+               g->result_count == s->f->output_count;
     for (size_t i = 0; good && i < g->parameter_count; ++i)
         tci_tensor_borrow(&arguments[i], graph_types[s->f->tensors[i].dtype], s->f->tensors[i].rank, s->shapes[i],
                           s->values[i]);
@@ -237,6 +239,7 @@ static int interpret(runner *r, sized *s)
     for (size_t i = 0; i < MOST; ++i)
         tci_tensor_release(&results[i]);
     tci_run_env_finish(&env);
+    tci_data_finish(&weights);
     if (!good)
         snprintf(s->why, sizeof s->why, "the interpreter: %.300s", diag.failed ? diag.text : "another interface");
     return good;

@@ -8,16 +8,15 @@ import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tap import note, ok
-from tensor_compile import pipeline
 from tensor_compile.build import assemble, capture_run, check
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.options import Options
 from tensor_compile.build.progress import Progress
-from tensor_compile.graph.ir import Module
+from tensor_compile.build.target import ARCHITECTURES
 from tensor_compile.graph.text import print_module
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
@@ -46,15 +45,19 @@ EMULATED = {
 
 
 def native_isas(count: int, turn: int) -> tuple[str, ...]:
-    """`count` of this machine's instruction sets, beginning with number `turn`."""
-    known = {"x86_64": ("avx512", "avx2", "x86_64"), "aarch64": ("neon",), "riscv64": ("rv64",)}
-    isas = known.get(platform.machine(), ())
+    """`count` of this machine's optimised instruction sets, beginning with number `turn`."""
+    isas = [isa for isa in ARCHITECTURES.get(platform.machine(), ()) if isa != "scalar"]
     return tuple(isas[(turn + i) % len(isas)] for i in range(min(count, len(isas))))
+
+
+def all_isas() -> tuple[str, ...]:
+    """Those of this machine's architecture, the plain one among them."""
+    return ARCHITECTURES.get(platform.machine(), ())
 
 
 def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tuple[int, ...]],
           graph: str = "") -> assemble.Made:
-    """verify is on. graph: the recorded graph's text where there is no model to record."""
+    """With the verifiers on. graph: the recorded graph's text where there is no model to record."""
     options = Options(model=str(model), shown=model.name, object="model.o", header="model.h", cache=str(cache.root),
                       isas=machine.isas, specialize=tuple(sorted(specialize.items())), tune="off", verify=True,
                       cc=machine.cc)
@@ -85,7 +88,7 @@ def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], e
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         program = check.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
-        (folder / "graph.tcg").write_text(print_module(made.compiled.reference), encoding="utf-8")
+        (folder / "graph.tcg").write_text(print_module(check.placed(made.compiled.reference, made)), encoding="utf-8")
         (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
         begin = time.monotonic()
         result = subprocess.run([*machine.wrapper, str(program), str(folder / "graph.tcg"), str(folder / "cases"),

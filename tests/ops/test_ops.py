@@ -5,8 +5,8 @@ against PyTorch's outputs (make_expected.py).
   test_ops.py FAMILY [--all | --arch ARCH]
 
 Every instruction set of this machine, teams of 1, 2 and 5, the generic variant and one specialized for SPECIALIZED;
-inputs of four kinds, from plain ones to any pattern of bits (run_cases.c). Two instruction sets of the machine's in
-turn, or --all of them. --arch: a few sizes on an emulator.
+inputs of four kinds, from plain ones to any pattern of bits (run_cases.c). Two of the machine's instruction sets in
+turn, or --all of them with the plain one. --arch: a few sizes on an emulator.
 
 PyTorch's outputs were computed in double precision: RTOL and ATOL are this project's own rounding, of exp, tanh and erf
 (docs/numerics.md) and of sums of some hundred terms of about 1.
@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cases import SIZES, sizes_for
-from runner import EMULATED, NATIVE, build, native_isas, run, words
+from runner import EMULATED, NATIVE, all_isas, build, native_isas, run, words
 from tap import done, skip
 from tensor_compile.build.assemble import Made
 from tensor_compile.build.cache import Cache
@@ -67,7 +67,7 @@ family, options = sys.argv[1], sys.argv[2:]
 arch = options[1] if options[:1] == ["--arch"] else ""
 everything = options == ["--all"]
 machine = EMULATED[arch] if arch else replace(
-    NATIVE, isas=() if everything else native_isas(2, list(SIZES).index(family)))
+    NATIVE, isas=all_isas() if everything else native_isas(2, list(SIZES).index(family)))
 if machine.missing:
     skip(family, f"{machine.missing} is not installed")
     done()

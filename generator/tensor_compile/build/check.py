@@ -74,7 +74,7 @@ def run(options: Options, request: Request) -> int:
                 weights = str(folder / "weights")
                 files.write(Path(weights), assemble.external_weights(made.compiled.plan, made.weights))
             for name, module in (("captured", made.compiled.captured), ("reference", made.compiled.reference)):
-                (folder / f"{name}.tcg").write_text(print_module(_placed(module, made)), encoding="utf-8")
+                (folder / f"{name}.tcg").write_text(print_module(placed(module, made)), encoding="utf-8")
             good = True
             checked = [f for f in made.compiled.plan.functions if request.function in ("", f.name)]
             _known_dims(options, checked, request)
@@ -85,7 +85,8 @@ def run(options: Options, request: Request) -> int:
     return 0 if good else 1
 
 
-def _placed(module: Module, made: Made) -> Module:
+def placed(module: Module, made: Made) -> Module:
+    """The module with absolute paths of its weight files."""
     return Module(module.model, module.dims, [str(p) for p in made.weight_files], module.weights, module.states,
                   module.functions)
 
