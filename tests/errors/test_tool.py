@@ -130,6 +130,8 @@ with tempfile.TemporaryDirectory() as place:
     fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 1, "no dim 'seq'",
           "its dims: batch")
     (folder / "inputs").write_bytes(safetensors({"z": ([1], [0.0])}))
+    fails("check with a wrapper that is not there", run(folder, "--exe-wrapper", "no-such-emulator", command="check"), 1,
+          "no-such-emulator: error: the target's program cannot be run here", "hint: --exe-wrapper")
     fails("check without an input", run(folder, "--inputs", "inputs", command="check"), 1,
           'model.c:5: error: input "x" is not in the file of --inputs')
     (folder / "inputs").write_bytes(safetensors({"x": ([3, 4], [0.0] * 12)}))

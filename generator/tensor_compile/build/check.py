@@ -196,7 +196,12 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
         command = [*request.wrapper, str(tools.runner), symbols[function.name], str(inputs), str(out), isa,
                    str(request.threads), weights, *((str(before), f"{out}-state") if states else ("-", "-")),
                    *(f"{k}={v}" for k, v in sizes.items())]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:  # another machine's program, or no such wrapper
+            raise UserError(f"the target's program cannot be run here: {error.strerror}",
+                            request.wrapper[0] if request.wrapper else options.shown,
+                            "--exe-wrapper names what runs it, e.g. 'qemu-aarch64 -L /usr/aarch64-linux-gnu'") from None
         title = " ".join(word for word in (function.name, at, isa) if word)
         if result.returncode == 3:
             print(f"{title}: skipped, this processor does not have it")
