@@ -138,7 +138,7 @@ with tempfile.TemporaryDirectory() as place:
             (("--inputs", "cut.safetensors"), 1, "cut.safetensors", "truncated inputs"),
             (("--inputs", "none.safetensors"), 1, "no such file", "missing inputs"),
             (("--inputs", "x.safetensors", "--expect", "none.safetensors"), 1, "no such file", "missing outputs"),
-            (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: missing", "outputs of other names"),
+            (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: not among the outputs", "outputs of other names"),
             (("--inputs", "x.safetensors", "--expect", "cut.safetensors"), 1, "cut.safetensors", "truncated outputs"),
             (("--expect", "y.safetensors"), 2, "--expect needs --inputs", "outputs without inputs"),
             (("--dims", "batch=6", "--inputs", "x.safetensors"), 2, "one --dims", "inputs for two sizes"),
