@@ -248,6 +248,36 @@ static TC_INLINE float tcv_min_f32(tcv_f32 x)
     return tcv_ordered_f32(x, tcv_min_i32(tcv_order_f32(x)));
 }
 
+/* Positions of extremes (docs/numerics.md, arg_reduce). tcv_argT_better: the lanes where x replaces the best met before;
+ * tcv_argT: of each lane's best and its position, the position of the first extreme of all. */
+#define TCV_ARG(name, T, beats, V, C)                                                                                  \
+    static TC_INLINE tcv_mask tcv_##name##_better_##T(V x, V best)                                                     \
+    {                                                                                                                  \
+        return tcv_logical_and_bool(tcv_eq_##T(best, best),                                                            \
+                                    tcv_logical_or_bool(tcv_##beats##_##T(x, best), tcv_ne_##T(x, x)));                \
+    }                                                                                                                  \
+    static TC_INLINE int64_t tcv_##name##_##T(V best, tcv_i32 at)                                                      \
+    {                                                                                                                  \
+        C value[16], won;                                                                                              \
+        int32_t position[16], first;                                                                                   \
+        tcv_store_##T(value, best);                                                                                    \
+        tcv_store_i32(position, at);                                                                                   \
+        won = value[0], first = position[0];                                                                           \
+        for (int l = 1; l < 16; ++l) {                                                                                 \
+            const int number = tc_eq_##T(won, won), other = tc_eq_##T(value[l], value[l]);                             \
+            const int equal = tc_eq_##T(value[l], won) || (!number && !other);                                         \
+            const int wins = number && (!other || tc_##beats##_##T(value[l], won));                                    \
+            if (wins || (equal && position[l] < first))                                                                \
+                won = value[l], first = position[l];                                                                   \
+        }                                                                                                              \
+        return first;                                                                                                  \
+    }
+TCV_ARG(argmax, f32, gt, tcv_f32, float)
+TCV_ARG(argmin, f32, lt, tcv_f32, float)
+TCV_ARG(argmax, i32, gt, tcv_i32, int32_t)
+TCV_ARG(argmin, i32, lt, tcv_i32, int32_t)
+#undef TCV_ARG
+
 static TC_INLINE uint8_t tcv_all_bool(tcv_mask x)
 {
     return !tcv_any_bool(tcv_logical_not_bool(x));

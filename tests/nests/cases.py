@@ -202,6 +202,16 @@ def rows() -> list[Case]:
                 out.append(small(f"row {kind} {dtype} {n}", (r,), stages,
                                  (buffer("x", dtype, (4, size), "input"), buffer("y", dtype, (4,), "output")), dims, sizes,
                                  extreme=True))
+    # equal extremes, in all lanes and in some: the first counts
+    for kind in ("argmax", "argmin"):
+        r, v = loop("r", 40), loop("v", 50)
+        x, y = buffer("x", "i32", (40, 50), "input"), buffer("y", "i64", (40,), "output")
+        value = op("cast", load("x", sym(r), sym(v), dtype="i32"))
+        edge = op("div", value, f32(0.0))
+        for name, taken in (("few values", value), ("infinities", edge)):
+            stages = [Stage((v,), [RowReduce("p", kind, "free", taken, "i64")]),
+                      Stage((), [], [Store("y", (sym(r),), Local("p", "i64"))])]
+            out.append(small(f"{kind} of {name}", (r,), stages, (x, y), below=3))
     # a sweep over two loops: 16 divides the inner one, or not
     for a, b in ((3, 16), (300, 32), (3, 10), (500, 10)):
         r, i, j = loop("r", 3), loop("i", a), loop("j", b)

@@ -28,6 +28,7 @@ PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC o
 PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
 SIDE_BY_SIDE = {"avx512": 4, "avx2": 2, "neon": 2}    # rows of reductions, as many as the registers hold
 FUNCTIONS = frozenset(("exp", "log", "tanh", "erf"))    # one of them fills the registers of all sets but AVX-512
+POSITIONS = frozenset(("argmax", "argmin"))
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
@@ -204,8 +205,11 @@ class _Nest:
     def is_wide(self, stage: Stage) -> bool:
         """Whether the innermost loop of a stage runs 16 at a time."""
         inner, outer = stage.vars[-1], stage.vars[:-1]
+        most = extent(inner).range()[1]
+        counted = not outer and most is not None and most < 1 << 31    # positions are lanes of i32
         wide = self.vectors and stage.vector and vectorizable(_values(stage), inner) \
-            and all(r.op not in ("argmax", "argmin") and r.dtype != "i64" for r in stage.reduces)
+            and all(counted and r.value.dtype in ("f32", "i32") if r.op in POSITIONS else r.dtype != "i64"
+                    for r in stage.reduces)
         ordered = any(r.order == "lanes" for r in stage.reduces)
         # with outer loops a row of the inner variable has to start at lane 0
         return wide and not (ordered and outer and divisor_of(extent(inner)) % 16)
@@ -256,7 +260,7 @@ class _Nest:
 
     def start(self, r: RowReduce, wide: bool, stage: Stage) -> _Sum:
         e = self.e
-        first = identity(r.op, r.order, r.dtype) if r.op not in ("argmax", "argmin") else None
+        first = identity(r.op, r.order, r.dtype) if r.op not in POSITIONS else None
         s = _Sum(r, e.fresh("r"), wide, r.order == "lanes")
         terms = product(extent(v) for v in stage.vars)
         if s.lanes:
@@ -270,6 +274,11 @@ class _Nest:
                 e.lines += [f"float {s.acc}[16];", *self.clear(s)]
             if s.number:
                 e.lines.append(f"tc_index {s.number} = 0;")
+        elif first is None and wide:
+            # A lane without terms keeps the worst value and a position behind every other of the same value.
+            dtype = r.value.dtype
+            worst = constant(identity(r.op[3:], r.order, dtype))
+            e.lines += [f"{V_TYPE[dtype]} {s.acc}_best = {splat(dtype, worst)};", f"tcv_i32 {s.acc} = tcv_iota_i32();"]
         elif first is None:
             s.number = e.fresh("n")
             e.lines += [f"{C_TYPE[r.value.dtype]} {s.acc}_best = 0;", f"int64_t {s.acc} = 0;",
@@ -292,13 +301,15 @@ class _Nest:
         """Names the result as the local that later stages read."""
         e, r = self.e, s.reduce
         terms = product(extent(v) for v in stage.vars)
-        dtype = "i64" if r.op in ("argmax", "argmin") else r.dtype
+        dtype = "i64" if r.op in POSITIONS else r.dtype
         if s.lanes:
             text = s.total or self.combined(s)
             if s.total and s.number:
                 text = f"{s.number} > 0 ? {s.total} + {self.combined(s)} : {s.total}"
             if (terms.range()[0] or 0) < 1:
                 text = f"{e.index(terms)} == 0 ? 0.0f : {text}"
+        elif s.vector and r.op in POSITIONS:
+            text = f"tcv_{r.op}_{r.value.dtype}({s.acc}_best, {s.acc})"
         elif s.vector:
             text = f"tcv_{r.op}_{r.dtype}({s.acc})" if r.op != "dot" else f"tcv_sum_{r.dtype}({s.acc})"
         else:
@@ -368,7 +379,17 @@ class _Nest:
 
     def accumulate(self, s: _Sum, mask: str, position: str) -> None:
         e, r = self.e, s.reduce
-        if r.op in ("argmax", "argmin"):
+        if r.op in POSITIONS and s.vector:
+            dtype, value, better_lanes = r.value.dtype, e.wide(r.value), e.fresh("m")
+            text = f"tcv_{r.op}_better_{dtype}({value}, {s.acc}_best)"
+            if mask:
+                text = f"tcv_logical_and_bool({mask}, {text})"
+            here = f"tcv_add_i32(tcv_splat_i32((int32_t){position}), tcv_iota_i32())"
+            e.lines += [f"const tcv_mask {better_lanes} = {text};",
+                        f"{s.acc}_best = tcv_select_{dtype}({better_lanes}, {value}, {s.acc}_best);",
+                        f"{s.acc} = tcv_select_i32({better_lanes}, {here}, {s.acc});"]
+            return
+        if r.op in POSITIONS:
             value = e.scalar(r.value)
             e.lines += [f"if ({s.number} == 0 || {better(r.op, r.value.dtype, value, s.acc + '_best')}) {{",
                         f"    {s.acc}_best = {value};", f"    {s.acc} = {s.number};", "}", f"++{s.number};"]
