@@ -103,6 +103,8 @@ static bool read_escape(reader *r, char **out)
         if (low < 0xdc00 || low > 0xdfff)
             return corrupt(r, "half a surrogate pair");
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    } else if (code >= 0xdc00 && code < 0xe000) {
+        return corrupt(r, "half a surrogate pair");
     }
     if (code == 0)
         return corrupt(r, "a zero character in a name");

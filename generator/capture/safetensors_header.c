@@ -44,6 +44,12 @@ static bool take(reader *r, char c)
     return fail(r, tc_arena_format(r->arena, "'%c' missing", c));
 }
 
+/* Whether another element of an object or array follows. */
+static bool another(reader *r)
+{
+    return !r->error && peek(r, ',') && take(r, ',');
+}
+
 static size_t put_utf8(char *out, unsigned c)
 {
     size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
@@ -101,11 +107,13 @@ static const char *string(reader *r)
             if (high >= 0xd800 && high < 0xdc00 && r->at + 2 <= r->size && r->text[r->at] == '\\' &&
                 r->text[r->at + 1] == 'u') {
                 r->at += 2;
-                if (!hex4(r, &low))
+                if (!hex4(r, &low) || low < 0xdc00 || low > 0xdfff) {
+                    fail(r, "a bad \\u escape");
                     return "";
+                }
                 high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
             }
-            if (!high || high > 0x10ffff || (high >= 0xd800 && high < 0xe000)) {
+            if (!high || (high >= 0xd800 && high < 0xe000)) {
                 fail(r, "a bad \\u escape");
                 return "";
             }
@@ -141,53 +149,51 @@ static uint64_t integer(reader *r)
 static bool metadata(reader *r)
 {
     take(r, '{');
-    while (!r->error && !peek(r, '}')) {
-        string(r);
-        take(r, ':');
-        string(r);
-        if (!peek(r, '}'))
-            take(r, ',');
-    }
+    if (!peek(r, '}'))
+        do {
+            string(r);
+            take(r, ':');
+            string(r);
+        } while (another(r));
     return take(r, '}');
 }
 
 static bool entry(reader *r, tc_safetensors_entry *e)
 {
+    enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, ALL = 7 };
     int seen = 0;
     take(r, '{');
-    while (!r->error && !peek(r, '}')) {
+    do {
         const char *key = string(r);
+        const int part = !strcmp(key, "dtype") ? DTYPE : !strcmp(key, "shape") ? SHAPE
+                         : !strcmp(key, "data_offsets")                        ? OFFSETS
+                                                                               : 0;
+        if (r->error)
+            return false;
+        if (!part || (seen & part))
+            return fail(r, tc_arena_format(r->arena, "%s key \"%s\"", part ? "repeated" : "unknown", key));
+        seen |= part;
         take(r, ':');
-        if (!strcmp(key, "dtype")) {
+        if (part == DTYPE) {
             e->dtype = string(r);
-            seen |= 1;
-        } else if (!strcmp(key, "shape")) {
-            e->rank = 0;
-            take(r, '[');
-            while (!r->error && !peek(r, ']')) {
-                if (e->rank == TC_SAFETENSORS_MAX_RANK)
-                    return fail(r, "more than 16 dims");
-                e->shape[e->rank++] = (int64_t)integer(r);
-                if (!peek(r, ']'))
-                    take(r, ',');
-            }
-            take(r, ']');
-            seen |= 2;
-        } else if (!strcmp(key, "data_offsets")) {
-            take(r, '[');
+            continue;
+        }
+        take(r, '[');
+        if (part == OFFSETS) {
             e->begin = integer(r);
             take(r, ',');
             e->end = integer(r);
-            take(r, ']');
-            seen |= 4;
-        } else {
-            return fail(r, tc_arena_format(r->arena, "unknown key \"%s\"", key));
+        } else if (!peek(r, ']')) {
+            do {
+                if (e->rank == TC_SAFETENSORS_MAX_RANK)
+                    return fail(r, "more than 16 dims");
+                e->shape[e->rank++] = (int64_t)integer(r);
+            } while (another(r));
         }
-        if (!peek(r, '}'))
-            take(r, ',');
-    }
+        take(r, ']');
+    } while (another(r));
     take(r, '}');
-    if (!r->error && seen != 7)
+    if (!r->error && seen != ALL)
         return fail(r, tc_arena_format(r->arena, "dtype, shape or data_offsets of \"%s\" missing", e->name));
     return !r->error;
 }
@@ -204,6 +210,34 @@ static int bits_of(const char *dtype)
         if (!strcmp(known[i].name, dtype))
             return known[i].bits;
     return 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const tc_safetensors_entry *x = *(const tc_safetensors_entry *const *)a, *y = *(const tc_safetensors_entry *const *)b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Tensors cover the data, without gap and overlap. */
+static const char *check_layout(tc_arena *arena, const tc_safetensors *file, uint64_t data_bytes)
+{
+    uint64_t used = 0;
+    const tc_safetensors_entry **sorted = tc_arena_alloc(arena, ((size_t)file->count + 1) * sizeof *sorted);
+    for (int i = 0; i < file->count; ++i)
+        sorted[i] = &file->entries[i];
+    qsort(sorted, (size_t)file->count, sizeof *sorted, by_begin);
+    for (int i = 0; i < file->count; ++i) {
+        if (sorted[i]->begin != used)
+            return tc_arena_format(arena, "no valid safetensors file: \"%s\" %s", sorted[i]->name,
+                                   sorted[i]->begin < used ? "overlaps another tensor" : "follows a gap in the data");
+        used = sorted[i]->end;
+    }
+    if (used != data_bytes)
+        return tc_arena_format(arena, "no valid safetensors file: %llu bytes of data after the last tensor",
+                               (unsigned long long)(data_bytes - used));
+    return NULL;
 }
 
 /* Reports the first entry whose bytes do not fit its type or the file. */
@@ -227,7 +261,7 @@ static const char *check(tc_arena *arena, const tc_safetensors *file, uint64_t d
         if (i > 0 && !strcmp(e->name, e[-1].name))
             return tc_arena_format(arena, "two tensors named \"%s\"", e->name);
     }
-    return NULL;
+    return check_layout(arena, file, data_bytes);
 }
 
 static int by_name(const void *a, const void *b)
@@ -240,7 +274,8 @@ static tc_safetensors *parse(reader *r)
     tc_safetensors *file = tc_arena_alloc(r->arena, sizeof *file);
     int room = 0;
     take(r, '{');
-    while (!r->error && !peek(r, '}')) {
+    bool more = !peek(r, '}');
+    while (more) {
         if (file->count == room) {
             room = room ? 2 * room : 64;
             tc_safetensors_entry *wider = tc_arena_alloc(r->arena, (size_t)room * sizeof *wider);
@@ -255,8 +290,7 @@ static tc_safetensors *parse(reader *r)
             metadata(r);
         else if (entry(r, e))
             ++file->count;
-        if (!peek(r, '}'))
-            take(r, ',');
+        more = another(r);
     }
     take(r, '}');
     skip_space(r);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "safetensors_cases.h"
 #include "safetensors_header.h"
 #include "tap.h"
 
@@ -46,7 +47,18 @@ static void expect_length_error(uint64_t length, const char *message)
     tc_arena_free(&arena);
 }
 
-#define T(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+static void check_cases(void)
+{
+    for (size_t i = 0; i < sizeof safetensors_cases / sizeof *safetensors_cases; ++i) {
+        tc_arena arena = {0};
+        const char *error = NULL, *header = safetensors_cases[i].header;
+        write_file(header, strlen(header), safetensors_cases[i].data);
+        const int read = tc_safetensors_read(&arena, path, &error) != NULL;
+        if (!tc_ok(read == safetensors_cases[i].valid && read == !error, "%s: header %zu", read ? "read" : "refused", i))
+            tc_note("%s: %s", header, error ? error : "no error");
+        tc_arena_free(&arena);
+    }
+}
 
 int main(void)
 {
@@ -97,6 +109,12 @@ int main(void)
     expect_error("{" T("a", "F32", "[2]", "[0,8]") "}", 4, "truncated: \"a\" ends at byte 8 of the data, the file has 4");
     expect_error("{" T("a", "F32", "[1]", "[0,4]") "," T("a", "F32", "[1]", "[0,4]") "}", 4, "two tensors named \"a\"");
     expect_error("{" T("a", "F32", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "more than 16 dims");
+
+    expect_error("{" T("a", "F32", "[1]", "[0,4]") "," T("b", "F32", "[1]", "[0,4]") "}", 4, "\"b\" overlaps another");
+    expect_error("{" T("a", "F32", "[1]", "[4,8]") "}", 8, "\"a\" follows a gap");
+    expect_error("{" T("a", "F32", "[1]", "[0,4]") "}", 6, "2 bytes of data after the last tensor");
+    expect_error("{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 4, "repeated key \"dtype\"");
+    check_cases();
 
     FILE *out = fopen(path, "wb");
     fputs("abc", out);
