@@ -161,7 +161,8 @@ for got, want, name in CASES:
 for e, name in [(B * S - B, "B*S >= B"), (B * S * 384 - 1 - row, "a flat index is within its size"),
                 (S - 1 - s, "s < S"), (B * S - 1 - (b * S + s), "b*S + s < B*S"), (S * (B - b) - s - 1, "s < S*(B - b)"),
                 (N - (N + 1) // 2, "half a size is within it"), (N - 2 * (N // 2), "x >= 2*(x//2)"),
-                (2 * (N // 2) - N + 1, "2*(x//2) >= x - 1"), (K - 4, "a range"), (N * N - 2 * N + 1, "(n - 1)**2")]:
+                (2 * (N // 2) - N + 1, "2*(x//2) >= x - 1"), (K - 4, "a range"), (N * N - 2 * N + 1, "(n - 1)**2"),
+                (((N + 7) // 2 - 1) * (K - 2), "a product of a strided size and another")]:
     ok(is_nonnegative(e), f"proved: {name}")
 for e, name in [(S - 2 - s, "s <= S - 2"), (N - B, "n >= batch"), (N - 2, "n >= 2"), (N * N - 3 * N, "n*n >= 3*n"),
                 (N // 2 - 1, "n//2 >= 1")]:

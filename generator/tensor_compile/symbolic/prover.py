@@ -105,13 +105,24 @@ def _prove_by_factor(e: Expr) -> bool:
             quotient = exact_div(e, Expr((((atom,), 1),)))
             if quotient is not None and quotient is not e and is_nonnegative(quotient):
                 return True
-    # shift dims to start at zero: with x = lo + x', every coefficient of the shifted polynomial >= 0 proves it
-    dims = [s for s in e.symbols() if isinstance(s, Sym) and s.lo > 0]
-    if dims and all(isinstance(a, Sym) and a.lo >= 0 for m, _ in e.terms for a in m):
-        shifted = {s: sym(Sym(s.name, 0, None)) + s.lo for s in dims}
-        moved = e.substitute(shifted)
-        return all(c >= 0 for _, c in moved.terms)
-    return False
+    return _prove_by_shift(e)
+
+
+def _prove_by_shift(e: Expr) -> bool:
+    """With every symbol and every quotient written as its lower bound plus something that is not negative, no
+    coefficient is negative: (f - 1)*(w - 2) for f >= 4 and w >= 7."""
+    above: dict[Sym | FloorDiv, Sym] = {}
+    moved = wrap(0)
+    for monomial, c in e.terms:
+        part = wrap(c)
+        for atom in monomial:
+            lo = _atom_range(atom)[0]
+            if lo is None or lo < 0:
+                return False
+            more = above.setdefault(atom, Sym(f"above{len(above)}", 0, None))
+            part = part * (sym(more) + lo)
+        moved = moved + part
+    return all(c >= 0 for _, c in moved.terms)
 
 
 def _prove_by_floor(e: Expr) -> bool:
