@@ -96,6 +96,10 @@ with tempfile.TemporaryDirectory() as place:
     (folder / "taken" / "model.h").mkdir(parents=True)
     fails("a folder in the header's place", run(folder, "-o", "taken"), 1, "model.h", "cannot write")
 
+    (folder / "commands.json").write_text("{")
+    fails("compile commands that are none", run(folder, "--compile-commands", "commands.json"), 1, "commands.json: error:",
+          "compile commands")
+
     fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors",
           "paths are relative")
     fails("an empty weights file", run(project(weights=b"")), 1, "tiny.safetensors")

@@ -2,6 +2,7 @@
 """Real consumers: a project that takes this one through a wrap (generator, custom_target, native twin; native and
 cross), an installed tool with pkg-config, rebuilds that do only what is needed, and builds that give the same bytes."""
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -69,6 +70,12 @@ endian = 'little'
     return path
 
 
+def entries(commands: Path, source: Path) -> list[dict]:
+    """What compile_commands.json says of a file."""
+    return [e for e in json.loads(commands.read_text(encoding="utf-8"))
+            if (Path(e["directory"]) / e["file"]).resolve() == source.resolve()]
+
+
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     project = consumer(folder, archive(folder))
@@ -77,6 +84,13 @@ with tempfile.TemporaryDirectory() as place:
         good("wrap: builds", *MESON, "compile", "-C", build)
         good("wrap: generator, custom_target and native twin run", *MESON, "test", "-C", build)
         equal("no work to do" in run("ninja", "-C", build).stdout, True, "an unchanged project has nothing to do")
+        commands = build / "compile_commands.json"
+        models = entries(commands, project / "model.c")
+        equal(len(models), 3, "compile_commands.json names model.c, once a build of it")
+        good("and how it compiles", *models[0]["arguments"], "-Werror", "-fsyntax-only", cwd=models[0]["directory"])
+        good("a second configuration", *MESON, "setup", "--reconfigure", build)
+        equal(entries(commands, project / "model.c"), models, "leaves it there")
+        ok(entries(commands, project / "main.c"), "beside what Meson compiles")
         os.utime(project / "model.c")
         first = run("ninja", "-C", build, "-v").stdout
         ok("model.c" in first and "no work to do" in run("ninja", "-C", build).stdout,

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Sequence
 
 from ..errors import Reported, UserError
 from . import host_programs
@@ -36,6 +37,11 @@ class Captured:
     headers: tuple[Path, ...]
 
 
+def command(compiler: Sequence[str], preprocessor: Sequence[str]) -> list[str]:
+    """The words that compile a model.c in its folder, but for files and output."""
+    return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, f"-I{host_programs.CAPTURE / 'include'}", *preprocessor]
+
+
 def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compiler, cache: Cache,
         seconds: int, jobs: int | None = None, keep: Path | None = None) -> Captured:
     """preprocessor: the user's -I and -D words; shown: how the user named the model; keep: a folder in which the
@@ -48,10 +54,9 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         folder.mkdir(parents=True, exist_ok=True)
         program, graph, depfile = folder / "capture", folder / "graph.tcg", folder / "capture.d"
         graph.unlink(missing_ok=True)
-        command = [*compiler.command, "-std=c11", "-O0", "-g", *ERRORS, "-MMD", "-MF", str(depfile),
-                   f"-I{host_programs.CAPTURE / 'include'}", *preprocessor, model.name, str(library), "-lm", "-o",
-                   str(program)]
-        result = subprocess.run(command, cwd=model.parent, capture_output=True, text=True, check=False)
+        words = [*command(compiler.command, preprocessor), "-MMD", "-MF", str(depfile), model.name, str(library), "-lm",
+                 "-o", str(program)]
+        result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, check=False)
         if result.returncode:
             sys.stderr.write(result.stderr)
             raise UserError("the model does not compile (the compiler's messages are above)", shown,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import depfile, files, record
+from . import compile_commands, depfile, files, record
 from .host_programs import ROOT
 from .options import Options
 from .progress import Progress
@@ -14,6 +14,8 @@ TOOL = ("generator", "templates", "interpreter", "runtime/include", "targets")
 
 def build(options: Options) -> None:
     """Makes the outputs, or only renews their times where the last build still stands."""
+    if options.compile_commands:
+        compile_commands.update(Path(options.compile_commands), Path(options.cache), [options])
     tool = [path for part in TOOL for path in files.tree_files(ROOT / part)]
     lock = options.lock_path
     if not options.keep and not options.dump_after:

@@ -21,6 +21,7 @@ class Options:
     cache: str
     named_outputs: tuple[str, ...] = ()  # object and header as the command line named them: what a depfile says
     depfile: str = ""
+    compile_commands: str = ""
     weights_file: str = ""
     backend: str = "c"
     with_reference: bool = False

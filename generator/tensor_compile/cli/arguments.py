@@ -111,6 +111,8 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--weights-file", default="", metavar="FILE",
                        help="external weights (default: the object's name with .weights)")
     group.add_argument("--depfile", default="", metavar="FILE", help="write Make dependencies, as Ninja reads them")
+    group.add_argument("--compile-commands", default="", metavar="FILE",
+                       help="put how MODEL.c is compiled into this compile_commands.json, for editors")
     group.add_argument("--explain", default="", metavar="FILE", help="write what `explain` prints to FILE")
 
 
@@ -147,6 +149,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
                             for n, e in (("object", "o"), ("header", "h"))),
         cache=os.path.abspath(args.cache) if args.cache else
         str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args), depfile=absolute(getattr(args, "depfile", "")),
+        compile_commands=absolute(getattr(args, "compile_commands", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         with_reference=args.with_reference, target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
