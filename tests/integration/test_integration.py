@@ -124,6 +124,7 @@ with tempfile.TemporaryDirectory() as place:
         tool = prefix / "bin" / "tensor-compile"
         out = folder / "by-hand"
         good("installed: the tool builds", tool, "build", project / "model.c", "-o", out)
+        good("installed: the tool checks", tool, "check", project / "model.c", "--cache", folder / "checked")
         if shutil.which("pkg-config"):
             paths = ":".join(str(p.parent) for p in prefix.rglob("tensor-compile.pc"))
             words = run("pkg-config", "--cflags", "--libs", "--static", "tensor-compile",
