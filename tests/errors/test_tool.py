@@ -120,6 +120,10 @@ with tempfile.TemporaryDirectory() as place:
           "{\n    abort();\n    tc_dim"))), 1, "SIGABRT")
     fails("a model that never ends", run(project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n"
           "    tc_dim")), "--capture-timeout", "2"), 1, "did not end within 2 s")
+    flood = run(project("#include <stdio.h>\n" + MODEL.replace("{\n    tc_dim",
+                "{\n    for (;;) fputs(\"flood flood flood flood flood flood flood flood flood flood\\n\", stderr);\n    tc_dim")))
+    fails("a model that prints for ever", flood, 1, "wrote more than 256 MiB")
+    ok(len(flood.stderr) < 2 << 20, "of which a part is shown")
     fails("a model that leaves", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
           "{\n    exit(7);\n    tc_dim"))), 1, "exit code 7")
     fails("a file without a model", run(project("int unused;\n")), 1, "model.c:1: error: no TC_MODEL")

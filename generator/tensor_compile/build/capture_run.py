@@ -3,7 +3,7 @@
 
 The compiler and the program both run in the model's folder with its bare name, so `__FILE__` (and with it every
 message and every path in the graph) is the same wherever the project lies. The program is the user's code: it runs
-under a time and a memory limit, and whatever it does ends as one clear error.
+under limits of time, memory and output, and whatever it does ends as one clear error.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
@@ -24,6 +25,8 @@ from .toolchain import Compiler
 from .tools import ToolBroken
 
 MEMORY = 4 << 30
+FILE = 256 << 20     # of the graph, and of what the program says
+MESSAGES = 1 << 20   # of that, what is shown
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place.
 ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion",
                                               "incompatible-pointer-types"))
@@ -78,26 +81,32 @@ def _compile_hint(model: Path, messages: str) -> str:
 
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, kept: bool) -> None:
     debug = (f"gdb --args {program} {graph}" if kept else
              "build with --keep DIR to keep the program, then: gdb --args DIR/capture graph.tcg")
-    process = subprocess.Popen([str(program), str(graph), ".", model.name], cwd=model.parent, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=_limit,
-                               start_new_session=True)
-    try:
-        _, messages = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise UserError(f"recording the model did not end within {seconds} s", shown,
-                        "is there an endless loop? " + debug) from None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+    with tempfile.TemporaryFile(dir=graph.parent) as said:
+        process = subprocess.Popen([str(program), str(graph), ".", model.name], cwd=model.parent,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, preexec_fn=_limit,
+                                   start_new_session=True)
+        try:
+            code = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise UserError(f"recording the model did not end within {seconds} s", shown,
+                            "is there an endless loop? " + debug) from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        said.seek(0)
+        messages = said.read(MESSAGES)
     sys.stderr.write(messages.decode(errors="replace"))
-    code = process.returncode
+    if code == -signal.SIGXFSZ:
+        raise UserError(f"recording the model wrote more than {FILE >> 20} MiB of graph or messages", shown,
+                        "is there an endless loop? " + debug)
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
         raise UserError(f"the model's program crashed while it was recorded ({name})", shown, debug)
