@@ -64,7 +64,7 @@ suite() { # suite NAME "MESON SETUP OPTIONS" [MESON TEST OPTIONS]
 
 suite native "-Doptimization=2" ${all:+--setup=all}
 if [ -n "$all" ]; then
-    suite sanitized "-Db_sanitize=address,undefined -Db_lundef=false -Dsanitize_tests=true"
+    suite sanitized "-Db_sanitize=address,undefined -Db_lundef=false"
 fi
 
 # shellcheck disable=SC2086

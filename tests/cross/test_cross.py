@@ -4,7 +4,6 @@ everywhere. On the bare-metal board the image holds no heap and no stdio."""
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 

@@ -7,7 +7,7 @@ import struct
 from harness import Case, buffer, dim, kernel, loop
 from tensor_compile.loops.ir import Apply, Const, InBounds, IndexValue, Load, Local, Reduction, RowReduce, \
     Scalar, Stage, Store
-from tensor_compile.symbolic import Expr, Sym, ZERO, const, sym
+from tensor_compile.symbolic import Expr, Sym, const, sym
 
 SIZES = (1, 15, 16, 17, 40, 4095, 4096, 4097, 10000)
 

@@ -13,7 +13,6 @@ from tensor_compile.build import assemble, budget, report
 from tensor_compile.build.options import Options
 from tensor_compile.build.progress import Progress
 from tensor_compile.emit.memory import memory
-from tensor_compile.graph.ir import DTYPES
 from tensor_compile.loops.ir import CheckKernel
 
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*$")

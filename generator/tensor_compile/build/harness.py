@@ -14,7 +14,7 @@ from ..emit.contraction import emit_contraction, emit_reference
 from ..loops.ir import ContractionKernel
 from ..symbolic import Sym
 from .cache import Cache
-from .host_programs import ROOT, TEMPLATES
+from .host_programs import ROOT
 from .objects import Unit, compile_units
 from .target import Target
 from .toolchain import Compiler, host_flags, kernel_flags
@@ -115,7 +115,3 @@ def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
                        f'{float(flops)}}},')
     lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};", ""]
     return "\n".join(lines)
-
-
-def legal_candidates(kernel: ContractionKernel, isa: str) -> tuple[Candidate, ...]:
-    return tuple(table.legal(kernel, isa))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ..loops.ir import Acc, Apply, ContractionKernel, Load, Scalar
 from ..symbolic import Expr, Sym, const, sym
 from .access import Access, Loop, symbols_of
-from .candidates import Candidate, InstructionSet, instruction_set, pointers_needed, tail_columns
+from .candidates import Candidate, InstructionSet, instruction_set, tail_columns
 from .index import c_index
 from .scalar import C_TYPE, ScalarEmitter, extent, vectorizable
 from .template import expand_file

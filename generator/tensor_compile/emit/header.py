@@ -62,7 +62,7 @@ typedef struct {face.model}_counters {{""")
     parts.append(f"}} {face.model}_counters;\n")
     for entry in face.entries:
         parts.append(_arguments(face, entry))
-        parts.append(_prototypes(plan, face, entry))
+        parts.append(_prototypes(entry))
     return "\n".join(parts)
 
 
@@ -181,7 +181,7 @@ def _stores(kernel: object) -> list:
     return [s for stage in stages for s in stage.stores] if stages is not None else list(getattr(kernel, "stores", []))
 
 
-def _prototypes(plan: ModelPlan, face: Interface, entry: Entry) -> str:
+def _prototypes(entry: Entry) -> str:
     inputs = ", ".join(b.name for b in entry.tensors[:entry.inputs])
     outputs = ", ".join(b.name for b in entry.tensors[entry.inputs:])
     dims = "".join(f"tc_index {name}, " for name in entry.dim_names)

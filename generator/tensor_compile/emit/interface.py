@@ -85,12 +85,3 @@ def _entry(plan: ModelPlan, function: FunctionPlan, model: str, external: bool) 
     sized = tuple(i for i, d in enumerate(dims) if any(d.sym.name in v.when for v in function.variants))
     return Entry(function, symbol, dims, tuple(names[:len(dims)]), tensors, tuple(names[len(dims):]),
                  tuple(function.guards), sized)
-
-
-def exported_symbols(plan: ModelPlan, external: bool = False) -> list[str]:
-    """The global symbols of the model's object: all others are local to it."""
-    face = interface(plan, external)
-    names = [f"{face.model}_model"]
-    for entry in face.entries:
-        names += [entry.symbol, f"{entry.symbol}_function", f"{entry.symbol}_arena_bytes"]
-    return names

@@ -17,10 +17,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..loops.ir import Apply, Buffer, Const, Local, NestKernel, Reduction, RowReduce, Scalar, Stage, Store
+from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, Scalar, Stage, Store
 from ..loops.scalars import Rewriter, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
-from .reduction import BLOCK, MINUS_ZERO, OPERATION, better, identity, term
+from .reduction import BLOCK, better, identity, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Mapping, Protocol
 
 from ..build.target import Target
-from ..graph.ir import DTYPES
 from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Program, Variant
 from ..symbolic import Expr, Sym, wrap
 from .cwriter import integer, largest, string
@@ -244,7 +243,7 @@ class _Function:
             if i and step.barrier and not (meets_before(program, i) and _closes_checks(program, i)) \
                     and self.target.threads > 1:
                 lines.append("    tc_barrier(f, threads);")
-            pointers = [self.pointer(program, where, i, j, b) for j, b in enumerate(step.kernel.params)]
+            pointers = [self.pointer(where, i, j, b) for j, b in enumerate(step.kernel.params)]
             if check:
                 checks += not (i and isinstance(program.steps[i - 1].kernel, CheckKernel))
                 pointers = [pointers[0], "&fault"]
@@ -264,7 +263,7 @@ class _Function:
                 lines += [f"    if (tc_faulted(f, {checks}, threads))", "        return;"]
         return "\n".join([*lines, "}", ""])
 
-    def pointer(self, program: Program, where: Memory, step: int, parameter: int, b: Buffer) -> str:
+    def pointer(self, where: Memory, step: int, parameter: int, b: Buffer) -> str:
         if b.kind in ("input", "output"):
             names = [t.name for t in (self.entry.plan.inputs if b.kind == "input" else self.entry.plan.outputs)]
             return f"f->buffers[{names.index(b.name) + (self.entry.inputs if b.kind == 'output' else 0)}]"

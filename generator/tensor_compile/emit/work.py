@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..loops.ir import CheckKernel, ContractionKernel, Kernel, Program, Reduction, Scalar
-from ..symbolic import Expr, Sym, ONE, ZERO, sym, wrap
+from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
 
 def program_work(program: Program) -> Expr:

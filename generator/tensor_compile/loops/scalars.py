@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Callable, Iterator
 
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
-from .ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
+from .ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar
 
 # What one operation costs a lane, in units of an addition: what is above CHEAP is kept rather than computed twice.
 COSTS = {"exp": 12, "log": 14, "tanh": 16, "erf": 18, "sqrt": 4, "floor": 6, "div": 4}

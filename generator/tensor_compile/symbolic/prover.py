@@ -2,7 +2,7 @@
 """Bounds of expressions, and the questions that passes ask: is it never negative, never equal?"""
 from __future__ import annotations
 
-from .expressions import Atom, Expr, FloorDiv, IntLike, Sym, const, divisor_of, exact_div, make, sym, wrap
+from .expressions import Atom, Expr, FloorDiv, IntLike, Sym, divisor_of, exact_div, make, sym, wrap
 
 
 def _split(e: Expr, s: Sym) -> tuple | None:
