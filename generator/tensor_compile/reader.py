@@ -12,7 +12,7 @@ from .symbolic import Expr, Sym, const, floordiv, is_nonnegative, sym
 _TOKEN = re.compile(r'\s*(?:(%\d+(?:\.\d+)?)|([A-Za-z_][A-Za-z_0-9.]*)|(0x[0-9a-fA-F]+|\d+)|("(?:[^"\\]|\\.)*")'
                     r'|(@[A-Za-z_][A-Za-z_0-9.]*)|(==|>=|[-+*()\[\]{},:=]))', re.ASCII)
 _ESCAPES = {"n": "\n", '"': '"', "\\": "\\"}
-_MAX_DIGITS = 18     # every integer of the text fits an int64
+_MAX_DIGITS = 19     # every integer of the text fits an int64
 _MAX_DEPTH = 64      # nesting of a dim expression
 _MAX_TERMS = 256     # terms of a dim expression
 
@@ -71,7 +71,7 @@ class Line:
         text = self.take(3, "an integer")
         if not text.isdigit():
             raise self.error(f"expected an integer, not {text}")
-        if len(text) > _MAX_DIGITS:
+        if len(text) > _MAX_DIGITS or int(text) >= 1 << 63:
             raise self.error("an integer does not fit 64 bits")
         return -int(text) if negative else int(text)
 

@@ -90,6 +90,9 @@ with tempfile.TemporaryDirectory() as place:
               f"--max-{budget}:", "16 allowed")
     ok(not (folder / "small").exists() or not list((folder / "small").glob("*.o")), "leaves no object")
 
+    fails("a dim whose tensors outgrow 64 bits", run(project(MODEL.replace("1, 8", "1, INT64_C(1) << 60"))), 1,
+          "can grow beyond 64 bits", "lower the upper ends")
+
     (folder / "file").write_text("")
     fails("an output folder that is a file", run(folder, "-o", "file/out"), 1, "cannot write")
     fails("an unwritable output folder", run(folder, "-o", "/proc/self/out"), 1, "cannot write")
