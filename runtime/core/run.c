@@ -330,6 +330,8 @@ size_t tc_run_arena_bytes(const tc_function *f, const tc_index *dims, tc_index t
 size_t tc_function_arena_bytes(const tc_function *f, const tc_index *dims, tc_index threads, tc_stance stance)
 {
     int64_t sides[2];
+    if (!f || (!dims && f->dim_count))
+        return 0;
     for (unsigned i = 0; i < f->dim_count; ++i)
         if (dims[i] < f->dims[i].low || dims[i] > f->dims[i].high || dims[i] % f->dims[i].divisor)
             return 0;

@@ -17,7 +17,7 @@ static const char MAGIC[8] = "TCSTATE";
 
 size_t tc_state_bytes(const tc_model *model)
 {
-    return model->state_bytes;
+    return model ? model->state_bytes : 0;
 }
 
 int tc_state_ready(const tc_model *model, const void *state)

@@ -400,6 +400,8 @@ static void test_external(fixture *f, const char *path)
     tc_ok(reference > plain && reference <= FAKEX_RUN_ARENA_BYTES_REFERENCE &&
               tc_function_arena_bytes(&fakex_run_function, dims, 1, TC_STANCE_DEFAULT) == plain &&
               tc_function_arena_bytes(&fakex_run_function, outside, 1, TC_STANCE_REFERENCE) == 0 &&
+              tc_function_arena_bytes(&fakex_run_function, NULL, 1, TC_STANCE_DEFAULT) == 0 &&
+              tc_function_arena_bytes(NULL, dims, 1, TC_STANCE_DEFAULT) == 0 && tc_state_bytes(NULL) == 0 &&
               tc_function_arena_bytes(&fake_run_function, dims, 1, TC_STANCE_REFERENCE) == 0,
           "arena bytes by stance");
     f->context.arena_bytes = plain;

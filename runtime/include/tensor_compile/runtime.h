@@ -198,7 +198,7 @@ tc_status tc_call(tc_context *context, const tc_function *function, const tc_vie
 
 /* Bytes of arena that one call needs with a team of up to `threads` under a stance (the generated NAME_arena_bytes
  * answers for TC_STANCE_DEFAULT). dims in the order of the header's arguments; NULL where there are none. 0 where they
- * are out of range, and for TC_STANCE_REFERENCE without reference kernels. */
+ * are NULL or out of range, and for TC_STANCE_REFERENCE without reference kernels. */
 size_t tc_function_arena_bytes(const tc_function *function, const tc_index *dims, tc_index threads, tc_stance stance);
 
 /* Logs the counters of a function (topic TC_LOG_GUARDS, one line a guard), whatever log_topics says; `counters` as in
@@ -208,7 +208,7 @@ void tc_counters_log(const tc_context *context, const tc_function *function, con
 /* -- state --------------------------------------------------------------------------------------------------------- */
 
 /* A model's state is one buffer of the caller's, tc_state_bytes(model) long, TC_ALIGNMENT-aligned; its inner layout is
- * the model's own. Not to be used by two calls at the same time. */
+ * the model's own. Not to be used by two calls at the same time. 0 for NULL. */
 size_t tc_state_bytes(const tc_model *model);
 
 /* All tensors zero. Also makes a used state new again. TC_STATUS_NULL_POINTER, TC_STATUS_MISALIGNED. */
