@@ -30,13 +30,22 @@ with tempfile.TemporaryDirectory() as folder:
             continue
         with tempfile.TemporaryDirectory(dir=place) as other:
             (Path(other) / "made.o").write_bytes(b"moved")
-            files.move(Path(other) / "made.o", out)
+            with files.Outputs() as outputs:
+                outputs.move(Path(other) / "made.o", out)
             equal((out.read_bytes(), os.listdir(other), os.listdir(out.parent)), (b"moved", [], ["out.o"]),
                   f"moved within {name}")
     blocked = root / "folder"
     (blocked / "out.h").mkdir(parents=True)
     raises(UserError, lambda: files.write(blocked / "out.h", "x"), "cannot write", "a folder in the output's place")
     equal(os.listdir(blocked), ["out.h"], "leaves nothing behind")
+
+    def blocked_together() -> None:
+        with files.Outputs() as outputs:
+            outputs.write(blocked / "out.o", "new")
+            outputs.write(blocked / "out.h", "new")
+
+    raises(UserError, blocked_together, "cannot write: Is a directory", "one of two outputs cannot take its place")
+    equal(os.listdir(blocked), ["out.h"], "neither does the other")
     (root / "file").write_text("")
     raises(UserError, lambda: files.write(root / "file" / "out.h", "x"), "cannot write", "a file in the folder's place")
     raises(UserError, lambda: files.write(Path("/proc/self/nothing/out.h"), "x"), "cannot write", "an unwritable place")

@@ -196,8 +196,8 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
     return made
 
 
-def link_object(made: Made, cache: Cache, out: Path) -> None:
-    """Links everything to the object `out`: the driver first, then kernels by name, then the weights, in an order that
+def link_object(made: Made, cache: Cache, out: Path, outputs: files.Outputs) -> None:
+    """Links everything to the object `out` of the outputs: the driver first, then kernels by name, then the weights, in an order that
     does not depend on how fast they compiled."""
     with cache.scratch() as scratch:
         work = Path(scratch)
@@ -206,20 +206,21 @@ def link_object(made: Made, cache: Cache, out: Path) -> None:
             linked.append(objects.assemble(weights_assembly(made.compiled.plan, "weights.bin"), made.embedded,
                                            made.compiler, toolchain.host_flags(made.flags, made.target.arch), work))
         link.relocatable(linked, work / "model.o", made.compiler, made.flags, work)
-        files.move(work / "model.o", out)
+        outputs.move(work / "model.o", out)
 
 
 def write(made: Made, options: Options) -> list[Path]:
-    """The outputs, each whole or not at all; returns their paths."""
-    outputs = [Path(options.object), Path(options.header)]
-    link_object(made, Cache(Path(options.cache)), outputs[0])
-    files.write(outputs[1], made.header_text)
-    if options.weights == "external":
-        outputs.append(Path(options.weights_file))
-        files.write(outputs[-1], external_weights(made.compiled.plan, made.weights))
-    if options.explain:
-        from . import report
+    """All outputs or none of them; returns their paths."""
+    paths = [Path(options.object), Path(options.header)]
+    with files.Outputs() as outputs:
+        link_object(made, Cache(Path(options.cache)), paths[0], outputs)
+        outputs.write(paths[1], made.header_text)
+        if options.weights == "external":
+            paths.append(Path(options.weights_file))
+            outputs.write(paths[-1], external_weights(made.compiled.plan, made.weights))
+        if options.explain:
+            from . import report
 
-        outputs.append(Path(options.explain))
-        files.write(outputs[-1], report.text(made, options.shown))
-    return outputs
+            paths.append(Path(options.explain))
+            outputs.write(paths[-1], report.text(made, options.shown))
+    return paths

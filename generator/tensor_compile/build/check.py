@@ -295,7 +295,8 @@ def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int |
     """A program for the target: sources, the model's object, a table run_functions of its functions, the runtime and
     the interpreter (whose main is left out). Scratch files lie beside `out`."""
     model, table = out.with_suffix(".model.o"), out.with_suffix(".table.c")
-    assemble.link_object(made, cache, model)
+    with files.Outputs() as outputs:
+        assemble.link_object(made, cache, model, outputs)
     functions = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan)]
     table.write_text("\n".join([
         "#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),

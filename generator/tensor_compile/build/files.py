@@ -50,36 +50,79 @@ def blocks(path: Path) -> Iterator[bytes]:
             yield block
 
 
-def write(path: Path, data: bytes | str | Iterable[bytes]) -> None:
-    """Writes beside `path` and renames; an error is the user's (unwritable, full) and leaves nothing behind. Where data
-    is no text and no bytes, it is written part by part."""
-    name = None
-    try:
+class Outputs:
+    """Outputs that appear together: each is made whole beside its place, and all are renamed when the block ends. An
+    error within the block, or a place that cannot be taken, is the user's (unwritable, full, a folder there) and leaves
+    every place as it was.
+
+        with Outputs() as outputs:
+            outputs.write(path, data)
+            outputs.move(made, other_path)
+    """
+
+    def __init__(self) -> None:
+        self._staged: list[tuple[Path, Path]] = []
+
+    def __enter__(self) -> "Outputs":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._commit()
+        finally:
+            for beside, _place in self._staged:
+                beside.unlink(missing_ok=True)
+
+    def write(self, path: Path, data: bytes | str | Iterable[bytes]) -> None:
+        """Where data is no text and no bytes, it is written part by part."""
+        if isinstance(data, str):
+            data = data.encode()
+        try:
+            with open(self._stage(path), "wb") as f:
+                for part in (data,) if isinstance(data, bytes) else data:
+                    f.write(part)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+
+    def move(self, source: Path, path: Path) -> None:
+        """The file `source` becomes the output: by its name alone where both lie on one file system."""
+        try:
+            os.replace(source, self._stage(path))
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise _unwritable(path, error) from None
+            self._staged.pop()[0].unlink()
+            self.write(path, blocks(source))
+            source.unlink()
+
+    def _stage(self, path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(fd, "wb") as f:
-            if isinstance(data, str):
-                data = data.encode()
-            for part in (data,) if isinstance(data, bytes) else data:
-                f.write(part)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except OSError as error:
-        if name and os.path.exists(name):
-            os.unlink(name)
-        raise UserError(f"cannot write: {error.strerror or error}", str(path)) from None
+        os.close(fd)
+        self._staged.append((Path(name), path))
+        return Path(name)
+
+    def _commit(self) -> None:
+        for _beside, path in self._staged:
+            if path.is_dir():
+                raise UserError("cannot write: Is a directory", str(path))
+        for beside, path in self._staged:
+            try:
+                beside.chmod(0o666 & ~_umask())
+                beside.replace(path)
+            except OSError as error:
+                raise _unwritable(path, error) from None
 
 
-def move(source: Path, path: Path) -> None:
-    """Puts the file `source` in the place of `path`: by its name alone where both lie on one file system."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(source, path)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise UserError(f"cannot write: {error.strerror or error}", str(path)) from None
-        write(path, blocks(source))
-        source.unlink()
+def write(path: Path, data: bytes | str | Iterable[bytes]) -> None:
+    """One output, as Outputs."""
+    with Outputs() as outputs:
+        outputs.write(path, data)
+
+
+def _unwritable(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot write: {error.strerror or error}", str(path))
 
 
 def write_if_changed(path: Path, data: bytes | str) -> bool:
