@@ -97,32 +97,53 @@ static bool term_has(const tc_term *t, const tc_atom *atom)
     return false;
 }
 
-/* Every coefficient >= 0 once each dim is written as its lower end plus a non-negative rest. */
+/* What an atom is above its lower bound: a symbol of its own. */
+typedef struct above {
+    const tc_atom *atom;
+    const tc_expr *more;
+    struct above *next;
+} above;
+
+static const tc_expr *above_of(tc_dims *dims, above **known, const tc_atom *atom)
+{
+    int count = 0;
+    for (above *a = *known; a; a = a->next, ++count)
+        if (a->atom == atom)
+            return a->more;
+    tc_sym *sym = tc_arena_alloc(dims->arena, sizeof *sym);
+    *sym = (tc_sym){tc_arena_format(dims->arena, "above%d", count), 0, INT64_MAX, 1};
+    above *a = tc_arena_alloc(dims->arena, sizeof *a);
+    *a = (above){atom, tc_expr_sym(dims, sym), *known};
+    *known = a;
+    return a->more;
+}
+
+/* With every dim and every quotient written as its lower bound plus something that is not negative, no coefficient is
+ * negative: (f - 1)*(w - 2) for f >= 4 and w >= 7. */
 static bool prove_by_shift(const tc_expr *e)
 {
-    const tc_expr *moved = e;
-    bool shifted = false;
-    for (int i = 0; i < e->count; ++i)
-        for (int j = 0; j < e->terms[i].degree; ++j)
-            if (!e->terms[i].atoms[j]->sym || e->terms[i].atoms[j]->sym->lo < 0)
-                return false;
+    const bool overflow = e->dims->overflow;
+    const tc_expr *moved = e->dims->zero;
+    above *known = NULL;
     for (int i = 0; i < e->count; ++i) {
+        const tc_expr *part = tc_expr_const(e->dims, e->terms[i].coefficient);
         for (int j = 0; j < e->terms[i].degree; ++j) {
             const tc_atom *atom = e->terms[i].atoms[j];
-            bool seen = j > 0 && e->terms[i].atoms[j - 1] == atom;
-            for (int k = 0; k < i && !seen; ++k)
-                seen = term_has(&e->terms[k], atom);
-            if (seen || atom->sym->lo <= 0)
-                continue;
-            moved = tc_expr_substitute(moved, atom->sym,
-                                       tc_expr_add_int(tc_expr_of_atom(e->dims, atom), atom->sym->lo));
-            shifted = true;
+            tc_bound lo, hi;
+            atom_range(atom, &lo, &hi);
+            if (!lo.known || lo.value < 0)
+                return false;
+            part = tc_expr_mul(part, tc_expr_add_int(above_of(e->dims, &known, atom), lo.value));
         }
+        moved = tc_expr_add(moved, part);
     }
+    /* numbers beyond 64 bits prove nothing, and are no error of the model */
+    const bool exact = e->dims->overflow == overflow;
+    e->dims->overflow = overflow;
     for (int i = 0; i < moved->count; ++i)
         if (moved->terms[i].coefficient < 0)
             return false;
-    return shifted;
+    return exact;
 }
 
 /* x*y - x = x*(y - 1): take out a factor that divides every term and is itself non-negative. */

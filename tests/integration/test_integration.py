@@ -88,7 +88,7 @@ with tempfile.TemporaryDirectory() as place:
         models = entries(commands, project / "model.c")
         equal(len(models), 3, "compile_commands.json names model.c, once a build of it")
         good("and how it compiles", *models[0]["arguments"], "-Werror", "-fsyntax-only", cwd=models[0]["directory"])
-        good("a second configuration", *MESON, "setup", "--reconfigure", build)
+        good("a second configuration", *MESON, "setup", "--reconfigure", build, project)
         equal(entries(commands, project / "model.c"), models, "leaves it there")
         ok(entries(commands, project / "main.c"), "beside what Meson compiles")
         os.utime(project / "model.c")
