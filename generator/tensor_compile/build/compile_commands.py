@@ -42,4 +42,6 @@ def update(path: Path, cache: Path, builds: Iterable[Options]) -> None:
             kept = [e for e in entries if e.get("output") not in found]
         except (OSError, ValueError, AttributeError, TypeError) as error:
             raise UserError(f"cannot be read as a list of compile commands: {error}", str(path)) from None
-        files.write_if_changed(path, json.dumps(kept + [found[name] for name in sorted(found)], indent=2) + "\n")
+        # By output, whichever build ended first.
+        entries = sorted(kept + list(found.values()), key=lambda e: str(e.get("output")))
+        files.write_if_changed(path, json.dumps(entries, indent=2) + "\n")
