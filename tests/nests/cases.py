@@ -233,6 +233,10 @@ def memory() -> list[Case]:
     out = []
     r, v = loop("r", 5), loop("v", 37)
     x, y = buffer("x", "f32", (37, 5), "input"), buffer("y", "f32", (5, 37), "output")
+    for dtype in ("f32", "i32", "i64", "bool"):  # the same value along the row
+        x, y = buffer("x", dtype, (5,), "input"), buffer("y", dtype, (5, 37), "output")
+        stage = Stage((v,), [], [Store("y", (sym(r), sym(v)), load("x", sym(r), dtype=dtype))])
+        out.append(small(f"repeated {dtype}", (r,), [stage], (x, y), extreme=True))
     for dtype in ("f32", "i32", "bool"):
         x, y = buffer("x", dtype, (37, 5), "input"), buffer("y", dtype, (5, 37), "output")
         stage = Stage((v,), [], [Store("y", (sym(r), sym(v)), load("x", sym(v), sym(r), dtype=dtype))])

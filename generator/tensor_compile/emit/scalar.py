@@ -369,7 +369,8 @@ class ScalarEmitter:
 
 
 def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
-    """16 points along `vector` can be computed together: nothing that differs between them is i64 or a position."""
+    """16 points along `vector` can be computed together: nothing that differs between them, and no result, is i64 or a
+    position (a result that is the same at all points is still one for each)."""
     memo: dict[Scalar, bool] = {}
     possible = True
 
@@ -387,6 +388,7 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
 
     for value in values:
         varying(value)
+        possible = possible and value.dtype != "i64"
     return possible
 
 
