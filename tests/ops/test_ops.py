@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of a family at every size of cases.py: the compiled model against the interpreter, bit for bit, and
+"""Every function of a family at every size of families/FAMILY.py: the compiled model against the interpreter, bit for bit, and
 against PyTorch's outputs (make_expected.py).
 
   test_ops.py FAMILY [--all | --arch ARCH]
 
-Every instruction set of this machine, teams of 1, 2 and 5, the generic variant and one specialized for SPECIALIZED;
+Every instruction set of this machine, teams of 1, 2 and 5, the generic variant and one specialized for the family's SPECIALIZED;
 inputs of four kinds, from plain ones to any pattern of bits (run_cases.c). Two of the machine's instruction sets in
 turn, or --all of them with the plain one. --arch: a few sizes on an emulator.
 
@@ -13,14 +13,15 @@ PyTorch's outputs were computed in double precision: RTOL and ATOL are this proj
 """
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 import tempfile
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
-from cases import SIZES, sizes_for
 from runner import EMULATED, NATIVE, all_isas, build, native_isas, run, words
 from tap import done, skip
 from tensor_compile.build.assemble import Made
@@ -28,13 +29,6 @@ from tensor_compile.build.cache import Cache
 
 HERE = Path(__file__).resolve().parent
 RTOL, ATOL = "2e-5", "2e-5"
-SPECIALIZED = {
-    "elementwise": {"n": (3,), "m": (17,)}, "integers": {"n": (3,), "m": (17,)},
-    "reductions": {"a": (3,), "b": (5,), "c": (17,), "a1": (3,), "b1": (5,), "c1": (17,), "n": (5,), "m": (100,),
-                   "n1": (17,)},
-    "contractions": {"m": (13,), "n": (40,), "k": (100,), "batch": (2,), "h": (8,), "w": (8,)},
-    "attention": {"batch": (2,), "l": (5,), "s": (16,)}, "views": {"n": (3,), "m": (17,), "p": (20,)},
-}
 
 
 def expected_sizes(path: Path) -> dict[str, dict[str, int]]:
@@ -50,7 +44,7 @@ def cases(made: Made, family: str, few: bool) -> list[str]:
     expected = expected_sizes(HERE / "expected" / f"{family}.safetensors")
     for f in made.compiled.plan.functions:
         names = [d.sym.name for d in f.dims]
-        sizes = sizes_for(family, set(names))
+        sizes = [s for s in sizes_of.SIZES if set(s) == set(names)] if names else [{}]
         for size in sizes[:: max(1, len(sizes) // 3)] if few else sizes:
             found.append(f"bits {f.name} {words(made, f.name, size)}")
         at = expected[f.name]
@@ -64,16 +58,17 @@ def cases(made: Made, family: str, few: bool) -> list[str]:
 
 
 family, options = sys.argv[1], sys.argv[2:]
+sizes_of = importlib.import_module(f"families.{family}")
 arch = options[1] if options[:1] == ["--arch"] else ""
 everything = options == ["--all"]
 machine = EMULATED[arch] if arch else replace(
-    NATIVE, isas=all_isas() if everything else native_isas(2, list(SIZES).index(family)))
+    NATIVE, isas=all_isas() if everything else native_isas(2, zlib.crc32(family.encode())))
 if machine.missing:
     skip(family, f"{machine.missing} is not installed")
     done()
 with tempfile.TemporaryDirectory() as folder:
     cache = Cache(Path(os.environ.get("TC_TESTS_CACHE", folder)))
     expected = (str(HERE / "expected" / f"{family}.safetensors"), RTOL, ATOL)
-    made = build(HERE / f"{family}.c", machine, cache, {} if arch else SPECIALIZED[family])
+    made = build(HERE / f"{family}.c", machine, cache, {} if arch else sizes_of.SPECIALIZED)
     run(made, machine, cache, cases(made, family, bool(arch)), expected)
 done()

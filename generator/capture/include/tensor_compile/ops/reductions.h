@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reductions over axes. What all of them share is said in ../ops.h.
+ */
+#ifndef TENSOR_COMPILE_OPS_REDUCTIONS_H
+#define TENSOR_COMPILE_OPS_REDUCTIONS_H
+
+#include "../model.h"
+
+/* tc_sum(x, axis...) and so on: over the named axes, all where none is named. The axes vanish from the shape; the forms
+ * ending in _keepdims leave size 1. sum: numbers (f32 in the order `lanes`), an empty sum is 0. mean: floats, the sum
+ * divided by the count. amax, amin: numbers, no axis of size 0; NaN propagates. any, all: bool.
+ * ATen: sum, mean, amax, amin, any, all. */
+#define tc_sum(...) tc_sum_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_mean(...) tc_mean_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_amax(...) tc_amax_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_amin(...) tc_amin_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_any(...) tc_any_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_all(...) tc_all_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_sum_keepdims(...) tc_sum_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_mean_keepdims(...) tc_mean_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_amax_keepdims(...) tc_amax_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_amin_keepdims(...) tc_amin_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_any_keepdims(...) tc_any_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_all_keepdims(...) tc_all_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_sum_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+tc_tensor tc_mean_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+tc_tensor tc_amax_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+tc_tensor tc_amin_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+tc_tensor tc_any_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+tc_tensor tc_all_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+
+/* Variance, floats, two passes: the mean of (x - mean)^2. tc_var divides by the count n; tc_var_unbiased by n - 1, as
+ * PyTorch does by default. ATen: var with correction=0, var. */
+#define tc_var(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 0, false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_var_keepdims(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 0, true, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_var_unbiased(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_var_unbiased_keepdims(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, true, TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *axes);
+
+/* The i64 index of the first largest (smallest) element along one axis, which vanishes; numbers; NaN is the extreme.
+ * ATen: argmax, argmin. */
+#define tc_argmax(x, axis) tc_argmax_at(TC_HERE, x, axis, false)
+#define tc_argmin(x, axis) tc_argmin_at(TC_HERE, x, axis, false)
+#define tc_argmax_keepdims(x, axis) tc_argmax_at(TC_HERE, x, axis, true)
+#define tc_argmin_keepdims(x, axis) tc_argmin_at(TC_HERE, x, axis, true)
+tc_tensor tc_argmax_at(tc_site at, tc_tensor x, int axis, bool keepdims);
+tc_tensor tc_argmin_at(tc_site at, tc_tensor x, int axis, bool keepdims);
+
+#endif
