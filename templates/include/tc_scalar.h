@@ -217,13 +217,17 @@ static inline float tc_minimum_f32(float a, float b)
     {                                                                                                                  \
         return a < b ? a : b;                                                                                          \
     }                                                                                                                  \
-    static inline I tc_and_##T(I a, I b)                                                                               \
+    static inline I tc_bit_and_##T(I a, I b)                                                                           \
     {                                                                                                                  \
         return a & b;                                                                                                  \
     }                                                                                                                  \
-    static inline I tc_or_##T(I a, I b)                                                                                \
+    static inline I tc_bit_or_##T(I a, I b)                                                                            \
     {                                                                                                                  \
         return a | b;                                                                                                  \
+    }                                                                                                                  \
+    static inline I tc_bit_xor_##T(I a, I b)                                                                           \
+    {                                                                                                                  \
+        return a ^ b;                                                                                                  \
     }                                                                                                                  \
     static inline I tc_shl_##T(I x, int n)                                                                             \
     {                                                                                                                  \

@@ -229,7 +229,7 @@ static TC_INLINE tcv_mask tcv_cast_i32_bool(tcv_i32 x)
 static TC_INLINE tcv_i32 tcv_order_f32(tcv_f32 x)
 {
     const tcv_i32 bits = tcv_asint_f32(x);
-    return tcv_xor_i32(bits, tcv_and_i32(tcv_sar_i32(bits, 31), tcv_splat_i32(INT32_MAX)));
+    return tcv_bit_xor_i32(bits, tcv_bit_and_i32(tcv_sar_i32(bits, 31), tcv_splat_i32(INT32_MAX)));
 }
 
 static TC_INLINE float tcv_ordered_f32(tcv_f32 x, int32_t extreme)
