@@ -5,7 +5,7 @@
  * order of any sum.
  */
 #include "ops.h"
-#include "scalar_f64.h"
+#include "scalar_wide.h"
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ enum { LANES = 16, BLOCK = 4096, COLUMNS = 64 };
     }
 
 MULTIPLY_ADD(f32, , float, tc_fma_f32)
-MULTIPLY_ADD(f64, , double, tc_fma_f64)
+MULTIPLY_ADD(wide, , double, tc_fma_wide)
 
 /* A build for baseline x86-64 emulates fma; where the machine has the instruction, the same loops use it. */
 #if defined(__x86_64__) && !TC_HAVE_FMA
@@ -90,8 +90,8 @@ static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *
 #endif
         accumulate_f32(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
         break;
-    case TCI_F64:
-        accumulate_f64(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
+    case TCI_WIDE:
+        accumulate_wide(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
         break;
     case TCI_I32:
         accumulate_i32(acc, n, (const int32_t *)x + a_at, k, (const int32_t *)y + b_at, stride);
@@ -109,7 +109,7 @@ static void finish(tci_dtype dtype, const void *acc, int64_t n, char *out, int64
         const int64_t to = at + j * step;
         if (dtype == TCI_F32)
             ((float *)(void *)out)[to] = ((const float *)acc)[j] + 0.0f;
-        else if (dtype == TCI_F64)
+        else if (dtype == TCI_WIDE)
             ((double *)(void *)out)[to] = ((const double *)acc)[j] + 0.0;
         else if (dtype == TCI_I32)
             ((int32_t *)(void *)out)[to] = ((const int32_t *)acc)[j];
@@ -181,8 +181,8 @@ static void dot_lanes(const tci_tensor *a, const tci_tensor *b, tci_tensor *out,
         for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j++) {
                 const int64_t row = (z * m + i) * k, column = (z * n + j) * k, at = (z * m + i) * n + j;
-                if (out->dtype == TCI_F64)
-                    ((double *)to)[at] = lanes_f64((const double *)x + row, (const double *)y + column, k);
+                if (out->dtype == TCI_WIDE)
+                    ((double *)to)[at] = lanes_wide((const double *)x + row, (const double *)y + column, k);
 #if HAVE_FMA_TWIN
                 else if (has_fma_twin())
                     ((float *)to)[at] = lanes_f32_fma((const float *)x + row, (const float *)y + column, k);
@@ -200,7 +200,7 @@ bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *
     const tci_attr *lb = tci_node_attr(node, "lhs_batch"), *rb = tci_node_attr(node, "rhs_batch");
     const tci_attr *lc = tci_node_attr(node, "lhs_contract"), *rc = tci_node_attr(node, "rhs_contract");
     const char *order = tci_node_attr(node, "order")->text;
-    const bool lanes = strcmp(order, "lanes") == 0, is_float = a->dtype == TCI_F32 || a->dtype == TCI_F64;
+    const bool lanes = strcmp(order, "lanes") == 0, is_float = a->dtype == TCI_F32 || a->dtype == TCI_WIDE;
     uint32_t a_seen = 0, b_seen = 0;
     if (a->dtype != b->dtype || a->dtype == TCI_BOOL)
         return tci_node_fail(scope, node, "operands are no numbers of one dtype");
@@ -326,7 +326,7 @@ bool tci_op_convolution(const tci_scope *scope, const tci_node *node, const tci_
     const tci_attr *low = tci_node_attr(node, "low"), *high = tci_node_attr(node, "high");
     const int64_t groups = tci_node_attr(node, "groups")->ints[0];
     const int spatial = x->rank - 2;
-    if (spatial < 0 || w->rank != x->rank || x->dtype != w->dtype || (x->dtype != TCI_F32 && x->dtype != TCI_F64))
+    if (spatial < 0 || w->rank != x->rank || x->dtype != w->dtype || (x->dtype != TCI_F32 && x->dtype != TCI_WIDE))
         return tci_node_fail(scope, node, "operands are no float tensors of one rank of 2 or more");
     if (stride->count != (size_t)spatial || dilation->count != (size_t)spatial || low->count != (size_t)spatial ||
         high->count != (size_t)spatial)

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tc_st_dtype file_dtypes[TCI_DTYPE_COUNT] = {TC_ST_F32, TC_ST_I32, TC_ST_I64, TC_ST_BOOL, TC_ST_F64};
+static const tc_st_dtype file_dtypes[TCI_DTYPE_COUNT] = {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TCI_##upper] = TC_ST_##upper,
+#include "dtypes.def"
+#undef TC_DTYPE
+    [TCI_WIDE] = TC_ST_F64,
+};
 
 bool tci_data_init(tci_data *data, const tci_scope *scope, const char *weights_dir, const char *inputs_path,
                    const char *state_path)
@@ -57,12 +62,12 @@ static bool convert(const tci_data *data, const tc_st_tensor *from, const tci_ty
 {
     tci_diag *diag = data->scope->diag;
     const tci_dtype storage = tci_storage(data->scope, type->dtype);
-    const bool wide = storage == TCI_F64 && from->dtype == TC_ST_F64;
+    const bool wide = storage == TCI_WIDE && from->dtype == TC_ST_F64;
     if (from->dtype != file_dtypes[type->dtype] && !wide)
         return tci_fail(diag, loc, "%s \"%s\" is %s in the file, declared as %s", what, name,
                         tc_st_dtype_name(from->dtype), tci_dtype_name(type->dtype));
     tci_tensor stored;
-    tci_tensor_borrow(&stored, wide ? TCI_F64 : type->dtype, from->rank, from->shape, from->data);
+    tci_tensor_borrow(&stored, wide ? TCI_WIDE : type->dtype, from->rank, from->shape, from->data);
     const bool aligned = (uintptr_t)from->data % tci_dtype_size(stored.dtype) == 0;
     if (stored.dtype == storage && storage != TCI_BOOL && aligned) {
         *to = stored;
@@ -149,7 +154,7 @@ bool tci_data_check_finite(const tci_scope *scope, const char *what, const char 
                            tci_loc loc)
 {
     tci_tensor dense;
-    if (tensor->dtype != TCI_F32 && tensor->dtype != TCI_F64)
+    if (tensor->dtype != TCI_F32 && tensor->dtype != TCI_WIDE)
         return true;
     if (!tci_tensor_dense(&dense, tensor, loc, scope->diag))
         return false;

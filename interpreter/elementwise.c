@@ -3,14 +3,14 @@
  * Primitives that apply one scalar operation of tc_scalar.h at every point.
  */
 #include "ops.h"
-#include "scalar_f64.h"
+#include "scalar_wide.h"
 
 #include <string.h>
 
 #undef bool /* a macro for _Bool, which the token pasting below would paste; C11 7.18 lets programs undefine it */
 
 typedef float c_f32;
-typedef double c_f64;
+typedef double c_wide;
 typedef int32_t c_i32;
 typedef int64_t c_i64;
 typedef uint8_t c_bool;
@@ -47,7 +47,7 @@ typedef uint8_t c_bool;
     }
 
 /* X(make, op, T): every operation with every dtype that it has. */
-#define FLOATS(X, make, op) X(make, op, f32) X(make, op, f64)
+#define FLOATS(X, make, op) X(make, op, f32) X(make, op, wide)
 #define NUMBERS(X, make, op) FLOATS(X, make, op) X(make, op, i32) X(make, op, i64)
 #define ALL(X, make, op) NUMBERS(X, make, op) X(make, op, bool)
 #define OPERATIONS(X)                                                                                                  \
@@ -79,17 +79,17 @@ typedef uint8_t c_bool;
 
 /* Casts within one mode: no value is f32 and another f64. */
 #define CASTS(X)                                                                                                       \
-    X(f32, f32) X(f32, i32) X(f32, i64) X(f32, bool) X(f64, f64) X(f64, i32) X(f64, i64) X(f64, bool)                  \
-    X(i32, f32) X(i32, f64) X(i32, i32) X(i32, i64) X(i32, bool)                                                       \
-    X(i64, f32) X(i64, f64) X(i64, i32) X(i64, i64) X(i64, bool)                                                       \
-    X(bool, f32) X(bool, f64) X(bool, i32) X(bool, i64) X(bool, bool)
+    X(f32, f32) X(f32, i32) X(f32, i64) X(f32, bool) X(wide, wide) X(wide, i32) X(wide, i64) X(wide, bool)                  \
+    X(i32, f32) X(i32, wide) X(i32, i32) X(i32, i64) X(i32, bool)                                                       \
+    X(i64, f32) X(i64, wide) X(i64, i32) X(i64, i64) X(i64, bool)                                                       \
+    X(bool, f32) X(bool, wide) X(bool, i32) X(bool, i64) X(bool, bool)
 
 #define DEFINE(make, op, T) make(op, T)
 OPERATIONS(DEFINE)
 CASTS(CAST)
 
 #define DT_f32 TCI_F32
-#define DT_f64 TCI_F64
+#define DT_wide TCI_WIDE
 #define DT_i32 TCI_I32
 #define DT_i64 TCI_I64
 #define DT_bool TCI_BOOL
@@ -121,10 +121,8 @@ _Bool tci_op_elementwise(const tci_scope *scope, const tci_node *node, const tci
     tci_run *run = runs[node->op][dtype];
     if (node->op == TCI_OP_cast) {
         const char *name = tci_node_attr(node, "dtype")->text;
-        result = TCI_F32;
-        while (result < TCI_F64 && strcmp(tci_dtype_name(result), name) != 0)
-            result++;
-        if (result == TCI_F64)
+        result = tci_dtype_named(name);
+        if (result == TCI_WIDE)
             return tci_node_fail(scope, node, "unknown dtype '%s'", name);
         result = tci_storage(scope, result);
         run = casts[dtype][result];

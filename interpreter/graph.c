@@ -102,14 +102,36 @@ bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int
     return !overflow || tci_fail(diag, loc, "overflow in a dim expression");
 }
 
+#define KIND_FLOAT TCI_FLOAT
+#define KIND_SIGNED TCI_SIGNED
+#define KIND_UNSIGNED TCI_UNSIGNED
+#define KIND_BOOL TCI_BOOLEAN
+const tci_dtype_info tci_dtypes[TCI_DTYPE_COUNT] = {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TCI_##upper] = {#name, file, bytes, KIND_##kind},
+#include "dtypes.def"
+#undef TC_DTYPE
+    [TCI_WIDE] = {"f64", "F64", 8, TCI_FLOAT},
+};
+
 const char *tci_dtype_name(tci_dtype dtype)
 {
-    static const char *const names[TCI_DTYPE_COUNT] = {"f32", "i32", "i64", "bool", "f64"};
-    return names[dtype];
+    return tci_dtypes[dtype].name;
 }
 
 size_t tci_dtype_size(tci_dtype dtype)
 {
-    static const size_t sizes[TCI_DTYPE_COUNT] = {4, 4, 8, 1, 8};
-    return sizes[dtype];
+    return tci_dtypes[dtype].size;
+}
+
+bool tci_dtype_is_float(tci_dtype dtype)
+{
+    return tci_dtypes[dtype].kind == TCI_FLOAT;
+}
+
+tci_dtype tci_dtype_named(const char *name)
+{
+    tci_dtype dtype = 0;
+    while (dtype < TCI_WIDE && strcmp(tci_dtypes[dtype].name, name) != 0)
+        dtype++;
+    return dtype;
 }

@@ -14,8 +14,25 @@
 
 enum { TCI_MAX_RANK = 16, TCI_MAX_ATTRS = 8 };
 
-/* TCI_F64 never stands in a text: it is what f32 is computed in under --f64. */
-typedef enum tci_dtype { TCI_F32, TCI_I32, TCI_I64, TCI_BOOL, TCI_F64, TCI_DTYPE_COUNT } tci_dtype;
+/* TCI_WIDE, double with the host's libm, never stands in a text: it is what floats are computed in under --f64. */
+typedef enum tci_dtype {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) TCI_##upper,
+#include "dtypes.def"
+#undef TC_DTYPE
+    TCI_WIDE,
+    TCI_DTYPE_COUNT
+} tci_dtype;
+
+/* The columns of generator/dtypes.def. */
+typedef enum tci_kind { TCI_FLOAT, TCI_SIGNED, TCI_UNSIGNED, TCI_BOOLEAN } tci_kind;
+
+typedef struct tci_dtype_info {
+    const char *name, *file;
+    size_t size;
+    tci_kind kind;
+} tci_dtype_info;
+
+extern const tci_dtype_info tci_dtypes[TCI_DTYPE_COUNT];
 
 typedef enum tci_op {
 #define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar) TCI_OP_##name,
@@ -143,5 +160,9 @@ bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int
 
 const char *tci_dtype_name(tci_dtype dtype);
 size_t tci_dtype_size(tci_dtype dtype);
+bool tci_dtype_is_float(tci_dtype dtype);
+
+/* The dtype of graph text by its name; TCI_WIDE where there is none. */
+tci_dtype tci_dtype_named(const char *name);
 
 #endif

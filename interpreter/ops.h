@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The primitives' kernels. Each checks its operands, makes `out` (released by the caller) and computes it; the executor
- * compares the type of `out` with the declared one. In f64 mode f32 tensors are f64, and every kernel exists for both.
+ * compares the type of `out` with the declared one. In f64 mode floats are wide, and every kernel exists for both.
  */
 #ifndef TCI_OPS_H
 #define TCI_OPS_H
@@ -31,7 +31,7 @@ tci_kernel tci_op_dot, tci_op_convolution;
 /* The dtype in which values of a declared dtype are kept. */
 static inline tci_dtype tci_storage(const tci_scope *scope, tci_dtype dtype)
 {
-    return scope->f64 && dtype == TCI_F32 ? TCI_F64 : dtype;
+    return scope->f64 && tci_dtype_is_float(dtype) ? TCI_WIDE : dtype;
 }
 
 /* An error at the node: "primitive: message". Returns false. */

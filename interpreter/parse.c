@@ -217,12 +217,10 @@ static tci_type type(parser *p)
 {
     tci_type result = {0};
     const char *name = any_word(p, "a dtype");
-    tci_dtype dtype = TCI_F32;
-    while (dtype < TCI_F64 && strcmp(tci_dtype_name(dtype), name) != 0)
-        dtype++;
-    if (dtype == TCI_F64)
+    const tci_dtype dtype = tci_dtype_named(name);
+    if (dtype == TCI_WIDE)
         tci_lexer_fail(&p->lexer, "unknown dtype '%s'", name);
-    result.dtype = dtype == TCI_F64 ? TCI_F32 : dtype;
+    result.dtype = dtype == TCI_WIDE ? TCI_F32 : dtype;
     result.shape = expressions(p);
     if (result.shape.count > TCI_MAX_RANK)
         tci_lexer_fail(&p->lexer, "more than %d dims", (int)TCI_MAX_RANK);

@@ -3,7 +3,7 @@
  * Reductions: reduce, arg_reduce and window_reduce, in the orders of docs/numerics.md.
  */
 #include "ops.h"
-#include "scalar_f64.h"
+#include "scalar_wide.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static bool make_rows(const tci_scope *scope, const tci_node *node, const tci_te
         return total;                                                                                                  \
     }
 SUM_LANES(f32, float)
-SUM_LANES(f64, double)
+SUM_LANES(wide, double)
 
 #define SUM_WRAP(T, C)                                                                                                 \
     static C sum_lanes_##T(const C *x, int64_t n)                                                                      \
@@ -102,7 +102,7 @@ SUM_WRAP(i64, int64_t)
         }                                                                                                              \
     }
 REDUCE_ROWS(f32, float, -INFINITY, INFINITY)
-REDUCE_ROWS(f64, double, -(double)INFINITY, (double)INFINITY)
+REDUCE_ROWS(wide, double, -(double)INFINITY, (double)INFINITY)
 REDUCE_ROWS(i32, int32_t, INT32_MIN, INT32_MAX)
 REDUCE_ROWS(i64, int64_t, INT64_MIN, INT64_MAX)
 
@@ -123,7 +123,7 @@ bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tenso
 {
     const tci_attr *axes = tci_node_attr(node, "axes");
     const char *op = tci_node_attr(node, "op")->text, *order = tci_node_attr(node, "order")->text;
-    const bool float_sum = strcmp(op, "sum") == 0 && (in->dtype == TCI_F32 || in->dtype == TCI_F64);
+    const bool float_sum = strcmp(op, "sum") == 0 && (in->dtype == TCI_F32 || in->dtype == TCI_WIDE);
     if (strcmp(order, float_sum ? "lanes" : "free") != 0)
         return tci_node_fail(scope, node, "%s of %s has no order '%s'", op, tci_dtype_name(in->dtype), order);
     uint32_t reduced = 0;
@@ -144,8 +144,8 @@ bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tenso
         case TCI_F32:
             ok = reduce_rows_f32(op, to, from, count, n);
             break;
-        case TCI_F64:
-            ok = reduce_rows_f64(op, to, from, count, n);
+        case TCI_WIDE:
+            ok = reduce_rows_wide(op, to, from, count, n);
             break;
         case TCI_I32:
             ok = reduce_rows_i32(op, to, from, count, n);
@@ -183,8 +183,8 @@ bool tci_op_arg_reduce(const tci_scope *scope, const tci_node *node, const tci_t
         void *to = out->data, *from = rows.data;
         if (in->dtype == TCI_F32)
             arg_rows_f32(max, to, from, count, n);
-        else if (in->dtype == TCI_F64)
-            arg_rows_f64(max, to, from, count, n);
+        else if (in->dtype == TCI_WIDE)
+            arg_rows_wide(max, to, from, count, n);
         else if (in->dtype == TCI_I32)
             arg_rows_i32(max, to, from, count, n);
         else
@@ -233,7 +233,7 @@ typedef struct window {
         return sum ? tc_add_##T(value, (C)0) : value;                                                                  \
     }
 WINDOW(f32, float, -INFINITY, INFINITY)
-WINDOW(f64, double, -(double)INFINITY, (double)INFINITY)
+WINDOW(wide, double, -(double)INFINITY, (double)INFINITY)
 WINDOW(i32, int32_t, INT32_MIN, INT32_MAX)
 WINDOW(i64, int64_t, INT64_MIN, INT64_MAX)
 
@@ -241,8 +241,8 @@ static void window_value(const window *w, const char *op, tci_dtype dtype, char 
 {
     if (dtype == TCI_F32)
         *(float *)(void *)out = window_f32(w, op, (const float *)(const void *)x);
-    else if (dtype == TCI_F64)
-        *(double *)(void *)out = window_f64(w, op, (const double *)(const void *)x);
+    else if (dtype == TCI_WIDE)
+        *(double *)(void *)out = window_wide(w, op, (const double *)(const void *)x);
     else if (dtype == TCI_I32)
         *(int32_t *)(void *)out = window_i32(w, op, (const int32_t *)(const void *)x);
     else

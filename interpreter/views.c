@@ -15,7 +15,7 @@ bool tci_op_constant(const tci_scope *scope, const tci_node *node, const tci_ten
         return tci_node_fail(scope, node, "its rank is 0");
     if (!tci_tensor_make(out, tci_storage(scope, dtype), 0, NULL, node->loc, scope->diag))
         return false;
-    if (out->dtype == TCI_F64) {
+    if (out->dtype == TCI_WIDE) {
         const uint32_t pattern = (uint32_t)bits;
         float value;
         memcpy(&value, &pattern, sizeof value);

@@ -1,60 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elementwise operations, numbers as operands, broadcasting.
+ * Elementwise operations, broadcasting.
  */
 #include <math.h>
-#include <string.h>
 
 #include "internal.h"
 
 #define TENSOR(x) tc_operand_tensor_(x)
 #define NUMBER(x) tc_operand_float_(x)
-
-/* -- numbers ------------------------------------------------------------------------------------------------------- */
-
-static uint64_t float_bits(double value)
-{
-    float narrow = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &narrow, sizeof bits);
-    return bits;
-}
-
-/* The number as an integer in lo..hi; reported where it is none. */
-static bool whole(tc_graph *g, tc_operand number, int64_t lo, int64_t hi, tc_dtype dtype, int64_t *out)
-{
-    bool real = number.kind == TC_OPERAND_FLOAT;
-    /* 2^63 is the first double beyond int64 */
-    bool fits = !real || (number.real >= -9223372036854775808.0 && number.real < 9223372036854775808.0);
-    *out = !fits ? 0 : real ? (int64_t)number.real : number.integer;
-    if (fits && (!real || (double)*out == number.real) && *out >= lo && *out <= hi)
-        return true;
-    if (real)
-        tc_fail(g, "convert the tensor with tc_cast(x, TC_F32)", "the number %g has no value in %s", number.real,
-                tc_dtype_name(dtype));
-    else
-        tc_fail(g, NULL, "the number %lld has no value in %s", (long long)number.integer, tc_dtype_name(dtype));
-    return false;
-}
-
-tc_tensor tc_constant_of(tc_graph *g, tc_dtype dtype, tc_operand number)
-{
-    int64_t value;
-    switch (dtype) {
-    case TC_F32:
-        return tc_prim_constant(g, dtype, float_bits(number.kind == TC_OPERAND_FLOAT ? number.real
-                                                                                     : (double)number.integer));
-    case TC_I32:
-        return whole(g, number, INT32_MIN, INT32_MAX, dtype, &value) ? tc_prim_constant(g, dtype, (uint32_t)value)
-                                                                     : tc_poison();
-    case TC_I64:
-        return whole(g, number, INT64_MIN, INT64_MAX, dtype, &value) ? tc_prim_constant(g, dtype, (uint64_t)value)
-                                                                     : tc_poison();
-    case TC_BOOL:
-        return whole(g, number, 0, 1, dtype, &value) ? tc_prim_constant(g, dtype, (uint64_t)value) : tc_poison();
-    }
-    return tc_poison();
-}
 
 /* -- broadcasting -------------------------------------------------------------------------------------------------- */
 
@@ -332,7 +285,7 @@ tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype)
     if (!g)
         return tc_poison();
     if (!tc_dtype_valid(dtype)) {
-        tc_fail(g, "TC_F32, TC_I32, TC_I64 or TC_BOOL", "%d is no dtype", (int)dtype);
+        tc_fail(g, tc_dtype_list(g), "%d is no dtype", (int)dtype);
         return tc_op_leave(g, tc_poison());
     }
     return tc_op_leave(g, x->type.dtype == dtype ? x : tc_prim_cast(g, x, dtype));

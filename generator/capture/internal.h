@@ -202,8 +202,23 @@ const char *tc_open_path(tc_graph *g, const char *from, const char *path);
 
 /* -- types.c ------------------------------------------------------------------------------------------------------ */
 
+/* The columns of dtypes.def; constant: its name in model.h. */
+typedef enum tc_dtype_kind { TC_KIND_FLOAT, TC_KIND_SIGNED, TC_KIND_UNSIGNED, TC_KIND_BOOL } tc_dtype_kind;
+
+typedef struct tc_dtype_info {
+    const char *name, *constant, *file;
+    tc_dtype_kind kind;
+    int bytes, digits;
+} tc_dtype_info;
+
+const tc_dtype_info *tc_dtype_about(tc_dtype dtype);
 const char *tc_dtype_name(tc_dtype dtype);
 bool tc_dtype_valid(int64_t dtype);
+bool tc_dtype_is_float(tc_dtype dtype);
+/* The dtype by its name in safetensors files; false where there is none. */
+bool tc_dtype_of_file(const char *file, tc_dtype *dtype);
+/* "TC_F32, TC_I32 or TC_BOOL", for hints. */
+const char *tc_dtype_list(tc_graph *g);
 int tc_dtype_size(tc_dtype dtype);
 /* `f32[batch,784]` */
 const char *tc_type_text(tc_graph *g, const tc_type *type);
@@ -324,7 +339,7 @@ tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_co
 tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *padding,
                               const int *dilation, int groups);
 
-/* -- elementwise.c: what compositions need beside the public calls --------------------------------------------------- */
+/* -- numbers.c, elementwise.c: what compositions need beside the public calls ---------------------------------------- */
 
 /* A rank-0 constant of the dtype; reported and poison where the number does not fit it. */
 tc_tensor tc_constant_of(tc_graph *g, tc_dtype dtype, tc_operand number);

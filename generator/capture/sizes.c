@@ -20,7 +20,7 @@ tc_dim tc_dim_of(const tc_expr *e)
 bool tc_read_type(tc_graph *g, int count, const tc_dim *dtype_and_shape, tc_type *out)
 {
     if (count < 1 || dtype_and_shape[0].expr || !tc_dtype_valid(dtype_and_shape[0].value)) {
-        tc_fail(g, "TC_F32, TC_I32, TC_I64 or TC_BOOL stands before the dims", "the dtype is missing");
+        tc_fail(g, tc_arena_format(&g->arena, "%s stands before the dims", tc_dtype_list(g)), "the dtype is missing");
         return false;
     }
     if (count - 1 > TC_MAX_RANK) {

@@ -3,21 +3,67 @@
 
 #include "internal.h"
 
+/* The enum of model.h is written out for its readers; its order is the table's. */
+enum {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) POSITION_##upper,
+#include "../dtypes.def"
+#undef TC_DTYPE
+    DTYPES
+};
+
+static const tc_dtype_info infos[] = {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file)                                                       \
+    [TC_##upper - TC_F32] = {#name, "TC_" #upper, file, TC_KIND_##kind, bytes, digits},
+#include "../dtypes.def"
+#undef TC_DTYPE
+};
+
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file)                                                       \
+    _Static_assert(TC_##upper - TC_F32 == (int)POSITION_##upper, "model.h has another order than dtypes.def");
+#include "../dtypes.def"
+#undef TC_DTYPE
+
 bool tc_dtype_valid(int64_t dtype)
 {
-    return dtype >= TC_F32 && dtype <= TC_BOOL;
+    return dtype >= TC_F32 && dtype < (int64_t)TC_F32 + DTYPES;
+}
+
+const tc_dtype_info *tc_dtype_about(tc_dtype dtype)
+{
+    return &infos[dtype - TC_F32];
 }
 
 const char *tc_dtype_name(tc_dtype dtype)
 {
-    static const char *const names[] = {"f32", "i32", "i64", "bool"};
-    return names[dtype - TC_F32];
+    return tc_dtype_about(dtype)->name;
 }
 
 int tc_dtype_size(tc_dtype dtype)
 {
-    static const int sizes[] = {4, 4, 8, 1};
-    return sizes[dtype - TC_F32];
+    return tc_dtype_about(dtype)->bytes;
+}
+
+bool tc_dtype_is_float(tc_dtype dtype)
+{
+    return tc_dtype_about(dtype)->kind == TC_KIND_FLOAT;
+}
+
+bool tc_dtype_of_file(const char *file, tc_dtype *dtype)
+{
+    for (int i = 0; i < DTYPES; ++i) {
+        *dtype = (tc_dtype)(TC_F32 + i);
+        if (!strcmp(infos[i].file, file))
+            return true;
+    }
+    return false;
+}
+
+const char *tc_dtype_list(tc_graph *g)
+{
+    const char *list = infos[0].constant;
+    for (int i = 1; i < DTYPES; ++i)
+        list = tc_arena_format(&g->arena, "%s%s%s", list, i + 1 < DTYPES ? ", " : " or ", infos[i].constant);
+    return list;
 }
 
 const char *tc_shape_text(tc_graph *g, int rank, const tc_expr *const *shape)

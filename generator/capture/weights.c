@@ -146,16 +146,10 @@ static tc_weight_decl *find_decl(tc_graph *g, const char *absolute)
 
 static bool entry_type(tc_graph *g, const tc_safetensors_entry *e, tc_type *out)
 {
-    static const struct {
-        const char *name;
-        tc_dtype dtype;
-    } known[] = {{"F32", TC_F32}, {"I32", TC_I32}, {"I64", TC_I64}, {"BOOL", TC_BOOL}};
     *out = (tc_type){.rank = e->rank};
-    for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
-        if (!strcmp(known[i].name, e->dtype))
-            out->dtype = known[i].dtype;
-    if (!tc_dtype_valid(out->dtype)) {
-        tc_fail(g, "convert the file: F32, I32, I64 and BOOL are read", "\"%s\" has the dtype %s", e->name, e->dtype);
+    if (!tc_dtype_of_file(e->dtype, &out->dtype)) {
+        tc_fail(g, tc_arena_format(&g->arena, "convert the file to %s", tc_dtype_list(g)), "\"%s\" has the dtype %s",
+                e->name, e->dtype);
         return false;
     }
     if (e->rank > TC_MAX_RANK) {

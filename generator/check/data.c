@@ -42,6 +42,15 @@ static float normal(uint64_t *state) {
     return (float)(sum * 1.7320508075688772);
 }
 
+static bool dtype_named(const char *wanted, tc_st_dtype *dtype) {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) \
+    if (!strcmp(wanted, #name))                                  \
+        return *dtype = TC_ST_##upper, true;
+#include "dtypes.def"
+#undef TC_DTYPE
+    return false;
+}
+
 static bool parse_spec(char *spec, tc_st_tensor *tensor, long long *bound) {
     char *dtype = strchr(spec, ':'), *limit = dtype ? strchr(dtype + 1, ':') : NULL;
     char *sizes = limit ? strchr(limit + 1, ':') : NULL;
@@ -49,8 +58,8 @@ static bool parse_spec(char *spec, tc_st_tensor *tensor, long long *bound) {
         return false;
     *dtype++ = *limit++ = *sizes++ = '\0';
     tensor->name = spec;
-    tensor->dtype = !strcmp(dtype, "f32") ? TC_ST_F32 : !strcmp(dtype, "i32") ? TC_ST_I32
-                  : !strcmp(dtype, "i64") ? TC_ST_I64 : TC_ST_BOOL;
+    if (!dtype_named(dtype, &tensor->dtype))
+        return false;
     *bound = strtoll(limit, NULL, 10);
     tensor->rank = 0;
     for (char *word = strtok(sizes, "x"); word && tensor->rank < TC_ST_MAX_RANK; word = strtok(NULL, "x"))

@@ -10,7 +10,8 @@ from .errors import UserError
 from .graph import pipeline as graph_passes
 from .graph.errors import IrError
 from .graph.fold import CONSTANTS
-from .graph.ir import DTYPES, DimDecl, Function, Module, Node, TensorType
+from .graph.dtypes import DTYPES
+from .graph.ir import DimDecl, Function, Module, Node, TensorType
 from .graph.text import parse_module, print_module
 from .loops import layout, text as loops_text
 from .loops.fuse import fuse
@@ -165,5 +166,5 @@ def _offsets(tensors: Iterable[tuple[str, TensorType]]) -> tuple[dict[str, int],
     at = 0
     for name, kind in tensors:
         out[name] = at
-        at += -(-kind.elements.value * DTYPES[kind.dtype] // ALIGNMENT) * ALIGNMENT
+        at += -(-kind.elements.value * DTYPES[kind.dtype].bytes // ALIGNMENT) * ALIGNMENT
     return out, at

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from .graph.errors import ParseError
-from .graph.ir import DTYPES, Loc, TensorType
+from .graph.dtypes import DTYPES
+from .graph.ir import Loc, TensorType
 from .symbolic import Expr, Sym, const, floordiv, is_nonnegative, sym
 
 _TOKEN = re.compile(r'\s*(?:(%\d+(?:\.\d+)?)|([A-Za-z_][A-Za-z_0-9.]*)|(0x[0-9a-fA-F]+|\d+)|("(?:[^"\\]|\\.)*")'

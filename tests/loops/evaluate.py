@@ -11,7 +11,7 @@ import math
 import struct
 from itertools import count
 
-from tensor_compile.graph.ir import DTYPES
+from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.ir import Acc, Apply, CheckKernel, Const, ContractionKernel, InBounds, IndexValue, Load, \
     Local, NestKernel, Reduction, Scalar
@@ -237,7 +237,7 @@ class _Memory:
         if name not in self.base:
             assert self.program.buffers[name].kind == "scratch", f"{name} has no place"
             return (name, address)
-        at = self.base[name] + address * DTYPES[self.program.buffers[name].dtype]
+        at = self.base[name] + address * DTYPES[self.program.buffers[name].dtype].bytes
         assert at < self.limit, f"{name} lies beyond the arena"
         return at
 
@@ -351,6 +351,6 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
             allowed = {b.name for b in k.params}
             used = {n for n, _ in memory.read | memory.written}
             assert used <= allowed, f"{k.label} uses {used - allowed} beyond its parameters"
-        size = lambda found: sum(DTYPES[program.buffers[n].dtype] for n, _ in found)  # noqa: E731
+        size = lambda found: sum(DTYPES[program.buffers[n].dtype].bytes for n, _ in found)  # noqa: E731
         counts.append((size(memory.read), size(memory.written)))
     return counts

@@ -26,7 +26,7 @@ from .progress import Progress
 from .tools import ToolBroken, run_tool
 
 CHECK = ROOT / "generator" / "check"
-TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_programs.PRIMITIVES.parent)
+TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_programs.GENERATOR)
 PART = "a part of `check` does not compile"
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 ANY_INTEGER = 1000  # bound of random integers that index nothing
@@ -276,11 +276,11 @@ def _helpers() -> list[Path]:
 
 
 def _data_tool(made: Made, cache: Cache) -> Path:
-    key = files.digest(made.host.identity, files.tree_digest([CHECK, INTERPRETER]))
+    key = files.digest(made.host.identity, files.tree_digest([CHECK, INTERPRETER, *host_programs.TABLES]))
 
     def make(folder: Path) -> None:
         run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", f"-I{INTERPRETER}",
-                  f"-I{host_programs.PRIMITIVES.parent}", str(CHECK / "data.c"), *map(str, _helpers()), "-o",
+                  f"-I{host_programs.GENERATOR}", str(CHECK / "data.c"), *map(str, _helpers()), "-o",
                   str(folder / "tc-data"), "-lm"], PART, folder)
 
     return cache.entry("host", key, make) / "tc-data"

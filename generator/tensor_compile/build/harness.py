@@ -11,6 +11,7 @@ from ..emit import candidates as table
 from ..emit.access import Access
 from ..emit.candidates import Candidate
 from ..emit.contraction import emit_contraction, emit_reference
+from ..graph.dtypes import DTYPES
 from ..loops.ir import ContractionKernel
 from ..symbolic import Sym
 from .cache import Cache
@@ -22,7 +23,6 @@ from .tools import run_tool
 
 SOURCES = ROOT / "autotune"
 PLAIN_ISA = {"x86_64": "scalar", "aarch64": "scalar", "riscv64": "rv64", "arm": "m4f"}
-TYPES = {"f32": "TC_DATA_F32", "i32": "TC_DATA_I32", "i64": "TC_DATA_I64", "bool": "TC_DATA_BOOL"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
         for p in kernel.params:
             finite = bool(access.bounds) and p.name == kernel.b.buffer
             aligned = p.kind in ("packed", "temp", "scratch")
-            lines.append(f'    {{"{p.name}", {TYPES[p.dtype]}, {p.elements.evaluate(case.sizes)}, {int(finite)}, '
+            lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {p.elements.evaluate(case.sizes)}, {int(finite)}, '
                          f'{int(aligned)}, {int(p.name in stored)}}},')
         sizes = ", ".join(str(case.sizes[s]) for s in kernel.dims) or "0"
         lines += ["};", f"static const tc_index dims{position}[] = {{{sizes}}};",

@@ -17,7 +17,8 @@ INTERPRETER = ROOT / "interpreter"
 TEMPLATES = ROOT / "templates"
 RUNTIME = ROOT / "runtime"
 HOSTED = ("environment", "file", "pool", "sha256")  # what a program with threads and files needs
-PRIMITIVES = ROOT / "generator" / "primitives.def"
+GENERATOR = ROOT / "generator"
+TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def"]   # what C and Python both read
 
 
 CAPTURE_FLAGS = ("-O0", "-g1")  # it runs for milliseconds
@@ -56,7 +57,7 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
                            jobs)
         _archive(compiler, objects, folder / "libcapture.a")
 
-    key = _key(compiler, [CAPTURE, PRIMITIVES], ("capture", *CAPTURE_FLAGS))
+    key = _key(compiler, [CAPTURE, *TABLES], ("capture", *CAPTURE_FLAGS))
     return cache.entry("host", key, make) / "libcapture.a"
 
 
@@ -65,14 +66,14 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
     sources = sorted(INTERPRETER.glob("*.c"))
 
     def make(folder: Path) -> None:
-        includes = [INTERPRETER, TEMPLATES / "include", PRIMITIVES.parent]
+        includes = [INTERPRETER, TEMPLATES / "include", GENERATOR]
         objects = _objects(compiler, sources, includes, (), folder, jobs)
         run_tool([*compiler.command, "-o", str(folder / "tc-interpret"), *map(str, objects), "-lm"],
                  "the interpreter does not link", folder)
         for path in objects:
             path.unlink()
 
-    roots = [INTERPRETER, TEMPLATES / "include", PRIMITIVES]
+    roots = [INTERPRETER, TEMPLATES / "include", *TABLES]
     return cache.entry("host", _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
 
 
@@ -82,9 +83,9 @@ def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, job
                *sorted(path for path in INTERPRETER.glob("*.c") if path.name != "main.c")]
 
     def make(folder: Path) -> None:
-        includes = [RUNTIME / "include", RUNTIME / "core", INTERPRETER, TEMPLATES / "include", PRIMITIVES.parent]
+        includes = [RUNTIME / "include", RUNTIME / "core", INTERPRETER, TEMPLATES / "include", GENERATOR]
         objects = _objects(compiler, sources, includes, ("-D_GNU_SOURCE", *flags), folder, jobs)
         _archive(compiler, objects, folder / "libtarget.a")
 
-    roots = [RUNTIME, INTERPRETER, TEMPLATES / "include", PRIMITIVES]
+    roots = [RUNTIME, INTERPRETER, TEMPLATES / "include", *TABLES]
     return cache.entry("host", _key(compiler, roots, ("target", *flags)), make) / "libtarget.a"

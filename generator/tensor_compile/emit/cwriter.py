@@ -8,8 +8,6 @@ from typing import Mapping
 from ..errors import UserError
 from ..symbolic import Expr, Sym, is_nonnegative, wrap
 
-C_TYPES = {"f32": "float", "i32": "int32_t", "i64": "int64_t", "bool": "uint8_t"}
-
 # Of C11 and C++17: a header's names must be neither's.
 KEYWORDS = frozenset("""
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t class compl const

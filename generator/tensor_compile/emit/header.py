@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..build.target import Target
-from ..graph.ir import DTYPES
+from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, ModelPlan, Variant
-from .cwriter import C_TYPES, comment, macro
+from .cwriter import comment, macro
 from .interface import Entry, Interface, interface
 from .memory import memory
 from .weights import ABI, HEADER_BYTES
@@ -139,7 +139,7 @@ def _type_text(buffer: Buffer) -> str:
 
 
 def _bytes_text(buffer: Buffer) -> str:
-    return f"{buffer.elements * DTYPES[buffer.dtype]} bytes"
+    return f"{buffer.elements * DTYPES[buffer.dtype].bytes} bytes"
 
 
 def _arguments(face: Interface, entry: Entry) -> str:
@@ -155,7 +155,7 @@ def _arguments(face: Interface, entry: Entry) -> str:
         lines.append(f"    tc_index {name}; /* {comment(text)} */")
     for i, (buffer, name) in enumerate(zip(entry.tensors, entry.tensor_names)):
         const, role = ("const ", "input") if i < entry.inputs else ("", "output")
-        lines.append(f"    {const}{C_TYPES[buffer.dtype]} *{name}; "
+        lines.append(f"    {const}{DTYPES[buffer.dtype].c_type} *{name}; "
                      f"/* {role} {comment(_type_text(buffer))}: {comment(_bytes_text(buffer))} */")
     if entry.plan.states:
         lines.append(f"    void *state; /* {face.prefix}_STATE_BYTES, 64-byte aligned, from {face.model}_state_init; "

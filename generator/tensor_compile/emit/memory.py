@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..graph.ir import DTYPES
+from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, CheckKernel, Program
 from ..symbolic import Expr, wrap
 from .cwriter import largest
@@ -44,7 +44,7 @@ def round64(size: int) -> int:
 
 
 def buffer_bytes(buffer: Buffer) -> Expr:
-    return buffer.elements * DTYPES[buffer.dtype]
+    return buffer.elements * DTYPES[buffer.dtype].bytes
 
 
 def memory(program: Program) -> Memory:

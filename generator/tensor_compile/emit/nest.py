@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..graph.dtypes import DTYPES
 from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, Scalar, Stage, Store
 from ..loops.scalars import Rewriter, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
@@ -183,7 +184,7 @@ class _Nest:
                 continue
             if b.kind == "scratch":
                 size = e.index(b.elements)
-                width = {"f32": 4, "i32": 4, "i64": 8, "bool": 1}[b.dtype]
+                width = DTYPES[b.dtype].bytes
                 lines.append(f"const tc_index scratch{i} = (({size}) * {width} + 63) / 64 * 64;")
             lines += pointer(i, b, b.name in self.written)
         return lines
@@ -208,7 +209,7 @@ class _Nest:
         most = extent(inner).range()[1]
         counted = not outer and most is not None and most < 1 << 31    # positions are lanes of i32
         wide = self.vectors and stage.vector and vectorizable(_values(stage), inner) \
-            and all(counted and r.value.dtype in ("f32", "i32") if r.op in POSITIONS else r.dtype != "i64"
+            and all(counted and r.value.dtype in V_TYPE if r.op in POSITIONS else r.dtype in V_TYPE
                     for r in stage.reduces)
         ordered = any(r.order == "lanes" for r in stage.reduces)
         # with outer loops a row of the inner variable has to start at lane 0

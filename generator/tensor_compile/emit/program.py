@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Mapping, Protocol
 
 from ..build.target import Target
+from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Program, Variant
 from ..symbolic import Expr, Sym, wrap
 from .cwriter import integer, largest, string
@@ -18,13 +19,15 @@ from .memory import Memory, buffer_bytes, meets_before, memory
 from .weights import layout_digest, weights_symbol
 from .work import program_work
 
-DTYPE_CONSTANTS = {"f32": "TC_DTYPE_F32", "i32": "TC_DTYPE_I32", "i64": "TC_DTYPE_I64", "bool": "TC_DTYPE_BOOL"}
-
 
 class Source(Protocol):
     """What the driver needs of an emitted kernel."""
 
     symbol: str
+
+
+def dtype_constant(dtype: str) -> str:
+    return f"TC_DTYPE_{DTYPES[dtype].upper}"
 
 
 def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source], *,
@@ -74,7 +77,7 @@ def _model(plan: ModelPlan, face: Interface) -> str:
     if plan.states:
         lines.append("static const tc_state_info states[] = {")
         for b in plan.states:
-            lines.append(f"    {{{string(b.name)}, {DTYPE_CONSTANTS[b.dtype]}, {plan.state_offset[b.name]}, "
+            lines.append(f"    {{{string(b.name)}, {dtype_constant(b.dtype)}, {plan.state_offset[b.name]}, "
                          f"{buffer_bytes(b).value}}},")
         lines.append("};\n")
     embedded = face.has_weights and not face.external
@@ -150,7 +153,7 @@ class _Function:
 
     def tensor_table(self) -> str:
         lines = [f"static const tc_tensor_info {self.base}_tensors[] = {{"]
-        lines += [f"    {{{string(b.name)}, {DTYPE_CONSTANTS[b.dtype]}, {len(b.shape)}}}," for b in self.entry.tensors]
+        lines += [f"    {{{string(b.name)}, {dtype_constant(b.dtype)}, {len(b.shape)}}}," for b in self.entry.tensors]
         return "\n".join([*lines, "};", ""])
 
     def shape(self) -> str:
@@ -256,7 +259,7 @@ class _Function:
             if check:
                 b = step.kernel.buffer
                 lines += ["        if (fault)",
-                          f"            tc_fault(f, {checks}, {string(b.name)}, p[0], {DTYPE_CONSTANTS[b.dtype]}, "
+                          f"            tc_fault(f, {checks}, {string(b.name)}, p[0], {dtype_constant(b.dtype)}, "
                           f"{self.c(b.elements)}, {self.c(step.kernel.bound)});"]
             lines.append("    }")
             if check and _closes_checks(program, i + 1):

@@ -6,14 +6,13 @@ the 16 partial sums of a block are computed one after the other, so that each li
 """
 from __future__ import annotations
 
+from ..graph.dtypes import DTYPES
 from ..loops.ir import Const, Load, Reduction, Scalar
 from ..loops.scalars import Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat
 
 BLOCK = 4096     # terms of a block of the order `lanes`
-LIMITS = {("max", "f32"): 0xff800000, ("min", "f32"): 0x7f800000, ("max", "i32"): 0x80000000, ("min", "i32"): 0x7fffffff,
-          ("max", "i64"): 1 << 63, ("min", "i64"): (1 << 63) - 1}
 OPERATION = {"sum": "add", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and"}
 MINUS_ZERO = Const("f32", 0x80000000)
 
@@ -21,7 +20,7 @@ MINUS_ZERO = Const("f32", 0x80000000)
 def identity(op: str, order: str, dtype: str) -> Const:
     """What a reduction starts from. -0 is the identity of addition: `lanes` starts from terms, `seq` from +0."""
     if op in ("max", "min"):
-        return Const(dtype, LIMITS[op, dtype])
+        return Const(dtype, DTYPES[dtype].lowest if op == "max" else DTYPES[dtype].highest)
     return MINUS_ZERO if order == "lanes" else Const(dtype, 1 if op == "all" else 0)
 
 

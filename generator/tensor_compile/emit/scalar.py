@@ -15,11 +15,12 @@ import struct
 from dataclasses import dataclass, field
 from typing import Callable, Iterable, Mapping
 
+from ..graph.dtypes import DTYPES
 from ..loops.ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Store
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .index import c_index
 
-C_TYPE = {"f32": "float", "i32": "int32_t", "i64": "int64_t", "bool": "uint8_t"}
+C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
 V_TYPE = {"f32": "tcv_f32", "i32": "tcv_i32", "bool": "tcv_mask"}
 
 
@@ -369,8 +370,8 @@ class ScalarEmitter:
 
 
 def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
-    """16 points along `vector` can be computed together: nothing that differs between them, and no result, is i64 or a
-    position (a result that is the same at all points is still one for each)."""
+    """16 points along `vector` can be computed together: nothing that differs between them, and no result, has a dtype
+    without vectors or is a position (a result that is the same at all points is still one for each)."""
     memo: dict[Scalar, bool] = {}
     possible = True
 
@@ -382,13 +383,13 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
         exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
             else (node.expr,) if isinstance(node, IndexValue) else node.valid if isinstance(node, Reduction) else ()
         found = memo[node] = any(inner) or isinstance(node, Acc) or any(vector in e.symbols() for e in exprs)
-        if found and node.dtype == "i64":
+        if found and node.dtype not in V_TYPE:
             possible = False
         return found
 
     for value in values:
         varying(value)
-        possible = possible and value.dtype != "i64"
+        possible = possible and value.dtype in V_TYPE
     return possible
 
 

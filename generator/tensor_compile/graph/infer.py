@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..symbolic import ONE, Expr, exact_div, floordiv
+from .dtypes import DTYPES, FLOATS, INDICES, NUMBERS
 from .errors import IrError
 from .facts import NO_FACTS, Facts
-from .ir import DTYPES, Function, TensorType
+from .ir import Function, TensorType
 from .table import PRIMITIVES
 
-NUMBERS = ("f32", "i32", "i64")
-INTEGERS = ("i32", "i64")
-FLOATS = ("f32",)
 Types = tuple[TensorType, ...]
 
 
@@ -60,7 +58,7 @@ def _same(types: Types, dtypes: tuple[str, ...], facts: Facts) -> TensorType:
 def _declared(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
     _need(len(declared) == 1, "one declared type is needed")
     if op == "iota":
-        _need(declared[0].dtype in INTEGERS, f"result is {declared[0]}; it is i32 or i64")
+        _need(declared[0].dtype in INDICES, f"result is {declared[0]}; it is i32 or i64")
         _axes((attrs["axis"],), declared[0].rank, "axis")
     return declared
 
@@ -69,10 +67,10 @@ def _scalar(op: str, types: Types, attrs: dict, declared: Types, context: Contex
     _need(len(declared) == 1 and declared[0].rank == 0, "the result has rank 0")
     dtype = declared[0].dtype
     if op == "constant":
-        _need(0 <= attrs["bits"] < 1 << 8 * DTYPES[dtype], f"the bits do not fit {dtype}")
+        _need(0 <= attrs["bits"] < 1 << DTYPES[dtype].bits, f"the bits do not fit {dtype}")
         _need(dtype != "bool" or attrs["bits"] <= 1, "a bool is 0x00 or 0x01")
     else:
-        _need(dtype in INTEGERS, f"result is {declared[0]}; it is i32 or i64")
+        _need(dtype in INDICES, f"result is {declared[0]}; it is i32 or i64")
         _need(len(attrs["value"]) == 1, "value holds one expression")
     return declared
 
@@ -171,7 +169,7 @@ def _concat(op: str, types: Types, attrs: dict, declared: Types, context: Contex
 def _gather(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
     x, index, axis = types[0], types[1], attrs["axis"]
     _axes((axis,), x.rank, "axis")
-    _need(index.dtype in INTEGERS, f"the index is {index}; it is i32 or i64")
+    _need(index.dtype in INDICES, f"the index is {index}; it is i32 or i64")
     return (TensorType(x.dtype, (*x.shape[:axis], *index.shape, *x.shape[axis + 1:])),)
 
 
@@ -251,7 +249,7 @@ def _dot(op: str, types: Types, attrs: dict, declared: Types, context: Context) 
 def _convolution(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
     x, w = types
     groups = attrs["groups"]
-    _need(x.dtype == w.dtype and x.dtype in FLOATS, f"operands are {_listing(types)}; both are f32")
+    _need(x.dtype == w.dtype and x.dtype in FLOATS, f"operands are {_listing(types)}; both are of one float dtype")
     _need(x.rank == w.rank and x.rank >= 3, f"operands are {_listing(types)}; ranks are equal and at least 3")
     _need(groups >= 1, f"groups {groups} is not positive")
     _need(context.facts.equal(x.shape[1], w.shape[1] * groups),

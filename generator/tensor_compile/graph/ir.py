@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from ..symbolic import Expr, Sym, product
 
-DTYPES = {"f32": 4, "i32": 4, "i64": 8, "bool": 1}  # bytes an element
-
 
 @dataclass(frozen=True, slots=True)
 class Loc:

@@ -8,20 +8,13 @@ and moved here, never computed with; arithmetic on constants is the constant gra
 from __future__ import annotations
 
 from ..symbolic import ONE
-from .ir import DTYPES, Node, Value
+from .dtypes import DTYPES, keeps_values
+from .ir import Node, Value
 from .rewrite import Builder
 
-_ONE = {"f32": 0x3F800000, "i32": 1, "i64": 1}
-_ZERO = {"f32": 0, "i32": 0, "i64": 0}
-_LOWEST = {"f32": 0xFF800000, "i32": 1 << 31, "i64": 1 << 63}                       # -inf, INT_MIN
-_HIGHEST = {"f32": 0x7F800000, "i32": (1 << 31) - 1, "i64": (1 << 63) - 1}          # +inf, INT_MAX
-_MINUS_ONE = {"f32": 0xBF800000, "i32": (1 << 32) - 1, "i64": (1 << 64) - 1}
-_MINUS_ZERO = {"f32": 0x80000000, "i32": 0, "i64": 0}
-
-# op -> the bits of e with `x op e` equal to x for all x
-_RIGHT_IDENTITY = {"add": _MINUS_ZERO, "sub": _ZERO, "mul": _ONE, "div": _ONE, "maximum": _LOWEST,
-                   "minimum": _HIGHEST}
-_EXACT_CASTS = {("bool", "i32"), ("bool", "i64"), ("bool", "f32"), ("i32", "i64")}
+# op -> the bits of e with `x op e` equal to x for all x of a dtype
+_RIGHT_IDENTITY = {"add": lambda t: t.minus_zero, "sub": lambda t: 0, "mul": lambda t: t.one, "div": lambda t: t.one,
+                   "maximum": lambda t: t.lowest, "minimum": lambda t: t.highest}
 
 
 def uniform(value: Value) -> int | None:
@@ -55,19 +48,22 @@ def identity_operand(b: Builder, n: Node) -> Value | None:
     """x + (-0), x - (+0), x * 1, x / 1, max(x, -inf), min(x, +inf) -> x, and their integer kin."""
     x, y = n.operands
     bits = uniform(y)
-    return x if bits is not None and bits == _RIGHT_IDENTITY[n.op].get(x.dtype) else None
+    return x if bits is not None and bits == _RIGHT_IDENTITY[n.op](DTYPES[x.dtype]) else None
 
 
 def negate_by_product(b: Builder, n: Node) -> Value | None:
-    """x * -1, x / -1 -> -x."""
+    """x * -1, x / -1 -> -x (an unsigned quotient has no -1)."""
     x, y = n.operands
-    return b.value("neg", x, like=n) if uniform(y) == _MINUS_ONE[x.dtype] else None
+    dtype = DTYPES[x.dtype]
+    if uniform(y) != dtype.minus_one or (n.op == "div" and dtype.kind == "unsigned"):
+        return None
+    return b.value("neg", x, like=n)
 
 
 def negate_by_difference(b: Builder, n: Node) -> Value | None:
     """(-0) - x -> -x."""
     x, y = n.operands
-    return b.value("neg", y, like=n) if uniform(x) == _MINUS_ZERO[x.dtype] else None
+    return b.value("neg", y, like=n) if uniform(x) == DTYPES[x.dtype].minus_zero else None
 
 
 def add_negated(b: Builder, n: Node) -> Value | None:
@@ -89,7 +85,7 @@ def subtract_negated(b: Builder, n: Node) -> Value | None:
 def product_of_negated(b: Builder, n: Node) -> Value | None:
     """-x * -y -> x * y; -x / -y -> x / y (floats: the signs cancel; integer division wraps, so not there)."""
     x, y = (_made_by(v, "neg") for v in n.operands)
-    if x is None or y is None or (n.op == "div" and n.types[0].dtype != "f32"):
+    if x is None or y is None or (n.op == "div" and not DTYPES[n.types[0].dtype].is_float):
         return None
     return b.value(n.op, x.operands[0], y.operands[0], like=n)
 
@@ -97,10 +93,14 @@ def product_of_negated(b: Builder, n: Node) -> Value | None:
 def divide_by_power_of_two(b: Builder, n: Node) -> Value | None:
     """x / 2**k -> x * 2**-k: both round the same number once. The reciprocal's bits follow from the exponent's."""
     x, y = n.operands
-    bits = uniform(y) if x.dtype == "f32" else None
-    if bits is None or bits & 0x7FFFFF or not 1 <= (exponent := bits >> 23 & 0xFF) <= 253:
+    dtype = DTYPES[x.dtype]
+    bits = uniform(y) if dtype.is_float else None
+    if bits is None or bits & dtype.fraction:
         return None
-    return b.value("mul", x, constant_like(b, bits & 0x80000000 | (254 - exponent) << 23, n), like=n)
+    exponent, most = (bits & ~dtype.sign) >> dtype.digits - 1, 2 * dtype.bias
+    if not 1 <= exponent < most:
+        return None
+    return b.value("mul", x, constant_like(b, bits & dtype.sign | (most - exponent) << dtype.digits - 1, n), like=n)
 
 
 def double_negation(b: Builder, n: Node) -> Value | None:
@@ -110,8 +110,10 @@ def double_negation(b: Builder, n: Node) -> Value | None:
 
 
 def absolute_twice(b: Builder, n: Node) -> Value | None:
-    """|(|x|)| -> |x|, |-x| -> |x|."""
+    """|(|x|)| -> |x|, |-x| -> |x|; unsigned numbers are their own."""
     x = n.operands[0]
+    if DTYPES[x.dtype].kind == "unsigned":
+        return x
     if x.node.op == "abs":
         return x
     return b.value("abs", x.node.operands[0], like=n) if x.node.op == "neg" else None
@@ -146,19 +148,23 @@ def logical_constant(b: Builder, n: Node) -> Value | None:
 def compare_with_itself(b: Builder, n: Node) -> Value | None:
     """x == x and its kin where x cannot be NaN."""
     x, y = n.operands
-    if x != y or x.dtype == "f32":
+    if x != y or DTYPES[x.dtype].is_float:
         return None
     return constant_like(b, int(n.op in ("eq", "le", "ge")), n)
 
 
 def cast_chain(b: Builder, n: Node) -> Value | None:
-    """cast(cast(x)) -> one cast, or none, where the inner one keeps every value."""
+    """cast(cast(x)) -> one cast, or none, where the inner one keeps every value. From integers by way of a float to
+    integers the outer one saturates, where one cast would wrap: only if it keeps all values too. A cast to fewer digits
+    and back is a rounding and stays."""
     x = n.operands[0]
     if x.dtype == n.attrs["dtype"]:
         return x
     if x.node.op == "cast":
         source = x.node.operands[0]
-        if (source.dtype, x.dtype) in _EXACT_CASTS:
+        ends = DTYPES[source.dtype], DTYPES[n.attrs["dtype"]]
+        saturates = DTYPES[x.dtype].is_float and all(d.is_integer for d in ends)
+        if keeps_values(source.dtype, x.dtype) and (not saturates or keeps_values(source.dtype, n.attrs["dtype"])):
             return source if source.dtype == n.attrs["dtype"] else b.value("cast", source, like=n, **n.attrs)
     return None
 
@@ -206,7 +212,7 @@ def known_dim(b: Builder, n: Node) -> Value | None:
     if not value.is_const:
         return None
     dtype = n.types[0].dtype
-    return constant_like(b, value.value & ((1 << 8 * DTYPES[dtype]) - 1), n)
+    return constant_like(b, value.value & DTYPES[dtype].mask, n)
 
 
 def iota_of_one(b: Builder, n: Node) -> Value | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from ..reader import Line, quote
 from ..symbolic import Sym
 from .errors import ParseError
-from .ir import DTYPES, DimDecl, Function, Guard, Loc, Module, Node, StateDecl, TensorType, Value, WeightDecl
+from .dtypes import DTYPES
+from .ir import DimDecl, Function, Guard, Loc, Module, Node, StateDecl, TensorType, Value, WeightDecl
 from .table import PRIMITIVES
 
 VERSION = 1
@@ -28,7 +29,7 @@ def _attribute(kind: str, value, node: Node) -> str:
     if kind == "graph":
         return f"@{value}"
     if kind == "bits":
-        return f"0x{value:0{2 * DTYPES[node.types[0].dtype]}x}"
+        return f"0x{value:0{2 * DTYPES[node.types[0].dtype].bytes}x}"
     return str(value)
 
 
@@ -321,7 +322,7 @@ class _Parser:
             scope = line.string()
             line.expect(")")
         line.end()
-        if "bits" in attrs and attrs["bits"] >> (8 * DTYPES[types[0].dtype] if types else 0):
+        if "bits" in attrs and attrs["bits"] >> (DTYPES[types[0].dtype].bits if types else 0):
             raise line.error(f"the bits do not fit {types[0] if types else '()'}")
         return Node(op, operands, {name: attrs[name] for name in kinds}, types, loc, scope)
 

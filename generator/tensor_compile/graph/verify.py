@@ -13,7 +13,8 @@ from ..symbolic import Expr, Sym
 from .errors import IrError
 from .facts import Facts
 from .infer import Context, infer
-from .ir import DTYPES, Function, Guard, Loc, Module, Node, TensorType, Value
+from .dtypes import DTYPES
+from .ir import Function, Guard, Loc, Module, Node, TensorType, Value
 from .table import PRIMITIVES
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Callable
 
 from ..graph.errors import ParseError
-from ..graph.ir import DTYPES
+from ..graph.dtypes import DTYPES
 from ..reader import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
@@ -126,7 +126,7 @@ class _Line(Line):
         word = self.word("an operation")
         if word in DTYPES:
             bits = self.bits()
-            if bits >> 8 * DTYPES[word]:
+            if bits >> DTYPES[word].bits:
                 raise self.error(f"0x{bits:x} does not fit {word}")
             return Const(word, bits)
         if word == "inside":

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..graph.ir import DTYPES
+from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, is_nonnegative
 from .fuse import Fused
 from .ir import Arena, Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Program, Reduction, Step, Store
@@ -62,7 +62,7 @@ class Block:
 
 
 def bytes_of(b: Buffer) -> Expr:
-    return b.elements * DTYPES[b.dtype]
+    return b.elements * DTYPES[b.dtype].bytes
 
 
 def _symbols(b: Buffer) -> set[Sym]:

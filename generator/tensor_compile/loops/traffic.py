@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping
 
-from ..graph.ir import DTYPES
+from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
 from .ir import Buffer, CheckKernel, ContractionKernel, Load
 from .scalars import extent, walk
@@ -30,7 +30,7 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     """Bytes that one call of the kernel reads and writes at the given dims ({} in a specialized variant)."""
     buffers = {b.name: b for b in kernel.params}
     if isinstance(kernel, CheckKernel):
-        return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype], 0)
+        return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype].bytes, 0)
     if isinstance(kernel, ContractionKernel):
         values, stores = [kernel.a, kernel.b, *(s.value for s in kernel.stores)], kernel.stores
     else:
@@ -69,7 +69,7 @@ def _total(accesses: dict, buffers: dict[str, Buffer], dims: Mapping[Sym, int]) 
         for s in {*(v for v in variables if v not in hidden), *(s for s in lookups if not s.is_dim)}:
             points *= max(0, extent(s).evaluate(dims))
         count[name] = min(b.elements.evaluate(dims), count.get(name, 0) + points)
-    return sum(n * DTYPES[buffers[name].dtype] for name, n in count.items())
+    return sum(n * DTYPES[buffers[name].bytes.dtype] for name, n in count.items())
 
 
 def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym, int]) -> int | None:

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The element types as Python sees them: reads generator/dtypes.def, whose first comment explains the columns.
+
+Values are bit patterns everywhere in Python; those that rules and emission need of a dtype follow from its columns.
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("float", "signed", "unsigned", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    name: str
+    upper: str
+    c_type: str
+    bytes: int
+    kind: str
+    digits: int
+    file: str
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in ("signed", "unsigned")
+
+    @property
+    def bits(self) -> int:
+        return 8 * self.bytes
+
+    @property
+    def mask(self) -> int:
+        """All bits of an element."""
+        return (1 << self.bits) - 1
+
+    # -- floats: the fields of a pattern
+    @property
+    def fraction(self) -> int:
+        """The mask of the stored bits of the significand."""
+        return (1 << self.digits - 1) - 1
+
+    @property
+    def bias(self) -> int:
+        return (1 << self.bits - self.digits - 1) - 1
+
+    # -- patterns
+    @property
+    def sign(self) -> int:
+        return 1 << self.bits - 1
+
+    @property
+    def infinity(self) -> int:
+        return self.mask >> 1 & ~self.fraction
+
+    @property
+    def one(self) -> int:
+        return self.bias << self.digits - 1 if self.is_float else 1
+
+    @property
+    def minus_one(self) -> int:
+        return self.sign | self.one if self.is_float else self.mask
+
+    @property
+    def minus_zero(self) -> int:
+        """What added to any x gives x."""
+        return self.sign if self.is_float else 0
+
+    @property
+    def lowest(self) -> int:
+        """-inf, or the smallest integer."""
+        return self.sign | self.infinity if self.is_float else self.sign if self.kind == "signed" else 0
+
+    @property
+    def highest(self) -> int:
+        """+inf, or the largest integer."""
+        return self.infinity if self.is_float else self.mask >> (self.kind == "signed")
+
+
+_LINE = re.compile(r'TC_DTYPE\(\s*(\w+)\s*,\s*(\w+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*(\w+)\s*,\s*(\d+)\s*,\s*"(\w+)"\s*\)')
+
+
+def read_dtypes(path: Path) -> dict[str, Dtype]:
+    """Every entry of a dtypes.def in file order; raises ValueError naming the line that is not an entry."""
+    table: dict[str, Dtype] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.startswith("TC_DTYPE("):
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None or match[5].lower() not in KINDS or match[1] in table:
+            raise ValueError(f"{path}:{number}: not an entry of the table of dtypes")
+        table[match[1]] = Dtype(match[1], match[2], match[3], int(match[4]), match[5].lower(), int(match[6]), match[7])
+    return table
+
+
+DTYPES = read_dtypes(Path(__file__).resolve().parents[2] / "dtypes.def")
+FLOATS = tuple(d.name for d in DTYPES.values() if d.is_float)
+INTEGERS = tuple(d.name for d in DTYPES.values() if d.is_integer)
+NUMBERS = tuple(d.name for d in DTYPES.values() if d.kind != "bool")
+INDICES = ("i32", "i64")      # of what may index: iota, dim_value, gather
+
+
+def keeps_values(source: str, target: str) -> bool:
+    """Whether a cast changes no value: every one of `source` is one of `target`."""
+    a, b = DTYPES[source], DTYPES[target]
+    if a is b or a.kind == "bool":
+        return True
+    if a.is_float:
+        return b.is_float and a.digits <= b.digits and a.bias <= b.bias
+    # the magnitude of the smallest integer is a power of two
+    return b.kind not in ("bool", "unsigned" if a.kind == "signed" else "") and a.digits <= b.digits

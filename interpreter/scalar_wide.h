@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The scalar operations in double, with the host's libm: what those on floats are under --f64. The same names as in
+ * templates/include/tc_scalar.h with `wide` for the dtype, and the same rules for NaN, zeros and saturation.
+ */
+#ifndef TCI_SCALAR_WIDE_H
+#define TCI_SCALAR_WIDE_H
+
+#include <math.h>
+
+#include "tc_scalar.h"
+
+static inline double tc_neg_wide(double x)
+{
+    return -x;
+}
+
+static inline double tc_abs_wide(double x)
+{
+    return fabs(x);
+}
+
+static inline double tc_exp_wide(double x)
+{
+    return exp(x);
+}
+
+static inline double tc_log_wide(double x)
+{
+    return log(x);
+}
+
+static inline double tc_sqrt_wide(double x)
+{
+    return sqrt(x);
+}
+
+static inline double tc_floor_wide(double x)
+{
+    return floor(x);
+}
+
+static inline double tc_tanh_wide(double x)
+{
+    return tanh(x);
+}
+
+static inline double tc_erf_wide(double x)
+{
+    return erf(x);
+}
+
+static inline double tc_add_wide(double a, double b)
+{
+    return a + b;
+}
+
+static inline double tc_sub_wide(double a, double b)
+{
+    return a - b;
+}
+
+static inline double tc_mul_wide(double a, double b)
+{
+    return a * b;
+}
+
+static inline double tc_div_wide(double a, double b)
+{
+    return a / b;
+}
+
+static inline double tc_maximum_wide(double a, double b)
+{
+    return a != a || a > b ? a : a == b ? (signbit(a) ? b : a) : b;
+}
+
+static inline double tc_minimum_wide(double a, double b)
+{
+    return a != a || a < b ? a : a == b ? (signbit(a) ? a : b) : b;
+}
+
+static inline uint8_t tc_eq_wide(double a, double b)
+{
+    return a == b;
+}
+
+static inline uint8_t tc_ne_wide(double a, double b)
+{
+    return a != b;
+}
+
+static inline uint8_t tc_lt_wide(double a, double b)
+{
+    return a < b;
+}
+
+static inline uint8_t tc_le_wide(double a, double b)
+{
+    return a <= b;
+}
+
+static inline uint8_t tc_gt_wide(double a, double b)
+{
+    return a > b;
+}
+
+static inline uint8_t tc_ge_wide(double a, double b)
+{
+    return a >= b;
+}
+
+static inline double tc_select_wide(uint8_t condition, double a, double b)
+{
+    return condition ? a : b;
+}
+
+static inline double tc_cast_wide_wide(double x)
+{
+    return x;
+}
+
+static inline int32_t tc_cast_wide_i32(double x)
+{
+    return x >= 0x1p31 ? INT32_MAX : x < -0x1p31 ? INT32_MIN : x != x ? 0 : (int32_t)x;
+}
+
+static inline int64_t tc_cast_wide_i64(double x)
+{
+    return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : x != x ? 0 : (int64_t)x;
+}
+
+static inline uint8_t tc_cast_wide_bool(double x)
+{
+    return x != 0.0;
+}
+
+static inline double tc_cast_i32_wide(int32_t x)
+{
+    return x;
+}
+
+static inline double tc_cast_i64_wide(int64_t x)
+{
+    return (double)x;
+}
+
+static inline double tc_cast_bool_wide(uint8_t x)
+{
+    return x;
+}
+
+/* One multiply-add of a contraction; double needs no fusing to be the better source. */
+static inline double tc_fma_wide(double a, double b, double c)
+{
+    return a * b + c;
+}
+
+#endif
