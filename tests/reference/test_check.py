@@ -10,7 +10,7 @@ from pathlib import Path
 
 import models
 from tap import done, equal, note, ok
-from tensor_compile.build import assemble, check
+from tensor_compile.build import check, cpu
 from tensor_compile.build.options import Options
 from tensor_compile.emit.kernels import KernelSource
 from tensor_compile.graph import pipeline
@@ -51,7 +51,7 @@ def smaller(kernel, isa: str, *more) -> KernelSource:
                    .replace("tcv_maximum_f32", "tcv_minimum_f32"))
 
 
-emit_kernel = assemble.emit_kernel
+emit_kernel = cpu.emit_kernel
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
@@ -83,11 +83,11 @@ with tempfile.TemporaryDirectory() as place:
           "a wrong simplification has the interpreter's bits and fails in double precision")
     ok(any("elements differ, the first at" in line for line in lines), "and where")
 
-    assemble.emit_kernel = smaller
+    cpu.emit_kernel = smaller
     try:
         code, lines = run()
     finally:
-        assemble.emit_kernel = emit_kernel
+        cpu.emit_kernel = emit_kernel
     equal((code, parts(lines)["bits of the interpreter"]), (1, False), "a wrong kernel has not the interpreter's bits")
 
     code, lines = run(replace(REQUEST, rtol=0.0, atol=0.0))

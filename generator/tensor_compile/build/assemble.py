@@ -2,49 +2,26 @@
 """The work of a build, stage by stage: capture, passes, weights, kernels, driver, link."""
 from __future__ import annotations
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Hashable, Iterator
+from typing import Iterator
 
 from .. import pipeline
 from ..emit.header import emit_header
-from ..emit.identity import identity
 from ..emit.interface import interface
-from ..emit.kernels import KernelSource, emit_kernel, emit_plain
-from ..emit.program import emit_driver
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import UserError
-from ..loops.ir import ContractionKernel, Kernel, ModelPlan
-from . import budget, capture_run, files, host_programs, link, objects, pack, target as targets, toolchain
+from ..loops.ir import ModelPlan
+from . import backends, budget, capture_run, files, host_programs, link, objects, pack, target as targets, toolchain
+from .backends import Sources
 from .cache import Cache
 from .jobs import spare_jobs
-from .lock import Tuning
 from .objects import Object, Unit
 from .options import Options
 from .progress import Progress
 from .record import Hashes
 from .target import Target
-
-DEFAULT_TARGETS = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
-
-
-class Sources:
-    """The source of every kernel for every instruction set; equal ones are one."""
-
-    def __init__(self) -> None:
-        self.by_symbol: dict[str, KernelSource] = {}
-        self.of_kernel: dict[tuple[int, str], KernelSource] = {}  # by the kernel's id and the instruction set
-
-    def add(self, kernel: Kernel, source: KernelSource, isas: tuple[str, ...] = ()) -> None:
-        """isas: whose calls take it, where not those of its own set alone."""
-        self.by_symbol[source.symbol] = source
-        for isa in isas or (source.isa,):
-            self.of_kernel[id(kernel), isa] = source
-
-    def symbol(self, kernel: Kernel, isa: str) -> str:
-        return self.of_kernel[id(kernel), isa].symbol
 
 
 @dataclass(slots=True)
@@ -73,20 +50,13 @@ def toolchains(options: Options) -> tuple[toolchain.Compiler, toolchain.Compiler
     cache = Path(options.cache)
     compiler = toolchain.detect(options.cc, cache, "the compiler for the target")
     host = toolchain.detect(options.host_cc, cache, "the compiler for the build machine")
-    name = options.target_file or DEFAULT_TARGETS.get(compiler.arch, "")
+    backend = backends.find(options.backend)
+    name = options.target_file or backend.default_target(compiler)
     if not name:
         raise UserError(f"no target is known for {compiler.machine}",
                         hint=f"name one with --target-file: {', '.join(targets.names())}, or a .toml file of your own")
     path = targets.find(name)
-    target = targets.load(path)
-    if target.arch != compiler.arch:
-        raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(options.cc)} compiles for "
-                        f"{compiler.machine}", hint="name the target's compiler with --cc")
-    if options.isas:
-        target = target.with_isas(options.isas)
-    if options.backend == "reference":
-        target = target.as_reference()
-    return compiler, host, target, path
+    return compiler, host, backend.target(options, targets.load(path), compiler), path
 
 
 def capture(options: Options, host: toolchain.Compiler, cache: Cache) -> capture_run.Captured:
@@ -106,37 +76,11 @@ def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compi
         raise UserError(f"--dump-after: no pass is called {options.dump_after!r}",
                         hint=f"passes, in order: {', '.join(pipeline.PASSES)}")
     compiled = pipeline.run(text, options.shown, target, dict(options.specialize), verify=options.verify,
-                            dump=dump if options.dump_after else None, plain=options.backend == "reference",
+                            dump=dump if options.dump_after else None, plain=backends.find(options.backend).plain,
                             with_reference=options.with_reference)
     for printed in dumped:
         print(printed, end="")
     return compiled
-
-
-def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources:
-    """Every kernel for every instruction set; the tuning lock chooses among a contraction's candidates. Those of a
-    reference are compiled once, for the plain instruction set."""
-    tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
-    sources = Sources()
-    made: dict[Hashable, KernelSource] = {}
-    plainest = target.as_reference().isas[0]
-    for function in plan.functions:
-        for variant in function.built:
-            for step in variant.program.steps:
-                kernel, form = step.kernel, identity(step.kernel)
-                if variant is function.reference:
-                    if (form, "reference") not in made:
-                        made[form, "reference"] = emit_plain(kernel, plainest)
-                    sources.add(kernel, made[form, "reference"], target.isas)
-                    continue
-                for isa in target.isas:
-                    if (form, isa) not in made:
-                        chosen = tuning.candidate(kernel, isa) if isinstance(kernel, ContractionKernel) else None
-                        made[form, isa] = emit_kernel(kernel, isa, chosen)
-                    sources.add(kernel, made[form, isa])
-    for warning in tuning.finish():
-        print(warning, file=sys.stderr)
-    return sources
 
 
 def entry_symbols(plan: ModelPlan) -> list[str]:
@@ -172,21 +116,20 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
     hashes.save()
 
     external = options.weights == "external"
-    sources = kernel_sources(options, plan, target)
-    units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags, target.arch),
-                  kernel=True)
-             for s in sources.by_symbol.values()]
+    backend = backends.find(options.backend)
+    sources = backend.sources(options, plan, target)
     # The driver runs before the instruction set is chosen: it is compiled for the baseline.
-    units.append(Unit(f"tcd_{plan.model}", emit_driver(plan, target, sources.of_kernel, embed=not external),
-                      toolchain.kernel_flags(compiler, toolchain.BASELINE[target.arch], target.flags, options.cflags,
-                                             target.arch, optimise="-O2")))
+    driver = Unit(f"tcd_{plan.model}", backend.driver(plan, target, sources, not external),
+                  toolchain.kernel_flags(compiler, toolchain.BASELINE[compiler.arch], target.flags, options.cflags,
+                                         compiler.arch, optimise="-O2"))
     header_text = emit_header(plan, target, stem=Path(options.header).stem, embed=not external,
                               max_arena=options.max_arena)
     if options.keep:
-        for unit in units:
-            files.write(Path(options.keep) / f"{unit.name}.c", unit.text)
-    compiled_units = objects.compile_units(units, compiler, cache, options.jobs,
-                                           lambda n: progress.say(f"{options.shown}: compiled {n} of {len(units)}"))
+        for name, text in (*sources.texts(), (f"{driver.name}.c", driver.text)):
+            files.write(Path(options.keep) / name, text)
+    count = len(sources.by_symbol) + 1
+    compiled_units = backend.compile(options, target, compiler, cache, sources, driver,
+                                     lambda n: progress.say(f"{options.shown}: compiled {n} of {count}"))
     embedded = weights if plan.packed_bytes and not external else None
     made = Made(compiled, target, target_file, captured.headers, weight_files, weights, sources,
                 {o.name: o for o in compiled_units[:-1]}, compiled_units[-1], header_text, embedded,
@@ -204,7 +147,7 @@ def link_object(made: Made, cache: Cache, out: Path, outputs: files.Outputs) -> 
         linked = [made.driver.path, *(made.objects[name].path for name in sorted(made.objects))]
         if made.embedded is not None:
             linked.append(objects.assemble(weights_assembly(made.compiled.plan, "weights.bin"), made.embedded,
-                                           made.compiler, toolchain.host_flags(made.flags, made.target.arch), work))
+                                           made.compiler, toolchain.host_flags(made.flags, made.compiler.arch), work))
         link.relocatable(linked, work / "model.o", made.compiler, made.flags, work)
         outputs.move(work / "model.o", out)
 

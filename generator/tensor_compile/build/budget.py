@@ -39,7 +39,8 @@ class Bill:
 
 def bill(made: Made) -> Bill:
     plan = made.compiled.plan
-    arena = [Line(f"{f.name} {v.name}", memory(v.program).bound(made.target.threads, f"the arena of {f.name}"))
+    target = made.target
+    arena = [Line(f"{f.name} {v.name}", memory(v.program, target.apart).bound(target.threads, f"the arena of {f.name}"))
              for f in plan.functions for v in f.variants]
     ends = [*plan.packed.values(), plan.packed_bytes][1:]
     weights = [Line(" ".join(sources_of(made.compiled.constants, name)) or name, end - start)

@@ -78,7 +78,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _memory(made: Made, program: Program) -> list[str]:
-    where = memory(program)
+    where = memory(program, made.target.apart)
     bound = where.bound(made.target.threads, "the arena")
     if where.temps is not None:
         least = f" (at most {program.arena.lower_bound} live at once)" if program.arena.lower_bound is not None else ""

@@ -12,6 +12,8 @@ TARGETS = Path(__file__).resolve().parents[3] / "targets"
 ARCHITECTURES = {"x86_64": ("scalar", "x86_64", "avx2", "avx512"), "aarch64": ("scalar", "neon"),
                  "riscv64": ("rv64",), "arm": ("m4f",)}
 
+DEVICES: frozenset[str] = frozenset()   # of them, those that are no processors
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -30,6 +32,11 @@ class Target:
     l3: int
     line: int
     flags: tuple[str, ...] = ()
+
+    @property
+    def apart(self) -> bool:
+        """Kernels run in a memory of their own, which inputs, outputs and state are copied to and from."""
+        return self.arch in DEVICES
 
     def with_isas(self, isas: tuple[str, ...]) -> "Target":
         """Only these instruction sets, in the target's order of preference."""

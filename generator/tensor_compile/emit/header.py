@@ -78,7 +78,7 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
                   f"#define {base}_MAX {high}", f"#define {base}_DIVISOR {divisor}", ""]
     total, whole = 0, True
     for entry in face.entries:
-        bounds = [(v, memory(v.program).bound(target.threads, f"the arena of {entry.symbol}"))
+        bounds = [(v, memory(v.program, target.apart).bound(target.threads, f"the arena of {entry.symbol}"))
                   for v in entry.plan.variants]
         bound = max((b for _, b in bounds), default=0)
         total = max(total, bound)
@@ -109,7 +109,7 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
 
 
 def _reference_limit(entry: Entry, target: Target, max_arena: int | None) -> list[str]:
-    bound = memory(entry.plan.reference.program).bound(target.threads, f"the reference's arena of {entry.symbol}")
+    bound = memory(entry.plan.reference.program, target.apart).bound(target.threads, f"the reference's arena of {entry.symbol}")
     name = f"{macro(entry.symbol)}_ARENA_BYTES_REFERENCE"
     text = f"#define {name} {max(bound, 64)}" if max_arena is None or bound <= max_arena else \
         f"/* {name}: {bound} bytes exceed the limit of {max_arena}: ask tc_function_arena_bytes. */"

@@ -18,25 +18,39 @@ from .cwriter import largest
 class Memory:
     """temps: bytes (int where constant), or None where slots are to be summed; slots: the sizes that each must hold.
     temp: position of each temp: ("offset", bytes) or ("slot", number). scratch: the groups of steps between barriers,
-    each the scratch buffers of its steps as (step, parameter, bytes); their numbers count through all groups."""
+    each the scratch buffers of its steps as (step, parameter, bytes); their numbers count through all groups. copies:
+    where the arena is a memory of its own, bytes of what a call brings into it; they lie behind the scratch."""
 
     temps: int | None
     slots: tuple[tuple[Expr, ...], ...]
     temp: dict[str, tuple[str, int]]
     scratch: tuple[tuple[tuple[int, int, Expr], ...], ...]
+    copies: tuple[tuple[str, Expr], ...] = ()
 
     def bound(self, threads: int, what: str) -> int:
         """Bytes at the upper ends of the dims."""
         temps = self.temps
         if temps is None:
             temps = sum(max((round64(largest(e, what)) for e in slot), default=0) for slot in self.slots)
-        return temps + threads * max((sum(round64(largest(e, what)) for _, _, e in group) for group in self.scratch),
-                                     default=0)
+        copies = sum(round64(largest(e, what)) for _, e in self.copies)
+        return temps + copies + threads * max((sum(round64(largest(e, what)) for _, _, e in group)
+                                               for group in self.scratch), default=0)
 
     @property
     def scratch_numbers(self) -> dict[tuple[int, int], int]:
         return {(step, parameter): i
                 for i, (step, parameter, _) in enumerate(s for group in self.scratch for s in group)}
+
+    @property
+    def copy_numbers(self) -> dict[str, int]:
+        """Each copy's number, counted on behind slots and scratch."""
+        first = len(self.slots) + len(self.scratch_numbers)
+        return {name: first + i for i, (name, _) in enumerate(self.copies)}
+
+    @property
+    def count(self) -> int:
+        """Of offsets that are known at entry only."""
+        return len(self.slots) + len(self.scratch_numbers) + len(self.copies)
 
 
 def round64(size: int) -> int:
@@ -47,7 +61,8 @@ def buffer_bytes(buffer: Buffer) -> Expr:
     return buffer.elements * DTYPES[buffer.dtype].bytes
 
 
-def memory(program: Program) -> Memory:
+def memory(program: Program, apart: bool = False) -> Memory:
+    """apart: the program runs in a memory that inputs, outputs and state are copied to (target.apart)."""
     arena = program.arena
     temps = {p.name: p for step in program.steps for p in step.kernel.params if p.kind == "temp"}
     constant = arena.size is not None and all(name in arena.offset for name in temps)
@@ -59,7 +74,9 @@ def memory(program: Program) -> Memory:
         if not isinstance(step.kernel, CheckKernel):
             groups[-1] += [(i, j, buffer_bytes(p)) for j, p in enumerate(step.kernel.params) if p.kind == "scratch"]
     slots = () if constant else tuple(tuple(wrap(e) for e in slot) for slot in arena.slots)
-    return Memory(arena.size if constant else None, slots, where, tuple(tuple(g) for g in groups if g))
+    copies = [(b.name, buffer_bytes(b)) for b in program.buffers.values() if b.kind in ("input", "output", "state")]
+    return Memory(arena.size if constant else None, slots, where, tuple(tuple(g) for g in groups if g),
+                  tuple(copies) if apart else ())
 
 
 def meets_before(program: Program, i: int) -> bool:

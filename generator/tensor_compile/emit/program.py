@@ -34,17 +34,23 @@ def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str
                 embed: bool = True) -> str:
     """sources[id(kernel), isa].symbol: the C name of a kernel compiled for an instruction set of the target. embed: the
     weights are what weights_assembly defines; otherwise an argument of the calls."""
+    return driver_text(plan, target, KernelTable(plan, target, sources), Function, embed)
+
+
+def driver_text(plan: ModelPlan, target: Target, kernels: KernelTable, function: type[Function], embed: bool) -> str:
+    """The driver around what a target decides: how it holds kernels, and how a function's steps run."""
     face = interface(plan, not embed)
-    kernels = _KernelTable(plan, target, sources)
     parts = ["#include <tensor_compile/driver.h>\n", declarations(plan, face), kernels.text()]
-    parts.append(_model(plan, face))
+    parts.append(_model(plan, face, kernels))
     for entry in face.entries:
-        parts.append(_Function(plan, face, entry, target, kernels).text())
+        parts.append(function(plan, face, entry, target, kernels).text())
     return "\n".join(parts)
 
 
-class _KernelTable:
+class KernelTable:
     """The distinct kernels of a model in order of first use: equal ones of several variants are one row."""
+
+    model_fields: tuple[str, ...] = ()  # of tc_model, besides those of every model
 
     def __init__(self, plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source]):
         self.isas = target.isas
@@ -71,8 +77,12 @@ class _KernelTable:
                   f"static const tc_cpu cpus[] = {{{cpus}}};", ""]
         return "\n".join(lines)
 
+    def function_fields(self) -> list[str]:
+        """Of tc_function: what tells the processors' kernels."""
+        return [f".cpu_count = {len(self.isas)}", ".cpus = cpus", ".kernels = kernels"]
 
-def _model(plan: ModelPlan, face: Interface) -> str:
+
+def _model(plan: ModelPlan, face: Interface, kernels: KernelTable) -> str:
     lines = []
     if plan.states:
         lines.append("static const tc_state_info states[] = {")
@@ -92,16 +102,16 @@ def _model(plan: ModelPlan, face: Interface) -> str:
     .states = {'states' if plan.states else '0'},
     .weights_bytes = {plan.packed_bytes},
     .weights = {weights_symbol(plan) if embedded else '0'},
-    .layout = {{{layout}}},
+    .layout = {{{layout}}},{"".join(f"{chr(10)}    {field}," for field in kernels.model_fields)}
 }};
 """)
     return "\n".join(lines)
 
 
-class _Function:
+class Function:
     """One entry function: its tables, variants and the two entries."""
 
-    def __init__(self, plan: ModelPlan, face: Interface, entry: Entry, target: Target, kernels: _KernelTable):
+    def __init__(self, plan: ModelPlan, face: Interface, entry: Entry, target: Target, kernels: KernelTable):
         self.plan, self.face, self.entry, self.target, self.kernels = plan, face, entry, target, kernels
         self.base = f"{entry.symbol}"
         self.position = {d.sym.name: i for i, d in enumerate(entry.dims)}
@@ -194,7 +204,7 @@ class _Function:
     # -- variants -----------------------------------------------------------------------------------------------
     def variant(self, number: int, variant: Variant) -> str:
         name, program = f"{self.base}_v{number}", variant.program
-        where = memory(program)
+        where = memory(program, self.target.apart)
         where.bound(self.target.threads, f"the arena of {self.entry.symbol}")
         steps = ", ".join(string(step.kernel.label) for step in program.steps)
         return "\n".join([
@@ -202,18 +212,18 @@ class _Function:
             self.arena(name, where), self.work(name, program), self.run(name, program, where)])
 
     def arena(self, name: str, where: Memory) -> str:
-        slots, scratch = len(where.slots), len(where.scratch_numbers)
+        slots = len(where.slots)
         lines = [f"static uint64_t {name}_arena(const tc_index *d, uint64_t threads, uint64_t *offsets)", "{",
                  f"    uint64_t at = {where.temps or 0};" if where.temps is not None else "    uint64_t at = 0;",
                  "    (void)d, (void)threads, (void)offsets;"]
-        if slots + scratch:
-            lines += [f"    uint64_t unused[{slots + scratch}];", "    offsets = offsets ? offsets : unused;"]
+        if where.count:
+            lines += [f"    uint64_t unused[{where.count}];", "    offsets = offsets ? offsets : unused;"]
         for i, sizes in enumerate(where.slots):
             size = "0"
             for e in dict.fromkeys(sizes):
                 size = self.c(e) if size == "0" else f"tc_larger({size}, {self.c(e)})"
             lines += [f"    offsets[{i}] = at;", f"    at += tc_round({size});"]
-        if scratch:
+        if where.scratch:
             lines.append("    const uint64_t temps = at;")
             lines.append("    uint64_t end;")
         number = slots
@@ -223,6 +233,8 @@ class _Function:
                 lines += [f"    offsets[{number}] = end;", f"    end += tc_round({self.c(size)}) * threads;"]
                 number += 1
             lines.append("    at = end > at ? end : at;")
+        for name, size in where.copies:
+            lines += [f"    offsets[{where.copy_numbers[name]}] = at;", f"    at += tc_round({self.c(size)});"]
         return "\n".join([*lines, "    return at;", "}", ""])
 
     def work(self, name: str, program: Program) -> str:
@@ -234,12 +246,11 @@ class _Function:
                 f"    return (uint64_t)({text});\n}}\n")
 
     def run(self, name: str, program: Program, where: Memory) -> str:
-        offsets = len(where.slots) + len(where.scratch_numbers)
         lines = [f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{",
                  "    const tc_index *const d = f->dims;", "    tc_kernel *const *const k = f->kernels;",
                  "    (void)d, (void)k, (void)thread, (void)threads;"]
-        if offsets:
-            lines += [f"    uint64_t offsets[{offsets}];", f"    {name}_arena(d, (uint64_t)threads, offsets);"]
+        if where.count:
+            lines += [f"    uint64_t offsets[{where.count}];", f"    {name}_arena(d, (uint64_t)threads, offsets);"]
         checks = 0
         for i, step in enumerate(program.steps):
             check = isinstance(step.kernel, CheckKernel)
@@ -305,6 +316,7 @@ class _Function:
         asked = "".join(f"tc_index {name}, " for name in e.dim_names)
         given = ", ".join(e.dim_names) or "0"
         reference = f"&{base}_variants[{e.plan.built.index(e.plan.reference)}]" if e.plan.reference else "0"
+        fields = "\n    ".join(f"{field}," for field in self.kernels.function_fields())
         return f"""static tc_status {base}_call(tc_context *context, const tc_view *inputs, const tc_view *outputs,
                      const tc_call_options *options)
 {{
@@ -321,7 +333,6 @@ TC_PUBLIC const tc_function {base}_function = {{
     .output_count = {len(e.tensors) - e.inputs},
     .guard_count = {len(e.guards)},
     .variant_count = {len(e.plan.variants)},
-    .cpu_count = {len(self.target.isas)},
     .uses_state = {int(bool(e.plan.states))},
     .max_threads = {self.target.threads},
     .dims = {base}_dims,
@@ -332,8 +343,7 @@ TC_PUBLIC const tc_function {base}_function = {{
     .select = {base}_select,
     .variants = {base}_variants,
     .reference = {reference},
-    .cpus = cpus,
-    .kernels = kernels,
+    {fields}
     .call = {base}_call,
 }};
 

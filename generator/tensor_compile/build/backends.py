@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What --target chooses: how the kernels of a plan become objects, and which driver calls them. All other stages of a
+build are the same for every backend."""
+from __future__ import annotations
+
+from typing import Callable, Iterator, Protocol
+
+from ..emit.kernels import KernelSource
+from ..loops.ir import Kernel, ModelPlan
+from .cache import Cache
+from .objects import Object, Unit
+from .options import Options
+from .target import Target
+from .toolchain import Compiler
+
+
+class Sources:
+    """The source of every kernel for every instruction set; equal ones are one. suffix: of their files."""
+
+    def __init__(self, suffix: str = "c") -> None:
+        self.suffix = suffix
+        self.by_symbol: dict[str, KernelSource] = {}
+        self.of_kernel: dict[tuple[int, str], KernelSource] = {}  # by the kernel's id and the instruction set
+
+    def add(self, kernel: Kernel, source: KernelSource, isas: tuple[str, ...] = ()) -> None:
+        """isas: whose calls take it, where not those of its own set alone."""
+        self.by_symbol[source.symbol] = source
+        for isa in isas or (source.isa,):
+            self.of_kernel[id(kernel), isa] = source
+
+    def symbol(self, kernel: Kernel, isa: str) -> str:
+        return self.of_kernel[id(kernel), isa].symbol
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """File names and texts, for --keep."""
+        for source in self.by_symbol.values():
+            yield f"{source.symbol}.{self.suffix}", source.text
+
+
+class Backend(Protocol):
+    """plain: one loop nest an operation, no layout and no fusion."""
+
+    plain: bool
+
+    def default_target(self, compiler: Compiler) -> str:
+        """The name of the target file where none is given; "" where none is known."""
+
+    def target(self, options: Options, target: Target, compiler: Compiler) -> Target:
+        """The target as the options restrict it. A user's error where backend, target, compiler and options do not go
+        together."""
+
+    def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
+        """The source of every kernel of the plan."""
+
+    def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
+        """The C text of the driver. embed: the weights are in the object."""
+
+    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources, driver: Unit,
+                progress: Callable[[int], None]) -> list[Object]:
+        """The objects of the kernels in the order of sources.by_symbol, then that of the driver."""
+
+
+def find(name: str) -> Backend:
+    """The backend of a value of --target."""
+    from .cpu import Cpu
+
+    return {"c": Cpu(plain=False), "reference": Cpu(plain=True)}[name]

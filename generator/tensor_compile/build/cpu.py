@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backends `c` and `reference`: kernels for the processor, compiled once for each of the target's instruction
+sets."""
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Callable, Hashable
+
+from ..emit.identity import identity
+from ..emit.kernels import KernelSource, emit_kernel, emit_plain
+from ..emit.program import emit_driver
+from ..errors import UserError
+from ..loops.ir import ContractionKernel, ModelPlan
+from . import objects, toolchain
+from .backends import Sources
+from .cache import Cache
+from .lock import Tuning
+from .objects import Object, Unit
+from .options import Options
+from .target import Target
+from .toolchain import Compiler
+
+DEFAULT_TARGETS = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """plain: `reference`."""
+
+    plain: bool
+
+    def default_target(self, compiler: Compiler) -> str:
+        return DEFAULT_TARGETS.get(compiler.arch, "")
+
+    def target(self, options: Options, target: Target, compiler: Compiler) -> Target:
+        if target.arch != compiler.arch:
+            raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(options.cc)} compiles for "
+                            f"{compiler.machine}", hint="name the target's compiler with --cc")
+        if options.isas:
+            target = target.with_isas(options.isas)
+        return target.as_reference() if self.plain else target
+
+    def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
+        return kernel_sources(options, plan, target)
+
+    def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
+        return emit_driver(plan, target, sources.of_kernel, embed=embed)
+
+    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources, driver: Unit,
+                progress: Callable[[int], None]) -> list[Object]:
+        units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags, target.arch),
+                      kernel=True)
+                 for s in sources.by_symbol.values()]
+        return objects.compile_units([*units, driver], compiler, cache, options.jobs, progress)
+
+
+def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources:
+    """Every kernel for every instruction set; the tuning lock chooses among a contraction's candidates. Those of a
+    reference are compiled once, for the plain instruction set."""
+    tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
+    sources = Sources()
+    made: dict[Hashable, KernelSource] = {}
+    plainest = target.as_reference().isas[0]
+    for function in plan.functions:
+        for variant in function.built:
+            for step in variant.program.steps:
+                kernel, form = step.kernel, identity(step.kernel)
+                if variant is function.reference:
+                    if (form, "reference") not in made:
+                        made[form, "reference"] = emit_plain(kernel, plainest)
+                    sources.add(kernel, made[form, "reference"], target.isas)
+                    continue
+                for isa in target.isas:
+                    if (form, isa) not in made:
+                        chosen = tuning.candidate(kernel, isa) if isinstance(kernel, ContractionKernel) else None
+                        made[form, isa] = emit_kernel(kernel, isa, chosen)
+                    sources.add(kernel, made[form, isa])
+    for warning in tuning.finish():
+        print(warning, file=sys.stderr)
+    return sources
