@@ -33,7 +33,7 @@ def emitted(text: str) -> tuple[list[str], list[str]]:
     code = []
     for function in made.plan.functions:
         for variant in function.built:
-            for step in variant.program.steps:
+            for step in variant.program.kernel_steps:
                 for isa in TARGET.isas:
                     plain = re.sub(r"/\*.*?\*/", "", sources.of_kernel[id(step.kernel), isa].text, flags=re.S)
                     code.append(re.sub(r"\btck_\w+", "tck", plain))

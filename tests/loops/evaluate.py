@@ -13,8 +13,8 @@ from itertools import count
 
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
-from tensor_compile.loops.ir import Acc, Apply, CheckKernel, Const, ContractionKernel, InBounds, IndexValue, Load, \
-    Local, NestKernel, Reduction, Scalar
+from tensor_compile.loops.ir import Acc, Apply, Branch, CheckKernel, Const, ContractionKernel, InBounds, IndexValue, \
+    Load, Local, Loop, NestKernel, Reduction, Scalar
 from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Sym
 
@@ -191,7 +191,7 @@ def reduce(op: str, order: str, dtype: str, terms: list):
 
 class _Memory:
     def __init__(self, program, dims: dict[Sym, int], values: dict[str, list]):
-        self.program, self.dims, self.values = program, dims, values
+        self.program, self.dims, self.values = program, dict(dims), values
         self.arena: dict[int, tuple] = {}
         self.base: dict[str, int] = {}
         self.sizes = {n: b.elements.evaluate(dims) for n, b in program.buffers.items()}
@@ -232,6 +232,12 @@ class _Memory:
         else:
             assert kind in ("output", "state"), f"store into {kind} {name}"
             self.values[name][address] = value
+
+    def swap(self, a: str, b: str) -> None:
+        """The two buffers change places: what was stored under one name is found under the other."""
+        self.base[a], self.base[b] = self.base[b], self.base[a]
+        other = {a: b, b: a}
+        self.arena = {key: (other.get(tag, tag), value) for key, (tag, value) in self.arena.items()}
 
     def key(self, name: str, address: int):
         if name not in self.base:
@@ -332,25 +338,51 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
     for b in program.buffers.values():
         if b.kind == "output":
             values[b.name] = [None] * memory.sizes[b.name]
-    counts = []
-    for step in program.steps:
-        k = step.kernel
-        memory.read, memory.written = set(), set()
-        if isinstance(k, CheckKernel):
-            bound = k.bound.evaluate(dims)
-            for i in range(memory.sizes[k.buffer.name]):
-                if not 0 <= memory.load(k.buffer.name, i) < bound:
-                    raise Fault(k.label)
-        else:
-            compiler = _Compiler(memory)
-            (compiler.nest if isinstance(k, NestKernel) else compiler.contraction)(k, backwards)
-            scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce,
-                     "const": from_bits, "wrap": _wrap}
-            exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)  # noqa: S102
-            scope["kernel"]()
-            allowed = {b.name for b in k.params}
-            used = {n for n, _ in memory.read | memory.written}
-            assert used <= allowed, f"{k.label} uses {used - allowed} beyond its parameters"
-        size = lambda found: sum(DTYPES[program.buffers[n].dtype].bytes for n, _ in found)  # noqa: E731
-        counts.append((size(memory.read), size(memory.written)))
+    counts: list[tuple[int, int]] = []
+
+    def decide(region) -> bool:
+        return memory.load(region.condition, 0)
+
+    def items(found: list) -> None:
+        for item in found:
+            if isinstance(item, Branch):
+                items(item.then if decide(item) else item.other)
+            elif isinstance(item, Loop) and item.turn is None:
+                items(item.test)
+                while decide(item):
+                    turn(item)
+                    items(item.test)
+            elif isinstance(item, Loop):
+                for memory.dims[item.turn] in range(extent(item.turn).evaluate(dims)):
+                    turn(item)
+            else:
+                counts.append(_kernel(memory, item.kernel, backwards))
+
+    def turn(loop: Loop) -> None:
+        items(loop.body)
+        for a, b in loop.swaps:
+            memory.swap(a, b)
+
+    items(program.steps)
     return counts
+
+
+def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
+    memory.read, memory.written = set(), set()
+    if isinstance(k, CheckKernel):
+        bound = k.bound.evaluate(memory.dims)
+        for i in range(memory.sizes[k.buffer.name]):
+            if not 0 <= memory.load(k.buffer.name, i) < bound:
+                raise Fault(k.label)
+    else:
+        compiler = _Compiler(memory)
+        (compiler.nest if isinstance(k, NestKernel) else compiler.contraction)(k, backwards)
+        scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "const": from_bits,
+                 "wrap": _wrap}
+        exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)  # noqa: S102
+        scope["kernel"]()
+        allowed = {b.name for b in k.params}
+        used = {n for n, _ in memory.read | memory.written}
+        assert used <= allowed, f"{k.label} uses {used - allowed} beyond its parameters"
+    size = lambda found: sum(DTYPES[memory.program.buffers[n].dtype].bytes for n, _ in found)  # noqa: E731
+    return size(memory.read), size(memory.written)

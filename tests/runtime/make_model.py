@@ -78,7 +78,7 @@ def main(name: str, weights: str, target: str, driver: str, header: str, assembl
     sources = {}
     described = load(find(target))
     for variant in plan.functions[0].built:
-        for step in variant.program.steps:
+        for step in variant.program.kernel_steps:
             for isa in described.isas:
                 sources[id(step.kernel), isa] = Source(f"tck_{step.kernel.label}__{isa}")
     Path(driver).write_text(emit_driver(plan, described, sources, embed=embed), encoding="utf-8")

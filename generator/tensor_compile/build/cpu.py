@@ -64,7 +64,7 @@ def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources
     plainest = target.as_reference().isas[0]
     for function in plan.functions:
         for variant in function.built:
-            for step in variant.program.steps:
+            for step in variant.program.kernel_steps:
                 kernel, form = step.kernel, identity(step.kernel)
                 if variant is function.reference:
                     if (form, "reference") not in made:

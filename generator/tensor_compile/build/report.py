@@ -2,11 +2,12 @@
 """What `explain` prints, from the emitted program: kernels, bytes, fusion, memory, guards, sizes."""
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Iterator, Mapping
 
 from ..emit.memory import memory
 from ..errors import UserError
-from ..loops.ir import FunctionPlan, Program, Variant
+from ..loops.ir import Branch, FunctionPlan, Loop, Program, Step, Variant, parts
+from ..loops.scalars import extent
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
 from . import budget
@@ -57,18 +58,41 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
                              variant.when}
     chosen = ", ".join(f"{s.name}={n}" for s, n in sizes.items())
     rows, total = [], 0
-    for i, step in enumerate(program.steps):
-        moved = traffic(step.kernel, sizes)
-        total += moved.read + moved.written
+    number = 0
+    for depth, turns, item in _walk(program.steps, sizes):
+        if not isinstance(item, Step):
+            rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), "", "", ""))
+            continue
+        i, number = number, number + 1
+        step, at_zero = item, {**sizes, **{s: 0 for s in item.kernel.dims if s.is_turn}}
+        moved = traffic(step.kernel, at_zero)
+        total += turns * (moved.read + moved.written)
         code = "/".join(str(made.objects[made.sources.symbol(step.kernel, isa)].code) for isa in made.target.isas)
-        rows.append((f"{i}{'|' if step.barrier and i else ' '}", step.kernel.label, str(moved.read),
+        rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
                      str(moved.written), code))
     guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
-    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {len(program.steps)} kernels, {total} bytes moved"
+    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {len(program.kernel_steps)} kernels, {total} bytes moved"
             + (f" at {chosen}" if chosen else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}"), rows),
             *(f"    fused: {line}" for line in program.fusions),
             *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_memory(made, program)]
+
+
+def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, turns: int = 1) -> Iterator[tuple[int, int, object]]:
+    """(depth, how often it runs, element) of everything that runs, in order; of a while one turn, of a branch both sides."""
+    for item in items:
+        yield depth, turns, item
+        if not isinstance(item, Step):
+            often = turns * (extent(item.turn).evaluate(sizes) if isinstance(item, Loop) and item.turn is not None else 1)
+            for part in parts(item):
+                yield from _walk(part, sizes, depth + 1, often)
+
+
+def _region(region: Loop | Branch, sizes: Mapping[Sym, int]) -> str:
+    if isinstance(region, Branch):
+        return f"{region.label}: one side of"
+    return f"{region.label}: while" if region.turn is None else \
+        f"{region.label}: {extent(region.turn).evaluate(sizes)} turns of"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
@@ -85,7 +109,7 @@ def _memory(made: Made, program: Program) -> list[str]:
         lines = [f"    arena: {bound} bytes, {where.temps} of them tensors{least}"]
     else:
         lines = [f"    arena: {bound} bytes at the dims' upper ends"]
-    used = {p.name for step in program.steps for p in step.kernel.params}
+    used = {p.name for step in program.kernel_steps for p in step.kernel.params}
     for name, (kind, place) in sorted(where.temp.items(), key=lambda item: (item[1][1], item[0])):
         if name not in used:
             continue

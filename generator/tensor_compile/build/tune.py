@@ -43,7 +43,7 @@ class Result:
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
     """Every contraction of every variant, in the order of the programs."""
     return [step.kernel for function in plan.functions for variant in function.variants
-            for step in variant.program.steps if isinstance(step.kernel, ContractionKernel)]
+            for step in variant.program.kernel_steps if isinstance(step.kernel, ContractionKernel)]
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:

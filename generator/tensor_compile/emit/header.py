@@ -168,7 +168,7 @@ def _arguments(face: Interface, entry: Entry) -> str:
 
 def _writes_state(entry: Entry) -> bool:
     for variant in entry.plan.variants:
-        for step in variant.program.steps:
+        for step in variant.program.kernel_steps:
             for store in _stores(step.kernel):
                 buffer = variant.program.buffers.get(store.buffer)
                 if buffer is not None and buffer.kind == "state":

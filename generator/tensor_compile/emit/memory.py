@@ -2,14 +2,14 @@
 """The arena of a variant as the driver lays it out: temps as planned, then scratch for the team of the call.
 
 Steps between two barriers may run at the same time on different threads, so their scratch lies side by side; after a
-barrier the same bytes serve again.
+barrier the same bytes serve again. In a program with loops or branches every step's scratch lies apart.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Buffer, CheckKernel, Program
+from ..loops.ir import Buffer, CheckKernel, Program, Step
 from ..symbolic import Expr, wrap
 from .cwriter import largest
 
@@ -64,12 +64,14 @@ def buffer_bytes(buffer: Buffer) -> Expr:
 def memory(program: Program, apart: bool = False) -> Memory:
     """apart: the program runs in a memory that inputs, outputs and state are copied to (target.apart)."""
     arena = program.arena
-    temps = {p.name: p for step in program.steps for p in step.kernel.params if p.kind == "temp"}
+    steps = program.kernel_steps
+    temps = {p.name: p for step in steps for p in step.kernel.params if p.kind == "temp"}
     constant = arena.size is not None and all(name in arena.offset for name in temps)
     where = {name: ("offset", arena.offset[name]) if constant else ("slot", arena.slot_of[name]) for name in temps}
     groups: list[list[tuple[int, int, Expr]]] = [[]]
-    for i, step in enumerate(program.steps):
-        if meets_before(program, i):
+    straight = len(steps) == len(program.steps)
+    for i, step in enumerate(steps):
+        if straight and meets_before(program.steps, i):
             groups.append([])
         if not isinstance(step.kernel, CheckKernel):
             groups[-1] += [(i, j, buffer_bytes(p)) for j, p in enumerate(step.kernel.params) if p.kind == "scratch"]
@@ -79,11 +81,15 @@ def memory(program: Program, apart: bool = False) -> Memory:
                   tuple(copies) if apart else ())
 
 
-def meets_before(program: Program, i: int) -> bool:
-    """Whether all threads meet before step i: at a barrier or behind a group of checks."""
-    if i == 0:
-        return False
-    after_check = isinstance(program.steps[i - 1].kernel, CheckKernel)
-    return after_check and not isinstance(program.steps[i].kernel, CheckKernel) or program.steps[i].barrier
+def is_check(item: object) -> bool:
+    return isinstance(item, Step) and isinstance(item.kernel, CheckKernel)
 
 
+def closes_checks(items: list, i: int) -> bool:
+    """Whether a group of checks ends right before position i of a list."""
+    return i > 0 and is_check(items[i - 1]) and not (i < len(items) and is_check(items[i]))
+
+
+def meets_before(items: list, i: int) -> bool:
+    """Whether all threads meet before the step at position i: at a barrier or behind a group of checks."""
+    return i > 0 and (closes_checks(items, i) or items[i].barrier)

@@ -10,12 +10,13 @@ from typing import Mapping, Protocol
 
 from ..build.target import Target
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Program, Variant
+from ..loops.ir import Buffer, Kernel, ModelPlan, Program, Variant
 from ..symbolic import Expr, Sym, wrap
 from .cwriter import integer, largest, string
 from .header import STATE_HEADER, declarations, upper_end
 from .interface import Entry, Interface, interface
-from .memory import Memory, buffer_bytes, meets_before, memory
+from .memory import Memory, buffer_bytes, memory
+from .steps import StepsWriter
 from .weights import layout_digest, weights_symbol
 from .work import program_work
 
@@ -58,7 +59,7 @@ class KernelTable:
         self._row_of: dict[int, int] = {}
         for function in plan.functions:
             for variant in function.built:
-                for step in variant.program.steps:
+                for step in variant.program.kernel_steps:
                     names = tuple(sources[id(step.kernel), isa].symbol for isa in self.isas)
                     self._row_of[id(step.kernel)] = self.rows.setdefault(names, len(self.rows))
 
@@ -118,7 +119,14 @@ class Function:
 
     def names(self, *exprs: Expr) -> Mapping[Sym, str]:
         """C text of the dims in expressions, as 64-bit numbers."""
-        return {s: f"(int64_t)d[{self.position[s.name]}]" for e in exprs for s in e.symbols()}
+        return {s: f"(int64_t){self.dim(s)}" for e in exprs for s in e.symbols()}
+
+    def dtype(self, b: Buffer) -> str:
+        return dtype_constant(b.dtype)
+
+    def dim(self, s: Sym) -> str:
+        """C text of a dim, or of the turn of a loop around the step."""
+        return f"turn_{s.name}" if s.is_turn else f"d[{self.position[s.name]}]"
 
     def c(self, e: Expr | int) -> str:
         e = wrap(e)
@@ -206,10 +214,11 @@ class Function:
         name, program = f"{self.base}_v{number}", variant.program
         where = memory(program, self.target.apart)
         where.bound(self.target.threads, f"the arena of {self.entry.symbol}")
-        steps = ", ".join(string(step.kernel.label) for step in program.steps)
+        steps = ", ".join(string(step.kernel.label) for step in program.kernel_steps)
         return "\n".join([
             f"static const char *const {name}_steps[] = {{{steps or '0'}}};\n",
-            self.arena(name, where), self.work(name, program), self.run(name, program, where)])
+            self.arena(name, where), self.work(name, program),
+            StepsWriter(self, program, where).text(name)])
 
     def arena(self, name: str, where: Memory) -> str:
         slots = len(where.slots)
@@ -244,60 +253,6 @@ class Function:
         text = str(min(total.value, (1 << 62) - 1)) if total.is_const else text
         return (f"static uint64_t {name}_work(const tc_index *d)\n{{\n    (void)d;\n"
                 f"    return (uint64_t)({text});\n}}\n")
-
-    def run(self, name: str, program: Program, where: Memory) -> str:
-        lines = [f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{",
-                 "    const tc_index *const d = f->dims;", "    tc_kernel *const *const k = f->kernels;",
-                 "    (void)d, (void)k, (void)thread, (void)threads;"]
-        if where.count:
-            lines += [f"    uint64_t offsets[{where.count}];", f"    {name}_arena(d, (uint64_t)threads, offsets);"]
-        checks = 0
-        for i, step in enumerate(program.steps):
-            check = isinstance(step.kernel, CheckKernel)
-            if i and step.barrier and not (meets_before(program, i) and _closes_checks(program, i)) \
-                    and self.target.threads > 1:
-                lines.append("    tc_barrier(f, threads);")
-            pointers = [self.pointer(where, i, j, b) for j, b in enumerate(step.kernel.params)]
-            if check:
-                checks += not (i and isinstance(program.steps[i - 1].kernel, CheckKernel))
-                pointers = [pointers[0], "&fault"]
-            lines.append("    {")
-            if check:
-                lines.append("        int32_t fault = 0;")
-            lines.append(f"        void *const p[] = {{{', '.join(pointers)}}};")
-            dims = self.dims_argument(step.kernel, lines)
-            lines.append(f"        tc_step(f, {i}, k[{self.kernels.row(step.kernel)}], p, {dims}, thread, threads);")
-            if check:
-                b = step.kernel.buffer
-                lines += ["        if (fault)",
-                          f"            tc_fault(f, {checks}, {string(b.name)}, p[0], {dtype_constant(b.dtype)}, "
-                          f"{self.c(b.elements)}, {self.c(step.kernel.bound)});"]
-            lines.append("    }")
-            if check and _closes_checks(program, i + 1):
-                lines += [f"    if (tc_faulted(f, {checks}, threads))", "        return;"]
-        return "\n".join([*lines, "}", ""])
-
-    def pointer(self, where: Memory, step: int, parameter: int, b: Buffer) -> str:
-        if b.kind in ("input", "output"):
-            names = [t.name for t in (self.entry.plan.inputs if b.kind == "input" else self.entry.plan.outputs)]
-            return f"f->buffers[{names.index(b.name) + (self.entry.inputs if b.kind == 'output' else 0)}]"
-        if b.kind == "state":
-            return f"f->state + {self.plan.state_offset[b.name]}"
-        if b.kind == "packed":
-            return f"(void *)(f->weights + {self.plan.packed[b.name]})"
-        if b.kind == "scratch":
-            return f"f->arena + offsets[{len(where.slots) + where.scratch_numbers[step, parameter]}]"
-        kind, value = where.temp[b.name]
-        return f"f->arena + {value}" if kind == "offset" else f"f->arena + offsets[{value}]"
-
-    def dims_argument(self, kernel: Kernel, lines: list[str]) -> str:
-        if not kernel.dims:
-            return "0"
-        places = [self.position[s.name] for s in kernel.dims]
-        if places == list(range(len(places))):
-            return "d"
-        lines.append(f"        const tc_index e[] = {{{', '.join(f'd[{i}]' for i in places)}}};")
-        return "e"
 
     def variant_table(self) -> str:
         lines = [f"static const tc_variant {self.base}_variants[] = {{"]
@@ -363,9 +318,3 @@ TC_PUBLIC size_t {base}_arena_bytes({asked}tc_index threads)
     return tc_run_arena_bytes(&{base}_function, dims, threads);
 }}
 """
-
-
-def _closes_checks(program: Program, i: int) -> bool:
-    """Whether a group of checks ends right before position i."""
-    before = isinstance(program.steps[i - 1].kernel, CheckKernel)
-    return before and (i == len(program.steps) or not isinstance(program.steps[i].kernel, CheckKernel))

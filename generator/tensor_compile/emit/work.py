@@ -7,12 +7,33 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..loops.ir import CheckKernel, ContractionKernel, Kernel, Program, Reduction, Scalar
+from ..loops.ir import Branch, CheckKernel, ContractionKernel, Kernel, Program, Reduction, Scalar, Step
+from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
 
+TURNS = 4   # a barrier costs about a quarter of what starting the team does
+
+
 def program_work(program: Program) -> Expr:
-    return sum((_over_dims(_kernel(step.kernel)) for step in program.steps), ZERO)
+    """Of a loop TURNS turns count, if there are as many: what a turn does must be worth the team by itself. Both sides
+    of a branch count."""
+    return _work(program.steps)
+
+
+def _work(items: list) -> Expr:
+    total = ZERO
+    for item in items:
+        if isinstance(item, Step):
+            total = total + _over_dims(_kernel(item.kernel))
+        elif isinstance(item, Branch):
+            total = total + _work(item.then) + _work(item.other)
+        else:
+            turns = TURNS
+            if item.turn is not None and extent(item.turn).is_const:
+                turns = min(turns, extent(item.turn).value)
+            total = total + (_work(item.test) + _work(item.body)) * turns
+    return total
 
 
 def _kernel(kernel: Kernel) -> Expr:
@@ -52,9 +73,9 @@ def _values(values: Iterable[Scalar]) -> Expr:
 
 
 def _over_dims(e: Expr) -> Expr:
-    """Without loop variables: each at its upper end."""
+    """Without loop variables and turns: each at its upper end."""
     for _ in range(8):
-        loops = {s: wrap(s.hi if s.hi is not None else s.lo) for s in e.symbols() if not s.is_dim}
+        loops = {s: wrap(s.hi if s.hi is not None else s.lo) for s in e.symbols() if not s.is_dim or s.is_turn}
         if not loops:
             break
         e = e.substitute(loops)

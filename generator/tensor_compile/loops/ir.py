@@ -5,7 +5,8 @@ Scalar expressions are interned: equal ones are one object, so `is` and dict loo
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, ZERO, ONE, product
 
@@ -309,6 +310,45 @@ class CheckKernel:
 Kernel = NestKernel | ContractionKernel | CheckKernel
 
 
+# -- regions ---------------------------------------------------------------------------------------------------------
+def parts(region: Loop | Branch) -> tuple[list, ...]:
+    """The lists that a region holds, in the order of the text."""
+    return (region.test, region.body) if isinstance(region, Loop) else (region.then, region.other)
+
+
+def leaves(items: Iterable) -> Iterator:
+    """The elements of a list and of its regions, without the regions themselves."""
+    for item in items:
+        if isinstance(item, (Loop, Branch)):
+            for part in parts(item):
+                yield from leaves(part)
+        else:
+            yield item
+
+
+def regions(items: Iterable) -> Iterator[Loop | Branch]:
+    """Every region below, outer ones first."""
+    for item in items:
+        if isinstance(item, (Loop, Branch)):
+            yield item
+            for part in parts(item):
+                yield from regions(part)
+
+
+def mapped(items: Iterable, change: Callable) -> list:
+    """The same tree with `change` applied to every leaf."""
+    out = []
+    for item in items:
+        if isinstance(item, Loop):
+            item = replace(item, test=mapped(item.test, change), body=mapped(item.body, change))
+        elif isinstance(item, Branch):
+            item = replace(item, then=mapped(item.then, change), other=mapped(item.other, change))
+        else:
+            item = change(item)
+        out.append(item)
+    return out
+
+
 # -- programs ---------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Step:
@@ -316,6 +356,39 @@ class Step:
 
     kernel: Kernel
     barrier: bool = True
+
+
+@dataclass(slots=True)
+class Loop:
+    """`body` in turn; what is inside are the elements of the stage (Computations, kernels, Steps) and further regions.
+
+    turn     0..count-1, a symbol that kernels receive among their dims: one turn for each value (scan). None: a while,
+             which before each turn runs `test` and goes on where the bool[] in buffer `condition` is true then
+    carried  buffers that a turn reads as the one before left them; they are written before the loop
+    swaps    pairs of buffers of one size that change places behind each turn (instead of a copy)
+    barrier  all threads meet before they read the condition; meets: before each turn (or test)
+    """
+
+    label: str
+    turn: Sym | None
+    body: list
+    carried: tuple[str, ...] = ()
+    test: list = field(default_factory=list)
+    condition: str = ""
+    swaps: tuple[tuple[str, str], ...] = ()
+    barrier: bool = False
+    meets: bool = False
+
+
+@dataclass(slots=True)
+class Branch:
+    """`then` where the bool[] in buffer `condition` is true, else `other`. barrier: as in Loop."""
+
+    label: str
+    condition: str
+    then: list
+    other: list
+    barrier: bool = False
 
 
 @dataclass(slots=True)
@@ -337,14 +410,20 @@ class Arena:
 
 @dataclass(slots=True)
 class Program:
-    """The kernels of one variant in order. refusals: (what, reason) of every fusion that was tried and not made."""
+    """What one variant runs, in order: kernels, and loops and branches of them. `kernel_steps` has the kernels alone.
+    refusals: (what, reason) of every fusion that was tried and not made."""
 
     buffers: dict[str, Buffer]
-    steps: list[Step]
+    steps: list
     arena: Arena
     dims: tuple[Sym, ...]
     fusions: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def kernel_steps(self) -> list[Step]:
+        """Every kernel's step in the order of the text: a loop's test before its body, both sides of a branch."""
+        return list(leaves(self.steps))
 
 
 @dataclass(slots=True)

@@ -7,15 +7,15 @@ and memory have to satisfy is verify.py's.
 """
 from __future__ import annotations
 
-from typing import Callable
+from typing import Any, Callable
 
 from ..graph.errors import ParseError
 from ..graph.dtypes import DTYPES
 from ..reader import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
-from .ir import Acc, Apply, Arena, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
-    IndexValue, Load, Local, NestKernel, Program, Reduction, RowReduce, Scalar, Stage, Step, Store
+from .ir import Acc, Apply, Arena, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
+    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, Scalar, Stage, Step, Store
 from .lower import LoweredFunction
 from .text import VERSION, Unit
 
@@ -88,6 +88,25 @@ class _Line(Line):
         if len(set(found)) < len(found):
             raise self.error("one variable is named twice")
         return found
+
+    def turn(self) -> Sym:
+        """NAME:COUNT of a loop."""
+        name = self.word("the turn of a loop")
+        self.expect(":")
+        count = self.dim()
+        if name in self.names:
+            raise self.error(f"{name} is the name of a dim or of a loop around this one")
+        return Sym(name, 0, count - 1, is_dim=True)
+
+    def loop_settings(self) -> dict[str, Any]:
+        carried = tuple(b.name for b in self.many(self.buffer)) if self.accept("carried") else ()
+        swaps = []
+        while self.accept("swap"):
+            pair = self.many(self.buffer)
+            if len(pair) != 2:
+                raise self.error("two buffers change places")
+            swaps.append((pair[0].name, pair[1].name))
+        return {"carried": carried, "swaps": tuple(swaps), "meets": self.accept("meets")}
 
     def buffer(self) -> Buffer:
         name = self.string()
@@ -204,9 +223,11 @@ class _Line(Line):
 
     def known_dim(self) -> Sym:
         name = self.word("a dim")
-        if name not in self.item.unit.dims:
+        unit = self.item.unit
+        found = unit.turns.get(name) or unit.dims.get(name)
+        if found is None:
             raise self.error(f"unknown dim {name}")
-        return self.item.unit.dims[name]
+        return found
 
 
 class _Unit:
@@ -215,10 +236,10 @@ class _Unit:
     def __init__(self, kind: str, name: str):
         self.kind, self.name = kind, name
         self.dims: dict[str, Sym] = {}
+        self.turns: dict[str, Sym] = {}                  # of the loops around the line
         self.buffers: dict[str, Buffer] = {}
         self.variables: dict[tuple[str, Expr], Sym] = {}
-        self.items: list = []
-        self.steps: list[Step] = []
+        self.items: list = []                            # of the list that is being read: the unit's, or a region's
         self.arena = Arena()
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
@@ -226,7 +247,7 @@ class _Unit:
     def made(self) -> Unit:
         dims = tuple(self.dims.values())
         if self.kind == "program":
-            return Program(self.buffers, self.steps, self.arena, dims, self.fusions, self.refusals)
+            return Program(self.buffers, self.items, self.arena, dims, self.fusions, self.refusals)
         inputs, outputs, states = ([b for b in self.buffers.values() if b.kind == kind]
                                    for kind in ("input", "output", "state"))
         if self.kind == "lowered":
@@ -239,7 +260,7 @@ class _Item:
 
     def __init__(self, unit: _Unit):
         self.unit = unit
-        self.names: dict[str, Sym] = dict(unit.dims)
+        self.names: dict[str, Sym] = {**unit.dims, **unit.turns}
         self.shared: dict[str, Scalar] = {}
 
 
@@ -301,7 +322,8 @@ class _Parser:
         return unit.made()
 
     def declaration(self, line: _Line, unit: _Unit) -> None:
-        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction}
+        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction,
+                   "loop": self.loop, "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
@@ -311,14 +333,66 @@ class _Parser:
         word = line.word("a declaration")
         if word not in readers:
             raise line.error(f"unknown declaration {word} in a {unit.kind}; there are {', '.join(readers)}")
+        if word in ("loop", "while", "branch") and self.barrier is not None:
+            raise line.error("a barrier stands before a kernel")
         made = readers[word](line, unit)
         if made is None:
             return
-        if unit.kind == "program":
-            unit.steps.append(Step(made, self.barrier is not None))
+        if unit.kind == "program" and not isinstance(made, (Loop, Branch)):
+            made = Step(made, self.barrier is not None)
             self.barrier = None
-        else:
-            unit.items.append(made)
+        unit.items.append(made)
+
+    # -- regions
+    def inside(self, unit: _Unit, what: str, turn: Sym | None = None) -> tuple[list, _Line]:
+        """The items up to the line that closes the region, and that line behind its brace."""
+        around, turns = unit.items, unit.turns
+        unit.items = found = []
+        unit.turns = {**turns, turn.name: turn} if turn is not None else turns
+        while not (line := self.within(_Item(unit), what)).accept("}"):
+            self.declaration(line, unit)
+        if self.barrier is not None:
+            raise self.barrier.error("a barrier without a kernel behind it")
+        unit.items, unit.turns = around, turns
+        return found, line
+
+    def loop(self, line: _Line, unit: _Unit) -> Loop:
+        label = line.string()
+        line.expect("turn")
+        turn = line.turn()
+        settings = line.loop_settings()
+        line.expect("{")
+        line.end()
+        body, last = self.inside(unit, "a loop", turn)
+        last.end()
+        return Loop(label, turn, body, **settings)
+
+    def while_(self, line: _Line, unit: _Unit) -> Loop:
+        label, settings = line.string(), line.loop_settings()
+        line.expect("{")
+        line.end()
+        test, middle = self.inside(unit, "a while")
+        middle.expect("decide")
+        condition, barrier = middle.buffer().name, middle.accept("barrier")
+        middle.expect("{")
+        middle.end()
+        body, last = self.inside(unit, "a while")
+        last.end()
+        return Loop(label, None, body, test=test, condition=condition, barrier=barrier, **settings)
+
+    def branch(self, line: _Line, unit: _Unit) -> Branch:
+        label = line.string()
+        line.expect("on")
+        condition, barrier = line.buffer().name, line.accept("barrier")
+        line.expect("{")
+        line.end()
+        then, middle = self.inside(unit, "a branch")
+        middle.expect("else")
+        middle.expect("{")
+        middle.end()
+        other, last = self.inside(unit, "a branch")
+        last.end()
+        return Branch(label, condition, then, other, barrier)
 
     # -- declarations
     def dim(self, line: _Line, unit: _Unit) -> None:

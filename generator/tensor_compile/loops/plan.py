@@ -14,12 +14,14 @@ first step behind a check needs one too: no output may be touched before every i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Callable, Iterable
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, is_nonnegative
+from .accesses import Meetings, Touch, conflicts, read, written
 from .fuse import Fused
-from .ir import Arena, Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Program, Reduction, Step, Store
-from .points import apart
+from .ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, NestKernel, Program, Reduction, Step, leaves, mapped, \
+    regions
 from .scalars import loads, walk
 
 ALIGN = 64
@@ -27,16 +29,17 @@ ALIGN = 64
 
 def plan(scheduled: Fused, target) -> Program:
     """The program of one variant. `target` is not asked yet: alignment is the same everywhere."""
-    steps = [Step(k) for k in scheduled.kernels]
-    blocks, block_of = _blocks(scheduled, steps)
+    steps = mapped(scheduled.kernels, Step)
+    lives = Lives(steps)
+    blocks, block_of = _blocks(scheduled, lives)
     arena = Arena()
     if all(b.size.is_const for b in blocks):
-        _place(blocks, arena, len(steps))
+        _place(blocks, arena, lives.end)
     else:
         _share_slots(blocks, arena)
-    _barriers(steps, block_of, arena)
+    _barriers(steps, arena, scheduled.buffers)
     used: dict[str, None] = {}
-    for step in steps:
+    for step in leaves(steps):
         for b in step.kernel.params:
             used[b.name] = None
     kept = ("input", "output", "state")
@@ -44,8 +47,8 @@ def plan(scheduled: Fused, target) -> Program:
     dims: set[Sym] = set()
     for b in buffers.values():
         dims |= _symbols(b)
-    for step in steps:
-        dims |= set(step.kernel.dims)
+    for step in leaves(steps):
+        dims |= {s for s in step.kernel.dims if not s.is_turn}
     return Program(buffers, steps, arena, tuple(sorted(dims, key=lambda s: s.key)), scheduled.fusions,
                    scheduled.refusals)
 
@@ -72,55 +75,98 @@ def _symbols(b: Buffer) -> set[Sym]:
     return found
 
 
-def _stores(kernel) -> list[Store]:
-    if isinstance(kernel, CheckKernel):
-        return []
-    return kernel.stores if isinstance(kernel, ContractionKernel) else \
-        [s for stage in kernel.stages for s in stage.stores]
+class Lives:
+    """From where to where each buffer is needed, in positions: every step and every decision has one.
+
+    What a turn of a loop leaves to the next one, or the loop to what is around it, is needed in all of the loop; two
+    buffers that change places are needed as long as either of them is.
+    """
+
+    def __init__(self, steps: list):
+        self.first: dict[str, int] = {}
+        self.last: dict[str, int] = {}
+        self.position: dict[int, int] = {}                       # of a Step, by identity
+        self.steps: list[tuple[int, Step]] = []
+        self.end = 0
+        self._loops: list[tuple[Loop, int, int, set[str]]] = []  # loop, its positions, what it touches
+        self._names: list[set[str]] = [set()]                    # touched within each of the open loops
+        self._walk(steps)
+        while self._extend():
+            pass
+
+    def _touch(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.first.setdefault(name, self.end)
+            self.last[name] = self.end
+            self._names[-1].add(name)
+        self.end += 1
+
+    def _walk(self, items: list) -> None:
+        for item in items:
+            if isinstance(item, Step):
+                self.position[id(item)] = self.end
+                self.steps.append((self.end, item))
+                self._touch([b.name for b in item.kernel.params])
+            elif isinstance(item, Branch):
+                self._touch([item.condition])
+                self._walk(item.then)
+                self._walk(item.other)
+            else:
+                self._loop(item)
+
+    def _loop(self, loop: Loop) -> None:
+        start = self.end
+        self._names.append(set())
+        self._walk(loop.test)
+        if loop.condition:
+            self._touch([loop.condition])
+        self._walk(loop.body)
+        names = self._names.pop()
+        self._names[-1] |= names
+        self._loops.append((loop, start, self.end - 1, names))
+
+    def _cover(self, name: str, first: int, last: int) -> bool:
+        grew = first < self.first[name] or last > self.last[name]
+        self.first[name], self.last[name] = min(first, self.first[name]), max(last, self.last[name])
+        return grew
+
+    def _extend(self) -> bool:
+        grew = False
+        for loop, start, end, names in self._loops:
+            swapped = {name for pair in loop.swaps for name in pair}
+            for name in sorted(names):
+                if self.first[name] < start or self.last[name] > end or name in loop.carried or name in swapped:
+                    grew |= self._cover(name, start, end)
+            for a, b in loop.swaps:
+                first, last = min(self.first[a], self.first[b]), max(self.last[a], self.last[b])
+                grew |= self._cover(a, first, last) | self._cover(b, first, last)
+        return grew
 
 
-def _written(kernel) -> list[str]:
-    return list({s.buffer: None for s in _stores(kernel)})
-
-
-def _read(kernel) -> list[str]:
-    if isinstance(kernel, CheckKernel):
-        return [kernel.buffer.name]
-    if isinstance(kernel, ContractionKernel):
-        values = [kernel.a, kernel.b, *(s.value for s in kernel.stores)]
-    else:
-        values = [r.value for s in kernel.stages for r in s.reduces] + \
-            [x.value for s in kernel.stages for x in s.stores]
-    return list({x.buffer: None for x in loads(*values)})
-
-
-def _blocks(scheduled: Fused, steps: list[Step]) -> tuple[list[Block], dict[str, Block]]:
-    last: dict[str, int] = {}
-    for i, step in enumerate(steps):
-        for b in step.kernel.params:
-            last[b.name] = i
+def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Block]]:
+    first, last = lives.first, lives.last
     blocks: list[Block] = []
     block_of: dict[str, Block] = {}
-    for i, step in enumerate(steps):
-        for name in _written(step.kernel):
+    for i, step in lives.steps:
+        for name in written(step.kernel):
             b = scheduled.buffers[name]
             if b.kind != "temp" or name in block_of:
                 continue
             host = None
-            for x in step.kernel.params:
+            for x in step.kernel.params if first[name] == i else ():
                 held = block_of.get(x.name)
                 if x.kind == "temp" and held is not None and last[x.name] == i and held.last == i \
                         and bytes_of(x) == bytes_of(b) and _in_place(step.kernel, x, b):
                     host = held
                     break
             if host is None:
-                host = Block([name], bytes_of(b), i, last[name])
+                host = Block([name], bytes_of(b), first[name], last[name])
                 blocks.append(host)
             else:
                 host.names.append(name)
                 host.last = last[name]
             block_of[name] = host
-    return blocks, block_of
+    return sorted(blocks, key=lambda b: b.first), block_of
 
 
 def _in_place(kernel, x: Buffer, out: Buffer) -> bool:
@@ -203,31 +249,45 @@ def arena_bytes(program: Program, dims: dict[Sym, int]) -> int:
     return sum(max(_round(s.evaluate(dims)) for s in slot) for slot in program.arena.slots)
 
 
-def _barriers(steps: list[Step], block_of: dict[str, Block], arena: Arena) -> None:
+def swapped_with(steps: list) -> dict[str, frozenset[str]]:
+    """For each buffer that changes places in some loop: all whose memory it may be found in."""
+    out: dict[str, frozenset[str]] = {}
+    for region in regions(steps):
+        for a, b in region.swaps if isinstance(region, Loop) else ():
+            joined = out.get(a, frozenset((a,))) | out.get(b, frozenset((b,)))
+            out |= {name: joined for name in joined}
+    return out
+
+
+def in_common(steps: list, arena: Arena, buffers: dict[str, Buffer]) -> Callable[[str, str], bool]:
+    """together(a, b): two buffers of different names may be in the same memory at some time."""
+    changing = swapped_with(steps)
+
     def overlap(a: str, b: str) -> bool:
-        if a == b:
-            return True
-        x, y = block_of.get(a), block_of.get(b)
-        if x is None or y is None:
-            return False
         if arena.size is None:
             return arena.slot_of[a] == arena.slot_of[b]
-        return x.offset < y.offset + _round(y.size.value) and y.offset < x.offset + _round(x.size.value)
+        x, y = arena.offset[a], arena.offset[b]
+        return x < y + _round(bytes_of(buffers[b]).value) and y < x + _round(bytes_of(buffers[a]).value)
 
-    before: list[tuple] = []       # since the last barrier: kernels, what they read, what they write
-    for step in steps:
-        kernel = step.kernel
-        reads, writes = _read(kernel), _written(kernel)
-        step.barrier = any(
-            isinstance(k, CheckKernel) and not isinstance(kernel, CheckKernel) or
-            any(overlap(r, w) for r in reads for w in written) or
-            any(overlap(w, r) for w in writes for r in read) or
-            any(overlap(w, v) and not (w == v and stored_apart(k, kernel, w)) for w in writes for v in written)
-            for k, read, written in before)
-        before = ([] if step.barrier else before) + [(kernel, reads, writes)]
+    def together(a: str, b: str) -> bool:
+        if buffers[a].kind != "temp" or buffers[b].kind != "temp" or a in changing.get(b, ()):
+            return False
+        return any(overlap(x, y) for x in changing.get(a, (a,)) for y in changing.get(b, (b,)))
+    return together
 
 
-def stored_apart(one, two, name: str) -> bool:
-    """Two kernels store different elements of one buffer: parts of a concatenation."""
-    first, second = ([s.index for s in _stores(k) if s.buffer == name] for k in (one, two))
-    return all(apart(a, b) for a in first for b in second)
+def _barriers(steps: list, arena: Arena, buffers: dict[str, Buffer]) -> None:
+    """A group of checks in a loop is told apart from the same group of the next turn by a meeting of all threads."""
+    together = in_common(steps, arena, buffers)
+    for step in leaves(steps):
+        step.barrier = False
+    for region in regions(steps):
+        if isinstance(region, Loop):
+            region.meets = any(isinstance(s.kernel, CheckKernel) for s in leaves([region]))
+
+    def meets(place: Step | Loop | Branch, touch: Touch, since: Iterable[Touch]) -> bool:
+        place.barrier = place.barrier or any(
+            before.is_check and not touch.is_check or any(conflicts(touch, before, together)) for before in since)
+        return place.barrier
+
+    Meetings(meets).run(steps, {})

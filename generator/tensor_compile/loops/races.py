@@ -7,11 +7,11 @@ nest: the same row) that stored it.
 """
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym
-from . import plan
-from .ir import CheckKernel, Computation, Contraction, ContractionKernel, NestKernel, Program, Store
+from .accesses import Meetings, Touch, conflicts
+from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, Step, Store
 from .points import one_to_one
 from .scalars import loads
 
@@ -67,29 +67,21 @@ def crossed(kernel) -> list[str]:
     return list(found)
 
 
-def unordered(program: Program, together) -> list[str]:
-    """Kernels that touch what another one stores, or store what it reads, with no barrier between. together(a, b): the
-    two buffers share memory."""
-    found = []
-    since: list = []
-    for step in program.steps:
-        if step.barrier:
-            since = []
-        k = step.kernel
-        reads, writes = plan._read(k), plan._written(k)
-        for before in since:
-            if isinstance(before, CheckKernel) and writes:
-                found.append(f"{k.label}: stores before every thread has left the check {before.label}")
-            old_reads, old_writes = plan._read(before), plan._written(before)
-            pairs = [(r, w, "reads", "stores") for r in reads for w in old_writes]
-            pairs += [(w, r, "stores", "reads") for w in writes for r in old_reads]
-            pairs += [(w, v, "stores", "stores") for w in writes for v in old_writes]
-            for mine, other, does, did in pairs:
-                shared = mine == other or together(mine, other)
-                if shared and not (does == did and mine == other and plan.stored_apart(before, k, mine)):
-                    found.append(f"{k.label}: {does} {mine} where {before.label} {did} {other}, with no barrier between")
-        since.append(k)
-    return found
+def unordered(program: Program, together: Callable[[str, str], bool]) -> list[str]:
+    """Kernels that touch what another one stores, or store what it reads, with no barrier between, and decisions about
+    what is still being stored. together(a, b): the two buffers share memory."""
+    found: dict[str, None] = {}
+
+    def meets(place: Step | Loop | Branch, touch: Touch, since: Iterable[Touch]) -> bool:
+        for before in since if not place.barrier else ():
+            if before.is_check and touch.writes:
+                found[f"{touch.label}: stores before every thread has left the check {before.label}"] = None
+            for does, mine, did, other in conflicts(touch, before, together):
+                found[f"{touch.label}: {does} {mine} where {before.label} {did} {other}, with no barrier between"] = None
+        return place.barrier
+
+    Meetings(meets).run(program.steps, {})
+    return list(found)
 
 
 def _text(index: tuple[Expr, ...]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
 from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowReduce, Scalar, Stage, \
-    Store
+    Store, mapped
 from .scalars import Rewriter, cost, expressions, extent, loads, points, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
@@ -23,7 +23,7 @@ UNKNOWN = 64       # a dynamic extent, where a size is guessed
 
 def schedule(fused: Fused, target) -> Fused:
     """The same kernels with their final loops, parameters and dims."""
-    kernels = [_finish(_schedule(k, fused.buffers), fused.buffers) for k in fused.kernels]
+    kernels = mapped(fused.kernels, lambda k: _finish(_schedule(k, fused.buffers), fused.buffers))
     return Fused(fused.name, fused.buffers, kernels, fused.inputs, fused.outputs, fused.states, fused.dims,
                  fused.fusions, fused.refusals)
 

@@ -6,13 +6,13 @@ A unit is what one pass hands to the next: `lowered` (LoweredFunction), `fused` 
 """
 from __future__ import annotations
 
-from typing import Iterable, Iterator
+from typing import Iterator
 
 from ..reader import quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
-from .ir import Acc, Apply, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
-    IndexValue, Load, Local, NestKernel, Program, Reduction, Scalar, Store
+from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
+    IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, Scalar, Step, Store, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 
@@ -26,21 +26,15 @@ def print_unit(unit: Unit) -> str:
     head = f"lowered {quote(unit.name)}" if isinstance(unit, LoweredFunction) else f"fused {quote(unit.name)}"
     items = unit.items if isinstance(unit, LoweredFunction) else unit.kernels
     dims = _dims(unit.buffers, items, unit.dims)
-    out = _head(head, dims, unit.buffers)
-    for item in items:
-        out += _Printer(dims).item(item)
+    out = _head(head, dims, unit.buffers) + _items(items, dims)
     if isinstance(unit, Fused):
         out += _log(unit)
     return "\n".join(out) + "\n"
 
 
 def print_program(program: Program) -> str:
-    dims = _dims(program.buffers, [s.kernel for s in program.steps], program.dims)
-    out = _head("program", dims, program.buffers)
-    for step in program.steps:
-        if step.barrier:
-            out.append("barrier")
-        out += _Printer(dims).item(step.kernel)
+    dims = _dims(program.buffers, program.steps, program.dims)
+    out = _head("program", dims, program.buffers) + _items(program.steps, dims)
     arena = program.arena
     known = [f" {name}={value}" for name, value in (("size", arena.size), ("lower_bound", arena.lower_bound))
              if value is not None]
@@ -51,6 +45,41 @@ def print_program(program: Program) -> str:
         offset = f" offset={arena.offset[name]}" if name in arena.offset else ""
         out.append(f"place {quote(name)}{slot}{offset}")
     return "\n".join(out + _log(program)) + "\n"
+
+
+def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
+    """names: the dims, and the turns of the loops around."""
+    out = []
+    for item in items:
+        if isinstance(item, Step):
+            out += (["barrier"] if item.barrier else []) + _Printer(names).item(item.kernel)
+        elif isinstance(item, Loop):
+            out += _loop(item, names)
+        elif isinstance(item, Branch):
+            out += [f"branch {quote(item.label)} on {quote(item.condition)}{_meeting(item)} {{", *_inside(item.then, names),
+                    "} else {", *_inside(item.other, names), "}"]
+        else:
+            out += _Printer(names).item(item)
+    return out
+
+
+def _inside(items: list, names: tuple[Sym, ...]) -> list[str]:
+    return ["  " + line for line in _items(items, names)]
+
+
+def _loop(loop: Loop, names: tuple[Sym, ...]) -> list[str]:
+    settings = f" carried ({', '.join(map(quote, loop.carried))})" if loop.carried else ""
+    settings += "".join(f" swap ({quote(a)}, {quote(b)})" for a, b in loop.swaps) + (" meets" if loop.meets else "")
+    if loop.turn is None:
+        return [f"while {quote(loop.label)}{settings} {{", *_inside(loop.test, names),
+                f"}} decide {quote(loop.condition)}{_meeting(loop)} {{", *_inside(loop.body, names), "}"]
+    turn = loop.turn
+    return [f"loop {quote(loop.label)} turn {turn.name}:{_expr(extent(turn))}{settings} {{",
+            *_inside(loop.body, (*names, turn)), "}"]
+
+
+def _meeting(region: Loop | Branch) -> str:
+    return " barrier" if region.barrier else ""
 
 
 def print_kernel(kernel) -> str:
@@ -79,16 +108,19 @@ def _expr(e: Expr) -> str:
     return str(e).replace(" ", "")
 
 
-def _dims(buffers: dict[str, Buffer], items: Iterable, more: tuple[Sym, ...]) -> tuple[Sym, ...]:
-    """Every dim that the unit names, in order of their names."""
+def _dims(buffers: dict[str, Buffer], items: list, more: tuple[Sym, ...]) -> tuple[Sym, ...]:
+    """Every size that the unit names, in order of their names."""
     found: set[Sym] = set(more)
     for b in buffers.values():
         for e in b.shape:
             found |= e.symbols()
-    for item in items:
-        for e in _asked(item):
+    for region in regions(items):
+        if isinstance(region, Loop) and region.turn is not None:
+            found |= extent(region.turn).symbols()
+    for item in leaves(items):
+        for e in _asked(item.kernel if isinstance(item, Step) else item):
             found |= e.symbols()
-    return tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
+    return tuple(sorted((s for s in found if s.is_dim and not s.is_turn), key=lambda s: s.key))
 
 
 def _asked(item) -> Iterator[Expr]:

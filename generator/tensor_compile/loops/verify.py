@@ -9,11 +9,12 @@ each other there is a barrier (races.py).
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any, Callable
 
 from ..symbolic import Expr, FloorDiv, is_nonnegative
-from . import plan, races
-from .ir import Apply, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, \
-    NestKernel, Program, Reduction, Scalar, Store
+from . import accesses, plan, races
+from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
+    NestKernel, Program, Reduction, Scalar, Step, Store
 from .scalars import loads
 
 
@@ -38,55 +39,91 @@ class _Checker:
         self.proved: set[tuple] = set()
 
     def lowered(self, function) -> None:
-        written: set[str] = set()
-        for item in function.items:
-            self.found += races.same_element(self.buffers, item)
-            if isinstance(item, CheckKernel):
-                self.readable(item.label, {item.buffer.name}, written)
-                continue
-            if isinstance(item, Contraction):
-                values: list[Scalar] = [item.a, item.b]
-                self.access(item.label, item.out, item.index, self.facts)
-            else:
-                assert isinstance(item, Computation)
-                values = [item.value]
-                self.store(item.label, Store(item.out, item.index, item.value))
-            for v in values:
-                self.value(item.label, v, self.facts)
-            self.readable(item.label, {x for v in values for x in _names(v)}, written)
-            written.add(item.out)
+        self.items(function.items, set(), self.item)
 
     def program(self, program: Program) -> None:
-        written: set[str] = set()
-        for step in program.steps:
-            k = step.kernel
-            reads, writes = set(plan._read(k)), set(plan._written(k))
-            missing = (reads | writes) - {b.name for b in k.params}
-            if missing:
-                self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
-            if isinstance(k, NestKernel):
-                mine: set[str] = set()
-                for stage in k.stages:
-                    for r in stage.reduces:
-                        self.value(k.label, r.value, self.facts)
-                    for s in stage.stores:
-                        self.store(k.label, s)
-                    loaded = {n for v in (*(r.value for r in stage.reduces), *(s.value for s in stage.stores))
-                              for n in _names(v)}
-                    self.readable(k.label, loaded, written | mine)
-                    mine |= {s.buffer for s in stage.stores}
-            elif isinstance(k, ContractionKernel):
-                for v in (k.a, k.b):
-                    self.value(k.label, v, self.facts)
-                for s in k.stores:
-                    self.store(k.label, s)
-                self.readable(k.label, reads, written)
-            else:
-                self.readable(k.label, reads, written)
-            written |= writes
-            self.found += races.same_element(self.buffers, k) + races.crossed(k)
+        self.items(program.steps, set(), self.step)
         if self.overlaps(program):
-            self.found += races.unordered(program, lambda a, b: self.together(program, a, b))
+            self.found += races.unordered(program, plan.in_common(program.steps, program.arena, self.buffers))
+
+    def items(self, items: list, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
+        """written: what has been stored before; grows. A scan stores all that its turns do, also if there is none: its
+        results have no elements then. A while may end before its first turn, and of a branch one side runs."""
+        for item in items:
+            if isinstance(item, Loop):
+                self.loop(item, written, leaf)
+            elif isinstance(item, Branch):
+                self.decision(item, written)
+                then, other = set(written), set(written)
+                self.items(item.then, then, leaf)
+                self.items(item.other, other, leaf)
+                written |= then & other
+            else:
+                leaf(item, written)
+
+    def loop(self, loop: Loop, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
+        self.readable(loop.label, set(loop.carried), written)
+        for a, b in loop.swaps:
+            if plan.bytes_of(self.buffers[a]) != plan.bytes_of(self.buffers[b]):
+                self.found.append(f"{loop.label}: {a} and {b} change places and have different sizes")
+        self.items(loop.test, written, leaf)
+        if loop.condition:
+            self.decision(loop, written)
+        inside = set(written)
+        self.items(loop.body, inside, leaf)
+        if loop.turn is not None:
+            written |= inside - {name for pair in loop.swaps for name in pair}
+
+    def decision(self, region: Loop | Branch, written: set[str]) -> None:
+        b = self.buffers[region.condition]
+        if b.dtype != "bool" or b.shape:
+            self.found.append(f"{region.label}: {b.name} is no bool[]")
+        self.readable(region.label, {b.name}, written)
+
+    def item(self, item: Any, written: set[str]) -> None:
+        self.found += races.same_element(self.buffers, item)
+        if isinstance(item, CheckKernel):
+            self.readable(item.label, {item.buffer.name}, written)
+            return
+        if isinstance(item, Contraction):
+            values: list[Scalar] = [item.a, item.b]
+            self.access(item.label, item.out, item.index, self.facts)
+        else:
+            assert isinstance(item, Computation)
+            values = [item.value]
+            self.store(item.label, Store(item.out, item.index, item.value))
+        for v in values:
+            self.value(item.label, v, self.facts)
+        self.readable(item.label, {x for v in values for x in _names(v)}, written)
+        written.add(item.out)
+
+    def step(self, step: Step, written: set[str]) -> None:
+        k = step.kernel
+        reads, writes = set(accesses.read(k)), set(accesses.written(k))
+        missing = (reads | writes) - {b.name for b in k.params}
+        if missing:
+            self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
+        if isinstance(k, NestKernel):
+            mine: set[str] = set()
+            for stage in k.stages:
+                for r in stage.reduces:
+                    self.value(k.label, r.value, self.facts)
+                for s in stage.stores:
+                    self.store(k.label, s)
+                loaded = {n for v in (*(r.value for r in stage.reduces), *(s.value for s in stage.stores))
+                          for n in _names(v)}
+                self.readable(k.label, loaded, written | mine)
+                mine |= {s.buffer for s in stage.stores}
+        elif isinstance(k, ContractionKernel):
+            for v in (k.a, k.b):
+                self.value(k.label, v, self.facts)
+            for s in k.stores:
+                self.store(k.label, s)
+            self.readable(k.label, reads, written)
+        else:
+            self.readable(k.label, reads, written)
+        written |= writes
+        self.found += races.same_element(self.buffers, k) + races.crossed(k)
 
     # -- accesses -------------------------------------------------------------------------------------------------
     def store(self, label: str, s: Store) -> None:
@@ -141,11 +178,10 @@ class _Checker:
     # -- memory ---------------------------------------------------------------------------------------------------
     def overlaps(self, program: Program) -> bool:
         """False where a temp has no place at all."""
-        lives: dict[str, list[int]] = {}
-        for i, step in enumerate(program.steps):
-            for name in (*plan._written(step.kernel), *plan._read(step.kernel)):
-                if self.buffers[name].kind == "temp":
-                    lives.setdefault(name, [i, i])[1] = i
+        span = plan.Lives(program.steps)
+        kernel_at = {i: step.kernel for i, step in span.steps}
+        lives = {name: (first, span.last[name]) for name, first in span.first.items()
+                 if self.buffers[name].kind == "temp"}
         arena = program.arena
         names = sorted(lives, key=lambda n: lives[n])
         for name in names:
@@ -155,29 +191,20 @@ class _Checker:
             size, slot = plan.bytes_of(self.buffers[name]), arena.slot_of.get(name)
             if slot is not None and not any(is_nonnegative(held - size) for held in arena.slots[slot]):
                 self.found.append(f"{name} is larger than its slot")
+        together = plan.in_common(program.steps, arena, self.buffers)
         open_: list[str] = []
         for name in names:
             first = lives[name][0]
             open_ = [o for o in open_ if lives[o][1] >= first]
             for other in open_:
-                if not self.together(program, name, other):
+                if not together(name, other):
                     continue
-                kernel = program.steps[first].kernel
-                handed = lives[other][1] == first and plan._in_place(kernel, self.buffers[other], self.buffers[name])
+                handed = lives[other][1] == first and plan._in_place(kernel_at.get(first), self.buffers[other],
+                                                                     self.buffers[name])
                 if not handed:
                     self.found.append(f"{name} and {other} live at the same time in the same memory")
             open_.append(name)
         return True
-
-    def together(self, program: Program, a: str, b: str) -> bool:
-        """Two temps have memory in common."""
-        arena = program.arena
-        if self.buffers[a].kind != "temp" or self.buffers[b].kind != "temp":
-            return False
-        if arena.size is None:
-            return arena.slot_of[a] == arena.slot_of[b]
-        x, y = arena.offset[a], arena.offset[b]
-        return x < y + plan.bytes_of(self.buffers[b]).value and y < x + plan.bytes_of(self.buffers[a]).value
 
 
 def _names(s: Scalar) -> set[str]:

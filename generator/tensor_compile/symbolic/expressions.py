@@ -10,7 +10,10 @@ IntLike = Union[int, "Expr"]
 
 
 class Sym:
-    """A named integer with an inclusive range. Identity is the object: two loops may use one name."""
+    """A named integer with an inclusive range. Identity is the object: two loops may use one name.
+
+    is_dim: known when a kernel is called, a size or the turn of a loop around it; a turn's `hi` is an Expr.
+    """
 
     __slots__ = ("name", "lo", "hi", "divisor", "is_dim", "key")
     _count = 0
@@ -20,6 +23,10 @@ class Sym:
         Sym._count += 1
         # Dims sort by name, so that canonical text does not depend on creation order; loop variables sort after them.
         self.key = (0, name, 0) if is_dim else (1, name, Sym._count)
+
+    @property
+    def is_turn(self) -> bool:
+        return self.is_dim and isinstance(self.hi, Expr)
 
     def __repr__(self) -> str:
         return self.name

@@ -11,9 +11,10 @@ def _split(e: Expr, s: Sym) -> tuple | None:
 
 
 def extreme(e: Expr, upper: bool) -> Expr:
-    """Replaces loop variables by the end of their range that makes e largest (smallest); dims stay."""
+    """Replaces loop variables and turns by the end of their range that makes e largest (smallest); sizes stay."""
     for _ in range(64):
-        loops = sorted((s for s in e.symbols() if not s.is_dim and isinstance(s.hi, (int, Expr))), key=lambda s: s.key)
+        loops = sorted((s for s in e.symbols() if isinstance(s.hi, Expr) or not s.is_dim and s.hi is not None),
+                       key=lambda s: s.key)
         done = True
         for s in loops:
             split = _split(e, s)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a variant runs, as the C function `<variant>_run` of the driver: every thread of the team executes it.
+
+Loops and branches are C's own. All threads take the same way: a turn's number is counted by each of them, and what a
+condition holds is read behind a barrier and not written before the next one.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..loops.ir import Branch, Buffer, Kernel, Loop, Program, Step, regions
+from ..loops.scalars import extent
+from .cwriter import string
+from .memory import Memory, closes_checks, is_check
+
+if TYPE_CHECKING:
+    from .program import _Function
+
+
+class StepsWriter:
+    def __init__(self, function: "_Function", program: Program, where: Memory):
+        self.function, self.program, self.where = function, program, where
+        self.threads = function.target.threads
+        self.lines: list[str] = []
+        self.depth = 1
+        self.step = 0          # the next one's number
+        self.checks = 0        # groups of checks so far
+        swapped = {name: None for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps for name in pair}
+        self.moving = {name: f"moving{i}" for i, name in enumerate(swapped)}
+
+    def put(self, *lines: str) -> None:
+        self.lines += ["    " * self.depth + line for line in lines]
+
+    def text(self, name: str) -> str:
+        offsets = self.where.count
+        self.put("const tc_index *const d = f->dims;", "tc_kernel *const *const k = f->kernels;",
+                 "(void)d, (void)k, (void)thread, (void)threads;")
+        if offsets:
+            self.put(f"uint64_t offsets[{offsets}];", f"{name}_arena(d, (uint64_t)threads, offsets);")
+        for buffer, variable in self.moving.items():
+            self.put(f"unsigned char *{variable} = {self.temp(buffer)};")
+        self.items(self.program.steps)
+        return "\n".join([f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{", *self.lines, "}",
+                          ""])
+
+    def items(self, items: list) -> None:
+        for i, item in enumerate(items):
+            if closes_checks(items, i):
+                self.end_checks()
+            elif isinstance(item, Step) and item.barrier:
+                self.barrier()
+            if isinstance(item, Step):
+                self.checks += is_check(item) and not (i and is_check(items[i - 1]))
+                self.call(item)
+            elif isinstance(item, Loop):
+                self.loop(item)
+            else:
+                self.branch(item)
+        if closes_checks(items, len(items)):
+            self.end_checks()
+
+    def barrier(self) -> None:
+        if self.threads > 1 and (self.step or self.depth > 1):
+            self.put("tc_barrier(f, threads);")
+
+    def end_checks(self) -> None:
+        self.put(f"if (tc_faulted(f, {self.checks}, threads))", "    return;")
+
+    # -- regions ------------------------------------------------------------------------------------------------
+    def loop(self, loop: Loop) -> None:
+        if loop.turn is not None:
+            turn = self.function.dim(loop.turn)
+            count = self.function.c(extent(loop.turn))
+            self.put(f"for (tc_index {turn} = 0; {turn} < {count}; ++{turn}) {{ /* {_comment(loop.label)} */")
+        else:
+            self.put(f"for (;;) {{ /* {_comment(loop.label)} */")
+        self.depth += 1
+        if loop.meets:
+            self.barrier()
+        if loop.condition:
+            self.items(loop.test)
+            if loop.barrier:
+                self.barrier()
+            self.put(f"if (!{self.condition(loop.condition)})", "    break;")
+        self.items(loop.body)
+        for a, b in loop.swaps:
+            a, b = self.moving[a], self.moving[b]
+            self.put(f"unsigned char *const {a}_was = {a};", f"{a} = {b}, {b} = {a}_was;")
+        self.depth -= 1
+        self.put("}")
+
+    def branch(self, branch: Branch) -> None:
+        if branch.barrier:
+            self.barrier()
+        self.put(f"if ({self.condition(branch.condition)}) {{ /* {_comment(branch.label)} */")
+        self.depth += 1
+        self.items(branch.then)
+        self.depth -= 1
+        if branch.other:
+            self.put("} else {")
+            self.depth += 1
+            self.items(branch.other)
+            self.depth -= 1
+        self.put("}")
+
+    def condition(self, name: str) -> str:
+        return f"*(const unsigned char *)({self.pointer(self.program.buffers[name])})"
+
+    # -- one kernel ---------------------------------------------------------------------------------------------
+    def call(self, step: Step) -> None:
+        number, kernel = self.step, step.kernel
+        self.step += 1
+        pointers = [self.scratch(number, j) if b.kind == "scratch" else self.pointer(b)
+                    for j, b in enumerate(kernel.params)]
+        check = is_check(step)
+        self.put("{")
+        self.depth += 1
+        if check:
+            pointers = [pointers[0], "&fault"]
+            self.put("int32_t fault = 0;")
+        self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
+        dims = self.dims(kernel)
+        self.put(f"tc_step(f, {number}, k[{self.function.kernels.row(kernel)}], p, {dims}, thread, threads);")
+        if check:
+            b = kernel.buffer
+            self.put("if (fault)", f"    tc_fault(f, {self.checks}, {string(b.name)}, p[0], {self.function.dtype(b)}, "
+                     f"{self.function.c(b.elements)}, {self.function.c(kernel.bound)});")
+        self.depth -= 1
+        self.put("}")
+
+    def dims(self, kernel: Kernel) -> str:
+        if not kernel.dims:
+            return "0"
+        names = [self.function.dim(s) for s in kernel.dims]
+        if names == [f"d[{i}]" for i in range(len(names))]:
+            return "d"
+        self.put(f"const tc_index e[] = {{{', '.join(names)}}};")
+        return "e"
+
+    def scratch(self, step: int, parameter: int) -> str:
+        return f"f->arena + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
+
+    def temp(self, name: str) -> str:
+        kind, value = self.where.temp[name]
+        return f"f->arena + {value}" if kind == "offset" else f"f->arena + offsets[{value}]"
+
+    def pointer(self, b: Buffer) -> str:
+        function = self.function
+        if b.kind in ("input", "output"):
+            plan = function.entry.plan
+            names = [t.name for t in (plan.inputs if b.kind == "input" else plan.outputs)]
+            return f"f->buffers[{names.index(b.name) + (function.entry.inputs if b.kind == 'output' else 0)}]"
+        if b.kind == "state":
+            return f"f->state + {function.plan.state_offset[b.name]}"
+        if b.kind == "packed":
+            return f"(void *)(f->weights + {function.plan.packed[b.name]})"
+        return self.moving.get(b.name) or self.temp(b.name)
+
+
+def _comment(label: str) -> str:
+    return label.replace("*/", "* /")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which buffers the elements of a program touch, and between what there are barriers: walks that planner and verifier
+share."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Iterable, Iterator
+
+from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Step, Store, leaves, \
+    regions
+from .points import apart
+from .scalars import loads
+
+
+def stores(kernel) -> list[Store]:
+    if isinstance(kernel, CheckKernel):
+        return []
+    return kernel.stores if isinstance(kernel, ContractionKernel) else \
+        [s for stage in kernel.stages for s in stage.stores]
+
+
+def written(item) -> list[str]:
+    """Buffers that a kernel or item stores into, each once."""
+    if isinstance(item, (Computation, Contraction)):
+        return [item.out]
+    return list({s.buffer: None for s in stores(item)})
+
+
+def read(item) -> list[str]:
+    """Buffers that a kernel or item loads from, each once."""
+    if isinstance(item, CheckKernel):
+        return [item.buffer.name]
+    if isinstance(item, Computation):
+        values = [item.value]
+    elif isinstance(item, Contraction):
+        values = [item.a, item.b]
+    elif isinstance(item, ContractionKernel):
+        values = [item.a, item.b, *(s.value for s in item.stores)]
+    else:
+        assert isinstance(item, NestKernel)
+        values = [r.value for s in item.stages for r in s.reduces] + [x.value for s in item.stages for x in s.stores]
+    return list({x.buffer: None for x in loads(*values)})
+
+
+def touched(items: Iterable) -> tuple[dict[str, None], dict[str, None]]:
+    """(read, written) by a list and its regions; a condition is read."""
+    items = list(items)
+    conditions = {r.condition: None for r in regions(items) if r.condition}
+    reads = conditions | {name: None for item in leaves(items) for name in read(item)}
+    return reads, {name: None for item in leaves(items) for name in written(item)}
+
+
+def stored_apart(one, two, name: str) -> bool:
+    """Two kernels store different elements of one buffer: parts of a concatenation."""
+    first, second = ([s.index for s in stores(k) if s.buffer == name] for k in (one, two))
+    return all(apart(a, b) for a in first for b in second)
+
+
+# -- what ran since all threads met ---------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A kernel, or the decision of a region (kernel None), and what it touches, under the names of the moment."""
+
+    label: str
+    kernel: object
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple:
+        return self.label, id(self.kernel), self.reads, self.writes
+
+    @property
+    def is_check(self) -> bool:
+        return isinstance(self.kernel, CheckKernel)
+
+
+Since = dict[tuple, Touch]
+
+
+class Meetings:
+    """Walks a program in every order in which it may run. `meets(place, touch, since)` is asked before each kernel and
+    each decision, whose place is the Step or region, whether all threads meet there; `since` is what may have run since
+    they last did. It may be asked several times of one place, with more in `since` each time."""
+
+    def __init__(self, meets: Callable[[object, Touch, Iterable[Touch]], bool]):
+        self.meets = meets
+
+    def run(self, items: list, since: Since) -> Since:
+        checked = False
+        for item in items:
+            if isinstance(item, Step):
+                kernel = item.kernel
+                since = self.touch(item, Touch(kernel.label, kernel, tuple(read(kernel)), tuple(written(kernel))), since)
+                checked = isinstance(kernel, CheckKernel)
+                continue
+            since = {} if checked else since   # the threads meet to hear what the checks found
+            checked = False
+            since = self.loop(item, since) if isinstance(item, Loop) else self.branch(item, since)
+        return {} if checked else since
+
+    def touch(self, place: object, touch: Touch, since: Since) -> Since:
+        if self.meets(place, touch, since.values()):
+            since = {}
+        return {**since, touch.key: touch}
+
+    def decide(self, region: Loop | Branch, since: Since) -> Since:
+        return self.touch(region, Touch(region.label, None, (region.condition,), ()), since)
+
+    def branch(self, branch: Branch, since: Since) -> Since:
+        since = self.decide(branch, since)
+        return {**self.run(branch.then, since), **self.run(branch.other, since)}
+
+    def loop(self, loop: Loop, since: Since) -> Since:
+        """A while is left behind its test, a scan behind any turn, or before the first."""
+        while True:
+            begin = {} if loop.meets else since
+            decided = self.decide(loop, self.run(loop.test, begin)) if loop.condition else begin
+            end = self.run(loop.body, decided)
+            more = {**since, **_renamed(end, loop.swaps)}
+            if len(more) == len(since):
+                return decided if loop.condition else since
+            since = more
+
+
+def _renamed(since: Since, swaps: tuple[tuple[str, str], ...]) -> Since:
+    """What was touched under one name of a pair is known by the other one after the swap."""
+    other = {name: pair[1 - i] for pair in swaps for i, name in enumerate(pair)}
+    moved = [Touch(t.label, t.kernel, tuple(other.get(n, n) for n in t.reads), tuple(other.get(n, n) for n in t.writes))
+             for t in since.values()]
+    return {t.key: t for t in moved}
+
+
+def conflicts(touch: Touch, before: Touch, overlap: Callable[[str, str], bool]) -> Iterator[tuple[str, str, str, str]]:
+    """(does, mine, did, other) for all that one touches and the other one stores."""
+    pairs = [("reads", r, "stores", w) for r in touch.reads for w in before.writes]
+    pairs += [("stores", w, "reads", r) for w in touch.writes for r in before.reads]
+    pairs += [("stores", w, "stores", v) for w in touch.writes for v in before.writes]
+    for does, mine, did, other in pairs:
+        if (mine == other or overlap(mine, other)) and not (
+                does == did and mine == other and touch.kernel is not before.kernel
+                and stored_apart(before.kernel, touch.kernel, mine)):
+            yield does, mine, did, other
