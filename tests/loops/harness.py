@@ -7,6 +7,7 @@ import os
 import random
 import re
 import struct
+from dataclasses import replace
 from types import SimpleNamespace
 
 import evaluate
@@ -49,8 +50,10 @@ def module_of(body: str, result: str = "", dims: tuple = ("batch 1:64", "seq 1:6
 
 def program_of(module, name: str, fused: bool = True, check: bool = True):
     """(function before layout, program)."""
-    function = inline(module).functions[name]
-    lowered = lower.lower(layout.apply(function, TARGET), module, TARGET)
+    module = inline(module)
+    function = module.functions[name]
+    laid_out = replace(module, functions={n: layout.apply(f, TARGET) for n, f in module.functions.items()})
+    lowered = lower.lower(laid_out.functions[name], laid_out, TARGET)
     made = plan.plan(schedule.schedule(fuse.fuse(lowered, separate=not fused), TARGET), TARGET)
     if check:
         verify.verify(lowered)
@@ -97,7 +100,7 @@ def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bo
     states = {n: random_tensor(rng, s.type.dtype, concrete(s.type), extreme, below) for n, s in module.states.items()}
     values = {n: list(t.data) for n, t in (inputs | weights | states).items()}
     counts = evaluate.run(program, dims, values, backwards)
-    wanted, after = reference.run(function, module, dims, inputs, weights, states)
+    wanted, after = reference.run(function, inline(module), dims, inputs, weights, states)
     for found in ((n, t, values[n]) for n, t in wanted.items()):
         difference = _difference(*found)
         if difference:

@@ -45,18 +45,52 @@ def run(function: Function, module: Module, dims: dict[Sym, int], inputs: dict[s
     made: dict[Value, Tensor] = {}
     for p in function.parameters:
         made[Value(p)] = inputs[p.attrs["name"]]
-    for node in function.nodes:
-        shape = tuple(d.evaluate(dims) for d in node.types[0].shape)
-        if node.op in ("weight", "packed"):
-            made[Value(node)] = weights[node.attrs["name"]]
-        elif node.op == "state":
-            made[Value(node)] = states[node.attrs["name"]]
-        else:
-            made[Value(node)] = _node(node, shape, dims, [made[v] for v in node.operands])
+    _evaluate(function, module, dims, made, weights, states)
     after = dict(states)
     for name, v, _ in function.assigns:
         after[name] = made[v]
     return {name: made[v] for name, v, _ in function.results}, after
+
+
+def _call(function: Function, module: Module, dims: dict, operands: list, weights: dict, states: dict) -> list[Tensor]:
+    made = {Value(p): x for p, x in zip(function.parameters, operands, strict=True)}
+    _evaluate(function, module, dims, made, weights, states)
+    return [made[v] for _, v, _ in function.results]
+
+
+def _held(node, module: Module, dims: dict, operands: list, weights: dict, states: dict) -> list[Tensor]:
+    """The results of cond, while and scan."""
+    call = lambda name, x: _call(module.functions[node.attrs[name]], module, dims, x, weights, states)  # noqa: E731
+    if node.op == "cond":
+        return call("then" if operands[0].data[0] else "else", operands[1:])
+    if node.op == "while":
+        while call("test", operands)[0].data[0]:
+            operands = call("body", operands)
+        return operands
+    count = node.attrs["carries"]
+    carries, stacked = operands[:count], [[] for _ in node.types[count:]]
+    for t in range(node.attrs["length"][0].evaluate(dims)):
+        slices = [make(x.shape[1:], lambda i, x=x: x[(t, *i)]) for x in operands[count:]]
+        made = call("body", carries + slices)
+        carries = made[:count]
+        for out, x in zip(stacked, made[count:], strict=True):
+            out += x.data
+    return carries + [Tensor([d.evaluate(dims) for d in kind.shape], data)
+                      for kind, data in zip(node.types[count:], stacked, strict=True)]
+
+
+def _evaluate(function: Function, module: Module, dims: dict, made: dict, weights: dict, states: dict) -> None:
+    for node in function.nodes:
+        shape = tuple(d.evaluate(dims) for d in node.types[0].shape)
+        if node.op in ("weight", "packed"):
+            made[Value(node)] = weights[node.attrs["name"]]
+        elif node.op in ("cond", "while", "scan"):
+            for i, x in enumerate(_held(node, module, dims, [made[v] for v in node.operands], weights, states)):
+                made[Value(node, i)] = x
+        elif node.op == "state":
+            made[Value(node)] = states[node.attrs["name"]]
+        else:
+            made[Value(node)] = _node(node, shape, dims, [made[v] for v in node.operands])
 
 
 def _node(node, shape, dims, args) -> Tensor:

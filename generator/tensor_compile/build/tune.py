@@ -47,8 +47,8 @@ def contractions(plan: ModelPlan) -> list[ContractionKernel]:
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
-    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes."""
-    return {s: table.size(sym(s)) for s in kernel.dims}
+    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first turn."""
+    return {s: 0 if s.is_turn else table.size(sym(s)) for s in kernel.dims}
 
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:

@@ -18,7 +18,7 @@ class KernelBuilder:
 
     def __init__(self, fusion: Fusion):
         self.fusion = fusion
-        self.scratches = 0
+        self.scratches = 1
 
     def build(self, group: Group) -> NestKernel | ContractionKernel | CheckKernel | None:
         """None: nobody reads what the group computes."""
@@ -26,7 +26,8 @@ class KernelBuilder:
             return group.members[0].item
         for m in group.members:
             out = m.item.out
-            m.stored = self.fusion.buffers[out].kind != "temp" or len(self.fusion.writers[out]) > 1 or any(
+            m.stored = self.fusion.buffers[out].kind != "temp" or out in self.fusion.outside \
+                or len(self.fusion.writers[out]) > 1 or any(
                 self.fusion.group_of(r) is not group for r in self.fusion.readers.get(out, ()))
         if not any(m.stored for m in group.members):
             return None
@@ -139,8 +140,8 @@ class KernelBuilder:
                 taken.add(host.item.out)
                 m.kept = (host.item.out, host.index)
             else:
-                self.scratches += 1
-                name = f"%s{self.scratches}"
+                while (name := f"%s{self.scratches}") in self.fusion.buffers:
+                    self.scratches += 1
                 shape = tuple(extent(s) for s in group.cols)
                 self.fusion.buffers[name] = Buffer(name, m.value.dtype, shape, tuple(range(len(shape))), "scratch")
                 m.kept = (name, tuple(sym(s) for s in group.cols))

@@ -17,13 +17,16 @@ ops or regions. Every refusal is recorded with its reason.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
 from ..symbolic import Expr, Sym, sym
+from .accesses import read, touched
 from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .groups import Group, Member, absorb, depend, ordered
-from .ir import Buffer, CheckKernel, Computation, Contraction, Load, Reduction, Scalar
+from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, leaves, \
+    regions
 from .lower import LoweredFunction
 from .scalars import Rewriter, cost, extent, linear, loads, points, reshaped, substitute
 
@@ -52,14 +55,33 @@ class _Refused(Exception):
 
 def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
     """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with)."""
-    return Fusion(lowered, separate).run()
+    low = lowered
+    fusion = Fusion(low.items, dict(low.buffers), separate, reading_items(low.items))
+    return Fused(low.name, fusion.buffers, fusion.run(), low.inputs, low.outputs, low.states, low.dims, fusion.fusions,
+                 fusion.refusals)
+
+
+def reading_items(items: list) -> Counter[str]:
+    """How many items of a list and its regions read each buffer; a decision counts as one."""
+    found = Counter(r.condition for r in regions(items) if r.condition)
+    for item in leaves(items):
+        found.update(read(item))
+    return found
 
 
 class Fusion:
-    def __init__(self, lowered: LoweredFunction, separate: bool):
-        self.lowered, self.separate = lowered, separate
-        self.buffers = dict(lowered.buffers)
-        self.items = list(lowered.items)
+    """The items of a function, or those of one list of a region, whose kernels are that list's alone.
+
+    readers_of_all: of each buffer, in the whole function. lasting: buffers whose value a turn of a loop around finds
+    and then overwrites, beside the states.
+    """
+
+    def __init__(self, items: list, buffers: dict[str, Buffer], separate: bool, readers_of_all: Counter[str],
+                 lasting: frozenset[str] = frozenset()):
+        self.separate, self.buffers, self.items = separate, buffers, list(items)
+        self.readers_of_all, self.lasting = readers_of_all, lasting
+        mine = reading_items(items)
+        self.outside = {name for name, count in readers_of_all.items() if count > mine[name]} | lasting
         self.groups: list[Group] = []
         self.home: list[Group | None] = []              # group by item
         self.writers: dict[str, list[int]] = {}
@@ -71,7 +93,7 @@ class Fusion:
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
 
-    def run(self) -> Fused:
+    def run(self) -> list:
         self.index_items()
         if not self.separate:
             self.repeat_cheap()
@@ -80,10 +102,55 @@ class Fusion:
             if item is not None:
                 self.add(seq, item)
         builder = KernelBuilder(self)
-        kernels = [builder.build(g) for g in ordered(self.groups)]
-        low = self.lowered
-        return Fused(low.name, self.buffers, [k for k in kernels if k is not None], low.inputs, low.outputs,
-                     low.states, low.dims, self.fusions, self.refusals)
+        kernels = [self.region(g.members[0].item) if g.kind == "region" else builder.build(g)
+                   for g in ordered(self.groups)]
+        return [k for k in kernels if k is not None]
+
+    # -- regions --------------------------------------------------------------------------------------------------
+    def region(self, item: Loop | Branch) -> Loop | Branch:
+        """The region with its lists fused, each by itself."""
+        if isinstance(item, Branch):
+            return replace(item, then=self.inner(item.then), other=self.inner(item.other))
+        lasting = self.lasting | frozenset(item.carried)
+        body, swaps = self.exchanged(item, self.inner(item.body, lasting))
+        return replace(item, test=self.inner(item.test, lasting), body=body, swaps=swaps)
+
+    def inner(self, items: list, lasting: frozenset[str] | None = None) -> list:
+        fusion = Fusion(items, self.buffers, self.separate, self.readers_of_all,
+                        self.lasting if lasting is None else lasting)
+        kernels = fusion.run()
+        self.fusions += fusion.fusions
+        self.refusals += fusion.refusals
+        return kernels
+
+    def exchanged(self, loop: Loop, body: list) -> tuple[list, tuple[tuple[str, str], ...]]:
+        """What is left as nothing but a copy of the next value into a carry's buffer goes: the two change places."""
+        mine, (_, writes) = reading_items(loop.body), touched(loop.body)
+        kept, swaps = [], []
+        taken: set[str] = set()
+        for kernel in body:
+            pair = self.copies(kernel, loop.carried)
+            if pair is not None and not taken & set(pair) and pair[1] in writes and self.readers_of_all[pair[1]] == mine[pair[1]]:
+                taken |= set(pair)
+                swaps.append(pair)
+            else:
+                kept.append(kernel)
+        return kept, tuple(swaps)
+
+    def copies(self, kernel, carried: tuple[str, ...]) -> tuple[str, str] | None:
+        """(carry, its next value) where the kernel does nothing but copy all of a temp into the carry's buffer."""
+        if not isinstance(kernel, NestKernel) or len(kernel.stages) != 1 or kernel.stages[0].reduces \
+                or len(kernel.stages[0].stores) != 1:
+            return None
+        (s,) = kernel.stages[0].stores
+        x = s.value
+        if s.buffer not in carried or not isinstance(x, Load) or x.valid or x.dynamic or x.buffer in carried:
+            return None
+        to, source = self.buffers[s.buffer], self.buffers[x.buffer]
+        whole = points(kernel.rows + kernel.stages[0].vars) == to.elements == source.elements
+        if source.kind != "temp" or not whole or to.address(s.index) != source.address(x.index):
+            return None
+        return s.buffer, x.buffer
 
     # -- who reads and writes what --------------------------------------------------------------------------------
     def index_items(self) -> None:
@@ -91,6 +158,13 @@ class Fusion:
             if isinstance(item, CheckKernel):
                 self.loads.append([])
                 self.readers.setdefault(item.buffer.name, []).append(seq)
+                continue
+            if isinstance(item, (Loop, Branch)):
+                self.loads.append([])
+                reads, writes = touched([item])
+                for found, names in ((self.readers, reads), (self.writers, writes)):
+                    for name in names:
+                        found.setdefault(name, []).append(seq)
                 continue
             found = [item.a, item.b] if isinstance(item, Contraction) else loads(item.value)
             self.loads.append(found)
@@ -135,7 +209,7 @@ class Fusion:
                     self.readers[name].append(seq)
 
     def repeatable(self, seq: int, made: Computation, name: str) -> bool:
-        if self.buffers[name].kind != "temp" or len(self.readers[name]) > 2 or cost(made.value) > CHEAP_TO_REPEAT:
+        if self.buffers[name].kind != "temp" or name in self.outside or len(self.readers[name]) > 2 or cost(made.value) > CHEAP_TO_REPEAT:
             return False
         # what could be the epilogue of a contraction or the tail of a reduction stays there
         for x in self.loads[seq]:
@@ -159,6 +233,9 @@ class Fusion:
         return group
 
     def add(self, seq: int, item) -> None:
+        if isinstance(item, (Loop, Branch)):
+            self.add_region(seq, item)
+            return
         if isinstance(item, CheckKernel):
             group = self.new_group(seq, "check", ())
             group.members.append(Member(seq, item, None, (), "check", 0))
@@ -184,6 +261,23 @@ class Fusion:
             return
         self.start(seq, item, needed)
 
+    def add_region(self, seq: int, item: Loop | Branch) -> None:
+        group = self.new_group(seq, "region", ())
+        group.members.append(Member(seq, item, None, (), "region", 0))
+        reads, writes = touched([item])
+        found: dict[Group, None] = {}
+        for name in reads:
+            found |= {self.group_of(w): None for w in self.writers.get(name, ()) if w < seq}
+            found |= {check: None for check in self.checks.get(name, ())}
+        for name in writes:
+            found |= {self.group_of(r): None for r in (*self.readers.get(name, ()), *self.writers[name])
+                      if r < seq and self.items[r] is not None}
+        depend(group, list(found))
+
+    def overwrites(self, name: str) -> bool:
+        """The buffer has two values here, one before the item that stores into it and one behind it."""
+        return name in self.lasting or self.buffers[name].kind == "state"
+
     def needed(self, seq: int, item) -> list[Group]:
         """The groups that must have run before the item, in order."""
         found: dict[Group, None] = {}
@@ -195,7 +289,7 @@ class Fusion:
                 for inner in loads(value):
                     for group in self.checks.get(inner.buffer, ()):
                         found[group] = None
-        if self.buffers[item.out].kind == "state":  # written in place: after everything that reads what was there
+        if self.overwrites(item.out):  # in place: after everything that reads what was there
             for other in [*self.readers.get(item.out, ()), *self.writers[item.out]]:
                 if other < seq and self.items[other] is not None:
                     found[self.group_of(other)] = None
@@ -239,7 +333,7 @@ class Fusion:
         group.members.append(member)
         self.home[member.seq] = group
         out = member.item.out
-        if len(self.writers[out]) == 1 and self.buffers[out].kind != "state":  # a state's name has two values
+        if len(self.writers[out]) == 1 and not self.overwrites(out):
             self.member_of[out] = member
         for x in found:
             group.reads.setdefault(x.buffer, []).append(x)
@@ -276,10 +370,10 @@ class Fusion:
             if x.buffer not in self.member_of and any(
                     w < seq and self.group_of(w) is group for w in self.writers.get(x.buffer, ())):
                 raise _Refused(f"{x.buffer} is written in parts")
-        if self.buffers[item.out].kind == "state":
+        if self.overwrites(item.out):
             for x in group.reads.get(item.out, ()):
                 if x.index != item.index or x.dynamic:
-                    raise _Refused(f"it overwrites state {item.out} that the kernel reads at other points")
+                    raise _Refused(f"it overwrites {self.buffers[item.out].kind} {item.out} that the kernel reads at other points")
         row = self.is_row(item)
         reduction = item.value if row else None
         variables = item.vars + reduction.vars if row else item.vars

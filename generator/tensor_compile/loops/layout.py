@@ -183,7 +183,7 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
     for node in function.nodes:
         for index, kind in enumerate(node.types):
             value, rank = Value(node, index), kind.rank
-            if rank < 3 or node.op in VIEWS:
+            if rank < 3 or node.op in VIEWS or PRIMITIVES[node.op].graphs:
                 continue
             asked = wanted.get(value)
             if asked is not None:

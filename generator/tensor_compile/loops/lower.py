@@ -18,6 +18,7 @@ from . import layout
 from .guards import Index, fold, guarded, inside, protect
 from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar
 from .lower_contractions import CONTRACTIONS
+from .lower_regions import REGIONS, open_function
 from .scalars import Variables, reshaped
 
 _LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
@@ -58,17 +59,26 @@ class LoweringError(Exception):
 
 class Lowering:
     def __init__(self, function: Function, module: Module, plain: bool):
-        self.function, self.module, self.plain = function, module, plain
-        self.orders = {} if plain else layout.orders(function)
+        opened = open_function(function, module)
+        self.function, self.module, self.plain = opened.function, module, plain
+        self.bodies, self.functions = opened.bodies, opened.functions()
+        self.owner = {node: f for f in self.functions for node in f.nodes}
+        self.orders: dict[Value, tuple[int, ...]] = {}
+        for f in self.functions if not plain else ():
+            self.orders.update(layout.orders(f))
         self.vars = Variables()
         self.buffers: dict[str, Buffer] = {}
         self.homes: dict[Value, Home] = {}
         self.items: list = []
+        self.lists: dict[int, list] = {}     # that of each function that is being lowered, by identity
         self.first_checks: list[CheckKernel] = []
+        self.turns: list[Sym | None] = []    # of the regions around what is being lowered, None of a while or a branch
+        self.turn_of: dict[tuple, Sym] = {}
+        self.slices: dict[Value, tuple[Value, Sym]] = {}   # parameters of scans: the operand and the turn
         self.checked: set[tuple] = set()
         self.free: dict[Node, int] = {}
         self.in_place: set[Node] = set()     # update_slice nodes that write into their state
-        self.detached: dict[Value, Value] = {}
+        self.detached: dict[tuple, Value] = {}
         self.temps = 0
         self.uses: dict[Value, int] = {}
 
@@ -82,9 +92,34 @@ class Lowering:
             raise LoweringError(f"{self.function.name}: the name {name!r} is both {found.kind} and {kind}")
         return found
 
-    def temp(self, v: Value) -> Buffer:
+    def temp(self, v: Value, plain: bool = False) -> Buffer:
+        """plain: row-major, whatever is chosen for v."""
         self.temps += 1
-        return self.buffer(f"%{self.temps}", v.dtype, v.shape, "temp", self.orders.get(v))
+        return self.buffer(f"%{self.temps}", v.dtype, v.shape, "temp", None if plain else self.orders.get(v))
+
+    def new_home(self, v: Value) -> Home:
+        """A row-major temp for values like v."""
+        return self.home_in(self.temp(v, plain=True))
+
+    def home_in(self, buffer: Buffer) -> Home:
+        return Home(buffer, lambda index: index)
+
+    def known(self, v: Value, buffer: Buffer) -> Value:
+        """A value like v, and equal to it, that stands in a buffer: only this function knows it."""
+        copied = Value(Node("copy", (v,), {}, (v.type,), v.node.loc, v.node.scope))
+        self.homes[copied] = self.home_in(buffer)
+        return copied
+
+    def turn(self, count: Expr) -> Sym:
+        """The symbol of a loop here: loops of one depth and count share it, so that their kernels may be equal."""
+        depth = sum(t is not None for t in self.turns)
+        if (depth, count) not in self.turn_of:
+            taken = {s for s in self.module.dims}
+            name = f"t{depth}"
+            while name in taken:
+                name += "_"
+            self.turn_of[depth, count] = Sym(name, 0, wrap(count) - 1, is_dim=True)
+        return self.turn_of[depth, count]
 
     def home_of(self, v: Value) -> Home:
         """Where v is computed: a temp, unless a place was chosen."""
@@ -95,24 +130,19 @@ class Lowering:
 
     def run(self) -> LoweredFunction:
         f = self.function
-        for node in f.nodes:
-            for v in node.operands:
+        for g in self.functions:
+            for v in [*(v for node in g.nodes for v in node.operands), *(v for _, v, _ in [*g.results, *g.assigns])]:
                 self.uses[v] = self.uses.get(v, 0) + 1
-        for _, v, _ in [*f.results, *f.assigns]:
-            self.uses[v] = self.uses.get(v, 0) + 1
+            if g is not f and g.assigns:
+                raise LoweringError(f"{g.name}: a state is assigned within a loop or branch")
         inputs = [self.buffer(p.attrs["name"], p.types[0].dtype, p.types[0].shape, "input") for p in f.parameters]
         for p, b in zip(f.parameters, inputs):
             self.homes[Value(p)] = Home(b, lambda index: index)
-        for node in f.nodes:
+        for node in (node for g in self.functions for node in g.nodes):
             self.classify(node)
         outputs, copies = self.place_results()
         assigned = self.place_states()
-        for node in reversed(f.nodes):
-            if node.op == "concat":
-                self.place_concat(node)
-        for node in f.nodes:
-            if not self.is_view(node):
-                self.lower_node(node)
+        self.lower_nodes(f)
         for buffer, v in copies:
             self.copy(v, buffer, lambda index: index, f"copy of {buffer.name}")
         # every new value is known before the first state is overwritten: states may change places
@@ -125,6 +155,16 @@ class Lowering:
                 dims |= d.symbols()
         return LoweredFunction(f.name, self.buffers, self.first_checks + self.items, inputs, outputs, states,
                                tuple(sorted((s for s in dims if s.is_dim), key=lambda s: s.key)), self.vars)
+
+    def lower_nodes(self, function: Function) -> None:
+        """The function's nodes in order, once homes are chosen for its results."""
+        self.lists[id(function)] = self.items
+        for node in reversed(function.nodes):
+            if node.op == "concat":
+                self.place_concat(node)
+        for node in function.nodes:
+            if not self.is_view(node):
+                self.lower_node(node)
 
     def classify(self, node: Node) -> None:
         """Records in `free` the values that need no memory: constants and cheap arithmetic on indices."""
@@ -148,12 +188,17 @@ class Lowering:
         for name, v, _ in self.function.results:
             out = self.buffer(name, v.dtype, v.shape, "output")
             outputs.append(out)
-            base, place = self.trace(v)
-            if self.is_view(base.node) or base in self.homes:
+            if not self.place_result(v, self.home_in(out), self.function):
                 copies.append((out, v))
-            else:
-                self.homes[base] = Home(out, place)
         return outputs, copies
+
+    def place_result(self, v: Value, home: Home, function: Function) -> bool:
+        """Has v, a result of the function, computed in `home`; False where it stands elsewhere and must be copied."""
+        base, place = self.trace(v)
+        if self.is_view(base.node) or base in self.homes or self.owner[base.node] is not function:
+            return False
+        self.homes[base] = Home(home.buffer, lambda index: home.place(place(index)))
+        return True
 
     def trace(self, v: Value) -> tuple[Value, Callable[[Index], Index]]:
         """(base, place): v is reshapes and transposes of `base`; `place` maps an index of base to that of v."""
@@ -174,7 +219,7 @@ class Lowering:
     def place_states(self) -> list[tuple[Buffer, Value]]:
         """Chains of update_slice on a state that nobody else reads write into it; others are copied at the end."""
         readers: dict[str, int] = {}
-        for node in self.function.nodes:
+        for node in self.owner:
             if node.op == "state":
                 name = node.attrs["name"]
                 readers[name] = readers.get(name, 0) + self.uses.get(Value(node), 0)
@@ -193,7 +238,7 @@ class Lowering:
             for node in chain:
                 self.in_place.add(node)
                 self.homes[Value(node)] = Home(state, lambda index: index)
-                self.place_part(node.operands[1], state, lambda index: index, node.attrs["start"])
+                self.place_part(node, node.operands[1], state, lambda index: index, node.attrs["start"])
         return copies
 
     def place_concat(self, node: Node) -> None:
@@ -202,17 +247,18 @@ class Lowering:
         at = ZERO
         for operand in node.operands:
             start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
-            self.place_part(operand, home.buffer, home.place, start)
+            self.place_part(node, operand, home.buffer, home.place, start)
             at = at + operand.shape[axis]
 
-    def place_part(self, v: Value, buffer: Buffer, outer: Callable[[Index], Index], start: Index) -> None:
-        """Gives v, where its one reader is what puts it at `start` of a larger value, its home there."""
+    def place_part(self, node: Node, v: Value, buffer: Buffer, outer: Callable[[Index], Index], start: Index) -> None:
+        """Gives v, where its one reader is the node beside it that puts it at `start` of a larger value, its home
+        there."""
         base, place = self.trace(v)
         walk = v
         while self.uses[walk] == 1 and walk != base:
             walk = walk.node.operands[0]
         if walk == base and self.uses[base] == 1 and base not in self.homes and not self.is_view(base.node) \
-                and base.node.op != "concat":
+                and base.node.op != "concat" and self.owner[base.node] is self.owner[node]:
             self.homes[base] = Home(
                 buffer, lambda index: outer(tuple(i + s for i, s in zip(place(index), start, strict=True))))
 
@@ -222,6 +268,9 @@ class Lowering:
         home = self.homes.get(v)
         if home is not None:
             return Load(home.buffer.name, v.dtype, home.place(index))
+        if v in self.slices:
+            operand, turn = self.slices[v]
+            return self.read(operand, (sym(turn), *index))
         node, op = v.node, v.node.op
         if op == "constant":
             return Const(v.dtype, node.attrs["bits"])
@@ -266,20 +315,22 @@ class Lowering:
         assert isinstance(found, Load)
         return found
 
-    def detach(self, v: Value, label: str = "materialize") -> Value:
-        """v computed into a buffer of its own, with no view between: a value that only this function knows."""
-        copied = Value(Node("copy", (v,), {}, (v.type,), v.node.loc, v.node.scope))
-        buffer = self.temp(v)
-        self.homes[copied] = Home(buffer, lambda index: index)
-        self.copy(v, buffer, lambda index: index, label)
+    def detach(self, v: Value, label: str = "materialize", plain: bool = False) -> Value:
+        """v computed into a buffer of its own, with no view between, before the loops that v does not change in. plain:
+        row-major."""
+        copied = self.known(v, self.temp(v, plain))
+        here, self.items = self.items, self.lists.get(id(self.owner.get(v.node)), self.items)
+        self.copy(v, self.homes[copied].buffer, lambda index: index, label)
+        self.items = here
         return copied
 
     def stored(self, v: Value) -> Value:
         """v, or where v is a view its elements in a buffer of their own: what is packed is packed once."""
         if v.node.op in _VIEWS:
-            if v not in self.detached:
-                self.detached[v] = self.detach(v, "pack")
-            return self.detached[v]
+            key = (v, id(self.owner.get(v.node)))
+            if key not in self.detached:
+                self.detached[key] = self.detach(v, "pack")
+            return self.detached[key]
         return v
 
     def copy(self, v: Value, buffer: Buffer, place: Callable[[Index], Index], label: str) -> None:
@@ -296,6 +347,8 @@ class Lowering:
             self.compute(node, variables, index, value)
         elif node.op in CONTRACTIONS:
             CONTRACTIONS[node.op](self, node)
+        elif node.op in REGIONS:
+            REGIONS[node.op](self, node)
         elif method is not None:
             method(node)
         else:
@@ -356,18 +409,29 @@ class Lowering:
     def check(self, node: Node, i: Value, bound: Expr) -> Value:
         """Makes sure that a check of every element of i runs before its reader; the value to read indices from."""
         base, _ = self.trace(i)
-        if base not in self.homes and base.node.op not in ("packed", "weight", "state"):
+        whole = self.walked(base)
+        if base not in self.homes and base.node.op not in ("packed", "weight", "state") and whole is None:
             base = i = self.detach(i)
         buffer = self.buffers[self.read(base, tuple(ZERO for _ in base.shape)).buffer]
-        if buffer.shape != base.shape:
+        if buffer.shape != (whole or base).shape:
             base = i = self.detach(i)
             buffer = self.homes[i].buffer
-        if (buffer.name, bound) not in self.checked:
-            self.checked.add((buffer.name, bound))
+        first = buffer.kind in ("input", "packed") and None not in self.turns
+        key = (buffer.name, bound, None if first else id(self.items))
+        if key not in self.checked:
+            self.checked.add(key)
             dims = _dims_of(bound, *buffer.shape)
             kernel = CheckKernel(f"{self.label(node)} indices", buffer, bound, (buffer,), dims)
-            (self.first_checks if buffer.kind in ("input", "packed") else self.items).append(kernel)
+            (self.first_checks if first else self.items).append(kernel)
         return i
+
+    def walked(self, v: Value) -> Value | None:
+        """What a scan walks whose slice v is, where it is an input or packed: all of it is looked at in advance."""
+        while v in self.slices:
+            v = self.slices[v][0]
+            if v.node.op == "packed" or v in self.homes and self.homes[v].buffer.kind == "input":
+                return v if None not in self.turns else None
+        return None
 
     def lower_reduce(self, node: Node) -> None:
         v, x = Value(node), node.operands[0]

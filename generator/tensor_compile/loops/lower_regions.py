@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowering of cond, while and scan: their functions are lowered where they stand, as branches and loops of items.
+
+`open_function` gives every node that holds functions nodes of its own for them. A carry that every turn hands on as it
+is stands for the operand itself, and what a turn computes from nothing else that changes is computed before the loop.
+
+A carry lives in one buffer. A turn computes its new value elsewhere and copies it there last, behind all that reads the
+old one; fusion then writes it in place where each point needs only itself, and makes the two buffers change places
+where not. The slice of a turn and its part of a stacked result are plain addresses, with the turn as a symbol.
+"""
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Iterator
+
+from ..graph.ir import Function, Module, Node, Value
+from ..graph.rewrite import Values
+from ..graph.table import PRIMITIVES
+from ..symbolic import Sym, sym
+from .ir import Branch, Load, Loop
+
+if TYPE_CHECKING:
+    from .lower import Home, Lowering
+
+_STAY = frozenset(("gather",))   # may fault, so it runs where it stands
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """A held function at one node: nodes, and results as values of these nodes or of what is around. carried: the
+    positions of carries that change, with their parameters; slices: (parameter, operand) of what a scan walks."""
+
+    function: Function
+    carried: list[tuple[int, Value]] = field(default_factory=list)
+    slices: list[tuple[Value, Value]] = field(default_factory=list)
+
+    @property
+    def results(self) -> list[Value]:
+        return [v for _, v, _ in self.function.results]
+
+
+@dataclass(slots=True)
+class Opened:
+    """A function whose nodes hold bodies of their own."""
+
+    function: Function
+    bodies: dict[Node, tuple[Body, ...]]
+
+    def functions(self) -> list[Function]:
+        """The function and its bodies, a body behind what is around it."""
+        out = [self.function]
+        for f in out:
+            out += [b.function for node in f.nodes for b in self.bodies.get(node, ())]
+        return out
+
+
+def open_function(function: Function, module: Module) -> Opened:
+    if not any(PRIMITIVES[n.op].graphs for n in function.nodes):
+        return Opened(function, {})
+    opener = _Opener(module)
+    values = Values()
+    nodes = opener.nodes(function, values)
+    return Opened(_with(function, function.parameters, nodes, values), opener.bodies)
+
+
+def _with(function: Function, parameters: list[Node], nodes: list[Node], values: Values) -> Function:
+    return Function(function.name, function.entry, parameters, function.guards, nodes,
+                    [(name, values[v], loc) for name, v, loc in function.assigns],
+                    [(name, values[v], loc) for name, v, loc in function.results])
+
+
+class _Opener:
+    def __init__(self, module: Module):
+        self.module = module
+        self.bodies: dict[Node, tuple[Body, ...]] = {}
+
+    def nodes(self, function: Function, values: Values) -> list[Node]:
+        """The function's nodes anew, what its loops need not repeat before them. values: old to new, grows."""
+        out: list[Node] = []
+        for node in function.nodes:
+            made = Node(node.op, values.all(node.operands), node.attrs, node.types, node.loc, node.scope)
+            if PRIMITIVES[node.op].graphs:
+                before, same = self.hold(made)
+                out += before
+            out.append(made)
+            values.bind(node, made)
+            if PRIMITIVES[node.op].graphs:
+                values.update({Value(node, i): v for i, v in same.items()})
+        return out
+
+    def hold(self, node: Node) -> tuple[list[Node], dict[int, Value]]:
+        """Opens what the node holds; (nodes that can run before it, results that are values from around it)."""
+        functions = [self.module.functions[node.attrs[a]] for a in PRIMITIVES[node.op].graphs]
+        if node.op == "cond":
+            self.bodies[node] = tuple(self.body(f, {i: v for i, v in enumerate(node.operands[1:])}) for f in functions)
+            return [], {}
+        last = functions[-1]   # the body
+        count = node.attrs["carries"] if node.op == "scan" else len(node.operands)
+        same = {i: node.operands[i] for i in range(count) if last.results[i][1] == Value(last.parameters[i])}
+        bodies, before = [], []
+        for f in functions:
+            body = self.body(f, same)
+            body.carried = [(i, Value(body.function.parameters[i])) for i in range(count) if i not in same]
+            body.slices = [(Value(body.function.parameters[i]), node.operands[i])
+                           for i in range(count, len(node.operands))]
+            before += _hoist(body)
+            bodies.append(body)
+        self.bodies[node] = tuple(bodies)
+        return before, same
+
+    def body(self, function: Function, given: dict[int, Value]) -> Body:
+        """given: what parameters stand for, by position; the others get nodes of their own."""
+        values, parameters = Values(), []
+        for i, p in enumerate(function.parameters):
+            parameters.append(Node(p.op, (), p.attrs, p.types, p.loc, p.scope))
+            values[Value(p)] = given.get(i, Value(parameters[-1]))
+        nodes = self.nodes(function, values)
+        return Body(_with(function, parameters, nodes, values))
+
+
+def _hoist(body: Body) -> list[Node]:
+    """Takes out of the body what does not change from turn to turn."""
+    changing = {p.node for _, p in body.carried} | {p.node for p, _ in body.slices}
+    before, kept = [], []
+    for node in body.function.nodes:
+        if node.op in _STAY or PRIMITIVES[node.op].graphs or any(v.node in changing for v in node.operands):
+            changing.add(node)
+            kept.append(node)
+        else:
+            before.append(node)
+    body.function.nodes = kept
+    return before
+
+
+# -- items ----------------------------------------------------------------------------------------------------------
+def lower_scan(low: "Lowering", node: Node) -> None:
+    (body,) = low.bodies[node]
+    turn = low.turn(node.attrs["length"][0])
+    count = node.attrs["carries"]
+    carried = _start(low, node, body)
+    for p, operand in body.slices:
+        low.slices[p] = (operand, turn)
+    homes = {i: _at_turn(low.home_of(Value(node, i)), turn) for i in range(count, len(node.types))}
+    with _inside(low, turn) as items:
+        _body(low, body, homes)
+        _next(low, body, carried)
+    low.items.append(Loop(low.label(node), turn, items, tuple(carried.values())))
+    _finish(low, node, carried)
+
+
+def lower_while(low: "Lowering", node: Node) -> None:
+    test, body = low.bodies[node]
+    carried = _start(low, node, body)
+    for i, p in test.carried:
+        low.homes[p] = low.homes[dict(body.carried)[i]]
+    condition = low.new_home(test.results[0])
+    with _inside(low) as before:
+        _body(low, test, {0: condition})
+    with _inside(low) as items:
+        _body(low, body, {})
+        _next(low, body, carried)
+    low.items.append(Loop(low.label(node), None, items, tuple(carried.values()), before, condition.buffer.name))
+    _finish(low, node, carried)
+
+
+def lower_cond(low: "Lowering", node: Node) -> None:
+    condition = low.read(node.operands[0], ())
+    if not (isinstance(condition, Load) and not condition.dynamic and not condition.valid
+            and not low.buffers[condition.buffer].shape):
+        condition = low.read(low.detach(node.operands[0]), ())
+    sides = []
+    for body in low.bodies[node]:
+        with _inside(low) as items:
+            _body(low, body, {i: low.home_of(Value(node, i)) for i in range(len(node.types))})
+        sides.append(items)
+    low.items.append(Branch(low.label(node), condition.buffer, *sides))
+
+
+def _at_turn(home: "Home", turn: Sym) -> "Home":
+    """The part of a stacked result that a turn makes."""
+    return type(home)(home.buffer, lambda index: home.place((sym(turn), *index)))
+
+
+@contextmanager
+def _inside(low: "Lowering", turn: Sym | None = None) -> Iterator[list]:
+    """What is lowered within goes to a list of its own. turn: that of a scan, None where it may not run at all."""
+    around, low.items = low.items, []
+    low.turns.append(turn)
+    yield low.items
+    low.turns.pop()
+    low.items = around
+
+
+def _start(low: "Lowering", node: Node, body: Body) -> dict[int, str]:
+    """The carries' buffers, by position, with what they hold before the first turn."""
+    carried = {}
+    for i, p in body.carried:
+        home = low.homes[p] = low.new_home(p)
+        low.copy(node.operands[i], home.buffer, home.place, "start")
+        carried[i] = home.buffer.name
+    return carried
+
+
+def _body(low: "Lowering", body: Body, homes: "dict[int, Home]") -> None:
+    """The body's items. homes: where some of its results are computed, or copied to."""
+    copies = []
+    for i, home in homes.items():
+        if not low.place_result(body.results[i], home, body.function):
+            copies.append((body.results[i], home))
+    low.lower_nodes(body.function)
+    for v, home in copies:
+        low.copy(v, home.buffer, home.place, "copy")
+
+
+def _next(low: "Lowering", body: Body, carried: dict[int, str]) -> None:
+    """What the next turn starts from: every new value is known before the first old one is overwritten."""
+    made = [(low.buffers[name], low.detach(body.results[i], "next", plain=True)) for i, name in carried.items()]
+    for buffer, v in made:
+        low.copy(v, buffer, lambda index: index, "next")
+
+
+def _finish(low: "Lowering", node: Node, carried: dict[int, str]) -> None:
+    """The carries' last values are results."""
+    for i, name in carried.items():
+        v = Value(node, i)
+        wanted = low.homes.get(v)
+        if wanted is None:
+            low.homes[v] = low.home_in(low.buffers[name])
+        else:
+            low.copy(low.known(v, low.buffers[name]), wanted.buffer, wanted.place, low.label(node))
+
+
+REGIONS = {"scan": lower_scan, "while": lower_while, "cond": lower_cond}
