@@ -99,7 +99,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     state_offset, state_bytes = _offsets((s.name, s.type) for s in captured.states.values())
     return Compiled(captured, graph.reference, constants,
                     ModelPlan(captured.model, functions, packed, packed_bytes, states, state_offset, state_bytes),
-                    leaves("packed", padded_weights(v.function for vs in graph.variants.values() for v in vs)))
+                    leaves("packed", padded_weights(graph.module.functions.values())))
 
 
 def padded_weights(functions: Iterable[Function]) -> list[Node]:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Sequence
 
 from ..errors import UserError
-from ..graph.ir import Guard, Module, Node, Value
+from ..graph.ir import Function, Guard, Module, Node, Value
 from ..graph.text import print_module
+from ..graph.verify import held
 from ..loops.ir import FunctionPlan, Variant
 from ..symbolic import Sym
 from . import assemble, files, host_programs, toolchain
@@ -239,13 +240,23 @@ def _spec(module: Module, function: FunctionPlan, buffer, sizes: dict[str, int])
 
 
 def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[Node]]:
-    """The values that hold elements of an input moved about, and the function's nodes."""
-    body = module.functions[function]
-    carries = {Value(p) for p in body.parameters if p.attrs["name"] == name}
-    for node in body.nodes:
-        if node.op in MOVING and any(v in carries for v in node.operands):
-            carries.add(Value(node))
-    return carries, body.nodes
+    """The values that hold elements of an input moved about, and the nodes of the function and of those it holds."""
+    root = module.functions[function]
+    carries = {Value(p) for p in root.parameters if p.attrs["name"] == name}
+    nodes: list[Node] = []
+
+    def follow(body: Function) -> None:
+        for node in body.nodes:
+            nodes.append(node)
+            if node.op in MOVING and any(v in carries for v in node.operands):
+                carries.add(Value(node))
+            for inner in (module.functions[h] for h in held(node)):
+                given = node.operands[len(node.operands) - len(inner.parameters):]
+                carries.update(Value(p) for p, v in zip(inner.parameters, given, strict=True) if v in carries)
+                follow(inner)
+
+    follow(root)
+    return carries, nodes
 
 
 def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]) -> int | None:

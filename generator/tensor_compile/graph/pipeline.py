@@ -8,6 +8,7 @@ from itertools import product
 
 from ..symbolic import Expr, Sym
 from .absorb import absorb
+from .control import control
 from .cse import cse
 from .dce import dce
 from .fold import fold
@@ -18,12 +19,14 @@ from .specialize import refuted, specialize, suffix
 from .verify import held, verify
 
 FunctionPass = Callable[[Function], Function]
+ModulePass = Callable[[Module], Module]
 Dump = Callable[[str, Module], None]
 
-# Passes on one function each, before specialization: after them the arithmetic is fixed (docs/numerics.md), and what
+# Passes on one function each, held ones too, before specialization (control looks at all of them): after them the arithmetic is fixed (docs/numerics.md), and what
 # they leave is what the interpreter runs to compare bits.
-BEFORE: tuple[tuple[str, FunctionPass], ...] = (
+BEFORE: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
     ("simplify", simplify),            # first: absorb knows views and broadcasts in their normal form only
+    ("control", control),              # before absorb and fold, which find weights where they are used
     ("cse", cse),                      # simplify shares equal nodes already, except where rules do not reach
     ("absorb", absorb),                # before anything looks at sizes: all variants must share its arithmetic
     ("simplify-absorbed", simplify),   # scales and shifts that absorb composed: x*1, -(-x), broadcasts
@@ -31,8 +34,9 @@ BEFORE: tuple[tuple[str, FunctionPass], ...] = (
 )
 
 # Passes on each variant, after specialization: exact ones only.
-AFTER: tuple[tuple[str, FunctionPass], ...] = (
+AFTER: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
     ("simplify-specialized", simplify),   # dims of size 1 and equal sizes are visible now
+    ("control-specialized", control),     # loops of one turn
     ("cse-specialized", cse),
     ("dce-specialized", dce),             # before layout, which packs what it finds
 )
@@ -83,7 +87,9 @@ def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = 
             dump(name, made)
         return made
 
-    def on_each(name: str, run_pass: FunctionPass, source: Module) -> Module:
+    def on_each(name: str, run_pass: FunctionPass | ModulePass, source: Module) -> Module:
+        if run_pass is control:
+            return after(name, control(source))
         return after(name, replace(source, functions={n: run_pass(f) for n, f in source.functions.items()}))
 
     after("capture", module)
