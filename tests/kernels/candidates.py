@@ -41,6 +41,7 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
          [{m: 5, n: 100, k: 70, b: 2}, {m: 15, n: 17, k: 3, b: 1}, {m: 1, n: 129, k: 1, b: 3}]),
         ("columns of two variables", heads(sm, 5, 16, 21, panel), [{m: 14}]),
         ("columns of two variables, across panels", heads(7, 3, 11, 4, panel), [{}]),
+        ("convolution of one row, padded", convolution(1, 8, 2, 2, 40, (3, 3), 2, 1, panel=panel), [{}]),
         ("convolution 3x3 padded", convolution(2, 8, 9, 7, 40, (3, 3), pad=1, panel=panel), [{}]),
         ("convolution 3x2 stride 2 dilation 2 groups 2, planar, dynamic",
          convolution(1, 6, sym(h), sym(w), 20, (3, 2), 2, 2, 2, 2, True, True, panel), [{h: 11, w: 8}, {h: 5, w: 5}]),

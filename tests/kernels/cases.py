@@ -53,7 +53,8 @@ def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None
 def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, int], stride: int = 1, pad: int = 0,
                 dilation: int = 1, groups: int = 1, planar_in: bool = False, planar_out: bool = False,
                 panel: int = 16) -> ContractionKernel:
-    """Channels last unless planar; m = (n, oh, ow), k = (kh, kw, channel), groups are the batch."""
+    """Channels last unless planar; m = those of (n, oh, ow) that are not 1, as lowering has it, k = (kh, kw, channel),
+    groups are the batch."""
     n, h, w = wrap(n), wrap(h), wrap(w)
     kh, kw = window
     oh = (h + 2 * pad - dilation * (kh - 1) - 1) // stride + 1
@@ -67,14 +68,16 @@ def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, in
                      "packed")
     y = Buffer("y", "f32", (n, wrap(o), oh, ow), (0, 1, 2, 3) if planar_out else (0, 2, 3, 1), "output")
     bias = Buffer("bias", "f32", (wrap(o),), (0,), "packed")
-    iy, ix = sym(vh) * stride + sym(vkh) * dilation - pad, sym(vw) * stride + sym(vkw) * dilation - pad
+    first, row, column = (sym(v) if v.hi != 0 else ZERO for v in (vn, vh, vw))
+    iy, ix = row * stride + sym(vkh) * dilation - pad, column * stride + sym(vkw) * dilation - pad
     valid = (iy, h - 1 - iy, ix, w - 1 - ix) if pad else ()
-    a = Load("x", "f32", (sym(vn), g * cg + sym(vc), iy, ix), valid, Const("f32", 0) if pad else None)
+    a = Load("x", "f32", (first, g * cg + sym(vc), iy, ix), valid, Const("f32", 0) if pad else None)
     b = Load("w", "f32", (g, sym(vo) // panel, (sym(vkh) * kw + sym(vkw)) * cg + sym(vc), sym(vo) % panel))
     channel = g * og + sym(vo)
     value = Apply("add", "f32", (Acc("f32"), Load("bias", "f32", (channel,))))
-    return ContractionKernel("convolution", (vg,) if groups > 1 else (), (vn, vh, vw), (vo,), (vkh, vkw, vc), a, b, panel,
-                             [Store("y", (sym(vn), channel, sym(vh), sym(vw)), value)], (x, weights, bias, y),
+    rows = tuple(v for v in (vn, vh, vw) if v.hi != 0)
+    return ContractionKernel("convolution", (vg,) if groups > 1 else (), rows, (vo,), (vkh, vkw, vc), a, b, panel,
+                             [Store("y", (first, channel, row, column), value)], (x, weights, bias, y),
                              dims_of(n, h, w))
 
 

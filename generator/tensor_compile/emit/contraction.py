@@ -305,7 +305,7 @@ class _Emitter:
         names = self.batch_names("t->")
         offset = self.text(access.a_offset, names)
         single = len(kernel.m) == 1
-        if not kernel.m or (single and access.row_stride_known):
+        if access.row_stride_known and len(kernel.m) < 2:
             head = ["const tc_index m0 = row;"] if kernel.m else []
             return "\n".join([*head, f"t->a[0] = {offset};"]), ""
         sizes = [self.text(extent(s)) for s in kernel.m]
@@ -313,7 +313,7 @@ class _Emitter:
         row = []
         if single:
             row.append("const tc_index m0 = row + r;")
-        else:
+        elif kernel.m:
             first += [line.replace("const ", "", 1) for line in _decode("row", "m", sizes)]
             row += [f"t->m{i}[r] = m{i};" for i in range(len(sizes))]
         row.append(f"t->a[r] = {offset};")
@@ -323,7 +323,7 @@ class _Emitter:
                        else f"t->inside &= t->bound[r][{e}] + ({self.text(bound.least)}) >= 0;")
         for i in reversed(range(1, len(sizes))):
             row += [f"if (++m{i} < {sizes[i]})", "    continue;", f"m{i} = 0;"]
-        if not single:
+        if len(sizes) > 1:
             row.append("++m0;")
         return "\n".join(first), "\n".join(row)
 
