@@ -20,10 +20,15 @@ CORE_FLAGS = ("-std=c11", "-Os", "-ffreestanding", "-ffunction-sections", "-fdat
 SERVER_FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 
-def sources() -> dict[str, Path]:
-    """The model.c of each benchmark."""
-    return {"mlp": HERE / "mlp" / "model.c", "digits": ROOT / "examples" / "digits" / "model.c",
-            "minilm": ROOT / "examples" / "minilm" / "model.c"}
+# the function of each benchmark that is measured, as the generated header names it
+FUNCTIONS = {"mlp": "mlp", "digits": "digits", "minilm": "minilm", "resnet50": "resnet50",
+             "mobilenet_v2": "mobilenet_v2", "gpt2": "gpt2_prefill", "gpt2-decode": "gpt2_decode", "unet": "unet",
+             "lstm-vad": "vad"}
+
+
+def source(model: str) -> Path:
+    """The model.c of a benchmark."""
+    return HERE / "mlp" / "model.c" if model == "mlp" else ROOT / "examples" / model.partition("-decode")[0] / "model.c"
 
 
 def best_isa() -> str:
@@ -45,18 +50,17 @@ def banner() -> str:
     return subprocess.run([*CC, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
-def program(model: str, source: Path, out: Path, cache: Path, arguments: Sequence[str] = ()) -> Path:
+def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequence[str] = ()) -> Path:
     """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of
-    build; the macros among them (-D…) are the server's too."""
+    build."""
     out.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, str(TOOL), "build", str(source), "-o", str(out), "--cache", str(cache), "--cc",
+    subprocess.run([sys.executable, str(TOOL), "build", str(written), "-o", str(out), "--cache", str(cache), "--cc",
                     shlex.join(CC), *arguments], check=True)
     core = _core(out.parent / "core")
     made, include = out / "server", ROOT / "runtime" / "include"
-    macros = [a for a in arguments if a.startswith("-D")]
-    subprocess.run([*CC, *SERVER_FLAGS, f"-DMODEL_{model.upper()}", *macros, f"-I{out}", f"-I{include}", f"-I{HERE}",
-                    str(HERE / "server.c"), str(out / "model.o"), *map(str, core), "-Wl,--gc-sections", "-o",
-                    str(made)], check=True)
+    subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={FUNCTIONS[model]}_function", f"-I{out}", f"-I{include}",
+                    f"-I{HERE}", str(HERE / "server.c"), str(out / "model.o"), *map(str, core), "-Wl,--gc-sections",
+                    "-o", str(made)], check=True)
     return made
 
 
@@ -67,10 +71,10 @@ def _core(folder: Path) -> list[Path]:
     newest = max(p.stat().st_mtime_ns for part in ("core", "include")
                  for p in (ROOT / "runtime" / part).rglob("*.[ch]"))
     objects = []
-    for source in files:
-        made = folder / f"{source.stem}.o"
+    for path in files:
+        made = folder / f"{path.stem}.o"
         if not made.exists() or made.stat().st_mtime_ns < newest:
-            subprocess.run([*CC, *CORE_FLAGS, f"-I{ROOT / 'runtime' / 'include'}", "-c", str(source), "-o", str(made)],
+            subprocess.run([*CC, *CORE_FLAGS, f"-I{ROOT / 'runtime' / 'include'}", "-c", str(path), "-o", str(made)],
                            check=True)
         objects.append(made)
     return objects

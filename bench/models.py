@@ -9,6 +9,8 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+import networks
+
 
 def mlp(w: dict, x: dict) -> torch.Tensor:
     h = F.relu(F.linear(x["image"], w["fc1.weight"], w["fc1.bias"]))
@@ -45,14 +47,26 @@ def minilm(w: dict, x: dict, layers: int = 6, heads: int = 12) -> torch.Tensor:
     return (h * weight).sum(1) / weight.sum(1)
 
 
-def random_inputs(model: str, batch: int, seq: int = 128) -> dict:
+def random_inputs(model: str, **sizes: int) -> dict:
+    """The inputs of the model by name; what is no tensor is for PyTorch's function alone."""
     g = torch.Generator().manual_seed(1)
+    batch = sizes.get("batch", 1)
     if model == "mlp":
         return {"image": torch.randn(batch, 784, generator=g)}
     if model == "digits":
         return {"image": torch.rand(batch, 1, 8, 8, generator=g)}
-    ids = torch.randint(0, 30522, (batch, seq), generator=g)
-    return {"ids": ids, "mask": torch.ones(batch, seq, dtype=torch.int64)}
+    if model in ("resnet50", "mobilenet_v2"):
+        return {"image": torch.randn(batch, 3, 224, 224, generator=g)}
+    if model == "unet":
+        return {"image": torch.randn(1, 3, sizes["height"], sizes["width"], generator=g)}
+    if model == "lstm-vad":
+        return {"samples": torch.randn(512, generator=g) * 0.1}
+    if model in ("gpt2", "gpt2-decode"):
+        return {"ids": torch.randint(0, 50257, (sizes.get("length", 1),), generator=g, dtype=torch.int32), **sizes}
+    ids = torch.randint(0, 30522, (batch, sizes["seq"]), generator=g)
+    return {"ids": ids, "mask": torch.ones(batch, sizes["seq"], dtype=torch.int64)}
 
 
-MODELS = {"mlp": mlp, "digits": digits, "minilm": minilm}
+MODELS = {"mlp": mlp, "digits": digits, "minilm": minilm, "resnet50": networks.resnet50,
+          "mobilenet_v2": networks.mobilenet_v2, "gpt2": networks.gpt2, "gpt2-decode": networks.gpt2_decode,
+          "unet": networks.unet, "lstm-vad": networks.vad}

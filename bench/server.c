@@ -1,76 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Benchmark process of one model, chosen by -DMODEL_NAME: server SIZES… INPUT_FILES… (see run.py).
+ * Benchmark process of one function of a model: server DIMS… INPUT_FILES…, in the order of the generated header (see
+ * run.py). -DFUNCTION=NAME_function chooses the function. The calls are those that the typed entry makes.
  */
 #include "model.h"
 #include "server.h"
 
-static tc_context context;
-static tc_index sizes[2];
-static const void *inputs[2];
-static float *output;
+#include <tensor_compile/driver.h>
 
-#if defined MODEL_MLP || defined MODEL_DIGITS
-enum { SIZES = 1, INPUTS = 1, OUTPUT = 10 };
-#ifdef MODEL_MLP
-#define CALL(name) mlp##name
-#define ROW 784
-#else
-#define CALL(name) digits##name
-#define ROW 64
-#endif
-static size_t input_bytes(int i)
-{
-    (void)i;
-    return (size_t)sizes[0] * ROW * sizeof(float);
-}
+enum { MOST = 16, STEPS = 4096 };
+
+static const tc_function *const function = &FUNCTION;
+static tc_context context;
+static tc_index dims[MOST];
+static void *buffers[MOST]; /* inputs, then outputs */
+static void *state;
+
 static int call(void)
 {
-    return CALL()(&context, &(CALL(_args)){.batch = sizes[0], .image = inputs[0],
-#ifdef MODEL_MLP
-                                           .logits = output
-#else
-                                           .probabilities = output
-#endif
-                                          }) != TC_STATUS_OK;
+    return tc_run(&context, function, dims, buffers, state, NULL, NULL) != TC_STATUS_OK;
 }
-static size_t arena_bytes(void)
+
+static int fresh_call(void)
 {
-    return CALL(_arena_bytes)(sizes[0], 1);
+    return (state && tc_state_init(function->model, state) != TC_STATUS_OK) || call();
 }
-#elif defined MODEL_MINILM
-#ifndef HIDDEN
-#define HIDDEN 384
-#endif
-enum { SIZES = 2, INPUTS = 2, OUTPUT = HIDDEN };
-static size_t input_bytes(int i)
+
+static size_t tensor_bytes(unsigned tensor)
 {
-    (void)i;
-    return (size_t)sizes[0] * (size_t)sizes[1] * sizeof(int64_t);
+    int64_t sizes[TC_MAX_RANK];
+    size_t bytes = tc_dtype_bytes(function->tensors[tensor].dtype);
+    function->shape(dims, tensor, sizes);
+    for (int i = 0; i < function->tensors[tensor].rank; i++)
+        bytes *= (size_t)sizes[i];
+    return bytes;
 }
-static int call(void)
+
+static void *allocate(size_t bytes)
 {
-    return minilm(&context, &(minilm_args){.batch = sizes[0], .seq = sizes[1], .ids = inputs[0], .mask = inputs[1],
-                                           .embedding = output}) != TC_STATUS_OK;
+    void *data = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    if (!data)
+        exit(1);
+    return data;
 }
-static size_t arena_bytes(void)
+
+/* -- profile --------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    const char *kernel;
+    int64_t begun, best; /* nanoseconds */
+} steps[STEPS];
+
+static void note(void *user, const char *name, const char *variant, const char *kernel, tc_index step, tc_index thread,
+                 int begin)
 {
-    return minilm_arena_bytes(sizes[0], sizes[1], 1);
+    (void)user, (void)name, (void)variant, (void)thread;
+    if (step >= STEPS)
+        return;
+    if (begin) {
+        steps[step].kernel = kernel;
+        steps[step].begun = bench_now();
+        return;
+    }
+    const int64_t taken = bench_now() - steps[step].begun;
+    if (steps[step].best == 0 || taken < steps[step].best)
+        steps[step].best = taken;
 }
-#endif
+
+static int profile(long calls)
+{
+    int failed = 0;
+    context.profile = note;
+    for (long i = 0; i < calls && !failed; i++)
+        failed = call();
+    context.profile = NULL;
+    for (int i = 0; i < STEPS && steps[i].kernel; i++)
+        printf("%s=%" PRId64 " ", steps[i].kernel, steps[i].best);
+    puts("");
+    return failed;
+}
 
 int main(int argc, char **argv)
 {
-    if (argc != 1 + SIZES + INPUTS)
+    const unsigned inputs = function->input_count, tensors = inputs + function->output_count;
+    if ((unsigned)argc != 1 + function->dim_count + inputs || function->dim_count > MOST || tensors > MOST)
         return 2;
-    for (int i = 0; i < SIZES; i++)
-        sizes[i] = atoi(argv[1 + i]);
-    for (int i = 0; i < INPUTS; i++)
-        inputs[i] = bench_read(argv[1 + SIZES + i], input_bytes(i));
-    size_t bytes = ((size_t)arena_bytes() + 63) / 64 * 64 + 64;
-    output = aligned_alloc(64, ((size_t)sizes[0] * OUTPUT * sizeof *output + 63) / 64 * 64);
-    void *arena = aligned_alloc(64, bytes);
-    if (!output || !arena || tc_context_init(&context, arena, bytes) != TC_STATUS_OK)
+    for (unsigned i = 0; i < function->dim_count; i++)
+        dims[i] = atoi(argv[1 + i]);
+    for (unsigned i = 0; i < tensors; i++)
+        buffers[i] = i < inputs ? bench_read(argv[1 + function->dim_count + i], tensor_bytes(i))
+                                : allocate(tensor_bytes(i));
+    if (function->uses_state)
+        state = allocate(tc_state_bytes(function->model));
+    if (state && tc_state_init(function->model, state) != TC_STATUS_OK)
         return 1;
-    return bench_serve(&(bench_model){call, output, (size_t)sizes[0] * OUTPUT * sizeof *output});
+    const size_t bytes = tc_run_arena_bytes(function, dims, 1);
+    if (tc_context_init(&context, allocate(bytes), (bytes + 63) / 64 * 64) != TC_STATUS_OK)
+        return 1;
+    return bench_serve(&(bench_model){call, fresh_call, profile, buffers[inputs], tensor_bytes(inputs), bytes});
 }

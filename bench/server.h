@@ -3,8 +3,10 @@
  * The loop of a benchmark process: reads commands on standard input and answers each with one line, so that a driver
  * can interleave rounds of several programs. The includer defines how one call of its model is made.
  *
- *   run N    calls the model N times; answers the nanoseconds of all N together
- *   out F    writes the output of the last call to the file F; answers "ok"
+ *   run N      calls the model N times; answers the nanoseconds of all N together
+ *   out F      makes one call, of a new state where there is one, and writes its output to the file F; answers "ok"
+ *   profile N  calls it N times; answers KERNEL=NANOSECONDS of each step, the fastest of its N
+ *   arena      answers the bytes of working memory of a call
  */
 #ifndef TC_BENCH_SERVER_H
 #define TC_BENCH_SERVER_H
@@ -17,8 +19,10 @@
 
 typedef struct {
     int (*call)(void); /* one call; 0 on success */
+    int (*fresh)(void); /* the same with a new state */
+    int (*profile)(long calls); /* prints the line of an answer; 0 on success */
     const void *output;
-    size_t output_bytes;
+    size_t output_bytes, arena_bytes;
 } bench_model;
 
 static inline int64_t bench_now(void)
@@ -55,9 +59,14 @@ static inline int bench_serve(const bench_model *model)
             printf("%" PRId64 "\n", bench_now() - start);
         } else if (!strncmp(line, "out ", 4)) {
             FILE *file = fopen(line + 4, "wb");
-            if (!file || fwrite(model->output, 1, model->output_bytes, file) != model->output_bytes || fclose(file))
+            if (!file || model->fresh() || fwrite(model->output, 1, model->output_bytes, file) != model->output_bytes || fclose(file))
                 return 1;
             puts("ok");
+        } else if (!strncmp(line, "profile ", 8)) {
+            if (model->profile(strtol(line + 8, NULL, 10)))
+                return 1;
+        } else if (!strcmp(line, "arena")) {
+            printf("%zu\n", model->arena_bytes);
         } else {
             return 2;
         }

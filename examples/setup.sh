@@ -77,3 +77,30 @@ tc_setup() {
     tc_use_tools
     tc_have_meson || tc_fail "neither venv, pip, apt-get nor a download got Meson and Ninja: Meson >= 1.0 and Ninja are needed; as root: apt-get install meson ninja-build"
 }
+
+# tc_example FOLDER ARGUMENTS…: builds the example and runs its program, which has the folder's name. A consumer project
+# has tensor-compile as a subproject, from a wrap; here it is the repository that the example lies in. Where the example
+# has a make_weights.c, NAME.safetensors is made beside it, once: seeded values, where a real program would have trained
+# ones.
+tc_example() {
+    local folder=$1 name build weights
+    shift
+    name=$(basename "$folder")
+    build=${TC_BUILD_DIR:-$tc_root/build/examples/$name}
+    weights=$folder/$name.safetensors
+    tc_setup
+    mkdir -p "$build" "$folder/subprojects"
+    [ -e "$folder/subprojects/tensor-compile" ] || ln -s ../../.. "$folder/subprojects/tensor-compile"
+    [ -f "$build/build.ninja" ] || echo "building (once)"
+    if [ -f "$folder/make_weights.c" ] && [ ! -f "$weights" ]; then
+        "${CC:-cc}" -std=c11 -O2 "$folder/make_weights.c" -o "$build/make_weights" -lm
+        "$build/make_weights" "$build/$name.safetensors"
+        mv "$build/$name.safetensors" "$weights"
+    fi
+    if ! { [ -f "$build/build.ninja" ] || meson setup "$build" "$folder" >"$build/log.txt" 2>&1; } ||
+        ! meson compile -C "$build" >"$build/log.txt" 2>&1; then
+        cat "$build/log.txt"
+        exit 1
+    fi
+    "$build/$name" "$@"
+}

@@ -7,12 +7,9 @@
  */
 #include "model.h" /* made from model.c */
 
+#include "../measure.h"
+
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <tensor_compile/hosted.h>
-#include <time.h>
 
 enum { COUNT = 4, LONGEST = 24, HIDDEN = 384, ROUNDS = 9 };
 
@@ -31,20 +28,10 @@ static const sentence sentences[COUNT] = {
                             2000, 3191, 102}},
 };
 
-static double now(void) {
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void call(tc_context *context, tc_index batch, tc_index seq, const int64_t *ids, const int64_t *mask,
                  float *embedding) {
-    const tc_status status = minilm(context, &(minilm_args){.batch = batch, .seq = seq, .ids = ids, .mask = mask,
-                                                            .embedding = embedding});
-    if (status != TC_STATUS_OK) {
-        fprintf(stderr, "%s\n", context->error.message); /* which argument, its value, and what it may be */
-        exit(EXIT_FAILURE);
-    }
+    must(context, minilm(context, &(minilm_args){.batch = batch, .seq = seq, .ids = ids, .mask = mask,
+                                                 .embedding = embedding}));
 }
 
 /* Milliseconds of the fastest of some calls: what else the machine did is in the others. */
@@ -52,9 +39,9 @@ static double measure(tc_context *context, tc_index batch, tc_index seq, const i
                       float *embedding) {
     double best = 0;
     for (int i = 0; i < ROUNDS; ++i) {
-        const double start = now();
+        const double start = seconds_now();
         call(context, batch, seq, ids, mask, embedding);
-        const double taken = now() - start;
+        const double taken = seconds_now() - start;
         best = i == 0 || taken < best ? taken : best;
     }
     return 1e3 * best;
@@ -76,12 +63,7 @@ int main(int argc, char **argv) {
     tc_context context;
     tc_index seq = 0;
 
-    const tc_index threads = argc > 1 ? strtol(argv[1], NULL, 10) : tc_environment_threads();
-    tc_pool *pool = tc_pool_create(threads);
-    if (!pool) {
-        fprintf(stderr, "minilm: no pool of %s threads\n", argc > 1 ? argv[1] : "that many");
-        return EXIT_FAILURE;
-    }
+    const tc_index threads = threads_wanted(argc, argv);
 
     /* A batch is padded to its longest sentence: mask 1 is a token, 0 is padding. */
     for (int i = 0; i < COUNT; ++i)
@@ -93,14 +75,10 @@ int main(int argc, char **argv) {
     }
 
     /* Working memory for the largest call made here; MINILM_ARENA_BYTES would serve every size that the model takes. */
-    const size_t bytes = (minilm_arena_bytes(COUNT, seq, threads) + TC_ALIGNMENT - 1) / TC_ALIGNMENT * TC_ALIGNMENT;
-    void *arena = aligned_alloc(TC_ALIGNMENT, bytes);
-    if (!arena || tc_context_init(&context, arena, bytes) != TC_STATUS_OK)
-        return EXIT_FAILURE;
-    tc_context_use_pool(&context, pool);
-    tc_context_read_logs(&context); /* TC_LOGS=guards,kernels shows what runs */
+    const size_t bytes = minilm_arena_bytes(COUNT, seq, threads);
+    open_context(&context, threads, bytes);
 
-    printf("arena: %.2f MiB for %d sentences of up to %d tokens and %d thread%s\n\n", (double)bytes / 1048576, COUNT,
+    printf("arena: %.2f MiB for %d sentences of up to %d tokens and %d thread%s\n\n", mebibytes(bytes), COUNT,
            (int)seq, (int)threads, threads > 1 ? "s" : "");
     for (int i = 0; i < COUNT; ++i) { /* the same ids without padding: batch 1, their own length */
         const double ms = measure(&context, 1, sentences[i].length, ids + i * seq, mask + i * seq, alone + i * HIDDEN);
@@ -120,7 +98,5 @@ int main(int argc, char **argv) {
             printf("%7.3f", cosine(together + i * HIDDEN, together + j * HIDDEN));
         putchar('\n');
     }
-    free(arena);
-    tc_pool_destroy(pool);
     return EXIT_SUCCESS;
 }

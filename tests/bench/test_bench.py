@@ -59,15 +59,15 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = Path(temporary)
     mlp = folder / "mlp-source"
     mlp.mkdir()
-    (mlp / "model.c").write_bytes(builds.sources()["mlp"].read_bytes())
+    (mlp / "model.c").write_bytes(builds.source("mlp").read_bytes())
     layers = [(512, 784), (512, 512), (10, 512)]
     safetensors(mlp / "mlp.safetensors", {f"fc{i}.{n}": s for i, (rows, columns) in enumerate(layers, 1)
                                           for n, s in (("weight", (rows, columns)), ("bias", (rows,)))})
     encoder = ROOT / "tests" / "e2e" / "encoder.safetensors"
     cases = (
         ("mlp", mlp / "model.c", [], ["2"], [struct.pack("<1568f", *[0.5] * 1568)], 2 * 10),
-        ("digits", builds.sources()["digits"], [], ["3"], [struct.pack("<192f", *[0.5] * 192)], 3 * 10),
-        ("minilm", builds.sources()["minilm"], ["-DLAYERS=2", "-DHIDDEN=24", "-DHEADS=3", f'-DWEIGHTS="{encoder}"'],
+        ("digits", builds.source("digits"), [], ["3"], [struct.pack("<192f", *[0.5] * 192)], 3 * 10),
+        ("minilm", builds.source("minilm"), ["-DLAYERS=2", "-DHIDDEN=24", "-DHEADS=3", f'-DWEIGHTS="{encoder}"'],
          ["2", "5"], [struct.pack("<10q", *range(10)), struct.pack("<10q", *[1] * 10)], 2 * 24),
     )
     for model, source, defines, sizes, inputs, count in cases:
