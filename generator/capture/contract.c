@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrix products, convolution, pooling, attention.
+ * Matrix products, attention.
  */
 #include <math.h>
 
@@ -113,124 +113,6 @@ tc_tensor tc_linear_at(const tc_linear_args *args)
         return tc_op_leave(g, tc_poison());
     tc_tensor y = tc_prim_dot(g, x, w, 0, x->type.rank - 1, 1);
     return tc_op_leave(g, args->bias ? tc_add_at(args->at, TENSOR(y), TENSOR(args->bias)) : y);
-}
-
-/* -- windows --------------------------------------------------------------------------------------------------------- */
-
-/* Each is value or, where that is 0, the default; reported where negative. */
-static bool positive(tc_graph *g, const char *name, const int *values, const int *defaults, int *out)
-{
-    for (int i = 0; i < 2; ++i) {
-        out[i] = values[i] ? values[i] : defaults[i];
-        if (out[i] < 1 || (!values[i] && values[!i])) { /* one size of two was given */
-            tc_fail(g, "two sizes, of the height and of the width: {2, 2}", "%s is {%d, %d}", name, values[0],
-                    values[1]);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool not_negative(tc_graph *g, const char *name, const int *values)
-{
-    if (values[0] >= 0 && values[1] >= 0)
-        return true;
-    tc_fail(g, NULL, "%s is {%d, %d}", name, values[0], values[1]);
-    return false;
-}
-
-static const int ones[2] = {1, 1};
-
-tc_tensor tc_conv2d_at(const tc_conv2d_args *args)
-{
-    tc_tensor x = args->x, w = args->weight, y = tc_poison();
-    tc_graph *g = tc_op_enter(args->at, "tc_conv2d", "conv2d", "x weight ?bias", 3, (tc_tensor[]){x, w, args->bias});
-    int stride[2], dilation[2], groups = args->groups ? args->groups : 1;
-    if (!g)
-        return y;
-    if (groups < 1)
-        tc_fail(g, NULL, "groups is %d", groups);
-    else if (positive(g, "stride", args->stride, ones, stride) && not_negative(g, "padding", args->padding) &&
-             positive(g, "dilation", args->dilation, ones, dilation))
-        y = tc_prim_convolution(g, x, w, 2, stride, args->padding, dilation, groups);
-    if (!args->bias || tc_is_poison(y))
-        return tc_op_leave(g, y);
-    if (!bias_fits(g, args->bias, w->type.shape[0]))
-        return tc_op_leave(g, tc_poison());
-    tc_tensor bias = tc_prim_broadcast(g, args->bias, 4, y->type.shape, (const int[]){1});
-    return tc_op_leave(g, tc_add_at(args->at, TENSOR(y), TENSOR(bias)));
-}
-
-/* The checks both poolings share; kernel sizes are positive afterwards. */
-static bool pool_ok(tc_graph *g, const tc_pool2d_args *args, int *stride, int *dilation)
-{
-    if (args->x->type.rank != 4) {
-        tc_fail(g, "[n, c, h, w]", "needs rank 4, not %s", tc_type_text(g, &args->x->type));
-        return false;
-    }
-    if (args->kernel[0] < 1 || args->kernel[1] < 1) {
-        tc_fail(g, "name it: .kernel = {2, 2}", "kernel is {%d, %d}", args->kernel[0], args->kernel[1]);
-        return false;
-    }
-    if (!not_negative(g, "padding", args->padding) || !positive(g, "stride", args->stride, args->kernel, stride) ||
-        !positive(g, "dilation", args->dilation, ones, dilation))
-        return false;
-    if (2 * args->padding[0] > args->kernel[0] || 2 * args->padding[1] > args->kernel[1]) {
-        tc_fail(g, "a window must not lie in the padding alone", "padding {%d, %d} is more than half of the kernel {%d, %d}",
-                args->padding[0], args->padding[1], args->kernel[0], args->kernel[1]);
-        return false;
-    }
-    return true;
-}
-
-tc_tensor tc_max_pool2d_at(const tc_pool2d_args *args)
-{
-    tc_graph *g = tc_op_enter(args->at, "tc_max_pool2d", "max_pool2d", "x", 1, &args->x);
-    int stride[2], dilation[2];
-    if (!g)
-        return tc_poison();
-    if (args->exclude_padding || args->divisor) {
-        tc_fail(g, NULL, ".exclude_padding and .divisor are options of tc_avg_pool2d");
-        return tc_op_leave(g, tc_poison());
-    }
-    if (!pool_ok(g, args, stride, dilation))
-        return tc_op_leave(g, tc_poison());
-    return tc_op_leave(g, tc_prim_window_reduce(g, args->x, "max", 2, args->kernel, stride, args->padding, dilation));
-}
-
-/* How many elements of each window are no padding, [h', w']: a window sum of ones. */
-static tc_tensor window_counts(tc_graph *g, const tc_pool2d_args *args, const int *stride)
-{
-    const tc_type *x = &args->x->type;
-    tc_tensor one = tc_constant_of(g, TC_F32, NUMBER(1));
-    tc_tensor plane = tc_prim_broadcast(g, one, 2, x->shape + 2, NULL);
-    return tc_prim_window_reduce(g, plane, "sum", 2, args->kernel, stride, args->padding, ones);
-}
-
-static tc_tensor average(tc_graph *g, const tc_pool2d_args *args)
-{
-    int stride[2], dilation[2];
-    if (args->dilation[0] || args->dilation[1] || args->divisor < 0) {
-        tc_fail(g, NULL, args->divisor < 0 ? "divisor is negative" : "an average has no dilation");
-        return tc_poison();
-    }
-    if (!pool_ok(g, args, stride, dilation))
-        return tc_poison();
-    if (args->x->type.dtype != TC_F32) {
-        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, &args->x->type));
-        return tc_poison();
-    }
-    tc_tensor sum = tc_prim_window_reduce(g, args->x, "sum", 2, args->kernel, stride, args->padding, ones);
-    if (args->exclude_padding && !args->divisor && (args->padding[0] || args->padding[1]))
-        return tc_div_at(args->at, TENSOR(sum), TENSOR(window_counts(g, args, stride)));
-    double size = (double)args->kernel[0] * args->kernel[1];
-    return tc_div_at(args->at, TENSOR(sum), NUMBER(args->divisor ? args->divisor : size));
-}
-
-tc_tensor tc_avg_pool2d_at(const tc_pool2d_args *args)
-{
-    tc_graph *g = tc_op_enter(args->at, "tc_avg_pool2d", "avg_pool2d", "x", 1, &args->x);
-    return g ? tc_op_leave(g, average(g, args)) : tc_poison();
 }
 
 /* -- attention ------------------------------------------------------------------------------------------------------- */

@@ -333,11 +333,11 @@ tc_tensor tc_prim_update_slice(tc_graph *g, tc_tensor x, tc_tensor y, const tc_e
 tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, const int *axes);
 tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis);
 tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int dims, const int *size, const int *stride,
-                                const int *padding, const int *dilation);
+                                const int *low, const int *high, const int *dilation);
 /* The first `batch` dims of both are batch dims; one contracted dim each. The order follows from the types. */
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract);
-tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *padding,
-                              const int *dilation, int groups);
+tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *low,
+                              const int *high, const int *dilation, int groups);
 
 /* -- numbers.c, elementwise.c: what compositions need beside the public calls ---------------------------------------- */
 

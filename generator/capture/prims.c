@@ -117,13 +117,13 @@ tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis)
 }
 
 tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int dims, const int *size, const int *stride,
-                                const int *padding, const int *dilation)
+                                const int *low, const int *high, const int *dilation)
 {
     tc_attr attrs[] = {tc_attr_word(op),
                        tc_attr_ints(g, dims, size),
                        tc_attr_ints(g, dims, stride),
-                       tc_attr_ints(g, dims, padding),
-                       tc_attr_ints(g, dims, padding),
+                       tc_attr_ints(g, dims, low),
+                       tc_attr_ints(g, dims, high),
                        tc_attr_ints(g, dims, dilation)};
     return tc_add_node(g, TC_OP_window_reduce, 1, &x, attrs, NULL);
 }
@@ -145,10 +145,10 @@ tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_co
     return tc_add_node(g, TC_OP_dot, 2, (tc_tensor[]){a, b}, attrs, NULL);
 }
 
-tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *padding,
-                              const int *dilation, int groups)
+tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *low,
+                              const int *high, const int *dilation, int groups)
 {
-    tc_attr attrs[] = {tc_attr_ints(g, dims, stride), tc_attr_ints(g, dims, padding), tc_attr_ints(g, dims, padding),
+    tc_attr attrs[] = {tc_attr_ints(g, dims, stride), tc_attr_ints(g, dims, low), tc_attr_ints(g, dims, high),
                        tc_attr_ints(g, dims, dilation), tc_attr_int(groups)};
     return tc_add_node(g, TC_OP_convolution, 2, (tc_tensor[]){x, w}, attrs, NULL);
 }

@@ -248,7 +248,8 @@ def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[N
     def follow(body: Function) -> None:
         for node in body.nodes:
             nodes.append(node)
-            if node.op in MOVING and any(v in carries for v in node.operands):
+            moved = node.operands[:1] if node.op == "gather" else node.operands if node.op in MOVING else ()
+            if any(v in carries for v in moved):
                 carries.add(Value(node))
             for inner in (module.functions[h] for h in held(node)):
                 given = node.operands[len(node.operands) - len(inner.parameters):]

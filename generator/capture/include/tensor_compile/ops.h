@@ -19,9 +19,12 @@
 #include "ops/reductions.h"
 #include "ops/contractions.h"
 #include "ops/windows.h"
+#include "ops/pooling.h"
 #include "ops/normalization.h"
+#include "ops/norms.h"
 #include "ops/indexing.h"
 #include "ops/views.h"
 #include "ops/making.h"
+#include "ops/products.h"
 
 #endif

@@ -1,41 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations on windows: convolution and pooling. What all of them share is said in ../ops.h.
+ * Convolutions. What all operations share is said in ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_WINDOWS_H
 #define TENSOR_COMPILE_OPS_WINDOWS_H
 
 #include "../model.h"
 
-/* tc_conv2d(x, weight[, bias], .stride = {2, 2}, .padding = {1, 1}, .dilation = {1, 1}, .groups = 1)
+/* tc_conv1d(x, weight[, bias], .stride = 2, .padding = 1, .dilation = 1, .groups = 1)
+ * tc_conv2d(x, weight[, bias], .stride = {2, 2}, .padding = {1, 1}, .dilation = {1, 1}, .groups = 1)
+ * tc_conv3d(x, weight[, bias], .stride = {2, 2, 2}, ...)
  *
- * Cross-correlation: x[n, c, h, w], weight[o, c/groups, kh, kw], bias[o] -> [n, o, h', w'],
- * h' = floor((h + 2*padding - dilation*(kh - 1) - 1) / stride) + 1. Padding is zeros. f32. Left out: stride, dilation
- * and groups 1, padding 0. ATen: conv2d. */
+ * Cross-correlation: x[n, c, h, w], weight[o, c/groups, kh, kw], bias[o] -> [n, o, h', w'], 1d and 3d with one and three
+ * axes for the window; h' = floor((h + low + high - dilation*(kh - 1) - 1) / stride) + 1. Padding is zeros, `.padding`
+ * on both sides of an axis, or `.low` before and `.high` behind it. With `.same = true` there is as much as keeps the
+ * sizes (stride 1; what is odd goes behind). Left out: stride, dilation and groups 1, padding 0.
+ * Dtypes: f32.
+ * Shape: numbers of channels are constants.
+ * Numerics: order seq, terms in the order window position, input channel; the bias is an addition of its own.
+ * ATen: conv1d, conv2d, conv3d.
+ * ONNX: Conv. */
+#define tc_conv1d(...) tc_conv1d_at(&(const tc_conv1d_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_conv2d(...) tc_conv2d_at(&(const tc_conv2d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_conv3d(...) tc_conv3d_at(&(const tc_conv3d_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_conv1d_args {
+    tc_tensor x, weight, bias;
+    int stride, padding, low, high, dilation, groups;
+    bool same;
+    tc_site at;
+} tc_conv1d_args;
 typedef struct tc_conv2d_args {
     tc_tensor x, weight, bias;
-    int stride[2], padding[2], dilation[2], groups;
+    int stride[2], padding[2], low[2], high[2], dilation[2], groups;
+    bool same;
     tc_site at;
 } tc_conv2d_args;
-tc_tensor tc_conv2d_at(const tc_conv2d_args *args);
-
-/* tc_max_pool2d(x, .kernel = {2, 2}, .stride = {2, 2}, .padding = {0, 0}, .dilation = {1, 1})
- * tc_avg_pool2d(x, the same without .dilation, .exclude_padding = false, .divisor = 0)
- *
- * x[n, c, h, w] -> [n, c, h', w'], sizes as of a convolution. Stride left out is the kernel's size. The padding never
- * is the maximum (numbers). An average (floats) divides by the kernel's size, or with .exclude_padding by the number of
- * elements that are not padding (ATen: count_include_pad=False), or by .divisor. ATen: max_pool2d, avg_pool2d
- * (ceil_mode=False). */
-#define tc_max_pool2d(...) tc_max_pool2d_at(&(const tc_pool2d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_avg_pool2d(...) tc_avg_pool2d_at(&(const tc_pool2d_args){__VA_ARGS__, .at = TC_HERE})
-typedef struct tc_pool2d_args {
-    tc_tensor x;
-    int kernel[2], stride[2], padding[2], dilation[2], divisor;
-    bool exclude_padding;
+typedef struct tc_conv3d_args {
+    tc_tensor x, weight, bias;
+    int stride[3], padding[3], low[3], high[3], dilation[3], groups;
+    bool same;
     tc_site at;
-} tc_pool2d_args;
-tc_tensor tc_max_pool2d_at(const tc_pool2d_args *args);
-tc_tensor tc_avg_pool2d_at(const tc_pool2d_args *args);
+} tc_conv3d_args;
+tc_tensor tc_conv1d_at(const tc_conv1d_args *args);
+tc_tensor tc_conv2d_at(const tc_conv2d_args *args);
+tc_tensor tc_conv3d_at(const tc_conv3d_args *args);
+
+/* tc_conv_transpose1d(x, weight[, bias], .stride = 2, .padding = 1, .output_padding = 1, .dilation = 1, .groups = 1)
+ * tc_conv_transpose2d(x, weight[, bias], .stride = {2, 2}, ...)
+ * tc_conv_transpose3d(x, weight[, bias], .stride = {2, 2, 2}, ...)
+ *
+ * x[n, c, h, w], weight[c, o/groups, kh, kw], bias[o] -> [n, o, h', w'],
+ * h' = (h - 1)*stride - low - high + dilation*(kh - 1) + output_padding + 1: y[i*stride + t*dilation - low] is the sum of
+ * all x[i] * w[t] that meet there. Options as of a convolution; output_padding lies below the stride or the dilation.
+ * Dtypes: f32.
+ * Shape: the weight's sizes and the number of channels are constants.
+ * Numerics: each of the stride's phases is a convolution by its own taps in descending order: order seq, terms in the
+ * order taps (each axis descending), input channel. No zero is multiplied but the padding.
+ * ATen: conv_transpose1d, conv_transpose2d, conv_transpose3d.
+ * ONNX: ConvTranspose. */
+#define tc_conv_transpose1d(...) tc_conv_transpose1d_at(&(const tc_conv_transpose1d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_conv_transpose2d(...) tc_conv_transpose2d_at(&(const tc_conv_transpose2d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_conv_transpose3d(...) tc_conv_transpose3d_at(&(const tc_conv_transpose3d_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_conv_transpose1d_args {
+    tc_tensor x, weight, bias;
+    int stride, padding, low, high, output_padding, dilation, groups;
+    tc_site at;
+} tc_conv_transpose1d_args;
+typedef struct tc_conv_transpose2d_args {
+    tc_tensor x, weight, bias;
+    int stride[2], padding[2], low[2], high[2], output_padding[2], dilation[2], groups;
+    tc_site at;
+} tc_conv_transpose2d_args;
+typedef struct tc_conv_transpose3d_args {
+    tc_tensor x, weight, bias;
+    int stride[3], padding[3], low[3], high[3], output_padding[3], dilation[3], groups;
+    tc_site at;
+} tc_conv_transpose3d_args;
+tc_tensor tc_conv_transpose1d_at(const tc_conv_transpose1d_args *args);
+tc_tensor tc_conv_transpose2d_at(const tc_conv_transpose2d_args *args);
+tc_tensor tc_conv_transpose3d_at(const tc_conv_transpose3d_args *args);
 
 #endif

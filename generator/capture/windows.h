@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sizes of windows along the last axes of a tensor: what convolutions, pooling and unfolding share.
+ */
+#ifndef TC_CAPTURE_WINDOWS_H
+#define TC_CAPTURE_WINDOWS_H
+
+#include "internal.h"
+
+enum { TC_MAX_WINDOW = 3 }; /* windowed axes */
+
+/* Of each windowed axis. `low` and `high` are the elements of padding before and after it. */
+typedef struct tc_windows {
+    int dims;
+    int size[TC_MAX_WINDOW], stride[TC_MAX_WINDOW], low[TC_MAX_WINDOW], high[TC_MAX_WINDOW], dilation[TC_MAX_WINDOW];
+} tc_windows;
+
+/* What a call gives, `dims` numbers each: 0 where left out, NULL where the call has no such option. */
+typedef struct tc_window_options {
+    const int *stride, *padding, *low, *high, *dilation;
+} tc_window_options;
+
+/* Fills in all but `size`, which holds `dims` sizes already and is the stride's default where `stride_is_size`.
+ * Reports what is no window. */
+bool tc_windows_read(tc_graph *g, const tc_window_options *options, bool stride_is_size, tc_windows *out);
+
+/* out[i] is values[i] or, where none is given, its default; all or none, and positive: reported. */
+bool tc_windows_positive(tc_graph *g, const char *name, int dims, const int *values, const int *defaults, int *out);
+/* Reported where one is negative. */
+bool tc_windows_not_negative(tc_graph *g, const char *name, int dims, const int *values);
+
+/* The elements from a window's first to its last along axis i. */
+int tc_windows_extent(const tc_windows *w, int i);
+/* "{2, 3}" */
+const char *tc_windows_text(tc_graph *g, int count, const int *values);
+extern const int tc_windows_ones[TC_MAX_WINDOW];
+
+/* y + bias[o], the bias along axis 1; y itself without one; reported where it does not fit. */
+tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bias);
+
+/* first + step*i for i below count: an i64 vector. Lowering sees through it, so a gather at it costs what a slice does. */
+tc_tensor tc_index_progression(tc_graph *g, tc_site at, const tc_expr *count, const tc_expr *first, int step);
+/* tap*dilation + window*stride, i64[size, count]: the same of the elements of windows. */
+tc_tensor tc_index_windows(tc_graph *g, tc_site at, int size, int dilation, const tc_expr *count, int stride);
+
+#endif

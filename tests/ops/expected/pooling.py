@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What PyTorch gives for pooling.c."""
+from __future__ import annotations
+
+import torch.nn.functional as F
+from make_expected import Random
+
+H = 7
+POOLS = {
+    "max1d": ((H,), lambda x: F.max_pool1d(x, 3, 2, 1)),
+    "max2d_ceil": ((H, 6), lambda x: F.max_pool2d(x, 3, 2, (0, 1), ceil_mode=True)),
+    "max3d": ((4, H, 5), lambda x: F.max_pool3d(x, (2, 3, 2), (2, 1, 2), 0, (1, 1, 2))),
+    "average1d": ((H,), lambda x: F.avg_pool1d(x, 4, 3, 2)),
+    "average2d_ceil": ((H, 6), lambda x: F.avg_pool2d(x, (3, 2), (2, 3), 1, ceil_mode=True)),
+    "average2d_excluding": ((6, H), lambda x: F.avg_pool2d(x, (2, 3), 2, 1, ceil_mode=True, count_include_pad=False)),
+    "average2d_divisor": ((6, H), lambda x: F.avg_pool2d(x, (2, 3), divisor_override=4)),
+    "average3d": ((4, 5, H), lambda x: F.avg_pool3d(x, (2, 2, 3), (1, 2, 2), (1, 0, 1))),
+    "power1d": ((H,), lambda x: F.lp_pool1d(x, 2, 3, 2, ceil_mode=True)),
+    "power2d": ((H, 6), lambda x: F.lp_pool2d(x, 4, (2, 3))),
+    "adaptive_average1d": ((H,), lambda x: F.adaptive_avg_pool1d(x, 3)),
+    "adaptive_average2d": ((H, 7), lambda x: F.adaptive_avg_pool2d(x, (5, 3))),
+    "adaptive_max2d": ((H, 7), lambda x: F.adaptive_max_pool2d(x, (3, None))),
+    "adaptive_max3d": ((5, H, 6), lambda x: F.adaptive_max_pool3d(x, (2, 3, 2))),
+    "adaptive_one": ((H, 6), lambda x: F.adaptive_avg_pool2d(x, 1)),
+    "adaptive_even": ((H, 6), lambda x: F.adaptive_avg_pool2d(x, (H, 3))),
+}
+
+
+def functions(rng: Random) -> dict:
+    cases = {label: ({"x": rng.normal(2, 5, *spatial)}, lambda i, f=f: {"y": f(i["x"])}, f"batch=2,h={H}")
+             for label, (spatial, f) in POOLS.items()}
+    cases["global"] = ({"x": rng.normal(2, 5, H, 3)},
+                       lambda i: {"mean": i["x"].mean((2, 3), keepdim=True), "max": i["x"].amax((2, 3), keepdim=True)},
+                       f"batch=2,h={H}")
+    return cases
