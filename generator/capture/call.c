@@ -99,8 +99,7 @@ static bool name_taken(const tc_graph *g, const char *name)
     return false;
 }
 
-/* The module's function that is like `f`: an earlier one, or f itself under a name of its own. */
-static tc_function *settle(tc_graph *g, tc_function *f)
+tc_function *tc_function_settle(tc_graph *g, tc_function *f)
 {
     number_nodes(f);
     for (tc_function *known = g->functions; known; known = known->next)
@@ -158,7 +157,7 @@ static bool call(tc_graph *g, const tc_graph_function *function, const char *pre
                 have, result_count);
         return false;
     }
-    f = settle(g, f);
+    f = tc_function_settle(g, f);
     for (const tc_guard *guard = f->guards; guard; guard = guard->next)
         tc_guard_add(g, g->current, guard->lhs, guard->is_equality, guard->rhs, guard->site);
     tc_type *types = tc_arena_alloc(&g->arena, (size_t)(have + 1) * sizeof *types);

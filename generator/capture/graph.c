@@ -100,6 +100,9 @@ void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site s
     tc_site place = g->op_site;
     g->op_depth = 0;
     body(g);
+    for (; g->current != f; g->current = g->current->caller)
+        tc_error(g, site, "leave a block at its end only", "%s is left within a block, by return, goto or break", f->name);
+    tc_check_else(g, f);
     for (const tc_region *r = f->scope; r; r = r->parent)
         tc_error(g, site, "close each tc_scope_push and tc_region_push, or use the blocks TC_SCOPE and TC_REGION",
                  "\"%s\" is still open at the end of %s", r->name, f->name);
@@ -160,6 +163,8 @@ tc_tensor tc_input_at(tc_site at, tc_graph *g, const char *name, int count, cons
     tc_function *f = g->current;
     if (!name) {
         tc_fail(g, NULL, "argument 'name' is NULL");
+    } else if (f->block) {
+        tc_fail(g, "declare it before the block", "inputs are no part of a block");
     } else if (!f->is_entry) {
         tc_fail(g, "its operands come from the call: tc_parameter(g, name)", "a graph function has no inputs");
     } else if (tc_check_identifier(g, "input", name) && tc_read_type(g, count, dtype_and_shape, &type)) {
@@ -180,6 +185,8 @@ tc_tensor tc_parameter_at(tc_site at, tc_graph *g, const char *name)
     tc_tensor x = tc_poison();
     if (!name)
         tc_fail(g, NULL, "argument 'name' is NULL");
+    else if (f->block)
+        tc_fail(g, "declare it before the block", "parameters are no part of a block");
     else if (f->is_entry)
         tc_fail(g, "an entry function declares tc_input(g, name, dtype, dim...)", "%s is no graph function", f->name);
     else if (f->arguments_taken == f->argument_count)
@@ -199,6 +206,8 @@ void tc_output_at(tc_site at, tc_graph *g, const char *name, tc_tensor x)
     const tc_named *before = name ? find_named(f->results, name) : NULL;
     if (!name)
         tc_fail(g, NULL, "argument 'name' is NULL");
+    else if (f->block)
+        tc_fail(g, "list a variable in the block's head, or tc_collect it", "outputs are no part of a block");
     else if (before)
         tc_fail(g, NULL, "a second output \"%s\" (the first is at line %d)", name, before->site.line);
     else if (f->is_entry && find_parameter(f, name))
@@ -280,8 +289,10 @@ tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const 
             usable = false;
         } else if (tc_is_poison(operands[i])) {
             usable = false;
-        } else if (operands[i]->function != g->current) {
-            tc_fail(g, "pass it as an operand of tc_call, or declare it in this function too",
+        } else if (!tc_visible(g->current, operands[i]->function)) {
+            tc_fail(g, operands[i]->function->block
+                           ? "a block's tensors stay in it: list a variable in its head, or tc_collect it"
+                           : "pass it as an operand of tc_call, or declare it in this function too",
                     "argument '%s' is a tensor of another function, %s", operand_name(g, names, i),
                     operands[i]->function->name);
             usable = false;

@@ -128,6 +128,8 @@ struct tc_function {
     int results_declared;    /* calls of tc_output, good or not */
     tc_region *scope;        /* innermost open scope or region */
     struct tc_function *caller; /* while under capture */
+    struct tc_block *block;     /* of what TC_SCAN and its kin record; NULL otherwise */
+    struct tc_function *open_if; /* the TC_IF that waits for its TC_ELSE */
     struct tc_function *next;
 };
 
@@ -252,6 +254,20 @@ tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry);
 void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site site);
 void tc_function_append(tc_graph *g, tc_function *f);
 tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, const tc_type *type);
+
+/* The module's function that is like f: an earlier one, or f itself under a name of its own. */
+tc_function *tc_function_settle(tc_graph *g, tc_function *f);
+
+/* -- control.c ---------------------------------------------------------------------------------------------------- */
+
+/* Whether `from` may use the tensors of `function`: it is that function, or a block within it. */
+bool tc_visible(const tc_function *from, const tc_function *function);
+/* x, of a function that f may use, as a tensor of f. */
+tc_tensor tc_lift(tc_graph *g, tc_function *f, tc_tensor x);
+/* Reports a TC_IF of f that has no TC_ELSE. */
+void tc_check_else(tc_graph *g, tc_function *f);
+
+/* -- graph.c: public calls ------------------------------------------------------------------------------------------ */
 
 /* Brackets of every public call: name and place for messages (the outermost call's stay), and a region (NULL: none).
  * `names` are those of the operands, separated by spaces, a question mark before an optional one. NULL, without need of

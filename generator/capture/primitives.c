@@ -92,7 +92,7 @@ tc_node *tc_append_node(tc_graph *g, tc_op op, int count, const tc_tensor *opera
                       .region = f->scope};
     node->operands = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *node->operands);
     for (int i = 0; i < count; ++i)
-        node->operands[i] = operands[i];
+        node->operands[i] = tc_lift(g, f, operands[i]);
     memcpy(node->attrs, attrs, (size_t)attribute_count(op) * sizeof *attrs);
     node->results = tc_arena_alloc(&g->arena, (size_t)(result_count + 1) * sizeof *node->results);
     for (int i = 0; i < result_count; ++i)

@@ -300,6 +300,10 @@ tc_tensor tc_state_at(tc_site at, tc_graph *g, const char *name, int count, cons
 
 static void assign(tc_graph *g, tc_tensor state, tc_tensor x)
 {
+    if (g->current->block) {
+        tc_fail(g, "list a variable in the block's head and assign it behind the block", "a state is assigned outside of blocks");
+        return;
+    }
     if (state->node->op != TC_OP_state) {
         tc_fail(g, "declare it with tc_state", "argument 'state' is the result of %s", tc_op_text(state->node->op));
         return;

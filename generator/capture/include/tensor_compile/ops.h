@@ -26,5 +26,6 @@
 #include "ops/views.h"
 #include "ops/making.h"
 #include "ops/products.h"
+#include "ops/control.h"
 
 #endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every message of TC_SCAN, TC_WHILE and TC_IF, and what they record.
+ */
+#include "harness.h"
+#include "tap.h"
+
+static int at;
+#define AT (at = __LINE__)
+#define F(...) tc_full(g, 1, TC_F32, __VA_ARGS__)
+#define S tc_full(g, 1, TC_F32)
+
+#define CASES                                                                                                         \
+    X(carry_type, "TC_SCAN: h is f32[2] before a turn and f32[3] behind it", tc_tensor h = F(2); AT;                  \
+      TC_SCAN(g, 3, &h) { h = F(3); })                                                                                \
+    X(carry_dtype, "TC_WHILE: b is f32[] before a turn and i64[] behind it", tc_tensor a = F(1), b = S; AT;         \
+      TC_WHILE(g, &a, &b) { tc_test(tc_gt(b, 1)); b = tc_cast(b, TC_I64); })                                          \
+    X(carry_of_array, "TC_SCAN: hs[1] is f32[2] before a turn", tc_tensor hs[2] = {F(2), F(2)}; AT;                   \
+      TC_SCAN(g, 3, &hs[0], &hs[1]) { hs[1] = F(3); })                                                                \
+    X(carry_dynamic, "TC_SCAN: h is f32[n] before a turn and f32[n+1] behind it",                                   \
+      tc_dim n = tc_dynamic(g, "n", 1, 9); tc_tensor h = F(n); AT;                                                    \
+      TC_SCAN(g, 3, &h) { h = F(tc_dim_add(n, 1)); })                                                                 \
+    X(no_value, "TC_SCAN: h has no value before the block", tc_tensor h = NULL; AT; TC_SCAN(g, 3, &h) { h = F(2); })  \
+    X(no_value_behind, "TC_SCAN: h has no value at the end of the block", tc_tensor h = F(2); AT;                     \
+      TC_SCAN(g, 3, &h) { h = NULL; })                                                                                \
+    X(twice, "TC_SCAN: h is listed twice", tc_tensor h = F(2); AT; TC_SCAN(g, 3, &h, &h) { h = tc_neg(h); })          \
+    X(turns, "TC_SCAN: the number of turns is negative: -1", tc_tensor h = F(2); AT; TC_SCAN(g, -1, &h) { })          \
+    X(each_size, "tc_each: axis 0 of f32[4,2] is not the number of turns, 3", tc_tensor x = F(4, 2); TC_SCAN(g, 3) {  \
+      AT; tc_each(x); })                                                                                              \
+    X(each_scalar, "tc_each: axis 0 of f32[] is not the number of turns, 3", tc_tensor x = S; TC_SCAN(g, 3) { AT;   \
+      tc_each(x); })                                                                                                  \
+    X(each_inner, "tc_each: f32[3] is made within the block", TC_SCAN(g, 3) { tc_tensor x = F(3); AT; tc_each(x); })  \
+    X(each_outside, "tc_each: it stands directly within TC_SCAN", AT; tc_each(F(3)))                                  \
+    X(each_if, "tc_each: it stands directly within TC_SCAN", tc_tensor p = tc_gt(S, 0), x = F(3), y = p;            \
+      TC_SCAN(g, 3) { TC_IF(g, p, &y) { AT; tc_each(x); } TC_ELSE(g) { } })                                           \
+    X(collect_null, "tc_collect: argument 'all' is NULL", tc_tensor x = F(3); TC_SCAN(g, 3) { AT;                     \
+      tc_collect(x, NULL); })                                                                                         \
+    X(collect_outside, "tc_collect: it stands directly within TC_SCAN", tc_tensor y; AT; tc_collect(F(3), &y))        \
+    X(collect_rank, "tc_collect: f32[1,1,1,1,1,1,1,1] has no room for one more axis",                                 \
+      tc_tensor x = F(1, 1, 1, 1, 1, 1, 1, 1), y; TC_SCAN(g, 3) { AT; tc_collect(x, &y); })                           \
+    X(no_test, "TC_WHILE: there is no tc_test in it", tc_tensor h = F(2); AT; TC_WHILE(g, &h) { h = tc_neg(h); })     \
+    X(two_tests, "tc_test: a second tc_test in one TC_WHILE", tc_tensor p = tc_gt(S, 0); TC_WHILE(g, &p) {          \
+      tc_test(p); AT; tc_test(p); })                                                                                  \
+    X(test_type, "tc_test: the test is f32[2], not bool[]", tc_tensor h = F(2); TC_WHILE(g, &h) { AT; tc_test(h); })  \
+    X(test_outside, "tc_test: it stands directly within TC_WHILE", AT; tc_test(tc_gt(S, 0)))                        \
+    X(condition_type, "TC_IF: the condition is bool[2], not bool[]", tc_tensor p = tc_gt(F(2), 0), y = p; AT;         \
+      TC_IF(g, p, &y) { } TC_ELSE(g) { })                                                                             \
+    X(condition_null, "TC_IF: argument 'condition' is NULL", tc_tensor y = F(2); AT;                                  \
+      TC_IF(g, NULL, &y) { } TC_ELSE(g) { })                                                                          \
+    X(sides, "TC_IF: y is f32[3] behind TC_IF and i64[] behind TC_ELSE", tc_tensor p = tc_gt(S, 0), y = p; AT;      \
+      TC_IF(g, p, &y) { y = F(3); } TC_ELSE(g) { y = tc_full(g, 1, TC_I64); })                                        \
+    X(no_else, "TC_IF: there is no TC_ELSE behind it", tc_tensor p = tc_gt(S, 0), y = p; AT; TC_IF(g, p, &y) { })   \
+    X(no_if, "TC_ELSE: there is no TC_IF right before it", AT; TC_ELSE(g) { })                                        \
+    X(output, "tc_output: outputs are no part of a block", TC_SCAN(g, 3) { AT; tc_output(g, "y", F(2)); })            \
+    X(input, "tc_input: inputs are no part of a block", TC_SCAN(g, 3) { AT; tc_input(g, "x", TC_F32, 2); })           \
+    X(parameter, "tc_parameter: parameters are no part of a block", TC_SCAN(g, 3) { AT; tc_parameter(g, "x"); })      \
+    X(assign, "tc_assign: a state is assigned outside of blocks", tc_tensor s = tc_state(g, "s", TC_F32, 2);          \
+      TC_SCAN(g, 3) { AT; tc_assign(s, F(2)); })                                                                      \
+    X(inner_outside, "tc_neg: argument 'x' is a tensor of another function, scan", tc_tensor y = F(2);                \
+      TC_SCAN(g, 3) { y = tc_neg(y); } AT; tc_neg(y))
+
+#define X(name, message, ...)                                                                                         \
+    static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
+    {                                                                                                                 \
+        __VA_ARGS__;                                                                                                  \
+    }
+CASES
+#undef X
+
+static void left(tc_graph *g)
+{
+    tc_tensor h = F(2);
+    TC_SCAN(g, 3, &h) {
+        return;
+    }
+}
+
+static void scope(tc_graph *g)
+{
+    tc_tensor h = F(2);
+    TC_SCAN(g, 3, &h) {
+        tc_scope_push(g, "layer");
+    }
+}
+
+static void expect(const char *name, tc_graph_body *body, const char *message, bool placed)
+{
+    at = 0;
+    captured c = capture_body(body);
+    const char *found = strstr(c.errors, message);
+    tc_ok(!c.ok && found, "%s: %s", name, message);
+    if (placed && found) {
+        const char *line = found;
+        while (line > c.errors && line[-1] != '\n')
+            --line;
+        const char *colon = strstr(line, ".c:");
+        tc_ok(colon && atoi(colon + 3) == at, "%s: reported at its line", name);
+    }
+    if (!found)
+        tc_note("got: %s", c.errors);
+    captured_free(&c);
+}
+
+/* What follows from a mistake is silent. */
+static void one(tc_graph *g)
+{
+    tc_tensor h = tc_neg(NULL), y, all;
+    TC_SCAN(g, 3, &h) {
+        h = tc_exp(h);
+        tc_collect(h, &all);
+    }
+    y = tc_add(h, tc_sum(all, 0));
+    TC_IF(g, tc_gt(tc_sum(y, 0), 0), &y) {
+        y = tc_neg(y);
+    }
+    TC_ELSE(g) {
+    }
+    TC_WHILE(g, &y) {
+        tc_test(tc_gt(y, 0));
+    }
+    tc_output(g, "y", y);
+}
+
+static tc_tensor layer(tc_graph *g, tc_tensor x)
+{
+    tc_tensor w = F(2, 2);
+    TC_SCAN(g, 3, &x) {
+        x = tc_add(tc_matmul(x, w), tc_state(g, "s", TC_F32, 2, 2));
+    }
+    return x;
+}
+
+static void twice(tc_graph *g)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 2, 2);
+    tc_output(g, "y", layer(g, layer(g, x)));
+}
+
+int main(void)
+{
+#define X(name, message, ...) expect(#name, body_##name, message, true);
+    CASES
+#undef X
+    expect("left", left, "test is left within a block, by return, goto or break", false);
+    expect("scope", scope, "a scope is still open at the end of TC_SCAN", false);
+    captured c = capture_body(one);
+    int count = 0;
+    for (const char *p = c.errors; (p = strstr(p, "error:")); ++p)
+        ++count;
+    tc_ok(count == 1, "what follows from a mistake is silent: %d", count);
+    tc_note("%s", c.errors);
+    captured_free(&c);
+    c = capture_body(twice);
+    tc_ok(c.ok && strstr(c.text, "function scan(") && !strstr(c.text, "function scan_2("),
+          "equal blocks are one function, what they read is passed to it");
+    captured_free(&c);
+    return tc_done();
+}
