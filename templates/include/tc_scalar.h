@@ -40,7 +40,7 @@ static inline float tc_asfloat_i32(int32_t x)
 /*
  * fma: a*b + c with one rounding. TC_HAVE_FMA says that the target has the instruction.
  */
-#if defined(__FMA__) || defined(__aarch64__) || (defined(__riscv_flen) && __riscv_flen >= 32) || \
+#if defined(__CUDA_ARCH__) || defined(__FMA__) || defined(__aarch64__) || (defined(__riscv_flen) && __riscv_flen >= 32) || \
     (defined(__ARM_FEATURE_FMA) && defined(__ARM_FP) && (__ARM_FP & 4))
 #define TC_HAVE_FMA 1
 #else
@@ -70,7 +70,9 @@ static inline float tc_fma_soft_f32(float a, float b, float c)
 
 static inline float tc_fma_f32(float a, float b, float c)
 {
-#if TC_HAVE_FMA
+#if defined(__CUDA_ARCH__)
+    return __fmaf_rn(a, b, c);
+#elif TC_HAVE_FMA
     return __builtin_fmaf(a, b, c);
 #else
     return tc_fma_soft_f32(a, b, c);
@@ -116,7 +118,9 @@ static inline float tc_sqrt_soft_f32(float x)
 
 static inline float tc_sqrt_f32(float x)
 {
-#if defined(__AVX__)
+#if defined(__CUDA_ARCH__)
+    return __fsqrt_rn(x);
+#elif defined(__AVX__)
     float r;
     __asm__("vsqrtss %1, %1, %0" : "=x"(r) : "x"(x));
     return r;
