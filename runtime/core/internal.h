@@ -40,6 +40,12 @@ tc_status tc_check_dims(tc_context *context, const tc_function *function, const 
 /* Bytes of a tensor of the function for dims within their ranges; -1 beyond the address space. */
 int64_t tc_tensor_bytes(const tc_function *function, const tc_index *dims, unsigned tensor);
 
+/* The call of a model that was compiled for a device, whose arguments are checked. */
+tc_status tc_run_on_device(tc_frame *frame);
+
+/* The failure of a call whose index check found one outside its range. */
+tc_status tc_fail_index(const tc_frame *frame);
+
 /* The header of a state buffer. */
 enum { TC_STATE_HEADER = 64 };
 int tc_state_ready(const tc_model *model, const void *state);

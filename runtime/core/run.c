@@ -154,12 +154,19 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
     return TC_STATUS_OK;
 }
 
-static tc_kernel *const *choose_kernels(const tc_context *context, const tc_function *f)
+static tc_status choose_kernels(tc_context *context, const tc_function *f, tc_kernel *const **kernels)
 {
+    if (!context->cpus)
+        return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f, &(tc_detail){.subject = "context", .position = -1},
+                       "%s has no instruction set: was tc_context_init called, and what did it return?");
     for (unsigned i = f->cpu_count; i-- > 0;)
-        if (context->cpus >> f->cpus[i] & 1)
-            return f->kernels[i];
-    return NULL;
+        if (context->cpus >> f->cpus[i] & 1) {
+            *kernels = f->kernels[i];
+            return TC_STATUS_OK;
+        }
+    return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f,
+                   &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},
+                   "needs at least the instruction set %s");
 }
 
 static int has_size(const tc_dim_info *dim, tc_index value)
@@ -281,37 +288,37 @@ tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims
     if (status != TC_STATUS_OK)
         return status;
     tc_frame frame = {.function = f, .dims = dims, .buffers = buffers, .context = context};
-    frame.kernels = choose_kernels(context, f);
-    if (!context->cpus)
-        return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f, &(tc_detail){.subject = "context", .position = -1},
-                       "%s has no instruction set: was tc_context_init called, and what did it return?");
-    if (!frame.kernels)
-        return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f,
-                       &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},
-                       "needs at least the instruction set %s");
-    status = choose_variant(context, f, dims, counters, &frame.variant);
+    if (!f->model->device)
+        status = choose_kernels(context, f, &frame.kernels);
+    if (status == TC_STATUS_OK)
+        status = choose_variant(context, f, dims, counters, &frame.variant);
     if (status != TC_STATUS_OK)
         return status;
+    frame.state = f->uses_state ? (unsigned char *)state + TC_STATE_HEADER : NULL;
+    frame.logs = context->log ? context->log_topics : 0;
+    if (f->model->device)
+        return tc_run_on_device(&frame);
     const tc_index threads = team_size(context, f, frame.variant, dims);
     status = check_arena(context, f, dims, buffers, state, weights,
                          frame.variant->arena(dims, (uint64_t)threads, NULL));
     if (status != TC_STATUS_OK)
         return status;
     frame.arena = context->arena;
-    frame.state = f->uses_state ? (unsigned char *)state + TC_STATE_HEADER : NULL;
     frame.weights = f->model->weights ? f->model->weights
                     : weights         ? (const unsigned char *)weights + TC_WEIGHTS_HEADER
                                       : NULL;
-    frame.logs = context->log ? context->log_topics : 0;
     if (threads == 1)
         run_thread(&frame, 0, 1);
     else
         context->team.run(context->team.user, threads, run_thread, &frame);
-    if (!frame.fault)
-        return TC_STATUS_OK;
-    return tc_fail(context, TC_STATUS_INDEX_OUT_OF_RANGE, f,
-                   &(tc_detail){frame.fault_name, NULL, frame.fault_position, frame.fault_value, 0,
-                                frame.fault_bound - 1},
+    return frame.fault ? tc_fail_index(&frame) : TC_STATUS_OK;
+}
+
+tc_status tc_fail_index(const tc_frame *frame)
+{
+    return tc_fail(frame->context, TC_STATUS_INDEX_OUT_OF_RANGE, frame->function,
+                   &(tc_detail){frame->fault_name, NULL, frame->fault_position, frame->fault_value, 0,
+                                frame->fault_bound - 1},
                    "%s[%p] = %v is not in %l..%h");
 }
 

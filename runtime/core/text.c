@@ -23,6 +23,8 @@ const char *tc_status_string(tc_status status)
         [TC_STATUS_BAD_VIEW] = "a tensor view does not fit the function",
         [TC_STATUS_BAD_ARGUMENT] = "an argument is invalid",
         [TC_STATUS_SYSTEM] = "the operating system refused",
+        [TC_STATUS_NO_DEVICE] = "the device that the model was compiled for is not there",
+        [TC_STATUS_DEVICE] = "the device's driver refused",
     };
     return (unsigned)status < TC_STATUS_COUNT ? text[status] : "unknown status";
 }

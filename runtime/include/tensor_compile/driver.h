@@ -61,6 +61,37 @@ typedef struct tc_state_info {
     size_t offset, bytes; /* offset from the end of the state's header */
 } tc_state_info;
 
+/* -- devices: kernels that run in a memory of their own, whose addresses are 64-bit numbers ------------------------- */
+
+/* A kernel as the model's object holds it: the name of its function in an image that the device's driver loads. */
+typedef struct tc_device_kernel {
+    const char *name;
+    const unsigned char *image;
+} tc_device_kernel;
+
+typedef struct tc_device_code {
+    const char *kind; /* of device: "cuda" */
+    unsigned kernel_count;
+    const tc_device_kernel *kernels;
+} tc_device_code;
+
+/* What a hosted part fills in. Work is done in the order in which it is asked for; only download and wait wait for it.
+ * Each function leaves what refused, and its reason, in `refused` and `reason` (static storage): after that the core
+ * asks for nothing more in the call. */
+struct tc_device {
+    const char *kind;
+    uint64_t arena, arena_bytes;
+    const char *refused, *reason;
+    /* Before all others of a call; 0 where the model is not loaded. weights: where its packed weights lie. */
+    int (*enter)(tc_device *device, const tc_model *model, uint64_t *weights);
+    void (*leave)(tc_device *device); /* after a call that entered */
+    void (*upload)(tc_device *device, uint64_t to, const void *from, size_t bytes);
+    void (*download)(tc_device *device, void *to, uint64_t from, size_t bytes);
+    /* arguments: as the kernel takes them, one block of memory */
+    void (*launch)(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads);
+    void (*wait)(tc_device *device);
+};
+
 struct tc_model {
     const unsigned char *abi; /* &TC_ABI_SYMBOL */
     const char *name;
@@ -70,6 +101,7 @@ struct tc_model {
     uint64_t weights_bytes;
     const unsigned char *weights; /* embedded payload; NULL: external, or none where weights_bytes is 0 */
     uint8_t layout[32];           /* SHA-256 of the text that describes weights and states */
+    const tc_device_code *device; /* NULL: its functions run on the processor */
 };
 
 typedef struct tc_variant {
@@ -94,7 +126,7 @@ struct tc_function {
     unsigned (*select)(const tc_index *dims);             /* the first variant that fits; the last one always does */
     const tc_variant *variants;
     const tc_variant *reference; /* of any size, what TC_STANCE_REFERENCE runs; NULL: not built */
-    const tc_cpu *cpus;              /* ascending preference */
+    const tc_cpu *cpus;               /* ascending preference; NULL where the model was compiled for a device */
     tc_kernel *const *const *kernels; /* a table for each of cpus */
     /* tc_call_with with arrays of the function's size */
     tc_status (*call)(tc_context *context, const tc_view *inputs, const tc_view *outputs,
@@ -122,6 +154,8 @@ struct tc_frame {
     int fault;               /* the group of checks that failed, 0: none; what follows tells which */
     const char *fault_name;
     int64_t fault_position, fault_value, fault_bound;
+    tc_device *device;                  /* of the context, where the model was compiled for one */
+    uint64_t device_arena, device_weights;
 };
 
 /* The typed entry's call: dims and buffers (inputs, then outputs) in the function's order. */
@@ -149,5 +183,33 @@ void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc
 
 /* Whether any thread recorded a fault of `group` or an earlier one; all threads must call it: they meet in it. */
 int tc_faulted(tc_frame *frame, int group, tc_index threads);
+
+/* -- the steps of a call on a device; all do nothing once one was refused ------------------------------------------- */
+
+/* Blocks that `points` ask for at `each` a block, `most` at most. */
+static inline unsigned tc_blocks(int64_t points, int64_t each, unsigned most)
+{
+    const int64_t blocks = points / each + (points % each != 0);
+    return blocks < (int64_t)most ? (unsigned)blocks : most;
+}
+
+/* Copies between the caller's memory and the device's; nothing where bytes is 0. */
+void tc_device_upload(tc_frame *frame, uint64_t to, const void *from, int64_t bytes);
+void tc_device_download(tc_frame *frame, void *to, uint64_t from, int64_t bytes);
+
+/* Starts a kernel (its number in tc_device_code); nothing where blocks is 0. */
+void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+                    unsigned threads);
+
+/* The same for a check of n indices at arguments[0]: it leaves the least position of one outside 0..bound-1 in the 8
+ * bytes at `cell`, which is arguments[1]. Waits, and returns whether the call ends: with a fault, or refused. */
+int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+                    unsigned threads, const char *name, tc_dtype dtype, int64_t bound);
+
+/* Waits, and returns the bool at an address; 0 once the call has ended. */
+int tc_device_holds(tc_frame *frame, uint64_t address);
+
+/* Waits for all kernels; whether results may be fetched. */
+int tc_device_ready(tc_frame *frame);
 
 #endif

@@ -52,6 +52,8 @@ typedef enum tc_status {
     TC_STATUS_BAD_VIEW,           /* tc_call: wrong count, dtype, rank, shape or strides */
     TC_STATUS_BAD_ARGUMENT,       /* any other argument outside its documented values */
     TC_STATUS_SYSTEM,             /* hosted part: the operating system refused (file, memory, thread) */
+    TC_STATUS_NO_DEVICE,          /* the model was compiled for a device that is not there, or not in the context */
+    TC_STATUS_DEVICE,             /* the device's driver refused; the detail has its reason */
     TC_STATUS_COUNT
 } tc_status;
 
@@ -131,6 +133,9 @@ typedef void tc_profile_fn(void *user, const char *function, const char *variant
 
 /* -- the context --------------------------------------------------------------------------------------------------- */
 
+/* A device that kernels run on, of the hosted part (tensor_compile/cuda.h). */
+typedef struct tc_device tc_device;
+
 /* What calls need besides their arguments: neutral to models, owned by the caller, plain data. Set it up with
  * tc_context_init; the fields below may then be changed between calls. It holds no resource and needs no closing. */
 typedef struct tc_context {
@@ -146,7 +151,8 @@ typedef struct tc_context {
     unsigned log_topics; /* TC_LOG_… */
     tc_profile_fn *profile;
     void *profile_user;
-    tc_error error; /* of the last call that failed; status TC_STATUS_OK before the first */
+    tc_device *device; /* where models compiled for a device run, others do not ask for it; NULL: nowhere */
+    tc_error error;    /* of the last call that failed; status TC_STATUS_OK before the first */
 } tc_context;
 
 /* The processor detected, no team, no callbacks. The arena (NULL with 0 for models that need none) stays the caller's

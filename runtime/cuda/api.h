@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The part of the CUDA driver API that is used, by pointers found in libcuda.so.1 at run time. The declarations are
+ * ours: the driver's ABI is stable and its header is not needed. Functions return 0 or an error's number.
+ */
+#ifndef TC_CUDA_API_H
+#define TC_CUDA_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint64_t tc_cuda_address;
+
+/* X(field, symbol, parameters). A symbol's version is part of its name. */
+#define TC_CUDA_FUNCTIONS(X)                                                                                           \
+    X(init, "cuInit", (unsigned flags))                                                                                \
+    X(device_get, "cuDeviceGet", (int *device, int ordinal))                                                           \
+    X(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                                        \
+    X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                                   \
+    X(context_push, "cuCtxPushCurrent_v2", (void *context))                                                            \
+    X(context_pop, "cuCtxPopCurrent_v2", (void **context))                                                             \
+    X(stream_create, "cuStreamCreate", (void **stream, unsigned flags))                                                \
+    X(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                                            \
+    X(stream_wait, "cuStreamSynchronize", (void *stream))                                                              \
+    X(allocate, "cuMemAlloc_v2", (tc_cuda_address *address, size_t bytes))                                             \
+    X(release, "cuMemFree_v2", (tc_cuda_address address))                                                              \
+    X(upload, "cuMemcpyHtoDAsync_v2", (tc_cuda_address to, const void *from, size_t bytes, void *stream))              \
+    X(download, "cuMemcpyDtoHAsync_v2", (void *to, tc_cuda_address from, size_t bytes, void *stream))                  \
+    X(module_load, "cuModuleLoadData", (void **module, const void *image))                                             \
+    X(module_unload, "cuModuleUnload", (void *module))                                                                 \
+    X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                       \
+    X(launch, "cuLaunchKernel",                                                                                        \
+      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
+       unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                        \
+    X(error_name, "cuGetErrorName", (int error, const char **name))
+
+typedef struct tc_cuda_api {
+#define TC_CUDA_FIELD(field, symbol, parameters) int(*field) parameters;
+    TC_CUDA_FUNCTIONS(TC_CUDA_FIELD)
+#undef TC_CUDA_FIELD
+} tc_cuda_api;
+
+/* Errors that mean that there is nothing to run on. */
+enum {
+    TC_CUDA_NO_DEVICE = 100,
+    TC_CUDA_INVALID_DEVICE = 101,
+    TC_CUDA_NO_BINARY_FOR_GPU = 209,
+    TC_CUDA_SYSTEM_DRIVER_MISMATCH = 803
+};
+
+/* Fills *api. Returns NULL, or what is missing: the library's or a function's name. The library stays loaded, as the
+ * texts of its errors are handed on. */
+const char *tc_cuda_api_load(tc_cuda_api *api);
+
+/* The name of an error; static storage. */
+const char *tc_cuda_error(const tc_cuda_api *api, int error);
+
+#endif

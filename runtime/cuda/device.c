@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A CUDA device behind the core's tc_device: the models that are loaded on it, its arena and its stream.
+ */
+#include "api.h"
+
+#include <tensor_compile/cuda.h>
+#include <tensor_compile/driver.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NON_BLOCKING = 1, ALIGNMENT = 256, WEIGHTS_HEADER = 128 }; /* of streams; of allocations; core/weights.c */
+
+/* A loaded model. functions: one a kernel, in the order of its table; modules likewise, shared by none. */
+typedef struct loaded {
+    const tc_model *model;
+    tc_cuda_address weights;
+    void **modules, **functions;
+    struct loaded *next;
+} loaded;
+
+struct tc_cuda {
+    tc_device device; /* first: the core's view */
+    tc_cuda_api api;
+    int ordinal;
+    void *context, *stream;
+    int owns_arena;
+    loaded *models;
+    const loaded *current; /* during a call */
+};
+
+static tc_status fail(tc_error *error, tc_status status, const char *subject, const char *reason)
+{
+    if (error) {
+        *error = (tc_error){.status = status, .subject = subject, .position = -1};
+        snprintf(error->message, sizeof error->message, "cuda: %s: %s", subject, reason);
+    }
+    return status;
+}
+
+/* A status of what the driver answered; OK where that was 0. */
+static tc_status answer(const tc_cuda *cuda, int code, const char *what, tc_error *error)
+{
+    if (!code)
+        return TC_STATUS_OK;
+    const int absent = code == TC_CUDA_NO_DEVICE || code == TC_CUDA_INVALID_DEVICE ||
+                       code == TC_CUDA_NO_BINARY_FOR_GPU || code == TC_CUDA_SYSTEM_DRIVER_MISMATCH;
+    return fail(error, absent ? TC_STATUS_NO_DEVICE : TC_STATUS_DEVICE, what, tc_cuda_error(&cuda->api, code));
+}
+
+/* -- calls --------------------------------------------------------------------------------------------------------- */
+
+static void note(tc_cuda *cuda, int code, const char *what)
+{
+    if (code && !cuda->device.refused) {
+        cuda->device.refused = what;
+        cuda->device.reason = tc_cuda_error(&cuda->api, code);
+    }
+}
+
+static int enter(tc_device *device, const tc_model *model, uint64_t *weights)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    for (cuda->current = cuda->models; cuda->current && cuda->current->model != model;)
+        cuda->current = cuda->current->next;
+    if (!cuda->current)
+        return 0;
+    *weights = cuda->current->weights;
+    note(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent");
+    return !device->refused;
+}
+
+static void leave(tc_device *device)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    void *popped;
+    if (device->refused)
+        cuda->api.stream_wait(cuda->stream); /* the caller's memory is not read any more */
+    note(cuda, cuda->api.context_pop(&popped), "cuCtxPopCurrent");
+}
+
+static void upload(tc_device *device, uint64_t to, const void *from, size_t bytes)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    note(cuda, cuda->api.upload(to, from, bytes, cuda->stream), "cuMemcpyHtoDAsync");
+}
+
+static void wait_for_all(tc_device *device)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    note(cuda, cuda->api.stream_wait(cuda->stream), "cuStreamSynchronize");
+}
+
+static void download(tc_device *device, void *to, uint64_t from, size_t bytes)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    note(cuda, cuda->api.download(to, from, bytes, cuda->stream), "cuMemcpyDtoHAsync");
+    wait_for_all(device);
+}
+
+static void launch(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    void *parameters[] = {(void *)(uintptr_t)arguments};
+    note(cuda, cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, 0, cuda->stream, parameters,
+                                NULL),
+         "cuLaunchKernel");
+}
+
+/* -- opening and closing ------------------------------------------------------------------------------------------- */
+
+tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
+{
+    if (!out)
+        return fail(error, TC_STATUS_NULL_POINTER, "cuda", "is NULL");
+    *out = NULL;
+    tc_cuda *cuda = calloc(1, sizeof *cuda);
+    if (!cuda)
+        return fail(error, TC_STATUS_SYSTEM, "tc_cuda_open", "no memory");
+    cuda->device = (tc_device){.kind = "cuda", .enter = enter, .leave = leave, .upload = upload, .download = download,
+                               .launch = launch, .wait = wait_for_all};
+    const char *missing = tc_cuda_api_load(&cuda->api);
+    if (missing) {
+        free(cuda);
+        return fail(error, TC_STATUS_NO_DEVICE, missing, "not found: is an NVIDIA driver installed, and recent enough?");
+    }
+    tc_status status = answer(cuda, cuda->api.init(0), "cuInit", error);
+    if (status == TC_STATUS_OK)
+        status = answer(cuda, cuda->api.device_get(&cuda->ordinal, ordinal), "cuDeviceGet", error);
+    if (status == TC_STATUS_OK)
+        status = answer(cuda, cuda->api.context_retain(&cuda->context, cuda->ordinal), "cuDevicePrimaryCtxRetain", error);
+    if (status != TC_STATUS_OK) {
+        free(cuda);
+        return status;
+    }
+    void *popped;
+    status = answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error);
+    if (status == TC_STATUS_OK) {
+        status = answer(cuda, cuda->api.stream_create(&cuda->stream, NON_BLOCKING), "cuStreamCreate", error);
+        cuda->api.context_pop(&popped);
+    }
+    if (status != TC_STATUS_OK) {
+        cuda->api.context_release(cuda->ordinal);
+        free(cuda);
+        return status;
+    }
+    *out = cuda;
+    return TC_STATUS_OK;
+}
+
+static void unload(tc_cuda *cuda, loaded *model)
+{
+    for (unsigned i = 0; model->modules && i < model->model->device->kernel_count; ++i)
+        if (model->modules[i])
+            cuda->api.module_unload(model->modules[i]);
+    if (model->weights)
+        cuda->api.release(model->weights);
+    free(model->modules);
+    free(model->functions);
+    free(model);
+}
+
+static void drop_arena(tc_cuda *cuda)
+{
+    if (cuda->owns_arena)
+        cuda->api.release(cuda->device.arena);
+    cuda->owns_arena = 0;
+    cuda->device.arena = cuda->device.arena_bytes = 0;
+}
+
+void tc_cuda_close(tc_cuda *cuda)
+{
+    if (!cuda)
+        return;
+    void *popped;
+    if (cuda->api.context_push(cuda->context) == 0) {
+        while (cuda->models) {
+            loaded *next = cuda->models->next;
+            unload(cuda, cuda->models);
+            cuda->models = next;
+        }
+        drop_arena(cuda);
+        cuda->api.stream_destroy(cuda->stream);
+        cuda->api.context_pop(&popped);
+    }
+    cuda->api.context_release(cuda->ordinal);
+    free(cuda);
+}
+
+void tc_context_use_cuda(tc_context *context, tc_cuda *cuda)
+{
+    if (context)
+        context->device = cuda ? &cuda->device : NULL;
+}
+
+/* -- models -------------------------------------------------------------------------------------------------------- */
+
+static tc_status load_kernels(tc_cuda *cuda, loaded *made, tc_error *error)
+{
+    const tc_device_code *code = made->model->device;
+    for (unsigned i = 0; i < code->kernel_count; ++i) {
+        const tc_device_kernel *kernel = &code->kernels[i];
+        tc_status status = answer(cuda, cuda->api.module_load(&made->modules[i], kernel->image), "cuModuleLoadData", error);
+        if (status == TC_STATUS_OK)
+            status = answer(cuda, cuda->api.module_function(&made->functions[i], made->modules[i], kernel->name),
+                            "cuModuleGetFunction", error);
+        if (status != TC_STATUS_OK)
+            return status;
+    }
+    return TC_STATUS_OK;
+}
+
+static tc_status load_weights(tc_cuda *cuda, loaded *made, const unsigned char *payload, tc_error *error)
+{
+    const size_t bytes = (size_t)made->model->weights_bytes;
+    if (!bytes)
+        return TC_STATUS_OK;
+    tc_status status = answer(cuda, cuda->api.allocate(&made->weights, bytes), "cuMemAlloc", error);
+    if (status == TC_STATUS_OK)
+        status = answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->stream), "cuMemcpyHtoDAsync", error);
+    if (status == TC_STATUS_OK)
+        status = answer(cuda, cuda->api.stream_wait(cuda->stream), "cuStreamSynchronize", error);
+    return status;
+}
+
+/* Where the model's packed weights are in the caller's memory. */
+static tc_status find_weights(const tc_model *model, const void *weights, const unsigned char **payload, tc_error *error)
+{
+    *payload = model->weights;
+    if (model->weights || !model->weights_bytes)
+        return TC_STATUS_OK;
+    const tc_status status = tc_weights_check(model, weights, WEIGHTS_HEADER + (size_t)model->weights_bytes);
+    if (status != TC_STATUS_OK)
+        return fail(error, status, "weights", tc_status_string(status));
+    *payload = (const unsigned char *)weights + WEIGHTS_HEADER;
+    return TC_STATUS_OK;
+}
+
+tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights, tc_error *error)
+{
+    const unsigned char *payload;
+    if (!cuda || !model)
+        return fail(error, TC_STATUS_NULL_POINTER, cuda ? "model" : "cuda", "is NULL");
+    if (!model->device)
+        return fail(error, TC_STATUS_BAD_ARGUMENT, model->name, "was not compiled for CUDA");
+    for (const loaded *other = cuda->models; other; other = other->next)
+        if (other->model == model)
+            return fail(error, TC_STATUS_BAD_ARGUMENT, model->name, "is loaded already");
+    tc_status status = find_weights(model, weights, &payload, error);
+    if (status != TC_STATUS_OK)
+        return status;
+    const size_t count = model->device->kernel_count ? model->device->kernel_count : 1;
+    loaded *made = calloc(1, sizeof *made);
+    if (!made)
+        return fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
+    *made = (loaded){model, 0, calloc(count, sizeof(void *)), calloc(count, sizeof(void *)), cuda->models};
+    void *popped;
+    status = made->modules && made->functions
+                 ? answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error)
+                 : fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
+    if (status != TC_STATUS_OK) {
+        free(made->modules);
+        free(made->functions);
+        free(made);
+        return status;
+    }
+    status = load_kernels(cuda, made, error);
+    if (status == TC_STATUS_OK)
+        status = load_weights(cuda, made, payload, error);
+    if (status == TC_STATUS_OK)
+        cuda->models = made;
+    else
+        unload(cuda, made);
+    cuda->api.context_pop(&popped);
+    return status;
+}
+
+/* -- the arena ----------------------------------------------------------------------------------------------------- */
+
+tc_status tc_cuda_reserve(tc_cuda *cuda, size_t bytes, tc_error *error)
+{
+    if (!cuda)
+        return fail(error, TC_STATUS_NULL_POINTER, "cuda", "is NULL");
+    void *popped;
+    tc_status status = answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error);
+    if (status != TC_STATUS_OK)
+        return status;
+    drop_arena(cuda);
+    if (bytes) {
+        tc_cuda_address address;
+        status = answer(cuda, cuda->api.allocate(&address, bytes), "cuMemAlloc", error);
+        if (status == TC_STATUS_OK) {
+            cuda->device.arena = address;
+            cuda->device.arena_bytes = bytes;
+            cuda->owns_arena = 1;
+        }
+    }
+    cuda->api.context_pop(&popped);
+    return status;
+}
+
+tc_status tc_cuda_borrow(tc_cuda *cuda, uint64_t address, size_t bytes, tc_error *error)
+{
+    if (!cuda || (!address && bytes))
+        return fail(error, TC_STATUS_NULL_POINTER, cuda ? "address" : "cuda", "is NULL");
+    if (address % ALIGNMENT)
+        return fail(error, TC_STATUS_MISALIGNED, "address", "is not aligned to 256 bytes");
+    const tc_status status = tc_cuda_reserve(cuda, 0, error);
+    if (status != TC_STATUS_OK)
+        return status;
+    cuda->device.arena = address;
+    cuda->device.arena_bytes = bytes;
+    return TC_STATUS_OK;
+}
