@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Callable, Iterator, Protocol
 
 from ..emit.kernels import KernelSource
+from ..errors import UserError
 from ..loops.ir import Kernel, ModelPlan
 from .cache import Cache
 from .objects import Object, Unit
@@ -38,9 +39,11 @@ class Sources:
 
 
 class Backend(Protocol):
-    """plain: one loop nest an operation, no layout and no fusion."""
+    """plain: one loop nest an operation, no layout and no fusion. processor: kernels are functions of the processor, what
+    `check` and `tune` run."""
 
     plain: bool
+    processor: bool
 
     def default_target(self, compiler: Compiler) -> str:
         """The name of the target file where none is given; "" where none is known."""
@@ -63,5 +66,13 @@ class Backend(Protocol):
 def find(name: str) -> Backend:
     """The backend of a value of --target."""
     from .cpu import Cpu
+    from .cuda import Cuda
 
-    return {"c": Cpu(plain=False), "reference": Cpu(plain=True)}[name]
+    return {"c": Cpu(plain=False), "reference": Cpu(plain=True), "cuda": Cuda()}[name]
+
+
+def require_processor(options: Options, command: str) -> None:
+    """Raises where a sub-command that runs kernels is asked for those of a device."""
+    if not find(options.backend).processor:
+        raise UserError(f"{command} does not run kernels for {options.backend}",
+                        hint="use it with --target c: results are held to the same numerics")

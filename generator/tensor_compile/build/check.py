@@ -17,7 +17,7 @@ from ..graph.text import print_module
 from ..graph.verify import held
 from ..loops.ir import FunctionPlan, Variant
 from ..symbolic import Sym
-from . import assemble, files, host_programs, toolchain
+from . import assemble, backends, files, host_programs, toolchain
 from .assemble import Made
 from .cache import Cache
 from .host_programs import INTERPRETER, ROOT, TEMPLATES
@@ -59,6 +59,7 @@ class Tools:
 
 
 def run(options: Options, request: Request) -> int:
+    backends.require_processor(options, "check")
     with Progress() as progress:
         made = assemble.run(options, progress)
         cache = Cache(Path(options.cache))

@@ -74,13 +74,15 @@ def _compile(unit: Unit, compiler: Compiler, first: Sequence[str], work: Path) -
     run_tool(command, f"the generated {unit.name}.c does not compile", work, unit.text)
 
 
-def assemble(text: str, payload: Path, compiler: Compiler, flags: tuple[str, ...], work: Path) -> Path:
-    """Assembler text that embeds `weights.bin` -> object, in the scratch folder `work`."""
-    os.symlink(payload.resolve(), work / "weights.bin")
-    (work / "weights.S").write_text(text, encoding="utf-8")
-    command = [*compiler.command, *flags, "-c", "weights.S", "-o", "weights.o"]
-    run_tool(command, "the weights cannot be embedded", work, text)
-    return work / "weights.o"
+def assemble(text: str, payload: Path, compiler: Compiler, flags: tuple[str, ...], work: Path,
+             name: str = "weights") -> Path:
+    """Assembler text that embeds `NAME.bin` -> object, in the scratch folder `work`."""
+    if not (work / f"{name}.bin").exists():
+        os.symlink(payload.resolve(), work / f"{name}.bin")
+    (work / f"{name}.S").write_text(text, encoding="utf-8")
+    command = [*compiler.command, *flags, "-c", f"{name}.S", "-o", f"{name}.o"]
+    run_tool(command, f"the {name} cannot be embedded", work, text)
+    return work / f"{name}.o"
 
 
 def _stack(path: Path) -> int | None:

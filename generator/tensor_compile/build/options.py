@@ -42,6 +42,7 @@ class Options:
     preprocessor: tuple[str, ...] = ()
     cc: tuple[str, ...] = ("cc",)
     host_cc: tuple[str, ...] = ("cc",)
+    nvcc: tuple[str, ...] = ("nvcc",)
     cflags: tuple[str, ...] = ()
     capture_timeout: int = 30
     jobs: int | None = field(default=None, compare=False)

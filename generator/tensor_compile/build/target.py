@@ -10,15 +10,16 @@ from ..errors import UserError
 
 TARGETS = Path(__file__).resolve().parents[3] / "targets"
 ARCHITECTURES = {"x86_64": ("scalar", "x86_64", "avx2", "avx512"), "aarch64": ("scalar", "neon"),
-                 "riscv64": ("rv64",), "arm": ("m4f",)}
+                 "riscv64": ("rv64",), "arm": ("m4f",),
+                 "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")}
 
-DEVICES: frozenset[str] = frozenset()   # of them, those that are no processors
+DEVICES = frozenset(("cuda",))   # of them, those that are no processors
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """isas: in ascending order of preference, all compiled into the object; panel: columns of a packed panel of a
-    contraction's second operand; index_bits: of tc_index; threads: the largest team; caches and line in bytes (0:
+    contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device the most blocks that have scratch; caches and line in bytes (0:
     none); flags: compiler flags that choose this target where the host's flags do not."""
 
     name: str

@@ -56,9 +56,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                        help="keep the packed weights in the object, or in a file of their own (default: embed)")
 
     group = parser.add_argument_group("target")
-    group.add_argument("--target", dest="backend", choices=("c", "reference"), default="c",
-                       help="c: optimised kernels; reference: one plain loop an operation, equal bit for bit "
-                            "(default: c)")
+    group.add_argument("--target", dest="backend", choices=("c", "reference", "cuda"), default="c",
+                       help="c: optimised kernels; reference: one plain loop an operation, equal bit for bit; cuda: "
+                            "kernels for NVIDIA GPUs (default: c)")
     group.add_argument("--with-reference", action="store_true",
                        help="also build a plain kernel for every operation, which calls with TC_STANCE_REFERENCE run: "
                             "equal bit for bit, slow")
@@ -74,6 +74,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "passed on to every kernel, others are not")
     group.add_argument("--host-cc", type=words, default=None, metavar="COMMAND",
                        help="compiler for the machine that builds (default: $CC_FOR_BUILD, else cc)")
+
+    group.add_argument("--nvcc", type=words, default=None, metavar="COMMAND",
+                       help="CUDA's compiler, for --target cuda (default: $NVCC, else nvcc)")
 
     group = parser.add_argument_group("tuning")
     group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
@@ -157,5 +160,6 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
         keep=absolute(args.keep), preprocessor=tuple(args.preprocessor),
         cc=args.cc or words(os.environ.get("CC", "") or "cc"),
-        host_cc=args.host_cc or words(os.environ.get("CC_FOR_BUILD", "") or "cc"), cflags=args.cflags,
+        host_cc=args.host_cc or words(os.environ.get("CC_FOR_BUILD", "") or "cc"),
+        nvcc=args.nvcc or words(os.environ.get("NVCC", "") or "nvcc"), cflags=args.cflags,
         capture_timeout=args.capture_timeout, jobs=args.jobs)

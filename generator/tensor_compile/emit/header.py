@@ -83,8 +83,9 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         bound = max((b for _, b in bounds), default=0)
         total = max(total, bound)
         base = macro(entry.symbol)
-        lines.append(f"/* Arena of {entry.symbol} in bytes, {64}-byte aligned: enough for all sizes of the dims and up to "
-                     f"{target.threads} thread{'s' if target.threads > 1 else ''}. */")
+        where = "of the device's memory" if target.apart else \
+            f"and up to {target.threads} thread{'s' if target.threads > 1 else ''}"
+        lines.append(f"/* Arena of {entry.symbol} in bytes, {64}-byte aligned: enough for all sizes of the dims {where}. */")
         if max_arena is None or bound <= max_arena:
             lines.append(f"#define {base}_ARENA_BYTES {max(bound, 64)}")
         else:

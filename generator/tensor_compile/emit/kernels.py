@@ -10,7 +10,7 @@ from ..loops.ir import CheckKernel, ContractionKernel, Kernel, NestKernel
 from .check import emit_check
 from .nest import emit_nest
 
-_PLACE = "tck_symbol"
+PLACE = "tck_symbol"  # the function's name until its text is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +26,29 @@ def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
     """The kernel of the reference: one element after the other. isa: one without vectors."""
     if isinstance(kernel, ContractionKernel):
         from .contraction import emit_reference
-        return _named(kernel, isa, emit_reference(kernel, _PLACE))
+        return named(kernel, isa, emit_reference(kernel, PLACE))
     return emit_kernel(kernel, isa)
 
 
 def emit_kernel(kernel: Kernel, isa: str, candidate: object | None = None, target: object | None = None) -> KernelSource:
     """candidate: a contraction's entry of the candidate table; None takes what the cost model prefers for `target`."""
     if isinstance(kernel, NestKernel):
-        text = emit_nest(kernel, isa, _PLACE)
+        text = emit_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
-        text = emit_check(kernel, _PLACE)
+        text = emit_check(kernel, PLACE)
     elif isinstance(kernel, ContractionKernel):
         from . import candidates
         from .contraction import emit_contraction
         chosen = candidate if candidate is not None else candidates.choose(kernel, isa, target)
-        text = emit_contraction(kernel, chosen, _PLACE)
+        text = emit_contraction(kernel, chosen, PLACE)
     else:
         raise TypeError(f"not a kernel: {type(kernel).__name__}")
-    return _named(kernel, isa, text)
+    return named(kernel, isa, text)
 
 
-def _named(kernel: Kernel, isa: str, text: str) -> KernelSource:
+def named(kernel: Kernel, isa: str, text: str) -> KernelSource:
     """The source under a symbol made of the kernel's label and its text's digest."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     label = re.sub(r"[^A-Za-z0-9]+", "_", kernel.label).strip("_").lower()[:40] or "kernel"
     symbol = f"tck_{label}_{digest}__{isa}"
-    return KernelSource(symbol, isa, text.replace(_PLACE, symbol))
+    return KernelSource(symbol, isa, text.replace(PLACE, symbol))

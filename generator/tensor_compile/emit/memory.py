@@ -13,6 +13,8 @@ from ..loops.ir import Buffer, CheckKernel, Program, Step
 from ..symbolic import Expr, wrap
 from .cwriter import largest
 
+CELL = "fault cell"   # of copies: where checks in a memory of its own leave their answer
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -76,7 +78,10 @@ def memory(program: Program, apart: bool = False) -> Memory:
         if not isinstance(step.kernel, CheckKernel):
             groups[-1] += [(i, j, buffer_bytes(p)) for j, p in enumerate(step.kernel.params) if p.kind == "scratch"]
     slots = () if constant else tuple(tuple(wrap(e) for e in slot) for slot in arena.slots)
-    copies = [(b.name, buffer_bytes(b)) for b in program.buffers.values() if b.kind in ("input", "output", "state")]
+    copies: list[tuple[str, Expr]] = [(b.name, buffer_bytes(b)) for b in program.buffers.values()
+                                      if b.kind in ("input", "output", "state")]
+    if any(is_check(step) for step in steps):
+        copies.append((CELL, wrap(8)))
     return Memory(arena.size if constant else None, slots, where, tuple(tuple(g) for g in groups if g),
                   tuple(copies) if apart else ())
 

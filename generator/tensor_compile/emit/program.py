@@ -112,6 +112,9 @@ def _model(plan: ModelPlan, face: Interface, kernels: KernelTable) -> str:
 class Function:
     """One entry function: its tables, variants and the two entries."""
 
+    instances = "threads"   # C text: of scratch, in what tells the bytes of an arena
+    steps_writer = StepsWriter
+
     def __init__(self, plan: ModelPlan, face: Interface, entry: Entry, target: Target, kernels: KernelTable):
         self.plan, self.face, self.entry, self.target, self.kernels = plan, face, entry, target, kernels
         self.base = f"{entry.symbol}"
@@ -218,7 +221,7 @@ class Function:
         return "\n".join([
             f"static const char *const {name}_steps[] = {{{steps or '0'}}};\n",
             self.arena(name, where), self.work(name, program),
-            StepsWriter(self, program, where).text(name)])
+            self.steps_writer(self, program, where).text(name)])
 
     def arena(self, name: str, where: Memory) -> str:
         slots = len(where.slots)
@@ -239,7 +242,7 @@ class Function:
         for group in where.scratch:
             lines.append("    end = temps;")
             for _, _, size in group:
-                lines += [f"    offsets[{number}] = end;", f"    end += tc_round({self.c(size)}) * threads;"]
+                lines += [f"    offsets[{number}] = end;", f"    end += tc_round({self.c(size)}) * {self.instances};"]
                 number += 1
             lines.append("    at = end > at ? end : at;")
         for name, size in where.copies:

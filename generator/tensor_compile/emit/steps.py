@@ -14,11 +14,16 @@ from .cwriter import string
 from .memory import Memory, closes_checks, is_check
 
 if TYPE_CHECKING:
-    from .program import _Function
+    from .program import Function
 
 
 class StepsWriter:
-    def __init__(self, function: "_Function", program: Program, where: Memory):
+    """address, arena: the C type of addresses of buffers, and the one of the arena."""
+
+    address = "unsigned char *"
+    arena = "f->arena"
+
+    def __init__(self, function: "Function", program: Program, where: Memory):
         self.function, self.program, self.where = function, program, where
         self.threads = function.target.threads
         self.lines: list[str] = []
@@ -33,15 +38,23 @@ class StepsWriter:
 
     def text(self, name: str) -> str:
         offsets = self.where.count
-        self.put("const tc_index *const d = f->dims;", "tc_kernel *const *const k = f->kernels;",
-                 "(void)d, (void)k, (void)thread, (void)threads;")
+        self.put("const tc_index *const d = f->dims;", "(void)d, (void)thread, (void)threads;")
         if offsets:
             self.put(f"uint64_t offsets[{offsets}];", f"{name}_arena(d, (uint64_t)threads, offsets);")
         for buffer, variable in self.moving.items():
-            self.put(f"unsigned char *{variable} = {self.temp(buffer)};")
+            self.put(f"{self.address}{variable} = {self.temp(buffer)};")
+        self.begin()
         self.items(self.program.steps)
+        self.end()
         return "\n".join([f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{", *self.lines, "}",
                           ""])
+
+    def begin(self) -> None:
+        """Before all steps."""
+        self.put("tc_kernel *const *const k = f->kernels;", "(void)k;")
+
+    def end(self) -> None:
+        """Behind all steps, where none of them ended the call."""
 
     def items(self, items: list) -> None:
         for i, item in enumerate(items):
@@ -85,7 +98,7 @@ class StepsWriter:
         self.items(loop.body)
         for a, b in loop.swaps:
             a, b = self.moving[a], self.moving[b]
-            self.put(f"unsigned char *const {a}_was = {a};", f"{a} = {b}, {b} = {a}_was;")
+            self.put(f"{self.address}const {a}_was = {a};", f"{a} = {b}, {b} = {a}_was;")
         self.depth -= 1
         self.put("}")
 
@@ -138,11 +151,11 @@ class StepsWriter:
         return "e"
 
     def scratch(self, step: int, parameter: int) -> str:
-        return f"f->arena + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
+        return f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
 
     def temp(self, name: str) -> str:
         kind, value = self.where.temp[name]
-        return f"f->arena + {value}" if kind == "offset" else f"f->arena + offsets[{value}]"
+        return f"{self.arena} + {value}" if kind == "offset" else f"{self.arena} + offsets[{value}]"
 
     def pointer(self, b: Buffer) -> str:
         function = self.function

@@ -37,7 +37,11 @@ def weights_symbol(plan: ModelPlan) -> str:
 def weights_assembly(plan: ModelPlan, path: str) -> str:
     """Assembler source that embeds the payload file `path`, as the assembler will find it. `%progbits` is understood
     everywhere, `@progbits` not on ARM."""
-    symbol = weights_symbol(plan)
+    return embedding(weights_symbol(plan), path)
+
+
+def embedding(symbol: str, path: str) -> str:
+    """The same of any file under any hidden symbol."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
     return f"""    .section .rodata.{symbol},"a",%progbits
     .balign 64

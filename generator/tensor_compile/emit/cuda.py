@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel of the loop IR -> CUDA C. Scalars, indices and reductions inside a point are written by what writes the
+processor's kernels, one lane wide; loops/schedule_cuda.py says how the loops are spread over blocks and threads.
+"""
+from __future__ import annotations
+
+import re
+from typing import Iterable
+
+from ..loops import schedule_cuda
+from ..loops.ir import Buffer, CheckKernel, ContractionKernel, Kernel, NestKernel
+from ..graph.dtypes import DTYPES
+from ..symbolic import Sym
+from .index import c_index
+from .kernels import KernelSource, PLACE, named
+from .nest import parameters
+from .scalar import C_TYPE, ScalarEmitter, extent, indent
+
+ISA = "cuda"   # the end of the kernels' names
+
+
+def emit_kernel(kernel: Kernel) -> KernelSource:
+    if isinstance(kernel, NestKernel):
+        from .cuda_nest import emit_nest as emit
+    elif isinstance(kernel, ContractionKernel):
+        from .cuda_contraction import emit_contraction as emit
+    else:
+        emit = emit_check
+    return named(kernel, ISA, emit(kernel, PLACE))
+
+
+def dim_names(kernel: Kernel) -> dict[Sym, str]:
+    return {s: "n_" + re.sub(r"\W", "_", s.name) for s in kernel.dims}
+
+
+def emitter(kernel: Kernel, written: Iterable[str], acc: str | None = None) -> ScalarEmitter:
+    """Of a kernel's statements, with its dims and buffers named."""
+    return ScalarEmitter(dim_names(kernel), {b.name: f"p{i}" for i, b in enumerate(kernel.params)}, 1, acc=acc,
+                         buffers={b.name: b for b in kernel.params}, written=written)
+
+
+def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: Iterable[str], header: str = "device"
+             ) -> str:
+    """The translation unit around a body. what: of the first comment; header: of templates/cuda."""
+    launch = schedule_cuda.launch(kernel)
+    used = set(re.findall(r"\w+", "\n".join(body)))
+    return "\n".join([
+        "/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: {what}", *parameters(kernel), " */",
+        f'#include "tc_{header}.cuh"', "", f'extern "C" __global__ void __launch_bounds__({launch.threads})',
+        f"{symbol}(const tc_arguments<{pointers(kernel)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
+        *indent(prologue(kernel, used, frozenset(written))), *indent(body), "}", ""])
+
+
+def pointers(kernel: Kernel) -> int:
+    """Of a kernel's arguments: its buffers; a check's also has the cell for its answer."""
+    return len(kernel.params) + isinstance(kernel, CheckKernel)
+
+
+def prologue(kernel: Kernel, used: set[str], written: frozenset[str]) -> list[str]:
+    """Declares the dims and buffers that the body uses."""
+    names = dim_names(kernel)
+    scratch = [b for i, b in enumerate(kernel.params) if b.kind == "scratch" and f"p{i}" in used]
+    used |= {names[s] for b in scratch for s in b.elements.symbols()}
+    lines = [f"const tc_index {names[s]} = arguments.d[{i}];" for i, s in enumerate(kernel.dims) if names[s] in used]
+    for i, b in enumerate(kernel.params):
+        if f"p{i}" in used:
+            lines.append(_pointer(i, b, b.name in written, names))
+    return lines
+
+
+def _pointer(i: int, b: Buffer, written: bool, names: dict[Sym, str]) -> str:
+    """Only what is never written through another pointer is restrict, as in the processor's kernels."""
+    c_type = f"{'' if written else 'const '}{C_TYPE[b.dtype]}"
+    if b.kind == "scratch":
+        size = f"(({c_index(b.elements, names)}) * {DTYPES[b.dtype].bytes} + 63) / 64 * 64"
+        return f"{c_type} *const p{i} = ({c_type} *)((char *)arguments.p[{i}] + (tc_index)blockIdx.x * ({size}));"
+    restrict = "__restrict__ " if b.kind == "packed" else ""
+    return f"{c_type} *{restrict}const p{i} = ({c_type} *)arguments.p[{i}];".replace("*const", "*const")
+
+
+def grid_loop(name: str, count: str, each: int) -> str:
+    """The head of a loop over all points, `each` a block at a time: one a thread, or one a block."""
+    if each == 1:
+        return f"for (tc_index {name} = blockIdx.x; {name} < {count}; {name} += gridDim.x)"
+    return f"for (tc_index {name} = (tc_index)blockIdx.x * {each} + threadIdx.x; {name} < {count}; " \
+           f"{name} += (tc_index)gridDim.x * {each})"
+
+
+def decode(e: ScalarEmitter, position: str, variables: tuple[Sym, ...]) -> list[str]:
+    """Declares every variable by a flattened position; they are bound in the emitter."""
+    lines = []
+    for i in range(len(variables) - 1, -1, -1):
+        size = e.index(extent(variables[i]))
+        text = position if i == 0 else f"({position}) % ({size})"
+        lines.append(f"const tc_index {e.bind(variables[i])} = {text};")
+        position = f"({position}) / ({size})"
+    return lines
+
+
+def emit_check(kernel: CheckKernel, symbol: str) -> str:
+    """The least position of an index outside its bound goes to the cell, which holds the largest number before."""
+    names = dim_names(kernel)
+    body = [f"const int64_t bound = {c_index(kernel.bound, names)};",
+            f"{grid_loop('i', '(' + c_index(kernel.buffer.elements, names) + ')', schedule_cuda.THREADS)}",
+            "    if (p0[i] < 0 || p0[i] >= bound)",
+            "        atomicMin((unsigned long long *)arguments.p[1], (unsigned long long)i);"]
+    return function(kernel, symbol, f"every index is in 0..{kernel.bound} - 1.", body, ())

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ContractionKernel as CUDA C, from templates/cuda/contraction.cu.in.
+
+A block brings the operands' part of its tile to shared memory, some terms at a time. Where an element lies is computed for
+each by the operands' own index expressions, so every contraction of the loop IR fits: packed or in place, several loops over
+rows, columns and terms, padding.
+"""
+from __future__ import annotations
+
+import re
+
+from ..loops import schedule_cuda
+from ..loops.ir import ContractionKernel, Load
+from ..symbolic import Expr, Sym, product
+from .cuda import decode, emitter, pointers, prologue
+from .nest import parameters
+from .scalar import extent
+from .template import expand_file
+
+
+def emit_contraction(kernel: ContractionKernel, symbol: str) -> str:
+    assert kernel.a.dtype == kernel.b.dtype == "f32", "contractions are of f32"
+    assert not kernel.b.valid and not kernel.a.dynamic and not kernel.b.dynamic, "operands are read as they lie"
+    tile = schedule_cuda.tile(kernel)
+    e = emitter(kernel, {s.buffer for s in kernel.stores}, "sum")
+    decoded = {part: decode(e, flat, variables) for part, flat, variables in
+               (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n), ("k", "k", kernel.k))}
+
+    def points(variables: tuple[Sym, ...]) -> str:
+        return f"({e.index(product(extent(s) for s in variables))})"
+
+    def element(load: Load) -> str:
+        return f"{e.pointers[load.buffer]}[{e.index(e.address(load.buffer, load.index))}]"
+
+    a, b = element(kernel.a), element(kernel.b)
+    valid = " && ".join(f"{e.index(x)} >= 0" for x in kernel.a.valid) or "true"
+    e.open(kernel.batch + kernel.m + kernel.n)
+    e.stores(kernel.stores)
+    epilogue = e.scopes.pop().lines
+    sizes = {name: points(variables) for name, variables in
+             (("m_text", kernel.m), ("n_text", kernel.n), ("k_text", kernel.k), ("batch_text", kernel.batch))}
+    body = "\n".join([*e.lines, a, b, valid, *epilogue, *sizes.values(), *(line for part in decoded.values() for line in part)])
+    declared = prologue(kernel, set(re.findall(r"\w+", body)), frozenset(s.buffer for s in kernel.stores))
+    return expand_file("cuda/contraction.cu.in", {
+        "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
+        "dims": len(kernel.dims), "prologue": "\n".join([*declared, *e.lines]), **sizes,
+        **{f"{part}_decode": "\n".join(lines) for part, lines in decoded.items()},
+        "a": a, "b": b, "valid": valid, "epilogue": "\n".join(epilogue),
+        "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
+        "threads": tile.threads})

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the loops of a kernel, in the order that schedule.py gave them, are spread over the blocks and threads of a GPU.
+
+    points       a nest of pointwise stores: one point a thread, neighbours along the innermost loop
+    rows         a nest with sweeps: one row a block, whose threads share each sweep
+    tiles        a contraction: one tile of results a block, some of them a thread
+    indices      a check: one index a thread
+
+Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many as
+instances of it.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..graph.dtypes import DTYPES
+from ..symbolic import Expr, product
+from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, RowReduce
+from .scalars import extent
+
+THREADS = 256        # of a block of points or tiles
+FEWEST = 32          # threads of a row: a warp
+SHARED = 32 * 1024   # bytes of shared memory that the sums of a row may take
+MOST_BLOCKS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """rows x columns results of a block, height x width of them a thread, over `depth` terms at a time."""
+
+    rows: int
+    columns: int
+    depth: int
+    height: int
+    width: int
+
+    @property
+    def threads(self) -> int:
+        return self.rows // self.height * (self.columns // self.width)
+
+
+# For many rows, and for so few that most of the first would be idle.
+TILE, LOW_TILE = Tile(64, 64, 16, 4, 4), Tile(4, 64, 32, 1, 1)
+FEW_ROWS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: blocks have
+    instances of it."""
+
+    points: Expr
+    each: int
+    threads: int
+    scratch: bool = False
+
+
+def launch(kernel: Kernel) -> Launch:
+    if isinstance(kernel, CheckKernel):
+        return Launch(kernel.buffer.elements, THREADS, THREADS)
+    if isinstance(kernel, ContractionKernel):
+        shape = tile(kernel)
+        return Launch(tiles(kernel, shape), 1, shape.threads)
+    scratch = any(b.kind == "scratch" for b in kernel.params)
+    if is_flat(kernel):
+        return Launch(product(extent(s) for s in kernel.rows + kernel.stages[0].vars), THREADS, THREADS)
+    return Launch(product(extent(s) for s in kernel.rows), 1, row_threads(kernel), scratch)
+
+
+def is_flat(kernel: NestKernel) -> bool:
+    """One sweep without reductions or scratch: its points need nothing of each other."""
+    return len(kernel.stages) == 1 and not kernel.stages[0].reduces and all(b.kind != "scratch" for b in kernel.params)
+
+
+def row_threads(kernel: NestKernel) -> int:
+    """Threads of a row's block: a power of two, no more than its longest sweep has use for."""
+    longest = 1
+    for stage in kernel.stages:
+        most = product(extent(s) for s in stage.vars).range()[1]
+        longest = THREADS if most is None else max(longest, most)
+    threads = FEWEST
+    while threads < min(longest, THREADS):
+        threads *= 2
+    shared = max((sum(shared_bytes(r) for r in stage.reduces) for stage in kernel.stages), default=0)
+    while threads > FEWEST and threads * shared > SHARED:
+        threads //= 2
+    return threads
+
+
+def shared_bytes(reduce: RowReduce) -> int:
+    """Bytes of shared memory that a row's reduction takes for each thread."""
+    if reduce.op in ("argmax", "argmin"):
+        return DTYPES[reduce.value.dtype].bytes + 8
+    return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
+
+
+def tile(kernel: ContractionKernel) -> Tile:
+    rows = product(extent(s) for s in kernel.m).range()[1]
+    return LOW_TILE if rows is not None and rows <= FEW_ROWS else TILE
+
+
+def tiles(kernel: ContractionKernel, shape: Tile) -> Expr:
+    rows, columns = product(extent(s) for s in kernel.m), product(extent(s) for s in kernel.n)
+    return product(extent(s) for s in kernel.batch) * ((rows + shape.rows - 1) // shape.rows) \
+        * ((columns + shape.columns - 1) // shape.columns)
