@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The same model compiled for the processor and for CUDA, called with the same random data, result by result:
+ *
+ *   compare CPU.so CUDA.so MODEL [--below NAME=N] [--repeat N] [--memory BYTES] FUNCTION[,DIM=SIZE…] …
+ *
+ * Each .so is a model's object alone; the runtime is this program's. Functions are called in order on one state a side.
+ * --below: integers of the input NAME are below N, from then on. --repeat: each call is made once more to see that it
+ * gives the same bits, and then N times for the clock. Prints a line for each output, state and call; exit 1 where any
+ * output differs by more than 1e-4 of its largest element or a repetition differs by a bit.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <tensor_compile/cuda.h>
+#include <tensor_compile/driver.h>
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 16 };
+
+typedef struct side {
+    const char *name;
+    void *library;
+    const tc_model *model;
+    const tc_function *function;
+    tc_context context;
+    void *arena, *state, *before;
+    void *outputs[MOST];
+} side;
+
+static uint64_t seed = 1;
+
+static uint64_t next_random(void)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return seed >> 33;
+}
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "compare: %s: %s\n", what, why ? why : "?");
+    exit(2);
+}
+
+static void *block(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!p)
+        die("memory", "none left");
+    memset(p, 0xff, bytes);
+    return p;
+}
+
+static const void *find(const side *s, const char *model, const char *suffix)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s%s", model, suffix);
+    const void *found = dlsym(s->library, name);
+    if (!found)
+        die(s->name, dlerror());
+    return found;
+}
+
+static size_t bytes_of(const tc_function *f, const tc_index *dims, unsigned tensor)
+{
+    int64_t sizes[TC_MAX_RANK];
+    size_t bytes = tc_dtype_bytes(f->tensors[tensor].dtype);
+    f->shape(dims, tensor, sizes);
+    for (int i = 0; i < f->tensors[tensor].rank; ++i)
+        bytes *= (size_t)sizes[i];
+    return bytes;
+}
+
+static void fill(void *data, tc_dtype dtype, size_t bytes, int64_t below)
+{
+    const size_t n = bytes / tc_dtype_bytes(dtype);
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t value = (int64_t)(next_random() % (uint64_t)below);
+        if (dtype == TC_DTYPE_F32)
+            ((float *)data)[i] = (float)((double)next_random() / 1073741824.0 - 1.0);
+        else if (dtype == TC_DTYPE_I32)
+            ((int32_t *)data)[i] = (int32_t)value;
+        else if (dtype == TC_DTYPE_I64)
+            ((int64_t *)data)[i] = value;
+        else
+            ((uint8_t *)data)[i] = (uint8_t)(value & 1);
+    }
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void call(side *s, const tc_index *dims, void *const *inputs)
+{
+    const tc_function *f = s->function;
+    void *buffers[2 * MOST];
+    memcpy(buffers, inputs, f->input_count * sizeof *inputs);
+    memcpy(buffers + f->input_count, s->outputs, f->output_count * sizeof *inputs);
+    if (tc_run(&s->context, f, dims, buffers, s->state, NULL, NULL) != TC_STATUS_OK)
+        die(s->name, s->context.error.message);
+}
+
+/* Prints how b differs from a; returns whether within the bound. */
+static int compare(const char *what, const char *name, const void *a, const void *b, tc_dtype dtype, size_t bytes)
+{
+    double largest = 0.0, error = 0.0;
+    const size_t n = dtype == TC_DTYPE_F32 ? bytes / sizeof(float) : 0;
+    size_t different = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const double x = ((const float *)a)[i], y = ((const float *)b)[i];
+        if (x != x && y != y)
+            continue;
+        different += memcmp((const float *)a + i, (const float *)b + i, sizeof(float)) != 0;
+        largest = fabs(x) > largest ? fabs(x) : largest;
+        error = !(fabs(x - y) <= error) ? fabs(x - y) : error;
+    }
+    if (dtype != TC_DTYPE_F32)
+        different = memcmp(a, b, bytes) != 0;
+    const int good = dtype == TC_DTYPE_F32 ? error <= 1e-4 * (largest > 1.0 ? largest : 1.0) : !different;
+    printf("%s %s: largest error %.3g of %.3g, %zu of %zu elements differ in a bit%s\n", what, name, error, largest, different,
+           dtype == TC_DTYPE_F32 ? n : bytes / tc_dtype_bytes(dtype), good ? "" : " FAILED");
+    return good;
+}
+
+static int run(side *cpu, side *cuda, const char *name, const tc_index *dims, const char *below_name, int64_t below, int repeat)
+{
+    const tc_function *f = cpu->function;
+    const unsigned count = f->input_count + f->output_count;
+    void *inputs[MOST];
+    for (unsigned i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of(f, dims, i);
+        if (i < f->input_count) {
+            inputs[i] = block(bytes);
+            fill(inputs[i], f->tensors[i].dtype, bytes, below_name && !strcmp(below_name, f->tensors[i].name) ? below : 2);
+        } else {
+            cpu->outputs[i - f->input_count] = block(bytes);
+            cuda->outputs[i - f->input_count] = block(bytes);
+        }
+    }
+    side *const sides[] = {cpu, cuda};
+    const size_t arena = tc_function_arena_bytes(f, dims, 1, TC_STANCE_DEFAULT);
+    cpu->arena = block(arena);
+    cpu->context.arena = cpu->arena;
+    cpu->context.arena_bytes = arena;
+    for (int s = 0; s < 2; ++s) {
+        if (sides[s]->state)
+            memcpy(sides[s]->before, sides[s]->state, tc_state_bytes(sides[s]->model));
+        call(sides[s], dims, inputs);
+    }
+    int good = 1;
+    for (unsigned i = 0; i < f->output_count; ++i) {
+        const tc_tensor_info *tensor = &f->tensors[f->input_count + i];
+        good &= compare(name, tensor->name, cpu->outputs[i], cuda->outputs[i], tensor->dtype,
+                        bytes_of(f, dims, f->input_count + i));
+    }
+    for (unsigned i = 0; f->uses_state && i < cpu->model->state_count; ++i) {
+        const tc_state_info *state = &cpu->model->states[i];
+        void *a = block(state->bytes), *b = block(state->bytes);
+        tc_state_export(cpu->model, cpu->state, state->name, a, state->bytes);
+        tc_state_export(cuda->model, cuda->state, state->name, b, state->bytes);
+        good &= compare(name, state->name, a, b, state->dtype, state->bytes);
+        free(a), free(b);
+    }
+    double *times = malloc((size_t)(repeat + 1) * sizeof *times), median[2] = {0, 0};
+    if (repeat) {
+        void *first[MOST];
+        int same = 1;
+        for (unsigned i = 0; i < f->output_count; ++i) {
+            const size_t bytes = bytes_of(f, dims, f->input_count + i);
+            first[i] = block(bytes);
+            memcpy(first[i], cuda->outputs[i], bytes);
+        }
+        for (int s = 0; s < 2; ++s)
+            for (int r = 0; r < repeat; ++r) {
+                if (sides[s]->state)
+                    memcpy(sides[s]->state, sides[s]->before, tc_state_bytes(sides[s]->model));
+                const double start = now();
+                call(sides[s], dims, inputs);
+                times[r] = now() - start;
+                if (r == repeat - 1) {
+                    qsort(times, (size_t)repeat, sizeof *times, by_time);
+                    median[s] = times[repeat / 2];
+                }
+                for (unsigned i = 0; s == 1 && i < f->output_count; ++i)
+                    same &= !memcmp(first[i], cuda->outputs[i], bytes_of(f, dims, f->input_count + i));
+            }
+        printf("%s: %d repetitions give %s bits; a call takes %.1f us on one thread of the processor, %.1f us on the device "
+               "with its copies (medians)\n", name, repeat, same ? "the same" : "OTHER", median[0], median[1]);
+        good &= same;
+        for (unsigned i = 0; i < f->output_count; ++i)
+            free(first[i]);
+    }
+    free(times);
+    free(cpu->arena);
+    for (unsigned i = 0; i < f->input_count; ++i)
+        free(inputs[i]);
+    for (unsigned i = 0; i < f->output_count; ++i)
+        free(cpu->outputs[i]), free(cuda->outputs[i]);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5)
+        die("usage", "compare CPU.so CUDA.so MODEL [options] FUNCTION[,DIM=SIZE...] ...");
+    side cpu = {.name = "cpu"}, cuda = {.name = "cuda"};
+    side *const sides[] = {&cpu, &cuda};
+    for (int i = 0; i < 2; ++i) {
+        side *s = sides[i];
+        if (!(s->library = dlopen(argv[1 + i], RTLD_NOW | RTLD_LOCAL)))
+            die(s->name, dlerror());
+        s->model = find(s, argv[3], "_model");
+        if (tc_context_init(&s->context, NULL, 0) != TC_STATUS_OK)
+            die(s->name, s->context.error.message);
+        if (tc_state_bytes(s->model)) {
+            s->state = block(tc_state_bytes(s->model));
+            s->before = block(tc_state_bytes(s->model));
+            tc_state_init(s->model, s->state);
+        }
+    }
+    tc_cuda *device;
+    tc_error error;
+    size_t memory = 1 << 20;
+    const char *below_name = NULL;
+    int64_t below = 2;
+    int repeat = 0, good = 1;
+    if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK || tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK)
+        die("device", error.message);
+    tc_context_use_cuda(&cuda.context, device);
+    for (int i = 4; i < argc; ++i) {
+        if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {
+            repeat = atoi(argv[++i]);
+        } else if (!strcmp(argv[i], "--memory") && i + 1 < argc) {
+            memory = (size_t)strtoull(argv[++i], NULL, 10);
+        } else if (!strcmp(argv[i], "--below") && i + 1 < argc) {
+            char *equals = strchr(argv[++i], '=');
+            if (!equals)
+                die("--below", argv[i]);
+            *equals = 0;
+            below_name = argv[i];
+            below = strtoll(equals + 1, NULL, 10);
+        } else {
+            char shown[128];
+            snprintf(shown, sizeof shown, "%s", argv[i]);
+            char *next = strchr(argv[i], ',');
+            if (next)
+                *next++ = 0;
+            for (int s = 0; s < 2; ++s)
+                sides[s]->function = find(sides[s], argv[i], "_function");
+            const tc_function *f = cpu.function;
+            tc_index dims[MOST] = {0};
+            while (next) {
+                char *equals = strchr(next, '='), *end = strchr(next, ',');
+                if (!equals)
+                    die("a dim needs its size", next);
+                *equals = 0;
+                for (unsigned d = 0; d < f->dim_count; ++d)
+                    if (!strcmp(f->dims[d].name, next))
+                        dims[d] = (tc_index)strtoll(equals + 1, NULL, 10);
+                next = end ? end + 1 : NULL;
+            }
+            const size_t need = tc_function_arena_bytes(cuda.function, dims, 1, TC_STANCE_DEFAULT);
+            if (tc_cuda_reserve(device, need > memory ? need : memory, &error) != TC_STATUS_OK)
+                die("device", error.message);
+            good &= run(&cpu, &cuda, shown, dims, below_name, below, repeat);
+        }
+    }
+    tc_cuda_close(device);
+    for (int i = 0; i < 2; ++i)
+        free(sides[i]->state), free(sides[i]->before);
+    return !good;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of run_cases.cc.
+ */
+#include "emulate.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void cpu_kernel(void *const *p, const ptrdiff_t *d, ptrdiff_t thread, ptrdiff_t threads);
+
+/* kind: f (f32), b (bool), i (integers); size: bytes of an element. */
+struct case_buffer {
+    char kind;
+    size_t size, elements;
+    bool scratch;
+};
+
+struct case_row {
+    const char *name; /* NULL: behind the last */
+    cpu_kernel *cpu;
+    emulated_kernel *cuda;
+    unsigned threads;
+    int buffer_count, dim_count;
+    const case_buffer *buffers;
+    const ptrdiff_t *dims;
+    int64_t below;
+    bool extreme;
+};
+
+extern const case_row cases[];

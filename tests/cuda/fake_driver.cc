@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A libcuda.so.1 without a GPU: the functions that runtime/cuda asks for, with kernels compiled for the processor
+ * (emulate.cc). Memory of the device is filled with NaNs, lies before an unmapped page, and may only be copied within.
+ *
+ *   FAKE_CUDA_KERNELS  the library of the kernels
+ *   FAKE_CUDA_ORDER    reverse: threads and blocks in descending order
+ *   FAKE_CUDA_FAIL     FUNCTION[:N]: the Nth call (from 1) answers 719
+ *   FAKE_CUDA_DEVICES  the number of devices (1)
+ */
+#include "emulate.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <map>
+#include <string>
+
+namespace {
+
+enum { OK = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
+       NOT_FOUND = 500, LAUNCH_FAILED = 719, PAGE = 4096 };
+
+std::map<uint64_t, size_t> memory;
+int depth;
+std::map<std::string, int> calls;
+
+int entered(const char *name)
+{
+    const char *fail = getenv("FAKE_CUDA_FAIL");
+    const int count = ++calls[name];
+    if (fail) {
+        const char *colon = strchr(fail, ':');
+        const std::string which(fail, colon ? (size_t)(colon - fail) : strlen(fail));
+        if (which == name && count == (colon ? atoi(colon + 1) : 1))
+            return LAUNCH_FAILED;
+    }
+    return OK;
+}
+
+#define ENTER(name)                                                                                                    \
+    if (int failed = entered(name))                                                                                    \
+        return failed;
+#define CURRENT                                                                                                        \
+    if (depth == 0)                                                                                                    \
+        return INVALID_CONTEXT;
+
+bool inside(uint64_t address, size_t bytes)
+{
+    auto after = memory.upper_bound(address);
+    if (after == memory.begin())
+        return false;
+    --after;
+    return address + bytes <= after->first + after->second;
+}
+
+} // namespace
+
+extern "C" {
+
+int cuInit(unsigned)
+{
+    ENTER("cuInit")
+    return OK;
+}
+
+int cuDeviceGet(int *device, int ordinal)
+{
+    ENTER("cuDeviceGet")
+    const char *count = getenv("FAKE_CUDA_DEVICES");
+    *device = ordinal;
+    return ordinal >= 0 && ordinal < (count ? atoi(count) : 1) ? OK : INVALID_DEVICE;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int)
+{
+    ENTER("cuDevicePrimaryCtxRetain")
+    *context = &memory;
+    return OK;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int)
+{
+    if (!memory.empty() || depth)
+        fprintf(stderr, "fake driver: %zu allocations left, context pushed %d times\n", memory.size(), depth);
+    return OK;
+}
+
+int cuCtxPushCurrent_v2(void *)
+{
+    ENTER("cuCtxPushCurrent")
+    ++depth;
+    return OK;
+}
+
+int cuCtxPopCurrent_v2(void **)
+{
+    CURRENT
+    --depth;
+    return OK;
+}
+
+int cuStreamCreate(void **stream, unsigned)
+{
+    CURRENT
+    ENTER("cuStreamCreate")
+    *stream = &depth;
+    return OK;
+}
+
+int cuStreamDestroy_v2(void *)
+{
+    CURRENT
+    return OK;
+}
+
+int cuStreamSynchronize(void *)
+{
+    CURRENT
+    ENTER("cuStreamSynchronize")
+    return OK;
+}
+
+int cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+    CURRENT
+    ENTER("cuMemAlloc")
+    const size_t room = (bytes + PAGE - 1) / PAGE * PAGE;
+    char *base = (char *)mmap(nullptr, room + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return OUT_OF_MEMORY;
+    mprotect(base + room, PAGE, PROT_NONE);
+    memset(base, 0xff, room);
+    *address = (uint64_t)(uintptr_t)base + (room - bytes) / 256 * 256;
+    memory[*address] = bytes;
+    return OK;
+}
+
+int cuMemFree_v2(uint64_t address)
+{
+    CURRENT
+    return memory.erase(address) ? OK : NOT_FOUND;
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *)
+{
+    CURRENT
+    ENTER("cuMemcpyHtoDAsync")
+    if (!inside(to, bytes))
+        return LAUNCH_FAILED;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return OK;
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *)
+{
+    CURRENT
+    ENTER("cuMemcpyDtoHAsync")
+    if (!inside(from, bytes))
+        return LAUNCH_FAILED;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return OK;
+}
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    CURRENT
+    ENTER("cuModuleLoadData")
+    *module = (void *)image;
+    uint32_t magic;
+    memcpy(&magic, image, sizeof magic);
+    return magic == 0xba55ed50 ? OK : INVALID_IMAGE;
+}
+
+int cuModuleUnload(void *)
+{
+    CURRENT
+    return OK;
+}
+
+int cuModuleGetFunction(void **function, void *, const char *name)
+{
+    CURRENT
+    ENTER("cuModuleGetFunction")
+    static void *library = dlopen(getenv("FAKE_CUDA_KERNELS"), RTLD_NOW | RTLD_LOCAL);
+    *function = library ? dlsym(library, name) : nullptr;
+    if (!*function)
+        fprintf(stderr, "fake driver: %s\n", dlerror());
+    return *function ? OK : NOT_FOUND;
+}
+
+int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned count, unsigned down, unsigned deep, unsigned,
+                   void *, void **parameters, void **)
+{
+    CURRENT
+    ENTER("cuLaunchKernel")
+    const char *order = getenv("FAKE_CUDA_ORDER");
+    const bool reverse = order && !strcmp(order, "reverse");
+    if (!x || y != 1 || z != 1 || !count || count > 1024 || down != 1 || deep != 1)
+        return LAUNCH_FAILED;
+    emulated_launch((emulated_kernel *)function, parameters[0], x, count, reverse);
+    return OK;
+}
+
+int cuGetErrorName(int error, const char **name)
+{
+    *name = error == LAUNCH_FAILED    ? "CUDA_ERROR_LAUNCH_FAILED"
+            : error == INVALID_DEVICE ? "CUDA_ERROR_INVALID_DEVICE"
+                                      : "CUDA_ERROR_OTHER";
+    return OK;
+}
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls of the decoder on a device (of fake_driver.cc): what each refusal says and leaves untouched. Arguments: the
+ * scenario, which the test has prepared the driver for.
+ */
+#include "model.h"
+#include "tap.h"
+
+#include <tensor_compile/cuda.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH = 5, VOCABULARY = 96 };
+
+static tc_context context;
+static tc_error error;
+static int32_t ids[LENGTH] = {3, 1, 4, 1, 5};
+static float logits[LENGTH * VOCABULARY];
+static _Alignas(64) unsigned char state[DECODER_MODEL_STATE_BYTES], before[DECODER_MODEL_STATE_BYTES];
+
+static tc_status prefill(void)
+{
+    memset(logits, 0x55, sizeof logits);
+    memcpy(before, state, sizeof state);
+    return decoder_model_prefill(&context,
+                                 &(decoder_model_prefill_args){.length = LENGTH, .ids = ids, .logits = logits, .state = state});
+}
+
+static int untouched(void)
+{
+    for (size_t i = 0; i < sizeof logits; ++i)
+        if (((unsigned char *)logits)[i] != 0x55)
+            return 0;
+    return !memcmp(before, state, sizeof state);
+}
+
+static void refusals(tc_cuda *cuda)
+{
+    tc_context_use_cuda(&context, cuda);
+    tc_ok(prefill() == TC_STATUS_ARENA_TOO_SMALL && untouched(), "no arena yet: %s", context.error.message);
+    tc_ok(tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error) == TC_STATUS_OK, "an arena of the header's size");
+    tc_ok(prefill() == TC_STATUS_NO_DEVICE && untouched(), "not loaded yet: %s", context.error.message);
+    tc_ok(strstr(context.error.message, "decoder_model is not loaded"), "the message names the model");
+    tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK, "the model is loaded");
+    tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_BAD_ARGUMENT, "once: %s", error.message);
+    tc_ok(prefill() == TC_STATUS_OK, "a call: %s", context.error.message);
+    const float first = logits[0];
+
+    ids[2] = VOCABULARY;
+    tc_ok(prefill() == TC_STATUS_INDEX_OUT_OF_RANGE && untouched(), "an index out of range: %s", context.error.message);
+    tc_ok(context.error.position == 2 && context.error.value == VOCABULARY && context.error.high == VOCABULARY - 1 &&
+              !strcmp(context.error.subject, "ids"),
+          "and where");
+    ids[2] = 4, ids[4] = -7, ids[1] = -1;
+    tc_ok(prefill() == TC_STATUS_INDEX_OUT_OF_RANGE && context.error.position == 1 && context.error.value == -1,
+          "of several the first: %s", context.error.message);
+    ids[4] = 5, ids[1] = 1;
+    tc_ok(prefill() == TC_STATUS_OK && logits[0] == first, "the same result after that");
+
+    tc_ok(tc_cuda_borrow(cuda, 0, 64, &error) == TC_STATUS_NULL_POINTER, "memory at 0: %s", error.message);
+    tc_ok(tc_cuda_borrow(cuda, 72, 64, &error) == TC_STATUS_MISALIGNED, "misaligned memory: %s", error.message);
+    tc_ok(prefill() == TC_STATUS_OK && logits[0] == first, "a refused arena leaves the old one");
+    tc_ok(tc_cuda_reserve(cuda, 0, &error) == TC_STATUS_OK && prefill() == TC_STATUS_ARENA_TOO_SMALL, "the arena given back");
+    tc_ok(tc_cuda_load(cuda, NULL, NULL, &error) == TC_STATUS_NULL_POINTER, "no model: %s", error.message);
+}
+
+static void failing_call(tc_cuda *cuda)
+{
+    tc_context_use_cuda(&context, cuda);
+    tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK &&
+              tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error) == TC_STATUS_OK,
+          "a model and its arena");
+    tc_ok(prefill() == TC_STATUS_DEVICE && untouched(), "the driver refuses: %s", context.error.message);
+    tc_ok(strstr(context.error.message, "CUDA_ERROR_LAUNCH_FAILED") && context.error.status == TC_STATUS_DEVICE,
+          "the message has the driver's reason");
+    tc_ok(prefill() == TC_STATUS_OK, "it does not last: %s", context.error.message);
+}
+
+int main(int argc, char **argv)
+{
+    const char *scenario = argc > 1 ? argv[1] : "";
+    tc_context_init(&context, NULL, 0);
+    tc_state_init(&decoder_model_model, state);
+    tc_cuda *cuda;
+    const tc_status status = tc_cuda_open(&cuda, 0, &error);
+    if (!strcmp(scenario, "absent")) {
+        tc_ok(status == TC_STATUS_NO_DEVICE && !cuda, "nothing to run on: %s", error.message);
+    } else if (!strcmp(scenario, "open")) {
+        tc_ok(status == TC_STATUS_DEVICE && !cuda, "not opened: %s", error.message);
+    } else if (!strcmp(scenario, "load")) {
+        tc_ok(status == TC_STATUS_OK && tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_DEVICE,
+              "not loaded: %s", error.message);
+        tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK, "loaded at the next try");
+    } else if (!strcmp(scenario, "call")) {
+        failing_call(cuda);
+    } else {
+        tc_ok(status == TC_STATUS_OK, "a device: %s", status == TC_STATUS_OK ? "opened" : error.message);
+        refusals(cuda);
+    }
+    tc_cuda_close(cuda);
+    tc_cuda_close(NULL);
+    return tc_done();
+}

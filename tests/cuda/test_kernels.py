@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA kernels, emulated on the processor, have the bits of the processor's: nests and contractions of every form that the
+tests of those have, in both orders of threads."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import emulation
+from emulation import ROOT
+
+for area in ("nests", "kernels"):
+    sys.path.insert(0, str(ROOT / "tests" / area))
+
+from importlib import util  # noqa: E402
+
+from tap import done, skip  # noqa: E402
+from tensor_compile.build.toolchain import EXACT  # noqa: E402
+from tensor_compile.emit import cuda  # noqa: E402
+from tensor_compile.emit.kernels import emit_plain  # noqa: E402
+from tensor_compile.graph.dtypes import DTYPES  # noqa: E402
+from tensor_compile.loops import schedule_cuda  # noqa: E402
+from tensor_compile.loops.ir import Kernel  # noqa: E402
+from tensor_compile.symbolic import Sym  # noqa: E402
+
+
+def module(area: str):
+    """tests/<area>/cases.py: both areas call theirs so."""
+    spec = util.spec_from_file_location(f"{area}_cases", ROOT / "tests" / area / "cases.py")
+    found = util.module_from_spec(spec)
+    sys.modules[spec.name] = found
+    spec.loader.exec_module(found)
+    return found
+
+
+@dataclass
+class Case:
+    name: str
+    kernel: Kernel
+    sizes: dict[Sym, int]
+    below: int = 5
+    extreme: bool = False
+
+
+def contractions() -> list[Case]:
+    forms = module("kernels")
+    m, n, k, b = (forms.dim(name) for name in "mnkb")
+    out = [Case(f"matmul {x} x {y} x {z}", forms.matmul(x, y, z), {})
+           for x, y, z in ((1, 16, 1), (3, 33, 20), (64, 64, 16), (70, 130, 50), (200, 10, 3))]
+    out += [Case("matmul in place", forms.matmul(20, 70, 33, panel=0), {}),
+            Case("matmul batched, residual", forms.matmul(17, 40, 9, batch=3, residual=True), {}),
+            Case("matmul transposed", forms.matmul(40, 24, 65, transposed=True), {})]
+    for rows, columns, terms in ((1, 1, 1), (5, 100, 40), (65, 20, 17)):
+        sizes = {m: rows, n: columns, k: terms, b: 2}
+        whole = forms.matmul(m_of(forms, m), m_of(forms, n), m_of(forms, k), batch=m_of(forms, b))
+        out.append(Case(f"matmul dynamic {rows} x {columns} x {terms}", whole, sizes))
+    for form in (dict(pad=1), dict(pad=2, stride=2), dict(pad=2, dilation=2), dict(groups=2), dict(pad=1, planar_in=True),
+                 dict(pad=1, planar_out=True)):
+        name = ", ".join(f"{key} {value}" for key, value in form.items())
+        out.append(Case(f"convolution, {name}", forms.convolution(2, 8, 9, 7, 34, (3, 3), **form), {}))
+    out.append(Case("convolution dynamic", forms.convolution(m_of(forms, b), 4, m_of(forms, m), 6, 20, (3, 2), pad=1),
+                    {b: 2, m: 11}))
+    return out
+
+
+def m_of(forms, s: Sym):
+    from tensor_compile.symbolic import sym
+    return sym(s)
+
+
+def nests() -> list[Case]:
+    found = module("nests").all_cases()
+    return [Case(c.name, c.kernel, c.sizes, c.below, c.extreme) for c in found]
+
+
+cxx = emulation.compiler()
+if cxx is None:
+    skip("emulated kernels", "no C++ compiler")
+    done()
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    rows, plain, declared = [], {}, {}
+    for i, case in enumerate([*nests(), *contractions()]):
+        kernel = case.kernel
+        cpu, gpu = emit_plain(kernel, "scalar"), cuda.emit_kernel(kernel)
+        plain[cpu.symbol] = cpu.text
+        (folder / f"{gpu.symbol}.cu").write_text(gpu.text, encoding="utf-8")
+        declared[cpu.symbol] = f'extern "C" cpu_kernel {cpu.symbol};'
+        declared[gpu.symbol] = f'extern "C" emulated_kernel {gpu.symbol};'
+        buffers = []
+        for b in kernel.params:
+            kind = {"float": "f", "bool": "b"}.get(DTYPES[b.dtype].kind, "i")
+            buffers.append(f"{{'{kind}', {DTYPES[b.dtype].bytes}, {b.elements.evaluate(case.sizes)}, "
+                           f"{str(b.kind == 'scratch').lower()}}}")
+        dims = ", ".join(str(case.sizes[d]) for d in kernel.dims) or "0"
+        declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
+                            f"static const ptrdiff_t dims{i}[] = {{{dims}}};"
+        rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel).threads}, '
+                    f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {str(case.extreme).lower()}}},")
+    (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
+                                                *rows, "    {},", "};", ""]), encoding="utf-8")
+    (folder / "plain.c").write_text("\n".join(plain.values()), encoding="utf-8")
+    # One file: a compiler's start costs more than a kernel.
+    kernels = sorted(folder.glob("*.cu"))
+    (folder / "all.cu").write_text("".join(f'#include "{path.name}"\n' for path in kernels), encoding="utf-8")
+    objects = emulation.compile_kernels(cxx, [folder / "all.cu"], folder)
+    emulation.run(["cc", "-std=c11", "-O1", "-w", *EXACT, *emulation.INCLUDES, "-DTC_ISA_SCALAR", "-c", folder / "plain.c", "-o",
+                   folder / "plain.o"])
+    program = folder / "run"
+    emulation.run([*cxx, emulation.HERE / "run_cases.cc", emulation.HERE / "emulate.cc", folder / "cases.cc", *objects,
+                   folder / "plain.o", "-o", program])
+    sys.stdout.flush()
+    sys.exit(subprocess.run([program], check=False).returncode)
