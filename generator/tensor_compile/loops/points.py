@@ -10,7 +10,13 @@ _MOST_SPLITS = 8
 
 
 def one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -> bool:
-    """Different values of the variables lead to different elements b[index]."""
+    """Different values of the variables lead to different elements b[index]. Where turns of loops lead to different
+    ones as well, that is proved of them too: it says that there is a turn at all, that its sizes are not 0."""
+    turns = tuple(sorted((s for s in b.address(index).symbols() if s.is_turn), key=lambda s: s.key))
+    return _one_to_one(b, index, variables) or turns != () and _one_to_one(b, index, (*variables, *turns))
+
+
+def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -> bool:
     address = b.address(index)
     for _ in range(_MOST_SPLITS):  # what is divided is walked as the pair of quotient and remainder
         divided = next((a for m, _ in address.terms for a in m if isinstance(a, FloorDiv)), None)

@@ -27,5 +27,6 @@
 #include "ops/making.h"
 #include "ops/products.h"
 #include "ops/control.h"
+#include "ops/recurrent.h"
 
 #endif
