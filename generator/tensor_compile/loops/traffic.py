@@ -69,7 +69,7 @@ def _total(accesses: dict, buffers: dict[str, Buffer], dims: Mapping[Sym, int]) 
         for s in {*(v for v in variables if v not in hidden), *(s for s in lookups if not s.is_dim)}:
             points *= max(0, extent(s).evaluate(dims))
         count[name] = min(b.elements.evaluate(dims), count.get(name, 0) + points)
-    return sum(n * DTYPES[buffers[name].bytes.dtype] for name, n in count.items())
+    return sum(n * DTYPES[buffers[name].dtype].bytes for name, n in count.items())
 
 
 def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym, int]) -> int | None:
