@@ -107,6 +107,16 @@ static tci_run *const casts[TCI_DTYPE_COUNT][TCI_DTYPE_COUNT] = {
 #undef ENTRY
 };
 
+tci_run *tci_scalar_run(tci_op op, tci_dtype dtype)
+{
+    return runs[op][dtype];
+}
+
+tci_run *tci_cast_run(tci_dtype from, tci_dtype to)
+{
+    return casts[from][to];
+}
+
 _Bool tci_op_elementwise(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
 {
     const size_t count = node->operand_count;

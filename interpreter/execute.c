@@ -217,6 +217,8 @@ static tci_kernel *const kernels[TCI_OP_COUNT] = {
     [TCI_OP_concat] = tci_op_concat,           [TCI_OP_gather] = tci_op_gather,
     [TCI_OP_update_slice] = tci_op_update_slice, [TCI_OP_reduce] = tci_op_reduce,
     [TCI_OP_arg_reduce] = tci_op_arg_reduce,   [TCI_OP_window_reduce] = tci_op_window_reduce,
+    [TCI_OP_reverse] = tci_op_reverse,         [TCI_OP_scatter] = tci_op_scatter,
+    [TCI_OP_sort] = tci_op_sort,               [TCI_OP_cumulative] = tci_op_cumulative,
     [TCI_OP_dot] = tci_op_dot,                 [TCI_OP_convolution] = tci_op_convolution,
 };
 

@@ -21,10 +21,19 @@ typedef bool tci_kernel(const tci_scope *scope, const tci_node *node, const tci_
 /* All primitives with a scalar operation (elementwise.c). */
 tci_kernel tci_op_elementwise;
 
-/* leaves.c, views.c, reduce.c, contract.c */
+/* The scalar operation of `op` on this dtype (elementwise.c; the dtype of the last operand), and a cast: p[0] is the
+ * result. NULL where there is none. */
+tci_run *tci_scalar_run(tci_op op, tci_dtype dtype);
+tci_run *tci_cast_run(tci_dtype from, tci_dtype to);
+
+/* Rows of n terms each to their products, in the order `lanes`: out is dense. False where the dtype has none. */
+bool tci_product_rows(const tci_tensor *rows, int64_t n, const tci_tensor *out);
+
+/* leaves.c, views.c, indexing.c, reduce.c, contract.c */
 tci_kernel tci_op_constant, tci_op_iota, tci_op_dim_value;
 tci_kernel tci_op_broadcast, tci_op_reshape, tci_op_transpose, tci_op_slice, tci_op_pad, tci_op_concat, tci_op_gather,
-    tci_op_update_slice;
+    tci_op_update_slice, tci_op_reverse;
+tci_kernel tci_op_scatter, tci_op_sort, tci_op_cumulative;
 tci_kernel tci_op_reduce, tci_op_arg_reduce, tci_op_window_reduce;
 tci_kernel tci_op_dot, tci_op_convolution;
 

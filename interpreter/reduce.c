@@ -123,8 +123,9 @@ bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tenso
 {
     const tci_attr *axes = tci_node_attr(node, "axes");
     const char *op = tci_node_attr(node, "op")->text, *order = tci_node_attr(node, "order")->text;
-    const bool float_sum = strcmp(op, "sum") == 0 && (in->dtype == TCI_F32 || in->dtype == TCI_WIDE);
-    if (strcmp(order, float_sum ? "lanes" : "free") != 0)
+    const bool product = strcmp(op, "prod") == 0;
+    const bool ordered = (product || strcmp(op, "sum") == 0) && (in->dtype == TCI_F32 || in->dtype == TCI_WIDE);
+    if (strcmp(order, ordered ? "lanes" : "free") != 0)
         return tci_node_fail(scope, node, "%s of %s has no order '%s'", op, tci_dtype_name(in->dtype), order);
     uint32_t reduced = 0;
     for (size_t i = 0; i < axes->count; i++) {
@@ -137,7 +138,10 @@ bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tenso
     if (!make_rows(scope, node, in, reduced, &rows, &n))
         return false;
     bool ok = tci_tensor_make(out, in->dtype, in->rank - (int)axes->count, rows.shape, node->loc, scope->diag);
-    if (ok) {
+    if (ok && product) {
+        ok = tci_product_rows(&rows, n, out) ||
+             tci_node_fail(scope, node, "no product of %s, or no memory", tci_dtype_name(in->dtype));
+    } else if (ok) {
         const int64_t count = tci_tensor_elements(out);
         void *to = out->data, *from = rows.data;
         switch (in->dtype) {

@@ -24,6 +24,10 @@ typedef enum rule {
     RULE_concat,
     RULE_gather,
     RULE_update_slice,
+    RULE_reverse,
+    RULE_scatter,
+    RULE_sort,
+    RULE_cumulative,
     RULE_reduce,
     RULE_arg_reduce,
     RULE_window_reduce,
@@ -258,6 +262,15 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
         return infer_gather(g, operands, (int)attrs[0].integer, out);
     case RULE_update_slice:
         return infer_update_slice(g, operands, attrs, out);
+    case RULE_reverse:
+        *out = *x;
+        return true;
+    case RULE_scatter:
+        return tc_infer_scatter(g, operands, attrs, out);
+    case RULE_sort:
+        return tc_infer_sort(g, x, attrs, out);
+    case RULE_cumulative:
+        return tc_infer_cumulative(g, x, out);
     case RULE_reduce:
         return tc_infer_reduce(g, x, attrs, out);
     case RULE_arg_reduce:

@@ -307,6 +307,10 @@ tc_tensor tc_add_node(tc_graph *g, tc_op op, int count, const tc_tensor *operand
 /* The type rule of `op`: fills out and returns true, or reports. */
 bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const tc_attr *attrs,
               const tc_type *declared, tc_type *out);
+bool tc_infer_scatter(tc_graph *g, const tc_tensor *operands, const tc_attr *attrs, tc_type *out);
+/* out: the type of the values; the indices are i64 of their shape. */
+bool tc_infer_sort(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type *out);
+bool tc_infer_cumulative(tc_graph *g, const tc_type *x, tc_type *out);
 bool tc_infer_reduce(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type *out);
 bool tc_infer_arg_reduce(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type *out);
 bool tc_infer_window_reduce(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type *out);
@@ -345,6 +349,15 @@ tc_tensor tc_prim_pad(tc_graph *g, tc_tensor x, tc_tensor value, const tc_expr *
 tc_tensor tc_prim_concat(tc_graph *g, int axis, int count, const tc_tensor *tensors);
 tc_tensor tc_prim_gather(tc_graph *g, tc_tensor x, tc_tensor index, int axis);
 tc_tensor tc_prim_update_slice(tc_graph *g, tc_tensor x, tc_tensor y, const tc_expr *const *start);
+/* axes ascending; x itself where there are none */
+tc_tensor tc_prim_reverse(tc_graph *g, tc_tensor x, int count, const int *axes);
+/* op: set add mul max min; the values have gather's result type. */
+tc_tensor tc_prim_scatter(tc_graph *g, tc_tensor x, tc_tensor index, tc_tensor values, const char *op, int axis);
+/* The first `count` along the axis, and in *positions (NULL: not wanted) where they were. */
+tc_tensor tc_prim_sort(tc_graph *g, tc_tensor x, int axis, const tc_expr *count, bool descending,
+                       tc_tensor *positions);
+/* op: sum prod max min */
+tc_tensor tc_prim_cumulative(tc_graph *g, tc_tensor x, const char *op, int axis, bool reverse);
 /* axes ascending */
 tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, const int *axes);
 tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis);

@@ -2,6 +2,8 @@
  *
  * One function a primitive: collects its attributes in the order of primitives.def.
  */
+#include <string.h>
+
 #include "internal.h"
 
 tc_tensor tc_prim_unary(tc_graph *g, tc_op op, tc_tensor x)
@@ -101,12 +103,47 @@ tc_tensor tc_prim_update_slice(tc_graph *g, tc_tensor x, tc_tensor y, const tc_e
     return tc_add_node(g, TC_OP_update_slice, 2, (tc_tensor[]){x, y}, &attr, NULL);
 }
 
+tc_tensor tc_prim_reverse(tc_graph *g, tc_tensor x, int count, const int *axes)
+{
+    tc_attr attr = tc_attr_ints(g, count, axes);
+    return count ? tc_add_node(g, TC_OP_reverse, 1, &x, &attr, NULL) : x;
+}
+
+tc_tensor tc_prim_scatter(tc_graph *g, tc_tensor x, tc_tensor index, tc_tensor values, const char *op, int axis)
+{
+    tc_attr attrs[] = {tc_attr_word(op), tc_attr_int(axis)};
+    return tc_add_node(g, TC_OP_scatter, 3, (tc_tensor[]){x, index, values}, attrs, NULL);
+}
+
+tc_tensor tc_prim_sort(tc_graph *g, tc_tensor x, int axis, const tc_expr *count, bool descending,
+                       tc_tensor *positions)
+{
+    tc_attr attrs[] = {tc_attr_int(axis), tc_attr_dims(g, 1, &count), tc_attr_int(descending)};
+    tc_type types[2];
+    if (positions)
+        *positions = tc_poison();
+    if (tc_is_poison(x) || !tc_infer(g, TC_OP_sort, 1, &x, attrs, NULL, &types[0]))
+        return tc_poison();
+    types[1] = types[0];
+    types[1].dtype = TC_I64;
+    tc_node *node = tc_append_node(g, TC_OP_sort, 1, &x, attrs, 2, types);
+    if (positions)
+        *positions = &node->results[1];
+    return &node->results[0];
+}
+
+tc_tensor tc_prim_cumulative(tc_graph *g, tc_tensor x, const char *op, int axis, bool reverse)
+{
+    tc_attr attrs[] = {tc_attr_word(op), tc_attr_int(axis), tc_attr_int(reverse)};
+    return tc_add_node(g, TC_OP_cumulative, 1, &x, attrs, NULL);
+}
+
 tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, const int *axes)
 {
     if (tc_is_poison(x))
         return x;
-    bool float_sum = op[0] == 's' && x->type.dtype == TC_F32;
-    tc_attr attrs[] = {tc_attr_word(op), tc_attr_ints(g, count, axes), tc_attr_word(float_sum ? "lanes" : "free")};
+    bool ordered = (!strcmp(op, "sum") || !strcmp(op, "prod")) && tc_dtype_is_float(x->type.dtype);
+    tc_attr attrs[] = {tc_attr_word(op), tc_attr_ints(g, count, axes), tc_attr_word(ordered ? "lanes" : "free")};
     return tc_add_node(g, TC_OP_reduce, 1, &x, attrs, NULL);
 }
 

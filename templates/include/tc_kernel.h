@@ -53,4 +53,16 @@ static inline float tc_lanes_sum_f32(const float lane[16])
     return t[0];
 }
 
+/* The same of a product; lanes without terms hold 1. */
+static inline float tc_lanes_prod_f32(const float lane[16])
+{
+    float t[8];
+    for (int l = 0; l < 8; ++l)
+        t[l] = lane[l] * lane[l + 8];
+    for (int half = 4; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l)
+            t[l] = t[l] * t[l + half];
+    return t[0];
+}
+
 #endif

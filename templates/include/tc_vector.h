@@ -283,6 +283,23 @@ static TC_INLINE uint8_t tcv_all_bool(tcv_mask x)
     return !tcv_any_bool(tcv_logical_not_bool(x));
 }
 
+/* Products of all lanes: once a row or block, so that memory costs nothing beside the row. */
+static TC_INLINE float tcv_prod_f32(tcv_f32 x)
+{
+    float t[16];
+    tcv_store_f32(t, x);
+    return tc_lanes_prod_f32(t);
+}
+
+static TC_INLINE int32_t tcv_prod_i32(tcv_i32 x)
+{
+    int32_t t[16], product = 1;
+    tcv_store_i32(t, x);
+    for (int l = 0; l < 16; ++l)
+        product = tc_mul_i32(product, t[l]);
+    return product;
+}
+
 /* exp, log, tanh, erf: inlined, as vectors passed in memory would cost more than the arithmetic. */
 #define TCM_FUNCTION static TC_INLINE
 #define TCM_F32 tcv_f32

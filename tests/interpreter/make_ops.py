@@ -151,11 +151,35 @@ def contractions() -> None:
          F.conv1d(y.double(), w1.double(), None, 2, 3))
 
 
+def ordered() -> None:
+    x = torch.randn(3, 5, 4)
+    w = x.double()
+    case("reverse", "reverse(...) {axes=[0, 2]}", [x], w.flip(0, 2))
+    i, u = torch.tensor([[1, 4, 1], [0, 1, 4]], dtype=torch.int32), torch.randn(3, 2, 3, 4)
+    j, v = i.long().flatten(), u.double().reshape(3, 6, 4)
+    case("scatter_add", "scatter(...) {op=add, axis=1}", [x, i, u], w.index_add(1, j, v))
+    whole = j[None, :, None].expand(3, 6, 4)
+    for name, reduce in (("mul", "prod"), ("max", "amax"), ("min", "amin")):
+        case(f"scatter_{name}", f"scatter(...) {{op={name}, axis=1}}", [x, i, u], w.scatter_reduce(1, whole, v, reduce))
+    last = w.clone()
+    for k in range(6):
+        last[:, j[k]] = v[:, k]
+    case("scatter_set", "scatter(...) {op=set, axis=1}", [x, i, u], last)
+    case("cumulative_sum", "cumulative(...) {op=sum, axis=1, reverse=0}", [x], w.cumsum(1))
+    case("cumulative_prod", "cumulative(...) {op=prod, axis=2, reverse=1}", [x], w.flip(2).cumprod(2).flip(2))
+    case("cumulative_max", "cumulative(...) {op=max, axis=0, reverse=0}", [SPECIAL], SPECIAL.double().cummax(0).values)
+    long = 1 + torch.randn(2, 4500) / 30
+    case("prod_blocks", "reduce(...) {op=prod, axes=[1], order=lanes}", [long], long.double().prod(1))
+    case("prod_empty", "reduce(...) {op=prod, axes=[0], order=lanes}", [torch.zeros(0, 2)], torch.ones(2).double())
+    case("prod_i32", "reduce(...) {op=prod, axes=[0], order=free}", [(x * 9).int()], (x * 9).int().prod(0).int())
+
+
 def main() -> None:
     elementwise()
     views()
     reductions()
     contractions()
+    ordered()
     head = "# SPDX-License-Identifier: Apache-2.0\ntensor_compile.graph 1\nmodel \"ops\"\n"
     with open("ops.tcg", "w", encoding="utf-8") as out:
         out.write(head + "".join("\n" + text for text in texts))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import struct
+from functools import cmp_to_key
 from itertools import count
 
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.ir import Acc, Apply, Branch, CheckKernel, Const, ContractionKernel, InBounds, IndexValue, \
-    Load, Local, Loop, NestKernel, Reduction, Scalar
+    Load, Local, Loop, NestKernel, Reduction, RowSort, Scalar
 from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Sym
 
@@ -135,9 +136,18 @@ def scalar(op: str, dtype: str, *args):
     return bool(out) if dtype == "bool" else _wrap(dtype, out)
 
 
-def lanes(terms: list, product: bool = False):
+def positions(terms: list, descending: bool) -> list[int]:
+    """Where the sorted terms were: a NaN above every number, equal ones in their order."""
+    def before(a: int, b: int) -> bool:
+        x, y = (terms[b], terms[a]) if descending else (terms[a], terms[b])
+        return x == x and (y != y or x < y)
+    return sorted(range(len(terms)), key=cmp_to_key(lambda a, b: -1 if before(a, b) else before(b, a)))
+
+
+def lanes(terms: list, product: bool = False, multiply: bool = False):
     """The `lanes` order: 16 lanes a block of 4096, a tree over the lanes, blocks in order."""
     total = None
+    join = (lambda a, b: r32(a * b)) if multiply else lambda a, b: r32(a + b)  # noqa: E731
     for start in range(0, len(terms), 4096):
         acc: list = [None] * 16
         for i, t in enumerate(terms[start:start + 4096]):
@@ -145,12 +155,12 @@ def lanes(terms: list, product: bool = False):
             if product:
                 acc[j] = r32(t[0] * t[1]) if acc[j] is None else fma(t[0], t[1], acc[j])
             else:
-                acc[j] = t if acc[j] is None else r32(acc[j] + t)
+                acc[j] = t if acc[j] is None else join(acc[j], t)
         for step in (8, 4, 2, 1):
             for j in range(step):
                 if acc[j + step] is not None:
-                    acc[j] = r32(acc[j] + acc[j + step])
-        total = acc[0] if total is None else r32(total + acc[0])
+                    acc[j] = join(acc[j], acc[j + step])
+        total = acc[0] if total is None else join(total, acc[0])
     return 0.0 if total is None else total
 
 
@@ -164,7 +174,19 @@ def reduce(op: str, order: str, dtype: str, terms: list):
         for a, b in terms:
             acc = fma(a, b, acc)
         return r32(acc + 0.0)
+    if op == "prod":
+        if order == "lanes":
+            return lanes(terms, multiply=True) if terms else 1.0
+        acc = terms[0] if terms else 1
+        for t in terms[1:]:
+            acc = r32(acc * t) if dtype == "f32" else _wrap(dtype, acc * t)
+        return acc
     if op == "sum":
+        if order == "running":
+            acc = terms[0]
+            for t in terms[1:]:
+                acc = r32(acc + t) if dtype == "f32" else _wrap(dtype, acc + t)
+            return acc
         if order == "lanes":
             return lanes(terms)
         if dtype != "f32":
@@ -303,22 +325,34 @@ class _Compiler:
         return depth
 
     def store(self, s, depth: int) -> None:
+        for g, at in s.dynamic:
+            self.lines.append("  " * depth + f"{self.sym(g)} = {self.scalar(at)}")
+            self.lines.append("  " * depth + f"if 0 <= {self.sym(g)} < {self.expr(extent(g))}:")
+            depth += 1
         self.lines.append("  " * depth + f"store({s.buffer!r}, {self.address(s.buffer, s.index)}, {self.scalar(s.value)})")
 
     def nest(self, k: NestKernel, backwards: bool) -> None:
         depth = self.open(k.rows, 1, backwards)
         for stage in k.stages:
-            for r in stage.reduces:
-                self.lines.append("  " * depth + f"terms_{r.name} = []")
+            for i, r in enumerate(stage.reduces):
+                self.lines.append("  " * depth + f"terms_{i} = []")
             inner = self.open(stage.vars, depth)
             self.lines.append("  " * inner + "pass")
-            for r in stage.reduces:
-                self.lines.append("  " * inner + f"terms_{r.name}.append({self.scalar(r.value)})")
+            for i, r in enumerate(stage.reduces):
+                self.lines.append("  " * inner + f"terms_{i}.append({self.scalar(r.value)})")
+                if not isinstance(r, RowSort) and r.order == "running":
+                    self.lines.append("  " * inner + self.reduced(i, r))
             for s in stage.stores:
                 self.store(s, inner)
-            for r in stage.reduces:
-                self.lines.append(
-                    "  " * depth + f"local_{r.name} = reduce({r.op!r}, {r.order!r}, {r.dtype!r}, terms_{r.name})")
+            for i, r in enumerate(stage.reduces):
+                if isinstance(r, RowSort):
+                    self.lines.append("  " * depth + f"for k, at in enumerate(positions(terms_{i}, {r.descending})"
+                                                     f"[:{self.expr(r.count)}]): store({r.buffer!r}, k, at)")
+                elif r.order != "running":
+                    self.lines.append("  " * depth + self.reduced(i, r))
+
+    def reduced(self, i: int, r) -> str:
+        return f"local_{r.name} = reduce({r.op!r}, {r.order!r}, {r.dtype!r}, terms_{i})"
 
     def contraction(self, k: ContractionKernel, backwards: bool) -> None:
         depth = self.open(k.batch + k.m + k.n, 1, backwards)
@@ -377,7 +411,7 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
     else:
         compiler = _Compiler(memory)
         (compiler.nest if isinstance(k, NestKernel) else compiler.contraction)(k, backwards)
-        scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "const": from_bits,
+        scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions, "const": from_bits,
                  "wrap": _wrap}
         exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)  # noqa: S102
         scope["kernel"]()

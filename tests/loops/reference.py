@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from evaluate import from_bits, reduce, scalar
+from evaluate import from_bits, maximum, minimum, positions, reduce, scalar
 from tensor_compile.graph.ir import Function, Module, Value
 from tensor_compile.loops.layout import ELEMENTWISE
 from tensor_compile.symbolic import Sym
@@ -90,7 +90,30 @@ def _evaluate(function: Function, module: Module, dims: dict, made: dict, weight
         elif node.op == "state":
             made[Value(node)] = states[node.attrs["name"]]
         else:
-            made[Value(node)] = _node(node, shape, dims, [made[v] for v in node.operands])
+            results = _node(node, shape, dims, [made[v] for v in node.operands])
+            for i, result in enumerate(results if isinstance(results, tuple) else (results,)):
+                made[Value(node, i)] = result
+
+
+def _scatter(attrs, dtype, x, index, u) -> Tensor:
+    out, axis, rank = Tensor(x.shape, x.data), attrs["axis"], len(index.shape)
+    combine = {"set": lambda a, b: b, "add": lambda a, b: scalar("add", dtype, a, b),
+               "mul": lambda a, b: scalar("mul", dtype, a, b), "max": maximum, "min": minimum}[attrs["op"]]
+    for i in indices(u.shape):
+        at = 0
+        for j, n in zip((*i[:axis], index[i[axis:axis + rank]], *i[axis + rank:]), x.shape, strict=True):
+            assert 0 <= j < n
+            at = at * n + j
+        out.data[at] = combine(out.data[at], u[i])
+    return out
+
+
+def _sort(axis, descending, shape, x) -> tuple[Tensor, Tensor]:
+    def where(i):
+        row = [x[(*i[:axis], k, *i[axis + 1:])] for k in range(x.shape[axis])]
+        return positions(row, descending)[i[axis]]
+    order = make(shape, where)
+    return make(shape, lambda i: x[(*i[:axis], order[i], *i[axis + 1:])]), order
 
 
 def _node(node, shape, dims, args) -> Tensor:
@@ -143,6 +166,21 @@ def _node(node, shape, dims, args) -> Tensor:
             j = tuple(a - b for a, b in zip(i, start))
             return args[1][j] if all(0 <= a < n for a, n in zip(j, args[1].shape)) else x[i]
         return make(shape, updated)
+    if op == "reverse":
+        return make(shape, lambda i: x[tuple(n - 1 - j if d in attrs["axes"] else j
+                                             for d, (j, n) in enumerate(zip(i, shape)))])
+    if op == "scatter":
+        return _scatter(attrs, dtype, *args)
+    if op == "sort":
+        return _sort(attrs["axis"], bool(attrs["descending"]), shape, x)
+    if op == "cumulative":
+        axis = attrs["axis"]
+
+        def prefix(i):
+            whole = [x[(*i[:axis], k, *i[axis + 1:])] for k in range(x.shape[axis])]
+            return reduce(attrs["op"], "running", dtype, whole[:i[axis]:-1] + [whole[i[axis]]] if attrs["reverse"]
+                          else whole[:i[axis] + 1])
+        return make(shape, prefix)
     if op in ("reduce", "arg_reduce"):
         axes = attrs["axes"] if op == "reduce" else (attrs["axis"],)
         kind, order = (attrs["op"], attrs["order"]) if op == "reduce" else ("arg" + attrs["op"], "free")

@@ -55,6 +55,56 @@ case("gather by computed indices", function(["t:f32[9,6]", "i:i32[batch,seq]"], 
     "%2 = add(%1, %1) : i32[batch,seq]", "%3 = gather(%0, %2) {axis=0} : f32[batch,seq,6]"], "%3"))
 case("gather of positions", function(["t:f32[64,6]"], [
     "%1 = iota() {axis=0} : i64[seq]", "%2 = gather(%0, %1) {axis=0} : f32[seq,6]"], "%2"))
+case("reverse", function([X], ["%1 = reverse(%0) {axes=[0, 2]} : f32[batch,seq,6]"], "%1"))
+case("reversed sums", function([X], [
+    "%1 = exp(%0) : f32[batch,seq,6]", "%2 = reverse(%1) {axes=[2]} : f32[batch,seq,6]",
+    "%3 = reduce(%2) {op=sum, axes=[2], order=lanes} : f32[batch,seq]"], "%3"))
+for how in ("set", "add", "mul", "max", "min"):
+    case(f"scatter {how}", function([X, "i:i64[7,2]", "u:f32[batch,7,2,6]"], [
+        f"%3 = scatter(%0, %1, %2) {{op={how}, axis=1}} : f32[batch,seq,6]"], "%3"))
+case("scatter into what is computed", function(["i:i32[batch]", "u:f32[batch]"], [
+    "%2 = constant() {bits=0x00000000} : f32[]", "%3 = broadcast(%2) {shape=[seq], axes=[]} : f32[seq]",
+    "%4 = exp(%1) : f32[batch]", "%5 = scatter(%3, %0, %4) {op=add, axis=0} : f32[seq]",
+    "%6 = neg(%5) : f32[seq]"], "%6"))
+case("scatter by computed indices", function([X, "i:i32[batch]", "u:f32[batch,seq]"], [
+    "%3 = constant() {bits=0x00000001} : i32[]", "%4 = broadcast(%3) {shape=[batch], axes=[]} : i32[batch]",
+    "%5 = add(%1, %4) : i32[batch]", "%6 = neg(%0) : f32[batch,seq,6]",
+    "%7 = broadcast(%2) {shape=[batch, seq, batch], axes=[0, 1]} : f32[batch,seq,batch]",
+    "%8 = scatter(%6, %5, %7) {op=max, axis=2} : f32[batch,seq,6]"], "%8"))
+case("scatter at constant places", function([X, "u:f32[3,seq,6]"], [
+    "%2 = iota() {axis=0} : i64[3]", "%3 = scatter(%0, %2, %1) {op=set, axis=0} : f32[batch,seq,6]"], "%3"))
+case("a scatter into a scatter", function([X, "i:i32[4]", "u:f32[batch,4,6]"], [
+    "%3 = scatter(%0, %1, %2) {op=add, axis=1} : f32[batch,seq,6]",
+    "%4 = scatter(%3, %1, %2) {op=min, axis=1} : f32[batch,seq,6]"], "%4"))
+for descending in (0, 1):
+    case(f"sort descending={descending}", function([X], [
+        f"%1 = sort(%0) {{axis=1, count=[seq], descending={descending}}} : (f32[batch,seq,6], i64[batch,seq,6])",
+        "%2 = neg(%1.0) : f32[batch,seq,6]", "%3 = cast(%1.1) {dtype=f32} : f32[batch,seq,6]",
+        "%4 = add(%2, %3) : f32[batch,seq,6]"], "%4"), extreme=True)
+case("the first three", function(["x:i64[batch,9]"], [
+    "%1 = sort(%0) {axis=1, count=[3], descending=1} : (i64[batch,3], i64[batch,3])"],
+    "%1.0"))
+case("argsort of what is computed", function([X], [
+    "%1 = exp(%0) : f32[batch,seq,6]",
+    "%2 = sort(%1) {axis=2, count=[1], descending=0} : (f32[batch,seq,1], i64[batch,seq,1])"], "%2.1"))
+for how, axis, back in (("sum", 2, 0), ("prod", 1, 1), ("max", 0, 0), ("min", 2, 1)):
+    case(f"cumulative {how}", function([X], [
+        f"%1 = cumulative(%0) {{op={how}, axis={axis}, reverse={back}}} : f32[batch,seq,6]"], "%1"), extreme=how[0] == "m")
+case("cumulative sums of a row, normalized", function([X], [
+    "%1 = exp(%0) : f32[batch,seq,6]", "%2 = cumulative(%1) {op=sum, axis=2, reverse=0} : f32[batch,seq,6]",
+    "%3 = reduce(%1) {op=sum, axes=[2], order=lanes} : f32[batch,seq]",
+    "%4 = broadcast(%3) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",
+    "%5 = div(%2, %4) : f32[batch,seq,6]"], "%5"))
+case("sums of cumulative sums", function([X], [
+    "%1 = cumulative(%0) {op=sum, axis=2, reverse=0} : f32[batch,seq,6]",
+    "%2 = cumulative(%1) {op=max, axis=2, reverse=0} : f32[batch,seq,6]",
+    "%3 = reduce(%2) {op=sum, axes=[2], order=lanes} : f32[batch,seq]",
+    "%4 = broadcast(%3) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",
+    "%5 = sub(%2, %4) : f32[batch,seq,6]"], "%5"))
+case("cumulative of one", function(["x:f32[batch,1]"], [
+    "%1 = cumulative(%0) {op=sum, axis=1, reverse=0} : f32[batch,1]"], "%1"))
+case("products", function([X], ["%1 = reduce(%0) {op=prod, axes=[2], order=lanes} : f32[batch,seq]"], "%1"))
+case("products of columns", function([X], ["%1 = reduce(%0) {op=prod, axes=[0, 1], order=lanes} : f32[6]"], "%1"))
 case("update_slice", function([X, "z:f32[batch,2,3]"], [
     "%2 = exp(%1) : f32[batch,2,3]", "%3 = update_slice(%0, %2) {start=[0, 1, 2]} : f32[batch,seq,6]"], "%3"),
     dims=("batch 1:8", "seq 4:64"))

@@ -139,7 +139,7 @@ static void check_reductions(void)
     for (int i = 0; i < ROUNDS; ++i) {
         fresh();
         float t[16], high = xf[0], low = xf[0];
-        int32_t total = 0, most = xi[0], least = xi[0];
+        int32_t total = 0, product = 1, most = xi[0], least = xi[0];
         uint8_t any = 0, all = 1;
         memcpy(t, xf, sizeof t);
         for (int half = 8; half > 0; half /= 2)
@@ -149,6 +149,7 @@ static void check_reductions(void)
             high = tc_maximum_f32(high, xf[l]);
             low = tc_minimum_f32(low, xf[l]);
             total = tc_add_i32(total, xi[l]);
+            product = tc_mul_i32(product, xi[l]);
             most = tc_maximum_i32(most, xi[l]);
             least = tc_minimum_i32(least, xi[l]);
             any |= xb[l];
@@ -156,12 +157,14 @@ static void check_reductions(void)
         }
         sum &= same_f32(tcv_sum_f32(F(x)), t[0]);
         extremes &= same_f32(tcv_max_f32(F(x)), high) && same_f32(tcv_min_f32(F(x)), low);
+        sum &= same_f32(tcv_prod_f32(F(x)), tc_lanes_prod_f32(xf));
+        integers &= tcv_prod_i32(I(x)) == product;
         integers &= tcv_sum_i32(I(x)) == total && tcv_max_i32(I(x)) == most && tcv_min_i32(I(x)) == least;
         masks &= tcv_any_bool(B(x)) == any && tcv_all_bool(B(x)) == all;
     }
-    tc_ok(sum, "sum_f32 is the tree over the lanes");
+    tc_ok(sum, "sum_f32, prod_f32 are the tree over the lanes");
     tc_ok(extremes, "max_f32, min_f32");
-    tc_ok(integers, "sum_i32, max_i32, min_i32");
+    tc_ok(integers, "sum_i32, prod_i32, max_i32, min_i32");
     tc_ok(masks && !tcv_any_bool(tcv_splat_bool(0)) && tcv_all_bool(tcv_splat_bool(1)), "any_bool, all_bool");
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Hashable
 
-from ..loops.ir import Buffer, Kernel, Load, Scalar, Store
+from ..loops.ir import Buffer, Kernel, Load, RowSort, Scalar, Store
 from ..symbolic import Expr, FloorDiv, Sym
 
 
@@ -52,7 +52,7 @@ class _Walk:
         if isinstance(x, FloorDiv):
             return [self.value(x.num), self.value(x.den)]
         fields = type(x).__slots__
-        if isinstance(x, (Load, Store)):
+        if isinstance(x, (Load, RowSort, Store)):
             found: list[Hashable] = [self.position[x.buffer]]
             fields = [name for name in fields if name != "buffer"]
         elif isinstance(x, Buffer):

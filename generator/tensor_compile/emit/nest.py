@@ -18,10 +18,10 @@ import re
 from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, Scalar, Stage, Store
-from ..loops.scalars import Rewriter, walk
+from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Stage, Store
+from ..loops.scalars import Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
-from .reduction import BLOCK, better, identity, term
+from .reduction import BLOCK, better, empty, identity, joining, lanes_of, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
@@ -102,6 +102,24 @@ class _Nest:
 
     # -- the function -----------------------------------------------------------------------------------------------
     def source(self, symbol: str) -> str:
+        """The kernel's C."""
+        kernel, e = self.kernel, self.e
+        if any(x.dynamic for stage in kernel.stages for x in stage.stores):
+            self.scatter()
+        else:
+            self.nest()
+        sorts = any(isinstance(r, RowSort) for stage in kernel.stages for r in stage.reduces)
+        head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: nest over {_space(kernel.rows)}"
+                f"; stages {'; '.join(_space(s.vars) for s in kernel.stages)}.", *parameters(kernel), " */",
+                *(PLAIN_SCHEDULE if self.neon else []),
+                f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
+                *([] if self.vectors else ['#include "tc_scalar.h"']), *(['#include "tc_sort.h"'] if sorts else []), "",
+                f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{",
+                *indent(self.prologue(set(re.findall(r"\w+", "\n".join(e.lines))))), *indent(e.lines), "}", ""]
+        return "\n".join(head)
+
+    def nest(self) -> None:
+        """Loops over rows, split over the team."""
         kernel, e = self.kernel, self.e
         flat = len(kernel.stages) == 1 and not kernel.stages[0].reduces and bool(kernel.stages[0].vars)
         inner = kernel.stages[0].vars[-1] if flat else None
@@ -139,15 +157,6 @@ class _Nest:
         if len(loops) > 0:
             e.lines += _next([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
-        body = e.lines
-        head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: nest over {_space(kernel.rows)}"
-                f"; stages {'; '.join(_space(s.vars) for s in kernel.stages)}.", *parameters(kernel), " */",
-                *(PLAIN_SCHEDULE if self.neon else []),
-                f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
-                *([] if self.vectors else ['#include "tc_scalar.h"']), "",
-                f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{",
-                *indent(self.prologue(set(re.findall(r"\w+", "\n".join(body))))), *indent(body), "}", ""]
-        return "\n".join(head)
 
     def together(self, row: Sym, first: str) -> None:
         """`side` rows from `first` side by side; one after the other where fewer are left."""
@@ -205,6 +214,8 @@ class _Nest:
     # -- stages -------------------------------------------------------------------------------------------------------
     def is_wide(self, stage: Stage) -> bool:
         """Whether the innermost loop of a stage runs 16 at a time."""
+        if any(isinstance(r, RowSort) for r in stage.reduces):
+            return False
         inner, outer = stage.vars[-1], stage.vars[:-1]
         most = extent(inner).range()[1]
         counted = not outer and most is not None and most < 1 << 31    # positions are lanes of i32
@@ -212,8 +223,9 @@ class _Nest:
             and all(counted and r.value.dtype in V_TYPE if r.op in POSITIONS else r.dtype in V_TYPE
                     for r in stage.reduces)
         ordered = any(r.order == "lanes" for r in stage.reduces)
+        running = any(r.order == "running" for r in stage.reduces)
         # with outer loops a row of the inner variable has to start at lane 0
-        return wide and not (ordered and outer and divisor_of(extent(inner)) % 16)
+        return wide and not running and not (ordered and outer and divisor_of(extent(inner)) % 16)
 
     def stage(self, stages: list[Stage], piece: tuple[str, str] | None) -> None:
         """One stage of each row that runs side by side."""
@@ -230,6 +242,8 @@ class _Nest:
             for one in stages:
                 self.stage([one], piece)
             return
+        if any(isinstance(r, RowSort) for r in stage.reduces):
+            return self.sort(stage)
         inner, outer = stage.vars[-1], stage.vars[:-1]
         wide = self.is_wide(stage)
         rows = [_Row([self.start(r, wide, one) for r in one.reduces], one.stores) for one in stages]
@@ -256,7 +270,7 @@ class _Nest:
             e.lines += self.clear(s)
         self.sweep(rows, inner, wide, block, end, None)
         for s in blocks:
-            e.lines.append(f"{s.total} = {s.total} + {self.combined(s)};")
+            e.lines.append(f"{s.total} = {self.added(s)};")
         e.close(f"for (tc_index {block} = 0; {block} < {e.index(extent(inner))}; {block} += {BLOCK})")
 
     def start(self, r: RowReduce, wide: bool, stage: Stage) -> _Sum:
@@ -268,9 +282,9 @@ class _Nest:
             s.number = "" if len(stage.vars) == 1 else e.fresh("n")
             if not (terms.range()[1] is not None and terms.range()[1] <= BLOCK):
                 s.total = e.fresh("r")
-                e.lines.append(f"float {s.total} = -0.0f;")
+                e.lines.append(f"float {s.total} = {constant(first)};")
             if wide:
-                e.lines.append(f"tcv_f32 {s.acc} = tcv_splat_f32(-0.0f);")
+                e.lines.append(f"tcv_f32 {s.acc} = {splat('f32', constant(first))};")
             else:
                 e.lines += [f"float {s.acc}[16];", *self.clear(s)]
             if s.number:
@@ -291,24 +305,32 @@ class _Nest:
         return s
 
     def clear(self, s: _Sum) -> list[str]:
+        first = constant(identity(s.reduce.op, "lanes", s.reduce.dtype))
         if s.vector:
-            return [f"{s.acc} = tcv_splat_f32(-0.0f);"]
-        return ["for (int l = 0; l < 16; ++l)", f"    {s.acc}[l] = -0.0f;"]
+            return [f"{s.acc} = {splat('f32', first)};"]
+        return ["for (int l = 0; l < 16; ++l)", f"    {s.acc}[l] = {first};"]
 
     def combined(self, s: _Sum) -> str:
-        return f"tcv_sum_f32({s.acc})" if s.vector else f"tc_lanes_sum_f32({s.acc})"
+        lanes = lanes_of(s.reduce.op)
+        return f"tcv_{lanes}_f32({s.acc})" if s.vector else f"tc_lanes_{lanes}_f32({s.acc})"
+
+    def added(self, s: _Sum) -> str:
+        """The total with the lanes of the block that ends."""
+        return f"tc_{joining(s.reduce.op)}_f32({s.total}, {self.combined(s)})"
 
     def finish(self, s: _Sum, stage: Stage) -> None:
         """Names the result as the local that later stages read."""
         e, r = self.e, s.reduce
         terms = product(extent(v) for v in stage.vars)
+        if r.order == "running":
+            return
         dtype = "i64" if r.op in POSITIONS else r.dtype
         if s.lanes:
             text = s.total or self.combined(s)
             if s.total and s.number:
-                text = f"{s.number} > 0 ? {s.total} + {self.combined(s)} : {s.total}"
+                text = f"{s.number} > 0 ? {self.added(s)} : {s.total}"
             if (terms.range()[0] or 0) < 1:
-                text = f"{e.index(terms)} == 0 ? 0.0f : {text}"
+                text = f"{e.index(terms)} == 0 ? {constant(empty(r.op, r.dtype))} : {text}"
         elif s.vector and r.op in POSITIONS:
             text = f"tcv_{r.op}_{r.value.dtype}({s.acc}_best, {s.acc})"
         elif s.vector:
@@ -318,6 +340,61 @@ class _Nest:
         name = f"row_{_identifier(r.name)}"
         e.lines.append(f"const {C_TYPE[dtype]} {name} = {text};")
         e.locals[r.name] = Value(name, False, len(e.scopes) - 1)
+
+    # -- sorting ------------------------------------------------------------------------------------------------------
+    def sort(self, stage: Stage) -> None:
+        """The row's keys and positions into scratch, sorted there (tc_sort.h), positions left behind."""
+        e = self.e
+        (r,) = stage.reduces
+        place, dtype = e.pointers[r.buffer], r.value.dtype
+        wide = "_wide" if sorts_wide(dtype, points(stage.vars)) else ""
+        heads = [e.loop(s) for s in stage.vars]
+        key = f"tc_sort_key_{dtype}({e.scalar(r.value)})"
+        number = e.index(linear(tuple(sym(s) for s in stage.vars), tuple(extent(s) for s in stage.vars)))
+        e.lines.append(f"tc_sort_put{wide}({place}, {number}, {f'~{key}' if r.descending else key});")
+        for head in reversed(heads):
+            e.close(head)
+        e.lines.append(f"tc_sort_row{wide}({place}, {e.index(points(stage.vars))}, {e.index(r.count)});")
+
+    # -- stores at indices that are data ------------------------------------------------------------------------------
+    def scatter(self) -> None:
+        """Elements that the dynamic index leads to, of all rows, are split over the team; each thread walks all points
+        of its rows in order and stores into its own elements."""
+        e, kernel = self.e, self.kernel
+        (stage,) = kernel.stages
+        (store,) = stage.stores
+        ((g, at),) = store.dynamic
+        asked = set().union(*(x.symbols() for x in (*expressions(at), *(i for y in loads(at) for i in y.index))))
+        within = set().union(*(i.symbols() for i in store.index))
+        tail = max((i + 1 for i, s in enumerate(stage.vars) if s in asked or s not in within), default=0)
+        outer, inner = stage.vars[:tail], stage.vars[tail:]
+        size, rows = e.index(extent(g)), product(extent(s) for s in kernel.rows)
+        work = e.index(rows * product(extent(s) for s in stage.vars))
+        e.lines += ["tc_index begin, end;", f"const tc_index size = {size}, team = tc_min(threads, 1 + ({work}) / {GRAIN});",
+                    "if (thread >= team)", "    return;",
+                    f"tc_split({e.index(rows * extent(g))}, thread, team, &begin, &end);", "if (begin >= end)",
+                    "    return;"]
+        row = []
+        rest = "row"
+        for s in reversed(kernel.rows):
+            row.append(f"const tc_index {e.bind(s)} = {rest} % ({e.index(extent(s))});")
+            rest = f"{rest} / ({e.index(extent(s))})"
+        e.open(kernel.rows)
+        e.lines += [*row, "const tc_index low = tc_max(begin - row * size, 0), high = tc_min(end - row * size, size);"]
+        heads = [e.loop(s) for s in outer]
+        e.names[g] = e.fresh("g")
+        e.lines.append(f"const tc_index {e.names[g]} = (tc_index){e.scalar(at)};")
+        e.open((g,), guard=True)
+        heads.append(f"if ({e.names[g]} >= low && {e.names[g]} < high)")
+        if inner:
+            heads += [e.loop(s) for s in inner[:-1]]
+            wide = self.vectors and stage.vector and vectorizable([store.value], inner[-1])
+            self.sweep([_Row([], [store])], inner[-1], wide, "0", e.index(extent(inner[-1])), extent(inner[-1]))
+        else:
+            e.store(store)
+        for head in reversed(heads):
+            e.close(head)
+        e.close("for (tc_index row = begin / size; row * size < end; ++row)")
 
     # -- sweeps -------------------------------------------------------------------------------------------------------
     def sweep(self, rows: list[_Row], inner: Sym, wide: bool, low: str, high: str, size: Expr | None) -> None:
@@ -368,11 +445,17 @@ class _Nest:
             mask = e.fresh("m")
             e.lines.append(f"const tcv_mask {mask} = tcv_range(0, {lanes});")
         for row in rows:
+            later = []
             for s in row.sums:
+                if s.reduce.order == "running":
+                    self.accumulate(s, mask, e.names[inner])
+                    e.locals[s.reduce.name] = Value(s.acc, False, len(e.scopes) - 1)
+                    continue
+                later.append(s)
                 if s.reduce.op != "dot":
                     e.value(s.reduce.value)
             results = [(x, e.value(x.value)) for x in row.stores]
-            for s in row.sums:
+            for s in later:
                 self.accumulate(s, mask, e.names[inner])
             for x, result in results:
                 e.store_value(x, result)
@@ -411,7 +494,7 @@ class _Nest:
         if s.lanes and s.number:
             e.lines.append(f"{s.number} += {step};")
             if s.total:
-                e.lines += [f"if ({s.number} == {BLOCK}) {{", f"    {s.total} = {s.total} + {self.combined(s)};",
+                e.lines += [f"if ({s.number} == {BLOCK}) {{", f"    {s.total} = {self.added(s)};",
                             *indent(self.clear(s)), f"    {s.number} = 0;", "}"]
 
 
@@ -425,7 +508,7 @@ def _copied(stage: Stage, row: Sym, at: Expr, suffix: str) -> Stage:
         return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
     change = Rewriter(lambda e: e.substitute({row: at}), leaf)
     reduces = [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in stage.reduces]
-    stores = [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stage.stores]
+    stores = [rewritten(x, change) for x in stage.stores]
     return Stage(stage.vars, reduces, stores, stage.vector)
 
 

@@ -13,15 +13,34 @@ from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat
 
 BLOCK = 4096     # terms of a block of the order `lanes`
-OPERATION = {"sum": "add", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and"}
-MINUS_ZERO = Const("f32", 0x80000000)
+OPERATION = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and"}
 
 
 def identity(op: str, order: str, dtype: str) -> Const:
-    """What a reduction starts from. -0 is the identity of addition: `lanes` starts from terms, `seq` from +0."""
+    """What a reduction starts from. -0 is the identity of addition: `lanes` and `running` start from terms, `seq` from
+    +0."""
     if op in ("max", "min"):
         return Const(dtype, DTYPES[dtype].lowest if op == "max" else DTYPES[dtype].highest)
-    return MINUS_ZERO if order == "lanes" else Const(dtype, 1 if op == "all" else 0)
+    if op == "prod":
+        return Const(dtype, DTYPES[dtype].one)
+    if op == "sum" and order in ("lanes", "running") or op == "dot" and order == "lanes":
+        return Const(dtype, DTYPES[dtype].minus_zero)
+    return Const(dtype, 1 if op == "all" else 0)
+
+
+def empty(op: str, dtype: str) -> Const:
+    """The sum (of factors too) or product of no terms."""
+    return identity(op, "seq", dtype) if op != "dot" else Const(dtype, 0)
+
+
+def joining(op: str) -> str:
+    """The operation that combines lanes and blocks."""
+    return "mul" if op == "prod" else "add"
+
+
+def lanes_of(op: str) -> str:
+    """What combines the 16 lanes of a block, as a part of its name."""
+    return "prod" if op == "prod" else "sum"
 
 
 def term(emitter: ScalarEmitter, op: str, dtype: str, acc: str, value: Scalar, vector: bool) -> str:
@@ -36,11 +55,11 @@ def term(emitter: ScalarEmitter, op: str, dtype: str, acc: str, value: Scalar, v
     return f"{prefix}_{OPERATION[op]}_{dtype}({acc}, {text(value)})"
 
 
-def tree(lanes: list[str | None], prefix: str) -> str:
-    """The text that combines the lanes of a block; None is a lane without terms."""
+def tree(lanes: list[str | None], operation: str) -> str:
+    """The text that combines the lanes of a block by `operation`; None is a lane without terms."""
     while len(lanes) > 1:
         half = len(lanes) // 2
-        lanes = [a if b is None else b if a is None else f"{prefix}_add_f32({a}, {b})"
+        lanes = [a if b is None else b if a is None else f"{operation}({a}, {b})"
                  for a, b in zip(lanes[:half], lanes[half:])]
     return str(lanes[0])
 
@@ -174,7 +193,7 @@ class _Inside:
         emitter, node = self.e, self.node
         n = self.terms.value
         if n == 0:
-            return self.declare(emitter.fresh("s"), Const("f32", 0))
+            return self.declare(emitter.fresh("s"), empty(node.op, node.dtype))
         lanes: list[str | None] = [None] * 16
         for i in range(n):
             value = substitute(node.value, {node.vars[0]: const(i)})
@@ -184,20 +203,21 @@ class _Inside:
                 lanes[i] = emitter.name(text, "f32", self.vector, self.depth).text
             else:
                 lanes[i] = emitter.wide(value) if self.vector else emitter.scalar(value)
-        return emitter.name(tree(lanes, "tcv" if self.vector else "tc"), "f32", self.vector, self.depth).text
+        operation = f"{'tcv' if self.vector else 'tc'}_{joining(node.op)}_f32"
+        return emitter.name(tree(lanes, operation), "f32", self.vector, self.depth).text
 
     def total(self, total: str, lane: str) -> list[str]:
-        prefix = "tcv" if self.vector else "tc"
+        joined = joining(self.node.op)
         if not self.vector:
-            return [f"{total} = {total} + tc_lanes_sum_f32({lane});"]
+            return [f"{total} = tc_{joined}_f32({total}, tc_lanes_{lanes_of(self.node.op)}_f32({lane}));"]
         return [f"for (int h = 8; h > 0; h /= 2)", "    for (int l = 0; l < h; ++l)",
-                f"        {lane}[l] = tcv_add_f32({lane}[l], {lane}[l + h]);",
-                f"{total} = {prefix}_add_f32({total}, {lane}[0]);"]
+                f"        {lane}[l] = tcv_{joined}_f32({lane}[l], {lane}[l + h]);",
+                f"{total} = tcv_{joined}_f32({total}, {lane}[0]);"]
 
     def lanes(self) -> str:
         emitter, node = self.e, self.node
         s = node.vars[0]
-        total, lane = self.declare(emitter.fresh("s"), MINUS_ZERO), emitter.fresh("a")
+        total, lane = self.declare(emitter.fresh("s"), self.first()), emitter.fresh("a")
         block, end, l, acc = (emitter.fresh(x) for x in ("b", "e", "l", "s"))
         n = emitter.index(self.terms)
         blocks = not (self.terms.is_const and self.terms.value <= BLOCK)
@@ -206,7 +226,7 @@ class _Inside:
         if blocks:
             emitter.lines.append(f"const tc_index {end} = tc_min({block} + {BLOCK}, {n});")
         emitter.open()
-        self.declare(acc, MINUS_ZERO)
+        self.declare(acc, self.first())
         name = emitter.bind(s)
         emitter.open((s,))
         self.accumulate(acc, node.value, node.valid)
@@ -221,9 +241,9 @@ class _Inside:
     def scattered(self) -> str:
         """Several variables that are not one: the term's number decides its lane as it comes."""
         emitter, node = self.e, self.node
-        total, lane, number = self.declare(emitter.fresh("s"), MINUS_ZERO), emitter.fresh("a"), emitter.fresh("n")
-        zero = "tcv_splat_f32(-0.0f)" if self.vector else "-0.0f"
-        clear = ["for (int l = 0; l < 16; ++l)", f"    {lane}[l] = {zero};"]
+        total, lane, number = self.declare(emitter.fresh("s"), self.first()), emitter.fresh("a"), emitter.fresh("n")
+        first = constant(self.first())
+        clear = ["for (int l = 0; l < 16; ++l)", f"    {lane}[l] = {splat('f32', first) if self.vector else first};"]
         emitter.lines += [f"{'tcv_f32' if self.vector else 'float'} {lane}[16];", *clear, f"tc_index {number} = 0;"]
         heads = [emitter.loop(s) for s in node.vars]
         self.accumulate(f"{lane}[{number} & 15]", node.value, node.valid)
@@ -234,11 +254,15 @@ class _Inside:
         emitter.lines += [f"if ({number} > 0) {{", *indent(flush), "}"]
         return self.empty(total)
 
+    def first(self) -> Const:
+        return identity(self.node.op, "lanes", self.node.dtype)
+
     def empty(self, total: str) -> str:
-        """No terms: +0."""
+        """No terms: +0, or 1 of a product."""
         if (self.terms.range()[0] or 0) < 1:
-            zero = "tcv_splat_f32(0.0f)" if self.vector else "0.0f"
-            self.e.lines += [f"if ({self.e.index(self.terms)} == 0)", f"    {total} = {zero};"]
+            none = constant(empty(self.node.op, self.node.dtype))
+            self.e.lines += [f"if ({self.e.index(self.terms)} == 0)",
+                             f"    {total} = {splat('f32', none) if self.vector else none};"]
         return total
 
     def position(self) -> str:

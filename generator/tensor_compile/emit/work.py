@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..loops.ir import Branch, CheckKernel, ContractionKernel, Kernel, Program, Reduction, Scalar, Step
+from ..loops.ir import Branch, CheckKernel, ContractionKernel, Kernel, Program, Reduction, RowSort, Scalar, Step
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
 
+SORTING = 20   # operations a point that is sorted
 TURNS = 4   # a barrier costs about a quarter of what starting the team does
 
 
@@ -44,8 +45,9 @@ def _kernel(kernel: Kernel) -> Expr:
         return points * (2 * _points(kernel.k) + _values(s.value for s in kernel.stores))
     stages = ZERO
     for stage in kernel.stages:
-        values = [r.value for r in stage.reduces] + [s.value for s in stage.stores]
-        stages = stages + _points(stage.vars) * (_values(values) + len(stage.reduces))
+        values = [r.value for r in stage.reduces] + [v for s in stage.stores for v in s.values]
+        reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in stage.reduces)
+        stages = stages + _points(stage.vars) * (_values(values) + reducing)
     return _points(kernel.rows) * stages
 
 

@@ -184,13 +184,52 @@ def _update_slice(op: str, types: Types, attrs: dict, declared: Types, context: 
     return (x,)
 
 
+def _reverse(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+    _axes(attrs["axes"], types[0].rank, "axes")
+    return types
+
+
+def _scatter(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+    x, index, u = types
+    how, axis = attrs["op"], attrs["axis"]
+    _need(how in ("set", "add", "mul", "max", "min"), f"op {how} is none of set, add, mul, max, min")
+    _need(how == "set" or x.dtype in NUMBERS, f"op {how} does not take {x}")
+    _axes((axis,), x.rank, "axis")
+    _need(index.dtype in INDICES, f"the index is {index}; it is i32 or i64")
+    wanted = (*x.shape[:axis], *index.shape, *x.shape[axis + 1:])
+    _need(u.dtype == x.dtype and u.rank == len(wanted) and all(map(context.facts.equal, u.shape, wanted)),
+          f"the values are {u}; at {index} into axis {axis} of {x} they are {TensorType(x.dtype, wanted)}")
+    return (x,)
+
+
+def _sort(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+    x, axis = types[0], attrs["axis"]
+    _axes((axis,), x.rank, "axis")
+    _need(len(attrs["count"]) == 1, "count holds one expression")
+    count = attrs["count"][0]
+    _need(context.facts.is_nonnegative(count) and context.facts.is_nonnegative(x.shape[axis] - count),
+          f"count {count} is not within 0..{x.shape[axis]}")
+    _need(attrs["descending"] in (0, 1), f"descending {attrs['descending']} is neither 0 nor 1")
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1:])
+    return (TensorType(x.dtype, shape), TensorType("i64", shape))
+
+
+def _cumulative(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+    x = types[0]
+    _need(attrs["op"] in ("sum", "prod", "max", "min"), f"op {attrs['op']} is none of sum, prod, max, min")
+    _need(x.dtype in NUMBERS, f"it does not take {x}")
+    _need(attrs["reverse"] in (0, 1), f"reverse {attrs['reverse']} is neither 0 nor 1")
+    _axes((attrs["axis"],), x.rank, "axis")
+    return types
+
+
 # -- reductions and contractions ------------------------------------------------------------------------------------
 def _reduce(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
     x, how, axes = types[0], attrs["op"], attrs["axes"]
-    _need(how in ("sum", "max", "min", "any", "all"), f"op {how} is none of sum, max, min, any, all")
-    _need(x.dtype in (NUMBERS if how in ("sum", "max", "min") else ("bool",)), f"op {how} does not take {x}")
+    _need(how in ("sum", "prod", "max", "min", "any", "all"), f"op {how} is none of sum, prod, max, min, any, all")
+    _need(x.dtype in (("bool",) if how in ("any", "all") else NUMBERS), f"op {how} does not take {x}")
     _axes(axes, x.rank, "axes")
-    order = "lanes" if how == "sum" and x.dtype in FLOATS else "free"
+    order = "lanes" if how in ("sum", "prod") and x.dtype in FLOATS else "free"
     _need(attrs["order"] == order, f"the order of {how} over {x.dtype} is {order}, not {attrs['order']}")
     return (TensorType(x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)),)
 
@@ -311,7 +350,8 @@ _RULES: dict[str, Callable] = {
     "declared": _declared, "scalar": _scalar, "same": _elementwise(NUMBERS), "same_float": _elementwise(FLOATS),
     "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS), "cast": _cast, "compare": _compare,
     "select": _select, "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "slice": _slice,
-    "pad": _pad, "concat": _concat, "gather": _gather, "update_slice": _update_slice, "reduce": _reduce,
+    "pad": _pad, "concat": _concat, "gather": _gather, "update_slice": _update_slice, "reverse": _reverse,
+    "scatter": _scatter, "sort": _sort, "cumulative": _cumulative, "reduce": _reduce,
     "arg_reduce": _arg_reduce, "window_reduce": _window_reduce, "dot": _dot, "convolution": _convolution,
     "call": _call, "cond": _cond, "while": _while, "scan": _scan,
 }

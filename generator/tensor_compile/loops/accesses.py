@@ -31,14 +31,15 @@ def read(item) -> list[str]:
     if isinstance(item, CheckKernel):
         return [item.buffer.name]
     if isinstance(item, Computation):
-        values = [item.value]
+        values = [item.value, *(v for _, v in item.dynamic)]
     elif isinstance(item, Contraction):
         values = [item.a, item.b]
     elif isinstance(item, ContractionKernel):
         values = [item.a, item.b, *(s.value for s in item.stores)]
     else:
         assert isinstance(item, NestKernel)
-        values = [r.value for s in item.stages for r in s.reduces] + [x.value for s in item.stages for x in s.stores]
+        values = [r.value for s in item.stages for r in s.reduces]
+        values += [v for s in item.stages for x in s.stores for v in x.values]
     return list({x.buffer: None for x in loads(*values)})
 
 

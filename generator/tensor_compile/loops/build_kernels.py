@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..symbolic import sym
+from ..symbolic import Expr, sym
 from .groups import Group, Member
-from .ir import Acc, Buffer, CheckKernel, ContractionKernel, Load, Local, NestKernel, RowReduce, Scalar, Stage, Store
-from .scalars import CHEAP, Rewriter, cost, extent, loads
+from .ir import Acc, Buffer, CheckKernel, Computation, ContractionKernel, Load, Local, NestKernel, RowReduce, RowSort, \
+    Scalar, Sorted, Stage, Store
+from .scalars import CHEAP, Rewriter, cost, extent, loads, sort_space, walk
 
 if TYPE_CHECKING:
     from .fuse import Fusion
@@ -32,6 +33,10 @@ class KernelBuilder:
         if not any(m.stored for m in group.members):
             return None
         label = _kernel_label(group)
+        if group.kind == "sort":
+            return self.build_sort(group, label)
+        if group.kind == "scatter":
+            return self.build_scatter(group.members[0].item, label)
         if group.kind == "contraction":
             return self.build_contraction(group, label)
         if group.kind == "flat":
@@ -46,7 +51,7 @@ class KernelBuilder:
         rewriters: dict[int, Rewriter] = {}
 
         def resolve(m: Member, stage: int) -> Scalar:
-            if m.level == "reduce":
+            if m.level == "reduce" or m.level == "running" and stage == m.stage:
                 return Local(m.local, m.item.value.dtype)
             if m.level == "acc":
                 return Acc("f32")
@@ -76,7 +81,7 @@ class KernelBuilder:
         return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, item.b, item.panel, stores, (), ())
 
     def build_rows(self, group: Group, label: str) -> NestKernel:
-        numbered = [m for m in group.members if m.level == "reduce"]
+        numbered = [m for m in group.members if m.level in ("reduce", "running")]
         for i, m in enumerate(numbered):
             m.local = f"r{i}"
         last = max(m.stage for m in group.members)
@@ -85,14 +90,14 @@ class KernelBuilder:
         stages = [Stage(group.cols) for _ in range(last + 1)]
         tail = Stage((), vector=False)
         for m in group.members:
-            if m.level == "reduce":
+            if m.level in ("reduce", "running"):
                 r = m.item.value
                 value = Rewriter(leaf=self.leaf_at(group, resolve, m.stage))(m.value)
                 stages[m.stage].reduces.append(RowReduce(m.local, r.op, r.order, value, r.dtype))
-            elif m.kept is not None and not m.stored:
+            if m.kept is not None and not m.stored:
                 stages[m.stage].stores.append(Store(m.kept[0], m.kept[1], resolve(m, m.stage)))
             if m.stored:
-                where = stages[m.stage] if m.level == "point" else tail
+                where = stages[m.stage] if m.level in ("point", "running") else tail
                 where.stores.append(Store(m.item.out, m.index, resolve(m, m.stage)))
         kept = [s for s in stages if s.reduces or s.stores]
         return NestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
@@ -115,7 +120,8 @@ class KernelBuilder:
             if (m, stage) in seen or m.level == "reduce":
                 return
             seen.add((m, stage))
-            if m.level == "point" and m.stage < stage and cost(resolve(m, m.stage)) > CHEAP:
+            if m.stage < stage and (m.level == "running" or
+                                    m.level == "point" and cost(resolve(m, m.stage)) > CHEAP):
                 wanted[m] = max(wanted.get(m, 0), stage)
                 need(m, m.stage)
                 return
@@ -124,7 +130,7 @@ class KernelBuilder:
                     need(self.fusion.member_of[x.buffer], stage)
 
         for m in group.members:
-            if m.level == "reduce":
+            if m.level in ("reduce", "running"):
                 for x in loads(m.value):
                     if self.fusion.inside(x, group):
                         need(self.fusion.member_of[x.buffer], m.stage)
@@ -140,11 +146,38 @@ class KernelBuilder:
                 taken.add(host.item.out)
                 m.kept = (host.item.out, host.index)
             else:
-                while (name := f"%s{self.scratches}") in self.fusion.buffers:
-                    self.scratches += 1
-                shape = tuple(extent(s) for s in group.cols)
-                self.fusion.buffers[name] = Buffer(name, m.value.dtype, shape, tuple(range(len(shape))), "scratch")
+                name = self.scratch(m.value.dtype, tuple(extent(s) for s in group.cols))
                 m.kept = (name, tuple(sym(s) for s in group.cols))
+
+    def scratch(self, dtype: str, shape: tuple[Expr, ...]) -> str:
+        while (name := f"%s{self.scratches}") in self.fusion.buffers:
+            self.scratches += 1
+        self.fusion.buffers[name] = Buffer(name, dtype, shape, tuple(range(len(shape))), "scratch")
+        return name
+
+    def build_sort(self, group: Group, label: str) -> NestKernel:
+        """A row is sorted once for all that ask for positions in it."""
+        found = next(s for s in walk(group.members[0].value) if isinstance(s, Sorted))
+        size = extent(found.var)
+        row = self.scratch("i64", (sort_space(size, found.value.dtype),))
+
+        def leaf(s: Scalar) -> Scalar | None:
+            return Load(row, "i64", (s.at,)) if isinstance(s, Sorted) else None
+        change = Rewriter(leaf=leaf)
+        places = tuple(v for v in group.coords if v in found.at.symbols())
+        rows = tuple(v for v in group.coords if v not in places)
+        stores = [Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored]
+        sort = RowSort(row, found.value, found.count, found.descending)
+        return NestKernel(label, rows, [Stage((found.var,), [sort], [], False), Stage(places, [], stores)], (), ())
+
+    def build_scatter(self, item: Computation, label: str) -> NestKernel:
+        """The variables before the first that the stored index does without are rows."""
+        within = set().union(*(e.symbols() for e in item.index))
+        free = [i for i, v in enumerate(item.vars) if v not in within or any(
+            v in e.symbols() for _, d in item.dynamic for x in loads(d) for e in x.index)]
+        first = free[0] if free else len(item.vars)
+        store = Store(item.out, item.index, item.value, item.dynamic)
+        return NestKernel(label, item.vars[:first], [Stage(item.vars[first:], [], [store])], (), ())
 
     def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set) -> bool:
         """The row of o, written in the last sweep that reads m and by nothing but o there, can hold m until then."""

@@ -9,6 +9,7 @@ for in terms of them:
   flat         pointwise members (a Reduction may stand inside a value: windows, columns)
   rows, cols   as soon as a reduction over `cols` joins: a row nest. A member then lives at points or once a row, and
                in a *stage*: the sweep of the row in which all it needs is known
+  sort, scatter  kernels of their own: what sorts the same rows is one; stores at indices that are data run in order
   contraction  its epilogue: pointwise members at the points batch x m x n
 
 What nobody outside reads is never stored. A value that a later sweep of a row needs again is computed again if that is
@@ -25,12 +26,13 @@ from .accesses import read, touched
 from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .groups import Group, Member, absorb, depend, ordered
-from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, leaves, \
-    regions
+from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
+    leaves, regions
 from .lower import LoweredFunction
-from .scalars import Rewriter, cost, extent, linear, loads, points, reshaped, substitute
+from .scalars import Rewriter, cost, extent, linear, loads, points, reshaped, substitute, walk
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
+ALONE = ("sort", "scatter")
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
 
 
@@ -47,6 +49,24 @@ class Fused:
     dims: tuple[Sym, ...]
     fusions: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
+
+
+def item_loads(item: Computation) -> list[Load]:
+    return loads(*(v for _, v in item.dynamic), item.value)
+
+
+def sorts(value: Scalar) -> list[Sorted]:
+    return [s for s in walk(value) if isinstance(s, Sorted)]
+
+
+def outer(item: Computation) -> tuple[Sym, ...]:
+    """The variables of an item that is a reduction, without those that it reduces: a running one stores at those too."""
+    return tuple(s for s in item.vars if s not in item.value.vars)
+
+
+def reducing(reduction: Reduction) -> str:
+    """The level of a member."""
+    return "running" if reduction.order == "running" else "reduce"
 
 
 class _Refused(Exception):
@@ -90,6 +110,7 @@ class Fusion:
         self.member_of: dict[str, Member] = {}          # by buffer, where one item alone writes it
         self.latest_reader: dict[tuple, Group] = {}
         self.checks: dict[str, list[Group]] = {}
+        self.sorts: dict[tuple, Group] = {}
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
 
@@ -166,7 +187,7 @@ class Fusion:
                     for name in names:
                         found.setdefault(name, []).append(seq)
                 continue
-            found = [item.a, item.b] if isinstance(item, Contraction) else loads(item.value)
+            found = [item.a, item.b] if isinstance(item, Contraction) else item_loads(item)
             self.loads.append(found)
             for name in {x.buffer: None for x in found}:
                 self.readers.setdefault(name, []).append(seq)
@@ -183,7 +204,7 @@ class Fusion:
                 if len(writers) != 1 or x.dynamic:
                     continue
                 made = self.items[writers[0]]
-                if isinstance(made, Computation) and made.index != x.index and not x.valid \
+                if isinstance(made, Computation) and (made.index != x.index or item.dynamic) and not x.valid \
                         and self.repeatable(writers[0], made, x.buffer):
                     replaced[x.buffer] = made
             if not replaced:
@@ -196,9 +217,10 @@ class Fusion:
                 solution = solve(list(zip(made.index, s.index, strict=True)), made.vars)
                 return substitute(made.value, solution) if solution is not None else None
 
-            value = Rewriter(leaf=leaf)(item.value)
-            self.items[seq] = Computation(item.out, item.vars, item.index, value, item.label, item.loc, item.window)
-            self.loads[seq] = loads(value)
+            change = Rewriter(leaf=leaf)
+            self.items[seq] = replace(item, value=change(item.value),
+                                      dynamic=tuple((g, change(v)) for g, v in item.dynamic))
+            self.loads[seq] = item_loads(self.items[seq])
             for name in replaced:
                 if not any(x.buffer == name for x in self.loads[seq]):
                     self.readers[name].remove(seq)
@@ -285,19 +307,24 @@ class Fusion:
             for w in self.writers.get(x.buffer, ()):
                 if w < seq:
                     found[self.group_of(w)] = None
-            for value in (v for _, v in x.dynamic):
-                for inner in loads(value):
-                    for group in self.checks.get(inner.buffer, ()):
-                        found[group] = None
+            for _, value in x.dynamic:
+                found |= self.checks_of(value)
+        if isinstance(item, Computation) and item.dynamic:   # in place: after what was there before
+            for _, value in item.dynamic:
+                found |= self.checks_of(value)
+            found |= {self.group_of(w): None for w in self.writers[item.out] if w < seq}
         if self.overwrites(item.out):  # in place: after everything that reads what was there
             for other in [*self.readers.get(item.out, ()), *self.writers[item.out]]:
                 if other < seq and self.items[other] is not None:
                     found[self.group_of(other)] = None
         return list(found)
 
+    def checks_of(self, index: Scalar) -> dict[Group, None]:
+        return {group: None for x in loads(index) for group in self.checks.get(x.buffer, ())}
+
     def candidates(self, seq: int, item: Computation, needed: list[Group]) -> list[Group]:
         found: dict[Group, None] = {}
-        if self.separate:
+        if self.separate or item.dynamic or sorts(item.value):
             return []
         for x in self.loads[seq]:
             if x.buffer in self.member_of:
@@ -319,10 +346,21 @@ class Fusion:
         return group
 
     def start(self, seq: int, item: Computation, needed: list[Group]) -> None:
-        if self.is_row(item):
-            group = self.new_group(seq, "rows", item.vars + item.value.vars)
-            group.rows, group.cols = item.vars, item.value.vars
-            member = Member(seq, item, item.value.value, item.index, "reduce", 0)
+        found = sorts(item.value)
+        if found:
+            key = (item.vars, found[0].var, found[0].value, found[0].count, found[0].descending)
+            group = self.sorts.get(key)
+            if group is None or self.separate:
+                group = self.sorts[key] = self.new_group(seq, "sort", item.vars)
+            member = Member(seq, item, item.value, item.index, "point", 0)
+        elif item.dynamic:
+            group = self.new_group(seq, "scatter", item.vars)
+            member = Member(seq, item, item.value, item.index, "point", 0)
+        elif self.is_row(item):
+            kept = outer(item)
+            group = self.new_group(seq, "rows", kept + item.value.vars)
+            group.rows, group.cols = kept, item.value.vars
+            member = Member(seq, item, item.value.value, item.index, reducing(item.value), 0)
         else:
             group = self.new_group(seq, "flat", item.vars)
             member = Member(seq, item, item.value, item.index, "point", 0)
@@ -342,6 +380,8 @@ class Fusion:
     def is_row(self, item: Computation) -> bool:
         """A reduction whose terms lie next to each other in memory, rather than its results."""
         value = item.value
+        if isinstance(value, Reduction) and value.order == "running":
+            return True
         if not isinstance(value, Reduction) or item.window or value.order == "seq" or value.valid:
             return False
         inner = set(value.vars)
@@ -360,6 +400,8 @@ class Fusion:
         """The item as a member of the group; raises _Refused."""
         if group.kind == "check":
             raise _Refused("a check computes nothing")
+        if group.kind in ALONE:
+            raise _Refused(f"a {group.kind} has a kernel of its own")
         if len(group.members) >= MOST_MEMBERS:
             raise _Refused(f"the kernel has {MOST_MEMBERS} operations already")
         for other in needed:
@@ -376,7 +418,7 @@ class Fusion:
                     raise _Refused(f"it overwrites {self.buffers[item.out].kind} {item.out} that the kernel reads at other points")
         row = self.is_row(item)
         reduction = item.value if row else None
-        variables = item.vars + reduction.vars if row else item.vars
+        variables = outer(item) + reduction.vars if row else item.vars
         if row and group.kind == "contraction":
             raise _Refused("a reduction is no epilogue of a contraction")
         if any(s.valid or s.dynamic for s in found if self.inside(s, group)):
@@ -440,26 +482,27 @@ class Fusion:
             if group.kind == "rows" and count == points(group.rows) and all(s in rows or s.is_dim for s in symbols):
                 return "row"
             raise _Refused("it has other points than the kernel")
-        if points(item.vars + reduction.vars) != total:
+        kept = outer(item)
+        if points(kept + reduction.vars) != total:
             raise _Refused("it reduces other points than the kernel has")
         images = [solution[s] for s in reduction.vars]
         if group.kind == "flat":
             cols = tuple(s for e in images for s in e.symbols())
             if any(e is not sym(s) for e, s in zip(images, cols)) or len(set(cols)) != len(images):
                 raise _Refused("its rows are not rows of the kernel")
-            if any(set(solution[s].symbols()) & set(cols) for s in item.vars):
+            if any(set(solution[s].symbols()) & set(cols) for s in kept):
                 raise _Refused("its rows are not rows of the kernel")
             if any(isinstance(s, Reduction) for m in group.members for s in (m.value,)):
                 raise _Refused("the kernel holds a reduction of another kind")
             group.kind, group.cols = "rows", cols
             group.rows = tuple(s for s in group.coords if s not in cols)
             group.coords = group.rows + cols
-            return "reduce"
+            return reducing(reduction)
         a = linear(tuple(images), tuple(extent(s) for s in reduction.vars))
         b = linear(tuple(sym(s) for s in group.cols), tuple(extent(s) for s in group.cols))
-        if a != b or any(set(solution[s].symbols()) & set(group.cols) for s in item.vars):
+        if a != b or any(set(solution[s].symbols()) & set(group.cols) for s in kept):
             raise _Refused("its rows are not rows of the kernel")
-        return "reduce"
+        return reducing(reduction)
 
     def merge_others(self, group: Group, member: Member, needed: list[Group]) -> None:
         """The other groups that the new member reads at its own points become part of this one, where that is legal."""
@@ -468,7 +511,7 @@ class Fusion:
             if m is None or x.valid or x.dynamic:
                 continue
             other = self.group_of(m.seq)
-            if other is group or other.kind == "check":
+            if other is group or other.kind == "check" or other.kind in ALONE:
                 continue
             try:
                 self.merge(group, other, m, member)

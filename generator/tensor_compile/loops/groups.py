@@ -16,7 +16,7 @@ class Member:
 
     def __init__(self, seq: int, item, value: Scalar | None, index: tuple[Expr, ...], level: str, stage: int):
         self.seq, self.item, self.value, self.index = seq, item, value, index
-        self.level, self.stage = level, stage        # level: point | row | reduce | acc
+        self.level, self.stage = level, stage        # level: point | row | reduce | running | acc
         self.stored, self.local = False, ""
         self.kept: tuple | None = None               # (buffer name, index) where a later sweep finds the value
 
@@ -29,7 +29,7 @@ class Group:
         self.number, self.mask, self.above = number, 1 << number, 0    # bits of this group, of all it depends on
         self.before: set[Group] = set()
         self.after: set[Group] = set()
-        self.kind, self.coords, self.seq = kind, coords, seq           # kind: flat | rows | contraction | check
+        self.kind, self.coords, self.seq = kind, coords, seq   # kind: flat | rows | contraction | check | sort | scatter
         self.rows: tuple[Sym, ...] = coords
         self.cols: tuple[Sym, ...] = ()
         self.members: list[Member] = []

@@ -141,9 +141,10 @@ class InBounds(Scalar):
 class Reduction(Scalar):
     """A reduction of `value` over `vars` (nested, first outermost; term number = row-major position).
 
-    op     sum | max | min | any | all | dot (value is the pair of factors: Apply('pair', dtype, (a, b)); one fused
+    op     sum | prod | max | min | any | all | dot (value is the pair of factors: Apply('pair', dtype, (a, b)); one fused
            multiply-add a term) | argmax | argmin (i64 position of the first extreme)
-    order  seq | lanes | free (docs/numerics.md)
+    order  seq | lanes | free | running (docs/numerics.md). running: over one variable, which is one of the point's
+           too: the terms up to the point's own, first to last
     valid  expressions that must all be >= 0 for a position to be a term (windows that reach into padding)
     """
 
@@ -153,6 +154,26 @@ class Reduction(Scalar):
                 valid: tuple[Expr, ...] = ()):
         self = cls._intern(op, order, dtype, vars, value, valid)
         self.dtype, self.op, self.order, self.vars, self.value, self.valid = dtype, op, order, vars, value, valid
+        return self
+
+    @property
+    def children(self) -> tuple[Scalar, ...]:
+        return (self.value,)
+
+
+class Sorted(Scalar):
+    """i64: the position of the element that stands at place `at` (below `count`) when the values over `var` are sorted.
+
+    The order is docs/numerics.md's: ascending, or descending; equal elements keep theirs. It is one of a row: `at` does
+    not depend on `var`, nor `value` on the variables of `at`.
+    """
+
+    __slots__ = ("var", "value", "at", "count", "descending")
+
+    def __new__(cls, var: Sym, value: Scalar, at: Expr, count: Expr, descending: bool):
+        self = cls._intern(var, value, at, count, descending)
+        self.dtype, self.var, self.value, self.at, self.count, self.descending = \
+            "i64", var, value, at, count, descending
         return self
 
     @property
@@ -187,6 +208,7 @@ class Local(Scalar):
 class Computation:
     """out[index] = value for every point of `vars`. `value` may hold Reductions. label: region or op, for people.
 
+    dynamic: as in Store: the points run in order, one after the other, where variables do not occur in `index`.
     window: the reduction slides over its operand (pooling, a convolution without panels): never a row reduction.
     """
 
@@ -197,6 +219,7 @@ class Computation:
     label: str = ""
     loc: object = None
     window: bool = False
+    dynamic: tuple = ()
 
 
 @dataclass(slots=True)
@@ -224,16 +247,27 @@ class Contraction:
 # -- kernels: what fusion and scheduling make -------------------------------------------------------------------------
 @dataclass(slots=True)
 class Store:
-    """buffer[index] = value."""
+    """buffer[index] = value.
+
+    dynamic: pairs (symbol, Scalar) of index symbols that are data, known to `value` as well: where a value lies outside
+    its symbol's range nothing is stored. Several points may then store one element, the last one last.
+    """
 
     buffer: str
     index: tuple[Expr, ...]
     value: Scalar
+    dynamic: tuple = ()
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """All that is evaluated for it."""
+        return (*(v for _, v in self.dynamic), self.value)
 
 
 @dataclass(slots=True)
 class RowReduce:
-    """local `name` = reduction over the stage's variables of `value` (op and order as in Reduction)."""
+    """local `name` = reduction over the stage's variables of `value` (op and order as in Reduction). Where the order is
+    `running`, the local is known at every point of its own stage (behind the reductions before it): the terms so far."""
 
     name: str
     op: str
@@ -243,17 +277,29 @@ class RowReduce:
 
 
 @dataclass(slots=True)
+class RowSort:
+    """Behind the stage buffer[0..count-1] (scratch of i64) holds the positions of the first `count` of the stage's
+    points in the order of `value`, as Sorted has it. The buffer has room for the sort: `sort_space` elements."""
+
+    buffer: str
+    value: Scalar
+    count: Expr
+    descending: bool
+
+
+@dataclass(slots=True)
 class Stage:
     """One sweep over `vars` (nested; the last is innermost) within a row: reductions and stores at every point.
 
     At a point the reductions are evaluated first, then the stores one after the other; a load that an earlier statement
     of the point needed as well has the value that it had there. vars may be empty: the statements run once a row.
     vector: the last variable may be run 16 at a time. A store of
-    one stage may be loaded by a later one of the same row.
+    one stage may be loaded by a later one of the same row. A store with a dynamic index is alone in its nest: no row
+    holds a variable that its index does without, so one thread walks those, in order.
     """
 
     vars: tuple[Sym, ...]
-    reduces: list[RowReduce] = field(default_factory=list)
+    reduces: list[RowReduce | RowSort] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     vector: bool = True
 

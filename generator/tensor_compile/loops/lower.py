@@ -18,11 +18,12 @@ from . import layout
 from .guards import Index, fold, guarded, inside, protect
 from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar
 from .lower_contractions import CONTRACTIONS
+from .lower_indexing import INDEXING
 from .lower_regions import REGIONS, open_function
 from .scalars import Variables, reshaped
 
 _LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
-_VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad"))
+_VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad", "reverse"))
 _COSTLY = frozenset(("exp", "log", "sqrt", "tanh", "erf", "div"))
 _FREE_COST = 6  # operations on indices that are computed again rather than stored
 
@@ -162,6 +163,9 @@ class Lowering:
         for node in reversed(function.nodes):
             if node.op == "concat":
                 self.place_concat(node)
+            elif node.op == "scatter":
+                home = self.home_of(Value(node))
+                self.place_part(node, node.operands[0], home.buffer, home.place, tuple(ZERO for _ in node.types[0].shape))
         for node in function.nodes:
             if not self.is_view(node):
                 self.lower_node(node)
@@ -228,7 +232,7 @@ class Lowering:
             kind = self.module.states[name].type
             state = self.buffer(name, kind.dtype, kind.shape, "state")
             chain, at = [], v
-            while at.node.op == "update_slice" and (at is v or at == v or self.uses[at] == 1):
+            while at.node.op in ("update_slice", "scatter") and (at is v or at == v or self.uses[at] == 1):
                 chain.append(at.node)
                 at = at.node.operands[0]
             if not chain or at.node.op != "state" or at.node.attrs["name"] != name or readers[name] != 1 \
@@ -238,7 +242,8 @@ class Lowering:
             for node in chain:
                 self.in_place.add(node)
                 self.homes[Value(node)] = Home(state, lambda index: index)
-                self.place_part(node, node.operands[1], state, lambda index: index, node.attrs["start"])
+                if node.op == "update_slice":
+                    self.place_part(node, node.operands[1], state, lambda index: index, node.attrs["start"])
         return copies
 
     def place_concat(self, node: Node) -> None:
@@ -295,6 +300,10 @@ class Lowering:
         if op == "slice":
             return self.read(source, tuple(s + i * t for i, s, t in
                                            zip(index, node.attrs["start"], node.attrs["stride"], strict=True)))
+        if op == "reverse":
+            axes = node.attrs["axes"]
+            return self.read(source, tuple(n - 1 - i if d in axes else i
+                                           for d, (i, n) in enumerate(zip(index, v.shape, strict=True))))
         if op == "broadcast":
             return self.read(source, tuple(ZERO if n == 1 else index[a]
                                            for a, n in zip(node.attrs["axes"], source.shape, strict=True)))
@@ -349,6 +358,8 @@ class Lowering:
             CONTRACTIONS[node.op](self, node)
         elif node.op in REGIONS:
             REGIONS[node.op](self, node)
+        elif node.op in INDEXING:
+            INDEXING[node.op](self, node)
         elif method is not None:
             method(node)
         else:

@@ -15,13 +15,14 @@ from ..reader import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
 from .ir import Acc, Apply, Arena, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
-    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, Scalar, Stage, Step, Store
+    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, Sorted, \
+    Stage, Step, Store
 from .lower import LoweredFunction
 from .text import VERSION, Unit
 
 _KINDS = ("input", "output", "state", "packed", "temp", "scratch")
-_REDUCTIONS = ("sum", "max", "min", "any", "all", "dot", "argmax", "argmin")
-_ORDERS = ("seq", "lanes", "free")
+_REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "dot", "argmax", "argmin")
+_ORDERS = ("seq", "lanes", "free", "running")
 _MAX_NESTING = 200   # of scalar operations
 
 
@@ -157,6 +158,8 @@ class _Line(Line):
             return Local(self.word("a row reduction"), dtype)
         if word == "load":
             return self.load(dtype, depth)
+        if word == "sorted":
+            return self.sorted(depth)
         if word == "index":
             (expr,) = self.exactly(1, self.exprs())
             return IndexValue(dtype, expr)
@@ -174,6 +177,14 @@ class _Line(Line):
             args.append(self.scalar(depth + 1))
         return Apply(word, dtype, tuple(args))
 
+    def sorted(self, depth: int) -> Sorted:
+        self.expect("over")
+        (over,) = self.exactly(1, self.variables())
+        count, descending, value = self.sorting(depth)
+        self.expect("at")
+        (at,) = self.exactly(1, self.exprs())
+        return Sorted(over, value, at, count, descending)
+
     def exactly(self, count: int, found: tuple) -> tuple:
         if len(found) != count:
             raise self.error(f"expected {count} in parentheses, not {len(found)}")
@@ -181,26 +192,43 @@ class _Line(Line):
 
     def load(self, dtype: str, depth: int) -> Load:
         self.expect("(")
-        dynamic = []
-        while self.accept("let"):
-            s = self.variable()
-            self.expect("=")
-            dynamic.append((s, self.scalar(depth + 1)))
-            self.expect("in")
+        dynamic = self.dynamic(depth)
         b, index = self.access()
         valid = self.exprs() if self.accept("if") else ()
         other = self.operation(depth + 1) if self.accept("else") else None
         if other is not None and not isinstance(other, Const):
             raise self.error("what stands for an element that is not there is a constant")
         self.expect(")")
-        return Load(b.name, dtype, index, valid, other, tuple(dynamic))
+        return Load(b.name, dtype, index, valid, other, dynamic)
+
+    def dynamic(self, depth: int) -> tuple:
+        found = []
+        while self.accept("let"):
+            s = self.variable()
+            self.expect("=")
+            found.append((s, self.scalar(depth + 1)))
+            self.expect("in")
+        return tuple(found)
+
+    def sorting(self, depth: int) -> tuple[Expr, bool, Scalar]:
+        self.expect("first")
+        count, descending = self.dim(), self.accept("descending")
+        (value,) = self.exactly(1, self.many(lambda: self.scalar(depth + 1)))
+        return count, descending, value
+
+    def row_sort(self) -> RowSort:
+        b = self.buffer()
+        count, descending, value = self.sorting(0)
+        self.end()
+        return RowSort(b.name, value, count, descending)
 
     def store(self) -> Store:
+        dynamic = self.dynamic(0)
         b, index = self.access()
         self.expect("=")
         value = self.scalar()
         self.end()
-        return Store(b.name, index, value)
+        return Store(b.name, index, value, dynamic)
 
     def closing(self) -> None:
         self.expect("}")
@@ -484,7 +512,7 @@ class _Parser:
         line.end()
         s = self.within(line.item, "a computation").store()
         self.within(line.item, "a computation").closing()
-        return Computation(s.buffer, variables, s.index, s.value, label, loc, window)
+        return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic)
 
     def contraction(self, line: _Line, unit: _Unit) -> Contraction | ContractionKernel:
         label, spaces = line.string(), []
@@ -538,12 +566,15 @@ class _Parser:
         line.end()
         line.item.shared = {}
         while not (inner := self.within(line.item, "a sweep")).accept("}"):
-            if inner.peek().startswith('"'):
+            if inner.peek().startswith('"') or inner.peek() == "let":
                 stage.stores.append(inner.store())
                 continue
             if stage.stores:
                 raise inner.error("the reductions of a sweep stand before its stores")
             name = inner.word("a row reduction or a store")
+            if name == "sort":
+                stage.reduces.append(inner.row_sort())
+                continue
             inner.expect("=")
             op, order = inner.reduction(inner.word("a reduction such as sum.lanes"))
             dtype = inner.dtype()

@@ -19,7 +19,7 @@ from .scalars import loads
 def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     """Every store of a kernel, Computation or Contraction and the variables of its points."""
     if isinstance(item, Computation):
-        yield Store(item.out, item.index, item.value), item.vars
+        yield Store(item.out, item.index, item.value, item.dynamic), item.vars
     elif isinstance(item, Contraction):
         yield Store(item.out, item.index, item.a), item.batch + item.m + item.n
     elif isinstance(item, ContractionKernel):
@@ -36,6 +36,11 @@ def same_element(buffers: dict, item) -> list[str]:
     found = []
     for s, variables in stores(item):
         b = buffers[s.buffer]
+        if s.dynamic:   # points apart in other variables than those of its index are one thread's, in order
+            within = set().union(*(i.symbols() for i in s.index))
+            if isinstance(item, NestKernel) and any(v not in within for v in item.rows):
+                found.append(f"{item.label}: rows may store one element of {b.name}[{_text(s.index)}]")
+            variables = (*(v for v in variables if v in within), *(g for g, _ in s.dynamic))
         if b.kind == "scratch":
             variables = tuple(v for v in variables if not isinstance(item, NestKernel) or v not in item.rows)
         if not one_to_one(b, s.index, variables):
@@ -50,7 +55,7 @@ def crossed(kernel) -> list[str]:
     made: dict[str, list[tuple[Expr, ...]]] = {}
     for s, _ in stores(kernel):
         made.setdefault(s.buffer, []).append(s.index)
-    values = [s.value for s, _ in stores(kernel)]
+    values = [v for s, _ in stores(kernel) for v in s.values]
     rows: set[Sym] | None = None
     if isinstance(kernel, NestKernel):
         values += [r.value for stage in kernel.stages for r in stage.reduces]

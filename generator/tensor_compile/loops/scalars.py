@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Callable, Iterator
 
+from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
-from .ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar
+from .ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted, Store
 
 # What one operation costs a lane, in units of an addition: what is above CHEAP is kept rather than computed twice.
 COSTS = {"exp": 12, "log": 14, "tanh": 16, "erf": 18, "sqrt": 4, "floor": 6, "div": 4}
@@ -36,6 +37,17 @@ class Variables:
                 variables.append(s)
                 index.append(sym(s))
         return tuple(variables), tuple(index)
+
+
+def sorts_wide(dtype: str, size: Expr) -> bool:
+    """Whether a value to be sorted and its position are two words: both fit one where each has 32 bits."""
+    most = size.range()[1]
+    return DTYPES[dtype].bytes > 4 or most is None or most >= 1 << 32
+
+
+def sort_space(size: Expr, dtype: str) -> Expr:
+    """Words of i64 that sorting a row of `size` needs: the row twice."""
+    return size * (4 if sorts_wide(dtype, size) else 2)
 
 
 def extent(s: Sym) -> Expr:
@@ -142,11 +154,18 @@ class Rewriter:
                         tuple(self.index(e) for e in s.valid), s.other, tuple((k, self(v)) for k, v in s.dynamic))
         if isinstance(s, Reduction):
             return Reduction(s.op, s.order, s.dtype, s.vars, self(s.value), tuple(self.index(e) for e in s.valid))
+        if isinstance(s, Sorted):
+            return Sorted(s.var, self(s.value), self.index(s.at), self.index(s.count), s.descending)
         if isinstance(s, IndexValue):
             return IndexValue(s.dtype, self.index(s.expr))
         if isinstance(s, InBounds):
             return InBounds(tuple(self.index(e) for e in s.exprs))
         return s
+
+
+def rewritten(s: Store, change: Rewriter) -> Store:
+    return Store(s.buffer, tuple(change.index(e) for e in s.index), change(s.value),
+                 tuple((g, change(v)) for g, v in s.dynamic))
 
 
 def substitute(s: Scalar, mapping: dict[Sym, Expr]) -> Scalar:
@@ -177,7 +196,7 @@ def cost(s: Scalar) -> int:
     for node in walk(s):
         if isinstance(node, Apply):
             total += COSTS.get(node.op, 1)
-        elif isinstance(node, Reduction):
+        elif isinstance(node, (Reduction, Sorted)):
             total += 1000
     return total
 
@@ -193,6 +212,8 @@ def expressions(*roots: Scalar) -> Iterator[Expr]:
             yield from s.exprs
         elif isinstance(s, Reduction):
             yield from s.valid
+        elif isinstance(s, Sorted):
+            yield from (s.at, s.count)
 
 
 def addresses(buffers: dict[str, Buffer], *roots: Scalar) -> list[Expr]:

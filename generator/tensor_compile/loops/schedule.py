@@ -10,11 +10,13 @@ operand always is one variable. Its m may have no variable, n and k have at leas
 """
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
-from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowReduce, Scalar, Stage, \
+from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowSort, Scalar, Stage, \
     Store, mapped
-from .scalars import Rewriter, cost, expressions, extent, loads, points, unlinear, walk
+from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
 THREAD_WORK = 8192  # operations that are worth another thread
@@ -31,7 +33,8 @@ def schedule(fused: Fused, target) -> Fused:
 def _schedule(kernel, buffers: dict[str, Buffer]):
     if isinstance(kernel, NestKernel):
         body = _Body(buffers, _values(kernel), _stores(kernel))
-        if len(kernel.stages) == 1 and not kernel.stages[0].vars and not kernel.stages[0].reduces:
+        if len(kernel.stages) == 1 and not kernel.stages[0].vars and not kernel.stages[0].reduces \
+                and not any(x.dynamic for x in kernel.stages[0].stores):
             return _flat(kernel, body)
         return _rows(kernel, body)
     if isinstance(kernel, ContractionKernel):
@@ -113,7 +116,8 @@ class _Body:
 
 
 def _values(kernel: NestKernel) -> list[Scalar]:
-    return [r.value for s in kernel.stages for r in s.reduces] + [x.value for s in kernel.stages for x in s.stores]
+    return [r.value for s in kernel.stages for r in s.reduces] + \
+        [v for s in kernel.stages for x in s.stores for v in x.values]
 
 
 def _stores(kernel: NestKernel) -> list[Store]:
@@ -165,18 +169,18 @@ def _flat(kernel: NestKernel, body: _Body) -> NestKernel:
 
 
 def _rows(kernel: NestKernel, body: _Body) -> NestKernel:
-    cols = next((s.vars for s in kernel.stages if s.vars), ())
     rows = body.merge_all(tuple(_by_stride(body.split_all(kernel.rows), body)))
-    merged = body.merge_all(body.split_all(cols))
-    stages = [Stage(merged if s.vars else (), s.reduces, s.stores, s.vector) for s in kernel.stages]
+    merged = {s.vars: () for s in kernel.stages}
+    for cols in merged:
+        merged[cols] = body.merge_all(body.split_all(cols))
+    stages = [Stage(merged[s.vars], s.reduces, s.stores, s.vector) for s in kernel.stages]
     return _rebuilt(kernel, rows, stages, body)
 
 
 def _rebuilt(kernel: NestKernel, rows: tuple, stages: list[Stage], body: _Body) -> NestKernel:
     change = body.rewriter()
-    done = [Stage(s.vars, [RowReduce(r.name, r.op, r.order, change(r.value), r.dtype) for r in s.reduces],
-                  [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in s.stores],
-                  s.vector) for s in stages]
+    done = [Stage(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
+                  [rewritten(x, change) for x in s.stores], s.vector) for s in stages]
     work = sum(_known(points(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
     return NestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
 
@@ -208,13 +212,13 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
         a = Load(a.buffer, a.dtype, (*a.index[:-1], a.index[-1] + sym(k[0])), a.valid, a.other)
     change = Rewriter(lambda e: e.substitute(mapping)) if mapping else Rewriter()
     a, b = change(a), change(b)
-    stores = [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stores]
+    stores = [rewritten(x, change) for x in stores]
     body = _Body(buffers, [x.value for x in stores], stores, (a, b))
     m, k, batch = (body.merge_all(body.split_all(v)) for v in (kernel.m, k, kernel.batch))
     if len(n) > 1:
         n = body.merge_all(n)
     change = body.rewriter()
-    stores = [Store(x.buffer, tuple(change.index(e) for e in x.index), change(x.value)) for x in stores]
+    stores = [rewritten(x, change) for x in stores]
     return ContractionKernel(kernel.label, batch, m, n, k, change(a), change(b), kernel.b_panel, stores, (), ())
 
 
@@ -235,6 +239,9 @@ def _finish(kernel, buffers: dict[str, Buffer]):
         names[x.buffer] = None
         for e in x.index:
             found |= e.symbols()
+    for r in _sorts(kernel):
+        names[r.buffer] = None
+        found |= r.count.symbols()
     for s in stores:
         names[s.buffer] = None
         for e in s.index:
@@ -251,6 +258,11 @@ def _finish(kernel, buffers: dict[str, Buffer]):
     kernel.params = tuple(buffers[name] for name in names)
     kernel.dims = tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
     return kernel
+
+
+def _sorts(kernel: NestKernel | ContractionKernel) -> list[RowSort]:
+    stages = kernel.stages if isinstance(kernel, NestKernel) else ()
+    return [r for stage in stages for r in stage.reduces if isinstance(r, RowSort)]
 
 
 def reduction_variables(values: list[Scalar]) -> list[Sym]:

@@ -12,7 +12,8 @@ from ..reader import quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
 from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
-    IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, Scalar, Step, Store, leaves, regions
+    IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, Sorted, Step, Store, \
+    leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 
@@ -130,23 +131,25 @@ def _asked(item) -> Iterator[Expr]:
         return
     loops, roots, stores = [], [], []
     if isinstance(item, Computation):
-        loops, roots = list(item.vars), [item.value]
-        yield from item.index
+        loops, stores = list(item.vars), [Store(item.out, item.index, item.value, item.dynamic)]
     elif isinstance(item, NestKernel):
         loops = [*item.rows, *(s for stage in item.stages for s in stage.vars)]
         roots = [r.value for stage in item.stages for r in stage.reduces]
+        yield from (r.count for stage in item.stages for r in stage.reduces if isinstance(r, RowSort))
         stores = [s for stage in item.stages for s in stage.stores]
     else:
         loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, item.b]
         stores = item.stores if isinstance(item, ContractionKernel) else [Store(item.out, item.index, Acc("f32"))]
-    roots += [s.value for s in stores]
+    roots += [v for s in stores for v in s.values]
     for s in stores:
         yield from s.index
+        loops += [g for g, _ in s.dynamic]
     for x in loads(*roots):
         yield from x.index
         loops += [s for s, _ in x.dynamic]
     yield from expressions(*roots)
     loops += [s for x in walk(*roots) if isinstance(x, Reduction) for s in x.vars]
+    loops += [x.var for x in walk(*roots) if isinstance(x, Sorted)]
     for s in loops:
         yield extent(s)
 
@@ -228,8 +231,11 @@ class _Printer:
             return f"acc {s.dtype}"
         if isinstance(s, Local):
             return f"local {s.dtype} {s.name}"
+        if isinstance(s, Sorted):
+            return f"sorted i64 over ({self.vars([s.var])}) first {self.expr(s.count)}" \
+                f"{' descending' if s.descending else ''} ({self.scalar(s.value)}) at ({self.expr(s.at)})"
         if isinstance(s, Load):
-            dynamic = "".join(f"let {self.vars([k])} = {self.scalar(v)} in " for k, v in s.dynamic)
+            dynamic = self.dynamic(s)
             valid = f" if ({self.exprs(s.valid)})" if s.valid else ""
             other = f" else {self.scalar(s.other)}" if s.other is not None else ""
             return f"load {s.dtype} ({dynamic}{quote(s.buffer)}[{self.exprs(s.index)}]{valid}{other})"
@@ -239,23 +245,31 @@ class _Printer:
         assert isinstance(s, Apply)
         return f"{s.op} {s.dtype} ({', '.join(self.scalar(a) for a in s.args)})"
 
+    def dynamic(self, s: Load | Store) -> str:
+        return "".join(f"let {self.vars([k])} = {self.scalar(v)} in " for k, v in s.dynamic)
+
+    def reduce(self, r: RowReduce | RowSort) -> str:
+        if isinstance(r, RowSort):
+            return f"sort {quote(r.buffer)} first {self.expr(r.count)}{' descending' if r.descending else ''} " \
+                f"({self.scalar(r.value)})"
+        return f"{r.name} = {r.op}.{r.order} {r.dtype} ({self.scalar(r.value)})"
+
     def store(self, s: Store, indent: str) -> str:
-        return f"{indent}{quote(s.buffer)}[{self.exprs(s.index)}] = {self.scalar(s.value)}"
+        return f"{indent}{self.dynamic(s)}{quote(s.buffer)}[{self.exprs(s.index)}] = {self.scalar(s.value)}"
 
     def item(self, k) -> list[str]:
         if isinstance(k, CheckKernel):
             return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}", *_interface(k)]
         if isinstance(k, Computation):
-            self.share([k.value])
+            self.share([*(v for _, v in k.dynamic), k.value])
             return [f"compute {quote(k.label)} ({self.vars(k.vars)}){' window' if k.window else ''}{_loc(k)} {{",
-                    self.store(Store(k.out, k.index, k.value), "  "), "}"]
+                    self.store(Store(k.out, k.index, k.value, k.dynamic), "  "), "}"]
         if isinstance(k, NestKernel):
             out = [f"nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{", *_interface(k)]
             for stage in k.stages:
                 out.append(f"  sweep ({self.vars(stage.vars)}){'' if stage.vector else ' scalar'} {{")
-                self.share([r.value for r in stage.reduces] + [s.value for s in stage.stores])
-                for r in stage.reduces:
-                    out.append(f"    {r.name} = {r.op}.{r.order} {r.dtype} ({self.scalar(r.value)})")
+                self.share([r.value for r in stage.reduces] + [v for s in stage.stores for v in s.values])
+                out += [f"    {self.reduce(r)}" for r in stage.reduces]
                 out += [self.store(s, "    ") for s in stage.stores]
                 out.append("  }")
             return out + ["}"]

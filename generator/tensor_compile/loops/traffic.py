@@ -34,9 +34,10 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     if isinstance(kernel, ContractionKernel):
         values, stores = [kernel.a, kernel.b, *(s.value for s in kernel.stores)], kernel.stores
     else:
-        values = [x.value for s in kernel.stages for x in (*s.reduces, *s.stores)]
+        values = [r.value for s in kernel.stages for r in s.reduces]
+        values += [v for s in kernel.stages for x in s.stores for v in x.values]
         stores = [x for s in kernel.stages for x in s.stores]
-    written = {(s.buffer, s.index): ((), ()) for s in stores}
+    written = {(s.buffer, s.index): (s.dynamic, ()) for s in stores}
     own = {s.buffer for s in stores}  # rows that are stored and read again stay in the cache
     read: dict[tuple, tuple] = {}
     for x in walk(*values):

@@ -14,8 +14,8 @@ from typing import Any, Callable
 from ..symbolic import Expr, FloorDiv, is_nonnegative
 from . import accesses, plan, races
 from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
-    NestKernel, Program, Reduction, Scalar, Step, Store
-from .scalars import loads
+    NestKernel, Program, Reduction, RowSort, Scalar, Stage, Step, Store
+from .scalars import loads, points, sort_space
 
 
 class LoopError(Exception):
@@ -90,8 +90,9 @@ class _Checker:
             self.access(item.label, item.out, item.index, self.facts)
         else:
             assert isinstance(item, Computation)
-            values = [item.value]
-            self.store(item.label, Store(item.out, item.index, item.value))
+            store = Store(item.out, item.index, item.value, item.dynamic)
+            values = list(store.values)
+            self.store(item.label, store)
         for v in values:
             self.value(item.label, v, self.facts)
         self.readable(item.label, {x for v in values for x in _names(v)}, written)
@@ -108,12 +109,14 @@ class _Checker:
             for stage in k.stages:
                 for r in stage.reduces:
                     self.value(k.label, r.value, self.facts)
+                    if isinstance(r, RowSort):
+                        self.sort(k.label, r, stage)
                 for s in stage.stores:
                     self.store(k.label, s)
-                loaded = {n for v in (*(r.value for r in stage.reduces), *(s.value for s in stage.stores))
+                loaded = {n for v in (*(r.value for r in stage.reduces), *(v for s in stage.stores for v in s.values))
                           for n in _names(v)}
                 self.readable(k.label, loaded, written | mine)
-                mine |= {s.buffer for s in stage.stores}
+                mine |= {s.buffer for s in stage.stores} | {r.buffer for r in stage.reduces if isinstance(r, RowSort)}
         elif isinstance(k, ContractionKernel):
             for v in (k.a, k.b):
                 self.value(k.label, v, self.facts)
@@ -133,7 +136,15 @@ class _Checker:
         if s.value.dtype != b.dtype:
             self.found.append(f"{label}: stores {s.value.dtype} into {b.name} of {b.dtype}")
         self.access(label, s.buffer, s.index, self.facts)
-        self.value(label, s.value, self.facts)
+        for v in s.values:
+            self.value(label, v, self.facts)
+
+    def sort(self, label: str, r: RowSort, stage: Stage) -> None:
+        b, space = self.buffers[r.buffer], sort_space(points(stage.vars), r.value.dtype)
+        if b.kind != "scratch" or b.dtype != "i64" or not is_nonnegative(b.elements - space):
+            self.found.append(f"{label}: {b.name} has no room for sorting {points(stage.vars)} points")
+        if not _holds(points(stage.vars) - r.count, self.facts):
+            self.found.append(f"{label}: {r.count} of {points(stage.vars)} sorted points")
 
     def value(self, label: str, s: Scalar, guards: tuple[Expr, ...]) -> None:
         if (s, guards) in self.proved:

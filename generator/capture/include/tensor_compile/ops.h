@@ -23,6 +23,7 @@
 #include "ops/normalization.h"
 #include "ops/norms.h"
 #include "ops/indexing.h"
+#include "ops/ordering.h"
 #include "ops/views.h"
 #include "ops/making.h"
 #include "ops/products.h"

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Prefixes along an axis; sorting and what follows from it.
+ */
+#include "internal.h"
+
+#define TENSOR(x) tc_operand_tensor_(x)
+#define NUMBER(x) tc_operand_float_(x)
+#define INTEGER(x) tc_operand_int_(x)
+
+/* Puts poison where results of a call that fails would be. */
+static void nothing(tc_tensor *indices)
+{
+    if (indices)
+        *indices = tc_poison();
+}
+
+/* Elements start..start+size-1 of an axis. */
+static tc_tensor part(tc_graph *g, tc_tensor x, int axis, const tc_expr *start, const tc_expr *size)
+{
+    const tc_expr *starts[TC_MAX_RANK], *sizes[TC_MAX_RANK];
+    int strides[TC_MAX_RANK];
+    if (tc_is_poison(x))
+        return x;
+    for (int i = 0; i < x->type.rank; ++i) {
+        starts[i] = i == axis ? start : g->dims.zero;
+        sizes[i] = i == axis ? size : x->type.shape[i];
+        strides[i] = 1;
+    }
+    return tc_prim_slice(g, x, starts, sizes, strides);
+}
+
+/* The element at one place of an axis, which vanishes. */
+static tc_tensor at_place(tc_graph *g, tc_tensor x, int axis, const tc_expr *place)
+{
+    const tc_expr *shape[TC_MAX_RANK];
+    tc_tensor one = part(g, x, axis, place, g->dims.one);
+    if (tc_is_poison(one))
+        return one;
+    for (int i = 0; i + 1 < x->type.rank; ++i)
+        shape[i] = x->type.shape[i + (i >= axis)];
+    return tc_prim_reshape(g, one, x->type.rank - 1, shape);
+}
+
+/* -- prefixes -------------------------------------------------------------------------------------------------------- */
+
+tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse)
+{
+    tc_graph *g = tc_op_enter(at, name, name + 3, "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    return tc_op_leave(g, axis < 0 ? tc_poison() : tc_prim_cumulative(g, x, op, axis, reverse));
+}
+
+tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tensor *indices)
+{
+    nothing(indices);
+    tc_graph *g = tc_op_enter(at, smallest ? "tc_cummin" : "tc_cummax", smallest ? "cummin" : "cummax", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    tc_tensor out = axis < 0 ? tc_poison() : tc_prim_cumulative(g, x, smallest ? "min" : "max", axis, false);
+    if (indices && !tc_is_poison(out)) {
+        tc_type type = x->type;
+        type.dtype = TC_I64;
+        tc_tensor here = tc_prim_iota(g, axis, &type), zero = tc_constant_of(g, TC_I64, INTEGER(0));
+        tc_tensor newest = tc_logical_or_at(at, TENSOR(tc_eq_at(at, TENSOR(x), TENSOR(out))),
+                                            TENSOR(tc_ne_at(at, TENSOR(x), TENSOR(x))));
+        here = tc_where_at(at, newest, TENSOR(here), TENSOR(zero));
+        *indices = tc_is_poison(here) ? here : tc_prim_cumulative(g, here, "max", axis, false);
+    }
+    return tc_op_leave(g, out);
+}
+
+tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
+{
+    tc_graph *g = tc_op_enter(at, "tc_logcumsumexp", "logcumsumexp", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    tc_tensor most = tc_amax_at(at, x, true, 1, &axis);
+    tc_tensor finite = tc_eq_at(at, TENSOR(tc_sub_at(at, TENSOR(most), TENSOR(most))), NUMBER(0));
+    most = tc_where_at(at, finite, TENSOR(most), NUMBER(0));
+    tc_tensor e = tc_exp_at(at, tc_sub_at(at, TENSOR(x), TENSOR(most)));
+    tc_tensor sums = tc_is_poison(e) ? e : tc_prim_cumulative(g, e, "sum", axis, false);
+    return tc_op_leave(g, tc_add_at(at, TENSOR(tc_log_at(at, sums)), TENSOR(most)));
+}
+
+/* -- sorting --------------------------------------------------------------------------------------------------------- */
+
+tc_tensor tc_sort_at(tc_site at, tc_tensor x, int axis, bool descending, tc_tensor *indices)
+{
+    nothing(indices);
+    tc_graph *g = tc_op_enter(at, "tc_sort", "sort", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    return tc_op_leave(g, tc_prim_sort(g, x, axis, x->type.shape[axis], descending, indices));
+}
+
+tc_tensor tc_argsort_at(tc_site at, tc_tensor x, int axis, bool descending)
+{
+    tc_tensor indices = tc_poison();
+    tc_graph *g = tc_op_enter(at, "tc_argsort", "argsort", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    tc_sort_at(at, x, axis, descending, &indices);
+    return tc_op_leave(g, indices);
+}
+
+tc_tensor tc_topk_at(tc_site at, tc_tensor x, tc_dim k, int axis, bool largest, tc_tensor *indices)
+{
+    nothing(indices);
+    tc_graph *g = tc_op_enter(at, "tc_topk", "topk", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    return tc_op_leave(g, tc_prim_sort(g, x, axis, tc_dim_expr(g, k), largest, indices));
+}
+
+tc_tensor tc_kthvalue_at(tc_site at, tc_tensor x, tc_dim k, int axis, tc_tensor *indices)
+{
+    nothing(indices);
+    tc_graph *g = tc_op_enter(at, "tc_kthvalue", "kthvalue", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    const tc_expr *count = tc_dim_expr(g, k);
+    if (axis >= 0 && !tc_at_least(g, count, g->dims.one)) {
+        tc_fail(g, "k counts from 1", "k is %s", tc_expr_text(count));
+        axis = -1;
+    }
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    tc_tensor places, values = tc_prim_sort(g, x, axis, count, false, &places);
+    const tc_expr *last = tc_expr_add_int(count, -1);
+    if (indices)
+        *indices = at_place(g, places, axis, last);
+    return tc_op_leave(g, at_place(g, values, axis, last));
+}
+
+tc_tensor tc_median_at(tc_site at, tc_tensor x, int axis, tc_tensor *indices)
+{
+    nothing(indices);
+    tc_graph *g = tc_op_enter(at, "tc_median", "median", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    const tc_expr *last = tc_expr_add_int(x->type.shape[axis], -1);
+    if (!tc_at_least(g, last, g->dims.zero)) {
+        tc_fail(g, NULL, "axis %d of %s is empty and has no median", axis, tc_type_text(g, &x->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    const tc_expr *middle = tc_expr_floordiv(last, tc_expr_const(&g->dims, 2));
+    tc_tensor places, values = tc_prim_sort(g, x, axis, x->type.shape[axis], false, &places);
+    tc_tensor value = at_place(g, values, axis, middle), place = at_place(g, places, axis, middle);
+    tc_tensor end = at_place(g, values, axis, last); /* NaN where there is one */
+    tc_tensor nan = tc_ne_at(at, TENSOR(end), TENSOR(end));
+    if (indices)
+        *indices = tc_where_at(at, nan, TENSOR(tc_argmax_at(at, x, axis, false)), TENSOR(place));
+    return tc_op_leave(g, tc_where_at(at, nan, TENSOR(end), TENSOR(value)));
+}
+
+tc_tensor tc_searchsorted_at(tc_site at, tc_tensor sorted, tc_tensor values, bool right)
+{
+    tc_graph *g = tc_op_enter(at, "tc_searchsorted", "searchsorted", "sorted values", 2, (tc_tensor[]){sorted, values});
+    if (!g)
+        return tc_poison();
+    if (sorted->type.rank != 1) {
+        tc_fail(g, NULL, "the sorted sequence is %s, not of rank 1", tc_type_text(g, &sorted->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    const int last = values->type.rank;
+    tc_tensor each = tc_unsqueeze_at(at, values, last);
+    /* below: sorted < value; a NaN is not below and nothing is at or above it, so the other comparison is turned round */
+    tc_tensor above = right ? tc_gt_at(at, TENSOR(sorted), TENSOR(each)) : tc_ge_at(at, TENSOR(sorted), TENSOR(each));
+    tc_tensor below = tc_cast_at(at, tc_logical_not_at(at, above), TC_I64);
+    return tc_op_leave(g, tc_sum_at(at, below, false, 1, &last));
+}
