@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..errors import UserError
 from ..loops import schedule_cuda
-from ..loops.ir import NestKernel, RowReduce, Stage
+from ..loops.ir import NestKernel, Reduction, RowReduce, RowSort, Stage
+from ..loops.scalars import walk
 from ..symbolic import product
 from .cuda import decode, emitter, function, grid_loop
 from .reduction import BLOCK, OPERATION, better, identity, term
@@ -22,7 +24,20 @@ POSITIONS = frozenset(("argmax", "argmin"))
 
 
 def emit_nest(kernel: NestKernel, symbol: str) -> str:
+    if in_order(kernel):
+        raise UserError(f"{kernel.label}: --target cuda has no kernels for scatter, sort, prefixes and products of floats",
+                        hint="compile this model with --target c")
     return _Nest(kernel).source(symbol)
+
+
+def in_order(kernel: NestKernel) -> bool:
+    """Whether points have to run one after the other, or terms be joined by another operation than addition."""
+    for stage in kernel.stages:
+        inner = [r for s in stage.stores for v in s.values for r in walk(v) if isinstance(r, Reduction)]
+        if any(isinstance(r, RowSort) or r.order == "running" or (r.op, r.order) == ("prod", "lanes")
+               for r in (*stage.reduces, *inner)) or any(s.dynamic for s in stage.stores):
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
