@@ -83,9 +83,7 @@ static bool read_hex4(reader *r, uint32_t *value)
 static bool read_escape(reader *r, char **out)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    if (r->at >= r->end)
-        return corrupt(r, "a cut string");
-    const char c = *r->at++;
+    const char c = *r->at++; /* there is one: read_string found the closing quote behind it */
     const char *simple = c == '\0' ? NULL : strchr(names, c);
     if (simple != NULL) {
         *(*out)++ = values[simple - names];

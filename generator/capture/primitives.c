@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-enum { MAX_NODES = 4000000 }; /* a model that makes more loops forever */
+enum { MAX_NODES = 1000000 }; /* a model that makes more loops forever */
 
 /* As in primitives.def: the operands' number (0 of "*" makes it any), attributes as one string. */
 static const struct {

@@ -22,5 +22,9 @@ class Reported(UserError):
         super().__init__("reported above")
 
 
+class OptionError(UserError):
+    """The value of an option is none that this model, target or compiler knows: exit code 2."""
+
+
 class UsageError(Exception):
     """The command line is wrong: exit code 2."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, Iterable, Mapping
 
 from .build.target import Target
-from .errors import UserError
+from .errors import OptionError, UserError
 from .graph import pipeline as graph_passes
 from .graph.errors import IrError
 from .graph.fold import CONSTANTS
@@ -130,14 +130,14 @@ def _declare(module: Module, sizes: Mapping[str, tuple[int, ...]]) -> Module:
     dims = dict(module.dims)
     for name, wanted in sizes.items():
         if name not in dims:
-            raise UserError(f"--specialize: the model has no dim {name!r}",
-                            hint=f"its dims: {', '.join(dims) or 'none'}")
+            raise OptionError(f"--specialize: the model has no dim {name!r}",
+                              hint=f"its dims: {', '.join(dims) or 'none'}")
         s = dims[name].sym
         for size in wanted:
             if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
-                raise UserError(f"--specialize: {name} cannot be {size}",
-                                hint=f"its range is {s.lo} to {s.hi}" + (f", a multiple of {s.divisor}"
-                                                                         if s.divisor > 1 else ""))
+                raise OptionError(f"--specialize: {name} cannot be {size}",
+                                  hint=f"its range is {s.lo} to {s.hi}" + (f", a multiple of {s.divisor}"
+                                                                           if s.divisor > 1 else ""))
         dims[name] = DimDecl(s, tuple(wanted))
     return replace(module, dims=dims)
 

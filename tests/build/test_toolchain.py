@@ -23,13 +23,26 @@ equal(kept("-march=haswell -mavx512f -mno-sse3 -mcmodel=large -mno-red-zone", "x
       "x86: the kernel's own instruction set decides, other -m flags pass")
 equal(kept("--sysroot=/s -isysroot /t -ffile-prefix-map=/a=b -fPIE", "aarch64"),
       "--sysroot=/s -isysroot /t -ffile-prefix-map=/a=b -fPIE", "sysroot, prefix maps and PIE pass")
-raises(UserError, lambda: kept("-m32", "x86_64"), "32-bit x86", "-m32 is refused")
+raises(UserError, lambda: kept("-m32", "x86_64"), "-m32: 32-bit x86 is not supported", "-m32 is refused")
 
 with tempfile.TemporaryDirectory() as folder:
     cache = Cache(Path(folder) / "cache")
     raises(UserError, lambda: toolchain.detect(("no-such-cc",), cache.root, "the compiler"), "not found: no-such-cc",
            "a compiler that is not there")
-    raises(UserError, lambda: toolchain.detect(("true",), cache.root, "the compiler"), "", "a program that is none")
+    for name, script, message in (
+            ("none", "echo something 1.2.3", "the compiler does not answer"), ("other", "echo Tiny", "is neither GCC nor Clang: "),
+            ("old", "echo gcc 9.4.0", "the compiler is too old: gcc 9.4.0"),
+            ("mute", "exit 7", "the compiler does not answer --version: ")):
+        program = Path(folder) / name
+        program.write_text(f"#!/bin/sh\n{script}\n" if name != "none" else
+                           "#!/bin/sh\n[ $1 = --version ] && echo gcc 12.2.0 || exit 1\n", encoding="utf-8")
+        program.chmod(0o755)
+        raises(UserError, lambda: toolchain.detect((str(program),), cache.root, "the compiler"), message,
+               f"a program that is none: {name}")
+    (Path(folder) / "text").write_text("no program", encoding="utf-8")
+    (Path(folder) / "text").chmod(0o755)
+    raises(UserError, lambda: toolchain.detect((str(Path(folder) / "text"),), cache.root, "the compiler"),
+           "the compiler does not run: ", "a file that is no program")
     for command, arch, isa in (("gcc", "x86_64", "avx2"), ("clang", "x86_64", "avx512"),
                                ("aarch64-linux-gnu-gcc", "aarch64", "neon"),
                                ("riscv64-linux-gnu-gcc", "riscv64", "rv64"), ("arm-none-eabi-gcc", "arm", "m4f")):

@@ -18,18 +18,23 @@ static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
 #define F(...) IN(TC_F32, __VA_ARGS__)
 
 #define CASES                                                                                                         \
-    X(input_twice, "tc_input: a second input \"x\"", tc_input(g, "x", TC_F32, 1); AT; tc_input(g, "x", TC_F32, 1))    \
+    X(input_twice, "tc_input: a second input \"x\" (the first is at line",                                            \
+      tc_input(g, "x", TC_F32, 1); AT; tc_input(g, "x", TC_F32, 1))                                                   \
     X(input_name, "tc_input: input name \"a b\" is no C identifier", AT; tc_input(g, "a b", TC_F32))                  \
-    X(input_keyword, "tc_input: input name \"int\" is a keyword", AT; tc_input(g, "int", TC_F32))                     \
+    X(input_keyword, "tc_input: input name \"int\" is a keyword of C or C++", AT; tc_input(g, "int", TC_F32))         \
     X(input_dtype, "tc_input: the dtype is missing", AT; tc_input(g, "x", 3, 4))                                      \
     X(input_negative, "tc_input: dim 1 is negative: -4", AT; tc_input(g, "x", TC_F32, 2, -4))                         \
     X(input_null, "tc_input: argument 'name' is NULL", AT; tc_input(g, NULL, TC_F32))                                 \
     X(input_rank, "tc_input: 9 dims; 8 is the most", AT; tc_input(g, "x", TC_F32, 1, 1, 1, 1, 1, 1, 1, 1, 1))         \
-    X(output_twice, "tc_output: a second output \"y\"", tc_output(g, "y", F(1)); AT; tc_output(g, "y", F(1)))         \
+    X(output_twice, "tc_output: a second output \"y\" (the first is at line",                                         \
+      tc_output(g, "y", F(1)); AT; tc_output(g, "y", F(1)))                                                           \
     X(output_input, "tc_output: \"x\" is an input already", tc_tensor x = tc_input(g, "x", TC_F32, 1); AT;            \
       tc_output(g, "x", x))                                                                                           \
     X(output_null, "tc_output: argument 'x' is NULL", AT; tc_output(g, "y", NULL))                                    \
     X(parameter, "tc_parameter: test is no graph function", AT; tc_parameter(g, "x"))                                 \
+    X(parameter_input, "tc_input: a graph function has no inputs", tc_call(g, inputs, "", F(1)))                      \
+    X(other_function, "tc_relu: argument 'x' is a tensor of another function, test",                                  \
+      outer = F(1); tc_call(g, foreign, "", F(1)))                                                                    \
     X(null, "tc_relu: argument 'x' is NULL", AT; tc_relu(NULL))                                                       \
     X(null_operand, "tc_add: argument 'b' is NULL", AT; tc_add(F(1), NULL))                                           \
     X(two_numbers, "tc_add: both operands are numbers", AT; tc_add(1, 2))                                             \
@@ -45,10 +50,15 @@ static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
     X(where_dtype, "tc_where: needs bool, not f32[3]", AT; tc_where(F(3), F(3), 0))                                   \
     X(cast_dtype, "tc_cast: 7 is no dtype", AT; tc_cast(F(3), (tc_dtype)7))                                           \
     X(pow_dtype, "tc_pow: i64[3] to the power of 0.5 needs f32", AT; tc_pow(IN(TC_I64, 3), 0.5))                      \
+    X(pair_shapes, "shapes differ: f32[2] and f32[3]",                                                                \
+      tc_tensor a = F(2), b = F(3); AT; tc_prim_binary(g, TC_OP_add, a, b))                                           \
+    X(select_shapes, "the condition's shape differs: bool[3] and f32[2]",                                             \
+      tc_tensor p = IN(TC_BOOL, 3), a = F(2); AT; tc_prim_select(g, p, a, a))                                         \
     X(axis, "tc_sum: axis 2 is outside -2..1 of a tensor of rank 2", AT; tc_sum(F(2, 3), 2))                          \
     X(axis_scalar, "tc_softmax: axis 0 of a tensor of rank 0, which has none", AT; tc_softmax(IN(TC_F32), 0))         \
     X(axis_twice, "tc_sum: axis -1 is named twice", AT; tc_sum(F(2, 3), 1, -1))                                       \
-    X(empty_max, "tc_amax: axis 1 of f32[2,0] is empty", AT; tc_amax(F(2, 0), 1))                                     \
+    X(empty_max, "tc_amax: axis 1 of f32[2,0] is empty and has no largest or smallest element", AT;                   \
+      tc_amax(F(2, 0), 1))                                                                                            \
     X(any_dtype, "tc_any: needs bool, not f32[2]", AT; tc_any(F(2)))                                                  \
     X(mean_dtype, "tc_mean: needs f32, not i32[2]", AT; tc_mean(IN(TC_I32, 2)))                                       \
     X(argmax_dtype, "tc_argmax: needs numbers, not bool[2]", AT; tc_argmax(IN(TC_BOOL, 2), 0))                        \
@@ -56,6 +66,10 @@ static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
     X(matmul_scalar, "tc_matmul: an operand has rank 0: f32[] x f32[2]", AT; tc_matmul(IN(TC_F32), F(2)))             \
     X(matmul_batch, "tc_matmul: f32[2] and f32[3] do not broadcast", AT; tc_matmul(F(2, 4, 5), F(3, 5, 6)))           \
     X(matmul_dtype, "tc_matmul: needs f32: i64[2,2] x i64[2,2]", AT; tc_matmul(IN(TC_I64, 2, 2), IN(TC_I64, 2, 2)))   \
+    X(dot_batch, "batch dimensions differ: f32[2,4,5] x f32[3,5,6]",                                                  \
+      tc_tensor a = F(2, 4, 5), b = F(3, 5, 6); AT; tc_prim_dot(g, a, b, 1, 2, 1))                                    \
+    X(dot_rank, "the result of f32[1,1,1,1,1,1] x f32[1,1,1,1,1] has more than 8 dims",                               \
+      tc_tensor a = F(1, 1, 1, 1, 1, 1), b = F(1, 1, 1, 1, 1); AT; tc_prim_dot(g, a, b, 0, 5, 0))                     \
     X(linear, "tc_linear: inner dimensions differ: f32[2,3] x f32[5,4]", AT; tc_linear(F(2, 3), F(5, 4)))             \
     X(linear_rank, "tc_linear: f32[2,3] and f32[3] are no rows and matrix", AT; tc_linear(F(2, 3), F(3)))             \
     X(linear_bias, "tc_linear: the bias is f32[4] for 5 outputs", AT; tc_linear(F(2, 3), F(5, 3), F(4)))              \
@@ -64,6 +78,9 @@ static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
       tc_conv2d(F(1, 3, 8, 8), F(4, 2, 3, 3)))                                                                        \
     X(conv_groups, "tc_conv2d: 3 input and 4 output channels in 2 groups", AT;                                        \
       tc_conv2d(F(1, 3, 8, 8), F(4, 1, 3, 3), .groups = 2))                                                           \
+    X(conv_no_groups, "tc_conv2d: groups is -1", AT; tc_conv2d(F(1, 3, 8, 8), F(4, 1, 3, 3), .groups = -1))           \
+    X(conv_dynamic, "tc_conv2d: the numbers of channels must be constants: f32[1,n,8,8] * f32[4,1,3,3]",              \
+      tc_dim n = tc_dynamic(g, "n", 1, 9); AT; tc_conv2d(F(1, n, 8, 8), F(4, 1, 3, 3)))                               \
     X(conv_window, "tc_conv2d: a window of 5 does not fit along axis 2 of f32[1,1,4,8]", AT;                          \
       tc_conv2d(F(1, 1, 4, 8), F(1, 1, 5, 5)))                                                                        \
     X(conv_padding, "tc_conv2d: padding is {-1, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .padding = {-1}))    \
@@ -78,53 +95,91 @@ static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
       tc_avg_pool2d(F(1, 1, 4, 4), .kernel = {2, 2}, .padding = {2, 0}))                                              \
     X(pool_dilation, "tc_avg_pool2d: an average has no dilation", AT;                                                 \
       tc_avg_pool2d(F(1, 1, 4, 4), .kernel = {2, 2}, .dilation = {2, 2}))                                             \
+    X(pool_divisor, "tc_avg_pool2d: divisor is negative",                                                             \
+      AT; tc_avg_pool2d(F(1, 1, 4, 4), .kernel = {2, 2}, .divisor = -1))                                              \
+    X(pool_max_divisor, "tc_max_pool2d: .exclude_padding, .divisor and .norm are options of other poolings", AT;      \
+      tc_max_pool2d(F(1, 1, 4, 4), .kernel = {2, 2}, .divisor = 3))                                                   \
     X(norm_axes, "tc_layer_norm: 3 axes of f32[2,4] cannot be normalized", AT; tc_layer_norm(F(2, 4), .axes = 3))     \
     X(norm_weight, "tc_layer_norm: weight is f32[3], but 1 axis of f32[2,4] is normalized", AT;                       \
       tc_layer_norm(F(2, 4), F(3)))                                                                                   \
     X(batch_norm, "tc_batch_norm: variance is f32[4], axis 1 of x f32[2,3]", AT; tc_batch_norm(F(2, 3), F(3), F(4)))  \
+    X(batch_norm_rank, "tc_batch_norm: x needs a channel axis: f32[3]", AT; tc_batch_norm(F(3), F(3), F(3)))          \
     X(attention_rank, "needs f32: i64[2,2], f32[2,2], f32[2,2]", AT;                                                  \
       tc_scaled_dot_product_attention(IN(TC_I64, 2, 2), F(2, 2), F(2, 2)))                                            \
-    X(attention_features, "the features of q and k differ", AT;                                                       \
+    X(attention_ranks, "q, k and v need one rank of at least 2: f32[2,2], f32[1,2,2], f32[2,2]",                      \
+      AT; tc_scaled_dot_product_attention(F(2, 2), F(1, 2, 2), F(2, 2)))                                              \
+    X(attention_rows, "the rows of k and v differ: f32[2,4], f32[3,4], f32[5,4]",                                     \
+      AT; tc_scaled_dot_product_attention(F(2, 4), F(3, 4), F(5, 4)))                                                 \
+    X(attention_kv, "k and v differ in axis 0: f32[2,2,4], f32[2,3,4], f32[1,3,4]",                                   \
+      AT; tc_scaled_dot_product_attention(F(2, 2, 4), F(2, 3, 4), F(1, 3, 4)))                                        \
+    X(attention_scale, "no default scale for n features",                                                             \
+      tc_dim n = tc_dynamic(g, "n", 1, 9); AT; tc_scaled_dot_product_attention(F(2, n), F(2, n), F(2, n)))            \
+    X(attention_groups, "grouped heads need a rank below 8",                                                          \
+      AT; tc_scaled_dot_product_attention(F(1, 1, 1, 1, 1, 4, 2, 4), F(1, 1, 1, 1, 1, 2, 2, 4), F(1, 1, 1, 1, 1, 2,   \
+      2, 4)))                                                                                                         \
+    X(attention_features, "the features of q and k differ: f32[2,3], f32[2,4], f32[2,4]", AT;                         \
       tc_scaled_dot_product_attention(F(2, 3), F(2, 4), F(2, 4)))                                                     \
-    X(attention_heads, "q and k differ in axis 0", AT;                                                                \
+    X(attention_heads, "q and k differ in axis 0: f32[6,2,4], f32[4,2,4], f32[4,2,4]", AT;                            \
       tc_scaled_dot_product_attention(F(6, 2, 4), F(4, 2, 4), F(4, 2, 4)))                                            \
     X(attention_mask, "the mask bool[1,2,5,5] does not broadcast to f32[2,5,5]", AT;                                  \
       tc_scaled_dot_product_attention(F(2, 5, 4), F(2, 5, 4), F(2, 5, 4), .mask = IN(TC_BOOL, 1, 2, 5, 5)))           \
     X(gather_index, "tc_gather: the index is i32 or i64, not f32[2]", AT; tc_gather(F(3), F(2), 0))                   \
+    X(gather_rank, "the result of f32[1,1,1,1,1,1,1,1] at i64[2,2] has more than 8 dims",                             \
+      AT; tc_gather(F(1, 1, 1, 1, 1, 1, 1, 1), IN(TC_I64, 2, 2), 0))                                                  \
+    X(embedding, "tc_embedding: the table has rank 0", AT; tc_embedding(IN(TC_I64, 2), IN(TC_F32)))                   \
     X(reshape, "tc_reshape: f32[2,3] has 6 elements, f32[4] has 4", AT; tc_reshape(F(2, 3), 4))                       \
     X(reshape_two, "tc_reshape: two dims are -1", AT; tc_reshape(F(2, 3), -1, -1))                                    \
     X(reshape_rest, "tc_reshape: 6 elements of f32[2,3] are no multiple of 4", AT; tc_reshape(F(2, 3), -1, 4))        \
+    X(reshape_zero, "tc_reshape: -1 has no one answer: the other sizes multiply to 0",                                \
+      AT; tc_reshape(F(0, 3), -1, 0))                                                                                 \
+    X(unsqueeze, "tc_unsqueeze: f32[1,1,1,1,1,1,1,1] has 8 dims already",                                             \
+      AT; tc_unsqueeze(F(1, 1, 1, 1, 1, 1, 1, 1), 0))                                                                 \
     X(permute, "tc_permute: axis 0 is named twice", AT; tc_permute(F(2, 3), 0, 0))                                    \
     X(permute_count, "tc_permute: 1 axes for f32[2,3]", AT; tc_permute(F(2, 3), 0))                                   \
     X(expand, "tc_expand: f32[2,3] does not expand to 4 in dim 1", AT; tc_expand(F(2, 3), 2, 4))                      \
+    X(expand_dims, "tc_expand: 1 dims for f32[2,3]", AT; tc_expand(F(2, 3), 3))                                       \
     X(slice, "tc_slice: 1..5 is not inside axis 0 of f32[4]", AT; tc_slice(F(4), 0, 1, 5))                            \
     X(slice_order, "tc_slice: 3..1 is not inside axis 0 of f32[4]", AT; tc_slice(F(4), 0, 3, 1))                      \
+    X(slice_step, "tc_slice: step is 0", AT; tc_slice_step(F(4), 0, 1, 2, 0))                                         \
     X(select, "tc_select: index 4 is outside axis 0 of f32[4]", AT; tc_select(F(4), 0, 4))                            \
     X(squeeze, "tc_squeeze: axis 0 of f32[4] has the size 4, not 1", AT; tc_squeeze(F(4), 0))                         \
     X(concat, "tc_concat: operand 1 does not fit along axis 0: f32[2,3] and f32[2,4]", AT;                            \
       tc_concat(0, F(2, 3), F(2, 4)))                                                                                 \
+    X(concat_none, "tc_concat: no operands", AT; tc_concat_at(TC_HERE, 0, 0, NULL))                                   \
     X(split, "tc_split: the sizes add up to 6, not to axis 0 of f32[7]", tc_tensor parts[3]; AT;                      \
       tc_split(F(7), 0, 3, parts))                                                                                    \
+    X(split_negative, "tc_split_sizes: part 0 has the size -1",                                                       \
+      tc_tensor parts[2]; AT; tc_split_sizes(F(7), 0, parts, -1, 8))                                                  \
+    X(split_none, "tc_split: 0 parts", tc_tensor parts[1]; AT; tc_split(F(7), 0, 0, parts))                           \
     X(pad, "tc_pad: negative padding of axis 0: -1 and 0", AT; tc_pad(F(3), .low = {-1}))                             \
     X(pad_rank, "tc_pad: padding of axis 1 of f32[3]", AT; tc_pad(F(3), .low = {0, 1}))                               \
     X(update, "tc_update_slice: f32[2] at start 3 does not fit along axis 0 of f32[4]", AT;                           \
       tc_update_slice(F(4), F(2), 3))                                                                                 \
+    X(update_rank, "tc_update_slice: needs two tensors of one dtype and rank: f32[4,4] and f32[2]",                   \
+      AT; tc_update_slice(F(4, 4), F(2), 0, 0))                                                                       \
     X(update_starts, "tc_update_slice: 1 start for f32[4,4]", AT; tc_update_slice(F(4, 4), F(2, 2), 0))               \
     X(arange, "tc_arange: the stop 2 lies before the start 4", AT; tc_arange_step(g, TC_I64, 4, 2, 1))                \
+    X(arange_dtype, "tc_arange: the dtype is no number's", AT; tc_arange(g, TC_BOOL, 4))                              \
+    X(full_tensor, "tc_full: the value is a C number, not a tensor",                                                  \
+      tc_tensor x = F(1); AT; tc_full(g, x, TC_F32, 2))                                                               \
     X(tril, "tc_tril: needs rank 2 or more, not f32[4]", AT; tc_tril(F(4), 0))                                        \
     X(dynamic_range, "tc_dynamic: dim \"n\" has the range 4..2", AT; tc_dynamic(g, "n", 4, 2))                        \
     X(dynamic_divisor, "tc_dynamic: dim \"n\": no multiple of 8 lies in 1..7", AT;                                    \
       tc_dynamic(g, "n", 1, 7, .divisor = 8))                                                                         \
     X(dynamic_special, "tc_dynamic: dim \"n\" cannot be 9, which .specialize names", AT;                              \
       tc_dynamic(g, "n", 1, 7, .specialize = {9}))                                                                    \
-    X(dynamic_twice, "tc_dynamic: dim \"n\" was declared otherwise", tc_dynamic(g, "n", 1, 7); AT;                    \
-      tc_dynamic(g, "n", 1, 8))                                                                                       \
+    X(dynamic_twice, "tc_dynamic: dim \"n\" was declared otherwise at line",                                          \
+      tc_dynamic(g, "n", 1, 7); AT; tc_dynamic(g, "n", 1, 8))                                                         \
+    X(dynamic_floordiv, "tc_dynamic: \"floordiv\" is the name of an operation on dims",                               \
+      AT; tc_dynamic(g, "floordiv", 1, 8))                                                                            \
     X(floordiv, "tc_dim_floordiv: the divisor n is not known to be positive",                                         \
       tc_dim n = tc_dynamic(g, "n", 0, 7); AT; tc_dim_floordiv(8, n))                                                 \
     X(overflow, "tc_dim_mul: the result leaves 64 bits", tc_dim n = tc_dynamic(g, "n", 0, 7);                         \
       n = tc_dim_mul(n, INT64_C(1) << 40); AT; tc_dim_mul(n, INT64_C(1) << 40))                                       \
     X(require, "tc_require_equal: 2*n and 2*n + 1 are never equal",                                                   \
       tc_dim n = tc_dim_mul(tc_dynamic(g, "n", 0, 7), 2); AT; tc_require_equal(g, n, tc_dim_add(n, 1)))               \
+    X(require_less, "tc_require_at_least: 1 is always less than n + 2",                                               \
+      tc_dim n = tc_dynamic(g, "n", 0, 7); AT; tc_require_at_least(g, 1, tc_dim_add(n, 2)))                           \
     X(state_dynamic, "tc_state: the size of a state is constant, not f32[n]", tc_dim n = tc_dynamic(g, "n", 0, 7);    \
       AT; tc_state(g, "s", TC_F32, n))                                                                                \
     X(state_type, "tc_assign: state \"s\" is f32[2], the value f32[3]", tc_tensor s = tc_state(g, "s", TC_F32, 2);    \
@@ -134,10 +189,16 @@ static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
     X(state_other, "tc_assign: argument 'state' is the result of parameter", AT; tc_assign(F(2), F(2)))               \
     X(weights_none, "tc_weight: no weights for \"w\"", AT; tc_weight(g, "w"))                                         \
     X(weights_file, "missing.safetensors: cannot be opened", AT; tc_weights(g, "missing.safetensors"))    \
+    X(weights_path, "tc_weights: argument 'path' is NULL", AT; tc_weights(g, NULL))                                   \
     X(scope_pop, "tc_scope_pop: no scope is open here", AT; tc_scope_pop(g))                                          \
+    X(scope_name, "tc_scope_push: the scope's name is empty", AT; tc_scope_push(g, "%s", ""); tc_scope_pop(g))        \
+    X(region_name, "tc_region_push: the region needs a name", AT; tc_region_push(g, ""); tc_region_pop(g))            \
     X(recursion, "tc_call: recursive calls itself", AT; tc_call(g, recursive, "", F(1)))                              \
     X(call_operands, "tc_call: one takes 1 operand, not 2", AT; tc_call(g, one, "", F(1), F(1)))                      \
     X(call_missing, "the call of two has 1 operand, and this asks for one more", AT; tc_call(g, two, "", F(1)))       \
+    X(call_prefix, "tc_call: argument 'prefix' is NULL", AT; tc_call(g, one, NULL, F(1)))                             \
+    X(call_many, "tc_call: more than 16 operands",                                                                    \
+      tc_tensor x = F(1); AT; tc_call(g, one, "", x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x))                 \
     X(call_results, "tc_call: none has 0 results, not 1", AT; tc_call(g, none, "", F(1)))
 
 TC_GRAPH(recursive);
@@ -148,6 +209,9 @@ static void tc_body_recursive(tc_graph *g)
 }
 TC_GRAPH(one) { tc_output(g, "y", tc_relu(tc_parameter(g, "x"))); }
 TC_GRAPH(two) { tc_output(g, "y", tc_add(tc_parameter(g, "x"), (AT, tc_parameter(g, "z")))); }
+TC_GRAPH(inputs) { tc_parameter(g, "x"), AT, tc_input(g, "y", TC_F32); }
+static tc_tensor outer;
+TC_GRAPH(foreign) { tc_parameter(g, "x"), tc_output(g, "y", (AT, tc_relu(outer))); }
 TC_GRAPH(none) { tc_parameter(g, "x"); }
 
 #define X(name, message, ...)                                                                                         \
@@ -173,6 +237,49 @@ static void dim_name(tc_graph *g)
 {
     tc_dim n = tc_dynamic(g, "n", 1, 4);
     tc_output(g, "y", tc_relu(tc_input(g, "n", TC_F32, n)));
+}
+
+/* What a caller outside of a model, or of the type rules, could do. */
+static void no_rule(tc_graph *g)
+{
+    F(1);
+    tc_add_node(g, TC_OP_call, 0, NULL, NULL, NULL);
+}
+
+static void too_large(tc_graph *g)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, INT64_C(1) << 40);
+    for (int i = 0; i < 2; ++i)
+        n = tc_dim_mul(n, INT64_C(1) << 20);
+    tc_output(g, "y", tc_relu(tc_input(g, "x", TC_F32, n, n)));
+    tc_reshape(tc_input(g, "z", TC_F32, n, n), -1);
+}
+
+static void fine(tc_graph *g)
+{
+    tc_output(g, "y", tc_relu(F(1)));
+}
+
+/* Entries that clash, and a call before any entry runs. */
+static void entries(void)
+{
+    char *said;
+    size_t size;
+    FILE *errors = open_memstream(&said, &size);
+    tc_graph *g = tc_graph_create(errors);
+    tc_input(g, "x", TC_F32, 1);
+    tc_entry first = {"net", fine, {"test.c", 1}, true, NULL}, second = {"other", fine, {"test.c", 2}, true, NULL},
+             third = {"net", fine, {"test.c", 3}, false, NULL};
+    tc_capture(g, 3, (tc_entry *const[]){&first, &second, &third});
+    fclose(errors);
+    static const char *const want[] = {"tc_input: called outside TC_MODEL and TC_FUNCTION",
+                                       "test.c:2: error: a second TC_MODEL: other (the first is net)",
+                                       "test.c:3: error: a second function net"};
+    for (int i = 0; i < 3; ++i)
+        if (!tc_ok(strstr(said, want[i]) != NULL, "%s", want[i]))
+            tc_note("got: %s", said);
+    tc_graph_destroy(g);
+    free(said);
 }
 
 /* The message and, where line is not 0, its place. */
@@ -211,6 +318,9 @@ int main(void)
 #undef X
     expect("no outputs", no_outputs, "test has no outputs", false);
     expect("open scope", open_scope, "\"layer\" is still open at the end of test", false);
+    expect("no rule", no_rule, "internal error: no type rule for call", false);
+    expect("too large", too_large, "a size expression leaves 64 bits", false);
+    entries();
     expect("dim name", dim_name, "input \"n\" has the name of a dim", false);
     captured c = capture_body(several);
     int count = 0;

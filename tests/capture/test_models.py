@@ -105,12 +105,26 @@ def check_failures(build: Build) -> None:
     weights.write_bytes(whole)
     done = build.capture(build.directory / "digits", "missing/out.tcg")
     tap.equal(done.returncode, 1, "a directory that does not exist: exit code 1")
-    tap.ok("missing/out.tcg" in done.stderr and "cannot be written" in done.stderr, "named")
+    tap.ok("missing/out.tcg" in done.stderr and ": error: cannot be written: " in done.stderr, "named")
     (build.directory / "taken.tcg").mkdir()
     done = build.capture(build.directory / "digits", "taken.tcg")
     tap.equal(done.returncode, 1, "a directory in the output's place: exit code 1")
     tap.ok(not (build.directory / "taken.tcg.tmp").exists(), "nothing left beside it")
-    tap.equal(build.capture(build.directory / "digits").returncode, 2, "no arguments: exit code 2")
+    done = build.capture(build.directory / "digits")
+    tap.equal(done.returncode, 2, "no arguments: exit code 2")
+    tap.ok(" OUT.tcg [DIRECTORY [MODEL.c]]" in done.stderr, "and how it is called")
+    start, relu = "#include <tensor_compile/model.h>\n", 'tc_output(g, "y", tc_relu(tc_input(g, "x", TC_F32, 1)));'
+    many = start + "TC_MODEL(m) { " + relu + " }\n" + "".join(f"TC_FUNCTION(f{i}) {{ {relu} }}\n" for i in range(256))
+    for name, text, message in (
+            ("many", many, "many.c:258: error: more than 256 functions"),
+            ("early", start + "__attribute__((constructor)) static void early(void) { tc_relu(NULL); }\n"
+             "TC_MODEL(m) { " + relu + " }\n",
+             "tensor-compile: error: an operation was called outside TC_MODEL and TC_FUNCTION"),
+            ("endless", start + 'TC_MODEL(m) { tc_tensor x = tc_input(g, "x", TC_F32, 1); for (;;) x = tc_relu(x); }\n',
+             "endless.c:2: error: tc_relu: the model has more than 1000000 operations")):
+        (build.directory / f"{name}.c").write_text(text)
+        done = build.capture(build.compile(str(build.directory / f"{name}.c"), name), f"{name}.tcg")
+        tap.ok(done.returncode == 1 and message in done.stderr, message) or tap.note(done.stderr)
 
 
 def check_size(build: Build) -> None:

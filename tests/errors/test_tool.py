@@ -70,28 +70,52 @@ with tempfile.TemporaryDirectory() as place:
     equal(sorted(p.name for p in (folder / "out").iterdir()), ["model.h", "model.o"], "and leaves object and header")
     before = {p.name: p.read_bytes() for p in (folder / "out").iterdir()}
 
-    fails("an unknown option", run(folder, "--frobnicate"), 2, "--frobnicate", "hint: see tensor-compile build --help")
+    fails("an unknown option", run(folder, "--frobnicate"), 2, "unrecognized arguments: --frobnicate", "hint: see tensor-compile build --help")
     fails("a misspelt option", run(folder, "--specialise", "batch=1"), 2, "--specialise", "did you mean --specialize?")
     fails("an unknown sub-command", subprocess.run([*TOOL, "frob"], capture_output=True, text=True), 2, "frob")
     fails("no model", subprocess.run([*TOOL, "build"], capture_output=True, text=True), 2, "MODEL.c")
     fails("a model that is not there", subprocess.run([*TOOL, "build", "no.c", "--cache", str(cache)],
                                                       capture_output=True, text=True), 1, "no.c: error: no such file")
-    fails("--specialize without sizes", run(folder, "--specialize", "batch:1"), 2, "not DIM=SIZE")
-    fails("--specialize of an unknown dim", run(folder, "--specialize", "seq=1"), 1, "no dim 'seq'", "its dims: batch")
-    fails("--specialize outside the range", run(folder, "--specialize", "batch=9"), 1, "batch cannot be 9", "1 to 8")
-    fails("--specialize twice", run(folder, "--specialize", "batch=1", "--specialize", "batch=2"), 2, "more than once")
-    fails("an unknown instruction set", run(folder, "--isa", "sse9"), 1, "unknown instruction set 'sse9'")
-    fails("an unknown target", run(folder, "--target-file", "z80"), 1, "unknown target 'z80'", "x86_64")
+    fails("--specialize without sizes", run(folder, "--specialize", "batch:1"), 2, "not DIM=SIZE,SIZE…: 'batch:1'")
+    fails("--specialize of an unknown dim", run(folder, "--specialize", "seq=1"), 2, "--specialize: the model has no dim 'seq'",
+          "its dims: batch")
+    fails("--specialize outside the range", run(folder, "--specialize", "batch=9"), 2, "--specialize: batch cannot be 9",
+          "1 to 8")
+    fails("--specialize twice", run(folder, "--specialize", "batch=1", "--specialize", "batch=2"), 2,
+          "--specialize names batch more than once")
+    fails("an unknown instruction set", run(folder, "--isa", "sse9"), 2, "unknown instruction set 'sse9'")
+    fails("an unknown target", run(folder, "--target-file", "z80"), 2, "unknown target 'z80'", "x86_64")
     fails("a compiler that is not there", run(folder, "--cc", "no-such-cc"), 1, "not found: no-such-cc", "--cc")
-    fails("an unknown pass", run(folder, "--dump-after", "magic"), 1, "no pass is called 'magic'", "simplify")
-    fails("a budget that is no size", run(folder, "--max-code", "lots"), 2, "not a size")
+    fails("an unknown pass", run(folder, "--dump-after", "magic"), 2, "--dump-after: no pass is called 'magic'",
+          "simplify")
+    fails("a dim of check without a size", run(folder, "--dims", "batch", command="check"), 2,
+          "not DIM=SIZE,…: 'batch'")
+    fails("tune of a folder without builds", subprocess.run([*TOOL, "tune", "-C", str(root)], capture_output=True,
+                                                            text=True), 1, "no model was built here")
+    strange = root / "strange-gcc"
+    strange.write_text('#!/bin/sh\n[ "$1" = --version ] && echo gcc 12.2.0 || echo s390x-linux-gnu\n')
+    strange.chmod(0o755)
+    fails("a compiler of an unknown architecture", run(folder, "--cc", str(strange), "--isa", ""), 1,
+          "no target is known for s390x-linux-gnu", "--target-file")
+    fails("a compiler of another architecture than the target's",
+          run(folder, "--cc", str(strange), "--target-file", "aarch64", "--isa", ""), 1,
+          "the target aarch64 is aarch64, but ", " compiles for s390x-linux-gnu")
+    fails("a budget that is no size", run(folder, "--max-code", "lots"), 2, "not a size: 'lots' (examples: 65536, 64K, 2M)")
+    fails("no jobs", run(folder, "--jobs", "0"), 2, "not a positive number: '0'")
+    for option in ("--target", "--tune", "--weights"):
+        fails(f"an unknown {option}", run(folder, option, "other"), 2, f"argument {option}: invalid choice: 'other'")
     for budget in ("weights", "code", "stack"):
         fails(f"--max-{budget} exceeded", run(folder, "-o", "small", f"--max-{budget}", "16"), 1,
               f"--max-{budget}:", "16 allowed")
     ok(not (folder / "small").exists() or not list((folder / "small").glob("*.o")), "leaves no object")
 
+    fails("an input named as the counters", run(project(MODEL.replace('"x"', '"counters"'))), 1,
+          "tiny: input 'counters' and the counters would both be the argument 'counters'")
+    guarded = MODEL.replace("1, 8);", "1, 9000);\n    tc_require_at_least(g, batch, 5000);")
+    fails("guards that no small size holds", run(project(guarded), command="check"), 1,
+          "no small sizes hold the guards of tiny", "name some with --dims")
     fails("a dim whose tensors outgrow 64 bits", run(project(MODEL.replace("1, 8", "1, INT64_C(1) << 60"))), 1,
-          "can grow beyond 64 bits", "lower the upper ends")
+          " can grow beyond 64 bits: ", "lower the upper ends")
 
     (folder / "file").write_text("")
     fails("an output folder that is a file", run(folder, "-o", "file/out"), 1, "cannot write")
@@ -101,48 +125,62 @@ with tempfile.TemporaryDirectory() as place:
 
     (folder / "commands.json").write_text("{")
     fails("compile commands that are none", run(folder, "--compile-commands", "commands.json"), 1, "commands.json: error:",
-          "compile commands")
+          "cannot be read as a list of compile commands: ")
 
     fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors",
           "paths are relative")
     fails("an empty weights file", run(project(weights=b"")), 1, "tiny.safetensors")
+    for name, header, message in (("a bad escape", '{"\\q":{}}', "a bad escape in a string"),
+                                  ("a name with a line in it", '{"a\n":{}}', "a control character in a string")):
+        fails(f"a weights file: {name}", run(project(weights=struct.pack("<Q", len(header)) + header.encode())), 1, message)
+    of_bytes = '{"w":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}}'
+    fails("weights of a dtype that is not read", run(project(weights=struct.pack("<Q", len(of_bytes)) + of_bytes.encode()
+                                                                     + bytes(1))), 1, '"w" has the dtype F8_E5M2')
+    fails("a weight of another shape than declared",
+          run(project(MODEL.replace('tc_weight(g, "b")', 'tc_weight_shaped(g, "b", TC_F32, 4)'))), 1, '"b" is f32[3] in the file, not f32[4]')
     fails("a weights file cut in its header", run(project(weights=WEIGHTS[:20])), 1, "tiny.safetensors")
     fails("a weights file cut in its data", run(project(weights=WEIGHTS[:-4])), 1, "tiny.safetensors")
     fails("a weights file of noise", run(project(weights=bytes(range(256)))), 1, "tiny.safetensors", "save_file")
     fails("a missing weight", run(project(MODEL.replace('"b"', '"bias"'))), 1, "model.c:7: error:", "bias")
     fails("a wrong shape", run(project(MODEL.replace("batch, 4", "batch, 5"))), 1, "model.c:7: error: tc_linear:")
     fails("a model that does not compile", run(project(MODEL.replace("tc_relu(", "tc_rule("))), 1, "tc_rule",
-          "the model does not compile", "all operations are in", "ops.h")
+          "the model does not compile (the compiler's messages are above)", "all operations are in", "ops.h")
     fails("a model without its include", run(project(MODEL.replace("#include", "//"))), 1, "the model does not compile",
           "hint: a model starts with #include <tensor_compile/model.h>")
     fails("a number in a tensor's place", run(project(MODEL.replace('tc_weight(g, "w")', "1"))), 1,
           "model.c:7:", "the model does not compile")
     fails("a model that crashes", run(project(MODEL.replace("{\n    tc_dim", "{\n    *(volatile int *)0 = 1;\n    tc_dim"))),
-          1, "model.c: error:", "crashed", "SIGSEGV")
+          1, "model.c: error:", "the model's program crashed while it was recorded (", "SIGSEGV")
     fails("a model that aborts", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
-          "{\n    abort();\n    tc_dim"))), 1, "SIGABRT")
+          "{\n    abort();\n    tc_dim"))), 1, "(SIGABRT)")
     fails("a model that never ends", run(project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n"
-          "    tc_dim")), "--capture-timeout", "2"), 1, "did not end within 2 s")
+          "    tc_dim")), "--capture-timeout", "2"), 1,
+          "recording the model did not end within 2 s")
     flood = run(project("#include <stdio.h>\n" + MODEL.replace("{\n    tc_dim",
                 "{\n    for (;;) fputs(\"flood flood flood flood flood flood flood flood flood flood\\n\", stderr);\n    tc_dim")))
-    fails("a model that prints for ever", flood, 1, "wrote more than 256 MiB")
+    fails("a model that prints for ever", flood, 1, "recording the model wrote more than 256 MiB of graph or messages")
     ok(len(flood.stderr) < 2 << 20, "of which a part is shown")
     fails("a model that leaves", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
-          "{\n    exit(7);\n    tc_dim"))), 1, "exit code 7")
+          "{\n    exit(7);\n    tc_dim"))), 1, "the model's program ended with exit code 7 instead of recording a graph")
+    fails("a model that leaves early with success", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
+          "{\n    exit(0);\n    tc_dim"))), 1, "the model's program ended without recording a graph")
+    fails("a model that needs all memory", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
+          "{\n    for (size_t n = (size_t)1 << 40; n > 4096; n /= 2) while (malloc(n)) {}\n    for (;;) tc_name(g, \"%9999d\", 1);\n    tc_dim"))), 1, "recording the model needs more than ",
+          "GiB of memory")
     fails("a file without a model", run(project("int unused;\n")), 1, "model.c:1: error: no TC_MODEL")
     (folder / "empty.c").write_text("int unused;\n")
     fails("is named", subprocess.run([*TOOL, "build", "empty.c", "--cache", str(cache)], cwd=folder, capture_output=True,
                                      text=True), 1, "empty.c:1: error: no TC_MODEL")
 
-    fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 1,
+    fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 2,
           "--dims: batch = 9 is not in 1..8")
-    fails("explain at a size outside the range", run(folder, "--at", "batch=9", command="explain"), 1,
+    fails("explain at a size outside the range", run(folder, "--at", "batch=9", command="explain"), 2,
           "--at: batch cannot be 9", "its range is 1 to 8")
-    fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 1, "no dim 'seq'",
+    fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 2, "no dim 'seq'",
           "its dims: batch")
     (folder / "inputs").write_bytes(safetensors({"z": ([1], [0.0])}))
     fails("check with a wrapper that is not there", run(folder, "--exe-wrapper", "no-such-emulator", command="check"), 1,
-          "no-such-emulator: error: the target's program cannot be run here", "hint: --exe-wrapper")
+          "no-such-emulator: error: the target's program cannot be run here: ", "hint: --exe-wrapper")
     fails("check without an input", run(folder, "--inputs", "inputs", command="check"), 1,
           'model.c:5: error: input "x" is not in the file of --inputs')
     (folder / "inputs").write_bytes(safetensors({"x": ([3, 4], [0.0] * 12)}))

@@ -74,7 +74,7 @@ refusal "a" "b"
 '''
 parse_unit(GOOD, "good")
 for old, new, line, message in (
-        ("loops 1", "loops 2", 1, "version 2 of the loop text is not known"),
+        ("loops 1", "loops 2", 1, "version 2 of the loop text is not known; this tool reads version 1"),
         ("tensor_compile.loops 1 program\n", "", 1, "expected 'tensor_compile.loops 1' first"),
         ("1 program", "1 plan", 1, "expected lowered, fused or program, not plan"),
         ("1 program", '1 lowered "f"', 5, "unknown declaration nest in a lowered"),
@@ -112,6 +112,41 @@ for old, new, line, message in (
            f"{message}")
 raises(ParseError, lambda: parse_unit("", "m.tcl"), "m.tcl:1: error: expected 'tensor_compile.loops 1'", "an empty text")
 raises(ParseError, lambda: parse_unit(GOOD + GOOD, "m.tcl"), "expected one unit, not 2", "two units")
+for old, new, message in (
+        ('load f32 ("x"[i0,i1])', 'load f32 ("x"[i0,i1] if (i0) else neg f32 (f32 0x0))',
+         "what stands for an element that is not there is a constant"),
+        ('    "y"[i0,i1] = %0', '    "y"[i0,i1] = f32 0x0\n    r1 = max.free f32 (f32 0x0)\n    "y"[i0,i1] = %0',
+         "the reductions of a sweep stand before its stores")):
+    raises(ParseError, lambda: parse_unit(GOOD.replace(old, new, 1), "m.tcl"), message, message)
+CONTRACTION = '''tensor_compile.loops 1 lowered "f"
+buffer input "x" : f32[4,8]
+buffer output "y" : f32[4,4]
+contraction "dot" batch () m (i0:4) n (i1:4) k (k0:8) panel 0 loc("m.c":1) {
+  a = load f32 ("x"[i0,k0])
+  b = load f32 ("x"[i1,k0])
+  "y"[i0,i1] = acc f32
+}
+'''
+parse_unit(CONTRACTION, "good")
+for old, new, message in (
+        ('a = load f32 ("x"[i0,k0])', "a = f32 0x0", "a is a load"),
+        ("= acc f32", "= neg f32 (acc f32)", "a lowered contraction stores its accumulator and nothing else"),
+        ('  "y"[i0,i1] = acc f32\n', "", "a contraction that stores nothing")):
+    raises(ParseError, lambda: parse_unit(CONTRACTION.replace(old, new, 1), "m.tcl"), message, message)
+LOOP = '''tensor_compile.loops 1 program
+dim n range=0:64 divisor=1
+buffer temp "a" : f32[]
+buffer temp "b" : f32[]
+loop "scan" turn t0:n carried ("a") swap ("a", "b") {
+}
+arena size=0
+'''
+parse_unit(LOOP, "good")
+for old, new, message in (
+        ("t0:n", "n:n", "n is the name of a dim or of a loop around this one"),
+        ('swap ("a", "b")', 'swap ("a")', "two buffers change places"),
+        ("loop \"scan", "barrier\nloop \"scan", "a barrier stands before a kernel")):
+    raises(ParseError, lambda: parse_unit(LOOP.replace(old, new, 1), "m.tcl"), message, message)
 nested = "neg f32 (" * 300 + "f32 0x0" + ")" * 300
 raises(ParseError, lambda: parse_unit(GOOD.replace("%0 = exp", nested + " exp"), "m.tcl"), "nested too deeply", "nesting")
 done()

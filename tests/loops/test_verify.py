@@ -156,6 +156,26 @@ except LoopError as error:
     text = str(error)
 equal(text, "pad: two points may store one element of y[0]\npad: a guarded load of x without a value\n"
             "pad: x[3*i0 - 2] is not proved to be within [7]", "of lowered functions too, every finding at once")
+regions = parse_unit('''tensor_compile.loops 1 program
+buffer input "p" : f32[]
+buffer temp "a" : f32[4]
+buffer temp "b" : f32[8]
+loop "turns" turn t0:4 carried () swap ("a", "b") {
+  nest "fill" rows () grain 1 {
+    params ("a", "b") dims ()
+    sweep (i0:4) {
+      "a"[i0] = f32 0x0
+      "b"[i0] = f32 0x0
+    }
+  }
+}
+branch "cond" on "p" {
+} else {
+}
+arena size=0
+''', "regions")
+for message in ("turns: a and b change places and have different sizes", "cond: p is no bool[]"):
+    raises(LoopError, lambda: verify(regions), message, message)
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):

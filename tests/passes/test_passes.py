@@ -146,7 +146,7 @@ function named_2(%0 "x" : f32[4]) {
 raises(IrError, lambda: inline(module(CALLS.replace("%2 = weight", """%8 = neg(%1) : f32[4]
   %9 = call(%8) {callee=@inner, prefix="a."} : (f32[4], f32[4])
   %10 = weight""").replace("sub(%1, %2)", "sub(%1, %10)").replace("%3 = sub", "%11 = sub").replace(
-      'return "out" %3', 'return "out" %11'))), "state a.s is assigned twice", "inline: a state assigned by two calls")
+      'return "out" %3', 'return "out" %11'))), ": error: state a.s is assigned twice in f", "inline: a state assigned by two calls")
 
 # -- specialize
 made = module(function('%0 "x" : f32[k,n]', """

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from passes import HEAD
-from tap import done, equal, note, ok
+from tap import done, equal, note, ok, raises
 from tensor_compile.graph import pipeline
 from tensor_compile.graph.errors import IrError, ParseError
 from tensor_compile.graph.text import parse_function, parse_module, print_function, print_module
@@ -59,6 +59,7 @@ equal(print_module(parse_module(EVERYTHING, "e.tcg")), EVERYTHING, "every constr
 verify(parse_module(EVERYTHING, "e.tcg"))
 one = EVERYTHING[EVERYTHING.index("function step"):EVERYTHING.index("function f(")].strip() + "\n"
 equal(print_function(parse_function(one, "f.tcg")), one, "a function on its own")
+raises(ParseError, lambda: parse_function(one + one, "f.tcg"), "unexpected text after the function", "and nothing behind it")
 loose = EVERYTHING.replace(", ", " ,  ").replace(" = ", "=").replace("\n", "  \n# comment\n\n")
 equal(print_module(parse_module(loose, "e.tcg")), EVERYTHING, "spaces, blank lines and comments do not matter")
 
@@ -110,6 +111,8 @@ body("%1 = neg(%2) : f32[4]", "value %2 is not defined above")
 body("%1 = neg(%1) : f32[4]", "value %1 is not defined above")
 body("%0 = neg(%0) : f32[4]", "%0 does not come after %0")
 body("%1.0 = neg(%0) : f32[4]", "%1.0 cannot name a node")
+error(HEAD + "function f(%0 \"x\" : f32[4]) {\n%1 = call(%0) {callee=@g, prefix=\"\"} : (f32[4], f32[4])\n%2 = neg(%1) : f32[4]\n}\n",
+      f"bad.tcg:{HEAD.count(chr(10)) + 3}: error: %1: the node has 2 results, write %1.R")
 body("%1 = neg(%0.0) : f32[4]", "%0.0: the node has one result, write %0")
 body("%1 = neg(%0) f32[4]", "expected ':', not f32")
 body("%1 = neg(%0) : f32[4] scope", "expected '(', not the end of the line")

@@ -2,17 +2,20 @@
 """The verifier: each kind of illegal module, every finding of one at once; and the type rule of every primitive."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from passes import HEAD, function
 from tap import done, equal, raises
 from tensor_compile.graph.errors import IrError
-from tensor_compile.graph.infer import infer
-from tensor_compile.graph.ir import Function, Node, TensorType, Value
+from tensor_compile.graph.infer import NUMBERS, infer
+from tensor_compile.graph.ir import Function, Guard, Node, TensorType, Value
 from tensor_compile.graph.table import PRIMITIVES
 from tensor_compile.graph.text import parse_module
 from tensor_compile.graph.verify import verify
 from tensor_compile.symbolic import Sym, sym
 
 PARAMETERS = '%0 "x" : f32[n,4], %1 "i" : i32[3], %2 "p" : bool[n,4], %3 "c" : f32[n,2,8,8], %4 "b" : bool[]'
+CONV = "{stride=[1, 1], low=[0, 0], high=[0, 0], dilation=[1, 1], groups=1} : f32[n,3,8,8]"
 wrong: set[str] = set()
 
 
@@ -27,7 +30,8 @@ def findings(text: str) -> tuple[str, ...]:
 def bad(line: str, message: str) -> None:
     """A node %9 that has one finding, message."""
     wrong.add(line.partition("(")[0])
-    body = f"%5 = constant() {{bits=0x00000000}} : f32[]\n%9 = {line}\nreturn \"out\" %0"
+    body = (f"%5 = constant() {{bits=0x00000000}} : f32[]\n"
+            f"%6 = broadcast(%5) {{shape=[3, 1, 1, 1], axes=[]}} : f32[3,1,1,1]\n%9 = {line}\nreturn \"out\" %0")
     equal(findings(function(PARAMETERS, body)), (f"in f: {message}",), message)
 
 
@@ -96,6 +100,30 @@ bad("dot(%0, %0) {lhs_batch=[1], rhs_batch=[1], lhs_contract=[1], rhs_contract=[
     "dot: lhs axes [1, 1] name an axis twice")
 bad(f"convolution(%3, %3) {{{WINDOW}, groups=2}} : f32[n,2,1,1]",
     "convolution: f32[n,2,8,8] has not the 2 x 2 channels of f32[n,2,8,8]")
+for line, message in (
+        ("iota() {axis=0} : (i32[3], i32[3])", "one declared type is needed"),
+        ("broadcast(%0) {shape=[n, 4], axes=[0]} : f32[n,4]", "1 axes for an operand of rank 2"),
+        ("slice(%0) {start=[0], size=[n, 4], stride=[1, 1]} : f32[n,4]", "start, size and stride have one entry an axis of f32[n,4]"),
+        ("pad(%0, %5) {low=[0], high=[0, 0]} : f32[n,4]", "low and high have one entry an axis of f32[n,4]"),
+        ("update_slice(%0, %1) {start=[0, 0]} : f32[n,4]", "operands differ in dtype or rank: f32[n,4], i32[3]"),
+        ("update_slice(%0, %0) {start=[0]} : f32[n,4]", "start has one entry an axis of f32[n,4]"),
+        ("arg_reduce(%0) {op=sum, axis=0} : i64[4]", "op sum is neither max nor min"),
+        ("window_reduce(%0) {op=all, size=[2], stride=[1], low=[0], high=[0], dilation=[1]} : f32[n,3]",
+         "op all is none of max, min, sum"),
+        ("window_reduce(%0) {op=max, size=[], stride=[], low=[], high=[], dilation=[]} : f32[n,4]",
+         "a window of rank 0 on f32[n,4]"),
+        ("window_reduce(%0) {op=max, size=[0], stride=[1], low=[0], high=[0], dilation=[1]} : f32[n,4]",
+         "the window size 0 is not positive"),
+        ("window_reduce(%0) {op=max, size=[2], stride=[0], low=[0], high=[0], dilation=[1]} : f32[n,3]",
+         "strides and dilations are >= 1, paddings >= 0"),
+        ("dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n]",
+         f"operands are f32[n,4], i32[3]; both are one of {NUMBERS}"),
+        ("dot(%0, %0) {lhs_batch=[], rhs_batch=[0], lhs_contract=[1], rhs_contract=[1], order=seq} : f32[n]",
+         "lhs_batch and rhs_batch differ in length"),
+        (f"convolution(%3, %0) {CONV}", "operands are f32[n,2,8,8], f32[n,4]; ranks are equal and at least 3"),
+        (f"convolution(%3, %1) {CONV}", "operands are f32[n,2,8,8], i32[3]; both are of one float dtype"),
+        (f"convolution(%3, %6) {CONV.replace('groups=1', 'groups=2')}", "the 3 outputs are not 2 equal groups")):
+    bad(line, f"{line.partition('(')[0]}: {message}")
 bad("call(%0) {callee=@g, prefix=\"\"} : f32[n,4]", "call: there is no function @g")
 bad("cond(%0) {then=@g, else=@g} : f32[n,4]", "cond: the first operand is bool[]")
 bad("while(%0) {test=@g, body=@g} : f32[n,4]", "while: there is no function @g")
@@ -158,6 +186,24 @@ function f(%0 "x" : f32[4], %1 "p" : bool[]) entry {
 }
 """), ("in f: while: @test gives f32[4], not bool[]", "in f: cond: @test takes f32[4], not bool[]",
        "in f: scan: @test takes f32[4], not f32[]"), "functions held by nodes have to fit")
+equal(findings("""
+function a(%0 "x" : f32[4]) {
+  return "x" %0
+}
+
+function b(%0 "x" : f32[4]) {
+  %1 = reshape(%0) {shape=[2, 2]} : f32[2,2]
+  return "x" %1
+}
+
+function f(%0 "x" : f32[4], %1 "p" : bool[]) entry {
+  %2 = cond(%1, %0) {then=@a, else=@b} : f32[4]
+  %3 = scan(%0) {body=@a, length=[4, 4], carries=1} : f32[4]
+  %4 = scan(%0) {body=@b, length=[4], carries=1} : f32[4]
+  return "y" %2
+}
+"""), ("in f: cond: the branches' results differ: f32[4] and f32[2,2]", "in f: scan: length holds one expression",
+       "in f: scan: @b gives f32[2,2], not first f32[4]"), "and give what is carried")
 
 # -- what text cannot say
 module = parse_module(HEAD + function('%0 "x" : f32[n]', "%1 = neg(%0) : f32[n]\n%2 = abs(%1) : f32[n]"), "v.tcg")
@@ -182,5 +228,20 @@ broken("in f: transpose: the attribute perm is not of kind ints",
 stranger = Sym("n", 1, 2, is_dim=True)
 broken("in f: n is not a dim of the module",
        [Node("packed", (), {"name": "c"}, (TensorType("f32", (sym(stranger),)),)), neg, absolute])
+module.functions["f"] = good
+for change, message in (
+        (lambda m: m.dims.update(n=replace(m.dims["n"], sym=m.dims["m"].sym)), "dim n is declared with the symbol of m"),
+        (lambda m: m.functions.update(g=m.functions["f"]), "function f is declared under the name g"),
+        (lambda m: m.weights.update(v=m.weights["w"]), "weight w is declared under the name v"),
+        (lambda m: m.functions["f"].guards.append(Guard("g", sym(m.dims["n"].sym), "<", sym(m.dims["n"].sym))),
+         "in f: guard: the relation < is neither == nor >="),
+        (lambda m: m.functions["f"].parameters.append(Node("parameter", (Value(m.functions["f"].parameters[0]),),
+                                                           {"name": "z"}, x.types)),
+         "in f: a parameter has a name, one type and no operands"),
+        (lambda m: m.functions["f"].nodes.append(Node("packed", (), {"name": "c"}, (TensorType("f32", (4,)),))),
+         "a size is 4, not an expression")):
+    changed = parse_module(HEAD + function('%0 "x" : f32[n]', "%1 = neg(%0) : f32[n]"), "v.tcg")
+    change(changed)
+    raises(IrError, lambda: verify(changed), message, message)
 raises(IrError, lambda: infer("neg", (), {}), "neg: 0 operands instead of 1", "infer stands on its own")
 done()

@@ -141,8 +141,8 @@ with tempfile.TemporaryDirectory() as place:
             (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: not among the outputs", "outputs of other names"),
             (("--inputs", "x.safetensors", "--expect", "cut.safetensors"), 1, "cut.safetensors", "truncated outputs"),
             (("--expect", "y.safetensors"), 2, "--expect needs --inputs", "outputs without inputs"),
-            (("--dims", "batch=6", "--inputs", "x.safetensors"), 2, "one --dims", "inputs for two sizes"),
-            (("--function", "nothing"), 1, "its functions: mlp", "no such function")):
+            (("--dims", "batch=6", "--inputs", "x.safetensors"), 2, "--inputs goes with one --dims", "inputs for two sizes"),
+            (("--function", "nothing"), 2, "the model has no function 'nothing'", "no such function")):
         result = tool(*words)
         said = result.stdout + result.stderr
         if not ok(result.returncode == code and text in said and "Traceback" not in said, f"{name}: exit code {code}"):
@@ -152,8 +152,8 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "check", "guarded.c", *isa)
     ok(result.returncode == 0 and "n=4, half=2" in result.stdout, "default sizes hold the model's guards")
     result = models.tool(folder, "check", "guarded.c", *isa, "--dims", "n=3,half=2")
-    ok(result.returncode == 1 and "break the guard" in result.stderr, "given ones have to")
-    for words, text in (("batch=65", "batch = 65 is not in 1..64"), ("length=1", "has no dim 'length'")):
+    ok(result.returncode == 2 and "--dims: the sizes break the guard " in result.stderr, "given ones have to")
+    for words, text in (("batch=65", "batch = 65 is not in 1..64"), ("length=1", "--dims: the model has no dim 'length'")):
         result = models.tool(folder, "check", "mlp.c", *isa, "--dims", words)
-        ok(result.returncode == 1 and text in result.stdout + result.stderr, f"--dims {words}")
+        ok(result.returncode == 2 and text in result.stdout + result.stderr, f"--dims {words}")
 done()

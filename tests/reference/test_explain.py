@@ -96,5 +96,5 @@ with tempfile.TemporaryDirectory() as place:
     ok(result.returncode == 0 and "bytes moved at batch=7" in result.stdout and "variant batch1 (batch == 1)" in
        result.stdout, "explain --at, and the guard of a variant")
     result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
-    ok(result.returncode == 1 and "has no dim 'size'" in result.stderr, "a dim that is not there")
+    ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "a dim that is not there")
 done()

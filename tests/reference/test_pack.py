@@ -129,7 +129,7 @@ with tempfile.TemporaryDirectory() as place:
     result = tool("pack", "model.c", "--from", "bad.safetensors", "--out", "nan.weights")
     equal((result.returncode, result.stderr), (0, ""), "NaN elsewhere is the user's own")
     result = tool("pack", "model.c", "--from", "new.safetensors", "--from", "new.safetensors", "--out", "two.weights")
-    ok(result.returncode == 1 and "reads 1 weight files, 2 were given" in result.stderr, "too many files")
+    ok(result.returncode == 1 and "the model reads 1 weight files, 2 were given" in result.stderr, "too many files")
     result = tool("pack", "model.c", "--from", "none.safetensors", "--out", "two.weights")
     ok(result.returncode == 1 and "no such weights file" in result.stderr, "a missing file")
 done()

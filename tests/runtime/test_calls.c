@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
 
 int kernels_watch;
@@ -127,10 +128,10 @@ static void test_arguments(fixture *f)
     refused(f, TC_STATUS_ARENA_TOO_SMALL, "arena has 0 bytes");
     setup(f, 4, 8);
     f->context.arena = f->arena + 8;
-    refused(f, TC_STATUS_MISALIGNED, "arena is not aligned");
+    refused(f, TC_STATUS_MISALIGNED, "arena is not aligned to 64 bytes");
     setup(f, 4, 8);
     f->context.cpus = 0;
-    refused(f, TC_STATUS_UNSUPPORTED_CPU, "context has no instruction set: was tc_context_init called");
+    refused(f, TC_STATUS_UNSUPPORTED_CPU, "context has no instruction set: was tc_context_init called, and what did it return?");
     setup(f, 4, 8);
     f->context.cpus = 1u << TC_CPU_COUNT;
     refused(f, TC_STATUS_UNSUPPORTED_CPU, "needs at least the instruction set");
@@ -201,6 +202,7 @@ static void test_view(fixture *f)
                  {"x has stride 9 on axis 0, not 8", {f->x, TC_DTYPE_F32, 2, two, wide}},
                  {"index has size 4 on axis 0, not 6", {f->x, TC_DTYPE_F32, 2, (const tc_index[]){6, 8}, NULL}},
                  {"dim m = 9 is no multiple", {f->x, TC_DTYPE_F32, 2, (const tc_index[]){4, 9}, NULL}},
+                 {"x has no shape", {f->x, TC_DTYPE_F32, 2, NULL, NULL}},
                  {"x is NULL", {NULL, TC_DTYPE_F32, 2, two, NULL}}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         setup(f, 4, 8);
@@ -209,7 +211,49 @@ static void test_view(fixture *f)
         if (!tc_ok(s != TC_STATUS_OK && strstr(f->context.error.message, wrong[i].text), "tc_call: %s", wrong[i].text))
             tc_note("%s", f->context.error.message);
     }
-    tc_ok(tc_call(&f->context, &fake_run_function, in, 1, out, 1, &options) == TC_STATUS_BAD_VIEW, "too few inputs");
+    tc_ok(tc_call(&f->context, &fake_run_function, in, 1, out, 1, &options) == TC_STATUS_BAD_VIEW &&
+              strstr(f->context.error.message, "got 1 inputs, takes 2"),
+          "too few inputs");
+}
+
+/* Functions that the generator can make and the fake model is not: altered copies of it, called as tc_call does. */
+static void called(fixture *f, const tc_function *function, const tc_view *in, const void *weights, tc_status status,
+                   const char *text)
+{
+    tc_index dims[2];
+    void *buffers[3];
+    const tc_view out = {f->y, TC_DTYPE_F32, 2, in[0].shape, NULL};
+    const tc_call_options options = {.state = f->state, .weights = weights};
+    const tc_status got = tc_call_with(&f->context, function, in, &out, &options, dims, buffers);
+    if (!tc_ok(got == status && strstr(f->context.error.message, text), "%s: %s", tc_status_string(status), text))
+        tc_note("got %d, \"%s\"", (int)got, f->context.error.message);
+}
+
+static void test_other_functions(fixture *f)
+{
+    static _Alignas(64) const unsigned char strange[256];
+    const tc_index two[] = {4, 8}, one[] = {4}, huge[] = {(tc_index)1 << 40, (tc_index)1 << 40}, strides[] = {huge[1], 1};
+    const tc_view in[] = {{f->x, TC_DTYPE_F32, 2, two, NULL}, {f->index, TC_DTYPE_I32, 1, one, NULL}};
+    const tc_view large[] = {{f->x, TC_DTYPE_F32, 2, huge, NULL}, {f->index, TC_DTYPE_I32, 1, huge, NULL}};
+    const tc_view spread[] = {{f->x, TC_DTYPE_F32, 2, huge, strides}, large[1]};
+    tc_dim_info dims[2] = {fake_run_function.dims[0], fake_run_function.dims[1]};
+    tc_model model = *fake_run_function.model;
+    tc_function function = fake_run_function;
+    function.dims = dims;
+    setup(f, 4, 8);
+    dims[0].offset = 5;
+    called(f, &function, in, NULL, TC_STATUS_BAD_VIEW, "x has an impossible size 4 on axis 0");
+    dims[0].input = -1;
+    called(f, &function, in, NULL, TC_STATUS_BAD_VIEW, "dim n cannot be told from the shapes of the inputs: give dims");
+    dims[0] = fake_run_function.dims[0];
+    dims[0].high = dims[1].high = (tc_index)1 << 40;
+    called(f, &function, spread, NULL, TC_STATUS_BAD_VIEW, "x is larger than memory");
+    called(f, &function, large, NULL, TC_STATUS_DIM_OUT_OF_RANGE, "input x is larger than memory");
+    function = fake_run_function;
+    function.model = &model;
+    model.weights = NULL;
+    model.weights_bytes = 64;
+    called(f, &function, in, strange, TC_STATUS_BAD_WEIGHTS, "weights are not this model's");
 }
 
 static void test_state(fixture *f)
@@ -449,6 +493,7 @@ int main(int argc, char **argv)
     test_arguments(f);
     test_variants(f);
     test_view(f);
+    test_other_functions(f);
     test_state(f);
     test_teams(f);
     test_contexts();

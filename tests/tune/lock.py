@@ -10,6 +10,7 @@ from cases import convolution, dim, heads, matmul
 from tap import done, equal, ok, raises
 from tensor_compile.build import lock as locks
 from tensor_compile.build import target as targets
+from tensor_compile.build import tune
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit.key import kernel_key
 from tensor_compile.errors import UserError
@@ -51,16 +52,24 @@ contraction f32 rows=2 target=a/avx2
 """, "the text is sorted")
     equal(locks.parse(printed, "x"), entries, "the text can be read back")
     for bad, message, what in [
-            ("", "x:1: error: not a tuning lock", "an empty file"),
+            ("", "x:1: error: not a tuning lock of this version", "an empty file"),
             ("# tensor-compile tuning lock 2\n", "x:1: error: not a tuning lock", "another version"),
-            (printed + printed.split("\n", 1)[1], "x:6: error: a second entry", "a key twice"),
+            (printed + printed.split("\n", 1)[1], "x:6: error: a second entry of the same key", "a key twice"),
             (printed + "contraction target=a/b\n", "x:6: error: an entry without a candidate", "an entry cut off"),
-            (printed.replace("12.500 us", "fast"), "x:3: error: expected a candidate", "a broken second line"),
-            (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key", "a candidate without a key")]:
+            (printed.replace("12.500 us", "fast"), "x:3: error: expected a candidate and its provenance", "a broken second line"),
+            (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key of an entry", "a candidate without a key")]:
         raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
 
 
 def modes(folder: Path) -> None:
+    (folder / "tensor-compile-tune.lock").mkdir()
+    tempfile.tempdir, kept = str(folder), tempfile.tempdir
+    raises(UserError, lambda: tune.alone().__enter__(), "cannot lock the machine: ", "what cannot be locked is named")
+    tempfile.tempdir = kept
+    raises(UserError, lambda: tune._run(["./no-such-harness"]), "the measuring harness does not start: ", "so is a harness")
+    (folder / "folder").mkdir()
+    raises(UserError, lambda: locks.Tuning.load("lock", folder / "folder", TARGET), "cannot read the tuning lock: ",
+           "a folder in the lock's place")
     kernel = matmul(128, 384, 384)
     key = kernel_key(kernel, "avx2", TARGET.name)
     default = table.choose(kernel, "avx2", TARGET)
@@ -90,6 +99,7 @@ def modes(folder: Path) -> None:
            f"lock: {what}: the cost model decides" + ("" if what == "missing" else ", the entry is named"))
         name, tuning = choose("frozen", named)
         raises(UserError, tuning.finish, message, f"frozen: {what} is an error")
+        raises(UserError, tuning.finish, "the tuning lock does not cover this build (--tune frozen):\n", "and says so")
     small = matmul(3, 384, 384)
     key = kernel_key(small, "avx2", TARGET.name)
     tuning = locks.Tuning("frozen", path, TARGET, {key: entry(key, "tc_contraction_f32_6x16__avx2")})

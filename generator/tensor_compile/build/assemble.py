@@ -11,7 +11,7 @@ from .. import pipeline
 from ..emit.header import emit_header
 from ..emit.interface import interface
 from ..emit.weights import weights_assembly, weights_header
-from ..errors import UserError
+from ..errors import OptionError, UserError
 from ..loops.ir import ModelPlan
 from . import backends, budget, capture_run, files, host_programs, link, objects, pack, target as targets, toolchain
 from .backends import Sources
@@ -73,8 +73,8 @@ def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compi
             dumped.append(printed)
 
     if options.dump_after and options.dump_after not in pipeline.PASSES:
-        raise UserError(f"--dump-after: no pass is called {options.dump_after!r}",
-                        hint=f"passes, in order: {', '.join(pipeline.PASSES)}")
+        raise OptionError(f"--dump-after: no pass is called {options.dump_after!r}",
+                          hint=f"passes, in order: {', '.join(pipeline.PASSES)}")
     compiled = pipeline.run(text, options.shown, target, dict(options.specialize), verify=options.verify,
                             dump=dump if options.dump_after else None, plain=backends.find(options.backend).plain,
                             with_reference=options.with_reference)

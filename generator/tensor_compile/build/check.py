@@ -11,7 +11,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Sequence
 
-from ..errors import UserError
+from ..errors import OptionError, UserError
 from ..graph.ir import Function, Guard, Module, Node, Value
 from ..graph.text import print_module
 from ..graph.verify import held
@@ -65,8 +65,8 @@ def run(options: Options, request: Request) -> int:
         cache = Cache(Path(options.cache))
         names = [f.name for f in made.compiled.plan.functions]
         if request.function and request.function not in names:
-            raise UserError(f"the model has no function {request.function!r}", options.shown,
-                            f"its functions: {', '.join(names)}")
+            raise OptionError(f"the model has no function {request.function!r}", options.shown,
+                              f"its functions: {', '.join(names)}")
         with cache.scratch() as scratch:
             folder = Path(scratch)
             tools = Tools(_data_tool(made, cache), host_programs.interpreter(made.host, cache, options.jobs),
@@ -98,8 +98,8 @@ def _known_dims(options: Options, functions: list[FunctionPlan], request: Reques
     for given in request.dims:
         for name in given:
             if name not in names:
-                raise UserError(f"--dims: {request.function or 'the model'} has no dim {name!r}", options.shown,
-                                f"its dims: {', '.join(sorted(names)) or 'none'}")
+                raise OptionError(f"--dims: {request.function or 'the model'} has no dim {name!r}", options.shown,
+                                  f"its dims: {', '.join(sorted(names)) or 'none'}")
 
 
 def _all_sizes(function: FunctionPlan, request: Request) -> list[dict[str, int]]:
@@ -113,14 +113,14 @@ def _all_sizes(function: FunctionPlan, request: Request) -> list[dict[str, int]]
         for name, size in given.items():
             s = dims[name]
             if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
-                raise UserError(f"--dims: {name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
-                                + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""))
+                raise OptionError(f"--dims: {name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
+                                  + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""))
         for name in dims:
             if name not in given:
-                raise UserError(f"--dims: {function.name} needs {name} too")
+                raise OptionError(f"--dims: {function.name} needs {name} too")
         failed = _failed_guard(function, given)
         if failed is not None:
-            raise UserError(f"--dims: the sizes break the guard {failed.name!r} of {function.name}")
+            raise OptionError(f"--dims: the sizes break the guard {failed.name!r} of {function.name}")
     if request.dims or not dims:
         return asked or [{}]
     return [_sizes_of(function, variant, dims) for variant in function.variants]
@@ -226,7 +226,7 @@ def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want
     result = subprocess.run([str(tools.data), "compare", how, str(got), str(want), *ignored], capture_output=True,
                             text=True, check=False)
     if result.returncode not in (0, 1):
-        raise UserError(result.stderr.strip() or "the comparison failed", str(want))
+        raise UserError(result.stderr.strip(), str(want))
     for line in result.stdout.splitlines():
         print(f"{title}: {with_what}: {line}")
     return result.returncode == 0

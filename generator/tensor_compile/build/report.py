@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Mapping
 
 from ..emit.memory import memory
-from ..errors import UserError
+from ..errors import OptionError
 from ..loops.ir import Branch, FunctionPlan, Loop, Program, Step, Variant, parts
 from ..loops.scalars import extent
 from ..loops.traffic import traffic
@@ -20,9 +20,9 @@ def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
     dims = {d.sym.name: d.sym for f in plan.functions for d in f.dims}
     for name, size in (at or {}).items():
         if name not in dims:
-            raise UserError(f"the model has no dim {name!r}", shown, f"its dims: {', '.join(sorted(dims)) or 'none'}")
+            raise OptionError(f"the model has no dim {name!r}", shown, f"its dims: {', '.join(sorted(dims)) or 'none'}")
         if not _is_size(dims[name], size):
-            raise UserError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
+            raise OptionError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
     lines = [f"model {plan.model}: target {target.name} ({', '.join(target.isas)}), {made.compiler.banner}"]
     for function in plan.functions:
         lines += _function(made, function, at or {})

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import traceback
 
-from ..errors import Reported, UsageError, UserError
+from ..errors import OptionError, Reported, UsageError, UserError
 
 VERSION = "0.1.0"
 
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
         return 1
     except UserError as error:
         print(error, file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, OptionError) else 1
     except UsageError as error:
         print(f"tensor-compile: {error}", file=sys.stderr)
         return 2

@@ -79,9 +79,7 @@ def _entry(plan: ModelPlan, function: FunctionPlan, model: str, external: bool) 
         taken[field] = what
         names.append(field)
     for buffer in tensors:
-        if len(buffer.shape) > MAX_RANK:
-            raise UserError(f"{function.name}: {buffer.kind} {buffer.name!r} has rank {len(buffer.shape)}, at most "
-                            f"{MAX_RANK} is supported")
+        assert len(buffer.shape) <= MAX_RANK, buffer.name  # capture's own limit
     sized = tuple(i for i, d in enumerate(dims) if any(d.sym.name in v.when for v in function.variants))
     return Entry(function, symbol, dims, tuple(names[:len(dims)]), tensors, tuple(names[len(dims):]),
                  tuple(function.guards), sized)
