@@ -109,4 +109,22 @@ later = module_of("\n".join([
         'return "y" %2.1'], entry=True)]), dims=DIMS)
 for n in (0, 1, 4):
     program = check("scan of scans", later, {"n": n})
+# A state is where a loop starts from, and what it leaves is the state's next value; the output is made token by token.
+greedy = module_of("\n".join([
+    function("room", "%0 : i64[4], %1 : i64[], %2 : f32[3]", [
+        "%3 = constant() {bits=0x0000000000000004} : i64[]", "%4 = lt(%1, %3) : bool[]", "return %4"]),
+    function("step", "%0 : i64[4], %1 : i64[], %2 : f32[3]", [
+        '%3 = weight() {name="w"} : f32[3,3]',
+        "%4 = dot(%2, %3) {lhs_batch=[], rhs_batch=[], lhs_contract=[0], rhs_contract=[0], order=seq} : f32[3]",
+        "%5 = tanh(%4) : f32[3]", "%6 = arg_reduce(%5) {op=max, axis=0} : i64[]", "%7 = iota() {axis=0} : i64[4]",
+        "%8 = broadcast(%1) {shape=[4], axes=[]} : i64[4]", "%9 = eq(%7, %8) : bool[4]",
+        "%10 = broadcast(%6) {shape=[4], axes=[]} : i64[4]", "%11 = select(%9, %10, %0) : i64[4]",
+        "%12 = constant() {bits=0x0000000000000001} : i64[]", "%13 = add(%1, %12) : i64[]", "return %11", "return %13",
+        "return %5"]),
+    function("f", f'%0 "start" : i64[4] {LOC}', [
+        '%1 = state() {name="h"} : f32[3]', "%2 = constant() {bits=0x0000000000000000} : i64[]",
+        "%3 = while(%0, %2, %1) {test=@room, body=@step} : (i64[4], i64[], f32[3])", 'assign "h" %3.2',
+        'return "tokens" %3.0'], entry=True)]), weights=(("w", "f32[3,3]"),), states=(("h", "f32[3]"),))
+for seed in range(3):
+    check("greedy", greedy, {}, seed=seed)
 done()
