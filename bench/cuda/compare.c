@@ -132,12 +132,13 @@ static int compare(const char *what, const char *name, const void *a, const void
     if (dtype != TC_DTYPE_F32)
         different = memcmp(a, b, bytes) != 0;
     const int good = dtype == TC_DTYPE_F32 ? error <= 1e-4 * (largest > 1.0 ? largest : 1.0) : !different;
-    printf("%s %s: largest error %.3g of %.3g, %zu of %zu elements differ in a bit%s\n", what, name, error, largest, different,
-           dtype == TC_DTYPE_F32 ? n : bytes / tc_dtype_bytes(dtype), good ? "" : " FAILED");
+    printf("%s %s: largest error %.3g of %.3g, %zu of %zu elements differ in a bit%s\n", what, name, error, largest,
+           different, dtype == TC_DTYPE_F32 ? n : bytes / tc_dtype_bytes(dtype), good ? "" : " FAILED");
     return good;
 }
 
-static int run(side *cpu, side *cuda, const char *name, const tc_index *dims, const char *below_name, int64_t below, int repeat)
+static int run(side *cpu, side *cuda, const char *name, const tc_index *dims, const char *below_name, int64_t below,
+               int repeat)
 {
     const tc_function *f = cpu->function;
     const unsigned count = f->input_count + f->output_count;
@@ -146,7 +147,8 @@ static int run(side *cpu, side *cuda, const char *name, const tc_index *dims, co
         const size_t bytes = bytes_of(f, dims, i);
         if (i < f->input_count) {
             inputs[i] = block(bytes);
-            fill(inputs[i], f->tensors[i].dtype, bytes, below_name && !strcmp(below_name, f->tensors[i].name) ? below : 2);
+            fill(inputs[i], f->tensors[i].dtype, bytes,
+                 below_name && !strcmp(below_name, f->tensors[i].name) ? below : 2);
         } else {
             cpu->outputs[i - f->input_count] = block(bytes);
             cuda->outputs[i - f->input_count] = block(bytes);
@@ -199,8 +201,10 @@ static int run(side *cpu, side *cuda, const char *name, const tc_index *dims, co
                 for (unsigned i = 0; s == 1 && i < f->output_count; ++i)
                     same &= !memcmp(first[i], cuda->outputs[i], bytes_of(f, dims, f->input_count + i));
             }
-        printf("%s: %d repetitions give %s bits; a call takes %.1f us on one thread of the processor, %.1f us on the device "
-               "with its copies (medians)\n", name, repeat, same ? "the same" : "OTHER", median[0], median[1]);
+        printf("%s: %d repetitions give %s bits; a call takes %.1f us on one thread of the processor, %.1f us on the "
+               "device "
+               "with its copies (medians)\n",
+               name, repeat, same ? "the same" : "OTHER", median[0], median[1]);
         good &= same;
         for (unsigned i = 0; i < f->output_count; ++i)
             free(first[i]);
@@ -239,7 +243,8 @@ int main(int argc, char **argv)
     const char *below_name = NULL;
     int64_t below = 2;
     int repeat = 0, good = 1;
-    if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK || tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK)
+    if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK ||
+        tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK)
         die("device", error.message);
     tc_context_use_cuda(&cuda.context, device);
     for (int i = 4; i < argc; ++i) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models on a GPU against themselves on the processor: builds digits, the sentence encoder and the decoder of the tests for
-both, calls them with the same data and prints how results differ, whether repetitions give the same bits, what a call takes,
-and what compute-sanitizer finds. Needs nvcc, a C compiler and a GPU; nothing is downloaded.
+"""Models on a GPU against themselves on the processor: builds digits, the sentence encoder and the decoder of the tests
+for both, calls them with the same data and prints how results differ, whether repetitions give the same bits, what a
+call takes, and what compute-sanitizer finds. Needs nvcc, a C compiler and a GPU; nothing is downloaded.
 
     python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only MODEL]
 """
@@ -34,7 +34,8 @@ class Model:
 def models(work: Path) -> list[Model]:
     weights = work / "minilm.safetensors"
     below = "--below"
-    decoder = (below, "ids=96", "decoder_model_prefill,length=32", "decoder_model_decode,past=32", "decoder_model_decode,past=33")
+    decoder = (below, "ids=96", "decoder_model_prefill,length=32", "decoder_model_decode,past=32",
+               "decoder_model_decode,past=33")
     return [
         Model("digits", ROOT / "examples/digits/model.c", ("--specialize", "batch=1,32"),
               ("digits,batch=1", "digits,batch=32", "digits,batch=33"), ("digits,batch=1", "digits,batch=7")),
@@ -77,8 +78,8 @@ def first_line(command: list[str]) -> str:
 def prepare(work: Path, cc: str) -> Path:
     """compare, and the weights that are made."""
     compare = work / "compare"
-    run([cc, "-std=gnu11", "-O2", f"-I{ROOT / 'runtime/include'}", ROOT / "bench/cuda/compare.c", *RUNTIME, "-rdynamic", "-o",
-         compare, "-ldl", "-lm"])
+    run([cc, "-std=gnu11", "-O2", f"-I{ROOT / 'runtime/include'}", ROOT / "bench/cuda/compare.c", *RUNTIME, "-rdynamic",
+         "-o", compare, "-ldl", "-lm"])
     if not (work / "minilm.safetensors").exists():
         run([cc, "-O2", ROOT / "examples/minilm/make_weights.c", "-o", work / "make_weights", "-lm"])
         run([work / "make_weights", work / "minilm.safetensors"])
@@ -90,8 +91,8 @@ def build(model: Model, work: Path, cc: str, args: argparse.Namespace) -> tuple[
     out = []
     for name, more in (("cpu", []), ("cuda", ["--target", "cuda", "--target-file", args.target_file])):
         folder = work / model.name / name
-        run([sys.executable, ROOT / "generator/tensor-compile", "build", model.source, "-o", folder, "--cache", work / "cache",
-             "--cc", cc, "--host-cc", cc, *model.options, *more])
+        run([sys.executable, ROOT / "generator/tensor-compile", "build", model.source, "-o", folder,
+             "--cache", work / "cache", "--cc", cc, "--host-cc", cc, *model.options, *more])
         out.append(folder / f"{name}.so")
         run([cc, "-shared", folder / f"{model.source.stem}.o", "-o", out[-1]])
     return out[0], out[1]
@@ -123,11 +124,14 @@ def main() -> int:
             done = subprocess.run([compare, cpu, cuda, model.name, "--repeat", str(args.repeat), *model.calls],
                                   capture_output=True, text=True, check=False)
             good &= done.returncode == 0
-            log.say((done.stdout + done.stderr).rstrip() + ("" if done.returncode == 0 else f"\nexit {done.returncode}"))
+            log.say((done.stdout + done.stderr).rstrip())
+            if done.returncode:
+                log.say(f"exit {done.returncode}")
             for tool in ("memcheck", "racecheck", "initcheck") if sanitizer else ():
-                done = subprocess.run([sanitizer, "--tool", tool, "--error-exitcode", "9", compare, cpu, cuda, model.name,
-                                       *model.brief], capture_output=True, text=True, check=False)
-                found = [line for line in done.stdout.splitlines() if "SUMMARY" in line] or [done.stdout[-400:] + done.stderr[-400:]]
+                done = subprocess.run([sanitizer, "--tool", tool, "--error-exitcode", "9", compare, cpu, cuda,
+                                       model.name, *model.brief], capture_output=True, text=True, check=False)
+                found = [line for line in done.stdout.splitlines() if "SUMMARY" in line] \
+                    or [done.stdout[-400:] + done.stderr[-400:]]
                 good &= done.returncode == 0
                 log.say(f"compute-sanitizer {tool}: {'; '.join(line.replace('=', '').strip() for line in found)}")
             if not sanitizer:

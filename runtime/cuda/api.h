@@ -22,7 +22,7 @@ typedef uint64_t tc_cuda_address;
     X(stream_create, "cuStreamCreate", (void **stream, unsigned flags))                                                \
     X(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                                            \
     X(stream_wait, "cuStreamSynchronize", (void *stream))                                                              \
-    X(allocate, "cuMemAlloc_v2", (tc_cuda_address *address, size_t bytes))                                             \
+    X(allocate, "cuMemAlloc_v2", (tc_cuda_address * address, size_t bytes))                                            \
     X(release, "cuMemFree_v2", (tc_cuda_address address))                                                              \
     X(upload, "cuMemcpyHtoDAsync_v2", (tc_cuda_address to, const void *from, size_t bytes, void *stream))              \
     X(download, "cuMemcpyDtoHAsync_v2", (void *to, tc_cuda_address from, size_t bytes, void *stream))                  \

@@ -103,8 +103,9 @@ static void launch(tc_device *device, unsigned kernel, const void *arguments, un
 {
     tc_cuda *cuda = (tc_cuda *)device;
     void *parameters[] = {(void *)(uintptr_t)arguments};
-    note(cuda, cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, 0, cuda->stream, parameters,
-                                NULL),
+    note(cuda,
+         cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, 0, cuda->stream, parameters,
+                          NULL),
          "cuLaunchKernel");
 }
 
@@ -118,18 +119,25 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
     tc_cuda *cuda = calloc(1, sizeof *cuda);
     if (!cuda)
         return fail(error, TC_STATUS_SYSTEM, "tc_cuda_open", "no memory");
-    cuda->device = (tc_device){.kind = "cuda", .enter = enter, .leave = leave, .upload = upload, .download = download,
-                               .launch = launch, .wait = wait_for_all};
+    cuda->device = (tc_device){.kind = "cuda",
+                               .enter = enter,
+                               .leave = leave,
+                               .upload = upload,
+                               .download = download,
+                               .launch = launch,
+                               .wait = wait_for_all};
     const char *missing = tc_cuda_api_load(&cuda->api);
     if (missing) {
         free(cuda);
-        return fail(error, TC_STATUS_NO_DEVICE, missing, "not found: is an NVIDIA driver installed, and recent enough?");
+        return fail(error, TC_STATUS_NO_DEVICE, missing,
+                    "not found: is an NVIDIA driver installed, and recent enough?");
     }
     tc_status status = answer(cuda, cuda->api.init(0), "cuInit", error);
     if (status == TC_STATUS_OK)
         status = answer(cuda, cuda->api.device_get(&cuda->ordinal, ordinal), "cuDeviceGet", error);
     if (status == TC_STATUS_OK)
-        status = answer(cuda, cuda->api.context_retain(&cuda->context, cuda->ordinal), "cuDevicePrimaryCtxRetain", error);
+        status =
+            answer(cuda, cuda->api.context_retain(&cuda->context, cuda->ordinal), "cuDevicePrimaryCtxRetain", error);
     if (status != TC_STATUS_OK) {
         free(cuda);
         return status;
@@ -201,7 +209,8 @@ static tc_status load_kernels(tc_cuda *cuda, loaded *made, tc_error *error)
     const tc_device_code *code = made->model->device;
     for (unsigned i = 0; i < code->kernel_count; ++i) {
         const tc_device_kernel *kernel = &code->kernels[i];
-        tc_status status = answer(cuda, cuda->api.module_load(&made->modules[i], kernel->image), "cuModuleLoadData", error);
+        tc_status status =
+            answer(cuda, cuda->api.module_load(&made->modules[i], kernel->image), "cuModuleLoadData", error);
         if (status == TC_STATUS_OK)
             status = answer(cuda, cuda->api.module_function(&made->functions[i], made->modules[i], kernel->name),
                             "cuModuleGetFunction", error);
@@ -218,14 +227,16 @@ static tc_status load_weights(tc_cuda *cuda, loaded *made, const unsigned char *
         return TC_STATUS_OK;
     tc_status status = answer(cuda, cuda->api.allocate(&made->weights, bytes), "cuMemAlloc", error);
     if (status == TC_STATUS_OK)
-        status = answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->stream), "cuMemcpyHtoDAsync", error);
+        status =
+            answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->stream), "cuMemcpyHtoDAsync", error);
     if (status == TC_STATUS_OK)
         status = answer(cuda, cuda->api.stream_wait(cuda->stream), "cuStreamSynchronize", error);
     return status;
 }
 
 /* Where the model's packed weights are in the caller's memory. */
-static tc_status find_weights(const tc_model *model, const void *weights, const unsigned char **payload, tc_error *error)
+static tc_status find_weights(const tc_model *model, const void *weights, const unsigned char **payload,
+                              tc_error *error)
 {
     *payload = model->weights;
     if (model->weights || !model->weights_bytes)

@@ -9,8 +9,8 @@
 
 #include "tc_device.cuh"
 
-/* Adds the terms of one pass to the lane of each of the first LANES threads, in ascending order: add(lane, i) is the lane
- * with the term i of the pass, which is in shared memory. */
+/* Adds the terms of one pass to the lane of each of the first LANES threads, in ascending order: add(lane, i) is the
+ * lane with the term i of the pass, which is in shared memory. */
 template <int THREADS, int LANES, class T, class F> __device__ inline void tc_block_add(T &lane, F add)
 {
     __syncthreads();

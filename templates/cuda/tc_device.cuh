@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What every CUDA kernel includes: the scalar operations of the processor's kernels, compiled for the device, and how
- * arguments arrive. Contraction is off (nvcc -fmad=false) and division and square root are correctly rounded, so the bits are
- * those of docs/numerics.md.
+ * arguments arrive. Contraction is off (nvcc -fmad=false) and division and square root are correctly rounded, so the
+ * bits are those of docs/numerics.md.
  */
 #ifndef TC_DEVICE_CUH
 #define TC_DEVICE_CUH

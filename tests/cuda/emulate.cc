@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Blocks of threads on one thread of the processor: the threads of a block are coroutines that run one after the other up to
- * the next barrier. A barrier that only some of them reach is an error.
+ * Blocks of threads on one thread of the processor: the threads of a block are coroutines that run one after the other
+ * up to the next barrier. A barrier that only some of them reach is an error.
  */
 #include "emulate.h"
 
@@ -13,7 +13,8 @@
 
 emulated_index emulated_thread, emulated_block, emulated_grid;
 
-namespace {
+namespace
+{
 
 enum { STACK = 64 << 10 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA's words for kernels that are compiled for the processor: included before a generated .cu, which is then a C++ file.
- * A kernel is called once for each thread of a block; __syncthreads hands on to the others (emulate.cc). A launch's one
- * parameter is passed by its address.
+ * CUDA's words for kernels that are compiled for the processor: included before a generated .cu, which is then a C++
+ * file. A kernel is called once for each thread of a block; __syncthreads hands on to the others (emulate.cc). A
+ * launch's one parameter is passed by its address.
  */
 #ifndef EMULATE_H
 #define EMULATE_H

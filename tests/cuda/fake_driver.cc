@@ -20,10 +20,20 @@
 #include <map>
 #include <string>
 
-namespace {
+namespace
+{
 
-enum { OK = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
-       NOT_FOUND = 500, LAUNCH_FAILED = 719, PAGE = 4096 };
+enum {
+    OK = 0,
+    OUT_OF_MEMORY = 2,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
+    NOT_FOUND = 500,
+    LAUNCH_FAILED = 719,
+    PAGE = 4096
+};
 
 std::map<uint64_t, size_t> memory;
 int depth;
@@ -193,8 +203,8 @@ int cuModuleGetFunction(void **function, void *, const char *name)
     return *function ? OK : NOT_FOUND;
 }
 
-int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned count, unsigned down, unsigned deep, unsigned,
-                   void *, void **parameters, void **)
+int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned count, unsigned down, unsigned deep,
+                   unsigned, void *, void **parameters, void **)
 {
     CURRENT
     ENTER("cuLaunchKernel")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels for CUDA, emulated, against those for the processor on the same data: all buffers must have the same bits after both.
- * test_kernels.py writes the table of cases.
+ * Kernels for CUDA, emulated, against those for the processor on the same data: all buffers must have the same bits
+ * after both. test_kernels.py writes the table of cases.
  */
 #include "cases.h"
 
@@ -24,7 +24,8 @@ static uint64_t next_random()
 static float next_float(bool extreme)
 {
     static const float special[] = {NAN, INFINITY, -INFINITY, -0.0f, 0.0f, 1e-40f, -1e-45f, 3e38f, -3e38f};
-    return extreme && next_random() % 10 == 0 ? special[next_random() % 9] : (float)((double)next_random() / 536870912.0 - 2.0);
+    return extreme && next_random() % 10 == 0 ? special[next_random() % 9]
+                                              : (float)((double)next_random() / 536870912.0 - 2.0);
 }
 
 static void fill(const case_buffer &b, bool extreme, int64_t below, unsigned char *data)
@@ -91,7 +92,8 @@ int main()
             for (int i = 0; i < c->buffer_count; ++i) {
                 const long at = c->buffers[i].scratch ? -1 : differs(c->buffers[i], data[0][i], data[1][i]);
                 if (at >= 0)
-                    snprintf(problem, sizeof problem, "buffer %d differs at %ld%s", i, at, reverse ? ", threads reversed" : "");
+                    snprintf(problem, sizeof problem, "buffer %d differs at %ld%s", i, at,
+                             reverse ? ", threads reversed" : "");
                 for (int g = 0; g < GUARD; ++g)
                     if (data[1][i][g - GUARD] != 0xa5 || data[1][i][bytes[i] + g] != 0xa5)
                         snprintf(problem, sizeof problem, "buffer %d: written outside", i);

@@ -23,8 +23,8 @@ static tc_status prefill(void)
 {
     memset(logits, 0x55, sizeof logits);
     memcpy(before, state, sizeof state);
-    return decoder_model_prefill(&context,
-                                 &(decoder_model_prefill_args){.length = LENGTH, .ids = ids, .logits = logits, .state = state});
+    return decoder_model_prefill(
+        &context, &(decoder_model_prefill_args){.length = LENGTH, .ids = ids, .logits = logits, .state = state});
 }
 
 static int untouched(void)
@@ -39,7 +39,8 @@ static void refusals(tc_cuda *cuda)
 {
     tc_context_use_cuda(&context, cuda);
     tc_ok(prefill() == TC_STATUS_ARENA_TOO_SMALL && untouched(), "no arena yet: %s", context.error.message);
-    tc_ok(tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error) == TC_STATUS_OK, "an arena of the header's size");
+    tc_ok(tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error) == TC_STATUS_OK,
+          "an arena of the header's size");
     tc_ok(prefill() == TC_STATUS_NO_DEVICE && untouched(), "not loaded yet: %s", context.error.message);
     tc_ok(strstr(context.error.message, "decoder_model is not loaded"), "the message names the model");
     tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK, "the model is loaded");
@@ -61,7 +62,8 @@ static void refusals(tc_cuda *cuda)
     tc_ok(tc_cuda_borrow(cuda, 0, 64, &error) == TC_STATUS_NULL_POINTER, "memory at 0: %s", error.message);
     tc_ok(tc_cuda_borrow(cuda, 72, 64, &error) == TC_STATUS_MISALIGNED, "misaligned memory: %s", error.message);
     tc_ok(prefill() == TC_STATUS_OK && logits[0] == first, "a refused arena leaves the old one");
-    tc_ok(tc_cuda_reserve(cuda, 0, &error) == TC_STATUS_OK && prefill() == TC_STATUS_ARENA_TOO_SMALL, "the arena given back");
+    tc_ok(tc_cuda_reserve(cuda, 0, &error) == TC_STATUS_OK && prefill() == TC_STATUS_ARENA_TOO_SMALL,
+          "the arena given back");
     tc_ok(tc_cuda_load(cuda, NULL, NULL, &error) == TC_STATUS_NULL_POINTER, "no model: %s", error.message);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--target cuda: what it refuses; objects that need nothing of CUDA; and, over the driver library of the tests, results with the
-bits of the processor's, state and faults. Arguments: nvcc, or `none`; `--all`: the encoder too."""
+"""--target cuda: what it refuses; objects that need nothing of CUDA; and, over the driver library of the tests, results
+with the bits of the processor's, state and faults. Arguments: nvcc, or `none`; `--all`: the encoder and loops too."""
 from __future__ import annotations
 
 import os
@@ -17,6 +17,8 @@ from tensor_compile.build import elf
 
 TOOL = [sys.executable, ROOT / "generator" / "tensor-compile"]
 DIGITS = ROOT / "examples" / "digits" / "model.c"
+CONTROL = ROOT / "tests" / "ops" / "control.c"
+LOOPS = ("scan", "scan_kinds", "while")
 DECODER = ROOT / "tests" / "decoder" / "model.c"
 ENCODER = ROOT / "examples" / "minilm" / "model.c"
 SMALL = ["-DLAYERS=1", "-DHIDDEN=24", "-DHEADS=3", f'-DWEIGHTS="{ROOT}/tests/e2e/encoder.safetensors"']
@@ -40,10 +42,42 @@ def build(model: Path, out: Path, *more: str, cache: Path) -> Path:
 
 def prepared(out: Path, obj: Path, driver: Path, cxx: list[str]) -> dict[str, str]:
     """The environment in which the driver of the tests finds the object's kernels; out/cuda.so is the object."""
-    objects = emulation.compile_kernels(cxx, (out / "keep").glob("*.cu"), out)
-    emulation.run([*cxx, "-shared", *objects, driver, "-o", out / "kernels.so"])
+    whole = out / "whole.cu"  # a compiler's start costs more than a kernel
+    whole.write_text("".join(f'#include "{path}"\n' for path in sorted((out / "keep").glob("*.cu"))), encoding="utf-8")
+    emulation.run([*cxx, "-shared", *emulation.compile_kernels(cxx, [whole], out), driver, "-o", out / "kernels.so"])
     emulation.run(["cc", "-shared", obj, "-o", out / "cuda.so"])
     return {**os.environ, "LD_LIBRARY_PATH": str(driver.parent), "FAKE_CUDA_KERNELS": str(out / "kernels.so")}
+
+
+def objects(folder: Path, device: list[str], cache: Path) -> None:
+    """What nvcc's part in an object is."""
+    first = build(DIGITS, folder / "digits", *device, cache=cache)
+    again = build(DIGITS, folder / "elsewhere" / "digits", *device, cache=folder / "elsewhere" / "cache")
+    ok(first.read_bytes() == again.read_bytes(), "the same bytes in another folder with another cache")
+    equal(first.with_suffix(".h").read_text(), again.with_suffix(".h").read_text(), "and the same header")
+    data = first.read_bytes()
+    ok(str(folder).encode() not in data and str(ROOT).encode() not in data, "no path in it")
+    symbols = elf.read(first)
+    names = [s.name for s in symbols.symbols]
+    ok(not [n for n in names if n.startswith(("cu", "__cuda", "nv"))], "no symbol of CUDA")
+    others = [n for n in symbols.undefined if not n.startswith("tc_") and n != "_GLOBAL_OFFSET_TABLE_"]
+    equal(others, [], "nothing but the core is undefined")
+
+
+def stub(folder: Path) -> Path:
+    """A compiler in nvcc's place, for kernels that are emulated: images hold nothing but the number that they start
+    with."""
+    script = folder / "stub-nvcc"
+    script.write_text("""#!/bin/sh
+case "$1" in
+--version) echo "release 13.0, V13.0.0"; exit ;;
+--list-gpu-code) echo "sm_90"; exit ;;
+esac
+while [ "$1" != -o ]; do shift; done
+printf '\\120\\355\\125\\272' > "$2"
+""", encoding="utf-8")
+    script.chmod(0o755)
+    return script
 
 
 with tempfile.TemporaryDirectory() as place:
@@ -53,42 +87,40 @@ with tempfile.TemporaryDirectory() as place:
     quiet = ["-o", str(folder / "refused"), "--cache", str(cache)]
     refused(["--target", "cuda", "--nvcc", "/no/such/nvcc", *quiet], "nvcc not found: /no/such/nvcc", "no nvcc")
     refused(["--target", "cuda", "--nvcc", "true", *quiet], "no CUDA compiler: true", "another program for nvcc")
-    refused([*device, "--target-file", "x86_64", *quiet], "the target x86_64 is x86_64, no GPU", "a processor's target file")
-    refused(["--target-file", "cuda-sm90", *quiet], "the target cuda-sm90 is cuda, but", "a GPU's target file for a processor")
+    refused([*device, "--target-file", "x86_64", *quiet], "the target x86_64 is x86_64, no GPU",
+            "a processor's target file")
+    refused(["--target-file", "cuda-sm90", *quiet], "the target cuda-sm90 is cuda, but",
+            "a GPU's target file for a processor")
     refused([*device, "--with-reference", *quiet], "there are no reference kernels for cuda", "a reference")
-    refused([*device, "--isa", "avx2", *quiet], "unknown instruction set 'avx2' for cuda", "a processor's instruction set")
+    refused([*device, "--isa", "avx2", *quiet], "unknown instruction set 'avx2' for cuda",
+            "a processor's instruction set")
     refused([*device, "--cache", str(cache)], "check does not run kernels for cuda", "check", "check")
     ok(not (folder / "refused").exists(), "nothing is left behind")
 
     if nvcc == "none":
-        skip("models for CUDA", "no nvcc")
-        done()
-
-    first = build(DIGITS, folder / "digits", *device, cache=cache)
-    again = build(DIGITS, folder / "elsewhere" / "digits", *device, cache=folder / "elsewhere" / "cache")
-    ok(first.read_bytes() == again.read_bytes(), "the same bytes in another folder with another cache")
-    equal(first.with_suffix(".h").read_text(), again.with_suffix(".h").read_text(), "and the same header")
-    ok(str(folder).encode() not in first.read_bytes() and str(ROOT).encode() not in first.read_bytes(), "no path in it")
-    symbols = elf.read(first)
-    names = [s.name for s in symbols.symbols]
-    ok(not [n for n in names if n.startswith(("cu", "__cuda", "nv"))], "no symbol of CUDA")
-    equal([n for n in symbols.undefined if not n.startswith("tc_") and n != "_GLOBAL_OFFSET_TABLE_"], [], "nothing but the core is undefined")
+        skip("objects for CUDA", "no nvcc")
+    else:
+        objects(folder, device, cache)
 
     cxx = emulation.compiler()
     if cxx is None:
         skip("calls", "no C++ compiler")
         done()
+    device[-1] = str(stub(folder))
     driver = folder / "driver" / "libcuda.so.1"
     driver.parent.mkdir()
-    emulation.run([*cxx, "-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.cc", HERE / "emulate.cc", "-ldl", "-o", driver])
+    emulation.run([*cxx, "-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.cc", HERE / "emulate.cc", "-ldl",
+                   "-o", driver])
     compare = folder / "compare"
-    emulation.run(["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", *emulation.INCLUDES, ROOT / "bench" / "cuda" / "compare.c",
-                   *RUNTIME, "-rdynamic", "-o", compare, "-ldl", "-lm"])
+    strict = ["-O1", "-Wall", "-Wextra", "-Werror", *emulation.INCLUDES]
+    emulation.run(["cc", "-std=gnu11", *strict, ROOT / "bench" / "cuda" / "compare.c", *RUNTIME, "-rdynamic", "-o",
+                   compare, "-ldl", "-lm"])
 
     def same(out: Path, obj: Path, model: Path, name: str, calls: list[str], *more: str) -> dict[str, str]:
         """One point a call and order of threads: all outputs and states have the bits of the processor's."""
         env = prepared(out, obj, driver, cxx)
-        cpu = build(model, out / "cpu", "--isa", "x86_64" if os.uname().machine == "x86_64" else "scalar", *more, cache=cache)
+        isa = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
+        cpu = build(model, out / "cpu", *isa, *more, cache=cache)
         emulation.run(["cc", "-shared", cpu, "-o", out / "cpu.so"])
         for order in ("forward", "reverse"):
             done = subprocess.run([compare, out / "cpu.so", out / "cuda.so", name, "--repeat", "1", *calls],
@@ -100,22 +132,30 @@ with tempfile.TemporaryDirectory() as place:
                 note(done.stdout + done.stderr)
         return env
 
-    same(folder / "digits", first, DIGITS, "digits", ["digits,batch=1", "digits,batch=7"])
+    out = folder / "emulated"
+    digits = build(DIGITS, out, *device, "--specialize", "batch=3", cache=cache)
+    same(out, digits, DIGITS, "digits", ["digits,batch=1", "digits,batch=3", "digits,batch=7"])
     if "--all" in sys.argv:
+        out = folder / "control"
+        control = build(CONTROL, out, *device, cache=cache)
+        dims = ",n=5,m=7"
+        same(out, control, CONTROL, "control", [f"control_op_{name}{dims}" for name in LOOPS])
         out = folder / "encoder"
         encoder = build(ENCODER, out, *device, *SMALL, "--specialize", "batch=2", "--specialize", "seq=9", cache=cache)
         same(out, encoder, ENCODER, "minilm", ["minilm,batch=2,seq=9", "minilm,batch=1,seq=5"], *SMALL)
 
     out = folder / "decoder"
     decoder = build(DECODER, out, *device, cache=cache)
-    calls = ["--below", "ids=96", "decoder_model_prefill,length=9", "decoder_model_decode,past=9", "decoder_model_decode,past=10"]
-    env = same(out, decoder, DECODER, "decoder_model", calls)
+    env = same(out, decoder, DECODER, "decoder_model",
+               ["--below", "ids=96", "decoder_model_prefill,length=9", "decoder_model_decode,past=9",
+                "decoder_model_decode,past=10"])
     program = out / "calls"
-    emulation.run(["cc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{out}", *emulation.INCLUDES, HERE / "test_calls.c",
-                   decoder, *RUNTIME, "-o", program, "-ldl"])
+    emulation.run(["cc", "-std=c11", f"-I{out}", *strict, HERE / "test_calls.c", decoder, *RUNTIME, "-o", program,
+                   "-ldl"])
     for scenario, more in (("", {}), ("absent", {"FAKE_CUDA_DEVICES": "0"}), ("open", {"FAKE_CUDA_FAIL": "cuInit"}),
-                           ("open", {"FAKE_CUDA_FAIL": "cuStreamCreate"}), ("load", {"FAKE_CUDA_FAIL": "cuModuleLoadData:2"}),
-                           ("load", {"FAKE_CUDA_FAIL": "cuMemAlloc"}), ("call", {"FAKE_CUDA_FAIL": "cuLaunchKernel:3"}),
+                           ("open", {"FAKE_CUDA_FAIL": "cuStreamCreate"}),
+                           ("load", {"FAKE_CUDA_FAIL": "cuModuleLoadData:2"}), ("load", {"FAKE_CUDA_FAIL": "cuMemAlloc"}),
+                           ("call", {"FAKE_CUDA_FAIL": "cuLaunchKernel:3"}),
                            ("call", {"FAKE_CUDA_FAIL": "cuMemcpyDtoHAsync:2"}),
                            ("call", {"FAKE_CUDA_FAIL": "cuCtxPushCurrent:4"})):
         done_ = subprocess.run([program, scenario], env={**env, **more}, capture_output=True, text=True, check=False)
@@ -125,9 +165,11 @@ with tempfile.TemporaryDirectory() as place:
             note(done_.stdout + done_.stderr)
         for line in points:
             note(line)
-    real = subprocess.run([program, "absent"], env={**os.environ, "LD_LIBRARY_PATH": ""}, capture_output=True, text=True, check=False)
+    real = subprocess.run([program, "absent"], env={**os.environ, "LD_LIBRARY_PATH": ""}, capture_output=True,
+                          text=True, check=False)
     if "opened" in real.stdout or real.returncode:
         skip("without a driver", "this machine has one")
     else:
-        ok("libcuda.so.1: not found" in real.stdout or "CUDA_ERROR" in real.stdout, f"without a driver: {real.stdout.splitlines()[0]}")
+        said = real.stdout.splitlines()[0]
+        ok("libcuda.so.1: not found" in said or "CUDA_ERROR" in said, f"without a driver: {said}")
 done()

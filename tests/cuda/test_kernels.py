@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA kernels, emulated on the processor, have the bits of the processor's: nests and contractions of every form that the
-tests of those have, in both orders of threads."""
+"""CUDA kernels, emulated on the processor, have the bits of the processor's: nests and contractions of every form that
+the tests of those have, in both orders of threads."""
 from __future__ import annotations
 
 import subprocess
@@ -24,7 +24,7 @@ from tensor_compile.emit.kernels import emit_plain  # noqa: E402
 from tensor_compile.graph.dtypes import DTYPES  # noqa: E402
 from tensor_compile.loops import schedule_cuda  # noqa: E402
 from tensor_compile.loops.ir import Kernel  # noqa: E402
-from tensor_compile.symbolic import Sym  # noqa: E402
+from tensor_compile.symbolic import Sym, sym  # noqa: E402
 
 
 def module(area: str):
@@ -55,20 +55,15 @@ def contractions() -> list[Case]:
             Case("matmul transposed", forms.matmul(40, 24, 65, transposed=True), {})]
     for rows, columns, terms in ((1, 1, 1), (5, 100, 40), (65, 20, 17)):
         sizes = {m: rows, n: columns, k: terms, b: 2}
-        whole = forms.matmul(m_of(forms, m), m_of(forms, n), m_of(forms, k), batch=m_of(forms, b))
+        whole = forms.matmul(sym(m), sym(n), sym(k), batch=sym(b))
         out.append(Case(f"matmul dynamic {rows} x {columns} x {terms}", whole, sizes))
-    for form in (dict(pad=1), dict(pad=2, stride=2), dict(pad=2, dilation=2), dict(groups=2), dict(pad=1, planar_in=True),
-                 dict(pad=1, planar_out=True)):
+    for form in (dict(pad=1), dict(pad=2, stride=2), dict(pad=2, dilation=2), dict(groups=2),
+                 dict(pad=1, planar_in=True), dict(pad=1, planar_out=True)):
         name = ", ".join(f"{key} {value}" for key, value in form.items())
         out.append(Case(f"convolution, {name}", forms.convolution(2, 8, 9, 7, 34, (3, 3), **form), {}))
-    out.append(Case("convolution dynamic", forms.convolution(m_of(forms, b), 4, m_of(forms, m), 6, 20, (3, 2), pad=1),
+    out.append(Case("convolution dynamic", forms.convolution(sym(b), 4, sym(m), 6, 20, (3, 2), pad=1),
                     {b: 2, m: 11}))
     return out
-
-
-def m_of(forms, s: Sym):
-    from tensor_compile.symbolic import sym
-    return sym(s)
 
 
 def nests() -> list[Case]:
@@ -99,8 +94,9 @@ with tempfile.TemporaryDirectory() as place:
         dims = ", ".join(str(case.sizes[d]) for d in kernel.dims) or "0"
         declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
                             f"static const ptrdiff_t dims{i}[] = {{{dims}}};"
+        extreme = str(case.extreme).lower()
         rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel).threads}, '
-                    f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {str(case.extreme).lower()}}},")
+                    f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {extreme}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
                                                 *rows, "    {},", "};", ""]), encoding="utf-8")
     (folder / "plain.c").write_text("\n".join(plain.values()), encoding="utf-8")
@@ -108,8 +104,8 @@ with tempfile.TemporaryDirectory() as place:
     kernels = sorted(folder.glob("*.cu"))
     (folder / "all.cu").write_text("".join(f'#include "{path.name}"\n' for path in kernels), encoding="utf-8")
     objects = emulation.compile_kernels(cxx, [folder / "all.cu"], folder)
-    emulation.run(["cc", "-std=c11", "-O1", "-w", *EXACT, *emulation.INCLUDES, "-DTC_ISA_SCALAR", "-c", folder / "plain.c", "-o",
-                   folder / "plain.o"])
+    emulation.run(["cc", "-std=c11", "-O1", "-w", *EXACT, *emulation.INCLUDES, "-DTC_ISA_SCALAR", "-c",
+                   folder / "plain.c", "-o", folder / "plain.o"])
     program = folder / "run"
     emulation.run([*cxx, emulation.HERE / "run_cases.cc", emulation.HERE / "emulate.cc", folder / "cases.cc", *objects,
                    folder / "plain.o", "-o", program])

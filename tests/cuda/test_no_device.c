@@ -17,7 +17,8 @@ int main(void)
     tc_ok(tc_context_init(&context, NULL, 0) == TC_STATUS_OK, "a context needs no arena of the processor's");
     const digits_args args = {.batch = 1, .image = image, .probabilities = probabilities};
     tc_ok(digits(&context, &args) == TC_STATUS_NO_DEVICE, "a call without a device in the context");
-    tc_ok(strstr(context.error.message, "compiled for cuda: the context has no such device"), "%s", context.error.message);
+    tc_ok(strstr(context.error.message, "compiled for cuda: the context has no such device"), "%s",
+          context.error.message);
     tc_ok(probabilities[0] == 42.0f, "the output is as it was");
     const digits_args wrong = {.batch = 1000, .image = image, .probabilities = probabilities};
     tc_ok(digits(&context, &wrong) == TC_STATUS_DIM_OUT_OF_RANGE, "arguments are checked first");

@@ -39,8 +39,8 @@ class Sources:
 
 
 class Backend(Protocol):
-    """plain: one loop nest an operation, no layout and no fusion. processor: kernels are functions of the processor, what
-    `check` and `tune` run."""
+    """plain: one loop nest an operation, no layout and no fusion. processor: kernels are functions of the processor,
+    what `check` and `tune` run."""
 
     plain: bool
     processor: bool
@@ -58,8 +58,8 @@ class Backend(Protocol):
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         """The C text of the driver. embed: the weights are in the object."""
 
-    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources, driver: Unit,
-                progress: Callable[[int], None]) -> list[Object]:
+    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
+                driver: Unit, progress: Callable[[int], None]) -> list[Object]:
         """The objects of the kernels in the order of sources.by_symbol, then that of the driver."""
 
 

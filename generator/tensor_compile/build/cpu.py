@@ -48,10 +48,10 @@ class Cpu:
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         return emit_driver(plan, target, sources.of_kernel, embed=embed)
 
-    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources, driver: Unit,
-                progress: Callable[[int], None]) -> list[Object]:
-        units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags, target.arch),
-                      kernel=True)
+    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
+                driver: Unit, progress: Callable[[int], None]) -> list[Object]:
+        units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags,
+                                                               target.arch), kernel=True)
                  for s in sources.by_symbol.values()]
         return objects.compile_units([*units, driver], compiler, cache, options.jobs, progress)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backend `cuda`: each kernel becomes an image with machine code for the target's architectures and portable code for
-later ones, which the object embeds; the driver is compiled for the processor that the device belongs to.
-"""
+"""The backend `cuda`: each kernel becomes an image with machine code for the target's architectures and portable code
+for later ones, which the object embeds; the driver is compiled for the processor that the device belongs to."""
 from __future__ import annotations
 
 import re
@@ -100,12 +99,13 @@ class Cuda:
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         return emit_driver(plan, target, sources.of_kernel, embed=embed)
 
-    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources, driver: Unit,
-                progress: Callable[[int], None]) -> list[Object]:
+    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
+                driver: Unit, progress: Callable[[int], None]) -> list[Object]:
         nvcc = detect(options.nvcc)
         for isa in target.isas:
             if isa not in nvcc.architectures:
-                raise UserError(f"{nvcc.banner} makes no code for {isa}", hint="choose others of the target's with --isa")
+                raise UserError(f"{nvcc.banner} makes no code for {isa}",
+                                hint="choose others of the target's with --isa")
         flags = (*FLAGS, *architectures(target))
         host = toolchain.host_flags(options.cflags, compiler.arch)
         headers = files.tree_digest([TEMPLATES / "include", TEMPLATES / "cuda"])

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A ContractionKernel as CUDA C, from templates/cuda/contraction.cu.in.
 
-A block brings the operands' part of its tile to shared memory, some terms at a time. Where an element lies is computed for
-each by the operands' own index expressions, so every contraction of the loop IR fits: packed or in place, several loops over
-rows, columns and terms, padding.
-"""
+A block brings the operands' part of its tile to shared memory, some terms at a time. Where an element lies is computed
+for each by the operands' own index expressions, so every contraction of the loop IR fits: packed or in place, several
+loops over rows, columns and terms, padding."""
 from __future__ import annotations
 
 import re
@@ -24,7 +23,8 @@ def emit_contraction(kernel: ContractionKernel, symbol: str) -> str:
     tile = schedule_cuda.tile(kernel)
     e = emitter(kernel, {s.buffer for s in kernel.stores}, "sum")
     decoded = {part: decode(e, flat, variables) for part, flat, variables in
-               (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n), ("k", "k", kernel.k))}
+               (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
+                ("k", "k", kernel.k))}
 
     def points(variables: tuple[Sym, ...]) -> str:
         return f"({e.index(product(extent(s) for s in variables))})"
@@ -39,7 +39,8 @@ def emit_contraction(kernel: ContractionKernel, symbol: str) -> str:
     epilogue = e.scopes.pop().lines
     sizes = {name: points(variables) for name, variables in
              (("m_text", kernel.m), ("n_text", kernel.n), ("k_text", kernel.k), ("batch_text", kernel.batch))}
-    body = "\n".join([*e.lines, a, b, valid, *epilogue, *sizes.values(), *(line for part in decoded.values() for line in part)])
+    lines = [line for part in decoded.values() for line in part]
+    body = "\n".join([*e.lines, a, b, valid, *epilogue, *sizes.values(), *lines])
     declared = prologue(kernel, set(re.findall(r"\w+", body)), frozenset(s.buffer for s in kernel.stores))
     return expand_file("cuda/contraction.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver of a model for a CUDA device: tables and entries as for the processor, with kernels as images that the hosted
-part loads, and steps that are launches.
+"""The driver of a model for a CUDA device: tables and entries as for the processor, with kernels as images that the
+hosted part loads, and steps that are launches.
 
-A call copies its inputs (and its state) to the device's arena, launches every step in order on one stream, and copies outputs
-and state back when all has ended well. Loops and branches are the driver's: it fetches what they depend on.
-"""
+A call copies its inputs (and its state) to the device's arena, launches every step in order on one stream, and copies
+outputs and state back when all has ended well. Loops and branches are the driver's: it fetches what they depend on."""
 from __future__ import annotations
 
 from typing import Mapping
@@ -18,7 +17,8 @@ from .program import Function, KernelTable, Source, driver_text
 from .steps import StepsWriter
 
 
-def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source], *, embed: bool = True) -> str:
+def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source], *,
+                embed: bool = True) -> str:
     """As program.emit_driver; sources[id(kernel), isa].symbol names the image as well as its function."""
     return driver_text(plan, target, _Images(plan, target, sources), _Function, embed)
 
@@ -75,7 +75,8 @@ class _Launches(StepsWriter):
     def call(self, step: Step) -> None:
         number, kernel, c = self.step, step.kernel, self.function.c
         self.step += 1
-        values = [self.scratch(number, j) if b.kind == "scratch" else self.pointer(b) for j, b in enumerate(kernel.params)]
+        values = [self.scratch(number, j) if b.kind == "scratch" else self.pointer(b)
+                  for j, b in enumerate(kernel.params)]
         if is_check(step):
             values.append(f"f->device_arena + offsets[{self.where.copy_numbers[CELL]}]")
         values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
@@ -86,8 +87,8 @@ class _Launches(StepsWriter):
         self.put("{", f"    const uint64_t a[] = {{{', '.join(values)}}};")
         if is_check(step):
             b = kernel.buffer
-            self.put(f"    if (tc_device_check(f, {row}, {string(b.name)}, {self.function.dtype(b)}, {c(kernel.bound)}))",
-                     "        return;")
+            asked = f"{row}, {string(b.name)}, {self.function.dtype(b)}, {c(kernel.bound)}"
+            self.put(f"    if (tc_device_check(f, {asked}))", "        return;")
         else:
             self.put(f"    tc_device_step(f, {row});")
         self.put("}")

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A NestKernel as CUDA C: one point a thread, or one row a block.
 
-The threads of a row's block take the points of a sweep in passes, neighbours side by side. Where a sweep sums floats, the
-terms of a pass go to shared memory and are added there in the order that docs/numerics.md gives, by the first 16 threads
-(`lanes`) or the first one (`seq`); what is associative each thread reduces for itself and the block by a tree. Every
-thread then has the result. A barrier ends each stage, as a later one may load what it stored.
-"""
+The threads of a row's block take the points of a sweep in passes, neighbours side by side. Where a sweep sums floats,
+the terms of a pass go to shared memory and are added there in the order that docs/numerics.md gives, by the first 16
+threads (`lanes`) or the first one (`seq`); what is associative each thread reduces for itself and the block by a tree.
+Every thread then has the result. A barrier ends each stage, as a later one may load what it stored."""
 from __future__ import annotations
 
 import re

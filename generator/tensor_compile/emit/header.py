@@ -85,7 +85,8 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         base = macro(entry.symbol)
         where = "of the device's memory" if target.apart else \
             f"and up to {target.threads} thread{'s' if target.threads > 1 else ''}"
-        lines.append(f"/* Arena of {entry.symbol} in bytes, {64}-byte aligned: enough for all sizes of the dims {where}. */")
+        lines.append(f"/* Arena of {entry.symbol} in bytes, {64}-byte aligned: enough for all sizes of the dims "
+                     f"{where}. */")
         if max_arena is None or bound <= max_arena:
             lines.append(f"#define {base}_ARENA_BYTES {max(bound, 64)}")
         else:

@@ -6,9 +6,8 @@
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one index a thread
 
-Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many as
-instances of it.
-"""
+Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many
+as instances of it."""
 from __future__ import annotations
 
 from dataclasses import dataclass

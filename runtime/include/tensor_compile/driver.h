@@ -61,7 +61,7 @@ typedef struct tc_state_info {
     size_t offset, bytes; /* offset from the end of the state's header */
 } tc_state_info;
 
-/* -- devices: kernels that run in a memory of their own, whose addresses are 64-bit numbers ------------------------- */
+/* -- devices: kernels that run in a memory of their own, whose addresses are 64-bit numbers ------------------------ */
 
 /* A kernel as the model's object holds it: the name of its function in an image that the device's driver loads. */
 typedef struct tc_device_kernel {
@@ -184,7 +184,7 @@ void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc
 /* Whether any thread recorded a fault of `group` or an earlier one; all threads must call it: they meet in it. */
 int tc_faulted(tc_frame *frame, int group, tc_index threads);
 
-/* -- the steps of a call on a device; all do nothing once one was refused ------------------------------------------- */
+/* -- the steps of a call on a device; all do nothing once one was refused ------------------------------------------ */
 
 /* Blocks that `points` ask for at `each` a block, `most` at most. */
 static inline unsigned tc_blocks(int64_t points, int64_t each, unsigned most)
