@@ -2,8 +2,9 @@
 """What lowering does with predicates and with arithmetic on indices."""
 from __future__ import annotations
 
-from ..symbolic import Expr, is_nonnegative, wrap
+from ..symbolic import Expr, floordiv, is_nonnegative
 from .ir import Apply, Const, InBounds, IndexValue, Load, Scalar
+from .ranges import index_of
 from .scalars import Rewriter
 
 Index = tuple[Expr, ...]
@@ -38,7 +39,7 @@ def protect(s: Scalar, within: Index) -> Scalar:
 def fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
     """Arithmetic on indices stays an index (ranges permitting), so that bounds can be proved through it."""
     if dtype in ("i32", "i64"):
-        exprs = [_as_index(a) for a in args]
+        exprs = [index_of(a) for a in args]
         if all(e is not None for e in exprs):
             made = None
             if op == "add":
@@ -47,6 +48,8 @@ def fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
                 made = exprs[0] - exprs[1]
             elif op == "mul":
                 made = exprs[0] * exprs[1]
+            elif op == "div" and is_nonnegative(exprs[0]) and exprs[1].is_const and exprs[1].value > 0:
+                made = floordiv(exprs[0], exprs[1])
             elif op == "cast":
                 made = exprs[0]
             if made is not None:
@@ -55,12 +58,3 @@ def fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
                 if low is not None and high is not None and -half <= low and high < half:
                     return IndexValue(dtype, made)
     return Apply(op, dtype, args)
-
-
-def _as_index(s: Scalar) -> Expr | None:
-    if isinstance(s, IndexValue):
-        return s.expr
-    if isinstance(s, Const) and s.dtype in ("i32", "i64"):
-        width = 32 if s.dtype == "i32" else 64
-        return wrap(s.bits - (1 << width) if s.bits >> (width - 1) else s.bits)
-    return None

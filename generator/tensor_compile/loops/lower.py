@@ -20,11 +20,13 @@ from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexV
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_regions import REGIONS, open_function
+from .ranges import lies_in
 from .scalars import Variables, reshaped
 
 _LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
 _VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad", "reverse"))
 _COSTLY = frozenset(("exp", "log", "sqrt", "tanh", "erf", "div"))
+_SHOWN = 8      # integer operations in a row that the proof of an index looks through
 _FREE_COST = 6  # operations on indices that are computed again rather than stored
 
 
@@ -174,7 +176,7 @@ class Lowering:
         """Records in `free` the values that need no memory: constants and cheap arithmetic on indices."""
         if node.op in ("constant", "iota", "dim_value"):
             self.free[node] = 0
-        elif node.op in _VIEWS or (node.op in layout.ELEMENTWISE and node.op not in _COSTLY):
+        elif node.op in _VIEWS or (node.op in layout.ELEMENTWISE and (node.op not in _COSTLY or self.is_quotient(node))):
             total = 0 if node.op in _VIEWS else 1
             for v in node.operands:
                 operand = self.free.get(v.node)
@@ -183,6 +185,17 @@ class Lowering:
                 total += operand
             if total <= _FREE_COST:
                 self.free[node] = total
+
+    @staticmethod
+    def is_quotient(node: Node) -> bool:
+        """An integer divided by a positive constant: of an index, that is a floor division of the index."""
+        if node.op != "div" or node.types[0].dtype not in ("i32", "i64"):
+            return False
+        divisor = node.operands[1].node
+        while divisor.op in ("broadcast", "reshape"):
+            divisor = divisor.operands[0].node
+        width = 32 if node.types[0].dtype == "i32" else 64
+        return divisor.op == "constant" and 0 < divisor.attrs["bits"] < 1 << (width - 1)
 
     def is_view(self, node: Node) -> bool:
         return node.op in _LEAVES or node.op in _VIEWS or node in self.free
@@ -268,10 +281,12 @@ class Lowering:
                 buffer, lambda index: outer(tuple(i + s for i, s in zip(place(index), start, strict=True))))
 
     # -- reading --------------------------------------------------------------------------------------------------
-    def read(self, v: Value, index: Index) -> Scalar:
-        """The element of v at `index`."""
+    def read(self, v: Value, index: Index, formula: int = 0) -> Scalar:
+        """The element of v at `index`. formula: how many integer operations in a row are shown as what they compute
+        rather than as the memory that they are stored in; for proofs, never for code."""
         home = self.homes.get(v)
-        if home is not None:
+        shown = formula > 0 and v.node.op in layout.ELEMENTWISE and v.dtype in ("i32", "i64")
+        if home is not None and not shown:
             return Load(home.buffer.name, v.dtype, home.place(index))
         if v in self.slices:
             operand, turn = self.slices[v]
@@ -291,27 +306,27 @@ class Lowering:
             return IndexValue(v.dtype, node.attrs["value"][0])
         source = node.operands[0] if node.operands else None
         if op == "reshape":
-            return self.read(source, reshaped(index, v.shape, source.shape))
+            return self.read(source, reshaped(index, v.shape, source.shape), formula)
         if op == "transpose":
             inner: list = [ZERO] * len(index)
             for i, p in zip(index, node.attrs["perm"], strict=True):
                 inner[p] = i
-            return self.read(source, tuple(inner))
+            return self.read(source, tuple(inner), formula)
         if op == "slice":
-            return self.read(source, tuple(s + i * t for i, s, t in
-                                           zip(index, node.attrs["start"], node.attrs["stride"], strict=True)))
+            inner = tuple(s + i * t for i, s, t in zip(index, node.attrs["start"], node.attrs["stride"], strict=True))
+            return self.read(source, inner, formula)
         if op == "reverse":
             axes = node.attrs["axes"]
-            return self.read(source, tuple(n - 1 - i if d in axes else i
-                                           for d, (i, n) in enumerate(zip(index, v.shape, strict=True))))
+            inner = tuple(n - 1 - i if d in axes else i for d, (i, n) in enumerate(zip(index, v.shape, strict=True)))
+            return self.read(source, inner, formula)
         if op == "broadcast":
-            return self.read(source, tuple(ZERO if n == 1 else index[a]
-                                           for a, n in zip(node.attrs["axes"], source.shape, strict=True)))
+            inner = tuple(ZERO if n == 1 else index[a] for a, n in zip(node.attrs["axes"], source.shape, strict=True))
+            return self.read(source, inner, formula)
         if op == "pad":
             inner = tuple(i - low for i, low in zip(index, node.attrs["low"], strict=True))
             return guarded(self.read(source, inner), inside(inner, source.shape), self.read(node.operands[1], ()))
-        if node in self.free:
-            return fold(op, v.dtype, tuple(self.read(o, index) for o in node.operands))
+        if node in self.free or shown:
+            return fold(op, v.dtype, tuple(self.read(o, index, formula - 1) for o in node.operands))
         home = self.home_of(v)
         return Load(home.buffer.name, v.dtype, index)
 
@@ -410,8 +425,9 @@ class Lowering:
         if isinstance(at, IndexValue) and is_nonnegative(at.expr) and is_nonnegative(bound - 1 - at.expr):
             value = self.read(x, (*index[:axis], at.expr, *index[axis + count:]))
         else:
-            i = self.check(node, i, bound)
-            at = self.read(i, where)
+            if not lies_in(self.read(i, where, _SHOWN), bound):
+                i = self.check(node, i, bound)
+                at = self.read(i, where)
             s = Sym(f"g{len(self.items)}", 0, bound - 1)
             base = self.load(x, (*index[:axis], sym(s), *index[axis + count:]), node)
             value = Load(base.buffer, base.dtype, base.index, base.valid, base.other, ((s, at),))
