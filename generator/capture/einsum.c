@@ -24,7 +24,7 @@ typedef struct equation {
     const char *text;
     int operands, ellipsis; /* dims of the widest ellipsis */
     int uses[LABELS];       /* in operands not yet taken, and once more in the result */
-    unsigned char result[TC_MAX_RANK + 1];
+    unsigned char result[TC_MAX_RANK];
     int result_rank;
 } equation;
 
@@ -130,9 +130,13 @@ static bool read_result(equation *e, const char *p, const int *occurrences)
     if (!*p) {
         for (int i = e->ellipsis - 1; i >= 0; --i)
             e->result[e->result_rank++] = (unsigned char)(ELLIPSIS + i);
-        for (int label = 0; label < ELLIPSIS && e->result_rank < TC_MAX_RANK; ++label)
-            if (occurrences[label] == 1)
-                e->result[e->result_rank++] = (unsigned char)label;
+        for (int label = 0; label < ELLIPSIS; ++label) {
+            if (occurrences[label] != 1)
+                continue;
+            if (e->result_rank == TC_MAX_RANK)
+                return fail(e, "name the result's labels: \"->...\"", "too many dims in the result");
+            e->result[e->result_rank++] = (unsigned char)label;
+        }
     } else {
         if (strncmp(p, "->", 2))
             return fail(e, "one list an operand, then \"->\" and that of the result", "an arrow is missing");

@@ -2,20 +2,7 @@
  *
  * Every message of capture: each body makes one mistake, on the line that AT marks.
  */
-#include "harness.h"
-#include "tap.h"
-
-static int at;
-#define AT (at = __LINE__)
-
-/* An input of the next free name. */
-static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
-{
-    static int next;
-    return tc_input_at(site, g, tc_name(g, "in%d", next++), count, type);
-}
-#define IN(...) in_(TC_HERE, g, TC_DIM_LIST(__VA_ARGS__))
-#define F(...) IN(TC_F32, __VA_ARGS__)
+#include "mistakes.h"
 
 #define CASES                                                                                                         \
     X(input_twice, "tc_input: a second input \"x\" (the first is at line",                                            \
@@ -280,25 +267,6 @@ static void entries(void)
             tc_note("got: %s", said);
     tc_graph_destroy(g);
     free(said);
-}
-
-/* The message and, where line is not 0, its place. */
-static void expect(const char *name, tc_graph_body *body, const char *message, bool placed)
-{
-    at = 0;
-    captured c = capture_body(body);
-    const char *found = strstr(c.errors, message);
-    tc_ok(!c.ok && found, "%s: %s", name, message);
-    if (placed && found) {
-        const char *line = found;
-        while (line > c.errors && line[-1] != '\n')
-            --line;
-        const char *colon = strstr(line, ".c:");
-        tc_ok(colon && atoi(colon + 3) == at, "%s: reported at its line", name);
-    }
-    if (!found)
-        tc_note("got: %s", c.errors);
-    captured_free(&c);
 }
 
 /* Three mistakes in one run, and what follows from one of them is silent. */

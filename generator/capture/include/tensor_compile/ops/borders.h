@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Padding by elements of the tensor; windows as columns and back. What all operations share is said in ../ops.h.
+ */
+#ifndef TENSOR_COMPILE_OPS_BORDERS_H
+#define TENSOR_COMPILE_OPS_BORDERS_H
+
+#include "../model.h"
+#include "making.h"
+
+/* tc_pad_reflect(x, .low = {0, 0, 1, 1}, .high = {0, 0, 1, 1})
+ * tc_pad_replicate(x, .low, .high), tc_pad_circular(x, .low, .high)
+ *
+ * Axis i gets low[i] elements before and high[i] behind: the mirror image without the border element itself, the border
+ * element again, or the elements of the other end. Any dtype, any number of axes.
+ * Errors: more than size - 1 (reflect) or size (circular) elements; where the size is dynamic, a guard.
+ * ATen: reflection_pad1d, reflection_pad2d, reflection_pad3d, replication_pad1d, replication_pad2d, replication_pad3d, pad
+ * with mode='circular' (which count axes from the end).
+ * ONNX: Pad (mode reflect, edge, wrap). */
+#define tc_pad_reflect(...) tc_pad_reflect_at(&(const tc_pad_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_pad_replicate(...) tc_pad_replicate_at(&(const tc_pad_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_pad_circular(...) tc_pad_circular_at(&(const tc_pad_args){__VA_ARGS__, .at = TC_HERE})
+tc_tensor tc_pad_reflect_at(const tc_pad_args *args);
+tc_tensor tc_pad_replicate_at(const tc_pad_args *args);
+tc_tensor tc_pad_circular_at(const tc_pad_args *args);
+
+/* tc_unfold(x, .kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}, .dilation = {1, 1})
+ * tc_fold(columns, h, w, the same options)
+ *
+ * unfold: x[n, c, h, w] -> [n, c*kh*kw, h'*w'], each column the elements of one window (padding 0), sizes as of a
+ * convolution; any number. fold: [n, c*kh*kw, h'*w'] -> [n, c, h, w], the sum of what the windows have at each place.
+ * Dtypes: numbers.
+ * Numerics: fold sums the taps of the width, then those of the height, in order lanes; a tap without a window there
+ * adds +0.
+ * ATen: im2col (unfold), col2im (fold).
+ * ONNX: Col2Im. */
+#define tc_unfold(...) tc_unfold_at(&(const tc_unfold_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_fold(columns, h, w, ...)                                                                                   \
+    tc_fold_at(&(const tc_unfold_args){columns, __VA_ARGS__, .at = TC_HERE}, TC_DIM(h), TC_DIM(w))
+typedef struct tc_unfold_args {
+    tc_tensor x;
+    int kernel[2], stride[2], padding[2], low[2], high[2], dilation[2];
+    tc_site at;
+} tc_unfold_args;
+tc_tensor tc_unfold_at(const tc_unfold_args *args);
+tc_tensor tc_fold_at(const tc_unfold_args *args, tc_dim height, tc_dim width);
+
+#endif

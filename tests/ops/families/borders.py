@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Padding by elements, columns."""
+from __future__ import annotations
+
+from itertools import product
+
+SIZES = [{"batch": b, "h": h} for b, h in product((1, 2, 3), (4, 5, 6, 7, 8, 9, 13, 16, 17, 33))]
+
+SPECIALIZED = {"batch": (2,), "h": (7,)}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Resampling to other sizes.
+ */
+#include <tensor_compile/model.h>
+
+TC_MODEL(resampling)
+{
+}
+
+#define DIMS tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 1, 40)
+
+TC_FUNCTION(op_nearest)
+{
+    DIMS;
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 3, h, 5);
+    tc_output(g, "twice", tc_interpolate(x, .mode = TC_NEAREST, .scale = {2, 3}));
+    tc_output(g, "sizes", tc_interpolate(x, .mode = TC_NEAREST, TC_SIZES(7, 13)));
+    tc_output(g, "half", tc_interpolate(x, .mode = TC_NEAREST, .scale = {1.5, 0.5}));
+    tc_output(g, "exact", tc_interpolate(x, .mode = TC_NEAREST_EXACT, TC_SIZES(h, 8)));
+    tc_output(g, "exact_twice", tc_interpolate(x, .mode = TC_NEAREST_EXACT, .scale = {2, 2}));
+}
+
+TC_FUNCTION(op_linear)
+{
+    DIMS;
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 3, h, 5);
+    tc_output(g, "twice", tc_interpolate(x, .mode = TC_LINEAR, .scale = {2, 2}));
+    tc_output(g, "sizes", tc_interpolate(x, .mode = TC_LINEAR, TC_SIZES(3, 11)));
+}
+
+TC_FUNCTION(op_corners)
+{
+    DIMS;
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 3, h, 5);
+    tc_output(g, "twice", tc_interpolate(x, .mode = TC_LINEAR, .scale = {2, 2}, .align_corners = true));
+    tc_output(g, "one", tc_interpolate(x, .mode = TC_LINEAR, TC_SIZES(1, 5), .align_corners = true));
+}
+
+TC_FUNCTION(op_dims)
+{
+    DIMS;
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 3, h);
+    tc_output(g, "line", tc_interpolate(x, .mode = TC_LINEAR, TC_SIZES(9)));
+    tc_tensor y = tc_input(g, "y", TC_F32, batch, 2, 3, h, 2);
+    tc_output(g, "volume", tc_interpolate(y, .mode = TC_LINEAR, .scale = {1.5, 1, 2}));
+    tc_output(g, "blocks", tc_interpolate(y, .mode = TC_NEAREST, .scale = {2, 3, 1}));
+}
+
+TC_FUNCTION(op_cubic)
+{
+    DIMS;
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 2, h, 5);
+    tc_output(g, "y", tc_interpolate(x, .mode = TC_CUBIC, TC_SIZES(6, 9)));
+    tc_output(g, "corners", tc_interpolate(x, .mode = TC_CUBIC, TC_SIZES(h, 3), .align_corners = true));
+}
+
+TC_FUNCTION(op_constant)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 1, 40);
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 17, 6, 8);
+    tc_tensor y = tc_interpolate(tc_exp(tc_interpolate(x, .mode = TC_LINEAR, .scale = {2, 2})), .mode = TC_NEAREST,
+                                 TC_SIZES(9, 24));
+    tc_output(g, "y", tc_add(y, tc_input(g, "z", TC_F32, h, 1, 1, 1, 1)));
+}
