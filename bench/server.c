@@ -75,7 +75,7 @@ static int profile(long calls)
         failed = call();
     context.profile = NULL;
     for (int i = 0; i < STEPS && steps[i].kernel; i++)
-        printf("%s=%" PRId64 " ", steps[i].kernel, steps[i].best);
+        printf("%s=%" PRId64 "\t", steps[i].kernel, steps[i].best);
     puts("");
     return failed;
 }

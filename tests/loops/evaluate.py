@@ -14,6 +14,7 @@ from itertools import count
 
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
+from tensor_compile.loops.arena import offsets
 from tensor_compile.loops.ir import Acc, Apply, Branch, CheckKernel, Const, ContractionKernel, InBounds, IndexValue, \
     Load, Local, Loop, NestKernel, Reduction, RowSort, Scalar
 from tensor_compile.loops.scalars import extent
@@ -218,13 +219,8 @@ class _Memory:
         self.base: dict[str, int] = {}
         self.sizes = {n: b.elements.evaluate(dims) for n, b in program.buffers.items()}
         arena = program.arena
-        at = 0
-        for i, slot in enumerate(arena.slots):
-            for name, where in arena.slot_of.items():
-                if where == i:
-                    self.base[name] = at
-            at += max(-(-s.evaluate(dims) // planning.ALIGN) * planning.ALIGN for s in slot)
-        self.base.update(arena.offset)
+        begins, _ = offsets(arena.slots, dims)
+        self.base = {name: begins[slot] for name, slot in arena.slot_of.items()} | arena.offset
         self.limit = planning.arena_bytes(program, dims)
         self.read: set[tuple] = set()
         self.written: set[tuple] = set()

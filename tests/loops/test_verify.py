@@ -56,8 +56,8 @@ nest "right" rows (i0:n) grain 1 {
   }
 }
 arena
-slot [32*n]
-slot [32*n]
+slot 32*n
+slot 32*n above [0]
 place "t" slot=0
 place "u" slot=1
 '''
@@ -113,7 +113,7 @@ finds("dtypes of stores", "left: stores i64 into y of f32", ('load f32 ("u"[i0,i
                                                             'index i64 (i0)\n  }\n}\nnest "right"'))
 finds("dtypes of loads", "first: loads i32 from x of f32", ('load f32 ("x"', 'load i32 ("x"'))
 finds("a temp without a place", "u has no place in the arena", ('place "u" slot=1\n', ""))
-finds("a slot too small", "u is larger than its slot", ('slot [32*n]\nslot [32*n]', 'slot [32*n]\nslot [16*n]'))
+finds("a slot too small", "u is larger than its slot", ('slot 32*n\nslot 32*n above [0]', 'slot 32*n\nslot 16*n above [0]'))
 finds("two temps at once", "u and t live at the same time in the same memory", ('place "u" slot=1', 'place "u" slot=0'))
 
 guarded = parse_unit('''tensor_compile.loops 1 lowered "f"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The weights of silero_vad_sequence.onnx as safetensors under the names of examples/lstm-vad, without the onnx package.
+"""The weights of silero_vad_sequence.onnx as safetensors under the names of examples/lstm-vad.
 
   silero.py MODEL.onnx OUT.safetensors
 

@@ -37,9 +37,10 @@ with tempfile.TemporaryDirectory() as temporary:
     weights, program = out / "weights.safetensors", out / "test_vad"
     step("the weights are read", [sys.executable, str(HERE / "silero.py"), str(model), str(weights)])
     step("the model builds", [sys.executable, str(ROOT / "generator" / "tensor-compile"), "build",
-                              str(ROOT / "examples" / "lstm-vad" / "model.c"), "--object", str(out / "vad.o"), "--header",
-                              str(out / "vad.h"), *sys.argv[1:], f'-DWEIGHTS="{weights}"'])
-    step("the test program builds", [*CC, "-std=c11", "-O2", f"-I{ROOT / 'tests'}", f"-I{RUNTIME / 'include'}", f"-I{out}",
+                              str(ROOT / "examples" / "lstm-vad" / "model.c"), "--object", str(out / "vad.o"),
+                              "--header", str(out / "vad.h"), *sys.argv[1:], f'-DWEIGHTS="{weights}"'])
+    step("the test program builds", [*CC, "-std=c11", "-O2", f"-I{ROOT / 'tests'}", f"-I{RUNTIME / 'include'}",
+                                     f"-I{out}",
                                      str(HERE / "test_vad.c"), str(out / "vad.o"),
                                      *map(str, sorted(RUNTIME.glob("core/*.c"))), "-lm", "-o", str(program)])
     result = subprocess.run([str(program), str(DATA / "silero_vad_sequence.io.safetensors"), TOLERANCE, *PAIRS],

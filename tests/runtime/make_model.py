@@ -17,8 +17,8 @@ from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.program import emit_driver
 from tensor_compile.emit.weights import weights_assembly, weights_header
 from tensor_compile.graph.ir import DimDecl, Guard
-from tensor_compile.loops.ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, NestKernel, Program, Stage, Step,
-                                     Store, Variant, Const)
+from tensor_compile.loops.ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, NestKernel, Program, Slot, Stage,
+                                     Step, Store, Variant, Const)
 from tensor_compile.symbolic import Sym, const, sym
 
 TABLE = 10
@@ -56,7 +56,7 @@ def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program,
         Step(nest("count", (seen,), (), "seen.count"), False),
     ]
     steps[0].kernel.label += suffix
-    slots = Arena({"twice": 0}, [[rows * columns * 4 + spare, rows * 8]])
+    slots = Arena({"twice": 0}, [Slot(rows * columns * 4 + spare)])
     buffers = {b.name: b for b in (x, index, y, seen, table, twice, line)}
     return Program(buffers, steps, slots, (n, m)), [x, index], [y], [seen]
 

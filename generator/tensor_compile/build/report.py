@@ -6,6 +6,7 @@ from typing import Iterator, Mapping
 
 from ..emit.memory import memory
 from ..errors import OptionError
+from ..loops import plan as planning
 from ..loops.ir import Branch, FunctionPlan, Loop, Program, Step, Variant, parts
 from ..loops.scalars import extent
 from ..loops.traffic import traffic
@@ -108,7 +109,9 @@ def _memory(made: Made, program: Program) -> list[str]:
         least = f" (at most {program.arena.lower_bound} live at once)" if program.arena.lower_bound is not None else ""
         lines = [f"    arena: {bound} bytes, {where.temps} of them tensors{least}"]
     else:
-        lines = [f"    arena: {bound} bytes at the dims' upper ends"]
+        upper = {s: s.hi for s in program.dims if isinstance(s.hi, int)}
+        lines = [f"    arena: {bound} bytes at the dims' upper ends, {planning.arena_bytes(program, upper)} of them tensors "
+                 f"(at most {planning.live_bytes(program, upper)} live at once)"]
     used = {p.name for step in program.kernel_steps for p in step.kernel.params}
     for name, (kind, place) in sorted(where.temp.items(), key=lambda item: (item[1][1], item[0])):
         if name not in used:

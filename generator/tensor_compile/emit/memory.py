@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Buffer, CheckKernel, Program, Step
+from ..loops.ir import Buffer, CheckKernel, Program, Slot, Step
 from ..symbolic import Expr, wrap
 from .cwriter import largest
 
@@ -18,13 +18,13 @@ CELL = "fault cell"   # of copies: where checks in a memory of its own leave the
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """temps: bytes (int where constant), or None where slots are to be summed; slots: the sizes that each must hold.
+    """temps: bytes (int where constant), or None where the slots say.
     temp: position of each temp: ("offset", bytes) or ("slot", number). scratch: the groups of steps between barriers,
     each the scratch buffers of its steps as (step, parameter, bytes); their numbers count through all groups. copies:
     where the arena is a memory of its own, bytes of what a call brings into it; they lie behind the scratch."""
 
     temps: int | None
-    slots: tuple[tuple[Expr, ...], ...]
+    slots: tuple[Slot, ...]
     temp: dict[str, tuple[str, int]]
     scratch: tuple[tuple[tuple[int, int, Expr], ...], ...]
     copies: tuple[tuple[str, Expr], ...] = ()
@@ -33,7 +33,10 @@ class Memory:
         """Bytes at the upper ends of the dims."""
         temps = self.temps
         if temps is None:
-            temps = sum(max((round64(largest(e, what)) for e in slot), default=0) for slot in self.slots)
+            ends: list[int] = []
+            for slot in self.slots:
+                ends.append(max((ends[i] for i in slot.above), default=0) + round64(largest(slot.size, what)))
+            temps = max(ends, default=0)
         copies = sum(round64(largest(e, what)) for _, e in self.copies)
         return temps + copies + threads * max((sum(round64(largest(e, what)) for _, _, e in group)
                                                for group in self.scratch), default=0)
@@ -77,7 +80,7 @@ def memory(program: Program, apart: bool = False) -> Memory:
             groups.append([])
         if not isinstance(step.kernel, CheckKernel):
             groups[-1] += [(i, j, buffer_bytes(p)) for j, p in enumerate(step.kernel.params) if p.kind == "scratch"]
-    slots = () if constant else tuple(tuple(wrap(e) for e in slot) for slot in arena.slots)
+    slots = () if constant else tuple(arena.slots)
     copies: list[tuple[str, Expr]] = [(b.name, buffer_bytes(b)) for b in program.buffers.values()
                                       if b.kind in ("input", "output", "state")]
     if any(is_check(step) for step in steps):

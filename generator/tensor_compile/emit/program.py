@@ -230,11 +230,14 @@ class Function:
                  "    (void)d, (void)threads, (void)offsets;"]
         if where.count:
             lines += [f"    uint64_t unused[{where.count}];", "    offsets = offsets ? offsets : unused;"]
-        for i, sizes in enumerate(where.slots):
-            size = "0"
-            for e in dict.fromkeys(sizes):
-                size = self.c(e) if size == "0" else f"tc_larger({size}, {self.c(e)})"
-            lines += [f"    offsets[{i}] = at;", f"    at += tc_round({size});"]
+        if slots:
+            lines.append(f"    uint64_t ends[{slots}];")
+        for i, slot in enumerate(where.slots):
+            behind = "0"
+            for below in slot.above:
+                behind = f"ends[{below}]" if behind == "0" else f"tc_later({behind}, ends[{below}])"
+            lines += [f"    offsets[{i}] = {behind};", f"    ends[{i}] = offsets[{i}] + tc_round({self.c(slot.size)});",
+                      f"    at = tc_later(at, ends[{i}]);"]
         if where.scratch:
             lines.append("    const uint64_t temps = at;")
             lines.append("    uint64_t end;")

@@ -437,18 +437,24 @@ class Branch:
     barrier: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Memory of a generic program: `size` bytes (rounded up to 64), behind the ends of the earlier slots `above`."""
+
+    size: Expr
+    above: tuple[int, ...] = ()
+
+
 @dataclass(slots=True)
 class Arena:
     """Where temp buffers lie: byte offsets (multiples of 64) from the start of the arena.
 
-    In a generic program a slot's size is the largest of `slots[i]` (rounded up to 64), slots follow each other, and a
-    buffer sits at the start of its slot. Scratch buffers are not planned here: the driver puts them behind the temps,
-    one instance for each thread of the team; scratch of steps between two barriers never overlaps.
-    slots: for each slot the byte sizes that must fit.
+    In a generic program a buffer sits at the start of its slot. Scratch buffers are not planned here: the driver puts
+    them behind the temps, one instance for each thread of the team; scratch of steps between two barriers never overlaps.
     """
 
     slot_of: dict[str, int] = field(default_factory=dict)
-    slots: list[list[Expr]] = field(default_factory=list)
+    slots: list[Slot] = field(default_factory=list)
     offset: dict[str, int] = field(default_factory=dict)   # constant-size programs only: planned byte offsets
     size: int | None = None                                # bytes of the temps where constant
     lower_bound: int | None = None                         # max-live bytes, for the report

@@ -16,7 +16,7 @@ from ..symbolic import Expr, Sym
 from .fuse import Fused
 from .ir import Acc, Apply, Arena, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
     InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, Sorted, \
-    Stage, Step, Store
+    Slot, Stage, Step, Store
 from .lower import LoweredFunction
 from .text import VERSION, Unit
 
@@ -478,8 +478,13 @@ class _Parser:
         line.end()
 
     def slot(self, line: _Line, unit: _Unit) -> None:
-        unit.arena.slots.append(list(line.listed(line.dim)))
+        size, above = line.dim(), ()
+        if line.accept("above"):
+            above = line.listed(line.integer)
+            if any(not 0 <= i < len(unit.arena.slots) for i in above):
+                raise line.error("a slot lies above earlier ones only")
         line.end()
+        unit.arena.slots.append(Slot(size, above))
 
     def place(self, line: _Line, unit: _Unit) -> None:
         b = line.buffer()

@@ -3,8 +3,7 @@
 
 A temp lives from the step that first writes it to the last that reads it. It takes over the memory of a temp that dies
 in the step which writes it, where every load of the dying one is at the very address that is stored next (in place).
-Blocks of constant size get byte offsets, the largest first, at the lowest offset that is free during their life; the
-blocks of a generic program share slots, whose sizes are known at entry only.
+arena.py places these blocks.
 
 A step needs a barrier when it reads what was written, or writes what was read or written, since the last barrier: that
 two kernels walk equal rows says nothing, as the part of its points that a thread computes is each kernel's own choice.
@@ -13,18 +12,17 @@ first step behind a check needs one too: no output may be touched before every i
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
-from ..symbolic import Expr, Sym, is_nonnegative
+from ..symbolic import Expr, Sym
+from . import arena
 from .accesses import Meetings, Touch, conflicts, read, written
+from .arena import Block
 from .fuse import Fused
 from .ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, NestKernel, Program, Reduction, Step, leaves, mapped, \
     regions
 from .scalars import loads, walk
-
-ALIGN = 64
 
 
 def plan(scheduled: Fused, target) -> Program:
@@ -32,12 +30,9 @@ def plan(scheduled: Fused, target) -> Program:
     steps = mapped(scheduled.kernels, Step)
     lives = Lives(steps)
     blocks, block_of = _blocks(scheduled, lives)
-    arena = Arena()
-    if all(b.size.is_const for b in blocks):
-        _place(blocks, arena, lives.end)
-    else:
-        _share_slots(blocks, arena)
-    _barriers(steps, arena, scheduled.buffers)
+    memory = Arena()
+    arena.place(blocks, memory)
+    _barriers(steps, memory, scheduled.buffers)
     used: dict[str, None] = {}
     for step in leaves(steps):
         for b in step.kernel.params:
@@ -49,19 +44,8 @@ def plan(scheduled: Fused, target) -> Program:
         dims |= _symbols(b)
     for step in leaves(steps):
         dims |= {s for s in step.kernel.dims if not s.is_turn}
-    return Program(buffers, steps, arena, tuple(sorted(dims, key=lambda s: s.key)), scheduled.fusions,
+    return Program(buffers, steps, memory, tuple(sorted(dims, key=lambda s: s.key)), scheduled.fusions,
                    scheduled.refusals)
-
-
-@dataclass(slots=True)
-class Block:
-    """Memory that one temp, or several one after the other, live in: steps first..last."""
-
-    names: list[str]
-    size: Expr
-    first: int
-    last: int
-    offset: int = 0
 
 
 def bytes_of(b: Buffer) -> Expr:
@@ -193,60 +177,24 @@ def _in_place(kernel, x: Buffer, out: Buffer) -> bool:
     return True
 
 
-def _round(size: int) -> int:
-    return -(-size // ALIGN) * ALIGN
-
-
-def _place(blocks: list[Block], arena: Arena, steps: int) -> None:
-    """Greedy by size: each block at the lowest offset that is free during its whole life."""
-    placed: list[Block] = []
-    for block in sorted(blocks, key=lambda b: (-b.size.value, b.first, b.names[0])):
-        size = _round(block.size.value)
-        offset = 0
-        for other in sorted((p for p in placed if p.first <= block.last and block.first <= p.last),
-                            key=lambda p: p.offset):
-            if offset + size <= other.offset:
-                break
-            offset = max(offset, other.offset + _round(other.size.value))
-        block.offset = offset
-        placed.append(block)
-    for block in blocks:
-        for name in block.names:
-            arena.offset[name] = block.offset
-    arena.size = max((b.offset + _round(b.size.value) for b in blocks), default=0)
-    live = [0] * steps
-    for block in blocks:
-        for i in range(block.first, block.last + 1):
-            live[i] += _round(block.size.value)
-    arena.lower_bound = max(live, default=0)
-
-
-def _share_slots(blocks: list[Block], arena: Arena) -> None:
-    """In order of their lives: a free slot of the same size, else one that is provably comparable, else a new one."""
-    free_from: list[int] = []
-    for block in blocks:
-        free = [i for i, step in enumerate(free_from) if step < block.first]
-        slot = next((i for i in free if block.size in arena.slots[i]), None)
-        if slot is None:
-            slot = next((i for i in free if any(is_nonnegative(s - block.size) for s in arena.slots[i])), None)
-        if slot is None:
-            slot = next((i for i in free if any(is_nonnegative(block.size - s) for s in arena.slots[i])), None)
-        if slot is None:
-            slot = len(arena.slots)
-            arena.slots.append([])
-            free_from.append(0)
-        if not any(is_nonnegative(s - block.size) for s in arena.slots[slot]):
-            arena.slots[slot] = [s for s in arena.slots[slot] if not is_nonnegative(block.size - s)] + [block.size]
-        free_from[slot] = block.last
-        for name in block.names:
-            arena.slot_of[name] = slot
-
-
 def arena_bytes(program: Program, dims: dict[Sym, int]) -> int:
     """Bytes of the temps for given dims."""
     if program.arena.size is not None:
         return program.arena.size
-    return sum(max(_round(s.evaluate(dims)) for s in slot) for slot in program.arena.slots)
+    return arena.total(program.arena.slots, dims)
+
+
+def live_bytes(program: Program, dims: Mapping[Sym, int]) -> int:
+    """The most bytes of temps that are needed at once at the given dims: no placement can do with less."""
+    lives, where = Lives(program.steps), program.arena.offset or program.arena.slot_of
+    held: list[dict[int, int]] = [{} for _ in range(lives.end)]  # bytes by place
+    for name, first in lives.first.items():
+        b = program.buffers[name]
+        if b.kind == "temp":
+            size = arena.rounded(bytes_of(b).evaluate(dict(dims)))
+            for position in range(first, lives.last[name] + 1):
+                held[position][where[name]] = max(size, held[position].get(where[name], 0))
+    return max((sum(at.values()) for at in held), default=0)
 
 
 def swapped_with(steps: list) -> dict[str, frozenset[str]]:
@@ -259,15 +207,16 @@ def swapped_with(steps: list) -> dict[str, frozenset[str]]:
     return out
 
 
-def in_common(steps: list, arena: Arena, buffers: dict[str, Buffer]) -> Callable[[str, str], bool]:
+def in_common(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> Callable[[str, str], bool]:
     """together(a, b): two buffers of different names may be in the same memory at some time."""
     changing = swapped_with(steps)
+    apart = arena.apart(memory.slots)
 
     def overlap(a: str, b: str) -> bool:
-        if arena.size is None:
-            return arena.slot_of[a] == arena.slot_of[b]
-        x, y = arena.offset[a], arena.offset[b]
-        return x < y + _round(bytes_of(buffers[b]).value) and y < x + _round(bytes_of(buffers[a]).value)
+        if memory.size is None:
+            return not apart(memory.slot_of[a], memory.slot_of[b])
+        x, y = memory.offset[a], memory.offset[b]
+        return x < y + arena.rounded(bytes_of(buffers[b]).value) and y < x + arena.rounded(bytes_of(buffers[a]).value)
 
     def together(a: str, b: str) -> bool:
         if buffers[a].kind != "temp" or buffers[b].kind != "temp" or a in changing.get(b, ()):
@@ -276,9 +225,9 @@ def in_common(steps: list, arena: Arena, buffers: dict[str, Buffer]) -> Callable
     return together
 
 
-def _barriers(steps: list, arena: Arena, buffers: dict[str, Buffer]) -> None:
+def _barriers(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> None:
     """A group of checks in a loop is told apart from the same group of the next turn by a meeting of all threads."""
-    together = in_common(steps, arena, buffers)
+    together = in_common(steps, memory, buffers)
     for step in leaves(steps):
         step.barrier = False
     for region in regions(steps):

@@ -40,7 +40,8 @@ def print_program(program: Program) -> str:
     known = [f" {name}={value}" for name, value in (("size", arena.size), ("lower_bound", arena.lower_bound))
              if value is not None]
     out.append("arena" + "".join(known))
-    out += [f"slot [{', '.join(map(_expr, sizes))}]" for sizes in arena.slots]
+    out += [f"slot {_expr(slot.size)}" + (f" above [{', '.join(map(str, slot.above))}]" if slot.above else "")
+            for slot in arena.slots]
     for name in {**arena.slot_of, **arena.offset}:
         slot = f" slot={arena.slot_of[name]}" if name in arena.slot_of else ""
         offset = f" offset={arena.offset[name]}" if name in arena.offset else ""

@@ -200,7 +200,7 @@ class _Checker:
                 self.found.append(f"{name} has no place in the arena")
                 return False
             size, slot = plan.bytes_of(self.buffers[name]), arena.slot_of.get(name)
-            if slot is not None and not any(is_nonnegative(held - size) for held in arena.slots[slot]):
+            if slot is not None and not is_nonnegative(arena.slots[slot].size - size):
                 self.found.append(f"{name} is larger than its slot")
         together = plan.in_common(program.steps, arena, self.buffers)
         open_: list[str] = []

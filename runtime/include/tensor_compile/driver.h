@@ -18,7 +18,8 @@ static inline uint64_t tc_round(int64_t bytes)
     return ((uint64_t)bytes + (TC_ALIGNMENT - 1)) / TC_ALIGNMENT * TC_ALIGNMENT;
 }
 
-static inline int64_t tc_larger(int64_t a, int64_t b)
+/* The later one of two offsets. */
+static inline uint64_t tc_later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
