@@ -157,15 +157,6 @@ static tc_recurrent_weights weights_of(tc_graph *g, const tc_recurrent_args *arg
     return w;
 }
 
-/* x with its axis 0 from the last to the first. */
-static tc_tensor backwards(tc_site at, tc_graph *g, tc_tensor x)
-{
-    const tc_expr *count = x->type.shape[0];
-    tc_tensor steps = tc_arange_at(at, g, TC_I64, tc_dim_of(g->dims.zero), tc_dim_of(count), 1);
-    tc_tensor last = tc_dim_value_at(at, g, TC_I64, tc_dim_of(tc_expr_add_int(count, -1)));
-    return tc_prim_gather(g, x, tc_sub_at(at, TENSOR(last), TENSOR(steps)), 0);
-}
-
 /* What the states start from: part `index` of `given`, or zeros. */
 static tc_tensor start(tc_site at, tc_graph *g, tc_tensor given, int index, const tc_expr *batch, const tc_expr *size)
 {
@@ -180,14 +171,14 @@ static tc_tensor run(tc_site at, tc_graph *g, const cell *c, tc_tensor x, bool r
 {
     tc_tensor all = tc_poison(), projected = project(at, c, x);
     if (reverse && !tc_is_poison(projected))
-        projected = backwards(at, g, projected);
+        projected = tc_prim_reverse(g, projected, 1, (const int[]){0});
     tc_dim turns = tc_size_at(at, x, 0);
     tc_tensor *const both[] = {h, state, NULL}, *const one[] = {h, NULL};
     tc_scan_begin_at(at, g, turns, "steps, &h, &c", c->kind == LSTM ? both : one);
     *h = step(at, c, tc_each_at(at, projected), *h, state);
     tc_collect_at(at, *h, &all);
     tc_block_end(g);
-    return reverse && !tc_is_poison(all) ? backwards(at, g, all) : all;
+    return reverse && !tc_is_poison(all) ? tc_prim_reverse(g, all, 1, (const int[]){0}) : all;
 }
 
 static tc_tensor stacked(tc_site at, int count, const tc_tensor *parts)

@@ -5,6 +5,7 @@ import re
 from harness import compare, module_of
 from tap import done, equal, ok
 from tensor_compile.loops.ir import Branch, ContractionKernel, Loop, leaves, regions
+from tensor_compile.loops.traffic import traffic
 
 LOC = 'loc("m.c":1)'
 
@@ -127,4 +128,21 @@ greedy = module_of("\n".join([
         'return "tokens" %3.0'], entry=True)]), weights=(("w", "f32[3,3]"),), states=(("h", "f32[3]"),))
 for seed in range(3):
     check("greedy", greedy, {}, seed=seed)
+# A cache that grows by a row a turn, at an index that is data: only the row is written.
+cache = module_of("\n".join([
+    function("step", "%0 : f32[6,2], %1 : i64[], %2 : f32[2]", [
+        "%3 = reshape(%1) {shape=[1]} : i64[1]", "%4 = exp(%2) : f32[2]", "%5 = reshape(%4) {shape=[1, 2]} : f32[1,2]",
+        "%6 = scatter(%0, %3, %5) {axis=0, op=set} : f32[6,2]", "%7 = reduce(%6) {op=max, axes=[0], order=free} : f32[2]",
+        "%8 = constant() {bits=0x0000000000000001} : i64[]", "%9 = add(%1, %8) : i64[]", "return %6", "return %9",
+        "return %7"]),
+    function("f", f'%0 "cache" : f32[6,2] {LOC}, %1 "x" : f32[n,2] {LOC}', [
+        "%2 = constant() {bits=0x0000000000000000} : i64[]",
+        "%3 = scan(%0, %2, %1) {body=@step, length=[n], carries=2} : (f32[6,2], i64[], f32[n,2])",
+        'return "cache_n" %3.0', 'return "y" %3.2'], entry=True)]), dims=DIMS)
+for n in (0, 1, 5):
+    program = check("cache", cache, {"n": n})
+(loop,) = loops(program)
+equal(loop.swaps, (), "the cache stays where it is")
+written = [traffic(s.kernel, {d: 5 for d in s.kernel.dims}).written for s in leaves(loop.body)]
+ok(max(written) <= 16, f"and a turn writes a row of it: {written}")
 done()

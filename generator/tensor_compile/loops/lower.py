@@ -244,20 +244,40 @@ class Lowering:
         for name, v, _ in self.function.assigns:
             kind = self.module.states[name].type
             state = self.buffer(name, kind.dtype, kind.shape, "state")
-            chain, at = [], v
-            while at.node.op in ("update_slice", "scatter") and (at is v or at == v or self.uses[at] == 1):
-                chain.append(at.node)
-                at = at.node.operands[0]
+            chain, at = self.chain(v)
             if not chain or at.node.op != "state" or at.node.attrs["name"] != name or readers[name] != 1 \
                     or v in self.homes:
                 copies.append((state, v))
                 continue
-            for node in chain:
-                self.in_place.add(node)
-                self.homes[Value(node)] = Home(state, lambda index: index)
-                if node.op == "update_slice":
-                    self.place_part(node, node.operands[1], state, lambda index: index, node.attrs["start"])
+            self.write_through(chain, state)
         return copies
+
+    def chain(self, v: Value) -> tuple[list[Node], Value]:
+        """(nodes, base): v is what the nodes, the last one first, make of base by writing parts of it, and nothing else
+        reads what is between."""
+        nodes, at = [], v
+        while at.node.op in ("update_slice", "scatter") and (at is v or at == v or self.uses[at] == 1):
+            nodes.append(at.node)
+            at = at.node.operands[0]
+        return nodes, at
+
+    def write_through(self, chain: list[Node], buffer: Buffer) -> None:
+        """The nodes write into the buffer, which holds their base."""
+        for node in chain:
+            self.in_place.add(node)
+            self.homes[Value(node)] = self.home_in(buffer)
+            if node.op == "update_slice":
+                self.place_part(node, node.operands[1], buffer, lambda index: index, node.attrs["start"])
+
+    def place_carry(self, v: Value, base: Value, buffer: Buffer, function: Function) -> bool:
+        """Has v, what a turn makes of the carry `base` in `buffer`, written there part by part where nothing else reads
+        the carry."""
+        chain, at = self.chain(v)
+        if not chain or at != base or self.uses[base] != 1 or v in self.homes \
+                or any(self.owner[node] is not function for node in chain):
+            return False
+        self.write_through(chain, buffer)
+        return True
 
     def place_concat(self, node: Node) -> None:
         v, axis = Value(node), node.attrs["axis"]

@@ -23,7 +23,7 @@ from .ir import Branch, Load, Loop
 if TYPE_CHECKING:
     from .lower import Home, Lowering
 
-_STAY = frozenset(("gather",))   # may fault, so it runs where it stands
+_STAY = frozenset(("gather", "scatter"))   # may fault, so they run where they stand
 
 
 @dataclass(slots=True, eq=False)
@@ -143,8 +143,9 @@ def lower_scan(low: "Lowering", node: Node) -> None:
         low.slices[p] = (operand, turn)
     homes = {i: _at_turn(low.home_of(Value(node, i)), turn) for i in range(count, len(node.types))}
     with _inside(low, turn) as items:
+        there = _in_place(low, body, carried)
         _body(low, body, homes)
-        _next(low, body, carried)
+        _next(low, body, carried, there)
     low.items.append(Loop(low.label(node), turn, items, tuple(carried.values())))
     _finish(low, node, carried)
 
@@ -158,8 +159,9 @@ def lower_while(low: "Lowering", node: Node) -> None:
     with _inside(low) as before:
         _body(low, test, {0: condition})
     with _inside(low) as items:
+        there = _in_place(low, body, carried)
         _body(low, body, {})
-        _next(low, body, carried)
+        _next(low, body, carried, there)
     low.items.append(Loop(low.label(node), None, items, tuple(carried.values()), before, condition.buffer.name))
     _finish(low, node, carried)
 
@@ -213,9 +215,15 @@ def _body(low: "Lowering", body: Body, homes: "dict[int, Home]") -> None:
         low.copy(v, home.buffer, home.place, "copy")
 
 
-def _next(low: "Lowering", body: Body, carried: dict[int, str]) -> None:
+def _in_place(low: "Lowering", body: Body, carried: dict[int, str]) -> set[int]:
+    """The carries of which a turn writes parts (a cache that grows), where they stand."""
+    return {i for i, p in body.carried if low.place_carry(body.results[i], p, low.buffers[carried[i]], body.function)}
+
+
+def _next(low: "Lowering", body: Body, carried: dict[int, str], there: set[int]) -> None:
     """What the next turn starts from: every new value is known before the first old one is overwritten."""
-    made = [(low.buffers[name], low.detach(body.results[i], "next", plain=True)) for i, name in carried.items()]
+    made = [(low.buffers[name], low.detach(body.results[i], "next", plain=True)) for i, name in carried.items()
+            if i not in there]
     for buffer, v in made:
         low.copy(v, buffer, lambda index: index, "next")
 
