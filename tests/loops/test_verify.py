@@ -116,6 +116,87 @@ finds("a temp without a place", "u has no place in the arena", ('place "u" slot=
 finds("a slot too small", "u is larger than its slot", ('slot 32*n\nslot 32*n above [0]', 'slot 32*n\nslot 16*n above [0]'))
 finds("two temps at once", "u and t live at the same time in the same memory", ('place "u" slot=1', 'place "u" slot=0'))
 
+# -- loops and branches
+REGIONS = '''tensor_compile.loops 1 program
+dim n range=0:64 divisor=1
+buffer input "x" : f32[n,8]
+buffer output "y" : f32[8]
+buffer temp "c" : f32[8]
+buffer temp "d" : f32[8]
+buffer temp "p" : bool[]
+nest "start" rows () grain 1 {
+  params ("c") dims ()
+  sweep (i0:8) {
+    "c"[i0] = f32 0x0
+  }
+}
+loop "scan" turn t0:n carried ("c") swap ("c", "d") {
+  barrier
+  nest "step" rows () grain 1 {
+    params ("c", "x", "d") dims (t0)
+    sweep (i0:8) {
+      "d"[i0] = add f32 (load f32 ("c"[-i0+7]), load f32 ("x"[t0,i0]))
+    }
+  }
+}
+while "while" carried ("c") {
+  barrier
+  nest "test" rows () grain 1 {
+    params ("c", "p") dims ()
+    sweep () scalar {
+      "p"[] = lt bool (load f32 ("c"[0]), f32 0x3f800000)
+    }
+  }
+} decide "p" barrier {
+  nest "more" rows () grain 1 {
+    params ("c") dims ()
+    sweep (i0:8) {
+      "c"[i0] = exp f32 (load f32 ("c"[i0]))
+    }
+  }
+}
+branch "cond" on "p" {
+  nest "then" rows () grain 1 {
+    params ("c", "y") dims ()
+    sweep (i0:8) {
+      "y"[i0] = load f32 ("c"[i0])
+    }
+  }
+} else {
+  nest "else" rows () grain 1 {
+    params ("y") dims ()
+    sweep (i0:8) {
+      "y"[i0] = f32 0x0
+    }
+  }
+}
+arena size=192
+place "c" offset=0
+place "d" offset=64
+place "p" offset=128
+'''
+verify(parse_unit(REGIONS, "regions"))
+ok(True, "loops and branches that are right")
+for name, message, old, new in (
+        ("turns that do not meet", "step: reads c where step stores c, with no barrier between", "  barrier\n  nest \"step\"",
+         "  nest \"step\""),
+        ("a test that does not wait for the last turn", "test: reads c where more stores c, with no barrier between",
+         "  barrier\n  nest \"test\"", "  nest \"test\""),
+        ("a decision that does not wait", "while: reads p where test stores p, with no barrier between",
+         'decide "p" barrier', 'decide "p"'),
+        ("a carry that is not written before", "scan: reads c before it is written", '"c"[i0] = f32 0x0\n  }\n}\nloop',
+         '"d"[i0] = f32 0x0\n  }\n}\nloop'),
+        ("a pair of different sizes", "scan: c and d change places and have different sizes", 'buffer temp "d" : f32[8]',
+         'buffer temp "d" : f32[9]'),
+        ("a condition that is none", "cond: c is no bool[]", 'branch "cond" on "p"', 'branch "cond" on "c"'),
+        ("what is written on one side", "after: reads d before it is written", "arena size",
+         'nest "after" rows () grain 1 {\n  params ("d", "y") dims ()\n  sweep (i0:8) {\n    "y"[i0] = load f32 ("d"[i0])\n'
+         "  }\n}\narena size"),
+        ("memory of a carry", "p and c live at the same time in the same memory", 'place "p" offset=128',
+         'place "p" offset=0')):
+    assert old in REGIONS, old
+    raises(LoopError, lambda: verify(parse_unit(REGIONS.replace(old, new, 1), "m")), message, name)
+
 guarded = parse_unit('''tensor_compile.loops 1 lowered "f"
 buffer input "x" : f32[7]
 buffer output "y" : f32[3]
