@@ -7,7 +7,10 @@ const char *const tc_fill_names[TC_FILL_COUNT] = {"plain", "wide", "extreme"};
 
 size_t tc_data_size(tc_data_type type)
 {
-    static const size_t sizes[] = {[TC_DATA_F32] = 4, [TC_DATA_I32] = 4, [TC_DATA_I64] = 8, [TC_DATA_BOOL] = 1};
+    static const size_t sizes[] = {[TC_DATA_F32] = 4, [TC_DATA_I32] = 4, [TC_DATA_I64] = 8,  [TC_DATA_BOOL] = 1,
+                                   [TC_DATA_F64] = 8, [TC_DATA_F16] = 2, [TC_DATA_BF16] = 2, [TC_DATA_I8] = 1,
+                                   [TC_DATA_U8] = 1,  [TC_DATA_I16] = 2, [TC_DATA_U16] = 2,  [TC_DATA_U32] = 4,
+                                   [TC_DATA_U64] = 8};
     return sizes[type];
 }
 
@@ -18,6 +21,24 @@ static uint64_t next(uint64_t *state)
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
+}
+
+/* A 16-bit float: the value's digits cut off, which is as random as a rounding. */
+static uint16_t halved(uint32_t bits, tc_data_type type)
+{
+    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    const uint32_t size = bits & 0x7fffffff;
+    if (type == TC_DATA_BF16)
+        return (uint16_t)(bits >> 16 | (size > 0x7f800000));
+    if (size >= 0x47800000) /* 2^16 */
+        return sign | (size > 0x7f800000 ? 0x7e00 : 0x7c00);
+    return size < 0x38800000 ? sign | (uint16_t)(bits & 0x3ff) : sign | (uint16_t)((size - 0x38000000) >> 13);
+}
+
+/* NaN: all bits of the exponent, and one of the significand, which `mask` leaves without the sign. */
+static int is_nan(uint64_t bits, uint64_t mask, uint64_t infinity)
+{
+    return (bits & mask) > infinity;
 }
 
 static float plain(uint64_t r)
@@ -65,25 +86,32 @@ void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t se
     uint64_t state = seed * 0x2545f4914f6cdd1du + 1;
     for (ptrdiff_t i = 0; i < param->elements; ++i) {
         const uint64_t r = next(&state);
+        char *const at = (char *)values + tc_data_size(param->type) * (size_t)i;
+        const float x = value(r, param->finite, fill);
+        const double wide = x;
+        uint32_t bits;
+        uint16_t half;
+        memcpy(&bits, &x, sizeof bits);
         switch (param->type) {
-        case TC_DATA_F32: {
-            const float x = value(r, param->finite, fill);
-            memcpy((char *)values + 4 * i, &x, 4);
+        case TC_DATA_F32:
+            memcpy(at, &x, sizeof x);
             break;
-        }
-        case TC_DATA_I32: {
-            const int32_t x = (int32_t)integer(r, 32, fill, param->bound);
-            memcpy((char *)values + 4 * i, &x, 4);
+        case TC_DATA_F64:
+            memcpy(at, &wide, sizeof wide);
             break;
-        }
-        case TC_DATA_I64: {
-            const int64_t x = integer(r, 64, fill, param->bound);
-            memcpy((char *)values + 8 * i, &x, 8);
+        case TC_DATA_F16:
+        case TC_DATA_BF16:
+            half = halved(bits, param->type);
+            memcpy(at, &half, sizeof half);
             break;
-        }
         case TC_DATA_BOOL:
-            ((uint8_t *)values)[i] = r & 1;
+            *at = (char)(r & 1);
             break;
+        default: { /* little-endian: the low bits */
+            const int64_t n = integer(r, 8 * (int)tc_data_size(param->type), fill, param->bound);
+            memcpy(at, &n, tc_data_size(param->type));
+            break;
+        }
         }
     }
 }
@@ -95,13 +123,14 @@ ptrdiff_t tc_data_differ(const void *got, const void *want, const tc_param *para
         const char *x = (const char *)got + size * (size_t)i, *y = (const char *)want + size * (size_t)i;
         if (memcmp(x, y, size) == 0)
             continue;
-        if (param->type == TC_DATA_F32) {
-            uint32_t a, b;
-            memcpy(&a, x, 4);
-            memcpy(&b, y, 4);
-            if ((a & 0x7fffffff) > 0x7f800000 && (b & 0x7fffffff) > 0x7f800000)
-                continue;
-        }
+        uint64_t a = 0, b = 0;
+        memcpy(&a, x, size);
+        memcpy(&b, y, size);
+        static const uint64_t infinities[] = {[TC_DATA_F32] = 0x7f800000, [TC_DATA_F64] = (uint64_t)0x7ff << 52,
+                                              [TC_DATA_F16] = 0x7c00, [TC_DATA_BF16] = 0x7f80, [TC_DATA_U64] = 0};
+        const uint64_t infinity = infinities[param->type], mask = UINT64_MAX >> (65 - 8 * size);
+        if (infinity && is_nan(a, mask, infinity) && is_nan(b, mask, infinity))
+            continue;
         return i;
     }
     return -1;

@@ -8,7 +8,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum { TC_DATA_F32, TC_DATA_I32, TC_DATA_I64, TC_DATA_BOOL } tc_data_type;
+/* The dtypes of generator/dtypes.def. */
+typedef enum {
+    TC_DATA_F32,
+    TC_DATA_I32,
+    TC_DATA_I64,
+    TC_DATA_BOOL,
+    TC_DATA_F64,
+    TC_DATA_F16,
+    TC_DATA_BF16,
+    TC_DATA_I8,
+    TC_DATA_U8,
+    TC_DATA_I16,
+    TC_DATA_U16,
+    TC_DATA_U32,
+    TC_DATA_U64
+} tc_data_type;
 
 /* A buffer of a kernel. finite: its values are never NaN or infinite (weights of a padded convolution).
  * aligned: starts at a multiple of 64 (packed, temp, scratch), else at its element's size.

@@ -46,6 +46,7 @@ enum { LANES = 16, BLOCK = 4096, COLUMNS = 64 };
     }
 
 MULTIPLY_ADD(f32, , float, tc_fma_f32)
+MULTIPLY_ADD(f64, , double, tc_fma_f64)
 MULTIPLY_ADD(wide, , double, tc_fma_wide)
 
 /* A build for baseline x86-64 emulates fma; where the machine has the instruction, the same loops use it. */
@@ -63,8 +64,11 @@ MULTIPLY_ADD(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf
             for (int64_t j = 0; j < n; j++)                                                                            \
                 acc[j] = tc_add_##T(acc[j], tc_mul_##T(a[i], b[i * stride + j]));                                      \
     }
-ACCUMULATE_WRAP(i32, int32_t)
-ACCUMULATE_WRAP(i64, int64_t)
+/* X(T, C) for the dtypes that accumulate as they are. */
+#define INTEGERS(X)                                                                                                    \
+    X(i8, int8_t)                                                                                                      \
+    X(i16, int16_t) X(i32, int32_t) X(i64, int64_t) X(u8, uint8_t) X(u16, uint16_t) X(u32, uint32_t) X(u64, uint64_t)
+INTEGERS(ACCUMULATE_WRAP)
 
 static bool has_fma_twin(void)
 {
@@ -80,8 +84,8 @@ static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *
                        const tci_tensor *b, int64_t b_at, int64_t stride)
 {
     const void *x = a->data, *y = b->data;
-    switch (dtype) {
-    case TCI_F32:
+    switch ((int)dtype) {
+    case DT_f32:
 #if HAVE_FMA_TWIN
         if (has_fma_twin()) {
             accumulate_f32_fma(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
@@ -90,15 +94,14 @@ static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *
 #endif
         accumulate_f32(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
         break;
-    case TCI_WIDE:
-        accumulate_wide(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
+#define CASE(T, C)                                                                                                     \
+    case DT_##T:                                                                                                       \
+        accumulate_##T(acc, n, (const C *)x + a_at, k, (const C *)y + b_at, stride);                                   \
         break;
-    case TCI_I32:
-        accumulate_i32(acc, n, (const int32_t *)x + a_at, k, (const int32_t *)y + b_at, stride);
-        break;
-    default:
-        accumulate_i64(acc, n, (const int64_t *)x + a_at, k, (const int64_t *)y + b_at, stride);
-        break;
+        CASE(f64, double)
+        CASE(wide, double)
+        INTEGERS(CASE)
+#undef CASE
     }
 }
 
@@ -107,14 +110,17 @@ static void finish(tci_dtype dtype, const void *acc, int64_t n, char *out, int64
 {
     for (int64_t j = 0; j < n; j++) {
         const int64_t to = at + j * step;
-        if (dtype == TCI_F32)
-            ((float *)(void *)out)[to] = ((const float *)acc)[j] + 0.0f;
-        else if (dtype == TCI_WIDE)
-            ((double *)(void *)out)[to] = ((const double *)acc)[j] + 0.0;
-        else if (dtype == TCI_I32)
-            ((int32_t *)(void *)out)[to] = ((const int32_t *)acc)[j];
-        else
-            ((int64_t *)(void *)out)[to] = ((const int64_t *)acc)[j];
+        switch ((int)dtype) {
+#define CASE(T, C)                                                                                                     \
+    case DT_##T:                                                                                                       \
+        ((C *)(void *)out)[to] = tc_add_##T(((const C *)acc)[j], 0);                                                   \
+        break;
+            CASE(f32, float)
+            CASE(f64, double)
+            CASE(wide, double)
+            INTEGERS(CASE)
+#undef CASE
+        }
     }
 }
 
@@ -181,7 +187,9 @@ static void dot_lanes(const tci_tensor *a, const tci_tensor *b, tci_tensor *out,
         for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j++) {
                 const int64_t row = (z * m + i) * k, column = (z * n + j) * k, at = (z * m + i) * n + j;
-                if (out->dtype == TCI_WIDE)
+                if (out->dtype == TCI_F64)
+                    ((double *)to)[at] = lanes_f64((const double *)x + row, (const double *)y + column, k);
+                else if (out->dtype == TCI_WIDE)
                     ((double *)to)[at] = lanes_wide((const double *)x + row, (const double *)y + column, k);
 #if HAVE_FMA_TWIN
                 else if (has_fma_twin())
@@ -200,7 +208,7 @@ bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *
     const tci_attr *lb = tci_node_attr(node, "lhs_batch"), *rb = tci_node_attr(node, "rhs_batch");
     const tci_attr *lc = tci_node_attr(node, "lhs_contract"), *rc = tci_node_attr(node, "rhs_contract");
     const char *order = tci_node_attr(node, "order")->text;
-    const bool lanes = strcmp(order, "lanes") == 0, is_float = a->dtype == TCI_F32 || a->dtype == TCI_WIDE;
+    const bool lanes = strcmp(order, "lanes") == 0, is_float = tci_dtype_is_float(a->dtype);
     uint32_t a_seen = 0, b_seen = 0;
     if (a->dtype != b->dtype || a->dtype == TCI_BOOL)
         return tci_node_fail(scope, node, "operands are no numbers of one dtype");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data.h"
 
+#include "ops.h"
 #include "output.h"
 
 #include <math.h>
@@ -39,14 +40,12 @@ void tci_data_finish(tci_data *data)
     free(data->opened);
 }
 
+/* context: the dtype of the second tensor. */
 static void widen(const void *context, size_t n, char *const *p, const ptrdiff_t *step)
 {
-    (void)context;
-    for (size_t i = 0; i < n; i++) {
-        float value;
-        memcpy(&value, p[1] + (ptrdiff_t)i * step[1], sizeof value);
-        *(double *)(void *)(p[0] + (ptrdiff_t)i * step[0]) = value;
-    }
+    const tci_dtype *dtype = context;
+    for (size_t i = 0; i < n; i++)
+        *(double *)(void *)(p[0] + (ptrdiff_t)i * step[0]) = tci_wide_of(*dtype, p[1] + (ptrdiff_t)i * step[1]);
 }
 
 static void normalize_bool(const void *context, size_t n, char *const *p, const ptrdiff_t *step)
@@ -76,7 +75,7 @@ static bool convert(const tci_data *data, const tc_st_tensor *from, const tci_ty
             return false;
         const tci_tensor *const both[2] = {to, &stored};
         if (stored.dtype != storage)
-            tci_for_each_run(2, both, widen, NULL);
+            tci_for_each_run(2, both, widen, &stored.dtype);
         else if (storage == TCI_BOOL)
             tci_for_each_run(2, both, normalize_bool, NULL);
         else
@@ -154,15 +153,14 @@ bool tci_data_check_finite(const tci_scope *scope, const char *what, const char 
                            tci_loc loc)
 {
     tci_tensor dense;
-    if (tensor->dtype != TCI_F32 && tensor->dtype != TCI_WIDE)
+    if (!tci_dtype_is_float(tensor->dtype))
         return true;
     if (!tci_tensor_dense(&dense, tensor, loc, scope->diag))
         return false;
     const int64_t count = tci_tensor_elements(&dense);
     bool ok = true;
     for (int64_t i = 0; i < count && ok; i++) {
-        const double value = dense.dtype == TCI_F32 ? ((const float *)(const void *)dense.data)[i]
-                                                    : ((const double *)(const void *)dense.data)[i];
+        const double value = tci_wide_of(dense.dtype, dense.data + (size_t)i * tci_dtype_size(dense.dtype));
         if (isfinite(value))
             continue;
         char where[192];

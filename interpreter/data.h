@@ -39,7 +39,7 @@ bool tci_data_input(tci_data *data, const tci_entry *parameter, tci_tensor *tens
 bool tci_data_check_finite(const tci_scope *scope, const char *what, const char *name, const tci_tensor *tensor,
                            tci_loc loc);
 
-/* Writes safetensors; under --f64 with the dtype F64 in place of F32. */
+/* Writes safetensors; under --f64 with the dtype F64 in place of every float's. */
 bool tci_data_write(const char *path, const tci_named *tensors, size_t count, tci_diag *diag);
 
 /* Writes the elements only, each tensor at the next multiple of 64 bytes, zeros between. */

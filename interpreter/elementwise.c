@@ -9,11 +9,10 @@
 
 #undef bool /* a macro for _Bool, which the token pasting below would paste; C11 7.18 lets programs undefine it */
 
-typedef float c_f32;
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) typedef c_type c_##name;
+#include "dtypes.def"
+#undef TC_DTYPE
 typedef double c_wide;
-typedef int32_t c_i32;
-typedef int64_t c_i64;
-typedef uint8_t c_bool;
 
 #define UNARY(op, T) RUN1(op##_##T, tc_##op##_##T, T, T)
 #define CAST(T, R) RUN1(cast_##T##_##R, tc_cast_##T##_##R, T, R)
@@ -46,10 +45,14 @@ typedef uint8_t c_bool;
                                                                    *(const c_##T *)(p[3] + (ptrdiff_t)i * s[3]));      \
     }
 
-/* X(make, op, T): every operation with every dtype that it has. */
-#define FLOATS(X, make, op) X(make, op, f32) X(make, op, wide)
-#define NUMBERS(X, make, op) FLOATS(X, make, op) X(make, op, i32) X(make, op, i64)
+/* X(make, op, T): every operation with every dtype that it has. f16 and bf16 are computed in f32 (execute.c). */
+#define FLOATS(X, make, op) X(make, op, f32) X(make, op, f64) X(make, op, wide)
+#define INTEGERS(X, make, op)                                                                                          \
+    X(make, op, i8) X(make, op, i16) X(make, op, i32) X(make, op, i64)                                                 \
+    X(make, op, u8) X(make, op, u16) X(make, op, u32) X(make, op, u64)
+#define NUMBERS(X, make, op) FLOATS(X, make, op) INTEGERS(X, make, op)
 #define ALL(X, make, op) NUMBERS(X, make, op) X(make, op, bool)
+#define MOVES(X, make, op) ALL(X, make, op) X(make, op, f16) X(make, op, bf16)
 #define OPERATIONS(X)                                                                                                  \
     NUMBERS(X, UNARY, neg)                                                                                             \
     NUMBERS(X, UNARY, abs)                                                                                             \
@@ -75,24 +78,22 @@ typedef uint8_t c_bool;
     ALL(X, COMPARE, le)                                                                                                \
     ALL(X, COMPARE, gt)                                                                                                \
     ALL(X, COMPARE, ge)                                                                                                \
-    ALL(X, SELECT, select)
+    MOVES(X, SELECT, select)
 
-/* Casts within one mode: no value is f32 and another f64. */
+/* Casts within one mode: no value is wide and another an exact float. */
+#define CASTS_WITHIN(X, T)                                                                                             \
+    X(T, i8) X(T, i16) X(T, i32) X(T, i64) X(T, u8) X(T, u16) X(T, u32) X(T, u64) X(T, bool)
+#define CASTS_EXACT(X, T) CASTS_WITHIN(X, T) X(T, f32) X(T, f64) X(T, f16) X(T, bf16)
+#define CASTS_BOTH(X, T) CASTS_EXACT(X, T) X(T, wide)
 #define CASTS(X)                                                                                                       \
-    X(f32, f32) X(f32, i32) X(f32, i64) X(f32, bool) X(wide, wide) X(wide, i32) X(wide, i64) X(wide, bool)                  \
-    X(i32, f32) X(i32, wide) X(i32, i32) X(i32, i64) X(i32, bool)                                                       \
-    X(i64, f32) X(i64, wide) X(i64, i32) X(i64, i64) X(i64, bool)                                                       \
-    X(bool, f32) X(bool, wide) X(bool, i32) X(bool, i64) X(bool, bool)
+    CASTS_EXACT(X, f32) CASTS_EXACT(X, f64) CASTS_EXACT(X, f16) CASTS_EXACT(X, bf16)                                   \
+    CASTS_BOTH(X, i8) CASTS_BOTH(X, i16) CASTS_BOTH(X, i32) CASTS_BOTH(X, i64)                                         \
+    CASTS_BOTH(X, u8) CASTS_BOTH(X, u16) CASTS_BOTH(X, u32) CASTS_BOTH(X, u64)                                         \
+    CASTS_BOTH(X, bool) CASTS_WITHIN(X, wide) X(wide, wide)
 
 #define DEFINE(make, op, T) make(op, T)
 OPERATIONS(DEFINE)
 CASTS(CAST)
-
-#define DT_f32 TCI_F32
-#define DT_wide TCI_WIDE
-#define DT_i32 TCI_I32
-#define DT_i64 TCI_I64
-#define DT_bool TCI_BOOL
 
 /* by primitive and the dtype of its last operand; casts by the dtypes of operand and result */
 static tci_run *const runs[TCI_OP_COUNT][TCI_DTYPE_COUNT] = {
@@ -146,4 +147,26 @@ _Bool tci_op_elementwise(const tci_scope *scope, const tci_node *node, const tci
         all[i + 1] = &in[i];
     tci_for_each_run((int)count + 1, all, run, NULL);
     return true;
+}
+
+_Bool tci_cast(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_dtype dtype, tci_tensor *out)
+{
+    if (!tci_tensor_make(out, dtype, in->rank, in->shape, node->loc, scope->diag))
+        return false;
+    const tci_tensor *both[2] = {out, in};
+    tci_for_each_run(2, both, casts[in->dtype][dtype], NULL);
+    return true;
+}
+
+double tci_wide_of(tci_dtype dtype, const void *element)
+{
+    union {
+        float f32;
+        double f64;
+        uint16_t bits;
+    } u;
+    memcpy(&u, element, tci_dtype_size(dtype));
+    return dtype == TCI_F32 ? u.f32 : dtype == TCI_F16 ? tc_cast_f16_f64(u.bits)
+                                  : dtype == TCI_BF16  ? tc_cast_bf16_f64(u.bits)
+                                                       : u.f64;
 }

@@ -232,6 +232,68 @@ static bool execute_leaf(tci_run_env *env, const tci_node *node, const char *pre
     return ok;
 }
 
+/* Primitives whose results are elements of their operands (graph/widen.py has the same list), and casts. */
+static bool moves(tci_op op)
+{
+    switch ((int)op) {
+    case TCI_OP_constant:
+    case TCI_OP_cast:
+    case TCI_OP_select:
+    case TCI_OP_broadcast:
+    case TCI_OP_reshape:
+    case TCI_OP_transpose:
+    case TCI_OP_slice:
+    case TCI_OP_pad:
+    case TCI_OP_concat:
+    case TCI_OP_gather:
+    case TCI_OP_update_slice:
+    case TCI_OP_reverse:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_narrow(tci_dtype dtype)
+{
+    return dtype == TCI_F16 || dtype == TCI_BF16;
+}
+
+static bool execute_kernel(tci_run_env *env, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    if (tci_primitives[node->op].scalar[0] != '\0')
+        return tci_op_elementwise(&env->scope, node, in, out);
+    if (kernels[node->op] == NULL)
+        return tci_node_fail(&env->scope, node, "made by a later stage; the interpreter does not run it");
+    return kernels[node->op](&env->scope, node, in, out);
+}
+
+/* f16 and bf16 are computed in f32: exact operands, each result rounded once (docs/numerics.md). */
+static bool execute_narrow(tci_run_env *env, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    const tci_scope *scope = &env->scope;
+    tci_tensor *operands = calloc(node->operand_count + 1, sizeof *operands);
+    bool ok = operands != NULL ? true : tci_node_fail(scope, node, "out of memory");
+    for (size_t i = 0; i < node->operand_count && ok; i++) {
+        if (is_narrow(in[i].dtype))
+            ok = tci_cast(scope, node, &in[i], TCI_F32, &operands[i]);
+        else
+            operands[i] = tci_tensor_share(&in[i]);
+    }
+    ok = ok && execute_kernel(env, node, operands, out);
+    for (size_t r = 0; r < node->result_count && ok; r++) {
+        tci_tensor result = out[r];
+        if (is_narrow(node->types[r].dtype) && result.dtype == TCI_F32) {
+            ok = tci_cast(scope, node, &result, node->types[r].dtype, &out[r]);
+            tci_tensor_release(&result);
+        }
+    }
+    if (operands != NULL)
+        release_all(operands, node->operand_count);
+    free(operands);
+    return ok;
+}
+
 static bool execute_node(tci_run_env *env, const tci_node *node, const char *prefix, const tci_tensor *in,
                          tci_tensor *out)
 {
@@ -250,11 +312,10 @@ static bool execute_node(tci_run_env *env, const tci_node *node, const char *pre
     default:
         break;
     }
-    if (tci_primitives[node->op].scalar[0] != '\0')
-        return tci_op_elementwise(&env->scope, node, in, out);
-    if (kernels[node->op] == NULL)
-        return tci_node_fail(&env->scope, node, "made by a later stage; the interpreter does not run it");
-    return kernels[node->op](&env->scope, node, in, out);
+    bool narrow = false;
+    for (size_t i = 0; i < node->operand_count; i++)
+        narrow |= is_narrow(in[i].dtype);
+    return narrow && !moves(node->op) ? execute_narrow(env, node, in, out) : execute_kernel(env, node, in, out);
 }
 
 static bool assign(tci_run_env *env, const char *prefix, const tci_entry *entry, const tci_tensor *value)

@@ -8,6 +8,14 @@
 
 #include "tensor.h"
 
+/* The dtypes under the names that functions of tc_scalar.h and scalar_wide.h end in, for tables by macro. */
+enum {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) DT_##name = TCI_##upper,
+#include "dtypes.def"
+#undef TC_DTYPE
+    DT_wide = TCI_WIDE
+};
+
 /* What a kernel may use besides its operands: expressions over dims, and where errors go. */
 typedef struct tci_scope {
     const tci_module *module;
@@ -29,6 +37,9 @@ tci_run *tci_cast_run(tci_dtype from, tci_dtype to);
 /* Rows of n terms each to their products, in the order `lanes`: out is dense. False where the dtype has none. */
 bool tci_product_rows(const tci_tensor *rows, int64_t n, const tci_tensor *out);
 
+/* The tensor in another dtype of the same mode. */
+bool tci_cast(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_dtype dtype, tci_tensor *out);
+
 /* leaves.c, views.c, indexing.c, reduce.c, contract.c */
 tci_kernel tci_op_constant, tci_op_iota, tci_op_dim_value;
 tci_kernel tci_op_broadcast, tci_op_reshape, tci_op_transpose, tci_op_slice, tci_op_pad, tci_op_concat, tci_op_gather,
@@ -42,6 +53,9 @@ static inline tci_dtype tci_storage(const tci_scope *scope, tci_dtype dtype)
 {
     return scope->f64 && tci_dtype_is_float(dtype) ? TCI_WIDE : dtype;
 }
+
+/* The value of a float of any exact dtype at `element` (little-endian host, any alignment). */
+double tci_wide_of(tci_dtype dtype, const void *element);
 
 /* An error at the node: "primitive: message". Returns false. */
 __attribute__((format(printf, 3, 4))) bool tci_node_fail(const tci_scope *scope, const tci_node *node,

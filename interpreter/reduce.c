@@ -10,6 +10,19 @@
 
 enum { LANES = 16, BLOCK = 4096 };
 
+/* X(T, C, lowest, highest) for every dtype of numbers that kernels see: f16 and bf16 come in f32 (execute.c). */
+#define NUMBERS(X)                                                                                                     \
+    X(f32, float, -INFINITY, INFINITY)                                                                                 \
+    X(f64, double, -(double)INFINITY, (double)INFINITY)                                                                \
+    X(wide, double, -(double)INFINITY, (double)INFINITY)                                                               \
+    X(i8, int8_t, INT8_MIN, INT8_MAX)                                                                                  \
+    X(i16, int16_t, INT16_MIN, INT16_MAX)                                                                              \
+    X(i32, int32_t, INT32_MIN, INT32_MAX)                                                                              \
+    X(i64, int64_t, INT64_MIN, INT64_MAX)                                                                              \
+    X(u8, uint8_t, 0, UINT8_MAX)                                                                                       \
+    X(u16, uint16_t, 0, UINT16_MAX)                                                                                    \
+    X(u32, uint32_t, 0, UINT32_MAX)                                                                                    \
+    X(u64, uint64_t, 0, UINT64_MAX)
 /* The operand with the dims of `reduced` (a bit a dim) moved to the end, dense: rows of terms in row-major order. */
 static bool make_rows(const tci_scope *scope, const tci_node *node, const tci_tensor *in, uint32_t reduced,
                       tci_tensor *rows, int64_t *terms)
@@ -52,6 +65,7 @@ static bool make_rows(const tci_scope *scope, const tci_node *node, const tci_te
         return total;                                                                                                  \
     }
 SUM_LANES(f32, float)
+SUM_LANES(f64, double)
 SUM_LANES(wide, double)
 
 #define SUM_WRAP(T, C)                                                                                                 \
@@ -62,13 +76,21 @@ SUM_LANES(wide, double)
             total = tc_add_##T(total, x[i]);                                                                           \
         return total;                                                                                                  \
     }
+SUM_WRAP(i8, int8_t)
+SUM_WRAP(i16, int16_t)
 SUM_WRAP(i32, int32_t)
 SUM_WRAP(i64, int64_t)
+SUM_WRAP(u8, uint8_t)
+SUM_WRAP(u16, uint16_t)
+SUM_WRAP(u32, uint32_t)
+SUM_WRAP(u64, uint64_t)
 
 /* Rows to one value each; `lowest` and `highest` are the identities of max and min. */
 #define REDUCE_ROWS(T, C, lowest, highest)                                                                             \
-    static bool reduce_rows_##T(const char *op, C *out, const C *in, int64_t rows, int64_t n)                          \
+    static bool reduce_rows_##T(const char *op, void *to, const void *from, int64_t rows, int64_t n)                   \
     {                                                                                                                  \
+        C *out = to;                                                                                                   \
+        const C *in = from;                                                                                            \
         for (int64_t r = 0; r < rows; r++) {                                                                           \
             const C *x = in + r * n;                                                                                   \
             C value;                                                                                                   \
@@ -90,8 +112,9 @@ SUM_WRAP(i64, int64_t)
         return true;                                                                                                   \
     }                                                                                                                  \
     /* a NaN is the extreme; of equals the first counts */                                                             \
-    static void arg_rows_##T(bool max, int64_t *out, const C *in, int64_t rows, int64_t n)                             \
+    static void arg_rows_##T(bool max, int64_t *out, const void *from, int64_t rows, int64_t n)                        \
     {                                                                                                                  \
+        const C *in = from;                                                                                            \
         for (int64_t r = 0; r < rows; r++) {                                                                           \
             const C *x = in + r * n;                                                                                   \
             int64_t best = 0;                                                                                          \
@@ -101,13 +124,12 @@ SUM_WRAP(i64, int64_t)
             out[r] = best;                                                                                             \
         }                                                                                                              \
     }
-REDUCE_ROWS(f32, float, -INFINITY, INFINITY)
-REDUCE_ROWS(wide, double, -(double)INFINITY, (double)INFINITY)
-REDUCE_ROWS(i32, int32_t, INT32_MIN, INT32_MAX)
-REDUCE_ROWS(i64, int64_t, INT64_MIN, INT64_MAX)
+NUMBERS(REDUCE_ROWS)
 
-static bool reduce_rows_bool(const char *op, uint8_t *out, const uint8_t *in, int64_t rows, int64_t n)
+static bool reduce_rows_bool(const char *op, void *to, const void *from, int64_t rows, int64_t n)
 {
+    uint8_t *out = to;
+    const uint8_t *in = from;
     const bool any = strcmp(op, "any") == 0;
     if (!any && strcmp(op, "all") != 0)
         return false;
@@ -124,7 +146,7 @@ bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tenso
     const tci_attr *axes = tci_node_attr(node, "axes");
     const char *op = tci_node_attr(node, "op")->text, *order = tci_node_attr(node, "order")->text;
     const bool product = strcmp(op, "prod") == 0;
-    const bool ordered = (product || strcmp(op, "sum") == 0) && (in->dtype == TCI_F32 || in->dtype == TCI_WIDE);
+    const bool ordered = (product || strcmp(op, "sum") == 0) && tci_dtype_is_float(in->dtype);
     if (strcmp(order, ordered ? "lanes" : "free") != 0)
         return tci_node_fail(scope, node, "%s of %s has no order '%s'", op, tci_dtype_name(in->dtype), order);
     uint32_t reduced = 0;
@@ -142,25 +164,13 @@ bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tenso
         ok = tci_product_rows(&rows, n, out) ||
              tci_node_fail(scope, node, "no product of %s, or no memory", tci_dtype_name(in->dtype));
     } else if (ok) {
-        const int64_t count = tci_tensor_elements(out);
-        void *to = out->data, *from = rows.data;
-        switch (in->dtype) {
-        case TCI_F32:
-            ok = reduce_rows_f32(op, to, from, count, n);
-            break;
-        case TCI_WIDE:
-            ok = reduce_rows_wide(op, to, from, count, n);
-            break;
-        case TCI_I32:
-            ok = reduce_rows_i32(op, to, from, count, n);
-            break;
-        case TCI_I64:
-            ok = reduce_rows_i64(op, to, from, count, n);
-            break;
-        default:
-            ok = reduce_rows_bool(op, to, from, count, n);
-            break;
-        }
+        static bool (*const reduce_rows[TCI_DTYPE_COUNT])(const char *, void *, const void *, int64_t, int64_t) = {
+#define ENTRY(T, C, lowest, highest) [DT_##T] = reduce_rows_##T,
+            NUMBERS(ENTRY)[TCI_BOOL] = reduce_rows_bool,
+#undef ENTRY
+        };
+        ok = reduce_rows[in->dtype] != NULL &&
+             reduce_rows[in->dtype](op, out->data, rows.data, tci_tensor_elements(out), n);
         if (!ok)
             tci_node_fail(scope, node, "no reduction '%s' of %s", op, tci_dtype_name(in->dtype));
     }
@@ -183,16 +193,12 @@ bool tci_op_arg_reduce(const tci_scope *scope, const tci_node *node, const tci_t
         return false;
     const bool ok = tci_tensor_make(out, TCI_I64, in->rank - 1, rows.shape, node->loc, scope->diag);
     if (ok) {
-        const int64_t count = tci_tensor_elements(out);
-        void *to = out->data, *from = rows.data;
-        if (in->dtype == TCI_F32)
-            arg_rows_f32(max, to, from, count, n);
-        else if (in->dtype == TCI_WIDE)
-            arg_rows_wide(max, to, from, count, n);
-        else if (in->dtype == TCI_I32)
-            arg_rows_i32(max, to, from, count, n);
-        else
-            arg_rows_i64(max, to, from, count, n);
+        static void (*const arg_rows[TCI_DTYPE_COUNT])(bool, int64_t *, const void *, int64_t, int64_t) = {
+#define ENTRY(T, C, lowest, highest) [DT_##T] = arg_rows_##T,
+            NUMBERS(ENTRY)
+#undef ENTRY
+        };
+        arg_rows[in->dtype](max, (int64_t *)(void *)out->data, rows.data, tci_tensor_elements(out), n);
     }
     tci_tensor_release(&rows);
     return ok;
@@ -207,8 +213,9 @@ typedef struct window {
 } window;
 
 #define WINDOW(T, C, lowest, highest)                                                                                  \
-    static C window_##T(const window *w, const char *op, const C *x)                                                   \
+    static void window_##T(const window *w, const char *op, void *out, const void *in)                                 \
     {                                                                                                                  \
+        const C *x = in;                                                                                               \
         const bool sum = strcmp(op, "sum") == 0, max = strcmp(op, "max") == 0;                                         \
         C value = sum ? (C)0 : max ? (lowest) : (highest);                                                             \
         int64_t at[TCI_MAX_RANK] = {0}, count = 1;                                                                     \
@@ -234,24 +241,15 @@ typedef struct window {
             for (int d = w->rank - 1; d >= 0 && ++at[d] == w->size[d]; d--)                                            \
                 at[d] = 0;                                                                                             \
         }                                                                                                              \
-        return sum ? tc_add_##T(value, (C)0) : value;                                                                  \
+        *(C *)out = sum ? tc_add_##T(value, (C)0) : value;                                                             \
     }
-WINDOW(f32, float, -INFINITY, INFINITY)
-WINDOW(wide, double, -(double)INFINITY, (double)INFINITY)
-WINDOW(i32, int32_t, INT32_MIN, INT32_MAX)
-WINDOW(i64, int64_t, INT64_MIN, INT64_MAX)
+NUMBERS(WINDOW)
 
-static void window_value(const window *w, const char *op, tci_dtype dtype, char *out, const char *x)
-{
-    if (dtype == TCI_F32)
-        *(float *)(void *)out = window_f32(w, op, (const float *)(const void *)x);
-    else if (dtype == TCI_WIDE)
-        *(double *)(void *)out = window_wide(w, op, (const double *)(const void *)x);
-    else if (dtype == TCI_I32)
-        *(int32_t *)(void *)out = window_i32(w, op, (const int32_t *)(const void *)x);
-    else
-        *(int64_t *)(void *)out = window_i64(w, op, (const int64_t *)(const void *)x);
-}
+static void (*const window_value[TCI_DTYPE_COUNT])(const window *, const char *, void *, const void *) = {
+#define ENTRY(T, C, lowest, highest) [DT_##T] = window_##T,
+    NUMBERS(ENTRY)
+#undef ENTRY
+};
 
 bool tci_op_window_reduce(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
 {
@@ -286,7 +284,7 @@ bool tci_op_window_reduce(const tci_scope *scope, const tci_node *node, const tc
             offset += at[d] * in->stride[d];
         for (int d = kept; d < in->rank; d++)
             w.start[d - kept] = at[d] * stride->ints[d - kept] - low->ints[d - kept];
-        window_value(&w, op, in->dtype, out->data + (size_t)i * bytes, in->data + offset * (int64_t)bytes);
+        window_value[in->dtype](&w, op, out->data + (size_t)i * bytes, in->data + offset * (int64_t)bytes);
         for (int d = in->rank - 1; d >= 0 && ++at[d] == shape[d]; d--)
             at[d] = 0;
     }

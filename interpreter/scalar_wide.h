@@ -120,35 +120,25 @@ static inline double tc_cast_wide_wide(double x)
     return x;
 }
 
-static inline int32_t tc_cast_wide_i32(double x)
-{
-    return x >= 0x1p31 ? INT32_MAX : x < -0x1p31 ? INT32_MIN : x != x ? 0 : (int32_t)x;
-}
-
-static inline int64_t tc_cast_wide_i64(double x)
-{
-    return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : x != x ? 0 : (int64_t)x;
-}
-
-static inline uint8_t tc_cast_wide_bool(double x)
-{
-    return x != 0.0;
-}
-
-static inline double tc_cast_i32_wide(int32_t x)
-{
-    return x;
-}
-
-static inline double tc_cast_i64_wide(int64_t x)
-{
-    return (double)x;
-}
-
-static inline double tc_cast_bool_wide(uint8_t x)
-{
-    return x;
-}
+#define TC_WIDE_CAST(T, C)                                                                                             \
+    static inline C tc_cast_wide_##T(double x)                                                                         \
+    {                                                                                                                  \
+        return tc_cast_f64_##T(x);                                                                                     \
+    }                                                                                                                  \
+    static inline double tc_cast_##T##_wide(C x)                                                                       \
+    {                                                                                                                  \
+        return tc_cast_##T##_f64(x);                                                                                   \
+    }
+TC_WIDE_CAST(i8, int8_t)
+TC_WIDE_CAST(i16, int16_t)
+TC_WIDE_CAST(i32, int32_t)
+TC_WIDE_CAST(i64, int64_t)
+TC_WIDE_CAST(u8, uint8_t)
+TC_WIDE_CAST(u16, uint16_t)
+TC_WIDE_CAST(u32, uint32_t)
+TC_WIDE_CAST(u64, uint64_t)
+TC_WIDE_CAST(bool, uint8_t)
+#undef TC_WIDE_CAST
 
 /* One multiply-add of a contraction; double needs no fusing to be the better source. */
 static inline double tc_fma_wide(double a, double b, double c)

@@ -197,6 +197,7 @@ void tci_for_each_run(int count, const tci_tensor *const *tensors, tci_run *run,
             memcpy(to, from, bytes);                                                                                   \
     }
 COPY_RUN(1)
+COPY_RUN(2)
 COPY_RUN(4)
 COPY_RUN(8)
 
@@ -204,5 +205,5 @@ void tci_tensor_copy(const tci_tensor *to, const tci_tensor *from)
 {
     const tci_tensor *const both[2] = {to, from};
     const size_t size = tci_dtype_size(to->dtype);
-    tci_for_each_run(2, both, size == 1 ? copy_run_1 : size == 4 ? copy_run_4 : copy_run_8, NULL);
+    tci_for_each_run(2, both, size == 1 ? copy_run_1 : size == 2 ? copy_run_2 : size == 4 ? copy_run_4 : copy_run_8, NULL);
 }

@@ -16,10 +16,7 @@ bool tci_op_constant(const tci_scope *scope, const tci_node *node, const tci_ten
     if (!tci_tensor_make(out, tci_storage(scope, dtype), 0, NULL, node->loc, scope->diag))
         return false;
     if (out->dtype == TCI_WIDE) {
-        const uint32_t pattern = (uint32_t)bits;
-        float value;
-        memcpy(&value, &pattern, sizeof value);
-        const double wide = value;
+        const double wide = tci_wide_of(dtype, &bits);
         memcpy(out->data, &wide, sizeof wide);
     } else if (dtype == TCI_BOOL) {
         out->data[0] = bits != 0;

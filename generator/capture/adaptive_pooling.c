@@ -133,8 +133,8 @@ static tc_tensor adaptive(tc_graph *g, tc_site at, tc_tensor x, bool maximum, in
         tc_fail(g, "[n, c, ...] and one axis a size", "needs rank %d, not %s", dims + 2, tc_type_text(g, &x->type));
         return tc_poison();
     }
-    if (!maximum && x->type.dtype != TC_F32) {
-        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, &x->type));
+    if (!maximum && !tc_dtype_is_float(x->type.dtype)) {
+        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, &x->type));
         return tc_poison();
     }
     for (int i = 0; i < dims; ++i) {

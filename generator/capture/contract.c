@@ -132,8 +132,8 @@ static bool attention_shapes(attention *a)
     const char *types = tc_arena_format(&g->arena, "%s, %s, %s", tc_type_text(g, q), tc_type_text(g, k),
                                         tc_type_text(g, v));
     int rank = q->rank;
-    if (q->dtype != TC_F32 || k->dtype != TC_F32 || v->dtype != TC_F32) {
-        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32: %s", types);
+    if (!tc_dtype_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) {
+        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats of one dtype: %s", types);
         return false;
     }
     if (rank < 2 || k->rank != rank || v->rank != rank) {

@@ -256,8 +256,9 @@ static tc_tensor pow_by(tc_graph *g, tc_site at, tc_tensor x, double exponent)
 {
     double size = fabs(exponent), base = floor(size);
     bool simple = size <= 64 && (size == base || size == base + 0.5);
-    if (x->type.dtype != TC_F32 && (x->type.dtype == TC_BOOL || !simple || exponent < 0 || size != base)) {
-        tc_fail(g, "convert with tc_cast(x, TC_F32)", "%s to the power of %g needs f32", tc_type_text(g, &x->type),
+    if (!tc_dtype_is_float(x->type.dtype) &&
+        (x->type.dtype == TC_BOOL || !simple || exponent < 0 || size != base)) {
+        tc_fail(g, "convert with tc_cast(x, TC_F32)", "%s to the power of %g needs floats", tc_type_text(g, &x->type),
                 exponent);
         return tc_poison();
     }

@@ -57,9 +57,9 @@ static bool same_shape(tc_graph *g, const tc_type *a, const tc_type *b)
 
 static bool check_float(tc_graph *g, const tc_type *x)
 {
-    if (x->dtype == TC_F32)
+    if (tc_dtype_is_float(x->dtype))
         return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, x));
+    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, x));
     return false;
 }
 

@@ -95,13 +95,20 @@ static bool listed(const tc_attr *ints, int axis)
     return false;
 }
 
+/* Products are of one dtype, of numbers. */
+static bool one_number(tc_graph *g, const tc_type *a, const tc_type *b, const char *types)
+{
+    if (a->dtype == b->dtype && a->dtype != TC_BOOL)
+        return true;
+    tc_fail(g, "convert with tc_cast", "needs numbers of one dtype: %s", types);
+    return false;
+}
+
 bool tc_infer_dot(tc_graph *g, const tc_type *a, const tc_type *b, const tc_attr *attrs, tc_type *out)
 {
     const tc_attr *a_batch = &attrs[0], *b_batch = &attrs[1], *a_sum = &attrs[2], *b_sum = &attrs[3];
-    if (a->dtype != TC_F32 || b->dtype != TC_F32) {
-        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32: %s x %s", tc_type_text(g, a), tc_type_text(g, b));
+    if (!one_number(g, a, b, tc_arena_format(&g->arena, "%s x %s", tc_type_text(g, a), tc_type_text(g, b))))
         return false;
-    }
     for (int i = 0; i < a_sum->count; ++i) {
         if (!tc_same_dim(g, a->shape[a_sum->ints[i]], b->shape[b_sum->ints[i]])) {
             tc_fail(g, "the summed dims must be equal: does one operand need a tc_transpose?",
@@ -109,7 +116,7 @@ bool tc_infer_dot(tc_graph *g, const tc_type *a, const tc_type *b, const tc_attr
             return false;
         }
     }
-    out->dtype = TC_F32;
+    out->dtype = a->dtype;
     out->rank = 0;
     if (a->rank + b->rank - b_batch->count - 2 * a_sum->count > TC_MAX_RANK) {
         tc_fail(g, NULL, "the result of %s x %s has more than %d dims", tc_type_text(g, a), tc_type_text(g, b),
@@ -138,10 +145,8 @@ bool tc_infer_convolution(tc_graph *g, const tc_type *x, const tc_type *w, const
     int64_t groups = attrs[4].integer, outputs, channels;
     int spatial = stride->count;
     const char *types = tc_arena_format(&g->arena, "%s * %s", tc_type_text(g, x), tc_type_text(g, w));
-    if (x->dtype != TC_F32 || w->dtype != TC_F32) {
-        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32: %s", types);
+    if (!one_number(g, x, w, types))
         return false;
-    }
     if (x->rank != spatial + 2 || w->rank != spatial + 2) {
         tc_fail(g, "input [n, c, h, w], weight [o, c/groups, kh, kw]", "needs two tensors of rank %d: %s", spatial + 2,
                 types);

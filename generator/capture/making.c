@@ -119,14 +119,14 @@ static tc_tensor size_value(tc_graph *g, tc_dtype dtype, const tc_expr *value)
     if (tc_expr_value(value, &constant))
         return tc_constant_of(g, dtype, tc_operand_int_(constant));
     tc_tensor out = tc_prim_dim_value(g, dtype == TC_I32 ? TC_I32 : TC_I64, value);
-    return dtype == TC_F32 ? tc_prim_cast(g, out, TC_F32) : out;
+    return dtype == TC_I32 || dtype == TC_I64 ? out : tc_prim_cast(g, out, dtype);
 }
 
 static bool check_number(tc_graph *g, tc_dtype dtype)
 {
-    if (dtype == TC_F32 || dtype == TC_I32 || dtype == TC_I64)
+    if (tc_dtype_valid(dtype) && dtype != TC_BOOL)
         return true;
-    tc_fail(g, "TC_F32, TC_I32 or TC_I64", "the dtype is no number's");
+    tc_fail(g, tc_dtype_list(g), "the dtype is no number's");
     return false;
 }
 
@@ -149,8 +149,8 @@ static tc_tensor arange(tc_graph *g, tc_site at, tc_dtype dtype, const tc_expr *
     }
     const tc_expr *length = tc_expr_add_int(tc_expr_sub(stop, start), step - 1);
     length = tc_expr_floordiv(length, tc_expr_const(&g->dims, step));
-    /* an f32 range is counted in integers, so each value is rounded once */
-    tc_dtype counted = dtype == TC_F32 ? TC_I64 : dtype;
+    /* a range of another dtype is counted in integers, so each value is rounded once */
+    tc_dtype counted = dtype == TC_I32 ? TC_I32 : TC_I64;
     tc_tensor x = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 1, .shape = {length}});
     if (step != 1)
         x = tc_mul_at(at, TENSOR(x), tc_operand_int_(step));

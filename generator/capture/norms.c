@@ -11,9 +11,9 @@
 
 static bool check_float(tc_graph *g, tc_tensor x)
 {
-    if (x->type.dtype == TC_F32)
+    if (tc_dtype_is_float(x->type.dtype))
         return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, &x->type));
+    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, &x->type));
     return false;
 }
 

@@ -33,9 +33,9 @@ static bool check_rank(tc_graph *g, tc_tensor x, int dims)
 
 static bool check_float(tc_graph *g, tc_tensor x)
 {
-    if (x->type.dtype == TC_F32)
+    if (tc_dtype_is_float(x->type.dtype))
         return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, &x->type));
+    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, &x->type));
     return false;
 }
 
@@ -89,10 +89,10 @@ static tc_tensor pad_smallest(tc_graph *g, tc_tensor x, int axis, int low, int h
         lows[i] = i == axis ? tc_expr_const(&g->dims, low) : g->dims.zero;
         highs[i] = i == axis ? tc_expr_const(&g->dims, high) : g->dims.zero;
     }
-    tc_operand smallest = dtype == TC_F32   ? NUMBER(-INFINITY)
-                          : dtype == TC_I32 ? INTEGER(INT32_MIN)
-                          : dtype == TC_I64 ? INTEGER(INT64_MIN)
-                                            : INTEGER(0);
+    const tc_dtype_info *about = tc_dtype_about(dtype);
+    tc_operand smallest = about->kind == TC_KIND_FLOAT    ? NUMBER(-INFINITY)
+                          : about->kind == TC_KIND_SIGNED ? INTEGER(INT64_MIN >> (63 - about->digits))
+                                                          : INTEGER(0);
     return tc_prim_pad(g, x, tc_constant_of(g, dtype, smallest), lows, highs);
 }
 

@@ -176,7 +176,7 @@ tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_co
         if (i != b_contract)
             free_dims = tc_expr_mul(free_dims, b->type.shape[i]);
     int64_t n;
-    bool lanes = tc_expr_value(free_dims, &n) && n < 16;
+    bool lanes = tc_dtype_is_float(a->type.dtype) && tc_expr_value(free_dims, &n) && n < 16;
     tc_attr attrs[] = {tc_attr_ints(g, batch, axes), tc_attr_ints(g, batch, axes), tc_attr_ints(g, 1, &a_contract),
                        tc_attr_ints(g, 1, &b_contract), tc_attr_word(lanes ? "lanes" : "seq")};
     return tc_add_node(g, TC_OP_dot, 2, (tc_tensor[]){a, b}, attrs, NULL);

@@ -80,7 +80,7 @@ static tc_tensor divide_by_count(tc_graph *g, tc_site at, tc_tensor sum, const t
     int64_t value;
     if (tc_expr_value(count, &value))
         return tc_div_at(at, TENSOR(sum), NUMBER((double)value));
-    tc_tensor dynamic = tc_prim_cast(g, tc_prim_dim_value(g, TC_I64, count), TC_F32);
+    tc_tensor dynamic = tc_prim_cast(g, tc_prim_dim_value(g, TC_I64, count), sum->type.dtype);
     return tc_div_at(at, TENSOR(sum), TENSOR(dynamic));
 }
 
@@ -92,9 +92,9 @@ static tc_tensor mean(tc_graph *g, tc_site at, tc_tensor x, const axes *a, int c
 
 static bool check_float(tc_graph *g, tc_tensor x)
 {
-    if (x->type.dtype == TC_F32)
+    if (tc_dtype_is_float(x->type.dtype))
         return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, &x->type));
+    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, &x->type));
     return false;
 }
 
@@ -222,11 +222,11 @@ static tc_tensor inverse_deviation(tc_site at, tc_tensor x, double eps)
 /* An optional parameter has the shape of x's last axes. */
 static bool fits_last(tc_graph *g, const char *what, tc_tensor p, const tc_type *x, int count)
 {
-    bool fits = !p || (p->type.dtype == TC_F32 && p->type.rank == count);
+    bool fits = !p || (p->type.dtype == x->dtype && p->type.rank == count);
     for (int i = 0; p && fits && i < count; ++i)
         fits = tc_same_dim(g, p->type.shape[i], x->shape[x->rank - count + i]);
     if (!fits)
-        tc_fail(g, "it has the shape of the normalized axes", "%s is %s, but %d ax%s of %s %s normalized", what,
+        tc_fail(g, "it has x's dtype and the shape of the normalized axes", "%s is %s, but %d ax%s of %s %s normalized", what,
                 tc_type_text(g, &p->type), count, count == 1 ? "is" : "es", tc_type_text(g, x),
                 count == 1 ? "is" : "are");
     return fits;
@@ -293,9 +293,9 @@ static tc_tensor batch_norm(tc_graph *g, const tc_batch_norm_args *args)
     }
     for (int i = 0; i < 4; ++i) {
         tc_tensor p = parameters[i];
-        if (p && (p->type.dtype != TC_F32 || p->type.rank != 1 ||
+        if (p && (p->type.dtype != x->type.dtype || p->type.rank != 1 ||
                   !tc_same_dim(g, p->type.shape[0], x->type.shape[1]))) {
-            tc_fail(g, "one f32 a channel", "%s is %s, axis 1 of x %s", names[i], tc_type_text(g, &p->type),
+            tc_fail(g, "one number a channel, of x's dtype", "%s is %s, axis 1 of x %s", names[i], tc_type_text(g, &p->type),
                     tc_type_text(g, &x->type));
             return tc_poison();
         }

@@ -3,16 +3,18 @@
  * The build machine's part of `tensor-compile check`:
  *
  *   tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE…
- *       Random tensors: f32 about 1 in both signs; integers in 0..BOUND-1; bool. No sizes: a scalar.
+ *       Random tensors: floats about 1 in both signs; integers in 0..BOUND-1 (their low bits); bool. No sizes: a scalar.
  *   tc-data compare bits GOT.safetensors WANT.safetensors [NAME...]
  *       Every tensor of WANT but those named is in GOT with the same bits (or NaN in both places). Exit code 1 where one
  *       differs.
  *   tc-data compare RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]
- *       |got - want| <= ATOL + RTOL * |want|, WANT f32 or f64; integers and bool are equal. Prints for every tensor the
- *       largest error and the largest distance in units in the last place of f32.
+ *       |got - want| <= ATOL + RTOL * |want|, WANT of GOT's dtype or f64; integers and bool are equal. RTOL and ATOL of
+ *       f16 and bf16 are at least 16 units in the last place of 1. Prints for every tensor the largest error and the largest
+ *       distance in units in the last place of GOT's dtype.
  */
 #include "diag.h"
 #include "safetensors.h"
+#include "tc_scalar.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,12 +44,25 @@ static float normal(uint64_t *state) {
     return (float)(sum * 1.7320508075688772);
 }
 
-static bool dtype_named(const char *wanted, tc_st_dtype *dtype) {
-#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) \
-    if (!strcmp(wanted, #name))                                  \
-        return *dtype = TC_ST_##upper, true;
+#define KIND_FLOAT 1
+#define KIND_SIGNED 0
+#define KIND_UNSIGNED 0
+#define KIND_BOOL 0
+/* By dtype of files: the name in graph text, NULL where a model has none such; binary digits of the significand of a
+ * float, 0 of others. */
+static const struct {
+    const char *name;
+    int digits;
+} dtypes[TC_ST_DTYPE_COUNT] = {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_ST_##upper] = {#name, KIND_##kind * digits},
 #include "dtypes.def"
 #undef TC_DTYPE
+};
+
+static bool dtype_named(const char *wanted, tc_st_dtype *dtype) {
+    for (*dtype = 0; *dtype < TC_ST_DTYPE_COUNT; ++*dtype)
+        if (dtypes[*dtype].name && !strcmp(dtypes[*dtype].name, wanted))
+            return true;
     return false;
 }
 
@@ -75,14 +90,17 @@ static bool fill(tc_st_tensor *tensor, long long bound, uint64_t *state) {
     if (!data)
         return false;
     for (size_t i = 0; i < count; ++i) {
-        const int64_t wide = (int64_t)(next(state) % (uint64_t)bound);
-        const int32_t narrow = (int32_t)wide;
+        const uint64_t whole = next(state) % (uint64_t)bound;
         const float value = normal(state);
+        const double wide = value;
+        const uint16_t f16 = tc_cast_f32_f16(value), bf16 = tc_cast_f32_bf16(value);
         switch (tensor->dtype) {
         case TC_ST_F32: memcpy(data + i * size, &value, size); break;
-        case TC_ST_I32: memcpy(data + i * size, &narrow, size); break;
-        case TC_ST_I64: memcpy(data + i * size, &wide, size); break;
-        default: data[i] = (unsigned char)(wide & 1); break;
+        case TC_ST_F64: memcpy(data + i * size, &wide, size); break;
+        case TC_ST_F16: memcpy(data + i * size, &f16, size); break;
+        case TC_ST_BF16: memcpy(data + i * size, &bf16, size); break;
+        case TC_ST_BOOL: data[i] = (unsigned char)(whole & 1); break;
+        default: memcpy(data + i * size, &whole, size); break; /* little-endian: the low bits */
         }
     }
     tensor->data = data;
@@ -121,16 +139,22 @@ static double element(const tc_st_tensor *tensor, int64_t i) {
     const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * tc_st_dtype_size(tensor->dtype);
     float f;
     double d;
-    if (tensor->dtype == TC_ST_F64)
-        return memcpy(&d, at, sizeof d), d;
-    return memcpy(&f, at, sizeof f), f;
+    uint16_t half;
+    switch (tensor->dtype) {
+    case TC_ST_F64: return memcpy(&d, at, sizeof d), d;
+    case TC_ST_F16: return memcpy(&half, at, sizeof half), tc_cast_f16_f64(half);
+    case TC_ST_BF16: return memcpy(&half, at, sizeof half), tc_cast_bf16_f64(half);
+    default: return memcpy(&f, at, sizeof f), f;
+    }
 }
 
-/* The distance between the neighbours of f32 at |x|, down to the denormals. */
-static double unit(double x) {
+/* The distance between the neighbours of a float at |x|, down to its denormals. */
+static double unit(tc_st_dtype dtype, double x) {
+    const int digits = dtypes[dtype].digits, width = 8 * (int)tc_st_dtype_size(dtype);
+    const int least = 3 - (1 << (width - digits - 1)); /* of frexp, at the smallest normal number */
     int exponent;
     frexp(fabs(x), &exponent);
-    return ldexp(1.0, (x == 0 || exponent < -125 ? -125 : exponent) - 24);
+    return ldexp(1.0, (x == 0 || exponent < least ? least : exponent) - digits);
 }
 
 static void compare_floats(const tc_st_tensor *got, const tc_st_tensor *want, int64_t count, double rtol, double atol,
@@ -139,7 +163,7 @@ static void compare_floats(const tc_st_tensor *got, const tc_st_tensor *want, in
         const double a = element(got, i), b = element(want, i);
         if ((isnan(a) && isnan(b)) || a == b)
             continue;
-        const double error = fabs(a - b), ulp = error / unit(b);
+        const double error = fabs(a - b), ulp = error / unit(got->dtype, b);
         out->error = !(error <= out->error) ? error : out->error;
         out->ulp = !(ulp <= out->ulp) ? ulp : out->ulp;
         if (!(error <= atol + rtol * fabs(b)) && out->differ++ == 0)
@@ -151,7 +175,7 @@ static bool equal_bits(const tc_st_tensor *got, const tc_st_tensor *want, int64_
     const size_t size = tc_st_dtype_size(want->dtype);
     if (!memcmp((const char *)got->data + (size_t)i * size, (const char *)want->data + (size_t)i * size, size))
         return true;
-    return want->dtype == TC_ST_F32 && isnan(element(got, i)) && isnan(element(want, i));
+    return dtypes[want->dtype].digits && isnan(element(got, i)) && isnan(element(want, i));
 }
 
 static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const char *how) {
@@ -162,7 +186,7 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
         printf("%s: not among the outputs  FAILED\n", want->name);
         return false;
     }
-    const bool floats = got->dtype == TC_ST_F32 && (want->dtype == TC_ST_F32 || want->dtype == TC_ST_F64);
+    const bool floats = dtypes[got->dtype].digits && (want->dtype == got->dtype || want->dtype == TC_ST_F64);
     if (got->rank != want->rank || memcmp(got->shape, want->shape, (size_t)got->rank * sizeof *got->shape) ||
         (got->dtype != want->dtype && !floats)) {
         printf("%s: another dtype or shape  FAILED\n", want->name);
@@ -173,6 +197,11 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
     const bool bits = !strcmp(how, "bits");
     if (floats && !bits) {
         sscanf(how, "%lf,%lf", &rtol, &atol);
+        if (tc_st_dtype_size(got->dtype) == 2) { /* every operation of the model rounded to so few digits */
+            const double units = 16 * unit(got->dtype, 1);
+            rtol = fmax(rtol, units);
+            atol = fmax(atol, units);
+        }
         compare_floats(got, want, count, rtol, atol, &found);
     } else {
         for (int64_t i = 0; i < count; ++i)

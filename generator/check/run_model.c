@@ -31,7 +31,10 @@ static void *aligned(size_t bytes) {
 }
 
 static const tc_st_dtype st_dtype[TC_DTYPE_COUNT] = {
-    [TC_DTYPE_F32] = TC_ST_F32, [TC_DTYPE_I32] = TC_ST_I32, [TC_DTYPE_I64] = TC_ST_I64, [TC_DTYPE_BOOL] = TC_ST_BOOL};
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_DTYPE_##upper] = TC_ST_##upper,
+#include "dtypes.def"
+#undef TC_DTYPE
+};
 
 /* Every buffer between pattern bytes, so that a write beyond its end is seen. */
 enum { GUARD = 64, PATTERN = 0xa5 };

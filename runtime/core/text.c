@@ -32,7 +32,9 @@ const char *tc_status_string(tc_status status)
 size_t tc_dtype_bytes(tc_dtype dtype)
 {
     static const unsigned char bytes[TC_DTYPE_COUNT] = {
-        [TC_DTYPE_F32] = 4, [TC_DTYPE_I32] = 4, [TC_DTYPE_I64] = 8, [TC_DTYPE_BOOL] = 1};
+        [TC_DTYPE_F32] = 4, [TC_DTYPE_I32] = 4, [TC_DTYPE_I64] = 8, [TC_DTYPE_BOOL] = 1, [TC_DTYPE_F64] = 8,
+        [TC_DTYPE_F16] = 2, [TC_DTYPE_BF16] = 2, [TC_DTYPE_I8] = 1, [TC_DTYPE_U8] = 1, [TC_DTYPE_I16] = 2,
+        [TC_DTYPE_U16] = 2, [TC_DTYPE_U32] = 4, [TC_DTYPE_U64] = 8};
     return (unsigned)dtype < TC_DTYPE_COUNT ? bytes[dtype] : 0;
 }
 

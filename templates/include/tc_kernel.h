@@ -42,27 +42,22 @@ static inline void tc_split(tc_index n, tc_index thread, tc_index threads, tc_in
 }
 
 /* The tree that combines the 16 lanes of one block of a `lanes` sum (docs/numerics.md); lanes without terms hold -0. */
-static inline float tc_lanes_sum_f32(const float lane[16])
-{
-    float t[8];
-    for (int l = 0; l < 8; ++l)
-        t[l] = lane[l] + lane[l + 8];
-    for (int half = 4; half > 0; half /= 2)
-        for (int l = 0; l < half; ++l)
-            t[l] = t[l] + t[l + half];
-    return t[0];
-}
-
-/* The same of a product; lanes without terms hold 1. */
-static inline float tc_lanes_prod_f32(const float lane[16])
-{
-    float t[8];
-    for (int l = 0; l < 8; ++l)
-        t[l] = lane[l] * lane[l + 8];
-    for (int half = 4; half > 0; half /= 2)
-        for (int l = 0; l < half; ++l)
-            t[l] = t[l] * t[l + half];
-    return t[0];
-}
+#define TC_LANES(name, op, T, C)                                                                                       \
+    static inline C tc_lanes_##name##_##T(const C lane[16])                                                            \
+    {                                                                                                                  \
+        C t[8];                                                                                                        \
+        for (int l = 0; l < 8; ++l)                                                                                    \
+            t[l] = lane[l] op lane[l + 8];                                                                             \
+        for (int half = 4; half > 0; half /= 2)                                                                        \
+            for (int l = 0; l < half; ++l)                                                                             \
+                t[l] = t[l] op t[l + half];                                                                            \
+        return t[0];                                                                                                   \
+    }
+TC_LANES(sum, +, f32, float)
+TC_LANES(sum, +, f64, double)
+/* of a product lanes without terms hold 1 */
+TC_LANES(prod, *, f32, float)
+TC_LANES(prod, *, f64, double)
+#undef TC_LANES
 
 #endif

@@ -2,9 +2,10 @@
  *
  * The scalar operations: each the C expression of docs/numerics.md, used by kernels, by the interpreter and by tests.
  *
- * Names are tc_<op>_<dtype>, dtypes f32, i32, i64 and bool (uint8_t holding 0 or 1). Freestanding; nothing here becomes a
- * call of libm, whatever the options (a builtin is used only where the target has its instruction). Compile with
- * -ffp-contract=off -fwrapv and without fast-math; the environment rounds to nearest and keeps denormals.
+ * Names are tc_<op>_<dtype>, the dtypes those of generator/dtypes.def; a bool is a uint8_t holding 0 or 1, f16 and bf16
+ * are uint16_t holding the bits and know no arithmetic, only casts and what moves elements. Freestanding; nothing here
+ * becomes a call of libm, whatever the options (a builtin is used only where the target has its instruction). Compile
+ * with -ffp-contract=off -fwrapv and without fast-math; the environment rounds to nearest and keeps denormals.
  */
 #ifndef TC_SCALAR_H
 #define TC_SCALAR_H
@@ -195,7 +196,7 @@ static inline float tc_minimum_f32(float a, float b)
     }                                                                                                                  \
     static inline I tc_abs_##T(I x)                                                                                    \
     {                                                                                                                  \
-        return x < 0 ? tc_neg_##T(x) : x;                                                                              \
+        return x > 0 || (MIN) == 0 ? x : tc_neg_##T(x);                                                                \
     }                                                                                                                  \
     static inline I tc_add_##T(I a, I b)                                                                               \
     {                                                                                                                  \
@@ -211,7 +212,7 @@ static inline float tc_minimum_f32(float a, float b)
     }                                                                                                                  \
     static inline I tc_div_##T(I a, I b)                                                                               \
     {                                                                                                                  \
-        return b == 0 ? 0 : a == (MIN) && b == -1 ? a : a / b;                                                         \
+        return b == 0 ? 0 : a == (MIN) && (MIN) < 0 && b == (I)-1 ? a : a / b;                                         \
     }                                                                                                                  \
     static inline I tc_maximum_##T(I a, I b)                                                                           \
     {                                                                                                                  \
@@ -242,12 +243,19 @@ static inline float tc_minimum_f32(float a, float b)
         return x >> n;                                                                                                 \
     }
 
+/* U has at least 32 bits: narrower unsigned types would be promoted to int, whose products overflow. */
+TC_SCALAR_INTEGER(i8, int8_t, uint32_t, INT8_MIN)
+TC_SCALAR_INTEGER(i16, int16_t, uint32_t, INT16_MIN)
 TC_SCALAR_INTEGER(i32, int32_t, uint32_t, INT32_MIN)
 TC_SCALAR_INTEGER(i64, int64_t, uint64_t, INT64_MIN)
+TC_SCALAR_INTEGER(u8, uint8_t, uint32_t, 0)
+TC_SCALAR_INTEGER(u16, uint16_t, uint32_t, 0)
+TC_SCALAR_INTEGER(u32, uint32_t, uint32_t, 0)
+TC_SCALAR_INTEGER(u64, uint64_t, uint64_t, 0)
 #undef TC_SCALAR_INTEGER
 
 /* Comparisons give 0 or 1; with a NaN all but `ne` give 0. */
-#define TC_SCALAR_COMMON(T, C)                                                                                         \
+#define TC_SCALAR_COMPARE(T, C)                                                                                        \
     static inline uint8_t tc_eq_##T(C a, C b)                                                                          \
     {                                                                                                                  \
         return a == b;                                                                                                 \
@@ -271,7 +279,10 @@ TC_SCALAR_INTEGER(i64, int64_t, uint64_t, INT64_MIN)
     static inline uint8_t tc_ge_##T(C a, C b)                                                                          \
     {                                                                                                                  \
         return a >= b;                                                                                                 \
-    }                                                                                                                  \
+    }
+
+/* What moves elements; the bits of f16 and bf16 too. */
+#define TC_SCALAR_MOVES(T, C)                                                                                          \
     static inline C tc_select_##T(uint8_t condition, C a, C b)                                                         \
     {                                                                                                                  \
         return condition ? a : b;                                                                                      \
@@ -285,11 +296,33 @@ TC_SCALAR_INTEGER(i64, int64_t, uint64_t, INT64_MIN)
         return x;                                                                                                      \
     }
 
-TC_SCALAR_COMMON(f32, float)
-TC_SCALAR_COMMON(i32, int32_t)
-TC_SCALAR_COMMON(i64, int64_t)
-TC_SCALAR_COMMON(bool, uint8_t)
-#undef TC_SCALAR_COMMON
+/* not by one macro more: it would expand a `bool` that is one itself */
+TC_SCALAR_COMPARE(f32, float)
+TC_SCALAR_MOVES(f32, float)
+TC_SCALAR_COMPARE(f64, double)
+TC_SCALAR_MOVES(f64, double)
+TC_SCALAR_COMPARE(i8, int8_t)
+TC_SCALAR_MOVES(i8, int8_t)
+TC_SCALAR_COMPARE(i16, int16_t)
+TC_SCALAR_MOVES(i16, int16_t)
+TC_SCALAR_COMPARE(i32, int32_t)
+TC_SCALAR_MOVES(i32, int32_t)
+TC_SCALAR_COMPARE(i64, int64_t)
+TC_SCALAR_MOVES(i64, int64_t)
+TC_SCALAR_COMPARE(u8, uint8_t)
+TC_SCALAR_MOVES(u8, uint8_t)
+TC_SCALAR_COMPARE(u16, uint16_t)
+TC_SCALAR_MOVES(u16, uint16_t)
+TC_SCALAR_COMPARE(u32, uint32_t)
+TC_SCALAR_MOVES(u32, uint32_t)
+TC_SCALAR_COMPARE(u64, uint64_t)
+TC_SCALAR_MOVES(u64, uint64_t)
+TC_SCALAR_COMPARE(bool, uint8_t)
+TC_SCALAR_MOVES(bool, uint8_t)
+TC_SCALAR_MOVES(f16, uint16_t)
+TC_SCALAR_MOVES(bf16, uint16_t)
+#undef TC_SCALAR_COMPARE
+#undef TC_SCALAR_MOVES
 
 /* bool. */
 static inline uint8_t tc_logical_not_bool(uint8_t x)
@@ -312,67 +345,6 @@ static inline uint8_t tc_logical_xor_bool(uint8_t a, uint8_t b)
     return a ^ b;
 }
 
-/* Casts: f32 to integer truncates, saturates and takes NaN to 0; to bool is x != 0; i64 to i32 wraps. */
-static inline int32_t tc_cast_f32_i32(float x)
-{
-    return x >= 0x1p31f ? INT32_MAX : x < -0x1p31f ? INT32_MIN : x != x ? 0 : (int32_t)x;
-}
-
-static inline int64_t tc_cast_f32_i64(float x)
-{
-    return x >= 0x1p63f ? INT64_MAX : x < -0x1p63f ? INT64_MIN : x != x ? 0 : (int64_t)x;
-}
-
-static inline uint8_t tc_cast_f32_bool(float x)
-{
-    return x != 0.0f;
-}
-
-static inline float tc_cast_i32_f32(int32_t x)
-{
-    return (float)x;
-}
-
-static inline int64_t tc_cast_i32_i64(int32_t x)
-{
-    return x;
-}
-
-static inline uint8_t tc_cast_i32_bool(int32_t x)
-{
-    return x != 0;
-}
-
-static inline float tc_cast_i64_f32(int64_t x)
-{
-    return (float)x;
-}
-
-static inline int32_t tc_cast_i64_i32(int64_t x)
-{
-    return (int32_t)(uint32_t)(uint64_t)x;
-}
-
-static inline uint8_t tc_cast_i64_bool(int64_t x)
-{
-    return x != 0;
-}
-
-static inline float tc_cast_bool_f32(uint8_t x)
-{
-    return (float)x;
-}
-
-static inline int32_t tc_cast_bool_i32(uint8_t x)
-{
-    return x;
-}
-
-static inline int64_t tc_cast_bool_i64(uint8_t x)
-{
-    return x;
-}
-
 /* floor, exp, log, tanh, erf. How the functions of tc_math.inc clamp: the second operand where one is NaN. */
 static inline float tc_lesser_f32(float x, float y)
 {
@@ -389,6 +361,9 @@ static inline float tc_greater_f32(float x, float y)
 #define TCM_I32 int32_t
 #define TCM_MASK uint8_t
 #define TCM(name) tc_##name
+#include "tc_half.inc"
+#include "tc_f64.h"
+#include "tc_cast.h"
 #include "tc_math.inc"
 #undef TCM_FUNCTION
 #undef TCM_F32

@@ -37,6 +37,44 @@ static inline uint64_t tc_sort_key_i64(int64_t x)
     return (uint64_t)x ^ UINT64_C(0x8000000000000000);
 }
 
+/* The other dtypes: integers by the nearest of the above, unsigned ones as they are, f64 as f32. 16-bit floats are sorted
+ * in f32. */
+static inline uint32_t tc_sort_key_i8(int8_t x)
+{
+    return tc_sort_key_i32(x);
+}
+
+static inline uint32_t tc_sort_key_i16(int16_t x)
+{
+    return tc_sort_key_i32(x);
+}
+
+static inline uint32_t tc_sort_key_u8(uint8_t x)
+{
+    return x;
+}
+
+static inline uint32_t tc_sort_key_u16(uint16_t x)
+{
+    return x;
+}
+
+static inline uint32_t tc_sort_key_u32(uint32_t x)
+{
+    return x;
+}
+
+static inline uint64_t tc_sort_key_u64(uint64_t x)
+{
+    return x;
+}
+
+static inline uint64_t tc_sort_key_f64(double x)
+{
+    const uint64_t sign = (uint64_t)1 << 63, bits = x == 0 ? 0 : (uint64_t)tc_asint_f64(x);
+    return x != x ? UINT64_MAX : bits & sign ? ~bits : bits | sign;
+}
+
 typedef struct tc_sort_pair {
     uint64_t key;
     int64_t position;

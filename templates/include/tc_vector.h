@@ -300,6 +300,8 @@ static TC_INLINE int32_t tcv_prod_i32(tcv_i32 x)
     return product;
 }
 
+#include "tc_vector_narrow.h"
+
 /* exp, log, tanh, erf: inlined, as vectors passed in memory would cost more than the arithmetic. */
 #define TCM_FUNCTION static TC_INLINE
 #define TCM_F32 tcv_f32

@@ -31,12 +31,12 @@
       tc_dim n = tc_dynamic(g, "n", 1, 9); AT; tc_mul(F(n), F(4)))                                                    \
     X(number, "tc_add: the number 0.5 has no value in i64", AT; tc_add(IN(TC_I64, 2), 0.5))                           \
     X(number_range, "tc_add: the number 4294967296 has no value in i32", AT; tc_add(IN(TC_I32, 2), 4294967296))       \
-    X(exp_dtype, "tc_exp: needs f32, not i64[3]", AT; tc_exp(IN(TC_I64, 3)))                                          \
+    X(exp_dtype, "tc_exp: needs floats, not i64[3]", AT; tc_exp(IN(TC_I64, 3)))                                          \
     X(not_dtype, "tc_logical_not: needs bool, not f32[3]", AT; tc_logical_not(F(3)))                                  \
     X(neg_dtype, "tc_neg: needs numbers, not bool[3]", AT; tc_neg(IN(TC_BOOL, 3)))                                    \
     X(where_dtype, "tc_where: needs bool, not f32[3]", AT; tc_where(F(3), F(3), 0))                                   \
     X(cast_dtype, "tc_cast: 7 is no dtype", AT; tc_cast(F(3), (tc_dtype)7))                                           \
-    X(pow_dtype, "tc_pow: i64[3] to the power of 0.5 needs f32", AT; tc_pow(IN(TC_I64, 3), 0.5))                      \
+    X(pow_dtype, "tc_pow: i64[3] to the power of 0.5 needs floats", AT; tc_pow(IN(TC_I64, 3), 0.5))                      \
     X(pair_shapes, "shapes differ: f32[2] and f32[3]",                                                                \
       tc_tensor a = F(2), b = F(3); AT; tc_prim_binary(g, TC_OP_add, a, b))                                           \
     X(select_shapes, "the condition's shape differs: bool[3] and f32[2]",                                             \
@@ -47,12 +47,13 @@
     X(empty_max, "tc_amax: axis 1 of f32[2,0] is empty and has no largest or smallest element", AT;                   \
       tc_amax(F(2, 0), 1))                                                                                            \
     X(any_dtype, "tc_any: needs bool, not f32[2]", AT; tc_any(F(2)))                                                  \
-    X(mean_dtype, "tc_mean: needs f32, not i32[2]", AT; tc_mean(IN(TC_I32, 2)))                                       \
+    X(mean_dtype, "tc_mean: needs floats, not i32[2]", AT; tc_mean(IN(TC_I32, 2)))                                       \
     X(argmax_dtype, "tc_argmax: needs numbers, not bool[2]", AT; tc_argmax(IN(TC_BOOL, 2), 0))                        \
     X(matmul, "tc_matmul: inner dimensions differ: f32[8,784] x f32[512,10]", AT; tc_matmul(F(8, 784), F(512, 10)))   \
     X(matmul_scalar, "tc_matmul: an operand has rank 0: f32[] x f32[2]", AT; tc_matmul(IN(TC_F32), F(2)))             \
     X(matmul_batch, "tc_matmul: f32[2] and f32[3] do not broadcast", AT; tc_matmul(F(2, 4, 5), F(3, 5, 6)))           \
-    X(matmul_dtype, "tc_matmul: needs f32: i64[2,2] x i64[2,2]", AT; tc_matmul(IN(TC_I64, 2, 2), IN(TC_I64, 2, 2)))   \
+    X(matmul_dtype, "tc_matmul: needs numbers of one dtype: i64[2,2] x i8[2,2]", AT;                                  \
+      tc_matmul(IN(TC_I64, 2, 2), IN(TC_I8, 2, 2)))                                                                   \
     X(dot_batch, "batch dimensions differ: f32[2,4,5] x f32[3,5,6]",                                                  \
       tc_tensor a = F(2, 4, 5), b = F(3, 5, 6); AT; tc_prim_dot(g, a, b, 1, 2, 1))                                    \
     X(dot_rank, "the result of f32[1,1,1,1,1,1] x f32[1,1,1,1,1] has more than 8 dims",                               \
@@ -91,7 +92,7 @@
       tc_layer_norm(F(2, 4), F(3)))                                                                                   \
     X(batch_norm, "tc_batch_norm: variance is f32[4], axis 1 of x f32[2,3]", AT; tc_batch_norm(F(2, 3), F(3), F(4)))  \
     X(batch_norm_rank, "tc_batch_norm: x needs a channel axis: f32[3]", AT; tc_batch_norm(F(3), F(3), F(3)))          \
-    X(attention_rank, "needs f32: i64[2,2], f32[2,2], f32[2,2]", AT;                                                  \
+    X(attention_rank, "needs floats of one dtype: i64[2,2], f32[2,2], f32[2,2]", AT;                                                  \
       tc_scaled_dot_product_attention(IN(TC_I64, 2, 2), F(2, 2), F(2, 2)))                                            \
     X(attention_ranks, "q, k and v need one rank of at least 2: f32[2,2], f32[1,2,2], f32[2,2]",                      \
       AT; tc_scaled_dot_product_attention(F(2, 2), F(1, 2, 2), F(2, 2)))                                              \

@@ -19,6 +19,7 @@
 #include "autotune/data.h"
 #include "autotune/guard.h"
 #include "interpreter/data.h"
+#include "interpreter/ops.h"
 #include "tests/tap.h"
 
 #include <tensor_compile/driver.h>
@@ -33,10 +34,16 @@ extern const tc_function *const run_functions[];
 
 enum { MOST = 64, MOST_VARIANTS = 64, ANY_BITS = TC_FILL_COUNT, FILLS };
 
-static const tc_data_type data_types[] = {[TC_DTYPE_F32] = TC_DATA_F32, [TC_DTYPE_I32] = TC_DATA_I32,
-                                          [TC_DTYPE_I64] = TC_DATA_I64, [TC_DTYPE_BOOL] = TC_DATA_BOOL};
-static const tci_dtype graph_types[] = {[TC_DTYPE_F32] = TCI_F32, [TC_DTYPE_I32] = TCI_I32, [TC_DTYPE_I64] = TCI_I64,
-                                        [TC_DTYPE_BOOL] = TCI_BOOL};
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_DTYPE_##upper] = TC_DATA_##upper,
+static const tc_data_type data_types[] = {
+#include "generator/dtypes.def"
+};
+#undef TC_DTYPE
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_DTYPE_##upper] = TCI_##upper,
+static const tci_dtype graph_types[] = {
+#include "generator/dtypes.def"
+};
+#undef TC_DTYPE
 
 typedef struct runner {
     tci_module graph;
@@ -315,8 +322,10 @@ static void fill_inputs(sized *s, int fill)
 {
     for (unsigned t = 0; t < s->f->input_count; ++t) {
         tc_param param = s->params[t];
-        if (fill == ANY_BITS && param.type == TC_DATA_F32 && !param.finite)
-            param.type = TC_DATA_I32; /* every pattern of 32 bits alike */
+        if (fill == ANY_BITS && tci_dtype_is_float(graph_types[s->f->tensors[t].dtype]) && !param.finite)
+            param.type = tc_data_size(param.type) == 8   ? TC_DATA_I64 /* every pattern of its bits alike */
+                         : tc_data_size(param.type) == 4 ? TC_DATA_I32
+                                                         : TC_DATA_I16;
         tc_data_fill(s->values[t], &param, fill == ANY_BITS ? TC_FILL_EXTREME : (tc_fill)fill,
                      (uint64_t)(1 + fill + 8 * t));
     }
@@ -376,6 +385,12 @@ static const tc_st_tensor *expected(const runner *r, sized *s, const char *direc
     return found && found->bytes == bytes_of(&s->params[t]) ? found : NULL;
 }
 
+/* What the bound of f32 is for another float: as many units in the last place in f64, some units in 16 bits. */
+static double tolerance(tci_dtype dtype, double of_f32)
+{
+    return dtype == TCI_F64 ? of_f32 * 0x1p-29 : dtype == TCI_F16 ? 0x1p-7 : dtype == TCI_BF16 ? 0x1p-4 : of_f32;
+}
+
 /* The interpreter's outputs are equal to every call's (run_all), so they are what is compared with the expected ones. */
 static int case_near(runner *r, sized *s)
 {
@@ -394,11 +409,13 @@ static int case_near(runner *r, sized *s)
         for (ptrdiff_t i = 0; i < s->params[t].elements; ++i) {
             const unsigned char *got = s->values[t] + (size_t)i * size;
             const unsigned char *right = (const unsigned char *)want->data + (size_t)i * size;
-            float x = 0, y = 0;
-            if (s->params[t].type == TC_DATA_F32) {
-                memcpy(&x, got, sizeof x);
-                memcpy(&y, right, sizeof y);
-                if ((isnan(x) && isnan(y)) || x == y || fabs((double)x - y) <= r->atol + r->rtol * fabs(y))
+            const tci_dtype dtype = graph_types[s->f->tensors[t].dtype];
+            double x = 0, y = 0;
+            if (tci_dtype_is_float(dtype)) {
+                x = tci_wide_of(dtype, got);
+                y = tci_wide_of(dtype, right);
+                const double atol = tolerance(dtype, r->atol), rtol = tolerance(dtype, r->rtol);
+                if ((isnan(x) && isnan(y)) || x == y || fabs(x - y) <= atol + rtol * fabs(y))
                     continue;
             } else if (memcmp(got, right, size) == 0) {
                 continue;

@@ -12,9 +12,11 @@ from ctypes import c_float
 from dataclasses import dataclass
 from itertools import product as points
 
+from tensor_compile.graph.dtypes import DTYPES, FLOATS
 from tensor_compile.graph.ir import Function, Module, Node, Value
 
-BITS = {"f32": 32, "i32": 32, "i64": 64, "bool": 8}
+BITS = {name: d.bits for name, d in DTYPES.items()}
+FORMATS = {"f32": "<f", "f64": "<d", "f16": "<e"}      # of struct
 
 
 @dataclass
@@ -35,32 +37,45 @@ def f32(x: float) -> float:
     return c_float(x).value
 
 
+def rounded(dtype: str, x: float) -> float:
+    """The nearest float of the dtype (bf16: of the nearest f32)."""
+    if dtype == "bf16":
+        bits = struct.unpack("<I", struct.pack("<f", f32(x)))[0]
+        return x if x != x else from_bits("f32", bits + 0x7fff + (bits >> 16 & 1) & 0xffff0000)
+    try:
+        return f32(x) if dtype == "f32" else struct.unpack(FORMATS[dtype], struct.pack(FORMATS[dtype], x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
 def from_bits(dtype: str, bits: int):
-    if dtype == "f32":
-        return struct.unpack("<f", struct.pack("<I", bits))[0]
+    if dtype == "bf16":
+        return from_bits("f32", bits << 16)
+    if dtype in FLOATS:
+        return struct.unpack(FORMATS[dtype], bits.to_bytes(BITS[dtype] // 8, "little"))[0]
     return bits if dtype == "bool" else wrap(dtype, bits)
 
 
 def wrap(dtype: str, x: int) -> int:
-    half = 1 << BITS[dtype] - 1
-    return (x + half) % (2 * half) - half
+    half = 1 << BITS[dtype] - 1 if DTYPES[dtype].kind == "signed" else 0
+    return (x + half) % (1 << BITS[dtype]) - half
 
 
 def same(a: Tensor, b: Tensor) -> bool:
     """Same bits, or both NaN."""
     if (a.dtype, a.shape) != (b.dtype, b.shape):
         return False
-    if a.dtype != "f32":
+    if a.dtype not in FLOATS:
         return a.data == b.data
-    return all((x != x and y != y) or struct.pack("<f", x) == struct.pack("<f", y) for x, y in zip(a.data, b.data))
+    return all((x != x and y != y) or struct.pack("<d", x) == struct.pack("<d", y) for x, y in zip(a.data, b.data))
 
 
 def _divide(dtype: str, x, y):
-    if dtype != "f32":
+    if dtype not in FLOATS:
         return 0 if y == 0 else wrap(dtype, abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1))
     if y == 0:
         return math.nan if x == 0 or x != x else math.copysign(math.inf, math.copysign(1, x) * math.copysign(1, y))
-    return f32(x / y)
+    return rounded(dtype, x / y)
 
 
 def _extreme(x, y, sign: int):
@@ -80,18 +95,22 @@ def _safe(function, x: float) -> float:
 
 
 def _number(dtype: str, x):
-    return f32(x) if dtype == "f32" else wrap(dtype, x)
+    return rounded(dtype, x) if dtype in FLOATS else wrap(dtype, x)
+
+
+def ends(dtype: str) -> tuple[int, int]:
+    """The smallest and the largest integer."""
+    return wrap(dtype, DTYPES[dtype].lowest), wrap(dtype, DTYPES[dtype].highest)
 
 
 def _cast(x, source: str, dtype: str):
     if dtype == "bool":
         return int(x != 0)
-    if dtype == "f32":
-        return f32(float(x))
-    if source == "f32":
-        high = (1 << BITS[dtype] - 1) - 1
-        return 0 if x != x else max(-high - 1, min(high, math.trunc(x) if math.isfinite(x) else
-                                                   high if x > 0 else -high - 1))
+    if dtype in FLOATS:
+        return rounded(dtype, float(x))
+    if source in FLOATS:
+        low, high = ends(dtype)
+        return 0 if x != x else max(low, min(high, math.trunc(x) if math.isfinite(x) else high if x > 0 else low))
     return wrap(dtype, x)
 
 
@@ -104,7 +123,7 @@ _BINARY = {
     "le": lambda t, x, y: int(x <= y), "gt": lambda t, x, y: int(x > y), "ge": lambda t, x, y: int(x >= y),
 }
 _UNARY = {
-    "neg": lambda t, x: -x if t == "f32" else wrap(t, -x), "abs": lambda t, x: abs(x) if t == "f32" else wrap(t, abs(x)),
+    "neg": lambda t, x: -x if t in FLOATS else wrap(t, -x), "abs": lambda t, x: abs(x) if t in FLOATS else wrap(t, abs(x)),
     "exp": lambda t, x: _safe(math.exp, x), "log": lambda t, x: _safe(math.log, x),
     "sqrt": lambda t, x: x if x == 0 else _safe(math.sqrt, x),
     "floor": lambda t, x: x if x == 0 or not math.isfinite(x) else float(math.floor(x)), "tanh": lambda t, x: _safe(math.tanh, x),
@@ -250,15 +269,14 @@ class Run:
         if op in ("any", "all"):
             return int((any if op == "any" else all)(terms))
         if not terms:
-            return (0.0 if x.dtype == "f32" else 0) if op == "sum" else self.least(x.dtype, op)
+            return (0.0 if x.dtype in FLOATS else 0) if op == "sum" else self.least(x.dtype, op)
         total = terms[0]
         for t in terms[1:]:
             total = _number(x.dtype, total + t) if op == "sum" else _extreme(total, t, 1 if op == "max" else -1)
         return total
 
     def least(self, dtype: str, op: str):
-        high = math.inf if dtype == "f32" else (1 << BITS[dtype] - 1) - 1
-        low = -math.inf if dtype == "f32" else -high - 1
+        low, high = (-math.inf, math.inf) if dtype in FLOATS else ends(dtype)
         return low if op == "max" else high
 
     def arg(self, x: Tensor, op: str, axis: int, i):
@@ -277,7 +295,7 @@ class Run:
             if all(0 <= p < n for p, n in zip(at, x.shape[-rank:])):
                 terms.append(x.at([*kept, *at]))
         if a["op"] == "sum":
-            total = 0.0 if x.dtype == "f32" else 0
+            total = 0.0 if x.dtype in FLOATS else 0
             for t in terms:
                 total = _number(x.dtype, total + t)
             return total
@@ -299,7 +317,7 @@ class Run:
             for d, v in zip(f, part):
                 at[d] = v
             index.append(at)
-        total = 0.0 if p.dtype == "f32" else 0
+        total = 0.0 if p.dtype in FLOATS else 0
         for k in points(*(range(p.shape[d]) for d in a["lhs_contract"])):
             for side, at in zip(("lhs", "rhs"), index):
                 for d, v in zip(a[f"{side}_contract"], k):

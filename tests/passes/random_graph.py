@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sys
 
-from evaluate import Tensor, f32
+from evaluate import Tensor, rounded, wrap
+from tensor_compile.graph.dtypes import FLOATS
 from tensor_compile.graph.ir import DimDecl, Function, Loc, Module, Node, TensorType, Value, WeightDecl
 from tensor_compile.graph.rewrite import Builder
 from tensor_compile.graph.infer import Context
@@ -23,10 +24,11 @@ def tensor(rng: random.Random, dtype: str, shape: tuple[int, ...], extreme: floa
     n = 1
     for d in shape:
         n *= d
-    if dtype == "f32":
-        return Tensor(dtype, shape, [f32(rng.choice(EXTREME) if rng.random() < extreme else rng.uniform(-4, 4))
+    if dtype in FLOATS:
+        return Tensor(dtype, shape, [rounded(dtype, rng.choice(EXTREME) if rng.random() < extreme else rng.uniform(-4, 4))
                                      for _ in range(n)])
-    return Tensor(dtype, shape, [rng.randrange(2) if dtype == "bool" else rng.randrange(-5, 6) for _ in range(n)])
+    return Tensor(dtype, shape, [rng.randrange(2) if dtype == "bool" else wrap(dtype, rng.randrange(-5, 6))
+                                 for _ in range(n)])
 
 
 class Maker:

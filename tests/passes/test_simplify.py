@@ -71,6 +71,35 @@ rule("divide_by_power_of_two: 8", X, binary("div", "0x41000000"), binary("mul", 
 rule("divide_by_power_of_two: -0.5", X, binary("div", "0xbf000000"), binary("mul", "0xc0000000"))
 stays("x / 3", X, binary("div", "0x40400000"))
 stays("x / 2**127 (its reciprocal is a denormal)", X, binary("div", "0x7f000000"))
+# -- other dtypes: their own constants, what wraps, what rounds
+for other, one, low in (("f64", "0x3ff0000000000000", "0xfff0000000000000"), ("f16", "0x3c00", "0xfc00"),
+                        ("bf16", "0x3f80", "0xff80"), ("u8", "0x01", "0x00"), ("i16", "0x0001", "0x8000")):
+    rule(f"identity_operand: {other} x * 1", f'%0 "x" : {other}[4]', binary("mul", one, dtype=other), "")
+    rule(f"identity_operand: {other} max(x, lowest)", f'%0 "x" : {other}[4]', binary("maximum", low, dtype=other), "")
+stays("f16 x + +0", '%0 "x" : f16[4]', binary("add", "0x0000", dtype="f16"))
+rule("divide_by_power_of_two: f16 8", '%0 "x" : f16[4]', binary("div", "0x4800", dtype="f16"),
+     binary("mul", "0x3000", dtype="f16"))
+rule("negate_by_product: u8 x * 255", '%0 "x" : u8[4]', binary("mul", "0xff", dtype="u8"), "%1 = neg(%0) : u8[4]")
+stays("u8 x / 255", '%0 "x" : u8[4]', binary("div", "0xff", dtype="u8"))
+rule("absolute_twice: of unsigned numbers", '%0 "x" : u16[4]', "%1 = neg(%0) : u16[4]\n%2 = abs(%1) : u16[4]",
+     "%1 = neg(%0) : u16[4]")
+
+
+def casts(*dtypes: str) -> str:
+    return "\n".join(f"%{i} = cast(%{i - 1}) {{dtype={d}}} : {d}[4]" for i, d in enumerate(dtypes, 1))
+
+
+rule("cast_chain: f16 to f32 and back", '%0 "x" : f16[4]', casts("f32", "f16"), "")
+rule("cast_chain: i8 to i16 to i64", '%0 "x" : i8[4]', casts("i16", "i64"), casts("i64"))
+rule("cast_chain: bf16 to f32 to f64", '%0 "x" : bf16[4]', casts("f32", "f64"), casts("f64"))
+rule("cast_chain: u16 to f32 to u32", '%0 "x" : u16[4]', casts("f32", "u32"), casts("u32"))
+stays("f32 to f16 and back (a rounding)", X, casts("f16", "f32"))
+stays("f16 to bf16 and back (fewer digits)", '%0 "x" : f16[4]', casts("bf16", "f16"))
+stays("i8 to u16 to i32 (the sign)", '%0 "x" : i8[4]', casts("u16", "i32"))
+stays("u32 to f64 to i32 (saturates, where one cast wraps)", '%0 "x" : u32[4]', casts("f64", "i32"))
+for bits, same in (("0x3e00", "0x3fc00000"), ("0x0001", "0x33800000"), ("0x8000", "0x80000000"), ("0xfc00", "0xff800000")):
+    rule(f"cast_constant: f16 {bits}", X, f"%1 = constant() {{bits={bits}}} : f16[]\n%2 = cast(%1) {{dtype=f32}} : f32[]\n"
+         "%3 = broadcast(%2) {shape=[4], axes=[]} : f32[4]\n%4 = mul(%0, %3) : f32[4]", binary("mul", same))
 rule("double_negation", X, "%1 = neg(%0) : f32[4]\n%2 = neg(%1) : f32[4]", "")
 rule("double_negation: not", BOOL, "%2 = logical_not(%0) : bool[4]\n%3 = logical_not(%2) : bool[4]", "")
 rule("absolute_twice", X, "%1 = abs(%0) : f32[4]\n%2 = abs(%1) : f32[4]", "%1 = abs(%0) : f32[4]")

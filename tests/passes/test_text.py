@@ -99,7 +99,8 @@ head("dim q range=1:99999999999999999999 divisor=1 specialize=[]", "an integer d
 head('file 2 "x"', "expected file 1, not 2")
 head('weight "w" : f32[4] file=0', 'weight "w" is declared twice')
 head('weight "u" : f32[4] file=1', 'weight "u" is in file 1, which is not declared')
-head('weight "u" : f16[4] file=0', "unknown dtype f16; there are f32, i32, i64, bool")
+head('weight "u" : f8[4] file=0',
+     "unknown dtype f8; there are f32, i32, i64, bool, f64, f16, bf16, i8, u8, i16, u16, u32, u64")
 head('weight "u" : f32[4 file=0', "expected ',', not file")
 head('weight "u" : f32[q] file=0', "unknown dim q")
 head('state "s" : f32[4]', 'state "s" is declared twice')

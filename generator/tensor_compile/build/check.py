@@ -289,12 +289,13 @@ def _helpers() -> list[Path]:
 
 
 def _data_tool(made: Made, cache: Cache) -> Path:
-    key = files.digest(made.host.identity, files.tree_digest([CHECK, INTERPRETER, *host_programs.TABLES]))
+    roots = [CHECK, INTERPRETER, TEMPLATES / "include", *host_programs.TABLES]
+    key = files.digest(made.host.identity, files.tree_digest(roots))
 
     def make(folder: Path) -> None:
         run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", f"-I{INTERPRETER}",
-                  f"-I{host_programs.GENERATOR}", str(CHECK / "data.c"), *map(str, _helpers()), "-o",
-                  str(folder / "tc-data"), "-lm"], PART, folder)
+                  f"-I{host_programs.GENERATOR}", f"-I{TEMPLATES / 'include'}", str(CHECK / "data.c"),
+                  *map(str, _helpers()), "-o", str(folder / "tc-data"), "-lm"], PART, folder)
 
     return cache.entry("host", key, make) / "tc-data"
 

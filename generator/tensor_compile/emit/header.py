@@ -136,6 +136,12 @@ def _counter_texts(entry: Entry) -> list[str]:
     return texts + [f"calls refused by the guard {g.name}" for g in entry.guards]
 
 
+def argument_type(dtype: str) -> str:
+    """As in the argument struct: 16-bit floats are bits, under names that say which (runtime.h)."""
+    about = DTYPES[dtype]
+    return f"tc_{dtype}" if about.is_float and about.bytes == 2 else about.c_type
+
+
 def _type_text(buffer: Buffer) -> str:
     return f"{buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
 
@@ -157,7 +163,7 @@ def _arguments(face: Interface, entry: Entry) -> str:
         lines.append(f"    tc_index {name}; /* {comment(text)} */")
     for i, (buffer, name) in enumerate(zip(entry.tensors, entry.tensor_names)):
         const, role = ("const ", "input") if i < entry.inputs else ("", "output")
-        lines.append(f"    {const}{DTYPES[buffer.dtype].c_type} *{name}; "
+        lines.append(f"    {const}{argument_type(buffer.dtype)} *{name}; "
                      f"/* {role} {comment(_type_text(buffer))}: {comment(_bytes_text(buffer))} */")
     if entry.plan.states:
         lines.append(f"    void *state; /* {face.prefix}_STATE_BYTES, 64-byte aligned, from {face.model}_state_init; "

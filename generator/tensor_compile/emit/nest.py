@@ -220,7 +220,7 @@ class _Nest:
         most = extent(inner).range()[1]
         counted = not outer and most is not None and most < 1 << 31    # positions are lanes of i32
         wide = self.vectors and stage.vector and vectorizable(_values(stage), inner) \
-            and all(counted and r.value.dtype in V_TYPE if r.op in POSITIONS else r.dtype in V_TYPE
+            and all(counted and r.value.dtype in ("f32", "i32") if r.op in POSITIONS else r.dtype in V_TYPE
                     for r in stage.reduces)
         ordered = any(r.order == "lanes" for r in stage.reduces)
         running = any(r.order == "running" for r in stage.reduces)
@@ -282,11 +282,11 @@ class _Nest:
             s.number = "" if len(stage.vars) == 1 else e.fresh("n")
             if not (terms.range()[1] is not None and terms.range()[1] <= BLOCK):
                 s.total = e.fresh("r")
-                e.lines.append(f"float {s.total} = {constant(first)};")
+                e.lines.append(f"{C_TYPE[r.dtype]} {s.total} = {constant(first)};")
             if wide:
-                e.lines.append(f"tcv_f32 {s.acc} = {splat('f32', constant(first))};")
+                e.lines.append(f"{V_TYPE[r.dtype]} {s.acc} = {splat(r.dtype, constant(first))};")
             else:
-                e.lines += [f"float {s.acc}[16];", *self.clear(s)]
+                e.lines += [f"{C_TYPE[r.dtype]} {s.acc}[16];", *self.clear(s)]
             if s.number:
                 e.lines.append(f"tc_index {s.number} = 0;")
         elif first is None and wide:
@@ -307,16 +307,16 @@ class _Nest:
     def clear(self, s: _Sum) -> list[str]:
         first = constant(identity(s.reduce.op, "lanes", s.reduce.dtype))
         if s.vector:
-            return [f"{s.acc} = {splat('f32', first)};"]
+            return [f"{s.acc} = {splat(s.reduce.dtype, first)};"]
         return ["for (int l = 0; l < 16; ++l)", f"    {s.acc}[l] = {first};"]
 
     def combined(self, s: _Sum) -> str:
-        lanes = lanes_of(s.reduce.op)
-        return f"tcv_{lanes}_f32({s.acc})" if s.vector else f"tc_lanes_{lanes}_f32({s.acc})"
+        lanes = f"{lanes_of(s.reduce.op)}_{s.reduce.dtype}({s.acc})"
+        return f"tcv_{lanes}" if s.vector else f"tc_lanes_{lanes}"
 
     def added(self, s: _Sum) -> str:
         """The total with the lanes of the block that ends."""
-        return f"tc_{joining(s.reduce.op)}_f32({s.total}, {self.combined(s)})"
+        return f"tc_{joining(s.reduce.op)}_{s.reduce.dtype}({s.total}, {self.combined(s)})"
 
     def finish(self, s: _Sum, stage: Stage) -> None:
         """Names the result as the local that later stages read."""

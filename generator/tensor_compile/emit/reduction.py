@@ -49,8 +49,8 @@ def term(emitter: ScalarEmitter, op: str, dtype: str, acc: str, value: Scalar, v
     prefix = "tcv" if vector else "tc"
     if op == "dot":
         a, b = (text(x) for x in value.args)
-        if dtype == "f32":
-            return f"{prefix}_fma_f32({a}, {b}, {acc})"
+        if DTYPES[dtype].is_float:
+            return f"{prefix}_fma_{dtype}({a}, {b}, {acc})"
         return f"{prefix}_add_{dtype}({acc}, {prefix}_mul_{dtype}({a}, {b}))"
     return f"{prefix}_{OPERATION[op]}_{dtype}({acc}, {text(value)})"
 
@@ -147,10 +147,20 @@ class _Inside:
         return Value(text, self.vector, self.depth)
 
     # -- parts ------------------------------------------------------------------------------------------------------
+    @property
+    def prefix(self) -> str:
+        return "tcv" if self.vector else "tc"
+
+    @property
+    def kind(self) -> str:
+        return (V_TYPE if self.vector else C_TYPE)[self.node.dtype]
+
+    def text(self, value: Const) -> str:
+        return splat(value.dtype, constant(value)) if self.vector else constant(value)
+
     def declare(self, name: str, start: Const, size: str = "") -> str:
-        kind = (V_TYPE if self.vector else C_TYPE)[self.node.dtype if start.dtype != "f32" else "f32"]
-        text = splat(start.dtype, constant(start)) if self.vector else constant(start)
-        self.e.lines.append(f"{kind} {name} = {text};")
+        kind = (V_TYPE if self.vector else C_TYPE)[start.dtype]
+        self.e.lines.append(f"{kind} {name} = {self.text(start)};")
         return name
 
     def accumulate(self, acc: str, value: Scalar, valid: tuple[Expr, ...]) -> None:
@@ -182,10 +192,10 @@ class _Inside:
         self.accumulate(acc, node.value, node.valid)
         for head in reversed(heads):
             emitter.close(head)
-        if node.op == "dot" and node.dtype == "f32":
+        if node.op == "dot" and DTYPES[node.dtype].is_float:
             # A sum that starts from +0 never is -0; a fused product that underflows may be.
-            zero = "tcv_splat_f32(0.0f)" if self.vector else "0.0f"
-            emitter.lines.append(f"{acc} = {'tcv' if self.vector else 'tc'}_add_f32({acc}, {zero});")
+            zero = self.text(Const(node.dtype, 0))
+            emitter.lines.append(f"{acc} = {self.prefix}_add_{node.dtype}({acc}, {zero});")
         return acc
 
     def few(self) -> str:
@@ -199,20 +209,20 @@ class _Inside:
             value = substitute(node.value, {node.vars[0]: const(i)})
             if node.op == "dot":
                 parts = [(emitter.wide if self.vector else emitter.scalar)(x) for x in value.args]
-                text = f"{'tcv' if self.vector else 'tc'}_mul_f32({', '.join(parts)})"
-                lanes[i] = emitter.name(text, "f32", self.vector, self.depth).text
+                text = f"{self.prefix}_mul_{node.dtype}({', '.join(parts)})"
+                lanes[i] = emitter.name(text, node.dtype, self.vector, self.depth).text
             else:
                 lanes[i] = emitter.wide(value) if self.vector else emitter.scalar(value)
-        operation = f"{'tcv' if self.vector else 'tc'}_{joining(node.op)}_f32"
-        return emitter.name(tree(lanes, operation), "f32", self.vector, self.depth).text
+        operation = f"{self.prefix}_{joining(node.op)}_{node.dtype}"
+        return emitter.name(tree(lanes, operation), node.dtype, self.vector, self.depth).text
 
     def total(self, total: str, lane: str) -> list[str]:
-        joined = joining(self.node.op)
+        dtype = self.node.dtype
+        joined = f"{self.prefix}_{joining(self.node.op)}_{dtype}"
         if not self.vector:
-            return [f"{total} = tc_{joined}_f32({total}, tc_lanes_{lanes_of(self.node.op)}_f32({lane}));"]
+            return [f"{total} = {joined}({total}, tc_lanes_{lanes_of(self.node.op)}_{dtype}({lane}));"]
         return [f"for (int h = 8; h > 0; h /= 2)", "    for (int l = 0; l < h; ++l)",
-                f"        {lane}[l] = tcv_{joined}_f32({lane}[l], {lane}[l + h]);",
-                f"{total} = tcv_{joined}_f32({total}, {lane}[0]);"]
+                f"        {lane}[l] = {joined}({lane}[l], {lane}[l + h]);", f"{total} = {joined}({total}, {lane}[0]);"]
 
     def lanes(self) -> str:
         emitter, node = self.e, self.node
@@ -222,7 +232,7 @@ class _Inside:
         n = emitter.index(self.terms)
         blocks = not (self.terms.is_const and self.terms.value <= BLOCK)
         emitter.open()
-        emitter.lines.append(f"{'tcv_f32' if self.vector else 'float'} {lane}[16];")
+        emitter.lines.append(f"{self.kind} {lane}[16];")
         if blocks:
             emitter.lines.append(f"const tc_index {end} = tc_min({block} + {BLOCK}, {n});")
         emitter.open()
@@ -242,9 +252,9 @@ class _Inside:
         """Several variables that are not one: the term's number decides its lane as it comes."""
         emitter, node = self.e, self.node
         total, lane, number = self.declare(emitter.fresh("s"), self.first()), emitter.fresh("a"), emitter.fresh("n")
-        first = constant(self.first())
-        clear = ["for (int l = 0; l < 16; ++l)", f"    {lane}[l] = {splat('f32', first) if self.vector else first};"]
-        emitter.lines += [f"{'tcv_f32' if self.vector else 'float'} {lane}[16];", *clear, f"tc_index {number} = 0;"]
+        first = self.text(self.first())
+        clear = ["for (int l = 0; l < 16; ++l)", f"    {lane}[l] = {first};"]
+        emitter.lines += [f"{self.kind} {lane}[16];", *clear, f"tc_index {number} = 0;"]
         heads = [emitter.loop(s) for s in node.vars]
         self.accumulate(f"{lane}[{number} & 15]", node.value, node.valid)
         flush = self.total(total, lane)
@@ -260,9 +270,8 @@ class _Inside:
     def empty(self, total: str) -> str:
         """No terms: +0, or 1 of a product."""
         if (self.terms.range()[0] or 0) < 1:
-            none = constant(empty(self.node.op, self.node.dtype))
-            self.e.lines += [f"if ({self.e.index(self.terms)} == 0)",
-                             f"    {total} = {splat('f32', none) if self.vector else none};"]
+            none = self.text(empty(self.node.op, self.node.dtype))
+            self.e.lines += [f"if ({self.e.index(self.terms)} == 0)", f"    {total} = {none};"]
         return total
 
     def position(self) -> str:
@@ -284,7 +293,7 @@ class _Inside:
 def better(op: str, dtype: str, value: str, best: str) -> str:
     """Whether value replaces best as the extreme met first."""
     sign = ">" if op == "argmax" else "<"
-    if dtype != "f32":
+    if not DTYPES[dtype].is_float:
         return f"{value} {sign} {best}"
     return f"({best} == {best} && ({value} {sign} {best} || {value} != {value}))"
 

@@ -21,7 +21,13 @@ from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .index import c_index
 
 C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
-V_TYPE = {"f32": "tcv_f32", "i32": "tcv_i32", "bool": "tcv_mask"}
+# Of 16 lanes; other dtypes run a point at a time. Narrow dtypes are widened in registers (tc_vector_narrow.h).
+V_TYPE = {"f32": "tcv_f32", "f16": "tcv_f32", "bf16": "tcv_f32", "i32": "tcv_i32", "i8": "tcv_i32", "u8": "tcv_i32",
+          "i16": "tcv_i32", "u16": "tcv_i32", "bool": "tcv_mask"}
+_NARROW = frozenset(("f16", "bf16", "i8", "u8", "i16", "u16"))
+# Operations on vectors of narrow integers.
+_NARROW_VECTORS = frozenset(("neg", "abs", "add", "sub", "mul", "div", "maximum", "minimum", "bit_and", "bit_or", "bit_xor",
+                             "eq", "ne", "lt", "le", "gt", "ge", "select", "cast", "pair"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +389,8 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
         exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
             else (node.expr,) if isinstance(node, IndexValue) else node.valid if isinstance(node, Reduction) else ()
         found = memo[node] = any(inner) or isinstance(node, Acc) or any(vector in e.symbols() for e in exprs)
-        if found and node.dtype not in V_TYPE:
+        if found and (node.dtype not in V_TYPE or isinstance(node, Apply) and node.op not in _NARROW_VECTORS
+                      and node.args[-1].dtype in _NARROW):
             possible = False
         return found
 
@@ -416,17 +423,31 @@ def constant(node: Const) -> str:
     if dtype == "i64":
         bits -= (bits & (1 << 63)) << 1
         return "INT64_MIN" if bits == -(1 << 63) else f"INT64_C({bits})" if bits >= 0 else f"(-INT64_C({-bits}))"
-    if bits & 0x7f800000 == 0x7f800000:
-        return f"tc_asfloat_i32((int32_t)0x{bits:08x}u)"
-    value = struct.unpack("<f", struct.pack("<I", bits))[0]
-    for digits in range(1, 10):
+    about = DTYPES[dtype]
+    if about.kind == "unsigned":
+        return f"UINT64_C({bits})" if dtype == "u64" else f"{bits}u" if dtype == "u32" else str(bits)
+    if about.kind == "signed":
+        bits -= (bits & about.sign) << 1
+        return str(bits) if bits >= 0 else f"({bits})"
+    if about.bytes == 2:
+        return f"0x{bits:04x}"
+    if bits & about.infinity == about.infinity:
+        return f"tc_asfloat_i32((int32_t)0x{bits:08x}u)" if dtype == "f32" else \
+            f"tc_asfloat_i64((int64_t)UINT64_C(0x{bits:016x}))"
+    return _decimal(bits, "<f", "<I", "f") if dtype == "f32" else _decimal(bits, "<d", "<Q", "")
+
+
+def _decimal(bits: int, as_float: str, as_integer: str, suffix: str) -> str:
+    """The shortest decimal number that is this float."""
+    value = struct.unpack(as_float, struct.pack(as_integer, bits))[0]
+    for digits in range(1, 18):
         text = f"{value:.{digits}g}"
         try:
-            same = struct.pack("<f", float(text)) == struct.pack("<I", bits)
+            same = struct.pack(as_float, float(text)) == struct.pack(as_integer, bits)
         except OverflowError:   # rounds beyond the largest float with so few digits
             same = False
         if same:
             break
     if not any(c in text for c in ".e"):
         text += ".0"
-    return f"{text}f" if bits >> 31 == 0 else f"({text}f)"
+    return f"({text}{suffix})" if value < 0 or text.startswith("-") else f"{text}{suffix}"

@@ -102,7 +102,23 @@ DTYPES = read_dtypes(Path(__file__).resolve().parents[2] / "dtypes.def")
 FLOATS = tuple(d.name for d in DTYPES.values() if d.is_float)
 INTEGERS = tuple(d.name for d in DTYPES.values() if d.is_integer)
 NUMBERS = tuple(d.name for d in DTYPES.values() if d.kind != "bool")
+NARROW_FLOATS = tuple(name for name in FLOATS if DTYPES[name].bytes == 2)     # computed in f32 (graph/widen.py)
 INDICES = ("i32", "i64")      # of what may index: iota, dim_value, gather
+
+
+def widened(bits: int, source: str, target: str) -> int:
+    """The pattern in a float dtype that keeps all values of the other."""
+    a, b = DTYPES[source], DTYPES[target]
+    fraction, exponent = bits & a.fraction, (bits & a.infinity) >> a.digits - 1
+    sign = b.sign if bits & a.sign else 0
+    if bits & a.infinity == a.infinity:
+        return sign | b.infinity | fraction << b.digits - a.digits
+    if exponent == 0 and a.bias != b.bias:
+        if fraction == 0:
+            return sign
+        shift = a.digits - fraction.bit_length()     # denormal: its first digit becomes the hidden one
+        fraction, exponent = fraction << shift & a.fraction, 1 - shift
+    return sign | exponent + (b.bias - a.bias if a.bias != b.bias else 0) << b.digits - 1 | fraction << b.digits - a.digits
 
 
 def keeps_values(source: str, target: str) -> bool:

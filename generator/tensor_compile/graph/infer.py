@@ -48,7 +48,8 @@ def _axes(axes: tuple[int, ...], rank: int, what: str, ascending: bool = True) -
 
 def _same(types: Types, dtypes: tuple[str, ...], facts: Facts) -> TensorType:
     first = types[0]
-    _need(first.dtype in dtypes, f"operand is {first}; it takes {', '.join(dtypes)}")
+    what = {NUMBERS: "numbers", FLOATS: "floats"}.get(dtypes, ", ".join(dtypes))
+    _need(first.dtype in dtypes, f"operand is {first}; it takes {what}")
     for other in types[1:]:
         _need(other is first or facts.same_type(first, other), f"operands differ: {_listing(types)}")
     return first
@@ -269,7 +270,7 @@ def _window_reduce(op: str, types: Types, attrs: dict, declared: Types, context:
 
 def _dot(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
     a, b = types
-    _need(a.dtype == b.dtype and a.dtype in NUMBERS, f"operands are {_listing(types)}; both are one of {NUMBERS}")
+    _need(a.dtype == b.dtype and a.dtype in NUMBERS, f"operands are {_listing(types)}; both are numbers of one dtype")
     pairs = (("lhs_batch", "rhs_batch"), ("lhs_contract", "rhs_contract"))
     for lhs, rhs in pairs:
         _need(len(attrs[lhs]) == len(attrs[rhs]), f"{lhs} and {rhs} differ in length")
@@ -288,7 +289,7 @@ def _dot(op: str, types: Types, attrs: dict, declared: Types, context: Context) 
 def _convolution(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
     x, w = types
     groups = attrs["groups"]
-    _need(x.dtype == w.dtype and x.dtype in FLOATS, f"operands are {_listing(types)}; both are of one float dtype")
+    _need(x.dtype == w.dtype and x.dtype in NUMBERS, f"operands are {_listing(types)}; both are numbers of one dtype")
     _need(x.rank == w.rank and x.rank >= 3, f"operands are {_listing(types)}; ranks are equal and at least 3")
     _need(groups >= 1, f"groups {groups} is not positive")
     _need(context.facts.equal(x.shape[1], w.shape[1] * groups),

@@ -17,6 +17,7 @@ from .ir import Function, Guard, Module
 from .simplify import simplify
 from .specialize import refuted, specialize, suffix
 from .verify import held, verify
+from .widen import widen
 
 FunctionPass = Callable[[Function], Function]
 ModulePass = Callable[[Module], Module]
@@ -42,8 +43,9 @@ AFTER: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
 )
 
 # The whole order, as dumps name it. capture is the module as read; layout (loops/layout.py) precedes fold, because
-# packing is part of the constant graph.
-ORDER: tuple[str, ...] = ("capture", "inline", *(n for n, _ in BEFORE), "specialize", *(n for n, _ in AFTER),
+# packing is part of the constant graph. widen follows what fixes the reference: the interpreter rounds 16-bit floats by
+# itself.
+ORDER: tuple[str, ...] = ("capture", "inline", *(n for n, _ in BEFORE), "widen", "specialize", *(n for n, _ in AFTER),
                           "layout", "fold")
 
 
@@ -97,6 +99,7 @@ def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = 
     for name, run_pass in BEFORE:
         module = on_each(name, run_pass, module)
     reference = module
+    module = on_each("widen", widen, module)
     module, variants = _specialized(module)
     after("specialize", module)
     for name, run_pass in () if plain else AFTER:

@@ -8,7 +8,7 @@ and moved here, never computed with; arithmetic on constants is the constant gra
 from __future__ import annotations
 
 from ..symbolic import ONE
-from .dtypes import DTYPES, keeps_values
+from .dtypes import DTYPES, keeps_values, widened
 from .ir import Node, Value
 from .rewrite import Builder
 
@@ -169,6 +169,14 @@ def cast_chain(b: Builder, n: Node) -> Value | None:
     return None
 
 
+def cast_constant(b: Builder, n: Node) -> Value | None:
+    """cast(c) -> the constant of the same value, from a float to a wider one."""
+    x, to = n.operands[0], n.attrs["dtype"]
+    if x.node.op != "constant" or not (DTYPES[x.dtype].is_float and keeps_values(x.dtype, to)):
+        return None
+    return constant_like(b, widened(x.node.attrs["bits"], x.dtype, to), n)
+
+
 def select_constant(b: Builder, n: Node) -> Value | None:
     """select(true, x, y) -> x, select(false, x, y) -> y, select(p, x, x) -> x."""
     p, x, y = n.operands
@@ -228,7 +236,7 @@ RULES: dict[str, tuple] = {
     "abs": (("absolute_twice", absolute_twice), *_LAST),
     "exp": _LAST, "log": _LAST, "sqrt": _LAST, "floor": _LAST, "tanh": _LAST, "erf": _LAST,
     "logical_not": (("double_negation", double_negation), *_LAST),
-    "cast": (("cast_chain", cast_chain), *_LAST),
+    "cast": (("cast_chain", cast_chain), ("cast_constant", cast_constant), *_LAST),
     "add": (*_ARITHMETIC, ("add_negated", add_negated), *_LAST),
     "sub": (("identity_operand", identity_operand), ("negate_by_difference", negate_by_difference),
             ("subtract_negated", subtract_negated), *_LAST),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Callable
 
+from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
@@ -524,7 +525,7 @@ class Lowering:
             if s is not None:
                 reduced.append(s)
             inner.append(index[lead + d] * attrs["stride"][d] + window * attrs["dilation"][d] - attrs["low"][d])
-        order = "seq" if attrs["op"] == "sum" and v.dtype == "f32" else "free"
+        order = "seq" if attrs["op"] == "sum" and DTYPES[v.dtype].is_float else "free"
         value = Reduction(attrs["op"], order, v.dtype, tuple(reduced), self.read(x, tuple(inner)),
                           inside(tuple(inner), x.shape))
         self.compute(node, variables, index, value, window=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..symbolic import ZERO, Expr, floordiv, sym, wrap
 from .guards import Index, inside
@@ -35,7 +36,7 @@ def lower_dot(low: Lowering, node: Node) -> None:
     pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, tuple(b_index))))
     variables, index = low.vars.space(node.types[0].shape)
     kept = tuple(s for s in reduced if s.hi != 0) or reduced[-1:]
-    order = attrs["order"] if a.dtype == "f32" else "free"
+    order = attrs["order"] if DTYPES[a.dtype].is_float else "free"
     value = Reduction("dot", order, a.dtype, kept, pair) if kept else Const(a.dtype, 0)
     low.compute(node, variables, index, value)
 
@@ -146,7 +147,7 @@ def convolve(low: Lowering, node: Node, index: Index, k: tuple, inner: Index, w_
     x, w = node.operands
     within = inside(inner, x.shape)
     pair = Apply("pair", x.dtype, (low.read(x, inner), low.read(w, w_index)))
-    order = "seq" if x.dtype == "f32" else "free"
+    order = "seq" if DTYPES[x.dtype].is_float else "free"
     variables, _ = low.vars.space(node.types[0].shape)
     low.compute(node, variables, index, Reduction("dot", order, x.dtype, k, pair, within), window=True)
 

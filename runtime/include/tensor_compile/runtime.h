@@ -172,9 +172,30 @@ void tc_context_limit_cpu(tc_context *context, tc_cpu best);
 typedef struct tc_model tc_model;
 typedef struct tc_function tc_function;
 
-typedef enum tc_dtype { TC_DTYPE_F32 = 0, TC_DTYPE_I32, TC_DTYPE_I64, TC_DTYPE_BOOL, TC_DTYPE_COUNT } tc_dtype;
+/* The numbers are part of the ABI: new ones are appended. */
+typedef enum tc_dtype {
+    TC_DTYPE_F32 = 0,
+    TC_DTYPE_I32,
+    TC_DTYPE_I64,
+    TC_DTYPE_BOOL, /* a byte 0 or 1 */
+    TC_DTYPE_F64,
+    TC_DTYPE_F16,
+    TC_DTYPE_BF16,
+    TC_DTYPE_I8,
+    TC_DTYPE_U8,
+    TC_DTYPE_I16,
+    TC_DTYPE_U16,
+    TC_DTYPE_U32,
+    TC_DTYPE_U64,
+    TC_DTYPE_COUNT
+} tc_dtype;
 
-/* Bytes of an element: 4, 4, 8, 1 (a bool is a byte 0 or 1); 0 beyond the enum. */
+/* Elements of f16 (IEEE binary16) and bf16 (the upper half of a binary32) in arguments: their bits, as C has no such types
+ * on all targets. A _Float16 or __bf16 of a compiler that has them may be copied in and out. */
+typedef uint16_t tc_f16;
+typedef uint16_t tc_bf16;
+
+/* Bytes of an element; 0 beyond the enum. */
 size_t tc_dtype_bytes(tc_dtype dtype);
 
 #define TC_MAX_RANK 8

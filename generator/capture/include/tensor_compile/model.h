@@ -38,9 +38,24 @@
 /* The most dims of a tensor. */
 #define TC_MAX_RANK 8
 
-/* Element types: IEEE binary32, two's complement 32 and 64 bits, one byte 0 or 1. The values are arbitrary and far from
- * sizes, so that a forgotten dtype is noticed. */
-typedef enum tc_dtype { TC_F32 = 0x7c11, TC_I32, TC_I64, TC_BOOL } tc_dtype;
+/* Element types: floats (IEEE binary32, binary64 and binary16; bfloat16, the upper half of a binary32), two's complement
+ * and unsigned integers of 8 to 64 bits, and bool, one byte 0 or 1. f16 and bf16 are computed in f32 and rounded at every
+ * tensor (docs/numerics.md). The values are arbitrary and far from sizes, so that a forgotten dtype is noticed. */
+typedef enum tc_dtype {
+    TC_F32 = 0x7c11,
+    TC_I32,
+    TC_I64,
+    TC_BOOL,
+    TC_F64,
+    TC_F16,
+    TC_BF16,
+    TC_I8,
+    TC_U8,
+    TC_I16,
+    TC_U16,
+    TC_U32,
+    TC_U64
+} tc_dtype;
 
 typedef struct tc_graph tc_graph;
 

@@ -8,7 +8,8 @@
  * shapes broadcast as in NumPy: aligned at the last axis, a size of 1 repeats. Two dynamic sizes that are not known to
  * be equal become a guard; a dynamic size against a constant other than 1 is an error.
  *
- * "float" below is f32; "number" is f32, i32 or i64. Results have the operands' dtype unless stated otherwise.
+ * "float" below is f32, f64, f16 or bf16; "number" a float or an integer (any but bool). Results have the operands' dtype
+ * unless stated otherwise.
  */
 #ifndef TENSOR_COMPILE_OPS_H
 #define TENSOR_COMPILE_OPS_H

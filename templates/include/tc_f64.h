@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * f64: the scalar operations on doubles (docs/numerics.md), included by tc_scalar.h. There are no vectors of them.
+ */
+#ifndef TC_F64_H
+#define TC_F64_H
+
+static inline int64_t tc_asint_f64(double x)
+{
+    const union {
+        double f;
+        int64_t i;
+    } u = {.f = x};
+    return u.i;
+}
+
+static inline double tc_asfloat_i64(int64_t x)
+{
+    const union {
+        int64_t i;
+        double f;
+    } u = {.i = x};
+    return u.f;
+}
+
+/* -- fma ------------------------------------------------------------------------------------------------------------ */
+
+#if defined(__CUDA_ARCH__) || defined(__FMA__) || defined(__aarch64__) || (defined(__riscv_flen) && __riscv_flen >= 64) || \
+    (defined(__ARM_FEATURE_FMA) && defined(__ARM_FP) && (__ARM_FP & 8))
+#define TC_HAVE_FMA64 1
+#else
+#define TC_HAVE_FMA64 0
+#endif
+
+/* Leading zeros of a number that is not 0. */
+static inline int tc_zeros_u64(uint64_t x)
+{
+#if defined(__CUDA_ARCH__)
+    return __clzll((long long)x);
+#else
+    return __builtin_clzll(x);
+#endif
+}
+
+/* A number that is not negative in 128 bits: the one integer arithmetic of the emulation. */
+typedef struct tc_u128 {
+    uint64_t high, low;
+} tc_u128;
+
+static inline tc_u128 tc_product_u128(uint64_t a, uint64_t b)
+{
+    const uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
+    const uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (middle & UINT32_MAX);
+    return (tc_u128){a1 * b1 + (middle >> 32) + (other >> 32), other << 32 | (low & UINT32_MAX)};
+}
+
+static inline tc_u128 tc_shl_u128(tc_u128 x, int n)
+{
+    if (n >= 64)
+        return (tc_u128){x.low << (n - 64), 0};
+    return n == 0 ? x : (tc_u128){x.high << n | x.low >> (64 - n), x.low << n};
+}
+
+/* The last bit stands for all that is shifted out. */
+static inline tc_u128 tc_shr_odd_u128(tc_u128 x, int n)
+{
+    if (n == 0)
+        return x;
+    if (n > 127)
+        return (tc_u128){0, (x.high | x.low) != 0};
+    if (n >= 64) {
+        const uint64_t lost = x.low | (n > 64 ? x.high << (128 - n) : 0);
+        return (tc_u128){0, x.high >> (n - 64) | (lost != 0)};
+    }
+    return (tc_u128){x.high >> n, (x.high << (64 - n) | x.low >> n) | ((x.low << (64 - n)) != 0)};
+}
+
+/* |x| = significand * 2^exponent with bit 52 of the significand set, for a finite x that is not 0. */
+static inline uint64_t tc_significand_f64(double x, int *exponent)
+{
+    const uint64_t bits = (uint64_t)tc_asint_f64(x) & INT64_MAX, fraction = bits & (((uint64_t)1 << 52) - 1);
+    if (bits >> 52) {
+        *exponent = (int)(bits >> 52) - 1075;
+        return fraction | (uint64_t)1 << 52;
+    }
+    const int shift = tc_zeros_u64(fraction) - 11;
+    *exponent = -1074 - shift;
+    return fraction << shift;
+}
+
+/* x * 2^exponent, rounded once; x is not 0, and its last bit may stand for more. */
+static inline double tc_rounded_u128(tc_u128 x, int exponent, int negative)
+{
+    int shift = x.high ? 75 - tc_zeros_u64(x.high) : 11 - tc_zeros_u64(x.low);
+    if (exponent + shift < -1074)
+        shift = -1074 - exponent; /* denormal */
+    if (exponent + shift > 971)
+        return negative ? -tc_asfloat_i64(0x7ff0000000000000) : tc_asfloat_i64(0x7ff0000000000000);
+    uint64_t kept;
+    if (shift <= 0) {
+        kept = tc_shl_u128(x, -shift).low;
+    } else {
+        /* one bit below the last place, and one that stands for the rest */
+        const uint64_t more = shift > 1 ? tc_shr_odd_u128(x, shift - 2).low : tc_shl_u128(x, 1).low;
+        kept = (more >> 2) + ((more & 3) == 3 || ((more & 3) == 2 && (more & 4)));
+    }
+    /* the hidden bit, or a carry, adds one to the exponent's field; beyond the largest number this is infinity */
+    const uint64_t bits = ((uint64_t)(exponent + shift + 1074) << 52) + kept;
+    return tc_asfloat_i64((int64_t)(bits | (uint64_t)negative << 63));
+}
+
+/*
+ * Without the instruction: the product has at most 106 bits. It and the addend are put into 128 bits below two free ones, the
+ * smaller one is shifted to the exponent of the larger, bits that fall off being remembered in the last one: where digits
+ * can cancel, the exponents are near and nothing falls off.
+ */
+static inline double tc_fma_soft_f64(double a, double b, double c)
+{
+    const int64_t infinity = 0x7ff0000000000000;
+    if ((tc_asint_f64(a) & INT64_MAX) >= infinity || (tc_asint_f64(b) & INT64_MAX) >= infinity)
+        return a * b + c;
+    if ((tc_asint_f64(c) & INT64_MAX) >= infinity)
+        return c;
+    if (a == 0 || b == 0)
+        return a * b + c;
+    if (c == 0)
+        return a * b;
+    int ea, eb, ec;
+    const uint64_t ma = tc_significand_f64(a, &ea), mb = tc_significand_f64(b, &eb), mc = tc_significand_f64(c, &ec);
+    const int negative = (tc_asint_f64(a) ^ tc_asint_f64(b)) < 0, other = tc_asint_f64(c) < 0;
+    tc_u128 p = tc_shl_u128(tc_product_u128(ma, mb), 20), q = tc_shl_u128((tc_u128){0, mc}, 72);
+    int e = ea + eb - 20;
+    ec -= 72;
+    if (ec > e) {
+        p = tc_shr_odd_u128(p, ec - e);
+        e = ec;
+    } else {
+        q = tc_shr_odd_u128(q, e - ec);
+    }
+    if (negative == other) {
+        const uint64_t low = p.low + q.low;
+        return tc_rounded_u128((tc_u128){p.high + q.high + (low < p.low), low}, e, negative);
+    }
+    const int swap = p.high < q.high || (p.high == q.high && p.low < q.low);
+    const tc_u128 more = swap ? q : p, less = swap ? p : q;
+    const tc_u128 rest = {more.high - less.high - (more.low < less.low), more.low - less.low};
+    return rest.high || rest.low ? tc_rounded_u128(rest, e, swap ? other : negative) : 0.0;
+}
+
+static inline double tc_fma_f64(double a, double b, double c)
+{
+#if defined(__CUDA_ARCH__)
+    return __fma_rn(a, b, c);
+#elif TC_HAVE_FMA64
+    return __builtin_fma(a, b, c);
+#else
+    return tc_fma_soft_f64(a, b, c);
+#endif
+}
+
+/* -- sqrt: as tc_sqrt_f32 ------------------------------------------------------------------------------------------- */
+
+static inline double tc_sqrt_soft_f64(double x)
+{
+    const uint64_t bits = (uint64_t)tc_asint_f64(x), infinity = (uint64_t)0x7ff << 52;
+    if (x == 0 || bits == infinity)
+        return x;
+    if (bits > infinity)
+        return tc_asfloat_i64(0x7ff8000000000000); /* negative or NaN */
+    int e;
+    uint64_t m = tc_significand_f64(x, &e), root = 0, rest = 0;
+    m <<= 10 + (e & 1); /* of 63 or 64 bits; the exponent e - 10 - (e & 1) is even */
+    e -= 10 + (e & 1);
+    /* 55 digits of the root, two bits of m, then zeros, a digit: 53 and two for rounding. Ties cannot occur. */
+    for (int digit = 0; digit < 55; ++digit) {
+        rest = rest << 2 | m >> 62;
+        m <<= 2;
+        const uint64_t trial = root << 2 | 1;
+        root <<= 1;
+        if (rest >= trial) {
+            rest -= trial;
+            root |= 1;
+        }
+    }
+    /* 32 pairs were m's own, 23 more were zeros: the root is of m 2^46 */
+    return tc_rounded_u128((tc_u128){0, root << 1 | (rest != 0)}, e / 2 - 24, 0);
+}
+
+static inline double tc_sqrt_f64(double x)
+{
+#if defined(__CUDA_ARCH__)
+    return __dsqrt_rn(x);
+#elif defined(__AVX__)
+    double r;
+    __asm__("vsqrtsd %1, %1, %0" : "=x"(r) : "x"(x));
+    return r;
+#elif defined(__SSE2__)
+    double r;
+    __asm__("sqrtsd %1, %0" : "=x"(r) : "x"(x));
+    return r;
+#elif defined(__aarch64__)
+    double r;
+    __asm__("fsqrt %d0, %d1" : "=w"(r) : "w"(x));
+    return r;
+#elif defined(__riscv_flen) && __riscv_flen >= 64
+    double r;
+    __asm__("fsqrt.d %0, %1" : "=f"(r) : "f"(x));
+    return r;
+#elif defined(__ARM_FP) && (__ARM_FP & 8)
+    double r;
+    __asm__("vsqrt.f64 %P0, %P1" : "=w"(r) : "w"(x));
+    return r;
+#else
+    return tc_sqrt_soft_f64(x);
+#endif
+}
+
+/* -- arithmetic ----------------------------------------------------------------------------------------------------- */
+
+static inline double tc_neg_f64(double x)
+{
+    return tc_asfloat_i64((int64_t)((uint64_t)tc_asint_f64(x) ^ (uint64_t)1 << 63));
+}
+
+static inline double tc_abs_f64(double x)
+{
+    return tc_asfloat_i64(tc_asint_f64(x) & INT64_MAX);
+}
+
+static inline double tc_add_f64(double a, double b)
+{
+    return a + b;
+}
+
+static inline double tc_sub_f64(double a, double b)
+{
+    return a - b;
+}
+
+static inline double tc_mul_f64(double a, double b)
+{
+    return a * b;
+}
+
+static inline double tc_div_f64(double a, double b)
+{
+    return a / b;
+}
+
+static inline double tc_maximum_f64(double a, double b)
+{
+    return a != a || a > b ? a : a == b ? tc_asfloat_i64(tc_asint_f64(a) & tc_asint_f64(b)) : b;
+}
+
+static inline double tc_minimum_f64(double a, double b)
+{
+    return a != a || a < b ? a : a == b ? tc_asfloat_i64(tc_asint_f64(a) | tc_asint_f64(b)) : b;
+}
+
+/* The nearest integer by adding 2^52, with the sign of x, and one less where it is above x. */
+static inline double tc_floor_f64(double x)
+{
+    const double whole = 0x1p52, size = tc_abs_f64(x);
+    if (!(size < whole))
+        return x;
+    const double rounded = size + whole - whole;
+    const double n = tc_asint_f64(x) < 0 ? tc_neg_f64(rounded) : rounded;
+    return x < n ? n - 1.0 : n;
+}
+
+/* -- exp, log, tanh, erf: tests/numerics/fit_f64.py makes the coefficients, docs/numerics.md has the errors ------------ */
+
+/* c[0] + c[1] x + ... + c[degree] x^degree by Horner's rule. */
+static inline double tc_polynomial_f64(double x, const double *c, int degree)
+{
+    double p = c[degree];
+    for (int i = degree - 1; i >= 0; --i)
+        p = tc_fma_f64(p, x, c[i]);
+    return p;
+}
+
+/* e^r - 1 = r + r^2 q(r) and the integer n of x = n ln(2) + r, |r| <= ln(2)/2, ln(2) in two parts. */
+static inline double tc_expm1_reduced_f64(double x, int64_t *n)
+{
+    static const double q[] = {
+        0x1p-1, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67dp-7, 0x1.6c16c16c1440ap-10,
+        0x1.a01a01affb235p-13, 0x1.a01a01b0cc7a9p-16, 0x1.71ddf8167713p-19, 0x1.27e4c5730121bp-22,
+        0x1.af5f32e452f98p-26, 0x1.1f95aa9e32fd9p-29};
+    const double shift = 0x1.8p52, rounded = tc_fma_f64(x, 0x1.71547652b82fep+0, shift);
+    *n = (int64_t)((uint64_t)tc_asint_f64(rounded) - (uint64_t)tc_asint_f64(shift));
+    const double whole = rounded - shift;
+    const double r = tc_fma_f64(whole, -0x1.abc9e3b39803fp-56, tc_fma_f64(whole, -0x1.62e42fefa39efp-1, x));
+    return tc_fma_f64(r * r, tc_polynomial_f64(r, q, 10), r);
+}
+
+/* x 2^n rounded once, for x near 1 and -2044 <= n <= 2046: by two normal powers of two. */
+static inline double tc_scale_f64(double x, int64_t n)
+{
+    const int64_t half = n >> 1;
+    return x * tc_asfloat_i64((int64_t)((uint64_t)(half + 1023) << 52)) *
+           tc_asfloat_i64((int64_t)((uint64_t)(n - half + 1023) << 52));
+}
+
+/* Beyond the clamp the result is 0 or infinite. */
+static inline double tc_exp_f64(double x)
+{
+    int64_t n;
+    x = x < -746.0 ? -746.0 : x > 710.0 ? 710.0 : x;
+    const double p = tc_expm1_reduced_f64(x, &n);
+    return tc_scale_f64(1.0 + p, x == x ? n : 0);
+}
+
+/* log(1 + f) = f - f^2/2 + s (f^2/2 + z L(z)), s = f/(2 + f), z = s^2: the series of 2 artanh(s) = log(1 + f), with what
+ * weighs most taken exactly. x = 2^k (1 + f), 1/sqrt(2) <= 1 + f < sqrt(2). */
+static inline double tc_log_f64(double x)
+{
+    static const double l[] = {
+        0x1.5555555555572p-1, 0x1.99999999877b9p-2, 0x1.2492493cc2161p-2, 0x1.c71c55677c037p-3, 0x1.7465ae59e8ba9p-3,
+        0x1.39adc76c2bbbep-3, 0x1.2ea07d81ce84cp-3};
+    const int64_t infinity = (int64_t)0x7ff << 52, root = 0x3fe6a09e667f3bcd;
+    if (x != x || tc_asint_f64(x) == infinity)
+        return x;
+    if (x <= 0)
+        return x < 0 ? tc_asfloat_i64(0x7ff8000000000000) : -tc_asfloat_i64(infinity);
+    const int small = x < 0x1p-1022;
+    const int64_t bits = tc_asint_f64(small ? x * 0x1p54 : x) - root;
+    const double k = (double)((bits >> 52) - (small ? 54 : 0));
+    const double f = tc_asfloat_i64((bits & (((int64_t)1 << 52) - 1)) + root) - 1.0;
+    const double s = f / (2.0 + f), z = s * s, square = 0.5 * f * f;
+    const double rest = s * (square + z * tc_polynomial_f64(z, l, 6));
+    /* the first part of ln(2) has 33 digits, so k times it is exact */
+    return k * 0x1.62e42feep-1 - (square - (rest + k * 0x1.a39ef35793c76p-33) - f);
+}
+
+/* e^2|x| - 1 = e gives e / (e + 2); it rounds to 1 beyond 20. 2^n - 1 is exact, so small results keep their digits. */
+static inline double tc_tanh_f64(double x)
+{
+    int64_t n;
+    const double size = tc_abs_f64(x), doubled = size < 20.0 ? 2.0 * size : 40.0;
+    const double p = tc_expm1_reduced_f64(doubled, &n);
+    const double power = tc_asfloat_i64((int64_t)((uint64_t)(n + 1023) << 52));
+    const double e = tc_fma_f64(power, p, power - 1.0), r = e / (e + 2.0);
+    return x != x ? x : tc_asint_f64(x) < 0 ? tc_neg_f64(r) : r;
+}
+
+/* x + x A(x^2) below 7/8; above, 1 - e^(-x^2) B((x - 2)/(x + 2)), which rounds to 1 beyond 6. */
+static inline double tc_erf_f64(double x)
+{
+    static const double a[] = {
+        0x1.06eba8214db69p-3, -0x1.812746b0379e5p-2, 0x1.ce2f21a0429bdp-4, -0x1.b82ce3127b953p-6,
+        0x1.565bcd0bd1c7p-8, -0x1.c02db365070a5p-11, 0x1.f9a30ff617258p-14, -0x1.f4d01c07e8f4bp-17,
+        0x1.b9c110590db1cp-20, -0x1.5dcff1d96cfb4p-23, 0x1.e548d01940e0ep-27, -0x1.dc8ab76c400dbp-31};
+    static const double b[] = {
+        0x1.058671b52c776p-2, -0x1.b57034efd3f75p-2, 0x1.eeea7dc8a7872p-3, -0x1.437f0b68c0475p-4,
+        0x1.e9471598a66c5p-9, 0x1.ca95ed532bed9p-8, -0x1.bc25a55744fffp-11, -0x1.016b5df475f07p-10,
+        0x1.6d600ab8e83c1p-15, 0x1.6daa6cde9da16p-13, 0x1.cdb8408a4c2f6p-16, -0x1.cf144f3169588p-16,
+        -0x1.d3e8cf201eb33p-17, 0x1.987ef66b98ef3p-20, 0x1.f51595ceb2e3p-19, 0x1.ae9bcaca5fb18p-21,
+        -0x1.fe33b348a0dfp-22};
+    const double size = tc_abs_f64(x);
+    if (size < 0.875)
+        return tc_fma_f64(x, tc_polynomial_f64(x * x, a, 11), x);
+    if (x != x)
+        return x;
+    const double y = size < 6.0 ? size : 6.0;
+    const double r = 1.0 - tc_exp_f64(-(y * y)) * tc_polynomial_f64((y - 2.0) / (y + 2.0), b, 16);
+    return x < 0 ? -r : r;
+}
+
+#endif

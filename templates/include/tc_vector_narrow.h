@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vectors of the narrow dtypes, included by tc_vector.h. In registers a lane of i8, u8, i16 and u16 is the i32 of the same
+ * value (tcv_i32), one of f16 and bf16 the f32 of the same value (tcv_f32): loads widen, stores keep the low bits or pack,
+ * and every operation gives what the narrow dtype holds. f16 and bf16 know casts and moves alone, as tc_scalar.h says.
+ */
+#ifndef TC_VECTOR_NARROW_H
+#define TC_VECTOR_NARROW_H
+
+#define TCM_FUNCTION static TC_INLINE
+#define TCM_F32 tcv_f32
+#define TCM_I32 tcv_i32
+#define TCM_MASK tcv_mask
+#define TCM(name) tcv_##name
+#include "tc_half.inc"
+#undef TCM_FUNCTION
+#undef TCM_F32
+#undef TCM_I32
+#undef TCM_MASK
+#undef TCM
+
+/* -- memory ----------------------------------------------------------------------------------------------------------- */
+
+/* tcv_widen_T(p), tcv_narrow_T(p, x): 16 elements as i32 and back. */
+#ifdef TCQ_COUNT
+#define TCQ_LANES (16 / TCQ_COUNT)
+typedef int32_t tcq_lanes_i32 __attribute__((vector_size(4 * TCQ_LANES)));
+#define TCV_PART(m, l)                                                                                                 \
+    __builtin_memcpy(&part, p + l, sizeof part);                                                                       \
+    whole = __builtin_convertvector(part, tcq_lanes_i32);                                                              \
+    __builtin_memcpy(&r.m, &whole, sizeof whole);
+#define TCV_PART_BACK(m, l)                                                                                            \
+    __builtin_memcpy(&whole, &x.m, sizeof whole);                                                                      \
+    part = __builtin_convertvector(whole, part_type);                                                                  \
+    __builtin_memcpy(p + l, &part, sizeof part);
+#define TCV_NARROW_MEMORY(T, C)                                                                                        \
+    static TC_INLINE tcv_i32 tcv_widen_##T(const C *p)                                                                 \
+    {                                                                                                                  \
+        typedef C part_type __attribute__((vector_size(sizeof(C) * TCQ_LANES)));                                       \
+        part_type part;                                                                                                \
+        tcq_lanes_i32 whole;                                                                                           \
+        tcv_i32 r;                                                                                                     \
+        TCV_EACH(TCV_PART)                                                                                             \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_narrow_##T(C *p, tcv_i32 x)                                                              \
+    {                                                                                                                  \
+        typedef C part_type __attribute__((vector_size(sizeof(C) * TCQ_LANES)));                                       \
+        part_type part;                                                                                                \
+        tcq_lanes_i32 whole;                                                                                           \
+        TCV_EACH(TCV_PART_BACK)                                                                                        \
+    }
+#else
+#define TCV_NARROW_MEMORY(T, C)                                                                                        \
+    static TC_INLINE tcv_i32 tcv_widen_##T(const C *p)                                                                 \
+    {                                                                                                                  \
+        tcv_i32 r;                                                                                                     \
+        for (int l = 0; l < 16; ++l)                                                                                   \
+            r.v[l] = p[l];                                                                                             \
+        return r;                                                                                                      \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_narrow_##T(C *p, tcv_i32 x)                                                              \
+    {                                                                                                                  \
+        for (int l = 0; l < 16; ++l)                                                                                   \
+            p[l] = (C)x.v[l];                                                                                          \
+    }
+#endif
+TCV_NARROW_MEMORY(i8, int8_t)
+TCV_NARROW_MEMORY(u8, uint8_t)
+TCV_NARROW_MEMORY(i16, int16_t)
+TCV_NARROW_MEMORY(u16, uint16_t)
+
+/* Memory of every form, from 16 elements in memory to a register and back. */
+#define TCV_ACCESS(T, C, V, LOAD, STORE)                                                                               \
+    static TC_INLINE V tcv_load_##T(const C *p)                                                                        \
+    {                                                                                                                  \
+        return LOAD;                                                                                                   \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_store_##T(C *p, V x)                                                                     \
+    {                                                                                                                  \
+        STORE;                                                                                                         \
+    }                                                                                                                  \
+    static TC_INLINE V tcv_loads_##T(const C *p, tc_index stride, tc_index lo, tc_index hi, V other)                   \
+    {                                                                                                                  \
+        C t[16];                                                                                                       \
+        tcv_store_##T(t, other);                                                                                       \
+        for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 16); ++l)                                                      \
+            t[l] = p[l * stride];                                                                                      \
+        return tcv_load_##T(t);                                                                                        \
+    }                                                                                                                  \
+    static TC_INLINE V tcv_loadw_##T(const C *p, tc_index lo, tc_index hi, V other)                                    \
+    {                                                                                                                  \
+        return tcv_loads_##T(p, 1, lo, hi, other);                                                                     \
+    }                                                                                                                  \
+    static TC_INLINE V tcv_loadn_##T(const C *p, tc_index n)                                                           \
+    {                                                                                                                  \
+        C t[16] = {0};                                                                                                 \
+        for (tc_index l = 0; l < tc_min(n, 16); ++l)                                                                   \
+            t[l] = p[l];                                                                                               \
+        return tcv_load_##T(t);                                                                                        \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_stores_##T(C *p, tc_index stride, V x, tc_index n)                                       \
+    {                                                                                                                  \
+        C t[16];                                                                                                       \
+        tcv_store_##T(t, x);                                                                                           \
+        for (tc_index l = 0; l < tc_min(n, 16); ++l)                                                                   \
+            p[l * stride] = t[l];                                                                                      \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_storen_##T(C *p, V x, tc_index n)                                                        \
+    {                                                                                                                  \
+        tcv_stores_##T(p, 1, x, n);                                                                                    \
+    }
+TCV_ACCESS(i8, int8_t, tcv_i32, tcv_widen_i8(p), tcv_narrow_i8(p, x))
+TCV_ACCESS(u8, uint8_t, tcv_i32, tcv_widen_u8(p), tcv_narrow_u8(p, x))
+TCV_ACCESS(i16, int16_t, tcv_i32, tcv_widen_i16(p), tcv_narrow_i16(p, x))
+TCV_ACCESS(u16, uint16_t, tcv_i32, tcv_widen_u16(p), tcv_narrow_u16(p, x))
+TCV_ACCESS(f16, uint16_t, tcv_f32, tcv_unpack_f16(tcv_widen_u16(p)), tcv_narrow_u16(p, tcv_pack_f16(x)))
+TCV_ACCESS(bf16, uint16_t, tcv_f32, tcv_unpack_bf16(tcv_widen_u16(p)), tcv_narrow_u16(p, tcv_pack_bf16(x)))
+#undef TCV_ACCESS
+
+/* -- narrow integers -------------------------------------------------------------------------------------------------- */
+
+/* The low bits as a value of the dtype. */
+static TC_INLINE tcv_i32 tcv_wrap_i8(tcv_i32 x)
+{
+    return tcv_sar_i32(tcv_shl_i32(x, 24), 24);
+}
+
+static TC_INLINE tcv_i32 tcv_wrap_u8(tcv_i32 x)
+{
+    return tcv_bit_and_i32(x, tcv_splat_i32(0xff));
+}
+
+static TC_INLINE tcv_i32 tcv_wrap_i16(tcv_i32 x)
+{
+    return tcv_sar_i32(tcv_shl_i32(x, 16), 16);
+}
+
+static TC_INLINE tcv_i32 tcv_wrap_u16(tcv_i32 x)
+{
+    return tcv_bit_and_i32(x, tcv_splat_i32(0xffff));
+}
+
+#define TCV_NARROW_UNARY(T, R, name, V, expression)                                                                    \
+    static TC_INLINE R tcv_##name(V x)                                                                                 \
+    {                                                                                                                  \
+        return expression;                                                                                             \
+    }
+#define TCV_NARROW_BINARY(T, R, name, expression)                                                                      \
+    static TC_INLINE R tcv_##name##_##T(tcv_i32 x, tcv_i32 y)                                                          \
+    {                                                                                                                  \
+        return expression;                                                                                             \
+    }
+#define TCV_NARROW(T, C, LOW, HIGH)                                                                                    \
+    static TC_INLINE tcv_i32 tcv_splat_##T(C x)                                                                        \
+    {                                                                                                                  \
+        return tcv_splat_i32(x);                                                                                       \
+    }                                                                                                                  \
+    TCV_NARROW_UNARY(T, tcv_i32, neg_##T, tcv_i32, tcv_wrap_##T(tcv_neg_i32(x)))                                       \
+    TCV_NARROW_UNARY(T, tcv_i32, abs_##T, tcv_i32, tcv_wrap_##T(tcv_abs_i32(x)))                                       \
+    TCV_NARROW_BINARY(T, tcv_i32, add, tcv_wrap_##T(tcv_add_i32(x, y)))                                                \
+    TCV_NARROW_BINARY(T, tcv_i32, sub, tcv_wrap_##T(tcv_sub_i32(x, y)))                                                \
+    TCV_NARROW_BINARY(T, tcv_i32, mul, tcv_wrap_##T(tcv_mul_i32(x, y)))                                                \
+    TCV_NARROW_BINARY(T, tcv_i32, div, tcv_wrap_##T(tcv_div_i32(x, y)))                                                \
+    TCV_NARROW_BINARY(T, tcv_i32, maximum, tcv_maximum_i32(x, y))                                                      \
+    TCV_NARROW_BINARY(T, tcv_i32, minimum, tcv_minimum_i32(x, y))                                                      \
+    TCV_NARROW_BINARY(T, tcv_i32, bit_and, tcv_bit_and_i32(x, y))                                                      \
+    TCV_NARROW_BINARY(T, tcv_i32, bit_or, tcv_bit_or_i32(x, y))                                                        \
+    TCV_NARROW_BINARY(T, tcv_i32, bit_xor, tcv_bit_xor_i32(x, y))                                                      \
+    TCV_NARROW_BINARY(T, tcv_mask, eq, tcv_eq_i32(x, y))                                                               \
+    TCV_NARROW_BINARY(T, tcv_mask, ne, tcv_ne_i32(x, y))                                                               \
+    TCV_NARROW_BINARY(T, tcv_mask, lt, tcv_lt_i32(x, y))                                                               \
+    TCV_NARROW_BINARY(T, tcv_mask, le, tcv_le_i32(x, y))                                                               \
+    TCV_NARROW_BINARY(T, tcv_mask, gt, tcv_gt_i32(x, y))                                                               \
+    TCV_NARROW_BINARY(T, tcv_mask, ge, tcv_ge_i32(x, y))                                                               \
+    static TC_INLINE tcv_i32 tcv_select_##T(tcv_mask m, tcv_i32 x, tcv_i32 y)                                          \
+    {                                                                                                                  \
+        return tcv_select_i32(m, x, y);                                                                                \
+    }                                                                                                                  \
+    static TC_INLINE C tcv_sum_##T(tcv_i32 x)                                                                          \
+    {                                                                                                                  \
+        return (C)tcv_sum_i32(x);                                                                                      \
+    }                                                                                                                  \
+    static TC_INLINE C tcv_prod_##T(tcv_i32 x)                                                                         \
+    {                                                                                                                  \
+        return (C)tcv_prod_i32(x);                                                                                     \
+    }                                                                                                                  \
+    static TC_INLINE C tcv_max_##T(tcv_i32 x)                                                                          \
+    {                                                                                                                  \
+        return (C)tcv_max_i32(x);                                                                                      \
+    }                                                                                                                  \
+    static TC_INLINE C tcv_min_##T(tcv_i32 x)                                                                          \
+    {                                                                                                                  \
+        return (C)tcv_min_i32(x);                                                                                      \
+    }                                                                                                                  \
+    TCV_NARROW_UNARY(T, tcv_i32, cast_i32_##T, tcv_i32, tcv_wrap_##T(x))                                               \
+    TCV_NARROW_UNARY(T, tcv_i32, cast_##T##_i32, tcv_i32, x)                                                           \
+    TCV_NARROW_UNARY(T, tcv_f32, cast_##T##_f32, tcv_i32, tcv_cast_i32_f32(x))                                         \
+    TCV_NARROW_UNARY(T, tcv_mask, cast_##T##_bool, tcv_i32, tcv_cast_i32_bool(x))                                      \
+    TCV_NARROW_UNARY(T, tcv_i32, cast_bool_##T, tcv_mask, tcv_cast_bool_i32(x))                                        \
+    /* a NaN passes both comparisons and becomes 0 */                                                                  \
+    TCV_NARROW_UNARY(T, tcv_i32, cast_f32_##T, tcv_f32,                                                                \
+                     tcv_cast_f32_i32(tcv_lesser_f32(tcv_splat_f32(HIGH), tcv_greater_f32(tcv_splat_f32(LOW), x))))    \
+    TCV_NARROW_UNARY(T, tcv_i32, cast_f16_##T, tcv_f32, tcv_cast_f32_##T(x))                                           \
+    TCV_NARROW_UNARY(T, tcv_i32, cast_bf16_##T, tcv_f32, tcv_cast_f32_##T(x))                                          \
+    TCV_NARROW_UNARY(T, tcv_f32, cast_##T##_f16, tcv_i32, tcv_round_f16(tcv_cast_i32_f32(x)))                          \
+    TCV_NARROW_UNARY(T, tcv_f32, cast_##T##_bf16, tcv_i32, tcv_round_bf16(tcv_cast_i32_f32(x)))
+TCV_NARROW(i8, int8_t, -0x1p7f, 127.0f)
+TCV_NARROW(u8, uint8_t, 0.0f, 255.0f)
+TCV_NARROW(i16, int16_t, -0x1p15f, 32767.0f)
+TCV_NARROW(u16, uint16_t, 0.0f, 65535.0f)
+#undef TCV_NARROW
+#undef TCV_NARROW_BINARY
+
+#define TCV_CAST_PAIR(A, B)                                                                                            \
+    TCV_NARROW_UNARY(A, tcv_i32, cast_##A##_##B, tcv_i32, tcv_wrap_##B(x))                                             \
+    TCV_NARROW_UNARY(B, tcv_i32, cast_##B##_##A, tcv_i32, tcv_wrap_##A(x))
+TCV_CAST_PAIR(i8, u8)
+TCV_CAST_PAIR(i8, i16)
+TCV_CAST_PAIR(i8, u16)
+TCV_CAST_PAIR(u8, i16)
+TCV_CAST_PAIR(u8, u16)
+TCV_CAST_PAIR(i16, u16)
+#undef TCV_CAST_PAIR
+
+/* -- f16 and bf16 ----------------------------------------------------------------------------------------------------- */
+
+/* A number of more than 24 digits, with a bit for those below 2^9 in place of them: an f32, and on the same side of every
+ * number of bf16 and halfway between two. */
+static TC_INLINE tcv_f32 tcv_odd_i32(tcv_i32 x)
+{
+    const tcv_i32 low = tcv_bit_and_i32(x, tcv_splat_i32(0x1ff)), kept = tcv_bit_and_i32(x, tcv_splat_i32(~0x1ff));
+    const tcv_i32 odd = tcv_select_i32(tcv_cast_i32_bool(low), tcv_bit_or_i32(kept, tcv_splat_i32(0x100)), kept);
+    const tcv_i32 most = tcv_splat_i32(1 << 24);
+    const tcv_mask few = tcv_logical_and_bool(tcv_lt_i32(x, most), tcv_lt_i32(tcv_neg_i32(most), x));
+    return tcv_cast_i32_f32(tcv_select_i32(few, x, odd));
+}
+
+#define TCV_HALF(T)                                                                                                    \
+    static TC_INLINE tcv_f32 tcv_splat_##T(uint16_t x)                                                                 \
+    {                                                                                                                  \
+        return tcv_splat_f32(tc_cast_##T##_f32(x));                                                                    \
+    }                                                                                                                  \
+    static TC_INLINE tcv_f32 tcv_select_##T(tcv_mask m, tcv_f32 x, tcv_f32 y)                                          \
+    {                                                                                                                  \
+        return tcv_select_f32(m, x, y);                                                                                \
+    }                                                                                                                  \
+    TCV_NARROW_UNARY(T, tcv_f32, cast_##T##_f32, tcv_f32, x)                                                           \
+    TCV_NARROW_UNARY(T, tcv_f32, cast_f32_##T, tcv_f32, tcv_round_##T(x))                                              \
+    TCV_NARROW_UNARY(T, tcv_i32, cast_##T##_i32, tcv_f32, tcv_cast_f32_i32(x))                                         \
+    TCV_NARROW_UNARY(T, tcv_f32, cast_i32_##T, tcv_i32, tcv_round_##T(tcv_odd_i32(x)))                                 \
+    TCV_NARROW_UNARY(T, tcv_mask, cast_##T##_bool, tcv_f32, tcv_cast_f32_bool(x))                                      \
+    TCV_NARROW_UNARY(T, tcv_f32, cast_bool_##T, tcv_mask, tcv_cast_bool_f32(x))
+TCV_HALF(f16)
+TCV_HALF(bf16)
+TCV_NARROW_UNARY(f16, tcv_f32, cast_f16_bf16, tcv_f32, tcv_round_bf16(x))
+TCV_NARROW_UNARY(bf16, tcv_f32, cast_bf16_f16, tcv_f32, tcv_round_f16(x))
+#undef TCV_HALF
+#undef TCV_NARROW_UNARY
+
+#endif

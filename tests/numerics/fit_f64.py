@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the coefficients of templates/include/tc_f64.h. Needs mpmath; run by hand: `python3 fit_f64.py`.
+
+Minimax polynomials of the weighted error, by Remez' exchange in 40 digits: the error is levelled over degree + 2 points,
+which then move to where it is largest. Coefficients are rounded to double; those of high degree matter little and the
+first ones, which do, are given exactly in the code.
+"""
+from __future__ import annotations
+
+from typing import Callable
+
+import mpmath as mp
+
+GRID = 600
+
+
+def remez(function: Callable, weight: Callable, lo: float, hi: float, degree: int) -> tuple[list, mp.mpf]:
+    """The polynomial's coefficients and the largest |weight * error| over lo..hi."""
+    lo, hi = mp.mpf(lo), mp.mpf(hi)
+    spread = lambda n: [(lo + hi) / 2 - (hi - lo) / 2 * mp.cos(mp.pi * k / (n - 1)) for k in range(n)]  # noqa: E731
+    grid = spread(GRID)
+    target, weights = [function(x) for x in grid], [weight(x) for x in grid]
+    points = [round((GRID - 1) * k / (degree + 1)) for k in range(degree + 2)]
+    coeffs: list = []
+    worst = mp.inf
+    for _ in range(12):
+        matrix = mp.matrix(degree + 2, degree + 2)
+        rest = mp.matrix(degree + 2, 1)
+        for row, at in enumerate(points):
+            for d in range(degree + 1):
+                matrix[row, d] = grid[at] ** d
+            matrix[row, degree + 1] = (-1) ** row / weights[at]
+            rest[row] = target[at]
+        coeffs = list(mp.lu_solve(matrix, rest))[:degree + 1]
+        error = [weights[i] * (mp.polyval(coeffs[::-1], x) - target[i]) for i, x in enumerate(grid)]
+        extremes = [0]
+        for i in range(1, GRID):
+            if (error[i] > 0) == (error[extremes[-1]] > 0):
+                if abs(error[i]) > abs(error[extremes[-1]]):
+                    extremes[-1] = i
+            else:
+                extremes.append(i)
+        while len(extremes) > degree + 2:
+            extremes.pop(0 if abs(error[extremes[0]]) < abs(error[extremes[-1]]) else -1)
+        now = max(map(abs, error))
+        if len(extremes) < degree + 2 or extremes == points or abs(now / worst - 1) < mp.mpf("1e-3"):
+            break
+        points, worst = extremes, now
+    return coeffs, max(map(abs, error))
+
+
+def show(name: str, coeffs: list, error: mp.mpf) -> None:
+    print(f"{name}: error 2^{float(mp.log(error, 2)):.2f}")
+    for i, c in enumerate(coeffs):
+        print(f"    [{i}] {float(c).hex()}")
+
+
+def main() -> None:
+    mp.mp.dps = 50
+    # e^r = 1 + r + r^2 q(r)
+    half = float(mp.log(2) / 2 * mp.mpf("1.001"))
+    near = lambda r: mp.mpf(1) / 2 if r == 0 else (mp.expm1(r) - r) / r ** 2  # noqa: E731
+    show("expm1", *remez(near, lambda r: abs(r), -half, half, 10))
+    # log(1 + f) = f - f^2/2 + s (f^2/2 + z L(z)), s = f / (2 + f), z = s^2, for 1/sqrt(2) <= 1 + f <= sqrt(2)
+    most = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.01")
+    series = lambda z: mp.nsum(lambda k: 2 * z ** k / (2 * k + 3), [0, 60])  # noqa: E731
+    show("log", *remez(series, lambda z: z if z > 0 else mp.mpf("1e-3"), 0, most, 6))
+    # erf(x) = x + x A(x^2) for |x| < 7/8
+    small = lambda z: 2 / mp.sqrt(mp.pi) - 1 if z == 0 else mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1  # noqa: E731
+    show("erf", *remez(small, lambda z: mp.mpf(1), 0, mp.mpf("0.766"), 11))
+    # 1 - erf(x) = e^(-x^2) B((x - 2)/(x + 2)) from there to 6
+    def scaled(t: mp.mpf) -> mp.mpf:
+        x = 2 * (1 + t) / (1 - t)
+        return mp.erfc(x) * mp.exp(x * x)
+    weight = lambda t: mp.exp(-(2 * (1 + t) / (1 - t)) ** 2) + mp.mpf(2) ** -12  # noqa: E731
+    show("erfc", *remez(scaled, weight, (mp.mpf("0.875") - 2) / mp.mpf("2.875"), mp.mpf(1) / 2, 16))
+
+
+if __name__ == "__main__":
+    main()
