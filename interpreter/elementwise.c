@@ -47,6 +47,8 @@ typedef double c_wide;
 
 /* X(make, op, T): every operation with every dtype that it has. f16 and bf16 are computed in f32 (execute.c). */
 #define FLOATS(X, make, op) X(make, op, f32) X(make, op, f64) X(make, op, wide)
+/* functions that are not there in f64 */
+#define SINGLES(X, make, op) X(make, op, f32) X(make, op, wide)
 #define INTEGERS(X, make, op)                                                                                          \
     X(make, op, i8) X(make, op, i16) X(make, op, i32) X(make, op, i64)                                                 \
     X(make, op, u8) X(make, op, u16) X(make, op, u32) X(make, op, u64)
@@ -62,16 +64,29 @@ typedef double c_wide;
     FLOATS(X, UNARY, floor)                                                                                            \
     FLOATS(X, UNARY, tanh)                                                                                             \
     FLOATS(X, UNARY, erf)                                                                                              \
+    SINGLES(X, UNARY, sin)                                                                                             \
+    SINGLES(X, UNARY, cos)                                                                                             \
+    SINGLES(X, UNARY, expm1)                                                                                           \
+    SINGLES(X, UNARY, log1p)                                                                                           \
+    FLOATS(X, UNARY, round)                                                                                            \
+    INTEGERS(X, UNARY, bit_not)                                                                                        \
     X(UNARY, logical_not, bool)                                                                                        \
     NUMBERS(X, BINARY, add)                                                                                            \
     NUMBERS(X, BINARY, sub)                                                                                            \
     NUMBERS(X, BINARY, mul)                                                                                            \
     NUMBERS(X, BINARY, div)                                                                                            \
+    NUMBERS(X, BINARY, rem)                                                                                            \
+    SINGLES(X, BINARY, pow)                                                                                            \
     NUMBERS(X, BINARY, maximum)                                                                                        \
     NUMBERS(X, BINARY, minimum)                                                                                        \
     X(BINARY, logical_and, bool)                                                                                       \
     X(BINARY, logical_or, bool)                                                                                        \
     X(BINARY, logical_xor, bool)                                                                                       \
+    INTEGERS(X, BINARY, bit_and)                                                                                       \
+    INTEGERS(X, BINARY, bit_or)                                                                                        \
+    INTEGERS(X, BINARY, bit_xor)                                                                                       \
+    INTEGERS(X, BINARY, shift_left)                                                                                    \
+    INTEGERS(X, BINARY, shift_right)                                                                                   \
     ALL(X, COMPARE, eq)                                                                                                \
     ALL(X, COMPARE, ne)                                                                                                \
     ALL(X, COMPARE, lt)                                                                                                \

@@ -50,6 +50,41 @@ static inline double tc_erf_wide(double x)
     return erf(x);
 }
 
+static inline double tc_sin_wide(double x)
+{
+    return sin(x);
+}
+
+static inline double tc_cos_wide(double x)
+{
+    return cos(x);
+}
+
+static inline double tc_expm1_wide(double x)
+{
+    return expm1(x);
+}
+
+static inline double tc_log1p_wide(double x)
+{
+    return log1p(x);
+}
+
+static inline double tc_round_wide(double x)
+{
+    return rint(x);
+}
+
+static inline double tc_pow_wide(double a, double b)
+{
+    return pow(a, b);
+}
+
+static inline double tc_rem_wide(double a, double b)
+{
+    return fmod(a, b);
+}
+
 static inline double tc_add_wide(double a, double b)
 {
     return a + b;

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
+#include "compose.h"
 
 #define TENSOR(x) tc_operand_tensor_(x)
 #define NUMBER(x) tc_operand_float_(x)
@@ -50,8 +50,7 @@ tc_tensor tc_broadcast_to(tc_graph *g, tc_tensor x, int rank, const tc_expr *con
 
 /* -- two operands -------------------------------------------------------------------------------------------------- */
 
-/* Operands as tensors of one dtype and shape; false where that was reported or one is poisoned. */
-static bool align(tc_graph *g, tc_operand a, tc_operand b, tc_tensor *x, tc_tensor *y)
+bool tc_align(tc_graph *g, tc_operand a, tc_operand b, tc_tensor *x, tc_tensor *y)
 {
     bool a_number = a.kind != TC_OPERAND_TENSOR, b_number = b.kind != TC_OPERAND_TENSOR;
     if (a_number && b_number) {
@@ -76,8 +75,7 @@ static bool align(tc_graph *g, tc_operand a, tc_operand b, tc_tensor *x, tc_tens
     return true;
 }
 
-/* Enters with those of the operands that are tensors. */
-static tc_graph *enter(tc_site at, const char *name, const char *region, tc_operand a, tc_operand b)
+tc_graph *tc_op_enter_two(tc_site at, const char *name, const char *region, tc_operand a, tc_operand b)
 {
     bool a_tensor = a.kind == TC_OPERAND_TENSOR, b_tensor = b.kind == TC_OPERAND_TENSOR;
     if (a_tensor && b_tensor)
@@ -89,11 +87,11 @@ static tc_graph *enter(tc_site at, const char *name, const char *region, tc_oper
 
 static tc_tensor binary(tc_site at, const char *name, tc_op op, tc_operand a, tc_operand b)
 {
-    tc_graph *g = enter(at, name, NULL, a, b);
+    tc_graph *g = tc_op_enter_two(at, name, NULL, a, b);
     if (!g)
         return tc_poison();
     tc_tensor x, y;
-    return tc_op_leave(g, align(g, a, b, &x, &y) ? tc_prim_binary(g, op, x, y) : tc_poison());
+    return tc_op_leave(g, tc_align(g, a, b, &x, &y) ? tc_prim_binary(g, op, x, y) : tc_poison());
 }
 
 #define BINARY(name)                                                                                                  \
@@ -105,6 +103,7 @@ BINARY(add)
 BINARY(sub)
 BINARY(mul)
 BINARY(div)
+BINARY(rem)
 BINARY(maximum)
 BINARY(minimum)
 BINARY(eq)
@@ -116,6 +115,11 @@ BINARY(ge)
 BINARY(logical_and)
 BINARY(logical_or)
 BINARY(logical_xor)
+BINARY(bit_and)
+BINARY(bit_or)
+BINARY(bit_xor)
+BINARY(shift_left)
+BINARY(shift_right)
 #undef BINARY
 
 static tc_tensor where(tc_graph *g, tc_tensor condition, tc_operand a, tc_operand b)
@@ -125,7 +129,7 @@ static tc_tensor where(tc_graph *g, tc_tensor condition, tc_operand a, tc_operan
     const tc_expr *shape[TC_MAX_RANK];
     if (a.kind != TC_OPERAND_TENSOR && b.kind != TC_OPERAND_TENSOR) /* two numbers: f32 unless both are integers */
         a = TENSOR(tc_constant_of(g, a.kind == TC_OPERAND_INT && b.kind == TC_OPERAND_INT ? TC_I64 : TC_F32, a));
-    if ((a.kind == TC_OPERAND_TENSOR && tc_is_poison(a.tensor)) || !align(g, a, b, &x, &y) ||
+    if ((a.kind == TC_OPERAND_TENSOR && tc_is_poison(a.tensor)) || !tc_align(g, a, b, &x, &y) ||
         !tc_broadcast_shape(g, &condition->type, &x->type, &rank, shape))
         return tc_poison();
     return tc_prim_select(g, tc_broadcast_to(g, condition, rank, shape), tc_broadcast_to(g, x, rank, shape),
@@ -171,72 +175,14 @@ UNARY(sqrt)
 UNARY(floor)
 UNARY(tanh)
 UNARY(erf)
+UNARY(sin)
+UNARY(cos)
+UNARY(expm1)
+UNARY(log1p)
+UNARY(round)
 UNARY(logical_not)
+UNARY(bit_not)
 #undef UNARY
-
-tc_tensor tc_rsqrt_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_rsqrt", "rsqrt", "x", 1, &x);
-    return g ? tc_op_leave(g, tc_div_at(at, NUMBER(1), TENSOR(tc_sqrt_at(at, x)))) : tc_poison();
-}
-
-tc_tensor tc_relu_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_relu", "relu", "x", 1, &x);
-    return g ? tc_op_leave(g, tc_maximum_at(at, TENSOR(x), tc_operand_int_(0))) : tc_poison();
-}
-
-tc_tensor tc_leaky_relu_at(tc_site at, tc_tensor x, double slope)
-{
-    tc_graph *g = tc_op_enter(at, "tc_leaky_relu", "leaky_relu", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor above = tc_maximum_at(at, TENSOR(x), NUMBER(0));
-    tc_tensor below = tc_mul_at(at, TENSOR(tc_minimum_at(at, TENSOR(x), NUMBER(0))), NUMBER(slope));
-    return tc_op_leave(g, tc_add_at(at, TENSOR(above), TENSOR(below)));
-}
-
-tc_tensor tc_sigmoid_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_sigmoid", "sigmoid", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor grown = tc_add_at(at, TENSOR(tc_exp_at(at, tc_neg_at(at, x))), NUMBER(1));
-    return tc_op_leave(g, tc_div_at(at, NUMBER(1), TENSOR(grown)));
-}
-
-tc_tensor tc_silu_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_silu", "silu", "x", 1, &x);
-    return g ? tc_op_leave(g, tc_mul_at(at, TENSOR(x), TENSOR(tc_sigmoid_at(at, x)))) : tc_poison();
-}
-
-/* x/2 * (1 + inner) */
-static tc_tensor half_gate(tc_site at, tc_tensor x, tc_tensor inner)
-{
-    tc_tensor half = tc_mul_at(at, TENSOR(x), NUMBER(0.5));
-    return tc_mul_at(at, TENSOR(half), TENSOR(tc_add_at(at, TENSOR(inner), NUMBER(1))));
-}
-
-tc_tensor tc_gelu_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_gelu", "gelu", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor inner = tc_erf_at(at, tc_mul_at(at, TENSOR(x), NUMBER(0.70710678118654752440)));
-    return tc_op_leave(g, half_gate(at, x, inner));
-}
-
-tc_tensor tc_gelu_tanh_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_gelu_tanh", "gelu_tanh", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor cube = tc_mul_at(at, TENSOR(tc_mul_at(at, TENSOR(x), TENSOR(x))), TENSOR(x));
-    tc_tensor sum = tc_add_at(at, TENSOR(x), TENSOR(tc_mul_at(at, TENSOR(cube), NUMBER(0.044715))));
-    tc_tensor inner = tc_tanh_at(at, tc_mul_at(at, TENSOR(sum), NUMBER(0.79788456080286535588)));
-    return tc_op_leave(g, half_gate(at, x, inner));
-}
 
 /* x to a whole power >= 1, by squaring. */
 static tc_tensor power(tc_site at, tc_tensor x, int n)
@@ -263,7 +209,7 @@ static tc_tensor pow_by(tc_graph *g, tc_site at, tc_tensor x, double exponent)
         return tc_poison();
     }
     if (!simple)
-        return tc_exp_at(at, tc_mul_at(at, TENSOR(tc_log_at(at, x)), NUMBER(exponent)));
+        return binary(at, "tc_pow", TC_OP_pow, TENSOR(x), NUMBER(exponent));
     if (size == 0)
         return tc_broadcast_to(g, tc_constant_of(g, x->type.dtype, tc_operand_int_(1)), x->type.rank, x->type.shape);
     tc_tensor out = base >= 1 ? power(at, x, (int)base) : NULL;
@@ -274,10 +220,13 @@ static tc_tensor pow_by(tc_graph *g, tc_site at, tc_tensor x, double exponent)
     return exponent < 0 ? tc_div_at(at, NUMBER(1), TENSOR(out)) : out;
 }
 
-tc_tensor tc_pow_at(tc_site at, tc_tensor x, double exponent)
+tc_tensor tc_pow_at(tc_site at, tc_operand x, tc_operand exponent)
 {
-    tc_graph *g = tc_op_enter(at, "tc_pow", "pow", "x", 1, &x);
-    return g ? tc_op_leave(g, pow_by(g, at, x, exponent)) : tc_poison();
+    if (x.kind != TC_OPERAND_TENSOR || exponent.kind == TC_OPERAND_TENSOR)
+        return binary(at, "tc_pow", TC_OP_pow, x, exponent);
+    tc_graph *g = tc_op_enter(at, "tc_pow", "pow", "x", 1, &x.tensor);
+    const double number = exponent.kind == TC_OPERAND_INT ? (double)exponent.integer : exponent.real;
+    return g ? tc_op_leave(g, pow_by(g, at, x.tensor, number)) : tc_poison();
 }
 
 tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype)

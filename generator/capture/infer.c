@@ -13,6 +13,8 @@ typedef enum rule {
     RULE_same_float,
     RULE_same_bool,
     RULE_same_number,
+    RULE_same_integer,
+    RULE_same_single,
     RULE_cast,
     RULE_compare,
     RULE_select,
@@ -63,6 +65,15 @@ static bool check_float(tc_graph *g, const tc_type *x)
     return false;
 }
 
+/* f64 has the arithmetic of f64 alone, and not every function is written in it. */
+static bool check_single(tc_graph *g, const tc_type *x)
+{
+    if (x->dtype != TC_F64)
+        return true;
+    tc_fail(g, "convert with tc_cast(x, TC_F32)", "is not there for f64: %s", tc_type_text(g, x));
+    return false;
+}
+
 static bool check_bool(tc_graph *g, const tc_type *x)
 {
     if (x->dtype == TC_BOOL)
@@ -76,6 +87,16 @@ static bool check_number(tc_graph *g, const tc_type *x)
     if (x->dtype != TC_BOOL)
         return true;
     tc_fail(g, "convert with tc_cast, or use the logical operations", "needs numbers, not %s", tc_type_text(g, x));
+    return false;
+}
+
+static bool check_integer(tc_graph *g, const tc_type *x)
+{
+    const tc_dtype_kind kind = tc_dtype_about(x->dtype)->kind;
+    if (kind == TC_KIND_SIGNED || kind == TC_KIND_UNSIGNED)
+        return true;
+    tc_fail(g, kind == TC_KIND_BOOL ? "use the logical operations" : "convert with tc_cast(x, TC_I32)",
+            "needs integers, not %s", tc_type_text(g, x));
     return false;
 }
 
@@ -102,6 +123,10 @@ static bool infer_elementwise(tc_graph *g, rule r, int count, const tc_tensor *o
     if (r == RULE_same_bool && !check_bool(g, a))
         return false;
     if ((r == RULE_same_number || r == RULE_same) && !check_number(g, a))
+        return false;
+    if (r == RULE_same_single && (!check_float(g, a) || !check_single(g, a)))
+        return false;
+    if (r == RULE_same_integer && !check_integer(g, a))
         return false;
     if (count == 2 && !check_pair(g, a, &operands[1]->type))
         return false;
@@ -228,6 +253,8 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
     case RULE_same_float:
     case RULE_same_bool:
     case RULE_same_number:
+    case RULE_same_integer:
+    case RULE_same_single:
     case RULE_compare:
         return infer_elementwise(g, rules[op], count, operands, out);
     case RULE_cast:

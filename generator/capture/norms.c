@@ -129,7 +129,7 @@ static tc_tensor response_norm(tc_graph *g, const tc_local_response_norm_args *a
     tc_tensor mean = tc_div_at(args->at, TENSOR(sum), NUMBER(args->size));
     tc_tensor scaled = tc_add_at(args->at, TENSOR(tc_mul_at(args->at, TENSOR(mean), NUMBER(alpha))),
                                  NUMBER(args->k != 0 ? args->k : 1));
-    return tc_div_at(args->at, TENSOR(x), TENSOR(tc_pow_at(args->at, scaled, beta)));
+    return tc_div_at(args->at, TENSOR(x), TENSOR(tc_pow_at(args->at, TENSOR(scaled), NUMBER(beta))));
 }
 
 tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args)
@@ -159,7 +159,8 @@ static tc_tensor norm(tc_graph *g, tc_site at, tc_tensor x, double p, bool keepd
     }
     if (p == 1)
         return tc_sum_at(at, size, keepdims, count, axes);
-    return tc_pow_at(at, tc_sum_at(at, tc_pow_at(at, size, p), keepdims, count, axes), 1 / p);
+    tc_tensor powers = tc_pow_at(at, TENSOR(size), NUMBER(p));
+    return tc_pow_at(at, TENSOR(tc_sum_at(at, powers, keepdims, count, axes)), NUMBER(1 / p));
 }
 
 tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes)

@@ -250,7 +250,7 @@ static tc_tensor power_pool(tc_graph *g, const call *c)
     }
     if (!check_average(g, c, &w))
         return tc_poison();
-    tc_tensor sum = window_reduce(g, tc_pow_at(c->at, c->x, c->norm), "sum", &w);
+    tc_tensor sum = window_reduce(g, tc_pow_at(c->at, tc_operand_tensor_(c->x), tc_operand_float_(c->norm)), "sum", &w);
     if (c->ceil_mode) { /* windows that are cut off count as whole ones */
         sum = tc_div_at(c->at, TENSOR(sum), TENSOR(window_counts(g, c, &w, true)));
         double size = 1;
@@ -258,7 +258,7 @@ static tc_tensor power_pool(tc_graph *g, const call *c)
             size *= w.size[i];
         sum = tc_mul_at(c->at, TENSOR(sum), NUMBER(size));
     }
-    return tc_pow_at(c->at, sum, 1 / c->norm);
+    return tc_pow_at(c->at, tc_operand_tensor_(sum), tc_operand_float_(1 / c->norm));
 }
 
 /* -- calls ----------------------------------------------------------------------------------------------------------- */

@@ -268,6 +268,43 @@ static inline double tc_floor_f64(double x)
     return x < n ? n - 1.0 : n;
 }
 
+static inline double tc_round_f64(double x)
+{
+    const double whole = 0x1p52, size = tc_abs_f64(x);
+    if (!(size < whole))
+        return x;
+    const double rounded = size + whole - whole;
+    return tc_asint_f64(x) < 0 ? tc_neg_f64(rounded) : rounded;
+}
+
+/* C's fmod, exact: long division of the significands, 11 bits a step. */
+static inline double tc_rem_f64(double x, double y)
+{
+    const uint64_t infinity = (uint64_t)0x7ff << 52, hidden = (uint64_t)1 << 52;
+    const uint64_t sign = (uint64_t)tc_asint_f64(x) & ((uint64_t)1 << 63);
+    const uint64_t a = (uint64_t)tc_asint_f64(x) ^ sign, b = (uint64_t)tc_asint_f64(y) & ~((uint64_t)1 << 63);
+    if (a >= infinity || b > infinity || b == 0)
+        return tc_asfloat_i64((int64_t)(infinity | hidden >> 1));
+    if (a < b)
+        return x;
+    int ea = (int)(a >> 52), eb = (int)(b >> 52);
+    uint64_t ma = a & (hidden - 1), mb = b & (hidden - 1);
+    ma = ea != 0 ? ma | hidden : ma;
+    mb = eb != 0 ? mb | hidden : mb;
+    ea = ea != 0 ? ea : 1;
+    eb = eb != 0 ? eb : 1;
+    ma %= mb;
+    for (; ea - eb >= 11; ea -= 11)
+        ma = (ma << 11) % mb;
+    ma = (ma << (ea - eb)) % mb;
+    if (ma == 0)
+        return tc_asfloat_i64((int64_t)sign);
+    for (; ma < hidden && eb > 1; eb--)
+        ma <<= 1;
+    const uint64_t size = ma < hidden ? ma : (ma & (hidden - 1)) | (uint64_t)eb << 52;
+    return tc_asfloat_i64((int64_t)(size | sign));
+}
+
 /* -- exp, log, tanh, erf: tests/numerics/fit_f64.py makes the coefficients, docs/numerics.md has the errors ------------ */
 
 /* c[0] + c[1] x + ... + c[degree] x^degree by Horner's rule. */

@@ -146,6 +146,8 @@ static inline float tc_sqrt_f32(float x)
 #endif
 }
 
+#include "tc_scalar_far.h"
+
 /* f32 arithmetic. */
 static inline float tc_neg_f32(float x)
 {
@@ -188,7 +190,8 @@ static inline float tc_minimum_f32(float a, float b)
     return a != a || a < b ? a : a == b ? tc_asfloat_i32(tc_asint_f32(a) | tc_asint_f32(b)) : b;
 }
 
-/* Integers wrap; division truncates, x / 0 is 0 and MIN / -1 is MIN. */
+/* Integers wrap; division truncates, x / 0 is 0 and MIN / -1 is MIN; the remainder has the sign of the dividend, x rem 0 is
+ * 0. */
 #define TC_SCALAR_INTEGER(T, I, U, MIN)                                                                                \
     static inline I tc_neg_##T(I x)                                                                                    \
     {                                                                                                                  \
@@ -214,6 +217,10 @@ static inline float tc_minimum_f32(float a, float b)
     {                                                                                                                  \
         return b == 0 ? 0 : a == (MIN) && (MIN) < 0 && b == (I)-1 ? a : a / b;                                         \
     }                                                                                                                  \
+    static inline I tc_rem_##T(I a, I b)                                                                               \
+    {                                                                                                                  \
+        return b == 0 || ((MIN) < 0 && b == (I)-1) ? 0 : a % b;                                                        \
+    }                                                                                                                  \
     static inline I tc_maximum_##T(I a, I b)                                                                           \
     {                                                                                                                  \
         return a > b ? a : b;                                                                                          \
@@ -221,6 +228,10 @@ static inline float tc_minimum_f32(float a, float b)
     static inline I tc_minimum_##T(I a, I b)                                                                           \
     {                                                                                                                  \
         return a < b ? a : b;                                                                                          \
+    }                                                                                                                  \
+    static inline I tc_bit_not_##T(I x)                                                                                \
+    {                                                                                                                  \
+        return (I)~x;                                                                                                  \
     }                                                                                                                  \
     static inline I tc_bit_and_##T(I a, I b)                                                                           \
     {                                                                                                                  \
@@ -234,11 +245,20 @@ static inline float tc_minimum_f32(float a, float b)
     {                                                                                                                  \
         return a ^ b;                                                                                                  \
     }                                                                                                                  \
+    /* n is taken as unsigned: what is beyond the width shifts everything out */                                       \
+    static inline I tc_shift_left_##T(I x, I n)                                                                        \
+    {                                                                                                                  \
+        return (U)n < sizeof(I) * 8 ? (I)((U)x << ((U)n & (sizeof(I) * 8 - 1))) : 0;                                   \
+    }                                                                                                                  \
+    static inline I tc_shift_right_##T(I x, I n) /* gcc and clang shift signed integers arithmetically */              \
+    {                                                                                                                  \
+        return (I)(x >> ((U)n < sizeof(I) * 8 ? (U)n : (U)(sizeof(I) * 8 - 1)));                                       \
+    }                                                                                                                  \
     static inline I tc_shl_##T(I x, int n)                                                                             \
     {                                                                                                                  \
         return (I)((U)x << n);                                                                                         \
     }                                                                                                                  \
-    static inline I tc_sar_##T(I x, int n) /* gcc and clang shift signed integers arithmetically */                    \
+    static inline I tc_sar_##T(I x, int n)                                                                             \
     {                                                                                                                  \
         return x >> n;                                                                                                 \
     }
@@ -345,7 +365,7 @@ static inline uint8_t tc_logical_xor_bool(uint8_t a, uint8_t b)
     return a ^ b;
 }
 
-/* floor, exp, log, tanh, erf. How the functions of tc_math.inc clamp: the second operand where one is NaN. */
+/* How the functions of tc_math.inc clamp: the second operand where one is NaN. */
 static inline float tc_lesser_f32(float x, float y)
 {
     return x < y ? x : y;
@@ -356,6 +376,18 @@ static inline float tc_greater_f32(float x, float y)
     return x > y ? x : y;
 }
 
+/* The lanes that arithmetic in f32 leaves. */
+static inline float tc_reduce_rest_f32(uint8_t far, float x, float r, int32_t *n)
+{
+    return far ? tc_reduce_far_f32(x, n) : r;
+}
+
+static inline float tc_rem_rest_f32(uint8_t far, float x, float y, float r)
+{
+    return far ? tc_rem_far_f32(x, y) : r;
+}
+
+/* floor, round, exp, expm1, log, log1p, tanh, erf, sin, cos, pow, rem. */
 #define TCM_FUNCTION static inline
 #define TCM_F32 float
 #define TCM_I32 int32_t

@@ -128,16 +128,27 @@ static TC_INLINE tcv_i32 tcv_neg_i32(tcv_i32 x)
     return tcv_sub_i32(tcv_splat_i32(0), x);
 }
 
-/* No instruction set divides integers in vectors. */
-static TC_INLINE tcv_i32 tcv_div_i32(tcv_i32 x, tcv_i32 y)
+static TC_INLINE tcv_i32 tcv_bit_not_i32(tcv_i32 x)
 {
-    int32_t a[16], b[16];
-    tcv_store_i32(a, x);
-    tcv_store_i32(b, y);
-    for (int l = 0; l < 16; ++l)
-        a[l] = tc_div_i32(a[l], b[l]);
-    return tcv_load_i32(a);
+    return tcv_bit_xor_i32(x, tcv_splat_i32(-1));
 }
+
+/* Lane by lane: no instruction set divides integers in vectors, and few shift every lane by its own amount. */
+#define TCV_EACH_LANE(name)                                                                                            \
+    static TC_INLINE tcv_i32 tcv_##name(tcv_i32 x, tcv_i32 y)                                                          \
+    {                                                                                                                  \
+        int32_t a[16], b[16];                                                                                          \
+        tcv_store_i32(a, x);                                                                                           \
+        tcv_store_i32(b, y);                                                                                           \
+        for (int l = 0; l < 16; ++l)                                                                                   \
+            a[l] = tc_##name(a[l], b[l]);                                                                              \
+        return tcv_load_i32(a);                                                                                        \
+    }
+TCV_EACH_LANE(div_i32)
+TCV_EACH_LANE(rem_i32)
+TCV_EACH_LANE(shift_left_i32)
+TCV_EACH_LANE(shift_right_i32)
+#undef TCV_EACH_LANE
 
 static TC_INLINE tcv_mask tcv_gt_f32(tcv_f32 x, tcv_f32 y)
 {
@@ -302,7 +313,54 @@ static TC_INLINE int32_t tcv_prod_i32(tcv_i32 x)
 
 #include "tc_vector_narrow.h"
 
-/* exp, log, tanh, erf: inlined, as vectors passed in memory would cost more than the arithmetic. */
+/* The lanes that arithmetic in f32 leaves, one at a time. Vectors without any pay for the test alone. */
+static inline void tcv_reduce_lanes_f32(const uint8_t *far, const float *x, float *r, int32_t *n)
+{
+    for (int l = 0; l < 16; ++l)
+        if (far[l])
+            r[l] = tc_reduce_far_f32(x[l], &n[l]);
+}
+
+static TC_INLINE tcv_f32 tcv_reduce_rest_f32(tcv_mask far, tcv_f32 x, tcv_f32 r, tcv_i32 *n)
+{
+    if (tcv_any_bool(far)) {
+        float size[16], rest[16];
+        int32_t quadrant[16];
+        uint8_t chosen[16];
+        tcv_store_bool(chosen, far);
+        tcv_store_f32(size, x);
+        tcv_store_f32(rest, r);
+        tcv_store_i32(quadrant, *n);
+        tcv_reduce_lanes_f32(chosen, size, rest, quadrant);
+        *n = tcv_load_i32(quadrant);
+        r = tcv_load_f32(rest);
+    }
+    return r;
+}
+
+static inline void tcv_rem_lanes_f32(const uint8_t *far, const float *x, const float *y, float *r)
+{
+    for (int l = 0; l < 16; ++l)
+        if (far[l])
+            r[l] = tc_rem_far_f32(x[l], y[l]);
+}
+
+static TC_INLINE tcv_f32 tcv_rem_rest_f32(tcv_mask far, tcv_f32 x, tcv_f32 y, tcv_f32 r)
+{
+    if (tcv_any_bool(far)) {
+        float a[16], b[16], rest[16];
+        uint8_t chosen[16];
+        tcv_store_bool(chosen, far);
+        tcv_store_f32(a, x);
+        tcv_store_f32(b, y);
+        tcv_store_f32(rest, r);
+        tcv_rem_lanes_f32(chosen, a, b, rest);
+        r = tcv_load_f32(rest);
+    }
+    return r;
+}
+
+/* The functions of tc_math.inc: inlined, as vectors passed in memory would cost more than the arithmetic. */
 #define TCM_FUNCTION static TC_INLINE
 #define TCM_F32 tcv_f32
 #define TCM_I32 tcv_i32

@@ -41,6 +41,12 @@
       tc_tensor a = F(2), b = F(3); AT; tc_prim_binary(g, TC_OP_add, a, b))                                           \
     X(select_shapes, "the condition's shape differs: bool[3] and f32[2]",                                             \
       tc_tensor p = IN(TC_BOOL, 3), a = F(2); AT; tc_prim_select(g, p, a, a))                                         \
+    X(pow_tensor, "tc_pow: needs floats, not i32[3]", AT; tc_pow(IN(TC_I32, 3), IN(TC_I32, 3)))                          \
+    X(sin_f64, "tc_sin: is not there for f64: f64[3]", AT; tc_sin(IN(TC_F64, 3)))                                     \
+    X(bit_float, "tc_bit_and: needs integers, not f32[3]", AT; tc_bit_and(F(3), F(3)))                                \
+    X(bit_bool, "tc_bit_not: needs integers, not bool[3]", AT; tc_bit_not(IN(TC_BOOL, 3)))                            \
+    X(prelu_slope, "tc_prelu: the slope f32[3] has neither one element nor one a channel of f32[2,4]", AT;            \
+      tc_prelu(F(2, 4), F(3)))                                                                                        \
     X(axis, "tc_sum: axis 2 is outside -2..1 of a tensor of rank 2", AT; tc_sum(F(2, 3), 2))                          \
     X(axis_scalar, "tc_softmax: axis 0 of a tensor of rank 0, which has none", AT; tc_softmax(IN(TC_F32), 0))         \
     X(axis_twice, "tc_sum: axis -1 is named twice", AT; tc_sum(F(2, 3), 1, -1))                                       \

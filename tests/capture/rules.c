@@ -99,6 +99,11 @@
     X(tril, "f32[n,n]", "", tc_dim n = N; Y(tc_tril(F("a", n, n), 0)))                                                \
     X(empty, "f32[0,4]", "", Y(tc_concat(0, F("a", 0, 4), tc_exp(F("b", 0, 4)))))                                     \
     X(pow, "f32[3]", "", Y(tc_pow(F("a", 3), -1.5)))                                                                  \
+    X(pow_tensor, "f32[n,3]", "", tc_dim n = N; Y(tc_pow(F("a", 3), F("b", n, 1))))                                   \
+    X(pow_base, "f32[3]", "", Y(tc_pow(2, F("a", 3))))                                                                \
+    X(shift, "i64[3]", "", Y(tc_shift_left(1, tc_input(g, "a", TC_I64, 3))))                                          \
+    X(glu, "f32[2,n]", "", tc_dim n = N; Y(tc_glu(F("a", 2, tc_dim_mul(n, 2)), -1)))                                  \
+    X(prelu, "f32[2,n,5]", "", tc_dim n = N; Y(tc_prelu(F("a", 2, n, 5), F("w", n))))                                 \
     X(dim_value, "i64[]", "", tc_dim n = N; Y(tc_dim_value(g, TC_I64, tc_dim_mul(n, n))))
 
 #define X(name, type, guards, ...)                                                                                    \

@@ -44,7 +44,9 @@ def wide(*tensors: torch.Tensor) -> list[torch.Tensor]:
 def elementwise() -> None:
     x = torch.cat([SPECIAL, torch.randn(20) * 4])
     for name, function in (("neg", torch.neg), ("abs", torch.abs), ("exp", torch.exp), ("log", torch.log),
-                           ("sqrt", torch.sqrt), ("floor", torch.floor), ("tanh", torch.tanh), ("erf", torch.erf)):
+                           ("sqrt", torch.sqrt), ("floor", torch.floor), ("tanh", torch.tanh), ("erf", torch.erf),
+                           ("sin", torch.sin), ("cos", torch.cos), ("expm1", torch.expm1), ("log1p", torch.log1p),
+                           ("round", torch.round)):
         case(f"{name}_f32", f"{name}(...)", [x], function(*wide(x)))
     a, b = SPECIAL[:, None].expand(12, 12).contiguous(), SPECIAL[None, :].expand(12, 12).contiguous()
     i, j = torch.randint(-9, 9, (3, 5), dtype=torch.int32), torch.randint(1, 9, (3, 5), dtype=torch.int32)
@@ -53,6 +55,14 @@ def elementwise() -> None:
         case(f"{name}_f32", f"{name}(...)", [a, b], function(*wide(a, b)))
         case(f"{name}_i32", f"{name}(...)", [i, j], function(i, j))
         case(f"{name}_i64", f"{name}(...)", [i.long(), j.long()], function(i.long(), j.long()))
+    for name, function in (("rem", torch.fmod), ("bit_and", torch.bitwise_and), ("bit_or", torch.bitwise_or),
+                           ("bit_xor", torch.bitwise_xor), ("shift_left", torch.bitwise_left_shift),
+                           ("shift_right", torch.bitwise_right_shift)):
+        case(f"{name}_i32", f"{name}(...)", [i, j], function(i, j))
+        case(f"{name}_i64", f"{name}(...)", [i.long(), j.long()], function(i.long(), j.long()))
+    case("bit_not_i32", "bit_not(...)", [i], ~i)
+    case("rem_f32", "rem(...)", [a, b], torch.fmod(*wide(a, b)))
+    case("pow_f32", "pow(...)", [a, b], torch.pow(*wide(a, b)))
     case("div_f32", "div(...)", [a, b], torch.div(*wide(a, b)))
     case("div_i64", "div(...)", [i.long(), j.long()], torch.div(i.long(), j.long(), rounding_mode="trunc"))
     for name, function in (("eq", torch.eq), ("ne", torch.ne), ("lt", torch.lt), ("le", torch.le), ("gt", torch.gt),

@@ -12,6 +12,7 @@ import struct
 from functools import cmp_to_key
 from itertools import count
 
+from scalar_functions import FUNCTIONS as MORE
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.arena import offsets
@@ -131,7 +132,7 @@ def scalar(op: str, dtype: str, *args):
         return args
     if op == "div":
         return r32(_div(*args)) if dtype == "f32" else _wrap(dtype, _integer_div(*args))
-    out = FUNCTIONS[op](*args)
+    out = MORE[op](dtype, *args) if op in MORE else FUNCTIONS[op](*args)
     if dtype == "f32":
         return r32(out)
     return bool(out) if dtype == "bool" else _wrap(dtype, out)

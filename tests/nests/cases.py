@@ -285,11 +285,17 @@ def elementwise() -> list[Case]:
         out.append(flat("relu", size, True, lambda x, z: op("maximum", x, f32(0.0))))
     for size in SIZES:
         out.append(flat("add", size, False, lambda x, z: op("add", x, z), grain=2 if size > 100 else 1))
-    for name in ("neg", "abs", "sqrt", "floor", "exp", "log", "tanh", "erf"):
+    for name in ("neg", "abs", "sqrt", "floor", "round", "exp", "log", "tanh", "erf", "sin", "cos", "expm1", "log1p"):
         out.append(flat(name, 43, False, lambda x, z: op(name, x)))
     for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
         for dtype in ("f32", "i32", "i64"):
             out.append(flat(f"{name} {dtype}", 300, False, lambda x, z: op(name, x, z, dtype=dtype), dtype, dtype))
+    out += [flat(f"{name} f32", 300, False, lambda x, z: op(name, x, z)) for name in ("rem", "pow")]
+    for name in ("rem", "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right"):
+        for dtype in ("i32", "i64"):
+            out.append(flat(f"{name} {dtype}", 60, False, lambda x, z: op(name, x, z, dtype=dtype), dtype, dtype))
+    for dtype in ("i32", "i64"):
+        out.append(flat(f"bit_not {dtype}", 60, False, lambda x, z: op("bit_not", x, dtype=dtype), dtype, dtype))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         for dtype in ("f32", "i32", "i64", "bool"):
             out.append(flat(f"{name} {dtype}", 300, False, lambda x, z: op(name, x, z, dtype="bool"), "bool", dtype))

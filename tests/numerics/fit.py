@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the coefficients of templates/include/tc_math.inc. Needs numpy and mpmath; run by hand: `python3 fit.py`.
+"""Makes the coefficients of templates/include/tc_math.inc and its parts. Needs numpy and mpmath; run by hand: `python3 fit.py`.
 
 Each approximation is a minimax fit of the relative error of the function's result, as that is what ULPs measure: Lawson's
 algorithm (least squares whose weights are multiplied by the error until the error is level) over Chebyshev points. A
@@ -82,13 +82,27 @@ def main() -> None:
     for degree in (7, 8):
         q, _, error = fit(x, exact(lambda f: (mp.log1p(f) - f) / f ** 2, x), np.abs(x ** 2 / np.log1p(x)), degree)
         show(f"log, q of degree {degree}", q, error)
-    # tanh(x) = x P(x^2) / Q(x^2) and erf(x) likewise, up to where the result rounds to 1
-    for name, function, hi, p, q in (("tanh", mp.tanh, 9.02, 4, 4), ("erf", mp.erf, 3.93, 5, 5)):
-        x = chebyshev(0, hi)
-        target = exact(lambda v: function(v) / v, x)
-        num, den, error = fit(x ** 2, target, 1 / target, p, q)
-        show(f"{name}, numerator", num, error)
-        show(f"{name}, denominator", den, error)
+    # erf(x) = x P(x^2) / Q(x^2) up to where the result rounds to 1
+    x = chebyshev(0, 3.93)
+    target = exact(lambda v: mp.erf(v) / v, x)
+    num, den, error = fit(x ** 2, target, 1 / target, 5, 5)
+    show("erf, numerator", num, error)
+    show("erf, denominator", den, error)
+    # sin(r) = r + r^3 p(r^2) and cos(r) = 1 - r^2/2 + r^4 q(r^2) up to pi/4 and what the quotient's rounding adds
+    x = chebyshev(0, np.pi / 4 * 1.02)
+    p, _, error = fit(x ** 2, exact(lambda r: (mp.sin(r) - r) / r ** 3, x), np.abs(x ** 3 / np.sin(x)), 2)
+    show("sin", p, error)
+    q, _, error = fit(x ** 2, exact(lambda r: (mp.cos(r) - 1 + r * r / 2) / r ** 4, x), np.abs(x ** 4 / np.cos(x)), 2)
+    show("cos", q, error)
+    # 2^r = 1 + r q(r)
+    x = chebyshev(-0.505, 0.505)
+    q, _, error = fit(x, exact(lambda r: (mp.mpf(2) ** r - 1) / r, x), np.abs(x / np.exp2(x)), 5)
+    show("2^r", q, error)
+    # log2((1 + s) / (1 - s)) = s (A + s^2 (B + s^2 r(s^2))), A = 2 / ln 2 and B = A / 3, for 2/3 <= (1 + s) / (1 - s) <= 4/3
+    x, leading = chebyshev(0, 0.2001), 2 / mp.log(2)
+    rest = exact(lambda s: (mp.log((1 + s) / (1 - s), 2) / s - leading - leading / 3 * s * s) / s ** 4, x)
+    r, _, error = fit(x ** 2, rest, x ** 4 / float(leading), 2)
+    show("log2", r, error)
 
 
 if __name__ == "__main__":

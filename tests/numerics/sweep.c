@@ -25,10 +25,18 @@ typedef struct function {
     double bound; /* ULP */
 } function;
 
+/* What capture writes for tc_tan. */
+static float tan_f32(float x)
+{
+    return tc_sin_f32(x) / tc_cos_f32(x);
+}
+
 static const function functions[] = {
-    {"exp", tc_exp_f32, exp, 1.1},   {"log", tc_log_f32, log, 1.0},    {"tanh", tc_tanh_f32, tanh, 5.5},
-    {"erf", tc_erf_f32, erf, 6.5},   {"sqrt", tc_sqrt_f32, sqrt, 0.5}, {"sqrt_soft", tc_sqrt_soft_f32, sqrt, 0.5},
-    {"floor", tc_floor_f32, floor, 0},
+    {"exp", tc_exp_f32, exp, 1.1},       {"expm1", tc_expm1_f32, expm1, 2}, {"log", tc_log_f32, log, 1.0},
+    {"log1p", tc_log1p_f32, log1p, 2}, {"tanh", tc_tanh_f32, tanh, 3},    {"erf", tc_erf_f32, erf, 6.5},
+    {"sin", tc_sin_f32, sin, 2},       {"cos", tc_cos_f32, cos, 2},       {"tan", tan_f32, tan, 4},
+    {"sqrt", tc_sqrt_f32, sqrt, 0.5},    {"sqrt_soft", tc_sqrt_soft_f32, sqrt, 0.5},
+    {"floor", tc_floor_f32, floor, 0},   {"round", tc_round_f32, rint, 0},
 };
 
 typedef struct part {

@@ -125,6 +125,7 @@ static void test_integers(void)
             good &= tc_sub_i32(a, b) == (int32_t)(uint32_t)(uint64_t)(wide_a - wide_b);
             good &= tc_mul_i32(a, b) == (int32_t)(uint32_t)(uint64_t)(wide_a * wide_b);
             good &= tc_div_i32(a, b) == (b == 0 ? 0 : (int32_t)(uint32_t)(uint64_t)(wide_a / wide_b));
+            good &= tc_rem_i32(a, b) == (b == 0 ? 0 : (int32_t)(wide_a % wide_b));
             good &= tc_neg_i32(a) == (int32_t)(uint32_t)(uint64_t)-wide_a;
             good &= tc_abs_i32(a) == (int32_t)(uint32_t)(uint64_t)(wide_a < 0 ? -wide_a : wide_a);
             good &= tc_maximum_i32(a, b) == (a > b ? a : b) && tc_minimum_i32(a, b) == (a > b ? b : a);
@@ -140,10 +141,28 @@ static void test_integers(void)
             good &= tc_sub_i64(a, b) == (int64_t)(uint64_t)(wide_a - wide_b);
             good &= tc_mul_i64(a, b) == (int64_t)(uint64_t)(wide_a * wide_b);
             good &= tc_div_i64(a, b) == (b == 0 ? 0 : (int64_t)(uint64_t)(wide_a / wide_b));
+            good &= tc_rem_i64(a, b) == (b == 0 ? 0 : (int64_t)(wide_a % wide_b));
         }
     }
     tc_ok(good, "i64: wraps, truncates, x / 0 = 0, MIN / -1 = MIN");
     tc_ok(tc_cast_i64_i32(0x180000001) == INT32_MIN + 1 && tc_cast_i64_i32(-1) == -1, "i64 to i32 keeps the low bits");
+}
+
+static void test_shifts(void)
+{
+    int good = 1;
+    for (int n = -70; n <= 70; n++) {
+        for (int i = 0; i < 64; i++) {
+            const int64_t x = (int64_t)random64() >> i;
+            const int32_t y = (int32_t)x;
+            const wide far = n < 0 || n > 63 ? 63 : n; /* every bit but the sign's is out from the width on */
+            good &= tc_shift_left_i64(x, n) == (n < 0 || n > 63 ? 0 : (int64_t)(uint64_t)((wide)x * ((wide)1 << n)));
+            good &= tc_shift_left_i32(y, n) == (n < 0 || n > 31 ? 0 : (int32_t)(uint32_t)((uint64_t)(int64_t)y << n));
+            good &= tc_shift_right_i64(x, n) == (int64_t)((wide)x >> far) && tc_shift_right_i32(y, n) == (int32_t)(y >> (far > 31 ? 31 : far));
+        }
+    }
+    tc_ok(good, "shifts by any amount: 0 or the sign from the width on");
+    tc_ok(tc_bit_not_i32(0) == -1 && tc_bit_not_i64(INT64_MIN) == INT64_MAX && tc_bit_xor_i32(-1, 5) == -6, "bits");
 }
 
 static void test_casts(void)
@@ -201,6 +220,21 @@ static void test_functions(void)
     for (uint64_t i = 0; i < (uint64_t)1 << 32; i += 1009)
         good &= same(tc_sqrt_soft_f32(of((uint32_t)i)), tc_sqrt_f32(of((uint32_t)i)));
     tc_ok(good, "sqrt: the instruction and the integer form agree");
+    good = 1;
+    for (uint64_t i = 0; i < (uint64_t)1 << 32; i += 1009)
+        good &= same(tc_round_f32(of((uint32_t)i)), rintf(of((uint32_t)i)));
+    tc_ok(good && tc_round_f32(2.5f) == 2.0f && bits(tc_round_f32(-0.5f)) == 0x80000000u, "round: half to even");
+    good = bits(tc_expm1_f32(-0.0f)) == 0x80000000u && tc_expm1_f32(-INFINITY) == -1.0f &&
+           tc_expm1_f32(INFINITY) == INFINITY && isnan(tc_expm1_f32(NAN)) && tc_expm1_f32(0x1p-149f) == 0x1p-149f;
+    good &= bits(tc_log1p_f32(-0.0f)) == 0x80000000u && tc_log1p_f32(-1.0f) == -INFINITY &&
+            isnan(tc_log1p_f32(-0x1.000002p0f)) && tc_log1p_f32(INFINITY) == INFINITY &&
+            tc_log1p_f32(-0x1p-149f) == -0x1p-149f && isnan(tc_log1p_f32(NAN));
+    tc_ok(good, "expm1, log1p: special values");
+    good = bits(tc_sin_f32(-0.0f)) == 0x80000000u && tc_sin_f32(0x1p-149f) == 0x1p-149f && tc_cos_f32(-0.0f) == 1.0f &&
+           isnan(tc_sin_f32(INFINITY)) && isnan(tc_cos_f32(-INFINITY)) && isnan(tc_sin_f32(NAN));
+    for (uint32_t i = 0; i < 0x7f800000u; i += 1009)
+        good &= same(tc_sin_f32(-of(i)), -tc_sin_f32(of(i))) && same(tc_cos_f32(-of(i)), tc_cos_f32(of(i)));
+    tc_ok(good, "sin, cos: special values, odd and even");
     good = isnan(tc_floor_f32(NAN)) && bits(tc_floor_f32(-0.0f)) == 0x80000000u && tc_floor_f32(-0x1p-149f) == -1.0f;
     good &= tc_floor_f32(0x1.fffffep22f) == 0x1.fffffcp22f && tc_floor_f32(-0x1.fffffep22f) == -0x1p23f;
     for (uint64_t i = 0; i < (uint64_t)1 << 32; i += 1009)
@@ -208,12 +242,95 @@ static void test_functions(void)
     tc_ok(good, "floor: that of libm, bit for bit");
 }
 
+/* The distance of a result from its source in units of the last place of the f32 it rounds to. */
+static double ulps(float got, double want)
+{
+    if (isnan(want) || isinf(want) || isnan(got))
+        return same(got, (float)want) ? 0 : (double)INFINITY;
+    int exponent;
+    frexp(want, &exponent);
+    exponent = exponent < -125 ? -125 : exponent > 128 ? 128 : exponent;
+    if (isinf(got) && fabs(want) > 0x1.fffffep127)
+        return !!signbit(got) == !!signbit(want) ? 0 : (double)INFINITY;
+    return fabs((double)got - want) / ldexp(1, exponent - 24);
+}
+
+/* Operands of pow: bits at random, results spread evenly over the exponents, bases near 1, negative ones to whole powers. */
+static void power_operands(int i, float *x, float *y)
+{
+    const uint64_t r = random64();
+    const double spread = (double)(int32_t)(r >> 32) * 0x1p-31 * 150;
+    *x = of((uint32_t)r & 0x7fffffffu);
+    *y = of((uint32_t)(r >> 32));
+    if (i % 4 == 1)
+        *y = (float)(spread / (fabs(log2((double)*x)) + 1e-3));
+    if (i % 4 == 2) {
+        *x = of(0x3f000000u + (uint32_t)(r >> 8 & 0xffffff));
+        *y = (float)(spread / (fabs(log2((double)*x)) + 1e-30));
+    }
+    if (i % 4 == 3) {
+        *x = -of(0x3f800000u + (uint32_t)(r % 200000) - 100000);
+        *y = (float)((int32_t)(r >> 32) >> (r % 20 + 4));
+    }
+}
+
+static void test_pairs(void)
+{
+    static const float edges[] = {0.0f,  -0.0f,     1.0f,      -1.0f,    2.0f,           -2.0f,          3.0f,
+                                  -3.0f, 0.5f,      -0.5f,     1.5f,     -1.5f,          INFINITY,       -INFINITY,
+                                  NAN,   0x1p-149f, -0x1p-149f, 0x1p23f, 0x1.000002p23f, -0x1.000002p23f, 0x1p24f,
+                                  0x1.000002p24f, FLT_MAX, -FLT_MAX, 0x1.fffffep-1f, -0x1.fffffep-1f, 0x1.000002p0f,
+                                  4194303.5f, -4194304.5f, 8388607.0f, -8388607.0f, 0x1.fffffep-127f};
+    enum { EDGES = sizeof edges / sizeof edges[0] };
+    int powers = 1, remainders = 1;
+    for (int i = 0; i < EDGES; i++) {
+        for (int j = 0; j < EDGES; j++) {
+            const double want = pow((double)edges[i], (double)edges[j]);
+            const float got = tc_pow_f32(edges[i], edges[j]);
+            powers &= ulps(got, want) <= 1 && (isnan(want) || !!signbit(got) == !!signbit(want));
+            remainders &= same(tc_rem_f32(edges[i], edges[j]), fmodf(edges[i], edges[j]));
+        }
+    }
+    tc_ok(powers, "pow: C99's special cases, and the pairs of edges");
+    tc_ok(remainders, "rem: fmod of all pairs of edges");
+    double worst = 0;
+    for (int i = 0; i < 2000000; i++) {
+        float x, y;
+        power_operands(i, &x, &y);
+        const double error = ulps(tc_pow_f32(x, y), pow((double)x, (double)y));
+        if (error > worst) {
+            worst = error;
+            tc_note("pow(%a, %a): %.4f ULP", (double)x, (double)y, error);
+        }
+    }
+    tc_ok(worst <= 1, "pow: two million pairs within 1 ULP");
+    for (int i = 0; i < 2000000 && remainders; i++) {
+        const uint64_t r = random64();
+        const float x = of((uint32_t)r);
+        const uint32_t nearby = ((uint32_t)tc_asint_f32(x) & 0x7f800000u) - (uint32_t)(r >> 56) % 30 * 0x800000u;
+        const float y = of(i % 2 ? ((uint32_t)(r >> 32) & 0x807fffffu) | (nearby & 0x7f800000u) : (uint32_t)(r >> 32));
+        remainders = same(tc_rem_f32(x, y), fmodf(x, y));
+    }
+    tc_ok(remainders, "rem: fmod of two million pairs");
+    int doubles = 1;
+    for (int i = 0; i < 500000 && doubles; i++) {
+        const double x = tc_asfloat_i64((int64_t)random64()), y = i % 2 ? x * 0x1p-20 * (double)(i + 1) : tc_asfloat_i64((int64_t)random64());
+        const double got = tc_rem_f64(x, y), want = fmod(x, y), whole = tc_round_f64(y);
+        doubles = ((got != got && want != want) || tc_asint_f64(got) == tc_asint_f64(want)) &&
+                  ((whole != whole && y != y) || tc_asint_f64(whole) == tc_asint_f64(rint(y)));
+    }
+    tc_ok(doubles && isnan(tc_rem_f64(INFINITY, 1)) && tc_rem_f64(-3, INFINITY) == -3 && isnan(tc_rem_f64(1, -0.0)),
+          "rem, round of f64: fmod and rint");
+}
+
 int main(void)
 {
     test_fma();
     test_extremes();
     test_integers();
+    test_shifts();
     test_casts();
+    test_pairs();
     test_bool();
     test_functions();
     return tc_done();

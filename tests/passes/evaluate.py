@@ -2,7 +2,7 @@
 """A slow evaluator of graph functions for tests: what the primitives mean (docs/graph.md), element by element.
 
 f32 arithmetic is done in double and rounded once more, which for + - * / and square roots is the correctly rounded
-f32 result. exp, log, tanh, erf and the order of sums are not the product's: two graphs are compared, not numerics.
+f32 result. The functions and the order of sums are not the product's: two graphs are compared, not numerics.
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ctypes import c_float
 from dataclasses import dataclass
 from itertools import product as points
 
+from scalar_functions import FUNCTIONS
 from tensor_compile.graph.dtypes import DTYPES, FLOATS
 from tensor_compile.graph.ir import Function, Module, Node, Value
 
@@ -207,6 +208,8 @@ class Run:
             return make(i[a["axis"]] for i in every())
         if op in _BINARY:
             return make(_BINARY[op](x[0].dtype, p, q) for p, q in zip(x[0].data, x[1].data, strict=True))
+        if op in FUNCTIONS:
+            return make(_number(x[0].dtype, FUNCTIONS[op](x[0].dtype, *p)) for p in zip(*(t.data for t in x), strict=True))
         if op in _UNARY:
             return make(_UNARY[op](x[0].dtype, p) for p in x[0].data)
         if op == "cast":

@@ -104,13 +104,14 @@ static void fresh(void)
 static void check_operations(void)
 {
     F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(floor_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
+    F1(round_f32); F1(expm1_f32); F1(log1p_f32); F1(sin_f32); F1(cos_f32); F2(pow_f32); F2(rem_f32);
     F2(add_f32); F2(sub_f32); F2(mul_f32); F2(div_f32); F2(maximum_f32); F2(minimum_f32);
     F2(lesser_f32); F2(greater_f32);
     FC(eq_f32); FC(ne_f32); FC(lt_f32); FC(le_f32); FC(gt_f32); FC(ge_f32);
     CHECK("fma_f32", f32, rf, tcv_fma_f32(F(x), F(y), F(z)), tc_fma_f32(xf[l], yf[l], zf[l]));
     I1(neg_i32); I1(abs_i32);
     I2(add_i32); I2(sub_i32); I2(mul_i32); I2(div_i32); I2(maximum_i32); I2(minimum_i32); I2(bit_and_i32); I2(bit_or_i32);
-    I2(bit_xor_i32);
+    I2(bit_xor_i32); I1(bit_not_i32); I2(rem_i32); I2(shift_left_i32); I2(shift_right_i32);
     IC(eq_i32); IC(ne_i32); IC(lt_i32); IC(le_i32); IC(gt_i32); IC(ge_i32);
     CHECK("shl_i32", i32, ri, tcv_shl_i32(I(x), 23), tc_shl_i32(xi[l], 23));
     CHECK("sar_i32", i32, ri, tcv_sar_i32(I(x), 23), tc_sar_i32(xi[l], 23));

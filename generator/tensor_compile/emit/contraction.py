@@ -23,7 +23,8 @@ from .template import expand_file
 
 WIDEST = 128              # columns of the tiles for few rows
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
-HEAVY = {"exp": 20, "log": 20, "tanh": 25, "erf": 30, "div": 4, "sqrt": 4}
+HEAVY = {"exp": 20, "log": 20, "tanh": 25, "erf": 30, "div": 4, "sqrt": 4, "sin": 40, "cos": 40, "expm1": 25, "log1p": 35,
+         "rem": 25, "pow": 90}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Stage, Store
-from ..loops.scalars import Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
+from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, better, empty, identity, joining, lanes_of, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
@@ -28,7 +28,6 @@ from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, inde
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
 PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
 SIDE_BY_SIDE = {"avx512": 4, "avx2": 2, "neon": 2}    # rows of reductions, as many as the registers hold
-FUNCTIONS = frozenset(("exp", "log", "tanh", "erf"))    # one of them fills the registers of all sets but AVX-512
 POSITIONS = frozenset(("argmax", "argmin"))
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..symbolic import ONE, Expr, exact_div, floordiv
-from .dtypes import DTYPES, FLOATS, INDICES, NUMBERS
+from .dtypes import DTYPES, FLOATS, INDICES, INTEGERS, NUMBERS
 from .errors import IrError
 from .facts import NO_FACTS, Facts
 from .ir import Function, TensorType
 from .table import PRIMITIVES
 
 Types = tuple[TensorType, ...]
+SINGLES = tuple(d for d in FLOATS if d != "f64")    # of functions that are not there in f64
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ def _axes(axes: tuple[int, ...], rank: int, what: str, ascending: bool = True) -
 
 def _same(types: Types, dtypes: tuple[str, ...], facts: Facts) -> TensorType:
     first = types[0]
-    what = {NUMBERS: "numbers", FLOATS: "floats"}.get(dtypes, ", ".join(dtypes))
+    what = {NUMBERS: "numbers", FLOATS: "floats", INTEGERS: "integers"}.get(dtypes, ", ".join(dtypes))
     _need(first.dtype in dtypes, f"operand is {first}; it takes {what}")
     for other in types[1:]:
         _need(other is first or facts.same_type(first, other), f"operands differ: {_listing(types)}")
@@ -349,8 +350,10 @@ def _scan(op: str, types: Types, attrs: dict, declared: Types, context: Context)
 
 _RULES: dict[str, Callable] = {
     "declared": _declared, "scalar": _scalar, "same": _elementwise(NUMBERS), "same_float": _elementwise(FLOATS),
-    "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS), "cast": _cast, "compare": _compare,
-    "select": _select, "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "slice": _slice,
+    "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS),
+    "same_integer": _elementwise(INTEGERS), "same_single": _elementwise(SINGLES), "cast": _cast, "compare": _compare,
+    "select": _select,
+    "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "slice": _slice,
     "pad": _pad, "concat": _concat, "gather": _gather, "update_slice": _update_slice, "reverse": _reverse,
     "scatter": _scatter, "sort": _sort, "cumulative": _cumulative, "reduce": _reduce,
     "arg_reduce": _arg_reduce, "window_reduce": _window_reduce, "dot": _dot, "convolution": _convolution,

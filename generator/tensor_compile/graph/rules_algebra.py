@@ -14,7 +14,8 @@ from .rewrite import Builder
 
 # op -> the bits of e with `x op e` equal to x for all x of a dtype
 _RIGHT_IDENTITY = {"add": lambda t: t.minus_zero, "sub": lambda t: 0, "mul": lambda t: t.one, "div": lambda t: t.one,
-                   "maximum": lambda t: t.lowest, "minimum": lambda t: t.highest}
+                   "maximum": lambda t: t.lowest, "minimum": lambda t: t.highest, "bit_and": lambda t: t.mask,
+                   "bit_or": lambda t: 0, "bit_xor": lambda t: 0, "shift_left": lambda t: 0, "shift_right": lambda t: 0}
 
 
 def uniform(value: Value) -> int | None:
@@ -235,6 +236,8 @@ RULES: dict[str, tuple] = {
     "neg": (("double_negation", double_negation), *_LAST),
     "abs": (("absolute_twice", absolute_twice), *_LAST),
     "exp": _LAST, "log": _LAST, "sqrt": _LAST, "floor": _LAST, "tanh": _LAST, "erf": _LAST,
+    "sin": _LAST, "cos": _LAST, "expm1": _LAST, "log1p": _LAST, "round": _LAST, "pow": _LAST, "rem": _LAST,
+    "bit_not": (("double_negation", double_negation), *_LAST),
     "logical_not": (("double_negation", double_negation), *_LAST),
     "cast": (("cast_chain", cast_chain), ("cast_constant", cast_constant), *_LAST),
     "add": (*_ARITHMETIC, ("add_negated", add_negated), *_LAST),
@@ -245,6 +248,9 @@ RULES: dict[str, tuple] = {
             ("product_of_negated", product_of_negated), ("divide_by_power_of_two", divide_by_power_of_two), *_LAST),
     "maximum": (*_ARITHMETIC, ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
     "minimum": (*_ARITHMETIC, ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
+    "bit_and": (*_ARITHMETIC, ("idempotent", idempotent), *_LAST),
+    "bit_or": (*_ARITHMETIC, ("idempotent", idempotent), *_LAST), "bit_xor": (*_ARITHMETIC, *_LAST),
+    **{op: (("identity_operand", identity_operand), *_LAST) for op in ("shift_left", "shift_right")},
     "logical_and": (("constant_second", constant_second), ("logical_constant", logical_constant),
                     ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
     "logical_or": (("constant_second", constant_second), ("logical_constant", logical_constant),

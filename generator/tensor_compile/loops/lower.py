@@ -22,11 +22,10 @@ from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_regions import REGIONS, open_function
 from .ranges import lies_in
-from .scalars import Variables, reshaped
+from .scalars import COSTS, Variables, reshaped
 
 _LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
 _VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad", "reverse"))
-_COSTLY = frozenset(("exp", "log", "sqrt", "tanh", "erf", "div"))
 _SHOWN = 8      # integer operations in a row that the proof of an index looks through
 _FREE_COST = 6  # operations on indices that are computed again rather than stored
 
@@ -177,7 +176,7 @@ class Lowering:
         """Records in `free` the values that need no memory: constants and cheap arithmetic on indices."""
         if node.op in ("constant", "iota", "dim_value"):
             self.free[node] = 0
-        elif node.op in _VIEWS or (node.op in layout.ELEMENTWISE and (node.op not in _COSTLY or self.is_quotient(node))):
+        elif node.op in _VIEWS or (node.op in layout.ELEMENTWISE and (node.op not in COSTS or self.is_quotient(node))):
             total = 0 if node.op in _VIEWS else 1
             for v in node.operands:
                 operand = self.free.get(v.node)

@@ -17,6 +17,7 @@
 #include "model.h"
 
 #include "ops/elementwise.h"
+#include "ops/activations.h"
 #include "ops/reductions.h"
 #include "ops/contractions.h"
 #include "ops/windows.h"
@@ -33,5 +34,7 @@
 #include "ops/products.h"
 #include "ops/control.h"
 #include "ops/recurrent.h"
+#include "ops/losses.h"
+#include "ops/random.h"
 
 #endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random numbers that are a function of their arguments alone. What all operations share is said in ../ops.h.
+ *
+ * The generator is Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): a
+ * cipher that turns a counter of 128 bits and a key of 64 into four words of 32. Element i in row-major order takes word
+ * i mod 4 of the counter whose low half is i / 4 and whose high half is the offset, under the key `seed`. Every machine,
+ * thread count and instruction set gives the same numbers; a call that is to give others has another seed or offset, such
+ * as a state that counts calls. seed and offset are i64 tensors of rank 0 (or one element), or C integers.
+ */
+#ifndef TENSOR_COMPILE_OPS_RANDOM_H
+#define TENSOR_COMPILE_OPS_RANDOM_H
+
+#include "../model.h"
+
+/* tc_random_bits(g, seed, offset, dim...)
+ * The words themselves, 0 to 2^32 - 1.
+ * Dtypes: i64 for seed, offset and the result.
+ * Shape: the dims.
+ * ATen: none. */
+#define tc_random_bits(g, seed, offset, ...)                                                                          \
+    tc_random_bits_at(TC_HERE, g, TC_OPERAND(seed), TC_OPERAND(offset), TC_DIM_LIST(TC_I64, __VA_ARGS__))
+tc_tensor tc_random_bits_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, int count,
+                             const tc_dim *dtype_and_shape);
+
+/* tc_random_uniform(g, seed, offset, dim...)
+ * Uniform in [0, 1): the word's upper 24 bits times 2^-24.
+ * Dtypes: i64 for seed and offset; the result is f32.
+ * Shape: the dims.
+ * Numerics: exact.
+ * ATen: rand, with other numbers.
+ * ONNX: RandomUniform, with other numbers. */
+#define tc_random_uniform(g, seed, offset, ...)                                                                       \
+    tc_random_uniform_at(TC_HERE, g, TC_OPERAND(seed), TC_OPERAND(offset), TC_DIM_LIST(TC_F32, __VA_ARGS__))
+tc_tensor tc_random_uniform_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, int count,
+                               const tc_dim *dtype_and_shape);
+
+/* tc_random_normal(g, seed, offset, dim...)
+ * Normal with mean 0 and variance 1 (Box and Muller): of two neighbouring words' uniform numbers u and v, elements 2k and
+ * 2k + 1 are r cos(2 pi v) and r sin(2 pi v), r = sqrt(-2 log(u + 2^-24)), so that no value is beyond 5.77.
+ * Dtypes: i64 for seed and offset; the result is f32.
+ * Shape: the dims.
+ * ATen: randn, with other numbers.
+ * ONNX: RandomNormal, with other numbers. */
+#define tc_random_normal(g, seed, offset, ...)                                                                        \
+    tc_random_normal_at(TC_HERE, g, TC_OPERAND(seed), TC_OPERAND(offset), TC_DIM_LIST(TC_F32, __VA_ARGS__))
+tc_tensor tc_random_normal_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, int count,
+                              const tc_dim *dtype_and_shape);
+
+/* tc_dropout(x, p, seed, offset)
+ * 0 with probability p (a C number), else x * (1 / (1 - p)): an element stays where its uniform number is at least p.
+ * Dtypes: floats; i64 for seed and offset.
+ * Shape: that of x.
+ * Errors: p outside 0..1.
+ * ATen: dropout with train=True, with other numbers.
+ * ONNX: Dropout with training_mode, with other numbers. */
+#define tc_dropout(x, p, seed, offset) tc_dropout_at(TC_HERE, x, p, TC_OPERAND(seed), TC_OPERAND(offset))
+tc_tensor tc_dropout_at(tc_site at, tc_tensor x, double p, tc_operand seed, tc_operand offset);
+
+#endif

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What philox.py gives for random.c. test_philox.py compares that with the published vectors."""
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import torch
+from make_expected import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from philox import words  # noqa: E402
+
+SIZE = "n=3,m=17"
+
+
+def uniform(i: dict) -> torch.Tensor:
+    return torch.tensor([(w >> 8) * 2.0**-24 for w in words(int(i["seed"]), int(i["offset"]), 52)], dtype=torch.float64)
+
+
+def normal(i: dict) -> torch.Tensor:
+    u = uniform(i).tolist()
+    out = []
+    for a, b in zip(u[::2], u[1::2]):
+        radius = math.sqrt(-2 * math.log(a + 2.0**-24))
+        out += [radius * math.cos(2 * math.pi * b), radius * math.sin(2 * math.pi * b)]
+    return torch.tensor(out[:51], dtype=torch.float64).reshape(3, 17)
+
+
+def functions(rng: Random) -> dict:
+    cases = {"fixed": ({}, lambda i: {"y": torch.tensor(words(0, 0, 51)).reshape(3, 17)}, SIZE)}
+    arguments = {"seed": torch.tensor(-0x123456789ABCDEF), "offset": torch.tensor([0x2A0000001F])}
+    cases["bits"] = (arguments, lambda i: {
+        "y": torch.tensor(words(int(i["seed"]), int(i["offset"]), 51)).reshape(3, 17)}, SIZE)
+    cases["uniform"] = (arguments, lambda i: {"y": uniform(i)[:51].reshape(3, 17)}, SIZE)
+    cases["normal"] = (arguments, lambda i: {"y": normal(i)}, SIZE)
+    cases["dropout"] = ({"x": rng.normal(3, 17), **arguments}, lambda i: {
+        "y": torch.where(uniform(i)[:51].reshape(3, 17) >= 0.3, i["x"] / 0.7, 0.0)}, SIZE)
+    return cases

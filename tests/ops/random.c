@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random numbers of shape [n, m].
+ */
+#include <tensor_compile/model.h>
+
+#define SIZES                                                                                                         \
+    tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 0, 512);                                             \
+    tc_tensor seed = tc_input(g, "seed", TC_I64), offset = tc_input(g, "offset", TC_I64, 1)
+
+TC_MODEL(random)
+{
+}
+
+TC_FUNCTION(op_bits)
+{
+    SIZES;
+    tc_output(g, "y", tc_random_bits(g, seed, offset, n, m));
+}
+
+TC_FUNCTION(op_fixed)
+{
+    tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 0, 512);
+    tc_output(g, "y", tc_random_bits(g, 0, 0, n, m));
+}
+
+TC_FUNCTION(op_uniform)
+{
+    SIZES;
+    tc_output(g, "y", tc_random_uniform(g, seed, offset, n, m));
+}
+
+TC_FUNCTION(op_normal)
+{
+    SIZES;
+    tc_output(g, "y", tc_random_normal(g, seed, offset, n, m));
+}
+
+TC_FUNCTION(op_dropout)
+{
+    SIZES;
+    tc_tensor x = tc_input(g, "x", TC_F32, n, m);
+    tc_output(g, "y", tc_dropout(x, 0.3, seed, offset));
+}
