@@ -134,6 +134,87 @@ static void check_operations(void)
     CHECK("splat_bool", bool, rb, tcv_splat_bool(xb[0]), xb[0]);
 }
 
+/* Narrow dtypes: registers hold their values as i32 and f32, so patterns are loaded and stored as the dtype. */
+static int8_t xi8[16], yi8[16], ri8[16];
+static uint8_t xu8[16], yu8[16], ru8[16];
+static int16_t xi16[16], yi16[16], ri16[16];
+static uint16_t xu16[16], yu16[16], ru16[16], xf16[16], rf16[16], xbf16[16], rbf16[16];
+
+static void fresh_narrow(void)
+{
+    fresh();
+    for (int l = 0; l < 16; ++l) {
+        const uint32_t few[] = {0, 1, 0xffffffff, 0x80, 0x7f, 0x8000, 0x7fff, 0x7c00, 0xfc01, 0x7f80, 0x3ff, 0x400};
+        const uint32_t x = next() % 3 ? next() : few[next() % 12], y = next() % 3 ? next() : few[next() % 12];
+        xi8[l] = (int8_t)x, xu8[l] = (uint8_t)x, xi16[l] = (int16_t)x, xu16[l] = xf16[l] = xbf16[l] = (uint16_t)x;
+        yi8[l] = (int8_t)y, yu8[l] = (uint8_t)y, yi16[l] = (int16_t)y, yu16[l] = (uint16_t)y;
+    }
+}
+
+static int same_f16(uint16_t a, uint16_t b)
+{
+    return a == b || ((a & 0x7fff) > 0x7c00 && (b & 0x7fff) > 0x7c00);
+}
+
+static int same_bf16(uint16_t a, uint16_t b)
+{
+    return a == b || ((a & 0x7fff) > 0x7f80 && (b & 0x7fff) > 0x7f80);
+}
+
+#define same_i8(a, b) ((a) == (b))
+#define same_u8(a, b) ((a) == (b))
+#define same_i16(a, b) ((a) == (b))
+#define same_u16(a, b) ((a) == (b))
+#define xf32 xf
+#define rf32 rf
+#define xi32 xi
+#define ri32 ri
+#define xbool xb
+#define rbool rb
+#define NARROW(good, R, vector, scalar)                                                                                \
+    do {                                                                                                               \
+        tcv_store_##R(r##R, vector);                                                                                   \
+        for (int l = 0; l < 16; ++l)                                                                                   \
+            good &= same_##R(r##R[l], scalar);                                                                         \
+    } while (0)
+#define X(T) tcv_load_##T(x##T)
+#define Y(T) tcv_load_##T(y##T)
+#define N1(op, T) NARROW(arithmetic, T, tcv_##op##_##T(X(T)), tc_##op##_##T(x##T[l]))
+#define N2(op, T) NARROW(arithmetic, T, tcv_##op##_##T(X(T), Y(T)), tc_##op##_##T(x##T[l], y##T[l]))
+#define NC(op, T) NARROW(arithmetic, bool, tcv_##op##_##T(X(T), Y(T)), tc_##op##_##T(x##T[l], y##T[l]))
+#define NARROW_INTEGER(T)                                                                                              \
+    do {                                                                                                               \
+        N1(neg, T); N1(abs, T); N2(add, T); N2(sub, T); N2(mul, T); N2(div, T); N2(maximum, T); N2(minimum, T);        \
+        N2(bit_and, T); N2(bit_or, T); N2(bit_xor, T);                                                                 \
+        NC(eq, T); NC(ne, T); NC(lt, T); NC(le, T); NC(gt, T); NC(ge, T);                                              \
+        NARROW(arithmetic, T, tcv_select_##T(tcv_load_bool(xb), X(T), Y(T)), tc_select_##T(xb[l], x##T[l], y##T[l]));  \
+    } while (0)
+#define TO(from, to) NARROW(casts, to, tcv_cast_##from##_##to(X(from)), tc_cast_##from##_##to(x##from[l]))
+
+static void check_narrow(void)
+{
+    int arithmetic = 1, casts = 1;
+    for (int i = 0; i < ROUNDS / 4; ++i) {
+        fresh_narrow();
+        NARROW_INTEGER(i8);
+        NARROW_INTEGER(u8);
+        NARROW_INTEGER(i16);
+        NARROW_INTEGER(u16);
+        TO(f32, f16); TO(f32, bf16); TO(f32, i8); TO(f32, u8); TO(f32, i16); TO(f32, u16);
+        TO(i32, f16); TO(i32, bf16); TO(i32, i8); TO(i32, u8); TO(i32, i16); TO(i32, u16);
+        TO(bool, f16); TO(bool, bf16); TO(bool, i8); TO(bool, u8); TO(bool, i16); TO(bool, u16);
+        TO(f16, f32); TO(f16, bf16); TO(f16, i32); TO(f16, bool); TO(f16, i8); TO(f16, u8); TO(f16, i16); TO(f16, u16);
+        TO(bf16, f32); TO(bf16, f16); TO(bf16, i32); TO(bf16, bool); TO(bf16, i8); TO(bf16, u8); TO(bf16, i16);
+        TO(bf16, u16);
+        TO(i8, f32); TO(i8, f16); TO(i8, bf16); TO(i8, i32); TO(i8, bool); TO(i8, u8); TO(i8, i16); TO(i8, u16);
+        TO(u8, f32); TO(u8, f16); TO(u8, bf16); TO(u8, i32); TO(u8, bool); TO(u8, i8); TO(u8, i16); TO(u8, u16);
+        TO(i16, f32); TO(i16, f16); TO(i16, bf16); TO(i16, i32); TO(i16, bool); TO(i16, i8); TO(i16, u8); TO(i16, u16);
+        TO(u16, f32); TO(u16, f16); TO(u16, bf16); TO(u16, i32); TO(u16, bool); TO(u16, i8); TO(u16, u8); TO(u16, i16);
+    }
+    tc_ok(arithmetic, "i8, u8, i16 and u16");
+    tc_ok(casts, "casts from and to narrow dtypes");
+}
+
 static void check_reductions(void)
 {
     int sum = 1, extremes = 1, integers = 1, masks = 1;
@@ -219,9 +300,15 @@ int main(void)
     size_t size;
     unsigned char *const page = pages(&size);
     check_operations();
+    check_narrow();
     check_reductions();
     PARTIAL(f32, float, same_f32, xf, rf);
     PARTIAL(i32, int32_t, same_i32, xi, ri);
     PARTIAL(bool, uint8_t, same_bool, xb, rb);
+    fresh_narrow();
+    PARTIAL(i8, int8_t, same_i8, xi8, ri8);
+    PARTIAL(u16, uint16_t, same_u16, xu16, ru16);
+    PARTIAL(f16, uint16_t, same_f16, xf16, rf16);
+    PARTIAL(bf16, uint16_t, same_bf16, xbf16, rbf16);
     return tc_done();
 }
