@@ -4,6 +4,7 @@ with the bits of the processor's, state and faults. Arguments: nvcc, or `none`; 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from tensor_compile.build import elf
 
 TOOL = [sys.executable, ROOT / "generator" / "tensor-compile"]
 DIGITS = ROOT / "examples" / "digits" / "model.c"
-CONTROL = ROOT / "tests" / "ops" / "control.c"
+CONTROL, ORDERING = ROOT / "tests" / "ops" / "control.c", ROOT / "tests" / "ops" / "ordering.c"
 LOOPS = ("scan", "scan_kinds", "while")
 DECODER = ROOT / "tests" / "decoder" / "model.c"
 ENCODER = ROOT / "examples" / "minilm" / "model.c"
@@ -28,9 +29,9 @@ if shutil.which(nvcc) is None:
     nvcc = "none"
 
 
-def refused(words: list, message: str, name: str, command: str = "build") -> None:
+def refused(words: list, message: str, name: str, command: str = "build", code: int = 1) -> None:
     done = subprocess.run([*map(str, TOOL), command, str(DIGITS), *words], capture_output=True, text=True, check=False)
-    if not ok(done.returncode == 1 and message in done.stderr, name):
+    if not ok(done.returncode == code and message in done.stderr, name):
         note(f"{done.returncode}: {done.stderr}")
 
 
@@ -93,7 +94,7 @@ with tempfile.TemporaryDirectory() as place:
             "a GPU's target file for a processor")
     refused([*device, "--with-reference", *quiet], "there are no reference kernels for cuda", "a reference")
     refused([*device, "--isa", "avx2", *quiet], "unknown instruction set 'avx2' for cuda",
-            "a processor's instruction set")
+            "a processor's instruction set", code=2)
     refused([*device, "--cache", str(cache)], "check does not run kernels for cuda", "check", "check")
     ok(not (folder / "refused").exists(), "nothing is left behind")
 
@@ -135,6 +136,13 @@ with tempfile.TemporaryDirectory() as place:
     out = folder / "emulated"
     digits = build(DIGITS, out, *device, "--specialize", "batch=3", cache=cache)
     same(out, digits, DIGITS, "digits", ["digits,batch=1", "digits,batch=3", "digits,batch=7"])
+    # What points do one after the other: the processor's kernels, a team of threads.
+    out = folder / "ordering"
+    ordering = build(ORDERING, out, *device, cache=cache)
+    table = next((out / "keep").glob("tcd_*.c")).read_text(encoding="utf-8")
+    functions = re.findall(r"TC_PUBLIC const tc_function (\w+)_function", table)
+    same(out, ordering, ORDERING, "ordering", [f"{name},n=6,m=5,m1=5,m3=5" for name in functions])
+
     if "--all" in sys.argv:
         out = folder / "control"
         control = build(CONTROL, out, *device, cache=cache)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..errors import UserError
 from ..loops import schedule_cuda
-from ..loops.ir import NestKernel, Reduction, RowReduce, RowSort, Stage
-from ..loops.scalars import walk
+from ..loops.ir import NestKernel, RowReduce, Stage
 from ..symbolic import product
 from .cuda import decode, emitter, function, grid_loop
+from .nest import emit_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, better, identity, term
 from .scalar import C_TYPE, Value, constant, extent, indent
 
@@ -23,20 +22,20 @@ POSITIONS = frozenset(("argmax", "argmin"))
 
 
 def emit_nest(kernel: NestKernel, symbol: str) -> str:
-    if in_order(kernel):
-        raise UserError(f"{kernel.label}: --target cuda has no kernels for scatter, sort, prefixes and products of floats",
-                        hint="compile this model with --target c")
-    return _Nest(kernel).source(symbol)
+    return _team(kernel, symbol) if schedule_cuda.is_ordered(kernel) else _Nest(kernel).source(symbol)
 
 
-def in_order(kernel: NestKernel) -> bool:
-    """Whether points have to run one after the other, or terms be joined by another operation than addition."""
-    for stage in kernel.stages:
-        inner = [r for s in stage.stores for v in s.values for r in walk(v) if isinstance(r, Reduction)]
-        if any(isinstance(r, RowSort) or r.order == "running" or (r.op, r.order) == ("prod", "lanes")
-               for r in (*stage.reduces, *inner)) or any(s.dynamic for s in stage.stores):
-            return True
-    return False
+def _team(kernel: NestKernel, symbol: str) -> str:
+    """The processor's kernel, one element after the other, each thread of the grid being one of its team."""
+    part = f"{symbol}_part"
+    text = emit_scalar(kernel, "scalar", part).replace('#include "tc_kernel.h"', '#include "tc_team.cuh"', 1)
+    text = text.replace(f"void {part}(void *const *p,", f"static __device__ void {part}(const tc_team_pointers p,", 1)
+    threads = schedule_cuda.launch(kernel).threads
+    return "\n".join([
+        text, f'extern "C" __global__ void __launch_bounds__({threads})',
+        f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
+        f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
+        f"    {part}({{arguments.p}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 
 @dataclass(frozen=True, slots=True)

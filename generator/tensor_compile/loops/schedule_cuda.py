@@ -5,6 +5,7 @@
     rows         a nest with sweeps: one row a block, whose threads share each sweep
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one index a thread
+    team         a nest whose points follow each other: threads are those of the processor's kernel, some rows each
 
 Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many
 as instances of it."""
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, product
-from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, RowReduce
-from .scalars import extent
+from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort
+from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles
 FEWEST = 32          # threads of a row: a warp
@@ -45,8 +46,8 @@ FEW_ROWS = 16
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: blocks have
-    instances of it."""
+    """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: each block has an
+    instance of it."""
 
     points: Expr
     each: int
@@ -61,9 +62,22 @@ def launch(kernel: Kernel) -> Launch:
         shape = tile(kernel)
         return Launch(tiles(kernel, shape), 1, shape.threads)
     scratch = any(b.kind == "scratch" for b in kernel.params)
+    if is_ordered(kernel):
+        threads = 1 if scratch else FEWEST
+        return Launch(product(extent(s) for s in kernel.rows), threads, threads, scratch)
     if is_flat(kernel):
         return Launch(product(extent(s) for s in kernel.rows + kernel.stages[0].vars), THREADS, THREADS)
     return Launch(product(extent(s) for s in kernel.rows), 1, row_threads(kernel), scratch)
+
+
+def is_ordered(kernel: NestKernel) -> bool:
+    """Whether points have to run one after the other, or terms be joined by another operation than addition."""
+    for stage in kernel.stages:
+        inner = [r for s in stage.stores for v in s.values for r in walk(v) if isinstance(r, Reduction)]
+        if any(isinstance(r, RowSort) or r.order == "running" or (r.op, r.order) == ("prod", "lanes")
+               for r in (*stage.reduces, *inner)) or any(s.dynamic for s in stage.stores):
+            return True
+    return False
 
 
 def is_flat(kernel: NestKernel) -> bool:
