@@ -119,6 +119,7 @@ static tc_tensor reduction(tc_site at, const char *name, const char *op, tc_tens
         return reduction(at, "tc_" #name, op, x, keepdims, count, list);                                              \
     }
 REDUCTION(sum, "sum")
+REDUCTION(prod, "prod")
 REDUCTION(amax, "max")
 REDUCTION(amin, "min")
 REDUCTION(any, "any")

@@ -117,6 +117,38 @@
       tc_scaled_dot_product_attention(F(6, 2, 4), F(4, 2, 4), F(4, 2, 4)))                                            \
     X(attention_mask, "the mask bool[1,2,5,5] does not broadcast to f32[2,5,5]", AT;                                  \
       tc_scaled_dot_product_attention(F(2, 5, 4), F(2, 5, 4), F(2, 5, 4), .mask = IN(TC_BOOL, 1, 2, 5, 5)))           \
+    X(scatter_index, "tc_scatter_add: the index is i32 or i64, not f32[2]", AT; tc_scatter_add(F(3), F(2), F(2), 0))  \
+    X(scatter_values, "tc_scatter: the values are f32[3], the index i64[2]",                                          \
+      tc_tensor i = IN(TC_I64, 2); AT; tc_scatter(F(3), i, F(3), 0))                                                  \
+    X(scatter_fit, "tc_scatter: the index i64[3,2] does not fit axis 1 of f32[2,2]",                                  \
+      tc_tensor i = IN(TC_I64, 3, 2); AT; tc_scatter(F(2, 2), i, F(3, 2), 1))                                         \
+    X(scatter_bool, "tc_scatter_max: needs numbers, not bool[3]",                                                     \
+      tc_tensor i = IN(TC_I64, 2), b = IN(TC_BOOL, 3); AT; tc_scatter_max(b, i, IN(TC_BOOL, 2), 0))                   \
+    X(index_add_index, "tc_index_add: the index is i32 or i64, not f32[2]",                                           \
+      tc_tensor i = F(2); AT; tc_index_add(F(3, 4), 0, i, F(2, 4)))                                                   \
+    X(index_add_values, "tc_index_add: the values are f32[4,2]; at i64[2] into axis 0 of f32[3,4] they are f32[2,4]", \
+      tc_tensor i = IN(TC_I64, 2); AT; tc_index_add(F(3, 4), 0, i, F(4, 2)))                                          \
+    X(index_count, "tc_index: 2 indices of f32[3]",                                                                   \
+      tc_tensor i = IN(TC_I64, 2); AT; tc_index(F(3), i, i))                                                          \
+    X(index_put_rank, "tc_index_put: the values f32[2,3,4] have too many dims",                                       \
+      tc_tensor i = IN(TC_I64, 2); AT; tc_index_put(F(3, 4), F(2, 3, 4), true, i))                                    \
+    X(index_put_values, "tc_index_put: the values f32[3] do not broadcast to f32[2,4]",                               \
+      tc_tensor i = IN(TC_I64, 2); AT; tc_index_put(F(3, 4), F(3), true, i))                                          \
+    X(one_hot_classes, "tc_one_hot: -1 classes", tc_tensor i = IN(TC_I64, 2); AT; tc_one_hot(i, -1, TC_F32))          \
+    X(cumulative_dtype, "tc_cumsum: needs numbers, not bool[3]", AT; tc_cumsum(IN(TC_BOOL, 3), 0))                    \
+    X(topk_count, "tc_topk: 4 elements of axis 0 of f32[3]", AT; tc_topk(F(3), 4, 0, true, NULL))                     \
+    X(kthvalue_zero, "tc_kthvalue: k is 0", AT; tc_kthvalue(F(3), 0, 0, NULL))                                        \
+    X(median_empty, "tc_median: axis 0 of f32[0] is empty and has no median", AT; tc_median(F(0), 0, NULL))           \
+    X(searchsorted_rank, "tc_searchsorted: the sorted sequence is f32[2,3], not of rank 1", AT;                       \
+      tc_searchsorted(F(2, 3), F(3), false))                                                                          \
+    X(flip_twice, "tc_flip: axis -1 is named twice", AT; tc_flip(F(2, 3), 1, -1))                                     \
+    X(roll_far, "tc_roll: a shift of 4 is more than axis 0 of f32[3]", AT; tc_roll(F(3), 4, 0))                       \
+    X(repeat_times, "tc_repeat: f32[3] cannot be repeated -1 times", AT; tc_repeat(F(3), -1, 0))                      \
+    X(unbind_parts, "tc_unbind: axis 0 of f32[3] has not 2 parts",                                                    \
+      tc_tensor parts[2]; AT; tc_unbind(F(3), 0, 2, parts))                                                           \
+    X(diagonal_rank, "tc_diagonal: needs rank 2 or more, not f32[3]", AT; tc_diagonal(F(3), 0))                       \
+    X(diagonal_far, "tc_diagonal: no diagonal 5 of f32[3,4]", AT; tc_diagonal(F(3, 4), 5))                            \
+    X(diag_rank, "tc_diag: no diagonal of a matrix is f32[]", AT; tc_diag(IN(TC_F32), 0))                             \
     X(gather_index, "tc_gather: the index is i32 or i64, not f32[2]", AT; tc_gather(F(3), F(2), 0))                   \
     X(gather_rank, "the result of f32[1,1,1,1,1,1,1,1] at i64[2,2] has more than 8 dims",                             \
       AT; tc_gather(F(1, 1, 1, 1, 1, 1, 1, 1), IN(TC_I64, 2, 2), 0))                                                  \

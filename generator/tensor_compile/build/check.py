@@ -16,7 +16,8 @@ from ..graph.ir import Function, Guard, Module, Node, Value
 from ..graph.text import print_module
 from ..graph.verify import held
 from ..loops.ir import FunctionPlan, Variant
-from ..symbolic import Sym
+from ..loops.layout import ELEMENTWISE
+from ..symbolic import Expr, Sym, const
 from . import assemble, backends, files, host_programs, toolchain
 from .assemble import Made
 from .cache import Cache
@@ -262,10 +263,32 @@ def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[N
 
 
 def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]) -> int | None:
-    """Below which integers of an input are: the least extent of what is gathered by it; None where nothing is."""
+    """Below which integers of an input are: the least extent of what is read or written at them, or of what they are
+    compared with on the way to such an index; None where nothing is."""
     carries, nodes = _moved(module, function, name)
-    return min((node.operands[0].shape[node.attrs["axis"]].evaluate(values) for node in nodes
-                if node.op == "gather" and node.operands[1] in carries), default=None)
+    found = []
+    for node in (n for n in nodes if n.op in ("gather", "scatter")):
+        if node.operands[1] in carries:
+            found.append(node.operands[0].shape[node.attrs["axis"]])
+        todo, seen = [node.operands[1].node], set()
+        while todo:
+            made = todo.pop()
+            if made in seen:
+                continue
+            seen.add(made)
+            todo += [v.node for v in made.operands] if made.op in ELEMENTWISE or made.op in MOVING else []
+            if made.op == "lt" and made.operands[0] in carries:
+                found.append(_repeated(made.operands[1]))
+    return min((size.evaluate(values) for size in found if size is not None), default=None)
+
+
+def _repeated(value: Value) -> Expr | None:
+    """The number that every element is: a constant or a size."""
+    node = value.node
+    while node.op in ("broadcast", "reshape", "cast"):
+        node = node.operands[0].node
+    return const(node.attrs["bits"]) if node.op == "constant" else \
+        node.attrs["value"][0] if node.op == "dim_value" else None
 
 
 def is_convolution_weight(module: Module, function: str, name: str) -> bool:

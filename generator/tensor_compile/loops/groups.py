@@ -102,18 +102,23 @@ def absorb(group: Group, other: Group) -> None:
 
 
 def ordered(groups: list[Group]) -> list[Group]:
-    """The groups that are left, in an order in which they may run: that of the items where it is open."""
+    """The groups that are left, in an order in which they may run: that of the items where it is open, but checks and
+    what they need before all else, so that what a fault leaves undone includes what could have been done."""
     live = [g for g in groups if g.merged is None]
     waiting = {g: len(g.before) for g in live}
-    heap = [(g.seq, g.number, g) for g in live if not g.before]
+    first = 0
+    for g in live:
+        if g.kind == "check":
+            first |= g.mask | g.above
+    heap = [(not g.mask & first, g.seq, g.number, g) for g in live if not g.before]
     heapq.heapify(heap)
     out = []
     while heap:
-        _, _, g = heapq.heappop(heap)
+        *_, g = heapq.heappop(heap)
         out.append(g)
         for below in g.after:
             waiting[below] -= 1
             if not waiting[below]:
-                heapq.heappush(heap, (below.seq, below.number, below))
+                heapq.heappush(heap, (not below.mask & first, below.seq, below.number, below))
     assert len(out) == len(live), "fusion made a cycle"
     return out

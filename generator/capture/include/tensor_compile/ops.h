@@ -26,6 +26,8 @@
 #include "ops/norms.h"
 #include "ops/indexing.h"
 #include "ops/ordering.h"
+#include "ops/statistics.h"
+#include "ops/rearranging.h"
 #include "ops/views.h"
 #include "ops/making.h"
 #include "ops/resampling.h"
