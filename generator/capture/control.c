@@ -117,7 +117,8 @@ static tc_function *block_new(tc_graph *g, block_kind kind, tc_site at, const ch
 {
     tc_function *f = tc_function_new(g, region_names[kind], false);
     struct tc_block *b = tc_arena_alloc(&g->arena, sizeof *b);
-    *b = (struct tc_block){.kind = kind, .site = at, .scope = g->current->scope, .names = names, .errors = g->error_count};
+    *b = (struct tc_block){.kind = kind, .site = at, .scope = g->current->scope, .names = names};
+    b->errors = g->error_count;
     b->collected_end = &b->collected;
     while (variables[b->count])
         ++b->count;
@@ -267,7 +268,8 @@ tc_tensor tc_each_at(tc_site at, tc_tensor x)
     } else if (x->function == f) {
         tc_fail(g, NULL, "%s is made within the block", tc_type_text(g, &x->type));
     } else if (x->type.rank == 0 || !tc_same_dim(g, x->type.shape[0], b->turns)) {
-        tc_fail(g, NULL, "axis 0 of %s is not the number of turns, %s", tc_type_text(g, &x->type), tc_expr_text(b->turns));
+        tc_fail(g, NULL, "axis 0 of %s is not the number of turns, %s", tc_type_text(g, &x->type),
+                tc_expr_text(b->turns));
     } else {
         tc_type type = {.dtype = x->type.dtype, .rank = x->type.rank - 1};
         for (int i = 0; i < type.rank; ++i)
@@ -489,7 +491,8 @@ static void close_loop(tc_graph *g, tc_function *f, tc_tensor *made)
         tc_attr attrs[] = {tc_attr_graph(test_function(g, f, b->test)), tc_attr_graph(tc_function_settle(g, f))};
         node = hold(g, b, TC_OP_while, k, operands, attrs, results, types);
     } else {
-        tc_attr attrs[] = {tc_attr_graph(tc_function_settle(g, f)), tc_attr_dims(g, 1, &b->turns), tc_attr_int(carries)};
+        tc_attr attrs[] = {tc_attr_graph(tc_function_settle(g, f)), tc_attr_dims(g, 1, &b->turns),
+                           tc_attr_int(carries)};
         node = hold(g, b, TC_OP_scan, k, operands, attrs, results, types);
     }
     for (int i = 0; i < b->count; ++i)

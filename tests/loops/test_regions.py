@@ -23,7 +23,8 @@ def check(name: str, module, sizes: dict[str, int], **options):
     for fused in (False, True):
         for backwards in (False, True):
             difference, program, _ = compare(module, "f", sizes, fused=fused, backwards=backwards, **options)
-            equal(difference, "", f"{name}, {sizes}{'' if fused else ', not fused'}{', backwards' if backwards else ''}")
+            how = f"{'' if fused else ', not fused'}{', backwards' if backwards else ''}"
+            equal(difference, "", f"{name}, {sizes}{how}")
     return program
 
 
@@ -70,7 +71,8 @@ fibonacci = module_of("\n".join([
                                                             "return %2"]),
     function("f", f'%0 "limit" : i64[] {LOC}', [
         "%1 = constant() {bits=0x0000000000000000} : i64[]", "%2 = constant() {bits=0x0000000000000001} : i64[]",
-        "%3 = while(%1, %2, %0) {test=@below, body=@step} : (i64[], i64[], i64[])", 'return "a" %3.0', 'return "b" %3.1',
+        "%3 = while(%1, %2, %0) {test=@below, body=@step} : (i64[], i64[], i64[])", 'return "a" %3.0',
+        'return "b" %3.1',
         'return "same" %3.2'], entry=True)]))
 for below in (1, 2, 100):
     program = check("fibonacci", fibonacci, {}, below=below, seed=below)
@@ -132,7 +134,8 @@ for seed in range(3):
 cache = module_of("\n".join([
     function("step", "%0 : f32[6,2], %1 : i64[], %2 : f32[2]", [
         "%3 = reshape(%1) {shape=[1]} : i64[1]", "%4 = exp(%2) : f32[2]", "%5 = reshape(%4) {shape=[1, 2]} : f32[1,2]",
-        "%6 = scatter(%0, %3, %5) {axis=0, op=set} : f32[6,2]", "%7 = reduce(%6) {op=max, axes=[0], order=free} : f32[2]",
+        "%6 = scatter(%0, %3, %5) {axis=0, op=set} : f32[6,2]",
+        "%7 = reduce(%6) {op=max, axes=[0], order=free} : f32[2]",
         "%8 = constant() {bits=0x0000000000000001} : i64[]", "%9 = add(%1, %8) : i64[]", "return %6", "return %9",
         "return %7"]),
     function("f", f'%0 "cache" : f32[6,2] {LOC}, %1 "x" : f32[n,2] {LOC}', [

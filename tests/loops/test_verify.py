@@ -178,7 +178,8 @@ place "p" offset=128
 verify(parse_unit(REGIONS, "regions"))
 ok(True, "loops and branches that are right")
 for name, message, old, new in (
-        ("turns that do not meet", "step: reads c where step stores c, with no barrier between", "  barrier\n  nest \"step\"",
+        ("turns that do not meet", "step: reads c where step stores c, with no barrier between",
+         "  barrier\n  nest \"step\"",
          "  nest \"step\""),
         ("a test that does not wait for the last turn", "test: reads c where more stores c, with no barrier between",
          "  barrier\n  nest \"test\"", "  nest \"test\""),
@@ -186,7 +187,8 @@ for name, message, old, new in (
          'decide "p" barrier', 'decide "p"'),
         ("a carry that is not written before", "scan: reads c before it is written", '"c"[i0] = f32 0x0\n  }\n}\nloop',
          '"d"[i0] = f32 0x0\n  }\n}\nloop'),
-        ("a pair of different sizes", "scan: c and d change places and have different sizes", 'buffer temp "d" : f32[8]',
+        ("a pair of different sizes", "scan: c and d change places and have different sizes",
+         'buffer temp "d" : f32[8]',
          'buffer temp "d" : f32[9]'),
         ("a condition that is none", "cond: c is no bool[]", 'branch "cond" on "p"', 'branch "cond" on "c"'),
         ("what is written on one side", "after: reads d before it is written", "arena size",

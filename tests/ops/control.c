@@ -135,7 +135,7 @@ TC_FUNCTION(op_nested)
     tc_output(g, "all", all);
 }
 
-/* Greedy decoding: each turn looks the last token up, and the loop ends at a token that means it, or when it is full. */
+/* Greedy decoding: each turn looks the last token up; the loop ends at a token that means it, or when it is full. */
 TC_FUNCTION(op_greedy)
 {
     SIZES;
@@ -158,7 +158,8 @@ TC_FUNCTION(op_greedy)
 TC_FUNCTION(op_walked_index)
 {
     SIZES;
-    tc_tensor index = tc_input(g, "index", TC_I64, n, 3), table = tc_weight(g, "embedding"), c = tc_input(g, "c", TC_F32, 3, 8);
+    tc_tensor index = tc_input(g, "index", TC_I64, n, 3), c = tc_input(g, "c", TC_F32, 3, 8);
+    tc_tensor table = tc_weight(g, "embedding");
     TC_SCAN(g, n, &c) {
         c = tc_mul(tc_add(c, tc_embedding(tc_each(index), table)), 0.5);
     }

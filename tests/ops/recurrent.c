@@ -70,8 +70,8 @@ TC_FUNCTION(op_lstm_given)
 TC_FUNCTION(op_cells)
 {
     tc_dim b = tc_dynamic(g, "b", 1, 32);
-    tc_tensor x = tc_input(g, "x", TC_F32, b, 5), h = tc_input(g, "h", TC_F32, b, 6), c = tc_input(g, "c", TC_F32, b, 6);
-    tc_tensor after;
+    tc_tensor x = tc_input(g, "x", TC_F32, b, 5), h = tc_input(g, "h", TC_F32, b, 6);
+    tc_tensor c = tc_input(g, "c", TC_F32, b, 6), after;
     tc_output(g, "lstm", tc_lstm_cell(x, h, {tc_weight(g, "lstm.weight_ih_l0"), tc_weight(g, "lstm.weight_hh_l0"),
                                              tc_weight(g, "lstm.bias_ih_l0"), tc_weight(g, "lstm.bias_hh_l0"), NULL},
                                       .c = c, .c_next = &after));

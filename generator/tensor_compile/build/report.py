@@ -80,11 +80,13 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
 
 
 def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, turns: int = 1) -> Iterator[tuple[int, int, object]]:
-    """(depth, how often it runs, element) of everything that runs, in order; of a while one turn, of a branch both sides."""
+    """(depth, how often it runs, element) of everything that runs, in order; of a while one turn, of a branch both
+    sides."""
     for item in items:
         yield depth, turns, item
         if not isinstance(item, Step):
-            often = turns * (extent(item.turn).evaluate(sizes) if isinstance(item, Loop) and item.turn is not None else 1)
+            counted = isinstance(item, Loop) and item.turn is not None
+            often = turns * (extent(item.turn).evaluate(sizes) if counted else 1)
             for part in parts(item):
                 yield from _walk(part, sizes, depth + 1, often)
 

@@ -30,7 +30,8 @@ class StepsWriter:
         self.depth = 1
         self.step = 0          # the next one's number
         self.checks = 0        # groups of checks so far
-        swapped = {name: None for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps for name in pair}
+        pairs = [pair for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps]
+        swapped = dict.fromkeys(name for pair in pairs for name in pair)
         self.moving = {name: f"moving{i}" for i, name in enumerate(swapped)}
 
     def put(self, *lines: str) -> None:
@@ -46,8 +47,8 @@ class StepsWriter:
         self.begin()
         self.items(self.program.steps)
         self.end()
-        return "\n".join([f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{", *self.lines, "}",
-                          ""])
+        return "\n".join([f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{", *self.lines,
+                          "}", ""])
 
     def begin(self) -> None:
         """Before all steps."""

@@ -138,8 +138,8 @@ class _Body:
         names = [self.rebuilder.with_constants(f, constants, range(len(f.results))) for f in sides] if constants \
             else [f.name for f in sides]
         rest = [v for i, v in enumerate(operands[1:]) if i not in constants]
-        made = self.builder.make("cond", (operands[0], *rest), {"then": names[0], "else": names[1]}, node.types, node.loc,
-                                 node.scope)
+        attrs = {"then": names[0], "else": names[1]}
+        made = self.builder.make("cond", (operands[0], *rest), attrs, node.types, node.loc, node.scope)
         self.values.bind(node, made)
 
     def once(self, node: Node, operands: tuple[Value, ...], body: Function) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
-from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Step, Store, leaves, \
-    regions
+from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Step, Store, \
+    leaves, regions
 from .points import apart
 from .scalars import loads
 
@@ -57,7 +57,7 @@ def stored_apart(one, two, name: str) -> bool:
     return all(apart(a, b) for a in first for b in second)
 
 
-# -- what ran since all threads met ---------------------------------------------------------------------------------------
+# -- what ran since all threads met ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Touch:
     """A kernel, or the decision of a region (kernel None), and what it touches, under the names of the moment."""
@@ -92,7 +92,8 @@ class Meetings:
         for item in items:
             if isinstance(item, Step):
                 kernel = item.kernel
-                since = self.touch(item, Touch(kernel.label, kernel, tuple(read(kernel)), tuple(written(kernel))), since)
+                touch = Touch(kernel.label, kernel, tuple(read(kernel)), tuple(written(kernel)))
+                since = self.touch(item, touch, since)
                 checked = isinstance(kernel, CheckKernel)
                 continue
             since = {} if checked else since   # the threads meet to hear what the checks found

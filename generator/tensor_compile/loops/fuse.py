@@ -151,7 +151,8 @@ class Fusion:
         taken: set[str] = set()
         for kernel in body:
             pair = self.copies(kernel, loop.carried)
-            if pair is not None and not taken & set(pair) and pair[1] in writes and self.readers_of_all[pair[1]] == mine[pair[1]]:
+            if pair is not None and not taken & set(pair) and pair[1] in writes \
+                    and self.readers_of_all[pair[1]] == mine[pair[1]]:
                 taken |= set(pair)
                 swaps.append(pair)
             else:
@@ -231,7 +232,8 @@ class Fusion:
                     self.readers[name].append(seq)
 
     def repeatable(self, seq: int, made: Computation, name: str) -> bool:
-        if self.buffers[name].kind != "temp" or name in self.outside or len(self.readers[name]) > 2 or cost(made.value) > CHEAP_TO_REPEAT:
+        if self.buffers[name].kind != "temp" or name in self.outside or len(self.readers[name]) > 2 \
+                or cost(made.value) > CHEAP_TO_REPEAT:
             return False
         # what could be the epilogue of a contraction or the tail of a reduction stays there
         for x in self.loads[seq]:

@@ -82,7 +82,8 @@ def unordered(program: Program, together: Callable[[str, str], bool]) -> list[st
             if before.is_check and touch.writes:
                 found[f"{touch.label}: stores before every thread has left the check {before.label}"] = None
             for does, mine, did, other in conflicts(touch, before, together):
-                found[f"{touch.label}: {does} {mine} where {before.label} {did} {other}, with no barrier between"] = None
+                found[f"{touch.label}: {does} {mine} where {before.label} {did} {other}, "
+                      "with no barrier between"] = None
         return place.barrier
 
     Meetings(meets).run(program.steps, {})

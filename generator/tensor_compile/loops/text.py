@@ -58,8 +58,8 @@ def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
         elif isinstance(item, Loop):
             out += _loop(item, names)
         elif isinstance(item, Branch):
-            out += [f"branch {quote(item.label)} on {quote(item.condition)}{_meeting(item)} {{", *_inside(item.then, names),
-                    "} else {", *_inside(item.other, names), "}"]
+            out += [f"branch {quote(item.label)} on {quote(item.condition)}{_meeting(item)} {{",
+                    *_inside(item.then, names), "} else {", *_inside(item.other, names), "}"]
         else:
             out += _Printer(names).item(item)
     return out

@@ -27,8 +27,8 @@
  *     }
  *
  * The variables that a block's head lists are what it changes: within a loop they are the values that the turn before
- * left, behind it those of the last turn. They keep their type. Everything else may be read in a block, and tensors that
- * are made in it stay in it. Leave a block at its end only (no return, goto or break). Blocks nest, and may hold
+ * left, behind it those of the last turn. They keep their type. Everything else may be read in a block, and tensors
+ * that are made in it stay in it. Leave a block at its end only (no return, goto or break). Blocks nest, and may hold
  * weights, states (their value when the entry was called) and tc_call. States are assigned outside of blocks.
  */
 #ifndef TENSOR_COMPILE_OPS_CONTROL_H
@@ -54,8 +54,8 @@ tc_tensor tc_each_at(tc_site at, tc_tensor x);
 #define tc_collect(x, all) tc_collect_at(TC_HERE, x, all)
 void tc_collect_at(tc_site at, tc_tensor x, tc_tensor *all);
 
-/* TC_WHILE(g, &variable...) { tc_test(p); ... }: turns for as long as the bool[] p, which is computed from the variables
- * before each turn, is true. It stands anywhere in the block. A loop that never ends is the model's.
+/* TC_WHILE(g, &variable...) { tc_test(p); ... }: turns for as long as the bool[] p, which is computed from the
+ * variables before each turn, is true. It stands anywhere in the block. A loop that never ends is the model's.
  *
  * Errors: as TC_SCAN; no tc_test, or two.
  * ATen: while_loop (higher-order operator).
@@ -65,8 +65,8 @@ void tc_collect_at(tc_site at, tc_tensor x, tc_tensor *all);
 #define tc_test(p) tc_test_at(TC_HERE, p)
 void tc_test_at(tc_site at, tc_tensor p);
 
-/* TC_IF(g, p, &variable...) { ... } TC_ELSE(g) { ... }: one of the two blocks runs, the first where the bool[] p is true.
- * Both start from the variables' values before TC_IF; behind TC_ELSE they are what the block that ran made them, of one
+/* TC_IF(g, p, &variable...) { ... } TC_ELSE(g) { ... }: one of the two blocks runs, the first where the bool[] p is
+ * true. Both start from the variables' values before TC_IF; behind TC_ELSE they are what the block that ran made them, of one
  * type whichever it was. Index checks of the other block do not happen. tc_where chooses element by element.
  *
  * ATen: cond (higher-order operator).
