@@ -28,6 +28,17 @@ tc_tensor tc_prim_cast(tc_graph *g, tc_tensor x, tc_dtype dtype)
     return tc_add_node(g, TC_OP_cast, 1, &x, &attr, NULL);
 }
 
+tc_tensor tc_prim_widen(tc_graph *g, tc_tensor x)
+{
+    bool narrow = x && !tc_is_poison(x) && tc_dtype_is_float(x->type.dtype) && tc_dtype_size(x->type.dtype) == 2;
+    return narrow ? tc_prim_cast(g, x, TC_F32) : x;
+}
+
+tc_tensor tc_prim_narrow(tc_graph *g, tc_tensor x, tc_dtype dtype)
+{
+    return tc_is_poison(x) || x->type.dtype == dtype ? x : tc_prim_cast(g, x, dtype);
+}
+
 tc_tensor tc_prim_constant(tc_graph *g, tc_dtype dtype, uint64_t bits)
 {
     tc_attr attr = tc_attr_bits(bits);

@@ -134,7 +134,7 @@ tc_tensor tc_mean_at(tc_site at, tc_tensor x, bool keepdims, int count, const in
         return tc_poison();
     if (!check_float(g, x) || !read_axes(g, x->type.rank, count, list, &a))
         return tc_op_leave(g, tc_poison());
-    tc_tensor out = mean(g, at, x, &a, 0);
+    tc_tensor out = tc_prim_narrow(g, mean(g, at, tc_prim_widen(g, x), &a, 0), x->type.dtype);
     return tc_op_leave(g, keepdims ? keep(g, out, &x->type, &a) : out);
 }
 
@@ -156,7 +156,7 @@ tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int 
         return tc_poison();
     if (!check_float(g, x) || !read_axes(g, x->type.rank, count, list, &a))
         return tc_op_leave(g, tc_poison());
-    tc_tensor out = variance(g, at, x, &a, correction, NULL);
+    tc_tensor out = tc_prim_narrow(g, variance(g, at, tc_prim_widen(g, x), &a, correction, NULL), x->type.dtype);
     return tc_op_leave(g, keepdims ? keep(g, out, &x->type, &a) : out);
 }
 
@@ -193,13 +193,15 @@ static tc_tensor softmax(tc_site at, const char *name, const char *region, tc_te
     if (axis < 0 || !check_float(g, x))
         return tc_op_leave(g, tc_poison());
     axes a = {1, {axis}};
+    tc_dtype dtype = x->type.dtype;
+    x = tc_prim_widen(g, x);
     tc_tensor largest = spread(g, tc_prim_reduce(g, x, "max", 1, &axis), &x->type, &a);
     tc_tensor shifted = tc_sub_at(at, TENSOR(x), TENSOR(largest));
     tc_tensor e = tc_exp_at(at, shifted);
     tc_tensor sum = tc_prim_reduce(g, e, "sum", 1, &axis);
-    if (logarithm)
-        return tc_op_leave(g, tc_sub_at(at, TENSOR(shifted), TENSOR(spread(g, tc_log_at(at, sum), &x->type, &a))));
-    return tc_op_leave(g, tc_div_at(at, TENSOR(e), TENSOR(spread(g, sum, &x->type, &a))));
+    tc_tensor out = logarithm ? tc_sub_at(at, TENSOR(shifted), TENSOR(spread(g, tc_log_at(at, sum), &x->type, &a)))
+                              : tc_div_at(at, TENSOR(e), TENSOR(spread(g, sum, &x->type, &a)));
+    return tc_op_leave(g, tc_prim_narrow(g, out, dtype));
 }
 
 tc_tensor tc_softmax_at(tc_site at, tc_tensor x, int axis)
@@ -252,13 +254,17 @@ static tc_tensor layer_norm(tc_graph *g, const tc_norm_args *args, bool center)
         !fits_last(g, "bias", args->bias, &x->type, count))
         return tc_poison();
     axes a = last_axes(x->type.rank, count);
+    tc_dtype dtype = x->type.dtype;
+    x = tc_prim_widen(g, x);
     tc_tensor spreadable, out = x;
     if (center)
         spreadable = variance(g, args->at, x, &a, 0, &out);
     else
         spreadable = mean(g, args->at, tc_mul_at(args->at, TENSOR(x), TENSOR(x)), &a, 0);
     tc_tensor inverse = spread(g, inverse_deviation(args->at, spreadable, args->eps), &x->type, &a);
-    return scale_and_shift(args->at, tc_mul_at(args->at, TENSOR(out), TENSOR(inverse)), args->weight, args->bias);
+    out = scale_and_shift(args->at, tc_mul_at(args->at, TENSOR(out), TENSOR(inverse)), tc_prim_widen(g, args->weight),
+                          tc_prim_widen(g, args->bias));
+    return tc_prim_narrow(g, out, dtype);
 }
 
 tc_tensor tc_layer_norm_at(const tc_norm_args *args)
