@@ -13,6 +13,8 @@
  *
  * Axis i gets low[i] elements before and high[i] behind: the mirror image without the border element itself, the border
  * element again, or the elements of the other end. Any dtype, any number of axes.
+ * Dtypes: all of them.
+ * Shape: that of x with low + high added along each axis.
  * Errors: more than size - 1 (reflect) or size (circular) elements; where the size is dynamic, a guard.
  * ATen: reflection_pad1d, reflection_pad2d, reflection_pad3d, replication_pad1d, replication_pad2d, replication_pad3d, pad
  * with mode='circular' (which count axes from the end).
@@ -30,6 +32,7 @@ tc_tensor tc_pad_circular_at(const tc_pad_args *args);
  * unfold: x[n, c, h, w] -> [n, c*kh*kw, h'*w'], each column the elements of one window (padding 0), sizes as of a
  * convolution; any number. fold: [n, c*kh*kw, h'*w'] -> [n, c, h, w], the sum of what the windows have at each place.
  * Dtypes: numbers.
+ * Shape: as said of each.
  * Numerics: fold sums the taps of the width, then those of the height, in order lanes; a tap without a window there
  * adds +0.
  * ATen: im2col (unfold), col2im (fold).

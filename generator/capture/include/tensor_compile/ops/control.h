@@ -39,6 +39,8 @@
 /* TC_SCAN(g, dim, &variable...) { ... }: as many turns as `dim` says, known at run time or before; no turn leaves the
  * variables as they were, and no variables at all is a map.
  *
+ * Dtypes: all of them.
+ * Shape: those of the variables.
  * Errors: a variable without a value before the block, or of another type behind it.
  * ATen: scan (higher-order operator).
  * ONNX: Scan, Loop with a trip count. */
@@ -46,17 +48,25 @@
     TC_BLOCK_(g, tc_scan_begin_at(TC_HERE, g, TC_DIM(TC_HEAD(__VA_ARGS__, 0)), #__VA_ARGS__,                          \
                                   (tc_tensor *const[]){TC_TAIL(__VA_ARGS__, NULL)}))
 
-/* tc_each(x): within TC_SCAN, x[t] for turn t along axis 0 of x, which is as long as there are turns. */
+/* tc_each(x): within TC_SCAN, x[t] for turn t along axis 0 of x, which is as long as there are turns.
+ * Dtypes: all of them.
+ * Shape: that of x without axis 0.
+ * ATen: none. */
 #define tc_each(x) tc_each_at(TC_HERE, x)
 tc_tensor tc_each_at(tc_site at, tc_tensor x);
 
-/* tc_collect(x, &all): within TC_SCAN, makes `all`, behind the block, the x of all turns along a new axis 0. */
+/* tc_collect(x, &all): within TC_SCAN, makes `all`, behind the block, the x of all turns along a new axis 0.
+ * Dtypes: all of them.
+ * Shape: that of x behind an axis of the number of turns.
+ * ATen: none. */
 #define tc_collect(x, all) tc_collect_at(TC_HERE, x, all)
 void tc_collect_at(tc_site at, tc_tensor x, tc_tensor *all);
 
 /* TC_WHILE(g, &variable...) { tc_test(p); ... }: turns for as long as the bool[] p, which is computed from the
  * variables before each turn, is true. It stands anywhere in the block. A loop that never ends is the model's.
  *
+ * Dtypes: all of them.
+ * Shape: those of the variables.
  * Errors: as TC_SCAN; no tc_test, or two.
  * ATen: while_loop (higher-order operator).
  * ONNX: Loop. */
@@ -69,6 +79,8 @@ void tc_test_at(tc_site at, tc_tensor p);
  * true. Both start from the variables' values before TC_IF; behind TC_ELSE they are what the block that ran made them, of one
  * type whichever it was. Index checks of the other block do not happen. tc_where chooses element by element.
  *
+ * Dtypes: all of them.
+ * Shape: those of the variables.
  * ATen: cond (higher-order operator).
  * ONNX: If. */
 #define TC_IF(g, ...)                                                                                                 \

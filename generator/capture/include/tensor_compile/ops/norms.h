@@ -33,6 +33,7 @@ tc_tensor tc_instance_norm_at(const tc_group_norm_args *args);
  * x / (k + alpha * sum / size)^beta, the sum that of the squares in `size` neighbouring channels, size / 2 of them
  * before; x[n, c, ...]. alpha, beta and k left out or 0 are as above.
  * Dtypes: f32.
+ * Shape: that of x.
  * Numerics: the sum is in order seq; the power is that of tc_pow.
  * ATen: local_response_norm.
  * ONNX: LRN. */
@@ -51,6 +52,7 @@ tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args);
  * (sum of |x|^p)^(1/p) over the axes, all where none is named; p a C number: 2 is sqrt(sum of x*x), 1 the sum of |x|,
  * INFINITY the largest and -INFINITY the smallest |x|, 0 how many are not 0.
  * Dtypes: f32.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
  * Numerics: sums in order lanes; other p by tc_pow.
  * ATen: linalg_vector_norm, norm. */
 #define tc_norm(x, ...) tc_norm_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
@@ -61,6 +63,7 @@ tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count
  *
  * x / maximum(norm, eps), the norm over one axis. p left out or 0 is 2, eps 1e-12; the axis left out is 0.
  * Dtypes: f32.
+ * Shape: that of x.
  * ATen: normalize (whose axis left out is 1).
  * ONNX: LpNormalization. */
 #define tc_normalize(...) tc_normalize_at(&(const tc_normalize_args){__VA_ARGS__, .at = TC_HERE})
@@ -75,6 +78,7 @@ tc_tensor tc_normalize_at(const tc_normalize_args *args);
 /* tc_cosine_similarity(a, b, axis, eps): sum of (a / maximum(|a|, eps)) * (b / maximum(|b|, eps)) along the axis, which
  * vanishes; |a| is sqrt(sum of a*a) along it.
  * Dtypes: f32.
+ * Shape: the operands' broadcast one without the axis.
  * ATen: cosine_similarity. */
 #define tc_cosine_similarity(a, b, axis, eps) tc_cosine_similarity_at(TC_HERE, a, b, axis, eps)
 tc_tensor tc_cosine_similarity_at(tc_site at, tc_tensor a, tc_tensor b, int axis, double eps);
@@ -82,6 +86,7 @@ tc_tensor tc_cosine_similarity_at(tc_site at, tc_tensor a, tc_tensor b, int axis
 /* tc_cdist(a, b, p): a[..., m, d], b[..., n, d] -> [..., m, n], the p-norm (tc_norm) of each difference of two rows. The
  * dims before broadcast.
  * Dtypes: f32.
+ * Shape: [..., p, r].
  * Numerics: of the differences themselves for every p (PyTorch may multiply matrices for p = 2).
  * ATen: cdist. */
 #define tc_cdist(a, b, p) tc_cdist_at(TC_HERE, a, b, p)

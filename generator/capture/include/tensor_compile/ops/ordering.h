@@ -13,7 +13,8 @@
  * Dtypes: numbers.
  * Shape: that of x.
  * Numerics: in this order on every machine, rounded at every step.
- * ATen: cumsum, cumprod, cummax (values), cummin (values). ONNX: CumSum. */
+ * ATen: cumsum, cumprod, cummax (values), cummin (values).
+ * ONNX: CumSum. */
 #define tc_cumsum(x, axis) tc_cumulative_at(TC_HERE, "tc_cumsum", x, "sum", axis, false)
 #define tc_cumprod(x, axis) tc_cumulative_at(TC_HERE, "tc_cumprod", x, "prod", axis, false)
 #define tc_cumulative_max(x, axis) tc_cumulative_at(TC_HERE, "tc_cumulative_max", x, "max", axis, false)
@@ -25,6 +26,7 @@ tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char
  * The largest (smallest) element so far, and in the tc_tensor *indices the i64 place of the last one that is equal to it;
  * the last NaN from the first one on.
  * Dtypes: numbers.
+ * Shape: that of x.
  * ATen: cummax, cummin. */
 #define tc_cummax(x, axis, indices) tc_cummax_at(TC_HERE, x, axis, false, indices)
 #define tc_cummin(x, axis, indices) tc_cummax_at(TC_HERE, x, axis, true, indices)
@@ -33,6 +35,7 @@ tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tens
 /* tc_logcumsumexp(x, axis)
  * log(sum of exp(x[0..i])): log(cumsum(exp(x - m))) + m, m the largest element along the axis, 0 where that is infinite.
  * Dtypes: floats.
+ * Shape: that of x.
  * Numerics: a prefix far below m (by more than 88) underflows to -inf; PyTorch rescales at every step.
  * ATen: logcumsumexp. */
 #define tc_logcumsumexp(x, axis) tc_logcumsumexp_at(TC_HERE, x, axis)
@@ -55,7 +58,8 @@ tc_tensor tc_argsort_at(tc_site at, tc_tensor x, int axis, bool descending);
  * Shape: that of x with k along the axis.
  * Numerics: of equal elements those with the lower index.
  * Errors: k is not within 0..the axis's size.
- * ATen: topk. ONNX: TopK. */
+ * ATen: topk.
+ * ONNX: TopK. */
 #define tc_topk(x, k, axis, largest, indices) tc_topk_at(TC_HERE, x, TC_DIM(k), axis, largest, indices)
 tc_tensor tc_topk_at(tc_site at, tc_tensor x, tc_dim k, int axis, bool largest, tc_tensor *indices);
 

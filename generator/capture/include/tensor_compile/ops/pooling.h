@@ -20,6 +20,7 @@
  * to it), or with .exclude_padding by the number of elements that are not padding, or by .divisor. lp_pool is
  * (sum of x^norm)^(1/norm).
  * Dtypes: numbers for maxima, f32 for the others.
+ * Shape: [n, c, ...] with the sizes of the windows.
  * Numerics: window sums are in order seq; lp_pool's powers are those of tc_pow; with ceil_mode its sum is divided by the
  * window's true size and multiplied by the kernel's, as PyTorch does.
  * Errors: padding of more than half of the kernel.
@@ -75,6 +76,7 @@ tc_tensor tc_lp_pool3d_at(const tc_pool3d_args *args);
  * To the given sizes (-1: the input's): window i of an axis has the elements from floor(i*in / out) to below
  * ceil((i + 1)*in / out). Sizes may be dims on either side.
  * Dtypes: f32, maxima numbers.
+ * Shape: [n, c, ...] with the sizes that are asked for.
  * Numerics: the sum is in order seq where all windows of every axis have one constant size, else in order lanes (an
  * element of a longer window adds +0 to the shorter ones); then it is divided by the window's size.
  * ATen: adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
@@ -92,8 +94,10 @@ tc_tensor tc_adaptive_max_pool_at(tc_site at, const char *name, tc_tensor x, int
 
 /* tc_global_avg_pool(x), tc_global_max_pool(x): over all axes of x[n, c, ...] from 2 on, which keep the size 1.
  * Dtypes: f32, maxima numbers.
+ * Shape: [n, c, 1, ...].
  * Numerics: a mean in order lanes.
- * ONNX: GlobalAveragePool, GlobalMaxPool. */
+ * ONNX: GlobalAveragePool, GlobalMaxPool.
+ * ATen: adaptive_avg_pool2d and adaptive_max_pool2d to size 1. */
 #define tc_global_avg_pool(x) tc_global_avg_pool_at(TC_HERE, x)
 #define tc_global_max_pool(x) tc_global_max_pool_at(TC_HERE, x)
 tc_tensor tc_global_avg_pool_at(tc_site at, tc_tensor x);

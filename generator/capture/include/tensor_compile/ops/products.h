@@ -13,6 +13,7 @@
  * operand takes the diagonal; "..." stands for any number of dims, aligned at the last, which broadcast. Without "->"
  * the result has the ellipsis and then the labels that occur once, in alphabetical order. A size of 1 repeats.
  * Dtypes: f32 where products are summed, else numbers.
+ * Shape: the result's labels.
  * Numerics: operands are taken from left to right, two at a time, each pair as a dot (order lanes or seq as of
  * tc_matmul, terms in the order of the left operand's dims); dims that one operand alone has are summed before.
  * ATen: einsum.
@@ -23,6 +24,7 @@ tc_tensor tc_einsum_at(tc_site at, const char *text, int count, const tc_tensor 
 /* tc_mm(a, b): a[m, k] b[k, n]; tc_bmm(a, b): a[n, m, k] b[n, k, l], one n or 1; tc_mv(a, b): a[m, k] b[k];
  * tc_dot(a, b): a[k] b[k] -> []; tc_matmul with these ranks alone.
  * Dtypes: f32.
+ * Shape: [m, n], [n, m, l], [m] and [].
  * ATen: mm, bmm, mv, dot, vdot. */
 #define tc_mm(a, b) tc_mm_at(TC_HERE, a, b)
 #define tc_bmm(a, b) tc_bmm_at(TC_HERE, a, b)
@@ -38,6 +40,7 @@ tc_tensor tc_dot_at(tc_site at, tc_tensor a, tc_tensor b);
  * beta * bias + alpha * (a b), the product that of tc_mm or tc_bmm; bias broadcasts to it. A factor left out or 0 is 1,
  * and a factor of 1 multiplies nothing.
  * Dtypes: f32.
+ * Shape: that of the product.
  * ATen: addmm, baddbmm.
  * ONNX: Gemm. */
 #define tc_addmm(...) tc_addmm_at(&(const tc_addmm_args){__VA_ARGS__, .at = TC_HERE})
@@ -53,6 +56,7 @@ tc_tensor tc_baddbmm_at(const tc_addmm_args *args);
 /* tc_outer(a, b): a[m], b[n] -> [m, n]. tc_inner(a, b): a[..., k], b[..., k] -> [a's dims, b's dims] without k.
  * tc_tensordot(a, b, TC_AXES(2, 3), TC_AXES(0, 1)): sums over axis pairs; the other dims of a, then those of b.
  * Dtypes: outer numbers, the others f32.
+ * Shape: as said of each.
  * ATen: outer, inner, tensordot. */
 #define TC_AXES(...) TC_INT_LIST(__VA_ARGS__)
 #define tc_outer(a, b) tc_outer_at(TC_HERE, a, b)
@@ -66,6 +70,7 @@ tc_tensor tc_tensordot_at(tc_site at, tc_tensor a, tc_tensor b, int count, const
 /* tc_bilinear(a, b, weight[, bias]): a[..., i], b[..., j], weight[o, i, j], bias[o] -> [..., o], the sum over i and then
  * over j of a * weight * b.
  * Dtypes: f32.
+ * Shape: [..., o].
  * ATen: bilinear. */
 #define tc_bilinear(...) tc_bilinear_at(&(const tc_bilinear_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_bilinear_args {

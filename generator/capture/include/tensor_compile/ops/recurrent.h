@@ -43,6 +43,7 @@ typedef struct tc_recurrent_args {
  * dropped out.
  *
  * Dtypes: f32.
+ * Shape: [time, batch, directions * hidden]; with batch_first [batch, time, directions * hidden].
  * Errors: weights or states that do not fit one another or x.
  * ATen: lstm, gru, rnn_tanh, rnn_relu.
  * ONNX: LSTM, GRU (linear_before_reset = 1), RNN; their gates stand in another order. */
@@ -66,6 +67,7 @@ typedef struct tc_cell_args {
  * {...}): one step; the new h.
  *
  * Dtypes: f32.
+ * Shape: [batch, hidden]; of an LSTM with hr [batch, projection].
  * ATen: lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell. */
 #define tc_lstm_cell(...) tc_lstm_cell_at(&(const tc_cell_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_gru_cell(...) tc_gru_cell_at(&(const tc_cell_args){__VA_ARGS__, .at = TC_HERE})

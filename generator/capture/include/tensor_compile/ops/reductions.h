@@ -10,6 +10,8 @@
 /* tc_sum(x, axis...) and so on: over the named axes, all where none is named. The axes vanish from the shape; the forms
  * ending in _keepdims leave size 1. sum: numbers (f32 in the order `lanes`), an empty sum is 0. mean: floats, the sum
  * divided by the count. amax, amin: numbers, no axis of size 0; NaN propagates. any, all: bool.
+ * Dtypes: numbers for sum, amax and amin, floats for mean, bool for any and all.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
  * ATen: sum, mean, amax, amin, any, all. */
 #define tc_sum(...) tc_sum_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_mean(...) tc_mean_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
@@ -30,15 +32,22 @@ tc_tensor tc_amin_at(tc_site at, tc_tensor x, bool keepdims, int count, const in
 tc_tensor tc_any_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 tc_tensor tc_all_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 
-/* Variance, floats, two passes: the mean of (x - mean)^2. tc_var divides by the count n; tc_var_unbiased by n - 1, as
- * PyTorch does by default. ATen: var with correction=0, var. */
+/* tc_var(x, axis...), tc_var_keepdims(x, axis...), tc_var_unbiased(x, axis...), tc_var_unbiased_keepdims(x, axis...)
+ * Variance, floats, two passes: the mean of (x - mean)^2. tc_var divides by the count n; tc_var_unbiased by n - 1, as
+ * PyTorch does by default.
+ * Dtypes: floats.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
+ * ATen: var with correction=0, var. */
 #define tc_var(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 0, false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_var_keepdims(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 0, true, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_var_unbiased(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_var_unbiased_keepdims(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, true, TC_AXIS_LIST(__VA_ARGS__))
 tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *axes);
 
-/* The i64 index of the first largest (smallest) element along one axis, which vanishes; numbers; NaN is the extreme.
+/* tc_argmax(x, axis), tc_argmin(x, axis), tc_argmax_keepdims(x, axis), tc_argmin_keepdims(x, axis)
+ * The i64 index of the first largest (smallest) element along one axis, which vanishes; numbers; NaN is the extreme.
+ * Dtypes: numbers; the result is i64.
+ * Shape: that of x without the axis, or with size 1 there (keepdims).
  * ATen: argmax, argmin. */
 #define tc_argmax(x, axis) tc_argmax_at(TC_HERE, x, axis, false)
 #define tc_argmin(x, axis) tc_argmin_at(TC_HERE, x, axis, false)

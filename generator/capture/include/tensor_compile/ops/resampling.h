@@ -42,6 +42,7 @@ tc_tensor tc_interpolate_at(const tc_interpolate_args *args);
  * one end of the image to the other: of its outer pixels' edges, or with align_corners of their centres. Between pixels
  * bilinear, or the nearest one (ties to even). Outside of the image: zeros, the border pixel, or the mirror image.
  * Dtypes: f32.
+ * Shape: [n, c, h', w'].
  * Numerics: the four corners' products are added in row-major order; a pixel outside is not multiplied.
  * ATen: grid_sampler_2d (bilinear and nearest).
  * ONNX: GridSample. */
