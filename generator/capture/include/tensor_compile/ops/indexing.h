@@ -29,7 +29,8 @@ tc_tensor tc_gather_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
  * Dtypes: x all; index i32 or i64.
  * Shape: that of index, of x's rank, whose other sizes are at most x's.
  * Errors: an index outside 0..n-1 is a status at run time, negative ones too.
- * ATen: gather, take_along_dim. ONNX: GatherElements. */
+ * ATen: gather, take_along_dim.
+ * ONNX: GatherElements. */
 #define tc_take_along(x, index, axis) tc_take_along_at(TC_HERE, x, index, axis)
 tc_tensor tc_take_along_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
 
@@ -40,7 +41,8 @@ tc_tensor tc_take_along_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
  * Shape: values and index have one shape, of x's rank, whose other sizes are at most x's.
  * Numerics: in that order on every machine: the last value stays, sums round at every step.
  * Errors: an index outside 0..n-1 is a status at run time, negative ones too.
- * ATen: scatter, scatter_add, scatter_reduce (prod, amax, amin; include_self). ONNX: ScatterElements. */
+ * ATen: scatter, scatter_add, scatter_reduce (prod, amax, amin; include_self).
+ * ONNX: ScatterElements. */
 #define tc_scatter(x, index, values, axis) tc_scatter_at(TC_HERE, "tc_scatter", "set", x, index, values, axis)
 #define tc_scatter_add(x, index, values, axis) tc_scatter_at(TC_HERE, "tc_scatter_add", "add", x, index, values, axis)
 #define tc_scatter_mul(x, index, values, axis) tc_scatter_at(TC_HERE, "tc_scatter_mul", "mul", x, index, values, axis)
@@ -65,7 +67,8 @@ tc_tensor tc_index_add_at(tc_site at, tc_tensor x, int axis, tc_tensor index, tc
  * Dtypes: x and values the same, numbers to accumulate; indices i32 or i64.
  * Shape: s and x's dims behind those axes; values broadcast to it.
  * Errors: an index outside 0..n-1 is a status at run time, negative ones too.
- * ATen: index, index_put (leading axes). ONNX: GatherND, ScatterND. */
+ * ATen: index, index_put (leading axes).
+ * ONNX: GatherND, ScatterND. */
 #define tc_index(x, ...) tc_index_at(TC_HERE, x, TC_TENSOR_LIST(__VA_ARGS__))
 #define tc_index_put(x, values, accumulate, ...) \
     tc_index_put_at(TC_HERE, x, values, accumulate, TC_TENSOR_LIST(__VA_ARGS__))
@@ -76,12 +79,16 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
 /* tc_one_hot(index, classes, dtype)
  * 1 where the new last axis, of size classes, is at the index, else 0; an index outside leaves zeros.
  * Dtypes: index i32 or i64; the result's is given.
- * ATen: one_hot. ONNX: OneHot. */
+ * Shape: the index's, then the classes.
+ * ATen: one_hot.
+ * ONNX: OneHot. */
 #define tc_one_hot(index, classes, dtype) tc_one_hot_at(TC_HERE, index, TC_DIM(classes), dtype)
 tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dtype);
 
 /* tc_masked_fill(x, mask, value)
  * The operand value where the bool mask is true, else x.
+ * Dtypes: any one for x and the value, bool for the mask.
+ * Shape: the broadcast one of x and the mask.
  * ATen: masked_fill. */
 #define tc_masked_fill(x, mask, value) tc_where_at(TC_HERE, mask, TC_OPERAND(value), tc_operand_tensor_(x))
 

@@ -9,12 +9,16 @@
 
 /* tc_flip(x, axis...)
  * x backwards along the axes. A view.
+ * Dtypes: all of them.
+ * Shape: that of x.
  * ATen: flip. */
 #define tc_flip(x, ...) tc_flip_at(TC_HERE, x, TC_INT_LIST(__VA_ARGS__))
 tc_tensor tc_flip_at(tc_site at, tc_tensor x, int count, const int *axes);
 
 /* tc_roll(x, shift, axis)
  * out[(i + shift) mod n] = x[i] along the axis; shift is a C integer.
+ * Dtypes: all of them.
+ * Shape: that of x.
  * Errors: |shift| beyond the axis's size; a guard where that is dynamic.
  * ATen: roll. */
 #define tc_roll(x, shift, axis) tc_roll_at(TC_HERE, x, shift, axis)
@@ -22,7 +26,10 @@ tc_tensor tc_roll_at(tc_site at, tc_tensor x, int shift, int axis);
 
 /* tc_repeat(x, times, axis), tc_repeat_interleave(x, times, axis)
  * x `times` times behind itself along the axis; each of its elements `times` times in a row. times is a size.
- * ATen: repeat, tile, repeat_interleave (an integer). ONNX: Tile. */
+ * Dtypes: all of them.
+ * Shape: that of x with size * times along the axis.
+ * ATen: repeat, tile, repeat_interleave (an integer).
+ * ONNX: Tile. */
 #define tc_repeat(x, times, axis) tc_repeat_at(TC_HERE, x, TC_DIM(times), axis, false)
 #define tc_repeat_interleave(x, times, axis) tc_repeat_at(TC_HERE, x, TC_DIM(times), axis, true)
 tc_tensor tc_repeat_at(tc_site at, tc_tensor x, tc_dim times, int axis, bool interleave);
@@ -30,6 +37,8 @@ tc_tensor tc_repeat_at(tc_site at, tc_tensor x, tc_dim times, int axis, bool int
 /* tc_stack(axis, x...), tc_unbind(x, axis, count, parts)
  * Tensors of one shape along a new axis (counted in the result); the slices along an axis of `count`, which vanishes, into
  * parts[0..count-1].
+ * Dtypes: all of them.
+ * Shape: with the new axis of the number of tensors; of a part that of x without the axis.
  * ATen: stack, unbind. */
 #define tc_stack(axis, ...) tc_stack_at(TC_HERE, axis, TC_TENSOR_LIST(__VA_ARGS__))
 #define tc_unbind(x, axis, count, parts) tc_unbind_at(TC_HERE, x, axis, count, parts)
@@ -38,6 +47,7 @@ void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts
 
 /* tc_diagonal(x, offset), tc_diag(x, offset)
  * The elements [i, i + offset] of the last two axes; the square matrix that has x[..., n] there, else 0.
+ * Dtypes: all of them.
  * Shape: [..., n, m] to [..., min(n, m) - |offset|], where the sizes or their order are known; [..., n] to
  * [..., n + |offset|, n + |offset|].
  * ATen: diagonal (dim1=-2, dim2=-1), diag_embed. */
