@@ -6,7 +6,7 @@ import struct
 
 from harness import Case, buffer, dim, kernel, loop
 from tensor_compile.loops.ir import Apply, Const, InBounds, IndexValue, Load, Local, Reduction, RowReduce, \
-    Scalar, Stage, Store
+    RowSort, Scalar, Stage, Store
 from tensor_compile.symbolic import Expr, Sym, const, sym
 
 SIZES = (1, 15, 16, 17, 40, 4095, 4096, 4097, 10000)
@@ -314,6 +314,41 @@ def elementwise() -> list[Case]:
     return out
 
 
+def in_order() -> list[Case]:
+    """Scatters, running reductions, sorts and products. Work enough for a team: 5 threads share what is stored to."""
+    out = []
+    for n, count, width in ((1, 3, 1), (7, 40, 1), (300, 900, 20), (40, 200, 33), (5, 9000, 3)):
+        r, j, b, g = loop("r", 3), loop("j", count), loop("b", width), Sym("g", 0, n - 1)
+        x, i = buffer("x", "f32", (3, count, width), "input"), buffer("i", "i64", (count,), "input")
+        y = buffer("y", "f32", (3, n, width), "output")
+        value = op("neg", load("x", sym(r), sym(j), sym(b)))
+        store = Store("y", (sym(r), sym(g), sym(b)), value, ((g, load("i", sym(j), dtype="i64")),))
+        out.append(small(f"scatter {count} x {width} into {n}", (r,), [Stage((j, b), [], [store])], (x, i, y),
+                         below=n + 1))    # some lie outside
+    for size in (1, 11, 12, 13, 25, 200):
+        r, v, k = loop("r", 3), loop("v", size), loop("k", (size + 1) // 2)
+        x, y = buffer("x", "f32", (3, size), "input"), buffer("y", "f32", (3, size), "output")
+        value = load("x", sym(r), sym(v))
+        for how in ("sum", "prod", "max"):
+            so_far = RowReduce("s", how, "running", value, "f32")
+            stage = Stage((v,), [so_far], [Store("y", (sym(r), sym(v)), op("sub", Local("s", "f32"), value))])
+            out.append(small(f"running {how} {size}", (r,), [stage], (x, y)))
+        total = RowReduce("p", "prod", "lanes", value, "f32")
+        z = buffer("z", "f32", (3,), "output")
+        out.append(small(f"product {size}", (r,), [Stage((v,), [total]), Stage((), [], [Store("z", (sym(r),), Local(
+            "p", "f32"))], False)], (x, z)))
+        for dtype, words in (("f32", 2), ("i64", 4), ("bool", 2)):
+            for count, down in dict.fromkeys(((size, False), (size, True), ((size + 1) // 2, True), (1, False))):
+                k = loop("k", count)
+                x, w = buffer("x", dtype, (3, size), "input"), buffer("w", "i64", (words * size,), "scratch")
+                y = buffer("y", "i64", (3, count), "output")
+                sort = RowSort("w", load("x", sym(r), sym(v), dtype=dtype), const(count), down)
+                store = Store("y", (sym(r), sym(k)), load("w", sym(k), dtype="i64"))
+                out.append(small(f"sort {dtype} {count} of {size}{' down' * down}", (r,), [
+                    Stage((v,), [sort], [], False), Stage((k,), [], [store])], (x, w, y), extreme=dtype == "f32"))
+    return out
+
+
 def all_cases() -> list[Case]:
     out = [make(size, symbolic) for make in (softmax, layer_norm) for size in SIZES for symbolic in (False, True)]
     # rows side by side, and what is left of them
@@ -321,4 +356,4 @@ def all_cases() -> list[Case]:
             for size, symbolic in ((40, False), (33, True))]
     out.append(softmax(4096, False, 16))
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
-    return out + pad() + windows() + columns() + rows() + memory() + elementwise()
+    return out + pad() + windows() + columns() + rows() + memory() + elementwise() + in_order()
