@@ -25,6 +25,23 @@ from .target import Target
 
 
 @dataclass(slots=True)
+class Planned:
+    """A build before its first C compilation for the target. weights: the packed ones, in the cache."""
+
+    compiled: pipeline.Compiled
+    target: Target
+    target_file: Path
+    headers: tuple[Path, ...]
+    weight_files: list[Path]
+    weights: Path
+    sources: Sources
+    driver_text: str
+    header_text: str
+    compiler: toolchain.Compiler
+    host: toolchain.Compiler
+
+
+@dataclass(slots=True)
 class Made:
     """Everything a build knows when all is compiled; paths lie in the cache. embedded: the weights that the object
     holds; flags: the target's and the host's."""
@@ -94,7 +111,7 @@ def external_weights(plan: ModelPlan, payload: Path) -> Iterator[bytes]:
     yield from files.blocks(payload)
 
 
-def run(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Made:
+def plan(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Planned:
     """captured: the graph where it is there already; None: options.model is recorded."""
     cache = Cache(Path(options.cache))
     compiler, host, target, target_file = toolchains(options)
@@ -108,32 +125,40 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
         captured = captured or capture(options, host, cache)
         progress.say(f"{options.shown}: passes")
         compiled = compile_graph(options, captured.text, target)
-    plan = compiled.plan
     progress.say(f"{options.shown}: packing weights")
     hashes = Hashes(cache.root)
     weight_files = pack.weight_files(compiled.constants, Path(options.model))
     weights = pack.pack(compiled, weight_files, options.shown, host, cache, hashes, options.jobs)
     hashes.save()
 
-    external = options.weights == "external"
+    embed = options.weights == "embed"
     backend = backends.find(options.backend)
-    sources = backend.sources(options, plan, target)
+    sources = backend.sources(options, compiled.plan, target)
+    return Planned(compiled, target, target_file, captured.headers, weight_files, weights, sources,
+                   backend.driver(compiled.plan, target, sources, embed),
+                   emit_header(compiled.plan, target, stem=Path(options.header).stem, embed=embed,
+                               max_arena=options.max_arena), compiler, host)
+
+
+def run(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Made:
+    """The plan, compiled; captured: as of `plan`."""
+    planned = plan(options, progress, captured)
+    compiler, target, sources = planned.compiler, planned.target, planned.sources
     # The driver runs before the instruction set is chosen: it is compiled for the baseline.
-    driver = Unit(f"tcd_{plan.model}", backend.driver(plan, target, sources, not external),
+    driver = Unit(f"tcd_{planned.compiled.plan.model}", planned.driver_text,
                   toolchain.kernel_flags(compiler, toolchain.BASELINE[compiler.arch], target.flags, options.cflags,
                                          compiler.arch, optimise="-O2"))
-    header_text = emit_header(plan, target, stem=Path(options.header).stem, embed=not external,
-                              max_arena=options.max_arena)
     if options.keep:
         for name, text in (*sources.texts(), (f"{driver.name}.c", driver.text)):
             files.write(Path(options.keep) / name, text)
     count = len(sources.by_symbol) + 1
-    compiled_units = backend.compile(options, target, compiler, cache, sources, driver,
-                                     lambda n: progress.say(f"{options.shown}: compiled {n} of {count}"))
-    embedded = weights if plan.packed_bytes and not external else None
-    made = Made(compiled, target, target_file, captured.headers, weight_files, weights, sources,
-                {o.name: o for o in compiled_units[:-1]}, compiled_units[-1], header_text, embedded,
-                (*target.flags, *options.cflags), compiler, host)
+    compiled_units = backends.find(options.backend).compile(
+        options, target, compiler, Cache(Path(options.cache)), sources, driver,
+        lambda n: progress.say(f"{options.shown}: compiled {n} of {count}"))
+    embedded = planned.weights if planned.compiled.plan.packed_bytes and options.weights == "embed" else None
+    made = Made(planned.compiled, target, planned.target_file, planned.headers, planned.weight_files, planned.weights,
+                sources, {o.name: o for o in compiled_units[:-1]}, compiled_units[-1], planned.header_text, embedded,
+                (*target.flags, *options.cflags), compiler, planned.host)
     budget.check(budget.bill(made), options.shown, options.max_arena, options.max_weights, options.max_code,
                  options.max_stack)
     return made

@@ -2,7 +2,7 @@
 """Budgets: what a build may use of arena, weights, code and stack, and the bill where it uses more."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..emit.memory import memory
@@ -10,7 +10,7 @@ from ..errors import UserError
 from .pack import sources_of
 
 if TYPE_CHECKING:
-    from .assemble import Made
+    from .assemble import Made, Planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Bill:
     stack_lines: tuple[Line, ...]
 
 
-def bill(made: Made) -> Bill:
+def memory_bill(made: Made | Planned) -> Bill:
+    """The bill without code and stack, which are 0 and unknown."""
     plan = made.compiled.plan
     target = made.target
     arena = [Line(f"{f.name} {v.name}", memory(v.program, target.apart).bound(target.threads, f"the arena of {f.name}"))
@@ -45,13 +46,17 @@ def bill(made: Made) -> Bill:
     ends = [*plan.packed.values(), plan.packed_bytes][1:]
     weights = [Line(" ".join(sources_of(made.compiled.constants, name)) or name, end - start)
                for (name, start), end in zip(plan.packed.items(), ends, strict=True)]
+    return Bill(max((line.bytes for line in arena), default=0), plan.packed_bytes, 0, None, tuple(arena), tuple(weights),
+                (), ())
+
+
+def bill(made: Made) -> Bill:
     objects = [*made.objects.values(), made.driver]
     code = [Line(o.name, o.code) for o in objects]
     stack = [Line(o.name, o.stack) for o in objects if o.stack is not None]
     deepest = max((line.bytes for line in stack[:-1]), default=0)
-    return Bill(max((line.bytes for line in arena), default=0), plan.packed_bytes, sum(line.bytes for line in code),
-                deepest + stack[-1].bytes if len(stack) == len(objects) else None, tuple(arena), tuple(weights),
-                tuple(code), tuple(stack))
+    return replace(memory_bill(made), code=sum(line.bytes for line in code), code_lines=tuple(code),
+                   stack=deepest + stack[-1].bytes if len(stack) == len(objects) else None, stack_lines=tuple(stack))
 
 
 def check(bill: Bill, shown: str, arena: int | None, weights: int | None, code: int | None, stack: int | None) -> None:

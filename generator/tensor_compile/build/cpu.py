@@ -35,7 +35,7 @@ class Cpu:
         return DEFAULT_TARGETS.get(compiler.arch, "")
 
     def target(self, options: Options, target: Target, compiler: Compiler) -> Target:
-        if target.arch != compiler.arch:
+        if target.arch != compiler.arch and options.emit == "object":
             raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(options.cc)} compiles for "
                             f"{compiler.machine}", hint="name the target's compiler with --cc")
         if options.isas:

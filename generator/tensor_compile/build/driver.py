@@ -9,7 +9,7 @@ from .host_programs import ROOT
 from .options import Options
 from .progress import Progress
 
-TOOL = ("generator", "templates", "interpreter", "runtime/include", "targets")
+TOOL = ("generator", "templates", "interpreter", "runtime/include", "runtime/core", "targets")
 
 
 def build(options: Options) -> None:
@@ -23,12 +23,17 @@ def build(options: Options) -> None:
         if inputs is not None:
             _write_depfile(options, inputs)
             return
-    from . import assemble  # the passes are imported only where there is work for them
+    from . import assemble, sources  # the passes are imported only where there is work for them
 
     with Progress() as progress:
-        made = assemble.run(options, progress)
-        progress.say(f"{options.shown}: linking")
-        outputs = assemble.write(made, options)
+        made: assemble.Planned | assemble.Made
+        if options.emit == "c":
+            made = assemble.plan(options, progress)
+            outputs = sources.write(made, options)
+        else:
+            made = assemble.run(options, progress)
+            progress.say(f"{options.shown}: linking")
+            outputs = assemble.write(made, options)
     inputs = depfile.model_inputs(Path(options.model), made.headers, made.weight_files, lock, made.target_file, tool)
     if Path(options.object).parent == lock.parent:
         inputs.remove(str(lock.parent))  # the outputs lie in it: it is always as new as they are

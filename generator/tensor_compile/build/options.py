@@ -12,7 +12,8 @@ from . import files
 @dataclass(frozen=True, slots=True)
 class Options:
     """Paths are absolute but `shown`, the model as the user named it. specialize: by dim, replacing what the model
-    declares. Budgets are bytes, None unlimited. weights_file: where external weights are written."""
+    declares. Budgets are bytes, None unlimited. weights_file: where external weights are written. emit: "object", or "c": then `object` is the driver's source, beside
+    the header and the other sources."""
 
     model: str
     shown: str
@@ -24,6 +25,7 @@ class Options:
     compile_commands: str = ""
     weights_file: str = ""
     backend: str = "c"
+    emit: str = "object"
     with_reference: bool = False
     target_file: str = ""
     isas: tuple[str, ...] = ()

@@ -109,6 +109,9 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("outputs")
     group.add_argument("-o", dest="out", default="", metavar="DIR",
                        help="folder for MODEL.o, MODEL.h and, with external weights, MODEL.weights (default: .)")
+    group.add_argument("--emit", choices=("object", "c"), default="object",
+                       help="c: C sources in DIR that need nothing but a C11 compiler: cc -O2 DIR/*.c main.c "
+                            "(default: object)")
     group.add_argument("--object", default="", metavar="FILE", help="the object (default: DIR/MODEL.o)")
     group.add_argument("--header", default="", metavar="FILE", help="the header (default: DIR/MODEL.h)")
     group.add_argument("--weights-file", default="", metavar="FILE",
@@ -117,6 +120,18 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--compile-commands", default="", metavar="FILE",
                        help="put how MODEL.c is compiled into this compile_commands.json, for editors")
     group.add_argument("--explain", default="", metavar="FILE", help="write what `explain` prints to FILE")
+
+
+def _emitted(args: argparse.Namespace) -> str:
+    """The suffix of what is made; raises for options that only an object has."""
+    if getattr(args, "emit", "object") == "object":
+        return "o"
+    meaningless = [option for option, given in (
+        ("--object", args.object), ("--header", args.header), ("--explain", args.explain), ("--max-code", args.max_code),
+        ("--max-stack", args.max_stack), ("--target cuda", args.backend == "cuda")) if given]
+    if meaningless:
+        raise UsageError(f"{meaningless[0]} does not go with --emit c, which makes sources and no object")
+    return "c"
 
 
 def default_cache(args: argparse.Namespace) -> str:
@@ -134,7 +149,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         value = getattr(args, name, "")
         return os.path.abspath(value) if value else str(default)
 
-    obj = place("object", folder / f"{stem}.o")
+    kind = _emitted(args)
+    obj = place("object", folder / f"{stem}.{kind}")
     dims = [name for name, _ in args.specialize]
     for name in dims:
         if dims.count(name) > 1:
@@ -149,11 +165,12 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     return Options(
         model=model, shown=args.model, object=obj, header=place("header", folder / f"{stem}.h"),
         named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
-                            for n, e in (("object", "o"), ("header", "h"))),
+                            for n, e in (("object", kind), ("header", "h"))),
         cache=os.path.abspath(args.cache) if args.cache else
         str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args), depfile=absolute(getattr(args, "depfile", "")),
         compile_commands=absolute(getattr(args, "compile_commands", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
+        emit=getattr(args, "emit", "object"),
         with_reference=args.with_reference, target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
