@@ -48,11 +48,11 @@
       tc_avg_pool1d(F(1, 1, 4), .kernel = 2, .indices = &i))                                                          \
     X(pool_norm, "tc_avg_pool1d: .norm is an option of tc_lp_pool", AT;                                               \
       tc_avg_pool1d(F(1, 1, 4), .kernel = 2, .norm = 2))                                                              \
-    X(pool_dtype, "tc_avg_pool1d: needs f32, not i32[1,1,4]", AT; tc_avg_pool1d(IN(TC_I32, 1, 1, 4), .kernel = 2))    \
-    X(lp_norm, "tc_lp_pool1d: the norm is 0", AT; tc_lp_pool1d(F(1, 1, 4), .kernel = 2))                              \
+    X(pool_dtype, "tc_avg_pool1d: needs floats, not i32[1,1,4]", AT; tc_avg_pool1d(IN(TC_I32, 1, 1, 4), .kernel = 2))    \
+    X(lp_norm, "tc_lp_pool1d: the norm is 0, and .exclude_padding and .divisor have no meaning here", AT; tc_lp_pool1d(F(1, 1, 4), .kernel = 2))                              \
     X(adaptive_rank, "tc_adaptive_avg_pool2d: needs rank 4, not f32[1,4,4]", AT;                                      \
       tc_adaptive_avg_pool2d(F(1, 4, 4), 2, 2))                                                                       \
-    X(adaptive_dtype, "tc_adaptive_avg_pool1d: needs f32, not i64[1,4,4]", AT;                                        \
+    X(adaptive_dtype, "tc_adaptive_avg_pool1d: needs floats, not i64[1,4,4]", AT;                                        \
       tc_adaptive_avg_pool1d(IN(TC_I64, 1, 4, 4), 2))                                                                 \
     X(adaptive_size, "tc_adaptive_max_pool1d: axis 2 of f32[1,4,4] to the size 0", AT;                                \
       tc_adaptive_max_pool1d(F(1, 4, 4), 0))                                                                          \
@@ -63,7 +63,7 @@
       tc_group_norm(F(2, 6), F(3), .groups = 2))                                                                      \
     X(group_bias, "tc_group_norm: bias is f32[3], axis 1 of x f32[2,6]", AT;                                          \
       tc_group_norm(F(2, 6), F(6), F(3), .groups = 2))                                                                \
-    X(group_dtype, "tc_group_norm: needs f32, not i32[2,6]", AT; tc_group_norm(IN(TC_I32, 2, 6), .groups = 2))        \
+    X(group_dtype, "tc_group_norm: needs floats, not i32[2,6]", AT; tc_group_norm(IN(TC_I32, 2, 6), .groups = 2))        \
     X(instance_groups, "tc_instance_norm: .groups is an option of tc_group_norm", AT;                                 \
       tc_instance_norm(F(2, 6, 3), .groups = 2))                                                                      \
     X(instance_rank, "tc_instance_norm: needs rank 3 or more, not f32[2,6]", AT; tc_instance_norm(F(2, 6)))           \

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # C: folder -> functions, and which argument of each is the format
 C_REPORTERS = {
-    "generator/capture": {"tc_fail": 2, "tc_error": 3, "fail": 1, "fprintf": 1},
+    "generator/capture": {"tc_fail": 2, "tc_error": 3, "fprintf": 1},
     "interpreter": {"tci_fail": 2, "tci_node_fail": 2, "tci_lexer_fail": 1, "corrupt": 1, "usage": 0},
     "runtime/core": {"tc_fail": 4, "fail_view": 6},
     "runtime/hosted": {"tc_fail": 4},
@@ -80,7 +80,10 @@ def c_arguments(tokens: list[str], at: int) -> list[list[str]]:
 
 
 def c_messages(path: Path, reporters: dict[str, int]) -> set[tuple[str, ...]]:
-    tokens = c_tokens(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    tokens = c_tokens(text)
+    if own := re.search(r"^static bool fail\(([^)]*)\)", text, re.M):  # the file's own: its text is `what`
+        reporters = {**reporters, "fail": [p.endswith("what") for p in own[1].split(",")].index(True)}
     found: set[tuple[str, ...]] = set()
     for i, token in enumerate(tokens[:-1]):
         if token in reporters and tokens[i + 1] == "(":
