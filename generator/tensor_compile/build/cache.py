@@ -24,6 +24,15 @@ class Cache:
     def _place(self, kind: str, key: str) -> Path:
         return self.root / kind / key[:40]
 
+    def _make(self, kind: str) -> Path:
+        """The folder root/kind. Version control leaves a cache alone."""
+        folder = self.root / kind
+        folder.mkdir(parents=True, exist_ok=True)
+        ignore = self.root / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+        return folder
+
     def has(self, kind: str, key: str) -> bool:
         return self._place(kind, key).is_dir()
 
@@ -33,8 +42,7 @@ class Cache:
         if final.is_dir():
             return final
         try:
-            final.parent.mkdir(parents=True, exist_ok=True)
-            work = Path(tempfile.mkdtemp(prefix="new-", dir=self.root / kind))
+            work = Path(tempfile.mkdtemp(prefix="new-", dir=self._make(kind)))
         except OSError as error:
             raise UserError(f"cannot write: {error.strerror}", str(final.parent)) from None
         try:
@@ -51,7 +59,6 @@ class Cache:
     def scratch(self) -> tempfile.TemporaryDirectory:
         """A temporary folder on the cache's file system."""
         try:
-            (self.root / "tmp").mkdir(parents=True, exist_ok=True)
-            return tempfile.TemporaryDirectory(prefix="run-", dir=self.root / "tmp")
+            return tempfile.TemporaryDirectory(prefix="run-", dir=self._make("tmp"))
         except OSError as error:
             raise UserError(f"cannot write: {error.strerror}", str(self.root)) from None
