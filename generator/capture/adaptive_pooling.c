@@ -95,11 +95,6 @@ static tc_tensor along(const pool *p, tc_tensor v, const tc_type *like, int axis
     return tc_is_poison(v) ? v : tc_prim_broadcast(p->g, v, like->rank, like->shape, (const int[]){axis, axis + 1});
 }
 
-static tc_operand smallest(tc_dtype dtype)
-{
-    return dtype == TC_I32 ? INTEGER(INT32_MIN) : dtype == TC_I64 ? INTEGER(INT64_MIN) : NUMBER(-INFINITY);
-}
-
 static tc_tensor pool_irregular(const pool *p, tc_tensor x)
 {
     tc_tensor inside[TC_MAX_WINDOW], counts[TC_MAX_WINDOW];
@@ -113,7 +108,7 @@ static tc_tensor pool_irregular(const pool *p, tc_tensor x)
     tc_tensor keep = along(p, inside[0], &x->type, 2);
     for (int i = 1; i < p->dims; ++i)
         keep = tc_logical_and_at(p->at, TENSOR(keep), TENSOR(along(p, inside[i], &x->type, 2 + 2 * i)));
-    x = tc_where_at(p->at, keep, TENSOR(x), p->maximum ? smallest(x->type.dtype) : NUMBER(0));
+    x = tc_where_at(p->at, keep, TENSOR(x), p->maximum ? tc_windows_smallest(x->type.dtype) : NUMBER(0));
     tc_tensor y = tc_prim_reduce(p->g, x, p->maximum ? "max" : "sum", p->dims, axes);
     if (p->maximum || tc_is_poison(y))
         return y;

@@ -11,12 +11,6 @@
 
 typedef enum border { REFLECT, REPLICATE, CIRCULAR } border;
 
-/* `count` elements along the axis, the first at `first`, each `step` from the last (0: one repeated). */
-static tc_tensor strip(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_expr *first, int step)
-{
-    return tc_prim_gather(g, x, tc_index_progression(g, at, tc_expr_const(&g->dims, count), first, step), axis);
-}
-
 static tc_tensor pad_axis(tc_graph *g, tc_site at, tc_tensor x, int axis, border kind, int low, int high)
 {
     const tc_expr *size = x->type.shape[axis];
@@ -34,10 +28,10 @@ static tc_tensor pad_axis(tc_graph *g, tc_site at, tc_tensor x, int axis, border
     int step = kind == REFLECT ? -1 : kind == REPLICATE ? 0 : 1, count = 0;
     tc_tensor parts[3];
     if (low)
-        parts[count++] = strip(g, at, x, axis, low, before, step);
+        parts[count++] = tc_take(g, at, x, axis, low, before, step);
     parts[count++] = x;
     if (high)
-        parts[count++] = strip(g, at, x, axis, high, behind, step);
+        parts[count++] = tc_take(g, at, x, axis, high, behind, step);
     return tc_concat_at(at, axis, count, parts);
 }
 

@@ -165,10 +165,9 @@ static tc_tensor convolve_phase(const transposition *t, const phase *p)
                 shape[2 + d] = t->steps[d];
             return tc_broadcast_to(g, tc_constant_of(g, x->dtype, tc_operand_int_(0)), x->rank, shape);
         }
-        const tc_expr *count = tc_expr_const(&g->dims, p[i].count);
         const tc_expr *last = tc_expr_const(&g->dims, p[i].first + (p[i].count - 1) * p[i].step);
         if (t->w.size[i] > 1)
-            weight = tc_prim_gather(g, weight, tc_index_progression(g, t->at, count, last, -p[i].step), 2 + i);
+            weight = tc_take(g, t->at, weight, 2 + i, p[i].count, last, -p[i].step);
         ones[i] = 1;
         low[i] = (int)larger(p[i].low, 0);
         high[i] = (int)larger(p[i].high, 0);

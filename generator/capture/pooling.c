@@ -89,11 +89,7 @@ static tc_tensor pad_smallest(tc_graph *g, tc_tensor x, int axis, int low, int h
         lows[i] = i == axis ? tc_expr_const(&g->dims, low) : g->dims.zero;
         highs[i] = i == axis ? tc_expr_const(&g->dims, high) : g->dims.zero;
     }
-    const tc_dtype_info *about = tc_dtype_about(dtype);
-    tc_operand smallest = about->kind == TC_KIND_FLOAT    ? NUMBER(-INFINITY)
-                          : about->kind == TC_KIND_SIGNED ? INTEGER(INT64_MIN >> (63 - about->digits))
-                                                          : INTEGER(0);
-    return tc_prim_pad(g, x, tc_constant_of(g, dtype, smallest), lows, highs);
+    return tc_prim_pad(g, x, tc_constant_of(g, dtype, tc_windows_smallest(dtype)), lows, highs);
 }
 
 /* One element of each window along the axis, the `tap`th. */

@@ -4,6 +4,7 @@
  */
 #include "windows.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TENSOR(x) tc_operand_tensor_(x)
@@ -77,6 +78,14 @@ int tc_windows_extent(const tc_windows *w, int i)
     return w->dilation[i] * (w->size[i] - 1) + 1;
 }
 
+tc_operand tc_windows_smallest(tc_dtype dtype)
+{
+    const tc_dtype_info *about = tc_dtype_about(dtype);
+    if (about->kind == TC_KIND_FLOAT)
+        return tc_operand_float_(-INFINITY);
+    return tc_operand_int_(about->kind == TC_KIND_SIGNED ? INT64_MIN >> (63 - about->digits) : 0);
+}
+
 tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bias)
 {
     if (!bias || tc_is_poison(y))
@@ -90,15 +99,20 @@ tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bi
     return tc_add_at(at, TENSOR(y), TENSOR(along));
 }
 
-tc_tensor tc_index_progression(tc_graph *g, tc_site at, const tc_expr *count, const tc_expr *first, int step)
+tc_tensor tc_take(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_expr *first, int step)
 {
-    tc_tensor index = tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {count}});
-    if (step != 1)
-        index = tc_mul_at(at, TENSOR(index), tc_operand_int_(step));
-    int64_t constant;
-    if (!tc_expr_value(first, &constant))
-        return tc_add_at(at, TENSOR(index), TENSOR(tc_prim_dim_value(g, TC_I64, first)));
-    return constant ? tc_add_at(at, TENSOR(index), tc_operand_int_(constant)) : index;
+    if (step < 0) { /* from the other end, and turned */
+        tc_tensor forward = tc_take(g, at, x, axis, count, tc_expr_add_int(first, (int64_t)(count - 1) * step), -step);
+        return count == 1 || tc_is_poison(forward) ? forward : tc_prim_reverse(g, forward, 1, &axis);
+    }
+    const tc_expr *stop = tc_expr_add_int(first, step ? (int64_t)(count - 1) * step + 1 : 1);
+    tc_tensor taken = tc_slice_at(at, x, axis, tc_dim_of(first), tc_dim_of(stop), step ? step : 1);
+    if (step || tc_is_poison(taken))
+        return taken;
+    const tc_expr *shape[TC_MAX_RANK];
+    for (int i = 0; i < taken->type.rank; ++i)
+        shape[i] = i == axis ? tc_expr_const(&g->dims, count) : taken->type.shape[i];
+    return tc_broadcast_to(g, taken, taken->type.rank, shape);
 }
 
 tc_tensor tc_index_windows(tc_graph *g, tc_site at, int size, int dilation, const tc_expr *count, int stride)

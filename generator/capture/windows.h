@@ -35,12 +35,17 @@ int tc_windows_extent(const tc_windows *w, int i);
 const char *tc_windows_text(tc_graph *g, int count, const int *values);
 extern const int tc_windows_ones[TC_MAX_WINDOW];
 
+/* -inf or the smallest integer: what never is a maximum. */
+tc_operand tc_windows_smallest(tc_dtype dtype);
+
 /* y + bias[o], the bias along axis 1; y itself without one; reported where it does not fit. */
 tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bias);
 
-/* first + step*i for i below count: an i64 vector. Lowering sees through it, so a gather at it costs what a slice does. */
-tc_tensor tc_index_progression(tc_graph *g, tc_site at, const tc_expr *count, const tc_expr *first, int step);
-/* tap*dilation + window*stride, i64[size, count]: the same of the elements of windows. */
+/* `count` elements along the axis: first, first + step, ... ; step may be negative, or 0: one element repeated. */
+tc_tensor tc_take(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_expr *first, int step);
+
+/* tap*dilation + window*stride, i64[size, count]: where the elements of windows are. Lowering sees through
+ * it, so a gather at it costs what a slice does. */
 tc_tensor tc_index_windows(tc_graph *g, tc_site at, int size, int dilation, const tc_expr *count, int stride);
 
 #endif

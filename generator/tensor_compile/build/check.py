@@ -32,7 +32,7 @@ TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_pro
 PART = "a part of `check` does not compile"
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 ANY_INTEGER = 1000  # bound of random integers that index nothing
-MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select"))
+MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select", "reverse"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,8 @@ class _Split:
         if node.op in _LEAVES or node.op == "broadcast":
             return node.op != "weight"
         if node not in self.weighty:
-            return node.op in _CHEAP and node.types[0].rank > 0
+            # arithmetic on whole numbers is part of an index, which lowering computes: memory would hide its value
+            return node.op in _CHEAP and (node.types[0].rank > 0 or node.types[0].dtype in ("i32", "i64"))
         if node.op in ("reshape", "slice") and not exact:
             base = node
             while base.op in ("reshape", "slice"):

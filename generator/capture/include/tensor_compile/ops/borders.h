@@ -16,8 +16,8 @@
  * Dtypes: all of them.
  * Shape: that of x with low + high added along each axis.
  * Errors: more than size - 1 (reflect) or size (circular) elements; where the size is dynamic, a guard.
- * ATen: reflection_pad1d, reflection_pad2d, reflection_pad3d, replication_pad1d, replication_pad2d, replication_pad3d, pad
- * with mode='circular' (which count axes from the end).
+ * ATen: reflection_pad1d, reflection_pad2d, reflection_pad3d, replication_pad1d, replication_pad2d, replication_pad3d,
+ * pad with mode='circular' (which count axes from the end).
  * ONNX: Pad (mode reflect, edge, wrap). */
 #define tc_pad_reflect(...) tc_pad_reflect_at(&(const tc_pad_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_pad_replicate(...) tc_pad_replicate_at(&(const tc_pad_args){__VA_ARGS__, .at = TC_HERE})

@@ -10,12 +10,12 @@
 /* tc_interpolate(x, .mode = TC_LINEAR, TC_SIZES(h, w), .align_corners = true)
  * tc_interpolate(x, .mode = TC_NEAREST, .scale = {2, 2})
  *
- * x[n, c, ...] with one to three axes behind the channels, to the given sizes (dims), or to floor(size * scale). Place i
- * of an axis is taken at the coordinate c: i * ratio (TC_NEAREST) or (i + 0.5) * ratio (TC_NEAREST_EXACT), rounded down;
- * (i + 0.5) * ratio - 0.5 (TC_LINEAR, TC_CUBIC), or i * ratio with align_corners. ratio is 1 / scale, or in / out, with
- * align_corners (in - 1) / (out - 1). Linear: x[f]*(1 - (c - f)) + x[f + 1]*(c - f), f = floor(c), c at least 0; cubic:
- * four elements by the kernel with a = -0.75. What lies outside is the border element. An axis that keeps its size is
- * left as it is.
+ * x[n, c, ...] with one to three axes behind the channels, to the given sizes (dims), or to floor(size * scale). Place
+ * i of an axis is taken at the coordinate c: i * ratio (TC_NEAREST) or (i + 0.5) * ratio (TC_NEAREST_EXACT), rounded
+ * down; (i + 0.5) * ratio - 0.5 (TC_LINEAR, TC_CUBIC), or i * ratio with align_corners. ratio is 1 / scale, or in /
+ * out, with align_corners (in - 1) / (out - 1). Linear: x[f]*(1 - (c - f)) + x[f + 1]*(c - f), f = floor(c), c at
+ * least 0; cubic: four elements by the kernel with a = -0.75. What lies outside is the border element. An axis that
+ * keeps its size is left as it is.
  * Dtypes: nearest any, the others f32.
  * Shape: a dynamic size takes a scale that is a fraction with a denominator of at most 64.
  * Numerics: coordinates and weights in f32; the last axis first; the sum of the terms ascending.

@@ -11,10 +11,10 @@
  * tc_conv2d(x, weight[, bias], .stride = {2, 2}, .padding = {1, 1}, .dilation = {1, 1}, .groups = 1)
  * tc_conv3d(x, weight[, bias], .stride = {2, 2, 2}, ...)
  *
- * Cross-correlation: x[n, c, h, w], weight[o, c/groups, kh, kw], bias[o] -> [n, o, h', w'], 1d and 3d with one and three
- * axes for the window; h' = floor((h + low + high - dilation*(kh - 1) - 1) / stride) + 1. Padding is zeros, `.padding`
- * on both sides of an axis, or `.low` before and `.high` behind it. With `.same = true` there is as much as keeps the
- * sizes (stride 1; what is odd goes behind). Left out: stride, dilation and groups 1, padding 0.
+ * Cross-correlation: x[n, c, h, w], weight[o, c/groups, kh, kw], bias[o] -> [n, o, h', w'], 1d and 3d with one and
+ * three axes for the window; h' = floor((h + low + high - dilation*(kh - 1) - 1) / stride) + 1. Padding is zeros,
+ * `.padding` on both sides of an axis, or `.low` before and `.high` behind it. With `.same = true` there is as much as
+ * keeps the sizes (stride 1; what is odd goes behind). Left out: stride, dilation and groups 1, padding 0.
  * Dtypes: f32.
  * Shape: numbers of channels are constants.
  * Numerics: order seq, terms in the order window position, input channel; the bias is an addition of its own.
@@ -50,8 +50,9 @@ tc_tensor tc_conv3d_at(const tc_conv3d_args *args);
  * tc_conv_transpose3d(x, weight[, bias], .stride = {2, 2, 2}, ...)
  *
  * x[n, c, h, w], weight[c, o/groups, kh, kw], bias[o] -> [n, o, h', w'],
- * h' = (h - 1)*stride - low - high + dilation*(kh - 1) + output_padding + 1: y[i*stride + t*dilation - low] is the sum of
- * all x[i] * w[t] that meet there. Options as of a convolution; output_padding lies below the stride or the dilation.
+ * h' = (h - 1)*stride - low - high + dilation*(kh - 1) + output_padding + 1: y[i*stride + t*dilation - low] is the sum
+ * of all x[i] * w[t] that meet there. Options as of a convolution; output_padding lies below the stride or the
+ * dilation.
  * Dtypes: f32.
  * Shape: the weight's sizes and the number of channels are constants.
  * Numerics: each of the stride's phases is a convolution by its own taps in descending order: order seq, terms in the
