@@ -42,6 +42,19 @@
     X(select_shapes, "the condition's shape differs: bool[3] and f32[2]",                                             \
       tc_tensor p = IN(TC_BOOL, 3), a = F(2); AT; tc_prim_select(g, p, a, a))                                         \
     X(pow_tensor, "tc_pow: needs floats, not i32[3]", AT; tc_pow(IN(TC_I32, 3), IN(TC_I32, 3)))                          \
+    X(loss_target, "tc_nll_loss: a target f32[4] for scores f32[4,3]", AT; tc_nll_loss(F(4, 3), F(4)))                \
+    X(loss_shape, "tc_cross_entropy: a target i64[3] for scores f32[4,3]", AT; tc_cross_entropy(F(4, 3), IN(TC_I64, 3)))\
+    X(loss_weight, "tc_cross_entropy: the weight f32[4] has not one element a class of f32[4,3]", AT;                 \
+      tc_cross_entropy(F(4, 3), IN(TC_I64, 4), .weight = F(4)))                                                       \
+    X(loss_ignore, "tc_cross_entropy: .ignore is for class indices, not f32[4,3]", AT;                                \
+      tc_cross_entropy(F(4, 3), F(4, 3), .ignore = true))                                                             \
+    X(loss_smoothing, "tc_cross_entropy: the label smoothing 1.5 is outside 0..1", AT;                                \
+      tc_cross_entropy(F(4, 3), IN(TC_I64, 4), .label_smoothing = 1.5))                                               \
+    X(random_seed, "tc_random_uniform: the seed is i32[]; it is one i64", AT;                                         \
+      tc_random_uniform(g, IN(TC_I32), 0, 3))                                                                         \
+    X(random_offset, "tc_random_bits: the offset is i64[2]; it is one i64", AT;                                       \
+      tc_random_bits(g, 0, IN(TC_I64, 2), 3))                                                                         \
+    X(dropout, "tc_dropout: the probability 1.5 is outside 0..1", AT; tc_dropout(F(3), 1.5, 0, 0))                    \
     X(sin_f64, "tc_sin: is not there for f64: f64[3]", AT; tc_sin(IN(TC_F64, 3)))                                     \
     X(bit_float, "tc_bit_and: needs integers, not f32[3]", AT; tc_bit_and(F(3), F(3)))                                \
     X(bit_bool, "tc_bit_not: needs integers, not bool[3]", AT; tc_bit_not(IN(TC_BOOL, 3)))                            \
