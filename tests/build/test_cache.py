@@ -24,6 +24,8 @@ with tempfile.TemporaryDirectory() as folder:
     equal((first, len(made)), (second, 1), "an entry is made once")
     equal((first / "x").read_text(), "1", "and keeps what was made")
 
+    equal((root / "cache" / ".gitignore").read_text(), "*\n", "version control leaves it alone")
+
     def fail(work: Path) -> None:
         (work / "half").write_text("")
         raise ValueError("no")

@@ -2,11 +2,13 @@
 """Which flags of the host reach a kernel, what compilers are, and that equal sources give equal objects."""
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from tap import done, equal, ok, raises, skip
-from tensor_compile.build import elf, link, objects, toolchain
+from tensor_compile.build import cuda, elf, link, objects, target, toolchain
 from tensor_compile.build.cache import Cache
+from tensor_compile.build.options import Options
 from tensor_compile.errors import UserError
 
 
@@ -39,10 +41,30 @@ with tempfile.TemporaryDirectory() as folder:
         program.chmod(0o755)
         raises(UserError, lambda: toolchain.detect((str(program),), cache.root, "the compiler"), message,
                f"a program that is none: {name}")
+    for name, script, message in (
+            ("mute-nvcc", "exit 7", "nvcc does not answer --version: "),
+            ("old-nvcc", "echo 'release 11.8, V11.8.89'", "nvcc is too old: V11.8.89"),
+            ("other-nvcc", "echo Tiny", "no CUDA compiler: ")):
+        program = Path(folder) / name
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+        raises(UserError, lambda: cuda.detect((str(program),)), message, f"a program that is no nvcc: {name}")
+    good = Path(folder) / "nvcc"
+    good.write_text("#!/bin/sh\necho 'release 13.0, V13.0.1'; echo sm_50\n", encoding="utf-8")
+    good.chmod(0o755)
+    gpu = target.load(target.find("cuda-sm80"))
+    asked = Options("m.c", "m.c", "m.o", "m.h", "cache", nvcc=(str(good),))
+    raises(UserError, lambda: cuda.Cuda().compile(asked, gpu, None, None, None, None, None),
+           f"nvcc V13.0.1 makes no code for {gpu.isas[0]}", "an architecture that nvcc does not know")
+    raises(UserError, lambda: cuda.Cuda().target(asked, replace(gpu, flags=("-O1",)), None),
+           "the target cuda-sm80 has flags, which a GPU's does not take", "flags of a GPU")
+    raises(UserError, lambda: cuda.Cuda().target(replace(asked, with_reference=True), gpu, None),
+           "--with-reference: there are no reference kernels for cuda", "reference kernels of a GPU")
     (Path(folder) / "text").write_text("no program", encoding="utf-8")
     (Path(folder) / "text").chmod(0o755)
     raises(UserError, lambda: toolchain.detect((str(Path(folder) / "text"),), cache.root, "the compiler"),
            "the compiler does not run: ", "a file that is no program")
+    raises(UserError, lambda: cuda.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
     for command, arch, isa in (("gcc", "x86_64", "avx2"), ("clang", "x86_64", "avx512"),
                                ("aarch64-linux-gnu-gcc", "aarch64", "neon"),
                                ("riscv64-linux-gnu-gcc", "riscv64", "rv64"), ("arm-none-eabi-gcc", "arm", "m4f")):

@@ -42,7 +42,7 @@ static void refusals(tc_cuda *cuda)
     tc_ok(tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error) == TC_STATUS_OK,
           "an arena of the header's size");
     tc_ok(prefill() == TC_STATUS_NO_DEVICE && untouched(), "not loaded yet: %s", context.error.message);
-    tc_ok(strstr(context.error.message, "decoder_model is not loaded"), "the message names the model");
+    tc_ok(strstr(context.error.message, "decoder_model is not loaded on the context's device"), "the message names the model");
     tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK, "the model is loaded");
     tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_BAD_ARGUMENT, "once: %s", error.message);
     tc_ok(prefill() == TC_STATUS_OK, "a call: %s", context.error.message);

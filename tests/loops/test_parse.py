@@ -104,6 +104,7 @@ for old, new, line, message in (
         ('"y"[i0,i1] = %0', '"y"[i0,i1] = $', 9, "unexpected character '$'"),
         ("  }\n}\n", "  }\n", 11, "expected 'sweep', not arena"),
         ("  }\n}\narena size=0\nslot 4*n\nplace \"y\" slot=0\nrefusal \"a\" \"b\"\n", "", 9, "a sweep is not closed"),
+        ("slot 4*n", "slot 4*n above [3]", 13, "a slot lies above earlier ones only"),
         ("slot=0", "slot=1", 15, '"y" is in slot 1, which is not declared'),
         ("arena size=0", "barrier\nbarrier", 13, "two barriers with no kernel between"),
         ("arena size=0", "barrier", 12, "a barrier without a kernel behind it")):

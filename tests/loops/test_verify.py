@@ -259,6 +259,25 @@ arena size=0
 ''', "regions")
 for message in ("turns: a and b change places and have different sizes", "cond: p is no bool[]"):
     raises(LoopError, lambda: verify(regions), message, message)
+sorts = parse_unit('''tensor_compile.loops 1 program
+buffer input "x" : f32[4,8]
+buffer input "i" : i64[4]
+buffer scratch "s" : i64[2]
+buffer output "y" : f32[4]
+nest "sort" rows (i0:4) grain 1 {
+  params ("x", "i", "s", "y") dims ()
+  sweep (i1:8) {
+    sort "s" first 9 (load f32 ("x"[i0,i1]))
+  }
+  sweep () scalar {
+    let g0:4 = load i64 ("i"[i0]) in "y"[g0] = f32 0x0
+  }
+}
+arena size=0
+''', "sorts")
+for message in ("sort: s has no room for sorting 8 points", "sort: 9 of 8 sorted points",
+                "sort: rows may store one element of y[g0]"):
+    raises(LoopError, lambda: verify(sorts), message, message)
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):
