@@ -334,8 +334,8 @@ bool tci_op_convolution(const tci_scope *scope, const tci_node *node, const tci_
     const tci_attr *low = tci_node_attr(node, "low"), *high = tci_node_attr(node, "high");
     const int64_t groups = tci_node_attr(node, "groups")->ints[0];
     const int spatial = x->rank - 2;
-    if (spatial < 0 || w->rank != x->rank || x->dtype != w->dtype || (x->dtype != TCI_F32 && x->dtype != TCI_WIDE))
-        return tci_node_fail(scope, node, "operands are no float tensors of one rank of 2 or more");
+    if (spatial < 0 || w->rank != x->rank || x->dtype != w->dtype || x->dtype == TCI_BOOL)
+        return tci_node_fail(scope, node, "operands are no tensors of numbers of one dtype and rank of 2 or more");
     if (stride->count != (size_t)spatial || dilation->count != (size_t)spatial || low->count != (size_t)spatial ||
         high->count != (size_t)spatial)
         return tci_node_fail(scope, node, "attributes do not fit the rank");

@@ -34,11 +34,23 @@ TC_MODEL(dtypes)
         tc_output(g, "product", tc_matmul(a, tc_transpose(b, 0, 1)));                                                 \
     }
 INTEGERS(i8, TC_I8)
-INTEGERS(u8, TC_U8)
-INTEGERS(i16, TC_I16)
-INTEGERS(u16, TC_U16)
-INTEGERS(u32, TC_U32)
 INTEGERS(u64, TC_U64)
+
+#define FEW(type, dtype)                                                                                              \
+    TC_FUNCTION(op_few_##type)                                                                                        \
+    {                                                                                                                 \
+        SIZES;                                                                                                        \
+        tc_tensor a = tc_input(g, "a", dtype, n, m), b = tc_input(g, "b", dtype, n, m);                               \
+        tc_output(g, "mul", tc_mul(tc_add(a, b), b));                                                                 \
+        tc_output(g, "div", tc_div(a, b));                                                                            \
+        tc_output(g, "least", tc_le(a, b));                                                                           \
+        tc_output(g, "halves", tc_cast(a, TC_F16));                                                                   \
+        tc_output(g, "rows", tc_sum(a, 1));                                                                           \
+    }
+FEW(u8, TC_U8)
+FEW(i16, TC_I16)
+FEW(u16, TC_U16)
+FEW(u32, TC_U32)
 
 #define FLOATS(type, dtype)                                                                                           \
     TC_FUNCTION(op_floats_##type)                                                                                     \
@@ -75,7 +87,12 @@ INTEGERS(u64, TC_U64)
         tc_output(g, "softmax", tc_softmax(a, -1));                                                                   \
         tc_output(g, "norm", tc_layer_norm(a, .weight = s));                                                          \
         tc_output(g, "mean", tc_mean(a, 1));                                                                          \
-    }                                                                                                                 \
+    }
+FLOATS(f64, TC_F64)
+FLOATS(f16, TC_F16)
+FLOATS(bf16, TC_BF16)
+
+#define CONVOLUTIONS(type, dtype)                                                                                     \
     TC_FUNCTION(op_conv_##type)                                                                                       \
     {                                                                                                                 \
         tc_dim n = tc_dynamic(g, "n", 0, 64);                                                                         \
@@ -84,9 +101,8 @@ INTEGERS(u64, TC_U64)
         tc_output(g, "pooled", tc_max_pool2d(x, .kernel = {2, 2}));                                                   \
         tc_output(g, "averaged", tc_avg_pool2d(x, .kernel = {3, 3}));                                                 \
     }
-FLOATS(f64, TC_F64)
-FLOATS(f16, TC_F16)
-FLOATS(bf16, TC_BF16)
+CONVOLUTIONS(f64, TC_F64)
+CONVOLUTIONS(bf16, TC_BF16)
 
 /* An image of bytes, its channels last, to normalized planes. */
 TC_FUNCTION(op_image)
