@@ -15,6 +15,7 @@ static const int gate_counts[] = {4, 3, 1};
 typedef struct cell {
     cell_kind kind;
     bool relu;
+    tc_dtype dtype;
     tc_recurrent_weights w;
     const tc_expr *hidden, *state; /* sizes of c and of h: they differ where h is projected */
 } cell;
@@ -74,14 +75,14 @@ static tc_tensor step(tc_site at, const cell *c, tc_tensor x, tc_tensor h, tc_te
 
 /* -- checks ------------------------------------------------------------------------------------------------------- */
 
-static bool is_matrix(tc_tensor x)
+static bool is_matrix(const cell *c, tc_tensor x)
 {
-    return x && !tc_is_poison(x) && x->type.dtype == TC_F32 && x->type.rank == 2;
+    return x && x->type.dtype == c->dtype && x->type.rank == 2;
 }
 
-static bool fits_rows(tc_graph *g, tc_tensor bias, const tc_expr *rows)
+static bool fits_rows(tc_graph *g, const cell *c, tc_tensor bias, const tc_expr *rows)
 {
-    return !bias || (!tc_is_poison(bias) && bias->type.dtype == TC_F32 && bias->type.rank == 1 &&
+    return !bias || (bias->type.dtype == c->dtype && bias->type.rank == 1 &&
                      tc_known_same(g, bias->type.shape[0], rows));
 }
 
@@ -95,8 +96,8 @@ static bool check_weights(tc_graph *g, cell *c, const tc_expr *features, int lay
         if (all[i] && tc_is_poison(all[i]))
             return false;
     int gates = gate_counts[c->kind];
-    if (!is_matrix(w->ih) || !is_matrix(w->hh)) {
-        tc_fail(g, NULL, "layer %d: the weights ih and hh are matrices of f32", layer);
+    if (!is_matrix(c, w->ih) || !is_matrix(c, w->hh)) {
+        tc_fail(g, NULL, "layer %d: the weights ih and hh are matrices of %s", layer, tc_dtype_name(c->dtype));
         return false;
     }
     const tc_expr *rows = w->ih->type.shape[0];
@@ -105,7 +106,7 @@ static bool check_weights(tc_graph *g, cell *c, const tc_expr *features, int lay
     bool good = tc_known_same(g, tc_expr_mul_int(c->hidden, gates), rows) &&
                 tc_known_same(g, w->hh->type.shape[0], rows) && tc_known_same(g, w->ih->type.shape[1], features);
     if (w->hr)
-        good = good && is_matrix(w->hr) && tc_known_same(g, w->hr->type.shape[1], c->hidden) &&
+        good = good && is_matrix(c, w->hr) && tc_known_same(g, w->hr->type.shape[1], c->hidden) &&
                tc_known_same(g, w->hr->type.shape[0], c->state);
     else
         good = good && tc_known_same(g, c->state, c->hidden);
@@ -115,22 +116,24 @@ static bool check_weights(tc_graph *g, cell *c, const tc_expr *features, int lay
                 tc_type_text(g, &w->hh->type), gates, tc_expr_text(features));
         return false;
     }
-    if (!fits_rows(g, w->ih_bias, rows) || !fits_rows(g, w->hh_bias, rows)) {
-        tc_fail(g, NULL, "layer %d: a bias is not f32[%s]", layer, tc_expr_text(rows));
+    if (!fits_rows(g, c, w->ih_bias, rows) || !fits_rows(g, c, w->hh_bias, rows)) {
+        tc_fail(g, NULL, "layer %d: a bias is not %s[%s]", layer, tc_dtype_name(c->dtype), tc_expr_text(rows));
         return false;
     }
     return true;
 }
 
-static bool check_state(tc_graph *g, const char *name, tc_tensor x, int rank, const tc_expr *const *shape)
+static bool check_state(tc_graph *g, const cell *c, const char *name, tc_tensor x, int rank,
+                        const tc_expr *const *shape)
 {
     if (!x)
         return true;
-    bool good = x->type.dtype == TC_F32 && x->type.rank == rank;
+    bool good = x->type.dtype == c->dtype && x->type.rank == rank;
     for (int i = 0; good && i < rank; ++i)
         good = tc_same_dim(g, x->type.shape[i], shape[i]);
     if (!good)
-        tc_fail(g, NULL, "%s is %s, not f32%s", name, tc_type_text(g, &x->type), tc_shape_text(g, rank, shape));
+        tc_fail(g, NULL, "%s is %s, not %s%s", name, tc_type_text(g, &x->type), tc_dtype_name(c->dtype),
+                tc_shape_text(g, rank, shape));
     return good;
 }
 
@@ -158,11 +161,12 @@ static tc_recurrent_weights weights_of(tc_graph *g, const tc_recurrent_args *arg
 }
 
 /* What the states start from: part `index` of `given`, or zeros. */
-static tc_tensor start(tc_site at, tc_graph *g, tc_tensor given, int index, const tc_expr *batch, const tc_expr *size)
+static tc_tensor start(tc_site at, tc_graph *g, const cell *c, tc_tensor given, int index, const tc_expr *batch,
+                       const tc_expr *size)
 {
     if (given)
         return tc_select_at(at, given, 0, tc_dim_int_(index));
-    tc_dim shape[] = {tc_dim_int_(TC_F32), tc_dim_of(batch), tc_dim_of(size)};
+    tc_dim shape[] = {tc_dim_int_(c->dtype), tc_dim_of(batch), tc_dim_of(size)};
     return tc_full_at(at, g, NUMBER(0), 3, shape);
 }
 
@@ -200,15 +204,16 @@ static tc_tensor layers(tc_graph *g, const tc_recurrent_args *args, cell_kind ki
         tc_tensor outputs[2];
         for (int d = 0; d < directions; ++d) {
             int index = layer * directions + d;
-            cell c = {.kind = kind, .relu = args->relu, .w = weights_of(g, args, layer, d)};
+            cell c = {.kind = kind, .relu = args->relu, .dtype = x->type.dtype,
+                      .w = weights_of(g, args, layer, d)};
             if (!check_weights(g, &c, x->type.shape[2], layer))
                 return tc_poison();
             const tc_expr *parts = tc_expr_const(&g->dims, count * directions);
-            if (!index && !(check_state(g, "h0", args->h0, 3, (const tc_expr *[]){parts, batch, c.state}) &&
-                            check_state(g, "c0", args->c0, 3, (const tc_expr *[]){parts, batch, c.hidden})))
+            if (!index && !(check_state(g, &c, "h0", args->h0, 3, (const tc_expr *[]){parts, batch, c.state}) &&
+                            check_state(g, &c, "c0", args->c0, 3, (const tc_expr *[]){parts, batch, c.hidden})))
                 return tc_poison();
-            h_n[index] = start(at, g, args->h0, index, batch, c.state);
-            c_n[index] = kind == LSTM ? start(at, g, args->c0, index, batch, c.hidden) : NULL;
+            h_n[index] = start(at, g, &c, args->h0, index, batch, c.state);
+            c_n[index] = kind == LSTM ? start(at, g, &c, args->c0, index, batch, c.hidden) : NULL;
             outputs[d] = run(at, g, &c, x, d, &h_n[index], &c_n[index]);
             if (tc_is_poison(outputs[d]))
                 return tc_poison();
@@ -229,8 +234,8 @@ static tc_tensor sequence(const tc_recurrent_args *args, cell_kind kind, const c
     tc_graph *g = tc_op_enter(at, name, region, "x ?h0 ?c0", 3, operands);
     if (g) {
         tc_tensor x = args->x;
-        if (x->type.dtype != TC_F32 || x->type.rank != 3)
-            tc_fail(g, "[time, batch, features]", "needs f32 of rank 3, not %s", tc_type_text(g, &x->type));
+        if (!tc_dtype_is_float(x->type.dtype) || x->type.rank != 3)
+            tc_fail(g, "[time, batch, features]", "needs floats of rank 3, not %s", tc_type_text(g, &x->type));
         else if (!args->name == !args->weights)
             tc_fail(g, NULL, "give the weights by name, or as tensors in .weights");
         else if (args->layers < 0 || args->layers > 32)
@@ -280,15 +285,15 @@ static tc_tensor one_step(const tc_cell_args *args, cell_kind kind, const char *
                                                              : "x h ?c ih hh ?ih_bias ?hh_bias ?hr", 8, operands);
     tc_tensor state = args->c;
     if (g) {
-        cell c = {.kind = kind, .relu = args->relu, .w = *w};
         tc_tensor x = args->x;
-        if (x->type.dtype != TC_F32 || x->type.rank != 2)
-            tc_fail(g, "[batch, features]", "needs f32 of rank 2, not %s", tc_type_text(g, &x->type));
+        cell c = {.kind = kind, .relu = args->relu, .dtype = x->type.dtype, .w = *w};
+        if (!tc_dtype_is_float(x->type.dtype) || x->type.rank != 2)
+            tc_fail(g, "[batch, features]", "needs floats of rank 2, not %s", tc_type_text(g, &x->type));
         else if (kind != LSTM && (args->c || args->c_next || w->hr))
             tc_fail(g, NULL, "c and projections are an LSTM's");
         else if (check_weights(g, &c, x->type.shape[1], 0) &&
-                 check_state(g, "h", args->h, 2, (const tc_expr *[]){x->type.shape[0], c.state}) &&
-                 check_state(g, "c", state, 2, (const tc_expr *[]){x->type.shape[0], c.hidden}))
+                 check_state(g, &c, "h", args->h, 2, (const tc_expr *[]){x->type.shape[0], c.state}) &&
+                 check_state(g, &c, "c", state, 2, (const tc_expr *[]){x->type.shape[0], c.hidden}))
             out = step(at, &c, project(at, &c, x), args->h, &state);
         tc_op_leave(g, NULL);
     }

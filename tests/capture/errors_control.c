@@ -56,7 +56,7 @@ static int at;
     X(parameter, "tc_parameter: parameters are no part of a block", TC_SCAN(g, 3) { AT; tc_parameter(g, "x"); })      \
     X(assign, "tc_assign: a state is assigned outside of blocks", tc_tensor s = tc_state(g, "s", TC_F32, 2);          \
       TC_SCAN(g, 3) { AT; tc_assign(s, F(2)); })                                                                      \
-    X(lstm_rank, "tc_lstm: needs f32 of rank 3, not f32[2,5]", AT; tc_lstm(F(2, 5), "w"))                             \
+    X(lstm_rank, "tc_lstm: needs floats of rank 3, not f32[2,5]", AT; tc_lstm(F(2, 5), "w"))                             \
     X(lstm_source, "tc_lstm: give the weights by name, or as tensors in .weights", AT; tc_lstm(F(3, 2, 5)))           \
     X(lstm_layers, "tc_lstm: 33 layers; 1 to 32 are possible", AT; tc_lstm(F(3, 2, 5), "w", .layers = 33))            \
     X(lstm_weights, "tc_lstm: layer 0: weights f32[24,5] and f32[18,6] do not fit 4 gates of 5 features", AT;         \
@@ -68,7 +68,7 @@ static int at;
     X(lstm_state, "tc_lstm: c0 is f32[1,2,7], not f32[1,2,6]", AT; tc_lstm(F(3, 2, 5), .c0 = F(1, 2, 7),              \
       .weights = &(tc_recurrent_weights){F(24, 5), F(24, 6), NULL, NULL, NULL}))                                      \
     X(gru_state, "tc_gru: c and projections are an LSTM's", AT; tc_gru(F(3, 2, 5), "w", .c0 = F(1, 2, 6)))            \
-    X(cell_rank, "tc_lstm_cell: needs f32 of rank 2, not f32[5]", AT;                                                 \
+    X(cell_rank, "tc_lstm_cell: needs floats of rank 2, not f32[5]", AT;                                                 \
       tc_lstm_cell(F(5), F(2, 6), {F(24, 5), F(24, 6), NULL, NULL, NULL}, .c = F(2, 6)))                              \
     X(cell_state, "tc_gru_cell: h is f32[3,6], not f32[2,6]", AT;                                                     \
       tc_gru_cell(F(2, 5), F(3, 6), {F(18, 5), F(18, 6), NULL, NULL, NULL}))                                          \

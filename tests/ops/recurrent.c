@@ -66,6 +66,16 @@ TC_FUNCTION(op_lstm_given)
     tc_output(g, "y", tc_lstm(tc_input(g, "x", TC_F32, t, b, 5), .weights = &w));
 }
 
+/* In double precision. */
+TC_FUNCTION(op_gru_double)
+{
+    SIZES;
+    tc_recurrent_weights w = {tc_cast(tc_weight(g, "gru.weight_ih_l0"), TC_F64),
+                              tc_cast(tc_weight(g, "gru.weight_hh_l0"), TC_F64),
+                              tc_cast(tc_weight(g, "gru.bias_ih_l0"), TC_F64), NULL, NULL};
+    tc_output(g, "y", tc_cast(tc_gru(tc_input(g, "x", TC_F64, t, b, 5), .weights = &w), TC_F32));
+}
+
 /* Streaming: one step a call, the states kept by the model. */
 TC_FUNCTION(op_cells)
 {

@@ -49,6 +49,13 @@ def functions(rng: Random) -> dict:
                                 "bias_hh_l0": i["hh_bias"]})
         return {"y": module(i["x"])[0]}
 
+    def double(i: dict) -> dict:
+        module = nn.GRU(5, 6).double()
+        given = modules["gru"].state_dict()
+        module.load_state_dict({k: given[k] for k in module.state_dict()} |
+                               {"bias_hh_l0": torch.zeros(18, dtype=torch.float64)})
+        return {"y": module(i["x"])[0]}
+
     def cells(i: dict) -> dict:
         w = {k: v.double() for k, v in weights.items()}
         of = lambda name: [w[f"{name}.{k}_l0"] for k in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]  # noqa: E731
@@ -72,6 +79,7 @@ def functions(rng: Random) -> dict:
         "rnn": ({"x": x}, rnn, size),
         "lstm_given": ({"x": x, "ih": rng.normal(24, 5), "hh": rng.normal(24, 6), "ih_bias": rng.normal(24),
                           "hh_bias": rng.normal(24)}, tensors, size),
+        "gru_double": ({"x": rng.normal(3, 2, 5).double()}, double, size),
         "cells": ({"x": rng.normal(3, 5), "h": rng.normal(3, 6), "c": rng.normal(3, 6)}, cells, "b=3"),
     }
     return {name: (inputs, whole(f), at) for name, (inputs, f, at) in cases.items()}

@@ -42,7 +42,7 @@ typedef struct tc_recurrent_args {
  * The products with x are one matmul for all steps. The next layer reads h of both directions side by side; nothing is
  * dropped out.
  *
- * Dtypes: f32.
+ * Dtypes: floats, one for all.
  * Shape: [time, batch, directions * hidden]; with batch_first [batch, time, directions * hidden].
  * Errors: weights or states that do not fit one another or x.
  * ATen: lstm, gru, rnn_tanh, rnn_relu.
@@ -66,7 +66,7 @@ typedef struct tc_cell_args {
 /* tc_lstm_cell(x, h, {ih, hh, ih_bias, hh_bias}, .c = c, .c_next = &c), tc_gru_cell(x, h, {...}), tc_rnn_cell(x, h,
  * {...}): one step; the new h.
  *
- * Dtypes: f32.
+ * Dtypes: floats, one for all.
  * Shape: [batch, hidden]; of an LSTM with hr [batch, projection].
  * ATen: lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell. */
 #define tc_lstm_cell(...) tc_lstm_cell_at(&(const tc_cell_args){__VA_ARGS__, .at = TC_HERE})
