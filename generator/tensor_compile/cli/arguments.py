@@ -41,6 +41,12 @@ def words(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
+def command(text: str) -> tuple[str, ...]:
+    """The words of a command; a program named by a relative path is the one seen from here, wherever it is started."""
+    found = words(text)
+    return (os.path.abspath(found[0]), *found[1:]) if found and os.sep in found[0] else found
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model and everything that decides what is built from it."""
     parser.add_argument("model", metavar="MODEL.c", help="the model's source")
@@ -67,15 +73,15 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "compiler's architecture)")
     group.add_argument("--isa", default="", metavar="ISA,…",
                        help="only these of the target's instruction sets, e.g. avx2,avx512 (default: all)")
-    group.add_argument("--cc", type=words, default=None, metavar="COMMAND",
+    group.add_argument("--cc", type=command, default=None, metavar="COMMAND",
                        help="compiler for the target (default: $CC, else cc)")
     group.add_argument("--cflags", type=words, default=(), metavar="FLAGS",
                        help="the target's compiler flags; processor, ABI, sysroot and prefix-map flags among them are "
                             "passed on to every kernel, others are not")
-    group.add_argument("--host-cc", type=words, default=None, metavar="COMMAND",
+    group.add_argument("--host-cc", type=command, default=None, metavar="COMMAND",
                        help="compiler for the machine that builds (default: $CC_FOR_BUILD, else cc)")
 
-    group.add_argument("--nvcc", type=words, default=None, metavar="COMMAND",
+    group.add_argument("--nvcc", type=command, default=None, metavar="COMMAND",
                        help="CUDA's compiler, for --target cuda (default: $NVCC, else nvcc)")
 
     group = parser.add_argument_group("tuning")
@@ -176,7 +182,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
         keep=absolute(args.keep), preprocessor=tuple(args.preprocessor),
-        cc=args.cc or words(os.environ.get("CC", "") or "cc"),
-        host_cc=args.host_cc or words(os.environ.get("CC_FOR_BUILD", "") or "cc"),
-        nvcc=args.nvcc or words(os.environ.get("NVCC", "") or "nvcc"), cflags=args.cflags,
+        cc=args.cc or command(os.environ.get("CC", "") or "cc"),
+        host_cc=args.host_cc or command(os.environ.get("CC_FOR_BUILD", "") or "cc"),
+        nvcc=args.nvcc or command(os.environ.get("NVCC", "") or "nvcc"), cflags=args.cflags,
         capture_timeout=args.capture_timeout, jobs=args.jobs)
