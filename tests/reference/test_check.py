@@ -26,6 +26,11 @@ TC_MODEL(guarded)
     tc_tensor x = tc_input(g, "x", TC_F32, n), y = tc_input(g, "y", TC_F32, half, 2);
     tc_output(g, "z", tc_add(x, tc_reshape(y, n)));
 }
+
+TC_FUNCTION(twice)
+{
+    tc_output(g, "two", tc_mul(tc_input(g, "one", TC_F32, 4), 2));
+}
 """
 
 
@@ -153,6 +158,15 @@ with tempfile.TemporaryDirectory() as place:
     ok(result.returncode == 0 and "n=4, half=2" in result.stdout, "default sizes hold the model's guards")
     result = models.tool(folder, "check", "guarded.c", *isa, "--dims", "n=3,half=2")
     ok(result.returncode == 2 and "--dims: the sizes break the guard " in result.stderr, "given ones have to")
+    for name in ("twice", "guarded_twice"):
+        result = models.tool(folder, "check", "guarded.c", *isa, "--function", name)
+        ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()} ==
+           {"guarded_twice"}, f"--function {name}: the function of that name alone, shown by its C name")
+    result = models.tool(folder, "check", "guarded.c", *isa, "--function", "guarded_thrice")
+    ok(result.returncode == 2 and "its functions: guarded, guarded_twice" in result.stderr, "no such C name")
+    lines = models.tool(folder, "explain", "guarded.c", *isa).stdout.splitlines()
+    equal([line for line in lines if line.startswith("function ")], ["function guarded", "function guarded_twice"],
+          "explain: functions by their C names")
     for words, text in (("batch=65", "batch = 65 is not in 1..64"), ("length=1", "--dims: the model has no dim 'length'")):
         result = models.tool(folder, "check", "mlp.c", *isa, "--dims", words)
         ok(result.returncode == 2 and text in result.stdout + result.stderr, f"--dims {words}")

@@ -59,14 +59,14 @@ with tempfile.TemporaryDirectory() as place:
         with Progress() as progress:
             made = assemble.run(options, progress)
         text = report.text(made, model.name, sizes)
-        printed = rows(text)
+        printed, symbols = rows(text), assemble.entry_symbols(made.compiled.plan)
         for function in made.compiled.plan.functions:
             for variant in function.built:
                 name = f"{model.stem}: {function.name} {variant.name}"
                 dims = {d.sym: variant.when.get(d.sym.name, sizes[d.sym.name]) for d in function.dims}
                 program = variant.program
                 counts = evaluate.run(program, dims, elements(made, program, dims, random.Random(1)))
-                got = printed[function.name, variant.name]
+                got = printed[symbols[function.name], variant.name]
                 equal([label for label, _, _ in got], [step.kernel.label for step in program.steps], f"{name}: kernels")
                 equal([w for _, _, w in got], [w for _, w in counts], f"{name}: bytes written")
                 # a word may be looked up twice, which is counted twice

@@ -100,9 +100,9 @@ def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compi
     return compiled
 
 
-def entry_symbols(plan: ModelPlan) -> list[str]:
-    """The C names of the model's functions."""
-    return [entry.symbol for entry in interface(plan, False).entries]
+def entry_symbols(plan: ModelPlan) -> dict[str, str]:
+    """The C names of the model's functions, in order, by their names in the graph."""
+    return {entry.plan.name: entry.symbol for entry in interface(plan, False).entries}
 
 
 def external_weights(plan: ModelPlan, payload: Path) -> Iterator[bytes]:

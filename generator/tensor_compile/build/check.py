@@ -64,10 +64,10 @@ def run(options: Options, request: Request) -> int:
     with Progress() as progress:
         made = assemble.run(options, progress)
         cache = Cache(Path(options.cache))
-        names = [f.name for f in made.compiled.plan.functions]
-        if request.function and request.function not in names:
+        symbols = assemble.entry_symbols(made.compiled.plan)
+        if request.function and request.function not in (*symbols, *symbols.values()):
             raise OptionError(f"the model has no function {request.function!r}", options.shown,
-                              f"its functions: {', '.join(names)}")
+                              f"its functions: {', '.join(symbols.values())}")
         with cache.scratch() as scratch:
             folder = Path(scratch)
             tools = Tools(_data_tool(made, cache), host_programs.interpreter(made.host, cache, options.jobs),
@@ -79,7 +79,7 @@ def run(options: Options, request: Request) -> int:
             for name, module in (("captured", made.compiled.captured), ("reference", made.compiled.reference)):
                 (folder / f"{name}.tcg").write_text(print_module(placed(module, made)), encoding="utf-8")
             good = True
-            checked = [f for f in made.compiled.plan.functions if request.function in ("", f.name)]
+            checked = [f for f in made.compiled.plan.functions if request.function in ("", f.name, symbols[f.name])]
             _known_dims(options, checked, request)
             for function in checked:
                 for sizes in _all_sizes(function, request):
@@ -189,14 +189,14 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
         after = ("--state-out", f"{out}-state") if states else ()
         _run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more, *after, "--out", str(out)],
              f"without --dims this ran at {at}" if request.inputs and sizes and not request.dims else "")
-    symbols = dict(zip((f.name for f in made.compiled.plan.functions), assemble.entry_symbols(made.compiled.plan)))
+    symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
     bound = f"{request.rtol},{request.atol}"
     own = {b.name for b in function.outputs}
     others = sorted({b.name for f in made.compiled.plan.functions for b in f.outputs} - own)
     good = True
     for isa in (*made.target.isas, *(("reference",) if options.with_reference else ())):
         out = tools.folder / f"out-{isa}"
-        command = [*request.wrapper, str(tools.runner), symbols[function.name], str(inputs), str(out), isa,
+        command = [*request.wrapper, str(tools.runner), symbol, str(inputs), str(out), isa,
                    str(request.threads), weights, *((str(before), f"{out}-state") if states else ("-", "-")),
                    *(f"{k}={v}" for k, v in sizes.items())]
         try:
@@ -205,7 +205,7 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
             raise UserError(f"the target's program cannot be run here: {error.strerror}",
                             request.wrapper[0] if request.wrapper else options.shown,
                             "--exe-wrapper names what runs it, e.g. 'qemu-aarch64 -L /usr/aarch64-linux-gnu'") from None
-        title = " ".join(word for word in (function.name, at, isa) if word)
+        title = " ".join(word for word in (symbol, at, isa) if word)
         if result.returncode == 3:
             print(f"{title}: skipped, this processor does not have it")
             continue
@@ -334,7 +334,7 @@ def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int |
     model, table = out.with_suffix(".model.o"), out.with_suffix(".table.c")
     with files.Outputs() as outputs:
         assemble.link_object(made, cache, model, outputs)
-    functions = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan)]
+    functions = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan).values()]
     table.write_text("\n".join([
         "#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
         f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};", ""]),

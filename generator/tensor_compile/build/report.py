@@ -12,7 +12,7 @@ from ..loops.scalars import extent
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
 from . import budget
-from .assemble import Made
+from .assemble import Made, entry_symbols
 
 
 def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
@@ -32,7 +32,7 @@ def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
 
 
 def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list[str]:
-    lines = ["", f"function {function.name}"]
+    lines = ["", f"function {entry_symbols(made.compiled.plan)[function.name]}"]
     for kind, buffers in (("input", function.inputs), ("output", function.outputs), ("state", function.states)):
         lines += [f"  {kind} {b.name}: {b.dtype}[{','.join(map(str, b.shape))}]" for b in buffers]
     for dim in function.dims:

@@ -30,7 +30,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         epilog="Example: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4")
     arguments.add_model(parser)
     group = parser.add_argument_group("check")
-    group.add_argument("--function", default="", metavar="NAME", help="only this function (default: all)")
+    group.add_argument("--function", default="", metavar="NAME", help="only this function: its C name, or the one in the model's source (default: all)")
     group.add_argument("--dims", action="append", type=bindings, default=[], metavar="DIM=SIZE,…",
                        help="sizes of dynamic dims; may be given several times (default: every specialized combination, "
                             "and one for the generic variant)")
