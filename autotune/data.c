@@ -23,7 +23,8 @@ static uint64_t next(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* A 16-bit float: the value's digits cut off, which is as random as a rounding. */
+/* A 16-bit float: the value's digits cut off, which is as random as a rounding. What is finite stays so: of those too
+ * large for f16 comes the largest. */
 static uint16_t halved(uint32_t bits, tc_data_type type)
 {
     const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
@@ -31,7 +32,7 @@ static uint16_t halved(uint32_t bits, tc_data_type type)
     if (type == TC_DATA_BF16)
         return (uint16_t)(bits >> 16 | (size > 0x7f800000));
     if (size >= 0x47800000) /* 2^16 */
-        return sign | (size > 0x7f800000 ? 0x7e00 : 0x7c00);
+        return sign | (size > 0x7f800000 ? 0x7e00 : size == 0x7f800000 ? 0x7c00 : 0x7bff);
     return size < 0x38800000 ? sign | (uint16_t)(bits & 0x3ff) : sign | (uint16_t)((size - 0x38000000) >> 13);
 }
 

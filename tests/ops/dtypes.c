@@ -102,6 +102,7 @@ FLOATS(bf16, TC_BF16)
         tc_output(g, "averaged", tc_avg_pool2d(x, .kernel = {3, 3}));                                                 \
     }
 CONVOLUTIONS(f64, TC_F64)
+CONVOLUTIONS(f16, TC_F16)
 CONVOLUTIONS(bf16, TC_BF16)
 
 /* An image of bytes, its channels last, to normalized planes. */

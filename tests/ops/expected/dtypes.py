@@ -81,8 +81,6 @@ def functions(rng: Random) -> dict:
         w, s = rng.normal(24, 37).to(dtype), rng.normal(37).to(dtype)
         cases[f"layers_{name}"] = ({"a": a, "w": w, "s": s},
                                    lambda i, dtype=dtype: layers(dtype, i["a"], i["w"], i["s"]), "n=3,m=37")
-        if name == "f16":
-            continue
         x, k = rng.normal(2, 4, 9, 9).to(dtype), rng.normal(6, 4, 3, 3).to(dtype)
         cases[f"conv_{name}"] = ({"x": x, "w": k}, lambda i, dtype=dtype: convolutions(dtype, i["x"], i["w"]), "n=2")
     image = rng.randint(0, 256, (2, 6, 7, 3)).to(torch.uint8)
