@@ -232,7 +232,7 @@ static void called(fixture *f, const tc_function *function, const tc_view *in, c
 static void test_other_functions(fixture *f)
 {
     static _Alignas(64) const unsigned char strange[256];
-    const tc_index two[] = {4, 8}, one[] = {4}, huge[] = {(tc_index)1 << 40, (tc_index)1 << 40}, strides[] = {huge[1], 1};
+    const tc_index two[] = {4, 8}, one[] = {4}, huge[] = {(tc_index)1 << 44, (tc_index)1 << 20}, strides[] = {huge[1], 1};
     const tc_view in[] = {{f->x, TC_DTYPE_F32, 2, two, NULL}, {f->index, TC_DTYPE_I32, 1, one, NULL}};
     const tc_view large[] = {{f->x, TC_DTYPE_F32, 2, huge, NULL}, {f->index, TC_DTYPE_I32, 1, huge, NULL}};
     const tc_view spread[] = {{f->x, TC_DTYPE_F32, 2, huge, strides}, large[1]};
@@ -246,7 +246,7 @@ static void test_other_functions(fixture *f)
     dims[0].input = -1;
     called(f, &function, in, NULL, TC_STATUS_BAD_VIEW, "dim n cannot be told from the shapes of the inputs: give dims");
     dims[0] = fake_run_function.dims[0];
-    dims[0].high = dims[1].high = (tc_index)1 << 40;
+    dims[0].high = dims[1].high = (tc_index)1 << 44;
     called(f, &function, spread, NULL, TC_STATUS_BAD_VIEW, "x is larger than memory");
     called(f, &function, large, NULL, TC_STATUS_DIM_OUT_OF_RANGE, "input x is larger than memory");
     function = fake_run_function;

@@ -30,7 +30,7 @@ def keys() -> None:
     equal(kernel_key(matmul(128, 384, 384), "avx2", "x86_64"), key, "equal kernels have equal keys")
     batch = sym(dim("batch"))
     ok(" rows=(3*batch) " in kernel_key(matmul(3 * batch, 64, 8), "avx2", "x86_64"), "key of a dynamic size")
-    ok(" rows=1x14x14 columns=32 terms=3x3x16 " in
+    ok(" rows=14x14 columns=32 terms=3x3x16 " in
        kernel_key(convolution(1, 16, 14, 14, 32, (3, 3), pad=1), "avx2", "x86_64"), "key of a convolution")
     others = [matmul(128, 384, 384, 0), matmul(128, 384, 384, bias=False), matmul(128, 384, 384, residual=True),
               matmul(128, 384, 384, transposed=True), matmul(128, 384, 384, batch=2), heads(128, 24, 16, 384)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The identity of a contraction kernel for tuning: what its speed may depend on, free of names and of where it stands.
 
-    contraction f32 rows=1x56x56 columns=64 terms=3x3x64 batches=1 walk=5c0e41d2 epilogue=9b1d22f0 target=x86_64/avx512
+    contraction f32 rows=56x56 columns=64 terms=3x3x64 batches=1 walk=5c0e41d2 epilogue=9b1d22f0 target=x86_64/avx512
 
 rows, columns, terms, batches: extents of the kernel's variables (expressions where a dim is dynamic). walk: how its
 operands lie in memory and where padding is. epilogue: the fused operations and how their buffers lie.
