@@ -46,6 +46,11 @@ class Buffer:
         return total
 
 
+def row_major(shape: tuple) -> tuple[int, ...]:
+    """The `order` of a buffer whose last dim is the fastest."""
+    return tuple(range(len(shape)))
+
+
 # -- scalar expressions ---------------------------------------------------------------------------------------------
 class Scalar:
     """Base of the scalar expressions; `dtype` is the dtype of the value."""

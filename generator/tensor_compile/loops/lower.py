@@ -17,7 +17,7 @@ from ..graph.ir import Function, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
 from .guards import Index, fold, guarded, inside, protect
-from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar
+from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_regions import REGIONS, open_function
@@ -89,20 +89,20 @@ class Lowering:
     def buffer(self, name: str, dtype: str, shape: Index, kind: str, order: tuple | None = None) -> Buffer:
         found = self.buffers.get(name)
         if found is None:
-            found = Buffer(name, dtype, tuple(shape), order or tuple(range(len(shape))), kind)
+            found = Buffer(name, dtype, tuple(shape), row_major(shape) if order is None else order, kind)
             self.buffers[name] = found
         elif found.kind != kind:
             raise LoweringError(f"{self.function.name}: the name {name!r} is both {found.kind} and {kind}")
         return found
 
-    def temp(self, v: Value, plain: bool = False) -> Buffer:
-        """plain: row-major, whatever is chosen for v."""
+    def temp(self, v: Value, order: tuple[int, ...] | None = None) -> Buffer:
+        """order: instead of the one chosen for v."""
         self.temps += 1
-        return self.buffer(f"%{self.temps}", v.dtype, v.shape, "temp", None if plain else self.orders.get(v))
+        return self.buffer(f"%{self.temps}", v.dtype, v.shape, "temp", self.orders.get(v) if order is None else order)
 
     def new_home(self, v: Value) -> Home:
         """A row-major temp for values like v."""
-        return self.home_in(self.temp(v, plain=True))
+        return self.home_in(self.temp(v, row_major(v.shape)))
 
     def home_in(self, buffer: Buffer) -> Home:
         return Home(buffer, lambda index: index)
@@ -359,10 +359,10 @@ class Lowering:
         assert isinstance(found, Load)
         return found
 
-    def detach(self, v: Value, label: str = "materialize", plain: bool = False) -> Value:
-        """v computed into a buffer of its own, with no view between, before the loops that v does not change in. plain:
-        row-major."""
-        copied = self.known(v, self.temp(v, plain))
+    def detach(self, v: Value, label: str = "materialize", order: tuple[int, ...] | None = None) -> Value:
+        """v computed into a buffer of its own, with no view between, before the loops that v does not change in. order:
+        of the buffer, where it is not the one chosen for v."""
+        copied = self.known(v, self.temp(v, order))
         here, self.items = self.items, self.lists.get(id(self.owner.get(v.node)), self.items)
         self.copy(v, self.homes[copied].buffer, lambda index: index, label)
         self.items = here

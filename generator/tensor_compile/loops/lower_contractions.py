@@ -30,7 +30,8 @@ def lower_dot(low: Lowering, node: Node) -> None:
         second, n = low.load(b, tuple(b_index), node), out[-1]
         stride = low.buffers[second.buffer].address(second.index)
         if n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # its buffer has another order
-            second = low.load(low.detach(b), tuple(b_index), node)
+            columns_last = tuple(d for d in range(len(b.shape)) if d not in free) + tuple(free)
+            second = low.load(low.detach(b, order=columns_last), tuple(b_index), node)
         contract(low, node, heads, len(free), out, reduced, low.load(a, a_index, node), second, 0)
         return
     pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, tuple(b_index))))

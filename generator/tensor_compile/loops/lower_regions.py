@@ -18,7 +18,7 @@ from ..graph.ir import Function, Module, Node, Value
 from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
 from ..symbolic import Sym, sym
-from .ir import Branch, Load, Loop
+from .ir import Branch, Load, Loop, row_major
 
 if TYPE_CHECKING:
     from .lower import Home, Lowering
@@ -222,8 +222,8 @@ def _in_place(low: "Lowering", body: Body, carried: dict[int, str]) -> set[int]:
 
 def _next(low: "Lowering", body: Body, carried: dict[int, str], there: set[int]) -> None:
     """What the next turn starts from: every new value is known before the first old one is overwritten."""
-    made = [(low.buffers[name], low.detach(body.results[i], "next", plain=True)) for i, name in carried.items()
-            if i not in there]
+    made = [(low.buffers[name], low.detach(body.results[i], "next", row_major(body.results[i].shape)))
+            for i, name in carried.items() if i not in there]
     for buffer, v in made:
         low.copy(v, buffer, lambda index: index, "next")
 
