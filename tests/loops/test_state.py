@@ -33,6 +33,21 @@ for fused in (True, False):
     difference, _, _ = compare(old, "f", {"past": 2, "seq": 3}, fused=fused)
     equal(difference, "", f"the old state is read too{'' if fused else ', not fused'}")
 
+overlapping = module_of(function(f'%0 "x" : f32[2,8,3] {LOC}', [
+    "%1 = exp(%0) : f32[2,8,3]", "%2 = tanh(%0) : f32[2,8,3]", '%3 = state() {name="k"} : f32[2,8,3]',
+    "%4 = update_slice(%3, %2) {start=[0, 0, 0]} : f32[2,8,3]",
+    "%5 = slice(%1) {start=[0, 0, 0], size=[1, 4, 3], stride=[1, 1, 1]} : f32[1,4,3]", "%6 = neg(%5) : f32[1,4,3]",
+    "%7 = update_slice(%4, %6) {start=[1, 2, 0]} : f32[2,8,3]", 'assign "k" %7', 'return "y" %1']), **CACHE)
+early = module_of(function(f'%0 "x" : f32[2,4,3] {LOC}', [
+    "%1 = exp(%0) : f32[2,4,3]", '%2 = state() {name="k"} : f32[2,8,3]',
+    "%3 = constant() {bits=0x40000000} : f32[]", "%4 = broadcast(%3) {shape=[2, 8, 3], axes=[]} : f32[2,8,3]",
+    "%5 = neg(%4) : f32[2,8,3]", "%6 = update_slice(%2, %5) {start=[0, 0, 0]} : f32[2,8,3]",
+    "%7 = update_slice(%6, %1) {start=[0, 3, 0]} : f32[2,8,3]", 'assign "k" %7', 'return "y" %0']), **CACHE)
+for fused in (True, False):
+    for module in (overlapping, early):
+        difference, _, _ = compare(module, "f", {}, fused=fused)
+        equal(difference, "", f"parts that overlap are written in turn{'' if fused else ', not fused'}")
+
 RUNNING = {"dims": ("batch 1:8",), "states": (("mean", "f32[4]"), ("other", "f32[4]"))}
 running = module_of(function(f'%0 "x" : f32[batch,4] {LOC}', [
     '%1 = state() {name="mean"} : f32[4]', "%2 = reduce(%0) {op=sum, axes=[0], order=lanes} : f32[4]",

@@ -262,11 +262,12 @@ class Lowering:
         return nodes, at
 
     def write_through(self, chain: list[Node], buffer: Buffer) -> None:
-        """The nodes write into the buffer, which holds their base."""
+        """The nodes write into the buffer, which holds their base. What an only one writes is computed there: of several,
+        which may overlap, each writes when its turn comes."""
         for node in chain:
             self.in_place.add(node)
             self.homes[Value(node)] = self.home_in(buffer)
-            if node.op == "update_slice":
+            if node.op == "update_slice" and len(chain) == 1:
                 self.place_part(node, node.operands[1], buffer, lambda index: index, node.attrs["start"])
 
     def place_carry(self, v: Value, base: Value, buffer: Buffer, function: Function) -> bool:

@@ -30,7 +30,7 @@ def index_of(s: Scalar) -> Expr | None:
 
 def _bounds(s: Scalar) -> Bounds:
     """Lower and upper bounds; none of a kind where none is known. An operation that may wrap has them only where both
-    ends of its operands are known, which are those of indices and so far from the ends of the dtype."""
+    ends of its operands are known and those of its result lie within the dtype."""
     exact = index_of(s)
     if exact is not None:
         return [exact], [exact]
@@ -52,16 +52,24 @@ def _bounds(s: Scalar) -> Bounds:
     if not (a_low and a_high and b_low and b_high):
         return [], []
     if s.op == "add":
-        return _pairs(a_low, b_low, 1), _pairs(a_high, b_high, 1)
+        return _unwrapped(s.dtype, _pairs(a_low, b_low, 1), _pairs(a_high, b_high, 1))
     if s.op == "sub":
-        return _pairs(a_low, b_high, -1), _pairs(a_high, b_low, -1)
+        return _unwrapped(s.dtype, _pairs(a_low, b_high, -1), _pairs(a_high, b_low, -1))
     factor = index_of(s.args[1])
     low, high = a_low, a_high
     if factor is None:
         factor, low, high = index_of(s.args[0]), b_low, b_high
     if factor is None or not is_nonnegative(factor):
         return [], []
-    return [e * factor for e in low], [e * factor for e in high]
+    return _unwrapped(s.dtype, [e * factor for e in low], [e * factor for e in high])
+
+
+def _unwrapped(dtype: str, low: list[Expr], high: list[Expr]) -> Bounds:
+    """The bounds, where one of each kind shows that the exact result is a value of the dtype; else none."""
+    half = 1 << (31 if dtype == "i32" else 63)
+    lowest, highest = [e.range()[0] for e in low], [e.range()[1] for e in high]
+    fits = any(n is not None and n >= -half for n in lowest) and any(n is not None and n < half for n in highest)
+    return (low, high) if fits else ([], [])
 
 
 def _outer(a: list[Expr], b: list[Expr], sign: int) -> list[Expr]:
