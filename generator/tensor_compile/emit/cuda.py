@@ -75,7 +75,7 @@ def _pointer(i: int, b: Buffer, written: bool, names: dict[Sym, str]) -> str:
         size = f"(({c_index(b.elements, names)}) * {DTYPES[b.dtype].bytes} + 63) / 64 * 64"
         return f"{c_type} *const p{i} = ({c_type} *)((char *)arguments.p[{i}] + (tc_index)blockIdx.x * ({size}));"
     restrict = "__restrict__ " if b.kind == "packed" else ""
-    return f"{c_type} *{restrict}const p{i} = ({c_type} *)arguments.p[{i}];".replace("*const", "*const")
+    return f"{c_type} *{restrict}const p{i} = ({c_type} *)arguments.p[{i}];"
 
 
 def grid_loop(name: str, count: str, each: int) -> str:
