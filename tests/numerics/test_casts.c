@@ -163,12 +163,12 @@ static uint64_t next(void)
 static uint64_t pattern(const format *f)
 {
     const uint64_t r = next();
-    const int fraction = f->digits - 1, bias = (1 << (8 * f->bytes - f->digits - 1)) - 1;
     if (f->kind != KIND_FLOAT) { /* anything, or near a power of two, or near a tie of 8 or 11 digits */
         const uint64_t digits = next() % 3 ? (1 + (r & (next() % 2 ? 0x1ff : 0xfff))) : 1;
         const uint64_t near = (digits << (next() % 64)) + (next() % 3 - 1);
         return (next() & 1 ? r >> (next() % 64) : next() & 1 ? near : (uint64_t)0 - near) & mask(f->bytes);
     }
+    const int fraction = f->digits - 1, bias = (1 << (8 * f->bytes - f->digits - 1)) - 1;
     const uint64_t exponent = (uint64_t)(bias - 140 + (int)(next() % 206)) & (uint64_t)(2 * bias + 1);
     const uint64_t kept = next() % 3 ? r : r & ~(mask(f->bytes) >> (next() % 40 + 8)); /* ties */
     switch (next() % 4) {
