@@ -16,6 +16,7 @@ ROOT = os.environ["TC_SOURCE_ROOT"]
 sys.path.insert(0, os.path.join(ROOT, "tests", "loops"))
 
 import evaluate  # noqa: E402
+from processor import NEEDS, lacks
 from tap import note, ok, skip  # noqa: E402
 from tensor_compile.build.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
 from tensor_compile.emit.kernels import emit_kernel  # noqa: E402
@@ -68,9 +69,6 @@ class Machine:
     more: list[str]
 
 
-NEEDS = {"scalar": (), "x86_64": (), "avx2": ("avx2", "fma"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
-
-
 def machine(isa: str, sanitize: bool = False) -> Machine | str:
     """How to run an instruction set here, or why that cannot be."""
     native = os.uname().machine
@@ -86,9 +84,7 @@ def machine(isa: str, sanitize: bool = False) -> Machine | str:
         return "no aarch64-linux-gnu-gcc or no qemu-aarch64"
     if native != "x86_64":
         return f"not on {native}"
-    with open("/proc/cpuinfo", encoding="utf-8") as f:
-        flags = next((line.split(":")[1].split() for line in f if line.startswith("flags")), [])
-    missing = [n for n in NEEDS[isa] if n not in flags]
+    missing = lacks(isa)
     return f"this processor has no {', '.join(missing)}" if missing else Machine(isa, compiler, [], more)
 
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from processor import lacks
 from tap import note, ok
 from tensor_compile.build import assemble, capture_run, check
 from tensor_compile.build.cache import Cache
@@ -45,8 +46,8 @@ EMULATED = {
 
 
 def native_isas(count: int, turn: int) -> tuple[str, ...]:
-    """`count` of this machine's optimised instruction sets, beginning with number `turn`."""
-    isas = [isa for isa in ARCHITECTURES.get(platform.machine(), ()) if isa != "scalar"]
+    """`count` of the optimised instruction sets that this processor has, beginning with number `turn`."""
+    isas = [isa for isa in ARCHITECTURES.get(platform.machine(), ()) if isa != "scalar" and not lacks(isa)]
     return tuple(isas[(turn + i) % len(isas)] for i in range(min(count, len(isas))))
 
 
