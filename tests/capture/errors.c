@@ -253,11 +253,7 @@ static tc_tensor outer;
 TC_GRAPH(foreign) { tc_parameter(g, "x"), tc_output(g, "y", (AT, tc_relu(outer))); }
 TC_GRAPH(none) { tc_parameter(g, "x"); }
 
-#define X(name, message, ...)                                                                                         \
-    static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
-    {                                                                                                                 \
-        __VA_ARGS__;                                                                                                  \
-    }
+#define X BODY
 CASES
 #undef X
 
@@ -333,7 +329,7 @@ static void several(tc_graph *g)
 
 int main(void)
 {
-#define X(name, message, ...) expect(#name, body_##name, message, true);
+#define X EXPECT
     CASES
 #undef X
     expect("no outputs", no_outputs, "test has no outputs", false);

@@ -2,11 +2,10 @@
  *
  * Every message of TC_SCAN, TC_WHILE, TC_IF and of recurrent networks, and what the blocks record.
  */
-#include "harness.h"
-#include "tap.h"
+#include "mistakes.h"
 
-static int at;
-#define AT (at = __LINE__)
+/* No inputs: they are not made within blocks. */
+#undef F
 #define F(...) tc_full(g, 1, TC_F32, __VA_ARGS__)
 #define S tc_full(g, 1, TC_F32)
 
@@ -79,11 +78,7 @@ static int at;
     X(inner_outside, "tc_neg: argument 'x' is a tensor of another function, scan", tc_tensor y = F(2);                \
       TC_SCAN(g, 3) { y = tc_neg(y); } AT; tc_neg(y))
 
-#define X(name, message, ...)                                                                                         \
-    static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
-    {                                                                                                                 \
-        __VA_ARGS__;                                                                                                  \
-    }
+#define X BODY
 CASES
 #undef X
 
@@ -101,24 +96,6 @@ static void scope(tc_graph *g)
     TC_SCAN(g, 3, &h) {
         tc_scope_push(g, "layer");
     }
-}
-
-static void expect(const char *name, tc_graph_body *body, const char *message, bool placed)
-{
-    at = 0;
-    captured c = capture_body(body);
-    const char *found = strstr(c.errors, message);
-    tc_ok(!c.ok && found, "%s: %s", name, message);
-    if (placed && found) {
-        const char *line = found;
-        while (line > c.errors && line[-1] != '\n')
-            --line;
-        const char *colon = strstr(line, ".c:");
-        tc_ok(colon && atoi(colon + 3) == at, "%s: reported at its line", name);
-    }
-    if (!found)
-        tc_note("got: %s", c.errors);
-    captured_free(&c);
 }
 
 /* What follows from a mistake is silent. */
@@ -158,7 +135,7 @@ static void twice(tc_graph *g)
 
 int main(void)
 {
-#define X(name, message, ...) expect(#name, body_##name, message, true);
+#define X EXPECT
     CASES
 #undef X
     expect("left", left, "test is left within a block, by return, goto or break", false);

@@ -18,17 +18,13 @@
     X(top, "5 elements of axis 0 of f32[4]", tc_tensor i; AT; tc_topk(F(4), 5, 0, true, &i))                          \
     X(seed, "the seed is f32[2]; it is one i64", tc_tensor s = F(2); AT; tc_dropout(F(2), 0.5, s, 0))
 
-#define X(name, message, ...)                                                                                         \
-    static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
-    {                                                                                                                 \
-        __VA_ARGS__;                                                                                                  \
-    }
+#define X BODY
 CASES
 #undef X
 
 int main(void)
 {
-#define X(name, message, ...) expect(#name, body_##name, message, true);
+#define X EXPECT
     CASES
 #undef X
     return tc_done();

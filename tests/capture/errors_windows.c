@@ -157,17 +157,13 @@
     X(grid_empty, "tc_grid_sample: the image is empty: f32[1,1,0,3]", AT;                                             \
       tc_grid_sample(F(1, 1, 0, 3), F(1, 2, 2, 2)))
 
-#define X(name, message, ...)                                                                                         \
-    static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
-    {                                                                                                                 \
-        __VA_ARGS__;                                                                                                  \
-    }
+#define X BODY
 CASES
 #undef X
 
 int main(void)
 {
-#define X(name, message, ...) expect(#name, body_##name, message, true);
+#define X EXPECT
     CASES
 #undef X
     return tc_done();

@@ -12,7 +12,7 @@ static int at;
 #define AT (at = __LINE__)
 
 /* An input of the next free name. */
-static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
+TC_UNUSED static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_dim *type)
 {
     static int next;
     return tc_input_at(site, g, tc_name(g, "in%d", next++), count, type);
@@ -38,5 +38,13 @@ static void expect(const char *name, tc_graph_body *body, const char *message, b
         tc_note("got: %s", c.errors);
     captured_free(&c);
 }
+
+/* What a list of cases X(name, message, statements) is made of: a body each, then what is expected of each. */
+#define BODY(name, message, ...)                                                                                      \
+    static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
+    {                                                                                                                 \
+        __VA_ARGS__;                                                                                                  \
+    }
+#define EXPECT(name, message, ...) expect(#name, body_##name, message, true);
 
 #endif
