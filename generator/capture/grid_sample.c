@@ -72,17 +72,6 @@ static tc_tensor places(const sampling *s, tc_tensor grid, int i)
     return tc_minimum_at(at, TENSOR(x), size_operand(s, last, TC_F32));
 }
 
-/* The nearest whole number, ties to even. */
-static tc_tensor rounded(tc_site at, tc_tensor x)
-{
-    tc_tensor low = tc_floor_at(at, x), above = tc_sub_at(at, TENSOR(x), TENSOR(low));
-    tc_tensor half = tc_mul_at(at, TENSOR(low), NUMBER(0.5));
-    tc_tensor odd = tc_ne_at(at, TENSOR(tc_floor_at(at, half)), TENSOR(half));
-    tc_tensor tie = tc_logical_and_at(at, TENSOR(tc_eq_at(at, TENSOR(above), NUMBER(0.5))), TENSOR(odd));
-    tc_tensor up = tc_logical_or_at(at, TENSOR(tc_gt_at(at, TENSOR(above), NUMBER(0.5))), TENSOR(tie));
-    return tc_where_at(at, up, TENSOR(tc_add_at(at, TENSOR(low), NUMBER(1))), TENSOR(low));
-}
-
 /* Whole numbers that lie in the axis; of NaN none. */
 static tc_tensor inside(const sampling *s, tc_tensor x, int i)
 {
@@ -163,7 +152,11 @@ static tc_tensor sample(tc_graph *g, const tc_grid_sample_args *args)
     s.base = tc_mul_at(args->at, TENSOR(tc_prim_iota(g, 0, &plane)), size_operand(&s, area, TC_I64));
     tc_tensor y = places(&s, grid, 0);
     x = places(&s, grid, 1);
-    tc_tensor out = args->nearest ? pixels(&s, rounded(args->at, y), rounded(args->at, x), NULL) : bilinear(&s, y, x);
+    if (args->nearest) {
+        y = tc_round_at(args->at, y);
+        x = tc_round_at(args->at, x);
+    }
+    tc_tensor out = args->nearest ? pixels(&s, y, x, NULL) : bilinear(&s, y, x);
     return tc_is_poison(out) ? out : tc_permute_at(args->at, out, 4, (const int[]){0, 3, 1, 2});
 }
 
