@@ -20,7 +20,7 @@
 #include "ops/activations.h"
 #include "ops/reductions.h"
 #include "ops/contractions.h"
-#include "ops/windows.h"
+#include "ops/convolutions.h"
 #include "ops/pooling.h"
 #include "ops/normalization.h"
 #include "ops/norms.h"

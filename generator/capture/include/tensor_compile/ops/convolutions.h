@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Convolutions. What all operations share is said in ../ops.h.
+ * Convolutions; windows as columns and back. What all operations share is said in ../ops.h.
  */
-#ifndef TENSOR_COMPILE_OPS_WINDOWS_H
-#define TENSOR_COMPILE_OPS_WINDOWS_H
+#ifndef TENSOR_COMPILE_OPS_CONVOLUTIONS_H
+#define TENSOR_COMPILE_OPS_CONVOLUTIONS_H
 
 #include "../model.h"
 
@@ -80,5 +80,27 @@ typedef struct tc_conv_transpose3d_args {
 tc_tensor tc_conv_transpose1d_at(const tc_conv_transpose1d_args *args);
 tc_tensor tc_conv_transpose2d_at(const tc_conv_transpose2d_args *args);
 tc_tensor tc_conv_transpose3d_at(const tc_conv_transpose3d_args *args);
+
+/* tc_unfold(x, .kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}, .dilation = {1, 1})
+ * tc_fold(columns, h, w, the same options)
+ *
+ * unfold: x[n, c, h, w] -> [n, c*kh*kw, h'*w'], each column the elements of one window (padding 0), sizes as of a
+ * convolution; any number. fold: [n, c*kh*kw, h'*w'] -> [n, c, h, w], the sum of what the windows have at each place.
+ * Dtypes: numbers.
+ * Shape: as said of each.
+ * Numerics: fold sums the taps of the width, then those of the height, in order lanes; a tap without a window there
+ * adds +0.
+ * ATen: im2col (unfold), col2im (fold).
+ * ONNX: Col2Im. */
+#define tc_unfold(...) tc_unfold_at(&(const tc_unfold_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_fold(columns, h, w, ...)                                                                                   \
+    tc_fold_at(&(const tc_unfold_args){columns, __VA_ARGS__, .at = TC_HERE}, TC_DIM(h), TC_DIM(w))
+typedef struct tc_unfold_args {
+    tc_tensor x;
+    int kernel[2], stride[2], padding[2], low[2], high[2], dilation[2];
+    tc_site at;
+} tc_unfold_args;
+tc_tensor tc_unfold_at(const tc_unfold_args *args);
+tc_tensor tc_fold_at(const tc_unfold_args *args, tc_dim height, tc_dim width);
 
 #endif
