@@ -5,7 +5,8 @@
                                           a line that every operation has
 
 A comment documents the macros below it, up to the next comment that does. Its first paragraph are the call forms and what
-they compute; then the sentences that begin with one of LABELS.
+they compute; then the sentences that begin with one of LABELS. "ATen:" and "ONNX:" list names, separated by commas; a name
+is the first word, what follows it says when. They are what the page's indices by PyTorch's and ONNX's names are made of.
 """
 from __future__ import annotations
 
@@ -22,6 +23,11 @@ NEEDED = ("Dtypes", "Shape", "ATen")
 
 _COMMENT = re.compile(r"^/\*(.*?)\*/", re.M | re.S)
 _LABEL = re.compile(r"^(%s): " % "|".join(LABELS), re.M)
+_FORM = re.compile(r"(?:(?:,|;|and|or)?\s*)*((?:tc|TC)_\w*)")
+_OPENED = re.compile(r"(?=\()|\s*(?=\{)")
+_BEHIND_FORMS = re.compile(r"(?:,?\s*(?:and so on|and the same with \w+|\.\.\.))?\s*[:;]?\s*")
+_NO_NAME = frozenset(("none", "with", "for", "which", "their", "whose", "as", "a", "an", "the"))
+_SUMMARY = 110  # characters of a summary
 _MACRO = re.compile(r"^#define ((?:tc|TC)_\w*[a-z0-9]|TC_(?:SCAN|WHILE|IF|ELSE))\(", re.M)
 
 
@@ -76,14 +82,98 @@ def _title(group: Group) -> str:
     return ", ".join(group.names)
 
 
+def _links(group: Group, names: tuple[str, ...]) -> str:
+    return ", ".join(f"[{name}](#{_anchor(_title(group))})" for name in names)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def _closing(text: str, at: int) -> int:
+    """Behind the bracket that closes the one at `at`."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += (text[i] in "([{") - (text[i] in ")]}")
+        if not depth:
+            return i + 1
+    return len(text)
+
+
+def summary(prose: str) -> str:
+    """The first sentence behind the call forms, cut where it is long."""
+    at = 0
+    while form := _FORM.match(prose, at):
+        at = form.end()
+        while opened := _OPENED.match(prose, at):
+            at = _closing(prose, opened.end())
+    text = " ".join(prose[_BEHIND_FORMS.match(prose, at).end():].split())
+    sentence = re.split(r"(?<=\w\w[.)])\s+(?=[A-Z])|\.$", text, maxsplit=1)[0].rstrip(".")
+    if len(sentence) <= _SUMMARY:
+        return sentence
+    cuts = [m.start() for m in re.finditer(r"[:;,]? ", sentence[:_SUMMARY])]
+    whole = [c for c in cuts if (sentence[c] in ":;" or sentence[c - 1] == ".") and c > _SUMMARY // 3]
+    return sentence[:whole[-1]].rstrip(".") if whole else sentence[:cuts[-1]] + " …"
+
+
+def _split(sentence: str) -> list[str]:
+    """The items of a list, at the commas and semicolons outside brackets."""
+    items, start, depth = [], 0, 0
+    for i, c in enumerate(sentence):
+        depth += (c in "([{") - (c in ")]}")
+        if c in ",;" and not depth:
+            items.append(sentence[start:i])
+            start = i + 1
+    return [item.strip().rstrip(".") for item in (*items, sentence[start:])]
+
+
+def _namesakes(group: Group, name: str) -> tuple[str, ...]:
+    """The operation of that name, else those whose names begin so: MaxPool is max_pool1d, max_pool2d, …"""
+    plain = {n: n.split("_", 1)[1].replace("_", "").lower() for n in group.names}
+    wanted = name.replace("_", "").lower()
+    return tuple(n for n, p in plain.items() if p == wanted) or tuple(n for n, p in plain.items() if p.startswith(wanted))
+
+
+def foreign(group: Group, label: str) -> list[tuple[str, tuple[str, ...]]]:
+    """What the sentence lists, an item with its qualification, and the operations of the group that it is. A name of
+    several operations in a row ("Log of Add") is a composition there, and no entry."""
+    items = _split(group.facts.get(label, ""))
+    out = []
+    first_words = [re.match(r"\w*", item)[0] for item in items]
+    for i, (item, name) in enumerate(zip(items, first_words)):
+        if not name or name in _NO_NAME or re.match(r"\w+ of \w+$", item):
+            continue
+        own = _namesakes(group, name) if first_words.count(name) == 1 else ()
+        if not own:
+            own = (group.names[i],) if len(items) == len(group.names) else group.names
+        out += [(part, own) for part in re.split(r" and (?=\w+$|\w+ to )", item)]
+    return out
+
+
+def _foreign_index(label: str, sections: list[tuple[str, str, list[Group]]]) -> list[str]:
+    rows: dict[str, list[str]] = {}
+    for _, _, found in sections:
+        for group in found:
+            for item, names in foreign(group, label):
+                rows.setdefault(item, []).append(_links(group, names))
+    return [f"| {label} | here |", "| --- | --- |",
+            *(f"| {_cell(item)} | {', '.join(dict.fromkeys(links))} |"
+              for item, links in sorted(rows.items(), key=lambda row: (row[0].lower(), row[0])))]
+
+
 def page(sections: list[tuple[str, str, list[Group]]]) -> str:
     """The page's text; sections are (header, what it says of itself, groups)."""
-    index = {name: _title(g) for _, _, found in sections for g in found for name in g.names}
     lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "# Operations", "",
              "Made by `docs/make_ops.py` from the comments of `generator/capture/include/tensor_compile/ops/`; change those.",
              "Operands, numbers and broadcasting: `tensor_compile/ops.h`; arithmetic to the bit: "
-             "[numerics.md](numerics.md).", ""]
-    lines.append(" · ".join(f"[{name.removeprefix('tc_')}](#{_anchor(title)})" for name, title in sorted(index.items())))
+             "[numerics.md](numerics.md).", "",
+             "Find an operation [by topic](#by-topic), [by its name in PyTorch](#by-pytorchs-name) or "
+             "[in ONNX](#by-onnxs-name).", "", "## By topic", ""]
+    for header, _, found in sections:
+        lines += [f"**[{header}](#{_anchor(header)})**", "", "| operation | |", "| --- | --- |"]
+        lines += [f"| {_links(g, g.names)} | {_cell(summary(g.prose))} |" for g in found] + [""]
+    lines += ["## By PyTorch's name", "", *_foreign_index("ATen", sections), ""]
+    lines += ["## By ONNX's name", "", *_foreign_index("ONNX", sections)]
     for header, title, found in sections:
         lines += ["", f"## {header}", "", title]
         for group in found:

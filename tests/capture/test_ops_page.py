@@ -2,6 +2,7 @@
 """docs/ops.md is what docs/make_ops.py makes of the headers, and every operation says what all have to say."""
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -21,4 +22,32 @@ for header, _, found in sections:
 ok(make_ops.PAGE.read_text(encoding="utf-8") == make_ops.page(sections), "docs/ops.md is up to date (docs/make_ops.py)")
 lacking = make_ops.Group("some", ("tc_some",), "tc_some(x)", {"Dtypes": "all of them.", "ATen": "some."})
 equal(make_ops.complaints([lacking]), ["some.h: tc_some: no line 'Shape:'"], "a line that is missing is named")
+
+page = make_ops.PAGE.read_text(encoding="utf-8")
+headings = {make_ops._anchor(title) for title in re.findall("^#+ (.*)$", page, re.M)}
+equal(sorted(set(re.findall(r"\(#([^)]*)\)", page)) - headings), [], "every link of the page leads to a heading")
+unnamed = [name for _, _, found in sections for g in found for name in g.names if f"| [{name}](" not in page and
+           f", [{name}](" not in page]
+equal(unnamed, [], "every operation is in the index by topic")
+unsaid = [g.names for _, _, found in sections for g in found if not re.match(r"[^\s,;:.]", make_ops.summary(g.prose))]
+equal(unsaid, [], "every operation has a summary")
+
+
+def found_as(names: str, aten: str) -> dict[str, tuple[str, ...]]:
+    return dict(make_ops.foreign(make_ops.Group("some", tuple(names.split()), "", {"ATen": aten}), "ATen"))
+
+
+both = ("tc_one", "tc_two")
+for said, names, aten, want in (
+        ("in order where there are as many", "tc_one tc_two", "uno, due (of two).",
+         {"uno": ("tc_one",), "due (of two)": ("tc_two",)}),
+        ("by their own names", "tc_one tc_two tc_two_keepdims", "two, one.", {"two": ("tc_two",), "one": ("tc_one",)}),
+        ("by how their names begin", "tc_max_pool1d tc_max_pool2d tc_one", "MaxPool.",
+         {"MaxPool": ("tc_max_pool1d", "tc_max_pool2d")}),
+        ("else as the group", "tc_one tc_two", "three and four.", {"three": both, "four": both}),
+        ("and compositions not at all", "tc_one tc_two", "none, Log of Add; with other numbers.", {})):
+    equal(found_as(names, aten), want, f"names of PyTorch and ONNX lead to operations {said}")
+equal(make_ops.summary("tc_one(x, .two = {1, 2}), tc_two(x)\nThe first. Then the rest."), "The first",
+      "a summary is the first sentence behind the call forms")
+equal(make_ops.summary("TC_ONE(g, x) { ... } TC_TWO(g) { ... }: runs"), "runs", "blocks are call forms, too")
 done()
