@@ -3,6 +3,7 @@
  * Activations.
  */
 #include "compose.h"
+#include "reductions.h"
 
 #define TENSOR(x) tc_operand_tensor_(x)
 #define NUMBER(x) tc_operand_float_(x)
@@ -167,4 +168,36 @@ tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis)
     tc_tensor halves[2];
     tc_split_at(at, x, axis, 2, halves);
     return tc_op_leave(g, MUL(halves[0], tc_sigmoid_at(at, halves[1])));
+}
+
+/* -- softmax --------------------------------------------------------------------------------------------------------- */
+
+static tc_tensor softmax(tc_site at, const char *name, const char *region, tc_tensor x, int axis, bool logarithm)
+{
+    tc_graph *g = tc_op_enter(at, name, region, "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0 || !tc_check_float(g, &x->type))
+        return tc_op_leave(g, tc_poison());
+    tc_axes a = {1, {axis}};
+    tc_dtype dtype = x->type.dtype;
+    x = tc_prim_widen(g, x);
+    tc_tensor largest = tc_axes_spread(g, tc_prim_reduce(g, x, "max", 1, &axis), &x->type, &a);
+    tc_tensor shifted = tc_sub_at(at, TENSOR(x), TENSOR(largest));
+    tc_tensor e = tc_exp_at(at, shifted);
+    tc_tensor sum = tc_prim_reduce(g, e, "sum", 1, &axis);
+    tc_tensor out = logarithm ? tc_sub_at(at, TENSOR(shifted), TENSOR(tc_axes_spread(g, tc_log_at(at, sum), &x->type, &a)))
+                              : tc_div_at(at, TENSOR(e), TENSOR(tc_axes_spread(g, sum, &x->type, &a)));
+    return tc_op_leave(g, tc_prim_narrow(g, out, dtype));
+}
+
+tc_tensor tc_softmax_at(tc_site at, tc_tensor x, int axis)
+{
+    return softmax(at, "tc_softmax", "softmax", x, axis, false);
+}
+
+tc_tensor tc_log_softmax_at(tc_site at, tc_tensor x, int axis)
+{
+    return softmax(at, "tc_log_softmax", "log_softmax", x, axis, true);
 }

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "products.h"
+#include "contractions.h"
 
 #define TENSOR(x) tc_operand_tensor_(x)
 

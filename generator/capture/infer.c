@@ -57,14 +57,6 @@ static bool same_shape(tc_graph *g, const tc_type *a, const tc_type *b)
     return true;
 }
 
-static bool check_float(tc_graph *g, const tc_type *x)
-{
-    if (tc_dtype_is_float(x->dtype))
-        return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, x));
-    return false;
-}
-
 /* f64 has the arithmetic of f64 alone, and not every function is written in it. */
 static bool check_single(tc_graph *g, const tc_type *x)
 {
@@ -118,13 +110,13 @@ static bool infer_elementwise(tc_graph *g, rule r, int count, const tc_tensor *o
 {
     const tc_type *a = &operands[0]->type;
     *out = *a;
-    if (r == RULE_same_float && !check_float(g, a))
+    if (r == RULE_same_float && !tc_check_float(g, a))
         return false;
     if (r == RULE_same_bool && !check_bool(g, a))
         return false;
     if ((r == RULE_same_number || r == RULE_same) && !check_number(g, a))
         return false;
-    if (r == RULE_same_single && (!check_float(g, a) || !check_single(g, a)))
+    if (r == RULE_same_single && (!tc_check_float(g, a) || !check_single(g, a)))
         return false;
     if (r == RULE_same_integer && !check_integer(g, a))
         return false;

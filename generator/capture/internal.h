@@ -225,6 +225,8 @@ int tc_dtype_size(tc_dtype dtype);
 /* `f32[batch,784]` */
 const char *tc_type_text(tc_graph *g, const tc_type *type);
 const char *tc_shape_text(tc_graph *g, int rank, const tc_expr *const *shape);
+/* Reports where it has no floats. */
+bool tc_check_float(tc_graph *g, const tc_type *x);
 /* The axis counted from the front, reported and -1 where it is outside -rank..rank-1. */
 int tc_axis(tc_graph *g, int axis, int rank);
 const tc_expr *tc_element_count(tc_graph *g, const tc_type *type);

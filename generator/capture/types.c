@@ -89,6 +89,14 @@ const char *tc_type_text(tc_graph *g, const tc_type *type)
     return tc_arena_format(&g->arena, "%s%s", tc_dtype_name(type->dtype), tc_shape_text(g, type->rank, type->shape));
 }
 
+bool tc_check_float(tc_graph *g, const tc_type *x)
+{
+    if (tc_dtype_is_float(x->dtype))
+        return true;
+    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, x));
+    return false;
+}
+
 int tc_axis(tc_graph *g, int axis, int rank)
 {
     if (axis >= -rank && axis < rank)

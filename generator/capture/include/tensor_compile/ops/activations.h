@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activations: elementwise functions of a float tensor, of its shape. What all of them share is said in ../ops.h.
+ * Activations: functions of a float tensor, of its shape. What all operations share is said in ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_ACTIVATIONS_H
 #define TENSOR_COMPILE_OPS_ACTIVATIONS_H
@@ -111,5 +111,15 @@ tc_tensor tc_softsign_at(tc_site at, tc_tensor x);
  * ATen: glu. */
 #define tc_glu(x, axis) tc_glu_at(TC_HERE, x, axis)
 tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis);
+
+/* tc_softmax(x, axis), tc_log_softmax(x, axis)
+ * exp(x - max) / sum along one axis; log_softmax is (x - max) - log(sum). Floats. A row of -inf alone is NaN.
+ * Dtypes: floats.
+ * Shape: that of x.
+ * ATen: softmax, log_softmax. */
+#define tc_softmax(x, axis) tc_softmax_at(TC_HERE, x, axis)
+#define tc_log_softmax(x, axis) tc_log_softmax_at(TC_HERE, x, axis)
+tc_tensor tc_softmax_at(tc_site at, tc_tensor x, int axis);
+tc_tensor tc_log_softmax_at(tc_site at, tc_tensor x, int axis);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrix products. What all of them share is said in ../ops.h.
+ * Matrix products and what they are cases of. What all operations share is said in ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_CONTRACTIONS_H
 #define TENSOR_COMPILE_OPS_CONTRACTIONS_H
@@ -26,5 +26,77 @@ typedef struct tc_linear_args {
     tc_site at; /* set by the macro, here and below */
 } tc_linear_args;
 tc_tensor tc_linear_at(const tc_linear_args *args);
+
+/* tc_einsum("bhqd,bhkd->bhqk", q, k)
+ *
+ * A label (a letter) a dim of each operand; labels that are not in the result are summed over. A label twice in one
+ * operand takes the diagonal; "..." stands for any number of dims, aligned at the last, which broadcast. Without "->"
+ * the result has the ellipsis and then the labels that occur once, in alphabetical order. A size of 1 repeats.
+ * Dtypes: f32 where products are summed, else numbers.
+ * Shape: the result's labels.
+ * Numerics: operands are taken from left to right, two at a time, each pair as a dot (order lanes or seq as of
+ * tc_matmul, terms in the order of the left operand's dims); dims that one operand alone has are summed before.
+ * ATen: einsum.
+ * ONNX: Einsum. */
+#define tc_einsum(text, ...) tc_einsum_at(TC_HERE, text, TC_TENSOR_LIST(__VA_ARGS__))
+tc_tensor tc_einsum_at(tc_site at, const char *text, int count, const tc_tensor *operands);
+
+/* tc_mm(a, b): a[m, k] b[k, n]; tc_bmm(a, b): a[n, m, k] b[n, k, l], one n or 1; tc_mv(a, b): a[m, k] b[k];
+ * tc_dot(a, b): a[k] b[k] -> []; tc_matmul with these ranks alone.
+ * Dtypes: f32.
+ * Shape: [m, n], [n, m, l], [m] and [].
+ * ATen: mm, bmm, mv, dot, vdot. */
+#define tc_mm(a, b) tc_mm_at(TC_HERE, a, b)
+#define tc_bmm(a, b) tc_bmm_at(TC_HERE, a, b)
+#define tc_mv(a, b) tc_mv_at(TC_HERE, a, b)
+#define tc_dot(a, b) tc_dot_at(TC_HERE, a, b)
+tc_tensor tc_mm_at(tc_site at, tc_tensor a, tc_tensor b);
+tc_tensor tc_bmm_at(tc_site at, tc_tensor a, tc_tensor b);
+tc_tensor tc_mv_at(tc_site at, tc_tensor a, tc_tensor b);
+tc_tensor tc_dot_at(tc_site at, tc_tensor a, tc_tensor b);
+
+/* tc_addmm(bias, a, b, .beta = 1, .alpha = 1), tc_baddbmm(bias, a, b, .beta = 1, .alpha = 1)
+ *
+ * beta * bias + alpha * (a b), the product that of tc_mm or tc_bmm; bias broadcasts to it. A factor left out or 0 is 1,
+ * and a factor of 1 multiplies nothing.
+ * Dtypes: f32.
+ * Shape: that of the product.
+ * ATen: addmm, baddbmm.
+ * ONNX: Gemm. */
+#define tc_addmm(...) tc_addmm_at(&(const tc_addmm_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_baddbmm(...) tc_baddbmm_at(&(const tc_addmm_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_addmm_args {
+    tc_tensor bias, a, b;
+    double beta, alpha;
+    tc_site at;
+} tc_addmm_args;
+tc_tensor tc_addmm_at(const tc_addmm_args *args);
+tc_tensor tc_baddbmm_at(const tc_addmm_args *args);
+
+/* tc_outer(a, b): a[m], b[n] -> [m, n]. tc_inner(a, b): a[..., k], b[..., k] -> [a's dims, b's dims] without k.
+ * tc_tensordot(a, b, TC_AXES(2, 3), TC_AXES(0, 1)): sums over axis pairs; the other dims of a, then those of b.
+ * Dtypes: outer numbers, the others f32.
+ * Shape: as said of each.
+ * ATen: outer, inner, tensordot. */
+#define TC_AXES(...) TC_INT_LIST(__VA_ARGS__)
+#define tc_outer(a, b) tc_outer_at(TC_HERE, a, b)
+#define tc_inner(a, b) tc_inner_at(TC_HERE, a, b)
+#define tc_tensordot(a, b, ...) tc_tensordot_at(TC_HERE, a, b, __VA_ARGS__)
+tc_tensor tc_outer_at(tc_site at, tc_tensor a, tc_tensor b);
+tc_tensor tc_inner_at(tc_site at, tc_tensor a, tc_tensor b);
+tc_tensor tc_tensordot_at(tc_site at, tc_tensor a, tc_tensor b, int count, const int *a_axes, int b_count,
+                          const int *b_axes);
+
+/* tc_bilinear(a, b, weight[, bias]): a[..., i], b[..., j], weight[o, i, j], bias[o] -> [..., o], the sum over i and then
+ * over j of a * weight * b.
+ * Dtypes: f32.
+ * Shape: [..., o].
+ * ATen: bilinear. */
+#define tc_bilinear(...) tc_bilinear_at(&(const tc_bilinear_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_bilinear_args {
+    tc_tensor a, b, weight, bias;
+    tc_site at;
+} tc_bilinear_args;
+tc_tensor tc_bilinear_at(const tc_bilinear_args *args);
 
 #endif

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalizations, softmax and attention. What all of them share is said in ../ops.h.
+ * Normalizations over the last axes, channels and vectors. What all of them share is said in ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_NORMALIZATION_H
 #define TENSOR_COMPILE_OPS_NORMALIZATION_H
 
 #include "../model.h"
-
-/* tc_batch_norm(x, mean, variance[, weight][, bias], .eps = 1e-5): inference, x[n, c, ...] and the others [c]:
- * (x - mean) * (1 / sqrt(variance + eps)) * weight + bias. f32. eps left out or 0 is 1e-5.
- * Dtypes: floats.
- * Shape: that of x.
- * ATen: batch_norm with training=False. */
-#define tc_batch_norm(...) tc_batch_norm_at(&(const tc_batch_norm_args){__VA_ARGS__, .at = TC_HERE})
-typedef struct tc_batch_norm_args {
-    tc_tensor x, mean, variance, weight, bias;
-    double eps;
-    tc_site at;
-} tc_batch_norm_args;
-tc_tensor tc_batch_norm_at(const tc_batch_norm_args *args);
 
 /* tc_layer_norm(x[, weight][, bias], .eps = 1e-5, .axes = 1): (x - mean) * (1 / sqrt(var + eps)) * weight + bias, mean
  * and population variance over the last `axes` axes (left out: as many as weight has, else 1). tc_rms_norm(x[, weight],
@@ -38,33 +25,73 @@ typedef struct tc_norm_args {
 tc_tensor tc_layer_norm_at(const tc_norm_args *args);
 tc_tensor tc_rms_norm_at(const tc_norm_args *args);
 
-/* tc_softmax(x, axis), tc_log_softmax(x, axis)
- * exp(x - max) / sum along one axis; log_softmax is (x - max) - log(sum). Floats. A row of -inf alone is NaN.
+/* tc_batch_norm(x, mean, variance[, weight][, bias], .eps = 1e-5): inference, x[n, c, ...] and the others [c]:
+ * (x - mean) * (1 / sqrt(variance + eps)) * weight + bias. f32. eps left out or 0 is 1e-5.
  * Dtypes: floats.
  * Shape: that of x.
- * ATen: softmax, log_softmax. */
-#define tc_softmax(x, axis) tc_softmax_at(TC_HERE, x, axis)
-#define tc_log_softmax(x, axis) tc_log_softmax_at(TC_HERE, x, axis)
-tc_tensor tc_softmax_at(tc_site at, tc_tensor x, int axis);
-tc_tensor tc_log_softmax_at(tc_site at, tc_tensor x, int axis);
-
-/* tc_scaled_dot_product_attention(q, k, v, .mask = m, .causal = true, .scale = 0.125)
- *
- * q[..., h, l, d], k[..., h', s, d], v[..., h', s, e] -> [..., h, l, e]: softmax(q k^T * scale + mask) v over s. h is a
- * multiple of h' (grouped heads: q's head i uses head i / (h / h')). scale left out is 1/sqrt(d). A bool mask keeps
- * where it is true, an f32 mask is added; it broadcasts to [..., h, l, s]. causal: row i sees columns 0..i.
- * Rank >= 3 for grouped heads, else >= 2. f32. A row without any kept column is NaN.
- * Dtypes: floats; bool or the same float for the mask.
- * Shape: [..., h, l, e].
- * ATen: scaled_dot_product_attention (enable_gqa). */
-#define tc_scaled_dot_product_attention(...)                                                                          \
-    tc_scaled_dot_product_attention_at(&(const tc_attention_args){__VA_ARGS__, .at = TC_HERE})
-typedef struct tc_attention_args {
-    tc_tensor q, k, v, mask;
-    bool causal;
-    double scale;
+ * ATen: batch_norm with training=False. */
+#define tc_batch_norm(...) tc_batch_norm_at(&(const tc_batch_norm_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_batch_norm_args {
+    tc_tensor x, mean, variance, weight, bias;
+    double eps;
     tc_site at;
-} tc_attention_args;
-tc_tensor tc_scaled_dot_product_attention_at(const tc_attention_args *args);
+} tc_batch_norm_args;
+tc_tensor tc_batch_norm_at(const tc_batch_norm_args *args);
+
+/* tc_group_norm(x[, weight][, bias], .groups = 32, .eps = 1e-5)
+ * tc_instance_norm(x[, weight][, bias], .eps = 1e-5)
+ *
+ * x[n, c, ...]: (x - mean) * (1 / sqrt(var + eps)) * weight + bias, mean and population variance over the channels of a
+ * group and all axes behind, or over the axes behind each channel; weight[c], bias[c]. eps left out or 0 is 1e-5.
+ * Dtypes: f32.
+ * Shape: groups divides a constant c; instance_norm needs rank 3 or more.
+ * Numerics: two passes, sums in order lanes.
+ * ATen: group_norm, instance_norm (use_input_stats=True).
+ * ONNX: GroupNormalization, InstanceNormalization. */
+#define tc_group_norm(...) tc_group_norm_at(&(const tc_group_norm_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_instance_norm(...) tc_instance_norm_at(&(const tc_group_norm_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_group_norm_args {
+    tc_tensor x, weight, bias;
+    int groups;
+    double eps;
+    tc_site at;
+} tc_group_norm_args;
+tc_tensor tc_group_norm_at(const tc_group_norm_args *args);
+tc_tensor tc_instance_norm_at(const tc_group_norm_args *args);
+
+/* tc_local_response_norm(x, .size = 5, .alpha = 1e-4, .beta = 0.75, .k = 1)
+ *
+ * x / (k + alpha * sum / size)^beta, the sum that of the squares in `size` neighbouring channels, size / 2 of them
+ * before; x[n, c, ...]. alpha, beta and k left out or 0 are as above.
+ * Dtypes: f32.
+ * Shape: that of x.
+ * Numerics: the sum is in order seq; the power is that of tc_pow.
+ * ATen: local_response_norm.
+ * ONNX: LRN. */
+#define tc_local_response_norm(...)                                                                                   \
+    tc_local_response_norm_at(&(const tc_local_response_norm_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_local_response_norm_args {
+    tc_tensor x;
+    int size;
+    double alpha, beta, k;
+    tc_site at;
+} tc_local_response_norm_args;
+tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args);
+
+/* tc_normalize(x, .p = 2, .axis = 1, .eps = 1e-12)
+ *
+ * x / maximum(norm, eps), the norm over one axis. p left out or 0 is 2, eps 1e-12; the axis left out is 0.
+ * Dtypes: f32.
+ * Shape: that of x.
+ * ATen: normalize (whose axis left out is 1).
+ * ONNX: LpNormalization. */
+#define tc_normalize(...) tc_normalize_at(&(const tc_normalize_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_normalize_args {
+    tc_tensor x;
+    int axis;
+    double p, eps;
+    tc_site at;
+} tc_normalize_args;
+tc_tensor tc_normalize_at(const tc_normalize_args *args);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reductions over axes. What all of them share is said in ../ops.h.
+ * Reductions over axes, and what is made of them: deviations, logarithms of sums, norms. What all of
+ * them share is said in ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_REDUCTIONS_H
 #define TENSOR_COMPILE_OPS_REDUCTIONS_H
@@ -32,6 +33,17 @@ tc_tensor tc_amin_at(tc_site at, tc_tensor x, bool keepdims, int count, const in
 tc_tensor tc_any_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 tc_tensor tc_all_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 
+/* tc_prod(x, axis...), tc_prod_keepdims(x, axis...)
+ * The product over the named axes, all where none is named. An empty product is 1.
+ * Dtypes: numbers; integers wrap.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
+ * Numerics: floats in the order `lanes`.
+ * ATen: prod.
+ * ONNX: ReduceProd. */
+#define tc_prod(...) tc_prod_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_prod_keepdims(...) tc_prod_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_prod_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+
 /* tc_var(x, axis...), tc_var_keepdims(x, axis...), tc_var_unbiased(x, axis...), tc_var_unbiased_keepdims(x, axis...)
  * Variance, floats, two passes: the mean of (x - mean)^2. tc_var divides by the count n; tc_var_unbiased by n - 1, as
  * PyTorch does by default.
@@ -43,6 +55,40 @@ tc_tensor tc_all_at(tc_site at, tc_tensor x, bool keepdims, int count, const int
 #define tc_var_unbiased(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_var_unbiased_keepdims(...) tc_var_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, true, TC_AXIS_LIST(__VA_ARGS__))
 tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *axes);
+
+/* tc_std(x, axis...), tc_std_unbiased(x, axis...), and the same with _keepdims
+ * The square root of tc_var, of tc_var_unbiased.
+ * Dtypes: floats.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
+ * ATen: std with correction=0, std. */
+#define tc_std(...) tc_std_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 0, false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_std_keepdims(...) tc_std_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 0, true, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_std_unbiased(...) tc_std_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_std_unbiased_keepdims(...) tc_std_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, true, TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_std_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *axes);
+
+/* tc_logsumexp(x, axis...), tc_logsumexp_keepdims(x, axis...)
+ * log(sum(exp(x - m))) + m, m the largest element over the axes, 0 where that is infinite or NaN.
+ * Dtypes: floats.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
+ * Errors: an axis of size 0.
+ * ATen: logsumexp.
+ * ONNX: ReduceLogSumExp. */
+#define tc_logsumexp(...) tc_logsumexp_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_logsumexp_keepdims(...) tc_logsumexp_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_logsumexp_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
+
+/* tc_norm(x, p, axis...), tc_norm_keepdims(x, p, axis...)
+ *
+ * (sum of |x|^p)^(1/p) over the axes, all where none is named; p a C number: 2 is sqrt(sum of x*x), 1 the sum of |x|,
+ * INFINITY the largest and -INFINITY the smallest |x|, 0 how many are not 0.
+ * Dtypes: f32.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
+ * Numerics: sums in order lanes; other p by tc_pow.
+ * ATen: linalg_vector_norm, norm. */
+#define tc_norm(x, ...) tc_norm_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
+#define tc_norm_keepdims(x, ...) tc_norm_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes);
 
 /* tc_argmax(x, axis), tc_argmin(x, axis), tc_argmax_keepdims(x, axis), tc_argmin_keepdims(x, axis)
  * The i64 index of the first largest (smallest) element along one axis, which vanishes; numbers; NaN is the extreme.

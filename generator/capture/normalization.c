@@ -1,21 +1,127 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalizations over groups of channels, single channels, neighbouring channels, and vectors.
+ * Normalizations over the last axes, single channels, groups of channels, neighbouring channels and vectors.
  */
-#include <math.h>
-
-#include "internal.h"
+#include "reductions.h"
 
 #define TENSOR(x) tc_operand_tensor_(x)
 #define NUMBER(x) tc_operand_float_(x)
 
-static bool check_float(tc_graph *g, tc_tensor x)
+/* -- the last axes --------------------------------------------------------------------------------------------------- */
+
+static tc_axes last_axes(int rank, int count)
 {
-    if (tc_dtype_is_float(x->type.dtype))
-        return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, &x->type));
-    return false;
+    tc_axes out = {.count = count};
+    for (int i = 0; i < count; ++i)
+        out.list[i] = rank - count + i;
+    return out;
 }
+
+/* 1 / sqrt(x + eps) */
+static tc_tensor inverse_deviation(tc_site at, tc_tensor x, double eps)
+{
+    return tc_rsqrt_at(at, tc_add_at(at, TENSOR(x), NUMBER(eps > 0 ? eps : 1e-5)));
+}
+
+/* An optional parameter has the shape of x's last axes. */
+static bool fits_last(tc_graph *g, const char *what, tc_tensor p, const tc_type *x, int count)
+{
+    bool fits = !p || (p->type.dtype == x->dtype && p->type.rank == count);
+    for (int i = 0; p && fits && i < count; ++i)
+        fits = tc_same_dim(g, p->type.shape[i], x->shape[x->rank - count + i]);
+    if (!fits)
+        tc_fail(g, "it has x's dtype and the shape of the normalized axes", "%s is %s, but %d ax%s of %s %s normalized", what,
+                tc_type_text(g, &p->type), count, count == 1 ? "is" : "es", tc_type_text(g, x),
+                count == 1 ? "is" : "are");
+    return fits;
+}
+
+static tc_tensor scale_and_shift(tc_site at, tc_tensor x, tc_tensor weight, tc_tensor bias)
+{
+    if (weight)
+        x = tc_mul_at(at, TENSOR(x), TENSOR(weight));
+    return bias ? tc_add_at(at, TENSOR(x), TENSOR(bias)) : x;
+}
+
+static tc_tensor layer_norm(tc_graph *g, const tc_norm_args *args, bool center)
+{
+    tc_tensor x = args->x;
+    int count = args->axes ? args->axes : args->weight ? args->weight->type.rank : 1;
+    if (count < 1 || count > x->type.rank) {
+        tc_fail(g, NULL, "%d axes of %s cannot be normalized", count, tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    if (!tc_check_float(g, &x->type) || !fits_last(g, "weight", args->weight, &x->type, count) ||
+        !fits_last(g, "bias", args->bias, &x->type, count))
+        return tc_poison();
+    tc_axes a = last_axes(x->type.rank, count);
+    tc_dtype dtype = x->type.dtype;
+    x = tc_prim_widen(g, x);
+    tc_tensor spreadable, out = x;
+    if (center)
+        spreadable = tc_variance_of(g, args->at, x, &a, 0, &out);
+    else
+        spreadable = tc_mean_of(g, args->at, tc_mul_at(args->at, TENSOR(x), TENSOR(x)), &a, 0);
+    tc_tensor inverse = tc_axes_spread(g, inverse_deviation(args->at, spreadable, args->eps), &x->type, &a);
+    out = scale_and_shift(args->at, tc_mul_at(args->at, TENSOR(out), TENSOR(inverse)), tc_prim_widen(g, args->weight),
+                          tc_prim_widen(g, args->bias));
+    return tc_prim_narrow(g, out, dtype);
+}
+
+tc_tensor tc_layer_norm_at(const tc_norm_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_layer_norm", "layer_norm", "x ?weight ?bias", 3,
+                              (tc_tensor[]){args->x, args->weight, args->bias});
+    return g ? tc_op_leave(g, layer_norm(g, args, true)) : tc_poison();
+}
+
+tc_tensor tc_rms_norm_at(const tc_norm_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_rms_norm", "rms_norm", "x ?weight ?bias", 3,
+                              (tc_tensor[]){args->x, args->weight, args->bias});
+    return g ? tc_op_leave(g, layer_norm(g, args, false)) : tc_poison();
+}
+
+/* A [c] parameter along axis 1 of x. */
+static tc_tensor along_channels(tc_graph *g, tc_tensor p, const tc_type *x)
+{
+    return p ? tc_prim_broadcast(g, p, x->rank, x->shape, (const int[]){1}) : NULL;
+}
+
+static tc_tensor batch_norm(tc_graph *g, const tc_batch_norm_args *args)
+{
+    tc_tensor x = args->x;
+    const tc_tensor parameters[] = {args->mean, args->variance, args->weight, args->bias};
+    static const char *const names[] = {"mean", "variance", "weight", "bias"};
+    if (!tc_check_float(g, &x->type))
+        return tc_poison();
+    if (x->type.rank < 2) {
+        tc_fail(g, "[n, c, ...]", "x needs a channel axis: %s", tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    for (int i = 0; i < 4; ++i) {
+        tc_tensor p = parameters[i];
+        if (p && (p->type.dtype != x->type.dtype || p->type.rank != 1 ||
+                  !tc_same_dim(g, p->type.shape[0], x->type.shape[1]))) {
+            tc_fail(g, "one number a channel, of x's dtype", "%s is %s, axis 1 of x %s", names[i], tc_type_text(g, &p->type),
+                    tc_type_text(g, &x->type));
+            return tc_poison();
+        }
+    }
+    tc_tensor centered = tc_sub_at(args->at, TENSOR(x), TENSOR(along_channels(g, args->mean, &x->type)));
+    tc_tensor inverse = along_channels(g, inverse_deviation(args->at, args->variance, args->eps), &x->type);
+    return scale_and_shift(args->at, tc_mul_at(args->at, TENSOR(centered), TENSOR(inverse)),
+                           along_channels(g, args->weight, &x->type), along_channels(g, args->bias, &x->type));
+}
+
+tc_tensor tc_batch_norm_at(const tc_batch_norm_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_batch_norm", "batch_norm", "x mean variance ?weight ?bias", 5,
+                              (tc_tensor[]){args->x, args->mean, args->variance, args->weight, args->bias});
+    return g ? tc_op_leave(g, batch_norm(g, args)) : tc_poison();
+}
+
+/* -- channels -------------------------------------------------------------------------------------------------------- */
 
 /* (x - mean) * (1 / sqrt(variance + eps)) over the axes from `first` on. */
 static tc_tensor standardize(tc_site at, tc_tensor x, int first, double eps)
@@ -55,7 +161,7 @@ static tc_tensor group_norm(tc_graph *g, const tc_group_norm_args *args, int gro
 {
     tc_tensor x = args->x;
     int64_t channels;
-    if (!check_float(g, x))
+    if (!tc_check_float(g, &x->type))
         return tc_poison();
     if (x->type.rank < 2 || x->type.rank == TC_MAX_RANK || !tc_expr_value(x->type.shape[1], &channels)) {
         tc_fail(g, "[n, c, ...] with a constant number of channels", "no channels to group: %s", tc_type_text(g, &x->type));
@@ -89,7 +195,7 @@ static tc_tensor instance_norm(tc_graph *g, const tc_group_norm_args *args)
         tc_fail(g, NULL, ".groups is an option of tc_group_norm");
         return tc_poison();
     }
-    if (!check_float(g, args->x))
+    if (!tc_check_float(g, &args->x->type))
         return tc_poison();
     if (args->x->type.rank < 3) {
         tc_fail(g, "[n, c, ...]", "needs rank 3 or more, not %s", tc_type_text(g, &args->x->type));
@@ -111,7 +217,7 @@ static tc_tensor response_norm(tc_graph *g, const tc_local_response_norm_args *a
 {
     tc_tensor x = args->x;
     int rank = x->type.rank, size[TC_MAX_RANK], low[TC_MAX_RANK], high[TC_MAX_RANK], ones[TC_MAX_RANK];
-    if (!check_float(g, x))
+    if (!tc_check_float(g, &x->type))
         return tc_poison();
     if (rank < 2 || args->size < 1) {
         tc_fail(g, "[n, c, ...], .size = 5", "size %d along axis 1 of %s", args->size, tc_type_text(g, &x->type));
@@ -140,96 +246,13 @@ tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args)
 
 /* -- vectors --------------------------------------------------------------------------------------------------------- */
 
-static tc_tensor norm(tc_graph *g, tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes)
-{
-    if (!check_float(g, x))
-        return tc_poison();
-    if (isnan(p)) {
-        tc_fail(g, NULL, "p is NaN");
-        return tc_poison();
-    }
-    if (p == 2)
-        return tc_sqrt_at(at, tc_sum_at(at, tc_mul_at(at, TENSOR(x), TENSOR(x)), keepdims, count, axes));
-    tc_tensor size = tc_abs_at(at, x);
-    if (isinf(p))
-        return (p > 0 ? tc_amax_at : tc_amin_at)(at, size, keepdims, count, axes);
-    if (p == 0) {
-        tc_tensor there = tc_cast_at(at, tc_ne_at(at, TENSOR(x), NUMBER(0)), x->type.dtype);
-        return tc_sum_at(at, there, keepdims, count, axes);
-    }
-    if (p == 1)
-        return tc_sum_at(at, size, keepdims, count, axes);
-    tc_tensor powers = tc_pow_at(at, TENSOR(size), NUMBER(p));
-    return tc_pow_at(at, TENSOR(tc_sum_at(at, powers, keepdims, count, axes)), NUMBER(1 / p));
-}
-
-tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes)
-{
-    tc_graph *g = tc_op_enter(at, keepdims ? "tc_norm_keepdims" : "tc_norm", "norm", "x", 1, &x);
-    return g ? tc_op_leave(g, norm(g, at, x, p, keepdims, count, axes)) : tc_poison();
-}
-
 tc_tensor tc_normalize_at(const tc_normalize_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_normalize", "normalize", "x", 1, &args->x);
     if (!g)
         return tc_poison();
     double p = args->p != 0 ? args->p : 2, eps = args->eps != 0 ? args->eps : 1e-12;
-    tc_tensor size = norm(g, args->at, args->x, p, true, 1, &args->axis);
+    tc_tensor size = tc_norm_of(g, args->at, args->x, p, true, 1, &args->axis);
     size = tc_maximum_at(args->at, TENSOR(size), NUMBER(eps));
     return tc_op_leave(g, tc_div_at(args->at, TENSOR(args->x), TENSOR(size)));
-}
-
-/* x with axes of size 1 in front. */
-static tc_tensor with_rank(tc_graph *g, tc_tensor x, int rank)
-{
-    const tc_expr *shape[TC_MAX_RANK];
-    int added = rank - x->type.rank;
-    for (int i = 0; i < rank; ++i)
-        shape[i] = i < added ? g->dims.one : x->type.shape[i - added];
-    return added ? tc_prim_reshape(g, x, rank, shape) : x;
-}
-
-tc_tensor tc_cosine_similarity_at(tc_site at, tc_tensor a, tc_tensor b, int axis, double eps)
-{
-    tc_graph *g = tc_op_enter(at, "tc_cosine_similarity", "cosine_similarity", "a b", 2, (tc_tensor[]){a, b});
-    if (!g)
-        return tc_poison();
-    int rank = a->type.rank > b->type.rank ? a->type.rank : b->type.rank;
-    axis = tc_axis(g, axis, rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
-    tc_tensor sides[] = {with_rank(g, a, rank), with_rank(g, b, rank)};
-    for (int i = 0; i < 2; ++i) {
-        tc_tensor size = tc_maximum_at(at, TENSOR(norm(g, at, sides[i], 2, true, 1, &axis)), NUMBER(eps));
-        sides[i] = tc_div_at(at, TENSOR(sides[i]), TENSOR(size));
-    }
-    return tc_op_leave(g, tc_sum_at(at, tc_mul_at(at, TENSOR(sides[0]), TENSOR(sides[1])), false, 1, &axis));
-}
-
-/* -- distances ------------------------------------------------------------------------------------------------------- */
-
-/* [..., m, n] of a[..., m, d] and b[..., n, d]: the norm of each difference of two rows. */
-static tc_tensor distances(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, double p)
-{
-    int rank = a->type.rank;
-    if (rank < 2 || b->type.rank < 2) {
-        tc_fail(g, "a[..., m, d], b[..., n, d]", "no rows: %s and %s", tc_type_text(g, &a->type),
-                tc_type_text(g, &b->type));
-        return tc_poison();
-    }
-    if (!tc_same_dim(g, a->type.shape[rank - 1], b->type.shape[b->type.rank - 1])) {
-        tc_fail(g, "rows of one length", "the rows differ: %s and %s", tc_type_text(g, &a->type),
-                tc_type_text(g, &b->type));
-        return tc_poison();
-    }
-    tc_tensor rows = tc_unsqueeze_at(at, a, -2), columns = tc_unsqueeze_at(at, b, -3);
-    tc_tensor difference = tc_sub_at(at, TENSOR(rows), TENSOR(columns));
-    return tc_is_poison(difference) ? difference : norm(g, at, difference, p, false, 1, (const int[]){-1});
-}
-
-tc_tensor tc_cdist_at(tc_site at, tc_tensor a, tc_tensor b, double p)
-{
-    tc_graph *g = tc_op_enter(at, "tc_cdist", "cdist", "a b", 2, (tc_tensor[]){a, b});
-    return g ? tc_op_leave(g, distances(g, at, a, b, p)) : tc_poison();
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A dot of any dims: what products and einsum are written with.
+ * A dot of any dims: what contractions and einsum are written with.
  */
-#ifndef TC_CAPTURE_PRODUCTS_H
-#define TC_CAPTURE_PRODUCTS_H
+#ifndef TC_CAPTURE_CONTRACTIONS_H
+#define TC_CAPTURE_CONTRACTIONS_H
 
 #include "internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrix products, attention.
+ * Attention.
  */
 #include <math.h>
 
@@ -8,114 +8,6 @@
 
 #define TENSOR(x) tc_operand_tensor_(x)
 #define NUMBER(x) tc_operand_float_(x)
-
-/* -- matmul ---------------------------------------------------------------------------------------------------------- */
-
-/* x with an axis of size 1 inserted. */
-static tc_tensor with_axis(tc_graph *g, tc_tensor x, int axis)
-{
-    const tc_expr *shape[TC_MAX_RANK];
-    for (int i = 0; i <= x->type.rank; ++i)
-        shape[i] = i == axis ? g->dims.one : x->type.shape[i - (i > axis)];
-    return tc_prim_reshape(g, x, x->type.rank + 1, shape);
-}
-
-static tc_tensor without_axis(tc_graph *g, tc_tensor x, int axis)
-{
-    if (tc_is_poison(x))
-        return x;
-    const tc_expr *shape[TC_MAX_RANK];
-    for (int i = 0; i + 1 < x->type.rank; ++i)
-        shape[i] = x->type.shape[i + (i >= axis)];
-    return tc_prim_reshape(g, x, x->type.rank - 1, shape);
-}
-
-/* x with its dims before the last two broadcast to `batch`. */
-static tc_tensor with_batch(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *batch)
-{
-    const tc_expr *shape[TC_MAX_RANK];
-    for (int i = 0; i < rank; ++i)
-        shape[i] = batch[i];
-    shape[rank] = x->type.shape[x->type.rank - 2];
-    shape[rank + 1] = x->type.shape[x->type.rank - 1];
-    return tc_broadcast_to(g, x, rank + 2, shape);
-}
-
-static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b)
-{
-    if (!a->type.rank || !b->type.rank) {
-        tc_fail(g, "tc_mul multiplies by a number", "an operand has rank 0: %s x %s", tc_type_text(g, &a->type),
-                tc_type_text(g, &b->type));
-        return tc_poison();
-    }
-    bool row = a->type.rank == 1, column = b->type.rank == 1;
-    const tc_expr *k = a->type.shape[a->type.rank - 1], *l = b->type.shape[column ? 0 : b->type.rank - 2];
-    if (!tc_same_dim(g, k, l)) { /* before axes are inserted, so that the message shows what the user wrote */
-        tc_fail(g, "the summed dims must be equal: does one operand need a tc_transpose?",
-                "inner dimensions differ: %s x %s", tc_type_text(g, &a->type), tc_type_text(g, &b->type));
-        return tc_poison();
-    }
-    if (row)
-        a = with_axis(g, a, 0);
-    if (column)
-        b = with_axis(g, b, 1);
-    /* rows of a times one matrix: every dim of a but the last is free, no batch and no broadcast */
-    int rank = 0;
-    if (b->type.rank > 2) {
-        const tc_expr *batch[TC_MAX_RANK];
-        tc_type a_batch = a->type, b_batch = b->type;
-        a_batch.rank -= 2;
-        b_batch.rank -= 2;
-        if (!tc_broadcast_shape(g, &a_batch, &b_batch, &rank, batch))
-            return tc_poison();
-        a = with_batch(g, a, rank, batch);
-        b = with_batch(g, b, rank, batch);
-    }
-    tc_tensor out = tc_prim_dot(g, a, b, rank, a->type.rank - 1, b->type.rank - 2);
-    if (column && !tc_is_poison(out))
-        out = without_axis(g, out, out->type.rank - 1);
-    return row && !tc_is_poison(out) ? without_axis(g, out, out->type.rank - (column ? 1 : 2)) : out;
-}
-
-tc_tensor tc_matmul_at(tc_site at, tc_tensor a, tc_tensor b)
-{
-    tc_graph *g = tc_op_enter(at, "tc_matmul", "matmul", "a b", 2, (tc_tensor[]){a, b});
-    return g ? tc_op_leave(g, matmul(g, a, b)) : tc_poison();
-}
-
-/* bias is a vector as long as the result's axis. */
-static bool bias_fits(tc_graph *g, tc_tensor bias, const tc_expr *outputs)
-{
-    if (!bias || (bias->type.rank == 1 && tc_same_dim(g, bias->type.shape[0], outputs)))
-        return true;
-    tc_fail(g, "one number an output", "the bias is %s for %s outputs", tc_type_text(g, &bias->type),
-            tc_expr_text(outputs));
-    return false;
-}
-
-tc_tensor tc_linear_at(const tc_linear_args *args)
-{
-    tc_tensor x = args->x, w = args->weight;
-    tc_graph *g = tc_op_enter(args->at, "tc_linear", "linear", "x weight ?bias", 3, (tc_tensor[]){x, w, args->bias});
-    if (!g)
-        return tc_poison();
-    if (!x->type.rank || w->type.rank != 2) {
-        tc_fail(g, "x[..., k], weight[n, k]", "%s and %s are no rows and matrix", tc_type_text(g, &x->type),
-                tc_type_text(g, &w->type));
-        return tc_op_leave(g, tc_poison());
-    }
-    if (!tc_same_dim(g, x->type.shape[x->type.rank - 1], w->type.shape[1])) {
-        tc_fail(g, "the last dim of x is the last dim of the weight [outputs, inputs]",
-                "inner dimensions differ: %s x %s", tc_type_text(g, &x->type), tc_type_text(g, &w->type));
-        return tc_op_leave(g, tc_poison());
-    }
-    if (!bias_fits(g, args->bias, w->type.shape[0]))
-        return tc_op_leave(g, tc_poison());
-    tc_tensor y = tc_prim_dot(g, x, w, 0, x->type.rank - 1, 1);
-    return tc_op_leave(g, args->bias ? tc_add_at(args->at, TENSOR(y), TENSOR(args->bias)) : y);
-}
-
-/* -- attention ------------------------------------------------------------------------------------------------------- */
 
 typedef struct attention {
     tc_graph *g;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lists of axes, and the reductions over them that other operations are made of. x is no poison; nothing here narrows or
+ * widens: the result has x's dtype.
+ */
+#ifndef TC_CAPTURE_REDUCTIONS_H
+#define TC_CAPTURE_REDUCTIONS_H
+
+#include "internal.h"
+
+/* Axes of a tensor, ascending. */
+typedef struct tc_axes {
+    int count, list[TC_MAX_RANK];
+} tc_axes;
+
+/* Of the user's list, none meaning all; reported and false where one is wrong. */
+bool tc_axes_read(tc_graph *g, int rank, int count, const int *list, tc_axes *out);
+/* Puts size 1 where the axes of `like` were reduced. */
+tc_tensor tc_axes_keep(tc_graph *g, tc_tensor reduced, const tc_type *like, const tc_axes *a);
+/* Repeats a reduced tensor along the axes of `like` that it lost. */
+tc_tensor tc_axes_spread(tc_graph *g, tc_tensor reduced, const tc_type *like, const tc_axes *a);
+
+/* The sum over the axes divided by their count less `correction`; the axes vanish. */
+tc_tensor tc_mean_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction);
+/* That mean of (x - mean)^2; x - mean in *centered (NULL: not wanted). */
+tc_tensor tc_variance_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction, tc_tensor *centered);
+/* tc_norm_at within a call. */
+tc_tensor tc_norm_of(tc_graph *g, tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes);
+
+#endif
