@@ -8,6 +8,29 @@
 #define TENSOR(x) tc_operand_tensor_(x)
 #define INTEGER(x) tc_operand_int_(x)
 
+/* -- lookups ----------------------------------------------------------------------------------------------------------- */
+
+tc_tensor tc_embedding_at(tc_site at, tc_tensor index, tc_tensor table)
+{
+    tc_graph *g = tc_op_enter(at, "tc_embedding", "embedding", "index table", 2, (tc_tensor[]){index, table});
+    if (!g)
+        return tc_poison();
+    if (table->type.rank < 1) {
+        tc_fail(g, NULL, "the table has rank 0");
+        return tc_op_leave(g, tc_poison());
+    }
+    return tc_op_leave(g, tc_prim_gather(g, table, index, 0));
+}
+
+tc_tensor tc_gather_at(tc_site at, tc_tensor x, tc_tensor index, int axis)
+{
+    tc_graph *g = tc_op_enter(at, "tc_gather", NULL, "x index", 2, (tc_tensor[]){x, index});
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    return tc_op_leave(g, axis < 0 ? tc_poison() : tc_prim_gather(g, x, index, axis));
+}
+
 static bool is_index(tc_graph *g, tc_tensor index)
 {
     if (index->type.dtype == TC_I32 || index->type.dtype == TC_I64)

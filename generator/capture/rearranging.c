@@ -77,38 +77,6 @@ tc_tensor tc_repeat_at(tc_site at, tc_tensor x, tc_dim times, int axis, bool int
     return tc_op_leave(g, tc_prim_reshape(g, repeated, x->type.rank, shape));
 }
 
-tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors)
-{
-    tc_graph *g = tc_current_graph();
-    if (!tc_op_enter_graph(g, at, "tc_stack", "stack"))
-        return tc_poison();
-    tc_tensor *parts = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *parts);
-    int rank = count > 0 && !tc_is_poison(tensors[0]) ? tensors[0]->type.rank + 1 : 1;
-    axis = tc_axis(g, axis, rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
-    for (int i = 0; i < count; ++i)
-        parts[i] = tc_unsqueeze_at(at, tensors[i], axis);
-    return tc_op_leave(g, tc_concat_at(at, axis, count, parts));
-}
-
-void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
-{
-    for (int i = 0; i < count; ++i)
-        parts[i] = tc_poison();
-    tc_graph *g = tc_op_enter(at, "tc_unbind", NULL, "x", 1, &x);
-    if (!g)
-        return;
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis >= 0 && !tc_same_dim(g, x->type.shape[axis], tc_expr_const(&g->dims, count))) {
-        tc_fail(g, NULL, "axis %d of %s has not %d parts", axis, tc_type_text(g, &x->type), count);
-        axis = -1;
-    }
-    for (int i = 0; axis >= 0 && i < count; ++i)
-        parts[i] = tc_select_at(at, x, axis, tc_dim_of(tc_expr_const(&g->dims, i)));
-    tc_op_leave(g, NULL);
-}
-
 /* -- diagonals ------------------------------------------------------------------------------------------------------- */
 
 /* The smaller of two sizes; NULL where their order is not known. */
@@ -176,4 +144,100 @@ tc_tensor tc_diag_at(tc_site at, tc_tensor x, int offset)
 {
     tc_graph *g = tc_op_enter(at, "tc_diag", "diag", "x", 1, &x);
     return g ? tc_op_leave(g, diag(g, at, x, offset)) : tc_poison();
+}
+
+/* x where column - row <= diagonal (upper: >=), else 0. */
+static tc_tensor triangle(tc_graph *g, tc_site at, tc_tensor x, int diagonal, bool upper)
+{
+    int rank = x->type.rank;
+    if (rank < 2) {
+        tc_fail(g, NULL, "needs rank 2 or more, not %s", tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {x->type.shape[rank - 2], x->type.shape[rank - 1]}};
+    tc_tensor row = tc_prim_iota(g, 0, &plane), column = tc_prim_iota(g, 1, &plane);
+    if (diagonal)
+        row = tc_add_at(at, TENSOR(row), tc_operand_int_(diagonal));
+    tc_tensor keep = upper ? tc_ge_at(at, TENSOR(column), TENSOR(row)) : tc_le_at(at, TENSOR(column), TENSOR(row));
+    return tc_where_at(at, keep, TENSOR(x), tc_operand_int_(0));
+}
+
+tc_tensor tc_tril_at(tc_site at, tc_tensor x, int diagonal)
+{
+    tc_graph *g = tc_op_enter(at, "tc_tril", "tril", "x", 1, &x);
+    return g ? tc_op_leave(g, triangle(g, at, x, diagonal, false)) : tc_poison();
+}
+
+tc_tensor tc_triu_at(tc_site at, tc_tensor x, int diagonal)
+{
+    tc_graph *g = tc_op_enter(at, "tc_triu", "triu", "x", 1, &x);
+    return g ? tc_op_leave(g, triangle(g, at, x, diagonal, true)) : tc_poison();
+}
+
+/* -- channels and pixels --------------------------------------------------------------------------------------------------- */
+
+/* x[..., c*r*r, h, w] -> [..., c, h*r, w*r], and back */
+static tc_tensor shuffle_pixels(tc_graph *g, tc_tensor x, int r, bool back)
+{
+    int rank = x->type.rank, lead = rank - 3;
+    const tc_expr *const *s = x->type.shape + lead, *split[TC_MAX_RANK], *joined[TC_MAX_RANK];
+    const tc_expr *factor = tc_expr_const(&g->dims, r);
+    if (rank < 3 || rank + 2 > TC_MAX_RANK || r < 1) {
+        tc_fail(g, "[..., c, h, w]", "a factor of %d for %s", r, tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    const tc_expr *channels = tc_expr_floordiv(s[0], tc_expr_mul_int(factor, r));
+    const tc_expr *height = tc_expr_floordiv(s[1], factor), *width = tc_expr_floordiv(s[2], factor);
+    bool fits = back ? tc_same_dim(g, s[1], tc_expr_mul_int(height, r)) && tc_same_dim(g, s[2], tc_expr_mul_int(width, r))
+                     : tc_same_dim(g, s[0], tc_expr_mul_int(channels, (int64_t)r * r));
+    if (!fits) {
+        tc_fail(g, NULL, back ? "height and width of %s are no multiples of %d"
+                              : "the channels of %s are no multiple of the square of %d", tc_type_text(g, &x->type), r);
+        return tc_poison();
+    }
+    const tc_expr *const forth[] = {channels, factor, factor, s[1], s[2]};
+    const tc_expr *const backward[] = {s[0], height, factor, width, factor};
+    static const int forth_perm[] = {0, 3, 1, 4, 2}, back_perm[] = {0, 2, 4, 1, 3};
+    int perm[TC_MAX_RANK];
+    for (int i = 0; i < lead; ++i) {
+        split[i] = joined[i] = x->type.shape[i];
+        perm[i] = i;
+    }
+    for (int i = 0; i < 5; ++i) {
+        split[lead + i] = (back ? backward : forth)[i];
+        perm[lead + i] = lead + (back ? back_perm : forth_perm)[i];
+    }
+    joined[lead] = back ? tc_expr_mul_int(s[0], (int64_t)r * r) : channels;
+    joined[lead + 1] = back ? height : tc_expr_mul_int(s[1], r);
+    joined[lead + 2] = back ? width : tc_expr_mul_int(s[2], r);
+    x = tc_prim_transpose(g, tc_prim_reshape(g, x, rank + 2, split), perm);
+    return tc_prim_reshape(g, x, rank, joined);
+}
+
+tc_tensor tc_pixel_shuffle_at(tc_site at, tc_tensor x, int factor)
+{
+    tc_graph *g = tc_op_enter(at, "tc_pixel_shuffle", "pixel_shuffle", "x", 1, &x);
+    return g ? tc_op_leave(g, shuffle_pixels(g, x, factor, false)) : tc_poison();
+}
+
+tc_tensor tc_pixel_unshuffle_at(tc_site at, tc_tensor x, int factor)
+{
+    tc_graph *g = tc_op_enter(at, "tc_pixel_unshuffle", "pixel_unshuffle", "x", 1, &x);
+    return g ? tc_op_leave(g, shuffle_pixels(g, x, factor, true)) : tc_poison();
+}
+
+tc_tensor tc_channel_shuffle_at(tc_site at, tc_tensor x, int groups)
+{
+    tc_graph *g = tc_op_enter(at, "tc_channel_shuffle", "channel_shuffle", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    int64_t channels;
+    if (x->type.rank < 2 || x->type.rank == TC_MAX_RANK || groups < 1 || !tc_expr_value(x->type.shape[1], &channels) ||
+        channels % groups) {
+        tc_fail(g, "[n, c, ...], groups divides c", "%d groups of the channels of %s", groups, tc_type_text(g, &x->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    tc_dim sizes[] = {tc_dim_int_(groups), tc_dim_int_(channels / groups)};
+    tc_tensor parts = tc_transpose_at(at, tc_unflatten_at(at, x, 1, 2, sizes), 1, 2);
+    return tc_op_leave(g, tc_flatten_range_at(at, parts, 1, 2));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Views: reshape, permute, expand, slices.
+ * Views: reshape, squeeze, permute, expand.
  */
 #include "internal.h"
 
@@ -115,6 +115,111 @@ tc_tensor tc_unsqueeze_at(tc_site at, tc_tensor x, int axis)
     return tc_op_leave(g, tc_prim_reshape(g, x, x->type.rank + 1, shape));
 }
 
+static tc_tensor squeeze_axes(tc_graph *g, tc_tensor x, int count, const int *axes)
+{
+    bool gone[TC_MAX_RANK] = {false};
+    const tc_expr *shape[TC_MAX_RANK];
+    int rank = 0;
+    for (int i = 0; i < count; ++i) {
+        int axis = tc_axis(g, axes[i], x->type.rank);
+        if (axis < 0)
+            return tc_poison();
+        if (gone[axis] || !tc_expr_is(x->type.shape[axis], 1)) {
+            tc_fail(g, NULL, gone[axis] ? "axis %d is named twice" : "axis %d of %s has not the size 1", axes[i],
+                    tc_type_text(g, &x->type));
+            return tc_poison();
+        }
+        gone[axis] = true;
+    }
+    for (int i = 0; i < x->type.rank; ++i)
+        if (!gone[i])
+            shape[rank++] = x->type.shape[i];
+    return tc_prim_reshape(g, x, rank, shape);
+}
+
+tc_tensor tc_squeeze_axes_at(tc_site at, tc_tensor x, int count, const int *axes)
+{
+    tc_graph *g = tc_op_enter(at, "tc_squeeze_axes", NULL, "x", 1, &x);
+    return g ? tc_op_leave(g, squeeze_axes(g, x, count, axes)) : tc_poison();
+}
+
+static tc_tensor flatten_range(tc_graph *g, tc_tensor x, int first, int last)
+{
+    const tc_expr *shape[TC_MAX_RANK], *joined = g->dims.one;
+    int rank = 0, from = tc_axis(g, first, x->type.rank), to = from < 0 ? from : tc_axis(g, last, x->type.rank);
+    if (to < 0)
+        return tc_poison();
+    if (to < from) {
+        tc_fail(g, NULL, "axis %d lies before axis %d", last, first);
+        return tc_poison();
+    }
+    for (int i = 0; i < x->type.rank; ++i) {
+        if (i >= from && i <= to)
+            joined = tc_expr_mul(joined, x->type.shape[i]);
+        if (i < from || i > to)
+            shape[rank++] = x->type.shape[i];
+        else if (i == to)
+            shape[rank++] = joined;
+    }
+    return tc_prim_reshape(g, x, rank, shape);
+}
+
+tc_tensor tc_flatten_range_at(tc_site at, tc_tensor x, int first, int last)
+{
+    tc_graph *g = tc_op_enter(at, "tc_flatten_range", NULL, "x", 1, &x);
+    return g ? tc_op_leave(g, flatten_range(g, x, first, last)) : tc_poison();
+}
+
+/* The axis of x replaced by the sizes, one of which may be -1. */
+static tc_tensor unflatten(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_dim *sizes)
+{
+    tc_dim shape[TC_MAX_RANK];
+    const tc_expr *known = g->dims.one;
+    int rank = 0, open = -1;
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_poison();
+    if (x->type.rank - 1 + count > TC_MAX_RANK) {
+        tc_fail(g, NULL, "the result has more than %d dims", TC_MAX_RANK);
+        return tc_poison();
+    }
+    for (int i = 0; i < x->type.rank; ++i) {
+        if (i != axis) {
+            shape[rank++] = tc_dim_of(x->type.shape[i]);
+            continue;
+        }
+        for (int j = 0; j < count; ++j, ++rank) {
+            shape[rank] = sizes[j];
+            if (!sizes[j].expr && sizes[j].value == -1 && open < 0)
+                open = rank;
+            else
+                known = tc_expr_mul(known, tc_dim_expr(g, sizes[j]));
+        }
+    }
+    if (open >= 0 && tc_at_least(g, known, g->dims.one)) { /* of the axis alone, so that empty other axes do not matter */
+        shape[open] = tc_dim_of(tc_expr_floordiv(x->type.shape[axis], known));
+        known = tc_expr_mul(known, tc_dim_expr(g, shape[open]));
+    }
+    if (!tc_same_dim(g, x->type.shape[axis], known)) {
+        tc_fail(g, "one size may be -1", "the sizes multiply to %s, not to axis %d of %s", tc_expr_text(known), axis,
+                tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    return tc_reshape_at(at, x, rank, shape);
+}
+
+tc_tensor tc_unflatten_at(tc_site at, tc_tensor x, int axis, int count, const tc_dim *sizes)
+{
+    tc_graph *g = tc_op_enter(at, "tc_unflatten", NULL, "x", 1, &x);
+    return g ? tc_op_leave(g, unflatten(g, at, x, axis, count, sizes)) : tc_poison();
+}
+
+tc_tensor tc_reshape_as_at(tc_site at, tc_tensor x, tc_tensor like)
+{
+    tc_graph *g = tc_op_enter(at, "tc_reshape_as", NULL, "x like", 2, (tc_tensor[]){x, like});
+    return g ? tc_op_leave(g, tc_prim_reshape(g, x, like->type.rank, like->type.shape)) : tc_poison();
+}
+
 /* -- permute, expand --------------------------------------------------------------------------------------------------- */
 
 static tc_tensor permute(tc_graph *g, tc_tensor x, int count, const int *axes)
@@ -189,134 +294,30 @@ tc_tensor tc_expand_at(tc_site at, tc_tensor x, int count, const tc_dim *shape)
     return g ? tc_op_leave(g, expand(g, x, count, shape)) : tc_poison();
 }
 
-/* -- slices ------------------------------------------------------------------------------------------------------------ */
-
-/* x[start : stop : step] along the axis, bounds resolved and in range; x itself where that is all of it. */
-static tc_tensor slice(tc_graph *g, tc_tensor x, int axis, const tc_expr *start, const tc_expr *size, int step)
+tc_tensor tc_movedim_at(tc_site at, tc_tensor x, int from, int to)
 {
-    const tc_expr *starts[TC_MAX_RANK], *sizes[TC_MAX_RANK];
-    int strides[TC_MAX_RANK];
-    if (!start->count && size == x->type.shape[axis] && step == 1)
-        return x;
-    for (int i = 0; i < x->type.rank; ++i) {
-        starts[i] = i == axis ? start : g->dims.zero;
-        sizes[i] = i == axis ? size : x->type.shape[i];
-        strides[i] = i == axis ? step : 1;
-    }
-    return tc_prim_slice(g, x, starts, sizes, strides);
-}
-
-/* A bound of the user: negative constants count from the end. */
-static const tc_expr *bound(tc_graph *g, tc_dim dim, const tc_expr *size)
-{
-    if (!dim.expr && dim.value == TC_END)
-        return size;
-    return !dim.expr && dim.value < 0 ? tc_expr_add_int(size, dim.value) : tc_dim_expr(g, dim);
-}
-
-static tc_tensor slice_between(tc_graph *g, tc_tensor x, int axis, tc_dim from, tc_dim to, int step)
-{
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_poison();
-    const tc_expr *whole = x->type.shape[axis], *start = bound(g, from, whole), *stop = bound(g, to, whole);
-    if (step < 1) {
-        tc_fail(g, NULL, "step is %d", step);
-        return tc_poison();
-    }
-    if (!tc_at_least(g, start, g->dims.zero) || !tc_at_least(g, stop, start) || !tc_at_least(g, whole, stop)) {
-        tc_fail(g, "0 <= start <= stop <= size; bounds are not clamped", "%s..%s is not inside axis %d of %s",
-                tc_expr_text(start), tc_expr_text(stop), axis, tc_type_text(g, &x->type));
-        return tc_poison();
-    }
-    const tc_expr *length = tc_expr_add_int(tc_expr_sub(stop, start), step - 1);
-    return slice(g, x, axis, start, tc_expr_floordiv(length, tc_expr_const(&g->dims, step)), step);
-}
-
-tc_tensor tc_slice_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim stop, int step)
-{
-    tc_graph *g = tc_op_enter(at, "tc_slice", NULL, "x", 1, &x);
-    return g ? tc_op_leave(g, slice_between(g, x, axis, start, stop, step)) : tc_poison();
-}
-
-static tc_tensor select_index(tc_graph *g, tc_tensor x, int axis, tc_dim index)
-{
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_poison();
-    const tc_expr *at = bound(g, index, x->type.shape[axis]);
-    if (!tc_at_least(g, at, g->dims.zero) || !tc_at_least(g, x->type.shape[axis], tc_expr_add_int(at, 1))) {
-        tc_fail(g, NULL, "index %s is outside axis %d of %s", tc_expr_text(at), axis, tc_type_text(g, &x->type));
-        return tc_poison();
-    }
-    tc_tensor one = slice(g, x, axis, at, g->dims.one, 1);
-    const tc_expr *shape[TC_MAX_RANK];
-    for (int i = 0; i + 1 < x->type.rank; ++i)
-        shape[i] = x->type.shape[i + (i >= axis)];
-    return tc_prim_reshape(g, one, x->type.rank - 1, shape);
-}
-
-tc_tensor tc_select_at(tc_site at, tc_tensor x, int axis, tc_dim index)
-{
-    tc_graph *g = tc_op_enter(at, "tc_select", NULL, "x", 1, &x);
-    return g ? tc_op_leave(g, select_index(g, x, axis, index)) : tc_poison();
-}
-
-static void split(tc_graph *g, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_expr *const *sizes)
-{
-    const tc_expr *start = g->dims.zero;
-    for (int i = 0; i < count; ++i) {
-        if (!tc_at_least(g, sizes[i], g->dims.zero)) {
-            tc_fail(g, NULL, "part %d has the size %s", i, tc_expr_text(sizes[i]));
-            return;
-        }
-        start = tc_expr_add(start, sizes[i]);
-    }
-    if (!tc_same_dim(g, x->type.shape[axis], start)) {
-        tc_fail(g, NULL, "the sizes add up to %s, not to axis %d of %s", tc_expr_text(start), axis,
-                tc_type_text(g, &x->type));
-        return;
-    }
-    start = g->dims.zero;
-    for (int i = 0; i < count; ++i) {
-        parts[i] = slice(g, x, axis, start, sizes[i], 1);
-        start = tc_expr_add(start, sizes[i]);
-    }
-}
-
-void tc_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
-{
-    for (int i = 0; i < count; ++i)
-        parts[i] = tc_poison();
-    tc_graph *g = tc_op_enter(at, "tc_split", NULL, "x", 1, &x);
+    tc_graph *g = tc_op_enter(at, "tc_movedim", NULL, "x", 1, &x);
     if (!g)
-        return;
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis >= 0 && count < 1) {
-        tc_fail(g, NULL, "%d parts", count);
-    } else if (axis >= 0) {
-        const tc_expr *size = tc_expr_floordiv(x->type.shape[axis], tc_expr_const(&g->dims, count));
-        const tc_expr **sizes = tc_arena_alloc(&g->arena, (size_t)count * sizeof *sizes);
-        for (int i = 0; i < count; ++i)
-            sizes[i] = size;
-        split(g, x, axis, parts, count, sizes);
+        return tc_poison();
+    int perm[TC_MAX_RANK], rank = x->type.rank, next = 0;
+    from = tc_axis(g, from, rank);
+    to = from < 0 ? from : tc_axis(g, to, rank);
+    if (to < 0)
+        return tc_op_leave(g, tc_poison());
+    for (int i = 0; i < rank; ++i) {
+        next += next == from;
+        perm[i] = i == to ? from : next++;
     }
-    tc_op_leave(g, NULL);
+    return tc_op_leave(g, tc_permute_at(at, x, rank, perm));
 }
 
-void tc_split_sizes_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_dim *sizes)
+tc_tensor tc_expand_as_at(tc_site at, tc_tensor x, tc_tensor like)
 {
-    for (int i = 0; i < count; ++i)
-        parts[i] = tc_poison();
-    tc_graph *g = tc_op_enter(at, "tc_split_sizes", NULL, "x", 1, &x);
+    tc_graph *g = tc_op_enter(at, "tc_expand_as", NULL, "x like", 2, (tc_tensor[]){x, like});
     if (!g)
-        return;
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis >= 0) {
-        const tc_expr **own = tc_arena_alloc(&g->arena, (size_t)count * sizeof *own);
-        for (int i = 0; i < count; ++i)
-            own[i] = tc_dim_expr(g, sizes[i]);
-        split(g, x, axis, parts, count, own);
-    }
-    tc_op_leave(g, NULL);
+        return tc_poison();
+    tc_dim shape[TC_MAX_RANK];
+    for (int i = 0; i < like->type.rank; ++i)
+        shape[i] = tc_dim_of(like->type.shape[i]);
+    return tc_op_leave(g, tc_expand_at(at, x, like->type.rank, shape));
 }

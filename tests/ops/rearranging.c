@@ -51,6 +51,24 @@ TC_FUNCTION(op_diagonal)
     tc_output(g, "lower", tc_diag(z, -1));
 }
 
+TC_FUNCTION(op_triangle)
+{
+    SPACE;
+    tc_tensor x = tc_input(g, "x", TC_F32, n, m);
+    tc_output(g, "lower", tc_tril(x, 0));
+    tc_output(g, "upper", tc_triu(tc_exp(x), -1));
+}
+
+TC_FUNCTION(op_pixels)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 0, 4), h = tc_dynamic(g, "h", 0, 20);
+    tc_tensor x = tc_input(g, "x", TC_F32, batch, 12, 1, tc_dim_mul(h, 2), 7);
+    tc_tensor y = tc_squeeze(x, 2);
+    tc_output(g, "shuffled", tc_pixel_shuffle(y, 2));
+    tc_output(g, "unshuffled", tc_pixel_unshuffle(tc_slice(y, 3, 0, 6), 2));
+    tc_output(g, "channels", tc_channel_shuffle(y, 4));
+}
+
 #define STATISTICS(label, ...)                                                                                        \
     TC_FUNCTION(op_statistics_##label)                                                                                \
     {                                                                                                                 \

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from make_expected import Random
 
 SIZE = "n=5,m=100"
+
+
+def pixels(i: dict) -> dict:
+    x = i["x"].squeeze(2)
+    return {"shuffled": F.pixel_shuffle(x, 2), "unshuffled": F.pixel_unshuffle(x[..., :6], 2),
+            "channels": F.channel_shuffle(x, 4)}
 
 
 def functions(rng: Random) -> dict:
@@ -21,6 +28,8 @@ def functions(rng: Random) -> dict:
                          lambda i: {
         "main": i["x"].diagonal(0, -2, -1), "above": i["y"].diagonal(1), "below": i["y"].diagonal(-3),
         "square": i["z"].diag_embed(), "upper": i["z"].diag_embed(2), "lower": i["z"].diag_embed(-1)}, "n=5")
+    cases["triangle"] = ({"x": x}, lambda i: {"lower": i["x"].tril(0), "upper": i["x"].exp().triu(-1)}, SIZE)
+    cases["pixels"] = ({"x": rng.normal(2, 12, 1, 10, 7)}, pixels, "batch=2,h=5")
     rows = 1 + rng.normal(2, 5, 100) / 8
     for label, axes in (("2", (2,)), ("0", (0,)), ("02", (0, 2))):
         def statistics(i: dict, axes=axes) -> dict:

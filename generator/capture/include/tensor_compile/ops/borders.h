@@ -6,7 +6,7 @@
 #define TENSOR_COMPILE_OPS_BORDERS_H
 
 #include "../model.h"
-#include "making.h"
+#include "parts.h"
 
 /* tc_pad_reflect(x, .low = {0, 0, 1, 1}, .high = {0, 0, 1, 1})
  * tc_pad_replicate(x, .low, .high), tc_pad_circular(x, .low, .high)

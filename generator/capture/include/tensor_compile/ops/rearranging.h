@@ -34,17 +34,6 @@ tc_tensor tc_roll_at(tc_site at, tc_tensor x, int shift, int axis);
 #define tc_repeat_interleave(x, times, axis) tc_repeat_at(TC_HERE, x, TC_DIM(times), axis, true)
 tc_tensor tc_repeat_at(tc_site at, tc_tensor x, tc_dim times, int axis, bool interleave);
 
-/* tc_stack(axis, x...), tc_unbind(x, axis, count, parts)
- * Tensors of one shape along a new axis (counted in the result); the slices along an axis of `count`, which vanishes, into
- * parts[0..count-1].
- * Dtypes: all of them.
- * Shape: with the new axis of the number of tensors; of a part that of x without the axis.
- * ATen: stack, unbind. */
-#define tc_stack(axis, ...) tc_stack_at(TC_HERE, axis, TC_TENSOR_LIST(__VA_ARGS__))
-#define tc_unbind(x, axis, count, parts) tc_unbind_at(TC_HERE, x, axis, count, parts)
-tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors);
-void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts);
-
 /* tc_diagonal(x, offset), tc_diag(x, offset)
  * The elements [i, i + offset] of the last two axes; the square matrix that has x[..., n] there, else 0.
  * Dtypes: all of them.
@@ -55,5 +44,29 @@ void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts
 #define tc_diag(x, offset) tc_diag_at(TC_HERE, x, offset)
 tc_tensor tc_diagonal_at(tc_site at, tc_tensor x, int offset);
 tc_tensor tc_diag_at(tc_site at, tc_tensor x, int offset);
+
+/* tc_tril(x, diagonal), tc_triu(x, diagonal)
+ * x where column <= row + diagonal in the last two axes, else 0 (tril); where column >= row + diagonal (triu). Any
+ * dtype.
+ * Dtypes: all of them.
+ * Shape: that of x.
+ * ATen: tril, triu. */
+#define tc_tril(x, diagonal) tc_tril_at(TC_HERE, x, diagonal)
+#define tc_triu(x, diagonal) tc_triu_at(TC_HERE, x, diagonal)
+tc_tensor tc_tril_at(tc_site at, tc_tensor x, int diagonal);
+tc_tensor tc_triu_at(tc_site at, tc_tensor x, int diagonal);
+
+/* tc_pixel_shuffle(x, r): x[..., c*r*r, h, w] -> [..., c, h*r, w*r]; tc_pixel_unshuffle(x, r): back.
+ * tc_channel_shuffle(x, groups): x[n, groups*c, ...], channel g*c + i goes to i*groups + g.
+ * Dtypes: all of them.
+ * Shape: as said of each.
+ * ATen: pixel_shuffle, pixel_unshuffle, channel_shuffle.
+ * ONNX: DepthToSpace (mode CRD). */
+#define tc_pixel_shuffle(x, factor) tc_pixel_shuffle_at(TC_HERE, x, factor)
+#define tc_pixel_unshuffle(x, factor) tc_pixel_unshuffle_at(TC_HERE, x, factor)
+#define tc_channel_shuffle(x, groups) tc_channel_shuffle_at(TC_HERE, x, groups)
+tc_tensor tc_pixel_shuffle_at(tc_site at, tc_tensor x, int factor);
+tc_tensor tc_pixel_unshuffle_at(tc_site at, tc_tensor x, int factor);
+tc_tensor tc_channel_shuffle_at(tc_site at, tc_tensor x, int groups);
 
 #endif

@@ -40,25 +40,6 @@ tc_tensor tc_transpose_at(tc_site at, tc_tensor x, int a, int b);
 #define tc_expand(x, ...) tc_expand_at(TC_HERE, x, TC_DIM_LIST(__VA_ARGS__))
 tc_tensor tc_expand_at(tc_site at, tc_tensor x, int count, const tc_dim *shape);
 
-/* tc_slice(x, axis, start, stop), tc_slice_step(x, axis, start, stop, step)
- * Elements start, start + step, ... before stop along an axis. Negative constants count from the end, TC_END is the end.
- * Bounds outside the axis are errors (constant) or guards (dynamic), not clamped. step >= 1.
- * Dtypes: all of them.
- * Shape: that of x with ceil((stop - start) / step) along the axis.
- * ATen: slice. */
-#define TC_END ((int64_t)INT64_MAX)
-#define tc_slice(x, axis, start, stop) tc_slice_at(TC_HERE, x, axis, TC_DIM(start), TC_DIM(stop), 1)
-#define tc_slice_step(x, axis, start, stop, step) tc_slice_at(TC_HERE, x, axis, TC_DIM(start), TC_DIM(stop), step)
-tc_tensor tc_slice_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim stop, int step);
-
-/* tc_select(x, axis, index)
- * The slice at one index of an axis, which vanishes.
- * Dtypes: all of them.
- * Shape: that of x without the axis.
- * ATen: select. */
-#define tc_select(x, axis, index) tc_select_at(TC_HERE, x, axis, TC_DIM(index))
-tc_tensor tc_select_at(tc_site at, tc_tensor x, int axis, tc_dim index);
-
 /* tc_squeeze(x, axis), tc_unsqueeze(x, axis)
  * Removes an axis of size 1; inserts one (axis counts in the result).
  * Dtypes: all of them.
@@ -68,5 +49,26 @@ tc_tensor tc_select_at(tc_site at, tc_tensor x, int axis, tc_dim index);
 #define tc_unsqueeze(x, axis) tc_unsqueeze_at(TC_HERE, x, axis)
 tc_tensor tc_squeeze_at(tc_site at, tc_tensor x, int axis);
 tc_tensor tc_unsqueeze_at(tc_site at, tc_tensor x, int axis);
+
+/* tc_squeeze_axes(x, axis...): removes axes of size 1. tc_flatten_range(x, first, last): joins the axes first..last.
+ * tc_unflatten(x, axis, dim...): splits one axis, one size may be -1. tc_movedim(x, from, to): moves one axis, the others
+ * keep their order. tc_swapaxes(x, a, b): tc_transpose. tc_expand_as(x, like), tc_reshape_as(x, like): to the shape of
+ * another tensor.
+ * Dtypes: all of them.
+ * Shape: as said of each.
+ * ATen: squeeze, flatten, unflatten, movedim, moveaxis, swapaxes, swapdims, expand_as, view_as, reshape_as. */
+#define tc_squeeze_axes(x, ...) tc_squeeze_axes_at(TC_HERE, x, TC_INT_LIST(__VA_ARGS__))
+#define tc_flatten_range(x, first, last) tc_flatten_range_at(TC_HERE, x, first, last)
+#define tc_unflatten(x, axis, ...) tc_unflatten_at(TC_HERE, x, axis, TC_DIM_LIST(__VA_ARGS__))
+#define tc_movedim(x, from, to) tc_movedim_at(TC_HERE, x, from, to)
+#define tc_swapaxes(x, a, b) tc_transpose_at(TC_HERE, x, a, b)
+#define tc_expand_as(x, like) tc_expand_as_at(TC_HERE, x, like)
+#define tc_reshape_as(x, like) tc_reshape_as_at(TC_HERE, x, like)
+tc_tensor tc_squeeze_axes_at(tc_site at, tc_tensor x, int count, const int *axes);
+tc_tensor tc_flatten_range_at(tc_site at, tc_tensor x, int first, int last);
+tc_tensor tc_unflatten_at(tc_site at, tc_tensor x, int axis, int count, const tc_dim *sizes);
+tc_tensor tc_movedim_at(tc_site at, tc_tensor x, int from, int to);
+tc_tensor tc_expand_as_at(tc_site at, tc_tensor x, tc_tensor like);
+tc_tensor tc_reshape_as_at(tc_site at, tc_tensor x, tc_tensor like);
 
 #endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Parts of tensors, tensors joined of parts, padding.
+ */
+#include "windows.h"
+
+#define TENSOR(x) tc_operand_tensor_(x)
+
+/* -- parts ------------------------------------------------------------------------------------------------------------ */
+
+/* x[start : stop : step] along the axis, bounds resolved and in range; x itself where that is all of it. */
+static tc_tensor slice(tc_graph *g, tc_tensor x, int axis, const tc_expr *start, const tc_expr *size, int step)
+{
+    const tc_expr *starts[TC_MAX_RANK], *sizes[TC_MAX_RANK];
+    int strides[TC_MAX_RANK];
+    if (!start->count && size == x->type.shape[axis] && step == 1)
+        return x;
+    for (int i = 0; i < x->type.rank; ++i) {
+        starts[i] = i == axis ? start : g->dims.zero;
+        sizes[i] = i == axis ? size : x->type.shape[i];
+        strides[i] = i == axis ? step : 1;
+    }
+    return tc_prim_slice(g, x, starts, sizes, strides);
+}
+
+/* A bound of the user: negative constants count from the end. */
+static const tc_expr *bound(tc_graph *g, tc_dim dim, const tc_expr *size)
+{
+    if (!dim.expr && dim.value == TC_END)
+        return size;
+    return !dim.expr && dim.value < 0 ? tc_expr_add_int(size, dim.value) : tc_dim_expr(g, dim);
+}
+
+static tc_tensor slice_between(tc_graph *g, tc_tensor x, int axis, tc_dim from, tc_dim to, int step)
+{
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_poison();
+    const tc_expr *whole = x->type.shape[axis], *start = bound(g, from, whole), *stop = bound(g, to, whole);
+    if (step < 1) {
+        tc_fail(g, NULL, "step is %d", step);
+        return tc_poison();
+    }
+    if (!tc_at_least(g, start, g->dims.zero) || !tc_at_least(g, stop, start) || !tc_at_least(g, whole, stop)) {
+        tc_fail(g, "0 <= start <= stop <= size; bounds are not clamped", "%s..%s is not inside axis %d of %s",
+                tc_expr_text(start), tc_expr_text(stop), axis, tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    const tc_expr *length = tc_expr_add_int(tc_expr_sub(stop, start), step - 1);
+    return slice(g, x, axis, start, tc_expr_floordiv(length, tc_expr_const(&g->dims, step)), step);
+}
+
+tc_tensor tc_slice_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim stop, int step)
+{
+    tc_graph *g = tc_op_enter(at, "tc_slice", NULL, "x", 1, &x);
+    return g ? tc_op_leave(g, slice_between(g, x, axis, start, stop, step)) : tc_poison();
+}
+
+static tc_tensor select_index(tc_graph *g, tc_tensor x, int axis, tc_dim index)
+{
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_poison();
+    const tc_expr *at = bound(g, index, x->type.shape[axis]);
+    if (!tc_at_least(g, at, g->dims.zero) || !tc_at_least(g, x->type.shape[axis], tc_expr_add_int(at, 1))) {
+        tc_fail(g, NULL, "index %s is outside axis %d of %s", tc_expr_text(at), axis, tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    tc_tensor one = slice(g, x, axis, at, g->dims.one, 1);
+    const tc_expr *shape[TC_MAX_RANK];
+    for (int i = 0; i + 1 < x->type.rank; ++i)
+        shape[i] = x->type.shape[i + (i >= axis)];
+    return tc_prim_reshape(g, one, x->type.rank - 1, shape);
+}
+
+tc_tensor tc_select_at(tc_site at, tc_tensor x, int axis, tc_dim index)
+{
+    tc_graph *g = tc_op_enter(at, "tc_select", NULL, "x", 1, &x);
+    return g ? tc_op_leave(g, select_index(g, x, axis, index)) : tc_poison();
+}
+
+static void split(tc_graph *g, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_expr *const *sizes)
+{
+    const tc_expr *start = g->dims.zero;
+    for (int i = 0; i < count; ++i) {
+        if (!tc_at_least(g, sizes[i], g->dims.zero)) {
+            tc_fail(g, NULL, "part %d has the size %s", i, tc_expr_text(sizes[i]));
+            return;
+        }
+        start = tc_expr_add(start, sizes[i]);
+    }
+    if (!tc_same_dim(g, x->type.shape[axis], start)) {
+        tc_fail(g, NULL, "the sizes add up to %s, not to axis %d of %s", tc_expr_text(start), axis,
+                tc_type_text(g, &x->type));
+        return;
+    }
+    start = g->dims.zero;
+    for (int i = 0; i < count; ++i) {
+        parts[i] = slice(g, x, axis, start, sizes[i], 1);
+        start = tc_expr_add(start, sizes[i]);
+    }
+}
+
+void tc_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
+{
+    for (int i = 0; i < count; ++i)
+        parts[i] = tc_poison();
+    tc_graph *g = tc_op_enter(at, "tc_split", NULL, "x", 1, &x);
+    if (!g)
+        return;
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis >= 0 && count < 1) {
+        tc_fail(g, NULL, "%d parts", count);
+    } else if (axis >= 0) {
+        const tc_expr *size = tc_expr_floordiv(x->type.shape[axis], tc_expr_const(&g->dims, count));
+        const tc_expr **sizes = tc_arena_alloc(&g->arena, (size_t)count * sizeof *sizes);
+        for (int i = 0; i < count; ++i)
+            sizes[i] = size;
+        split(g, x, axis, parts, count, sizes);
+    }
+    tc_op_leave(g, NULL);
+}
+
+void tc_split_sizes_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_dim *sizes)
+{
+    for (int i = 0; i < count; ++i)
+        parts[i] = tc_poison();
+    tc_graph *g = tc_op_enter(at, "tc_split_sizes", NULL, "x", 1, &x);
+    if (!g)
+        return;
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis >= 0) {
+        const tc_expr **own = tc_arena_alloc(&g->arena, (size_t)count * sizeof *own);
+        for (int i = 0; i < count; ++i)
+            own[i] = tc_dim_expr(g, sizes[i]);
+        split(g, x, axis, parts, count, own);
+    }
+    tc_op_leave(g, NULL);
+}
+
+tc_tensor tc_narrow_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim length)
+{
+    tc_graph *g = tc_op_enter(at, "tc_narrow", NULL, "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    const tc_expr *stop = tc_expr_add(tc_dim_expr(g, start), tc_dim_expr(g, length));
+    return tc_op_leave(g, tc_slice_at(at, x, axis, start, tc_dim_of(stop), 1));
+}
+
+/* Slices of `size` along a constant axis, the last one of what is left; at most `most`. Their number. */
+static int slices(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t whole, int64_t size, int most, tc_tensor *parts)
+{
+    int64_t count = size > 0 ? (whole + size - 1) / size : 1;
+    if (count < 1)
+        count = 1; /* of an empty axis: one empty part */
+    if (count > most) {
+        tc_fail(g, NULL, "%lld parts of %lld do not fit an array of %d", (long long)count, (long long)size, most);
+        return 0;
+    }
+    for (int i = 0; i < (int)count; ++i) {
+        int64_t start = i * size, stop = start + size < whole ? start + size : whole;
+        parts[i] = tc_slice_at(at, x, axis, tc_dim_int_(start), tc_dim_int_(stop), 1);
+    }
+    return (int)count;
+}
+
+static int part(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t size, int count, tc_tensor *parts)
+{
+    int64_t whole;
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return 0;
+    if (!tc_expr_value(x->type.shape[axis], &whole)) {
+        tc_fail(g, "tc_split and tc_split_sizes take dynamic sizes", "axis %d of %s is not constant", axis,
+                tc_type_text(g, &x->type));
+        return 0;
+    }
+    if (count < 1 || size < 0) {
+        tc_fail(g, NULL, "%s is %lld", count < 1 ? "the number of parts" : "the size", (long long)(count < 1 ? count : size));
+        return 0;
+    }
+    return slices(g, at, x, axis, whole, size ? size : (whole + count - 1) / count, count, parts);
+}
+
+static int parted(tc_site at, const char *name, tc_tensor x, int axis, int64_t size, int count, tc_tensor *parts)
+{
+    for (int i = 0; i < count; ++i)
+        parts[i] = tc_poison();
+    tc_graph *g = tc_op_enter(at, name, NULL, "x", 1, &x);
+    if (!g)
+        return count;
+    int made = part(g, at, x, axis, size, count, parts);
+    tc_op_leave(g, NULL);
+    return made;
+}
+
+int tc_chunk_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
+{
+    return parted(at, "tc_chunk", x, axis, 0, count, parts);
+}
+
+int tc_split_every_at(tc_site at, tc_tensor x, int axis, int64_t size, int most, tc_tensor *parts)
+{
+    return parted(at, "tc_split_every", x, axis, size > 0 ? size : -1, most, parts);
+}
+
+void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
+{
+    for (int i = 0; i < count; ++i)
+        parts[i] = tc_poison();
+    tc_graph *g = tc_op_enter(at, "tc_unbind", NULL, "x", 1, &x);
+    if (!g)
+        return;
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis >= 0 && !tc_same_dim(g, x->type.shape[axis], tc_expr_const(&g->dims, count))) {
+        tc_fail(g, NULL, "axis %d of %s has not %d parts", axis, tc_type_text(g, &x->type), count);
+        axis = -1;
+    }
+    for (int i = 0; axis >= 0 && i < count; ++i)
+        parts[i] = tc_select_at(at, x, axis, tc_dim_of(tc_expr_const(&g->dims, i)));
+    tc_op_leave(g, NULL);
+}
+
+/* -- windows as views ------------------------------------------------------------------------------------------------------ */
+
+static tc_tensor sliding(tc_graph *g, tc_site at, tc_tensor x, int axis, int size, int step)
+{
+    int perm[TC_MAX_RANK], rank = x->type.rank;
+    axis = tc_axis(g, axis, rank);
+    if (axis < 0)
+        return tc_poison();
+    if (size < 1 || step < 1 || rank == TC_MAX_RANK || !tc_at_least(g, x->type.shape[axis], tc_expr_const(&g->dims, size))) {
+        tc_fail(g, "1 <= size <= that of the axis, step >= 1", "windows of %d every %d along axis %d of %s", size, step, axis,
+                tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    const tc_expr *room = tc_expr_add_int(x->type.shape[axis], -size);
+    const tc_expr *count = tc_expr_add_int(tc_expr_floordiv(room, tc_expr_const(&g->dims, step)), 1);
+    x = tc_prim_gather(g, x, tc_index_windows(g, at, size, 1, count, step), axis); /* [..., size, count, ...] */
+    for (int i = 0; i < rank; ++i)
+        perm[i] = i < axis ? i : i + 1;
+    perm[rank] = axis;
+    return tc_permute_at(at, x, rank + 1, perm);
+}
+
+tc_tensor tc_sliding_at(tc_site at, tc_tensor x, int axis, int size, int step)
+{
+    tc_graph *g = tc_op_enter(at, "tc_sliding", "sliding", "x", 1, &x);
+    return g ? tc_op_leave(g, sliding(g, at, x, axis, size, step)) : tc_poison();
+}
+
+/* -- joining ----------------------------------------------------------------------------------------------------------- */
+
+tc_tensor tc_concat_at(tc_site at, int axis, int count, const tc_tensor *tensors)
+{
+    tc_graph *g = tc_current_graph();
+    if (count < 1) {
+        if (tc_op_enter_graph(g, at, "tc_concat", NULL)) {
+            tc_fail(g, NULL, "no operands");
+            tc_op_leave(g, NULL);
+        }
+        return tc_poison();
+    }
+    for (int i = 0; i < count; ++i) { /* one by one: the list is as long as the user likes */
+        if (!tc_op_enter(at, "tc_concat", NULL, "x", 1, &tensors[i]))
+            return tc_poison();
+        tc_op_leave(g, NULL);
+    }
+    tc_op_enter_graph(g, at, "tc_concat", NULL);
+    axis = tc_axis(g, axis, tensors[0]->type.rank);
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    return tc_op_leave(g, count == 1 ? tensors[0] : tc_prim_concat(g, axis, count, tensors));
+}
+
+tc_tensor tc_update_slice_at(tc_site at, tc_tensor x, tc_tensor y, int count, const tc_dim *start)
+{
+    tc_graph *g = tc_op_enter(at, "tc_update_slice", NULL, "x y", 2, (tc_tensor[]){x, y});
+    if (!g)
+        return tc_poison();
+    if (count != x->type.rank) {
+        tc_fail(g, "one start an axis", "%d start%s for %s", count, count == 1 ? "" : "s", tc_type_text(g, &x->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    const tc_expr *starts[TC_MAX_RANK];
+    for (int i = 0; i < count; ++i)
+        starts[i] = tc_dim_expr(g, start[i]);
+    return tc_op_leave(g, tc_prim_update_slice(g, x, y, starts));
+}
+
+tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors)
+{
+    tc_graph *g = tc_current_graph();
+    if (!tc_op_enter_graph(g, at, "tc_stack", "stack"))
+        return tc_poison();
+    tc_tensor *parts = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *parts);
+    int rank = count > 0 && !tc_is_poison(tensors[0]) ? tensors[0]->type.rank + 1 : 1;
+    axis = tc_axis(g, axis, rank);
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    for (int i = 0; i < count; ++i)
+        parts[i] = tc_unsqueeze_at(at, tensors[i], axis);
+    return tc_op_leave(g, tc_concat_at(at, axis, count, parts));
+}
+
+/* -- padding ----------------------------------------------------------------------------------------------------------- */
+
+tc_tensor tc_pad_at(const tc_pad_args *args)
+{
+    tc_tensor x = args->x;
+    tc_graph *g = tc_op_enter(args->at, "tc_pad", "pad", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    const tc_expr *low[TC_MAX_RANK], *high[TC_MAX_RANK];
+    for (int i = 0; i < TC_MAX_RANK; ++i) {
+        low[i] = tc_expr_const(&g->dims, args->low[i]);
+        high[i] = tc_expr_const(&g->dims, args->high[i]);
+        if (i >= x->type.rank && (args->low[i] || args->high[i])) {
+            tc_fail(g, NULL, "padding of axis %d of %s", i, tc_type_text(g, &x->type));
+            return tc_op_leave(g, tc_poison());
+        }
+    }
+    tc_tensor value = tc_constant_of(g, x->type.dtype, tc_operand_float_(args->value));
+    return tc_op_leave(g, tc_is_poison(value) ? value : tc_prim_pad(g, x, value, low, high));
+}
+
+tc_tensor tc_pad_axis_at(tc_site at, tc_tensor x, int axis, tc_dim low, tc_dim high, tc_operand value)
+{
+    tc_graph *g = tc_op_enter(at, "tc_pad_axis", "pad", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0)
+        return tc_op_leave(g, tc_poison());
+    const tc_expr *lows[TC_MAX_RANK], *highs[TC_MAX_RANK];
+    for (int i = 0; i < x->type.rank; ++i) {
+        lows[i] = i == axis ? tc_dim_expr(g, low) : g->dims.zero;
+        highs[i] = i == axis ? tc_dim_expr(g, high) : g->dims.zero;
+    }
+    if (value.kind == TC_OPERAND_TENSOR) {
+        tc_fail(g, NULL, "the value is a C number, not a tensor");
+        return tc_op_leave(g, tc_poison());
+    }
+    tc_tensor constant = tc_constant_of(g, x->type.dtype, value);
+    return tc_op_leave(g, tc_is_poison(constant) ? constant : tc_prim_pad(g, x, constant, lows, highs));
+}
