@@ -27,6 +27,7 @@ void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned bl
 #define __global__
 #define __device__
 #define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(threads)
 #define __grid_constant__ &
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import emulation
+import sums
 from emulation import ROOT
 
 for area in ("nests", "kernels"):
@@ -68,7 +69,8 @@ def contractions() -> list[Case]:
 
 def nests() -> list[Case]:
     found = module("nests").all_cases()
-    return [Case(c.name, c.kernel, c.sizes, c.below, c.extreme) for c in found]
+    return [Case(c.name, c.kernel, c.sizes, c.below, c.extreme) for c in found] + \
+        [Case(c.name, c.kernel, {}) for c in sums.CASES]
 
 
 cxx = emulation.compiler()

@@ -4,12 +4,14 @@
 The threads of a row's block take the points of a sweep in passes, neighbours side by side. Where a sweep sums floats,
 the terms of a pass go to shared memory and are added there in the order that docs/numerics.md gives, by the first 16
 threads (`lanes`) or the first one (`seq`); what is associative each thread reduces for itself and the block by a tree.
-Every thread then has the result. A barrier ends each stage, as a later one may load what it stored."""
+Every thread then has the result. A barrier ends each stage, as a later one may load what it stored, and its sums take
+the same shared memory."""
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
+from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.ir import NestKernel, RowReduce, Stage
 from ..symbolic import product
@@ -19,10 +21,11 @@ from .reduction import BLOCK, OPERATION, better, identity, term
 from .scalar import C_TYPE, Value, constant, extent, indent
 
 POSITIONS = frozenset(("argmax", "argmin"))
+MEMORY = "block_memory"   # of the kernel's sums
 
 
 def emit_nest(kernel: NestKernel, symbol: str) -> str:
-    return _team(kernel, symbol) if schedule_cuda.is_ordered(kernel) else _Nest(kernel).source(symbol)
+    return _team(kernel, symbol) if schedule_cuda.is_team(kernel) else _Nest(kernel).source(symbol)
 
 
 def _team(kernel: NestKernel, symbol: str) -> str:
@@ -60,6 +63,7 @@ class _Nest:
         self.written = {x.buffer for stage in kernel.stages for x in stage.stores}
         self.e = emitter(kernel, self.written)
         self.threads = schedule_cuda.launch(kernel).threads
+        self.taken = 0   # bytes of shared memory, by the sums of the stage so far
 
     def source(self, symbol: str) -> str:
         kernel, e = self.kernel, self.e
@@ -77,6 +81,8 @@ class _Nest:
             what, header = f"one row a block of {self.threads} threads.", "block"
             rows = e.fresh("rows")
             e.lines.append(f"const tc_index {rows} = {e.index(product(extent(s) for s in kernel.rows))};")
+            if used := schedule_cuda.shared_bytes(kernel) * self.threads:
+                e.lines.append(f"__shared__ __align__(16) unsigned char {MEMORY}[{used}];")
             lines = decode(e, "row", kernel.rows)
             e.open(kernel.rows)
             e.lines += lines
@@ -94,6 +100,7 @@ class _Nest:
                 e.close("if (threadIdx.x == 0)")
                 e.lines.append("__syncthreads();")
             return
+        self.taken = 0
         sums = [self.start(r, stage) for r in stage.reduces]
         count = e.fresh("count")
         e.lines.append(f"const tc_index {count} = {e.index(product(extent(s) for s in stage.vars))};")
@@ -146,18 +153,23 @@ class _Nest:
         s = _Sum(r, e.fresh("r"), e.fresh("shared"), lanes, e.fresh("r") if blocks else "")
         if r.op in POSITIONS:
             c_type = C_TYPE[r.value.dtype]
-            e.lines += [f"__shared__ {c_type} {s.shared}[{self.threads}];",
-                        f"__shared__ int64_t {s.shared}_at[{self.threads}];", f"{c_type} {s.acc}_best = 0;",
+            e.lines += [self.array("int64_t", 8, f"{s.shared}_at"),
+                        self.array(c_type, DTYPES[r.value.dtype].bytes, s.shared), f"{c_type} {s.acc}_best = 0;",
                         f"int64_t {s.acc} = -1;"]
             return s
-        c_type = C_TYPE[r.dtype]
-        e.lines.append(f"__shared__ {c_type} {s.shared}[{self.threads}];")
+        c_type, size = C_TYPE[r.dtype], DTYPES[r.dtype].bytes
+        e.lines.append(self.array(c_type, size, s.shared))
         if s.pair:
-            e.lines.append(f"__shared__ {c_type} {s.shared}_b[{self.threads}];")
+            e.lines.append(self.array(c_type, size, f"{s.shared}_b"))
         e.lines.append(f"{c_type} {s.acc} = {constant(identity(r.op, r.order, r.dtype))};")
         if s.total:
             e.lines.append(f"{c_type} {s.total} = {constant(identity('sum', 'lanes', r.dtype))};")
         return s
+
+    def array(self, c_type: str, size: int, name: str) -> str:
+        """Declares an element of shared memory for each thread, behind those of the stage so far."""
+        at, self.taken = self.taken, self.taken + size * self.threads
+        return f"{c_type} *const {name} = ({c_type} *)({MEMORY} + {at});"
 
     def absent(self, s: _Sum) -> list[str]:
         """Terms behind the last are the identity of addition."""

@@ -5,7 +5,8 @@
     rows         a nest with sweeps: one row a block, whose threads share each sweep
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one index a thread
-    team         a nest whose points follow each other: threads are those of the processor's kernel, some rows each
+    team         a nest whose points follow each other, or whose sums a block has no room for: threads are those of the
+                 processor's kernel, some rows each
 
 Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many
 as instances of it."""
@@ -20,7 +21,7 @@ from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles
 FEWEST = 32          # threads of a row: a warp
-SHARED = 32 * 1024   # bytes of shared memory that the sums of a row may take
+SHARED = 32 * 1024   # bytes of shared memory that the sums of a row may take: every device has 48 KiB for a block
 MOST_BLOCKS = 1 << 16
 
 
@@ -62,7 +63,7 @@ def launch(kernel: Kernel) -> Launch:
         shape = tile(kernel)
         return Launch(tiles(kernel, shape), 1, shape.threads)
     scratch = any(b.kind == "scratch" for b in kernel.params)
-    if is_ordered(kernel):
+    if is_team(kernel):
         threads = 1 if scratch else FEWEST
         return Launch(product(extent(s) for s in kernel.rows), threads, threads, scratch)
     if is_flat(kernel):
@@ -70,8 +71,11 @@ def launch(kernel: Kernel) -> Launch:
     return Launch(product(extent(s) for s in kernel.rows), 1, row_threads(kernel), scratch)
 
 
-def is_ordered(kernel: NestKernel) -> bool:
-    """Whether points have to run one after the other, or terms be joined by another operation than addition."""
+def is_team(kernel: NestKernel) -> bool:
+    """Whether points have to run one after the other, terms be joined by another operation than addition, or one sweep
+    has more sums than the fewest threads have shared memory for."""
+    if shared_bytes(kernel) * FEWEST > SHARED:
+        return True
     for stage in kernel.stages:
         inner = [r for s in stage.stores for v in s.values for r in walk(v) if isinstance(r, Reduction)]
         if any(isinstance(r, RowSort) or r.order == "running" or (r.op, r.order) == ("prod", "lanes")
@@ -94,14 +98,20 @@ def row_threads(kernel: NestKernel) -> int:
     threads = FEWEST
     while threads < min(longest, THREADS):
         threads *= 2
-    shared = max((sum(shared_bytes(r) for r in stage.reduces) for stage in kernel.stages), default=0)
-    while threads > FEWEST and threads * shared > SHARED:
+    while threads > FEWEST and threads * shared_bytes(kernel) > SHARED:
         threads //= 2
     return threads
 
 
-def shared_bytes(reduce: RowReduce) -> int:
-    """Bytes of shared memory that a row's reduction takes for each thread."""
+def shared_bytes(kernel: NestKernel) -> int:
+    """Bytes of shared memory that a row's sums take for each thread: those of one sweep at a time, as each sweep begins
+    when all threads have the results of the one before."""
+    return max((sum(sum_bytes(r) for r in stage.reduces if isinstance(r, RowReduce)) for stage in kernel.stages),
+               default=0)
+
+
+def sum_bytes(reduce: RowReduce) -> int:
+    """Of them, one reduction's."""
     if reduce.op in ("argmax", "argmin"):
         return DTYPES[reduce.value.dtype].bytes + 8
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads and shared memory of rows: what all sums of a sweep take together has room in a block. Argument: nvcc, or
+`none`; with it a kernel whose sweeps share the same memory compiles for a device."""
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from emulation import ROOT
+from sums import CASES, REUSED
+from tap import done, equal, note, ok, skip
+from tensor_compile.build.cuda import FLAGS
+from tensor_compile.emit.cuda import emit_kernel
+from tensor_compile.loops import schedule_cuda
+
+nvcc = sys.argv[1] if len(sys.argv) > 1 else "none"
+for case in CASES:
+    kernel = case.kernel
+    found = schedule_cuda.launch(kernel)
+    equal((found.threads, schedule_cuda.is_team(kernel)), (case.threads, case.team), f"{case.name}: threads")
+    source = emit_kernel(kernel)
+    taken = re.search(r"__shared__ .*\[(\d+)\];", source.text)
+    most = 0 if case.team else max(case.positions) * 12 * case.threads
+    equal(int(taken[1]) if taken else 0, most, f"{case.name}: {most} bytes of shared memory")
+    ok(most <= schedule_cuda.SHARED, f"{case.name}: within the limit")
+    if case is not REUSED:
+        continue
+    if nvcc == "none":
+        skip(f"{case.name}: compiles", "no nvcc")
+        continue
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cu"
+        path.write_text(source.text, encoding="utf-8")
+        result = subprocess.run([nvcc, *FLAGS, "-arch=sm_90", f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include",
+                                 path, "-o", path.with_suffix(".bin")], capture_output=True, text=True, check=False)
+        if not ok(result.returncode == 0, f"{case.name}: compiles"):
+            note(result.stdout + result.stderr)
+done()
