@@ -7,10 +7,12 @@ expected/FAMILY.py has `functions(rng)`: function name -> (inputs by name, f(inp
 "n=3,m=17"). In the file keys are op_FUNCTION.in.NAME and op_FUNCTION.out.NAME, sizes the metadata under op_FUNCTION.
 PyTorch computes in float64 where the function is one of f32, so that its own rounding is not part of the comparison (a
 module with DTYPES = True gives every output in the dtype that it has in the model);
-test_ops.py states the tolerance. A family's random numbers depend on its name alone.
+comparison.py states the tolerance. A family's random numbers depend on its name alone. Where the family has FLOATS
+(families/FAMILY.py), its inputs of f32 are rounded so that f16 and bf16 have their values, and one file serves all floats.
 """
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import zlib
@@ -45,12 +47,22 @@ def in_double(inputs: dict) -> dict:
     return {k: t.double() if t.dtype == torch.float32 else t for k, t in inputs.items()}
 
 
+def in_sixteen_bits(inputs: dict) -> dict:
+    """Inputs of f32 as numbers that f16 and bf16 have, too: 8 bits in f16's range."""
+    rounded = {k: t.half().bfloat16().float() if t.dtype == torch.float32 else t for k, t in inputs.items()}
+    for t in rounded.values():
+        assert t.dtype != torch.float32 or torch.equal(t.nan_to_num(), t.half().float().nan_to_num())
+    return rounded
+
+
 def write(family: str) -> None:
     spec = importlib.util.spec_from_file_location(family, EXPECTED / f"{family}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    floats = getattr(importlib.import_module(f"families.{family}"), "FLOATS", ())
     tensors, sizes = {}, {}
     for name, (inputs, f, size) in module.functions(Random(family)).items():
+        inputs = in_sixteen_bits(inputs) if floats else inputs
         outputs = f(in_double(inputs))
         sizes[f"op_{name}"] = size
         for k, t in inputs.items():

@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 #define SIZES(lo)                                                                                                     \
     tc_dim a = tc_dynamic(g, "a", lo, 16), b = tc_dynamic(g, "b", lo, 64), c = tc_dynamic(g, "c", lo, 10000)
 
@@ -11,13 +13,13 @@
     TC_FUNCTION(op_sum_##label)                                                                                       \
     {                                                                                                                 \
         SIZES(0);                                                                                                     \
-        tc_output(g, "y", tc_sum(tc_input(g, "x", TC_F32, a, b, c), __VA_ARGS__));                                    \
+        tc_output(g, "y", tc_sum(tc_input(g, "x", FLOAT, a, b, c), __VA_ARGS__));                                    \
     }
 #define EXTREMES(label, ...)                                                                                          \
     TC_FUNCTION(op_extremes_##label)                                                                                  \
     {                                                                                                                 \
         tc_dim a = tc_dynamic(g, "a1", 1, 16), b = tc_dynamic(g, "b1", 1, 64), c = tc_dynamic(g, "c1", 1, 10000);     \
-        tc_tensor x = tc_input(g, "x", TC_F32, a, b, c);                                                              \
+        tc_tensor x = tc_input(g, "x", FLOAT, a, b, c);                                                              \
         tc_output(g, "largest", tc_amax(x, __VA_ARGS__));                                                             \
         tc_output(g, "smallest", tc_amin(x, __VA_ARGS__));                                                            \
         tc_output(g, "mean", tc_mean(x, __VA_ARGS__));                                                                \
@@ -27,7 +29,7 @@
     TC_FUNCTION(op_argmax_##axis)                                                                                     \
     {                                                                                                                 \
         tc_dim a = tc_dynamic(g, "a1", 1, 16), b = tc_dynamic(g, "b1", 1, 64), c = tc_dynamic(g, "c1", 1, 10000);     \
-        tc_tensor x = tc_input(g, "x", TC_F32, a, b, c);                                                              \
+        tc_tensor x = tc_input(g, "x", FLOAT, a, b, c);                                                              \
         tc_output(g, "first", tc_argmax(x, axis));                                                                    \
         tc_output(g, "last", tc_argmin(x, axis));                                                                     \
     }
@@ -53,7 +55,7 @@ ARGUMENTS(2)
 
 #define ROWS                                                                                                          \
     tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 1, 10000);                                           \
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m)
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m)
 
 TC_FUNCTION(op_softmax)
 {
@@ -64,7 +66,7 @@ TC_FUNCTION(op_softmax)
 TC_FUNCTION(op_softmax_columns)
 {
     tc_dim n = tc_dynamic(g, "n1", 1, 64), m = tc_dynamic(g, "m", 1, 10000);
-    tc_output(g, "y", tc_softmax(tc_input(g, "x", TC_F32, n, m), 0));
+    tc_output(g, "y", tc_softmax(tc_input(g, "x", FLOAT, n, m), 0));
 }
 
 TC_FUNCTION(op_log_softmax)
@@ -76,14 +78,14 @@ TC_FUNCTION(op_log_softmax)
 TC_FUNCTION(op_layer_norm)
 {
     ROWS;
-    tc_tensor weight = tc_input(g, "weight", TC_F32, m), bias = tc_input(g, "bias", TC_F32, m);
+    tc_tensor weight = tc_input(g, "weight", FLOAT, m), bias = tc_input(g, "bias", FLOAT, m);
     tc_output(g, "y", tc_layer_norm(x, weight, bias, .eps = 1e-5));
 }
 
 TC_FUNCTION(op_rms_norm)
 {
     ROWS;
-    tc_tensor weight = tc_input(g, "weight", TC_F32, m);
+    tc_tensor weight = tc_input(g, "weight", FLOAT, m);
     tc_output(g, "y", tc_rms_norm(x, weight, .eps = 1e-6));
 }
 
@@ -91,8 +93,8 @@ TC_FUNCTION(op_rms_norm)
 TC_FUNCTION(op_norm_chain)
 {
     ROWS;
-    tc_tensor r = tc_input(g, "r", TC_F32, n, m), s = tc_input(g, "s", TC_F32, n, m);
-    tc_tensor weight = tc_input(g, "weight", TC_F32, m), bias = tc_input(g, "bias", TC_F32, m);
+    tc_tensor r = tc_input(g, "r", FLOAT, n, m), s = tc_input(g, "s", FLOAT, n, m);
+    tc_tensor weight = tc_input(g, "weight", FLOAT, m), bias = tc_input(g, "bias", FLOAT, m);
     tc_tensor sum = tc_add(x, r);
     tc_output(g, "sum", sum);
     tc_output(g, "y", tc_mul(tc_gelu(tc_layer_norm(sum, weight, bias)), s));

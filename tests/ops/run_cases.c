@@ -2,7 +2,7 @@
  *
  * Calls the functions of a compiled model on many cases and compares them with the interpreter, in one process.
  *
- *   run_cases GRAPH.tcg CASES [EXPECTED.safetensors RTOL ATOL]
+ *   run_cases GRAPH.tcg CASES [GIVEN.safetensors]
  *
  * GRAPH is the model after simplify; its weight files are absolute paths. Every line of CASES is a test point:
  *
@@ -10,7 +10,7 @@
  *                            5, the variant chosen and the generic one, the bits of the interpreter; every buffer lies
  *                            between guard zones; inputs are as before
  *   outside FUNCTION WORD…   indices just outside, and far outside, of their range: the status, and outputs as before
- *   near FUNCTION WORD…      the inputs of EXPECTED: |got - want| <= ATOL + RTOL * |want|; integers and bool are equal
+ *   given FUNCTION WORD…     the same as bits on the inputs FUNCTION.in.NAME of GIVEN
  *
  * WORD: DIM=SIZE; INPUT<BOUND (its integers are indices below BOUND); INPUT! (its values are finite).
  *
@@ -25,7 +25,6 @@
 #include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -47,8 +46,7 @@ static const tci_dtype graph_types[] = {
 
 typedef struct runner {
     tci_module graph;
-    tc_st_file expected;
-    double rtol, atol;
+    tc_st_file given;
     tc_pool *pools[3];
 } runner;
 
@@ -375,56 +373,17 @@ static int case_outside(runner *r, sized *s)
     return calls;
 }
 
-static const tc_st_tensor *expected(const runner *r, sized *s, const char *direction, unsigned t)
-{
-    char key[200];
-    snprintf(key, sizeof key, "%s.%s.%s", s->graph->name, direction, s->params[t].name);
-    const tc_st_tensor *found = tc_st_find(&r->expected, key);
-    if (!found || found->bytes != bytes_of(&s->params[t]))
-        snprintf(s->why, sizeof s->why, "%s: missing among the expected, or of another size", key);
-    return found && found->bytes == bytes_of(&s->params[t]) ? found : NULL;
-}
-
-/* What the bound of f32 is for another float: as many units in the last place in f64, some units in 16 bits. */
-static double tolerance(tci_dtype dtype, double of_f32)
-{
-    return dtype == TCI_F64 ? of_f32 * 0x1p-29 : dtype == TCI_F16 ? 0x1p-7 : dtype == TCI_BF16 ? 0x1p-4 : of_f32;
-}
-
-/* The interpreter's outputs are equal to every call's (run_all), so they are what is compared with the expected ones. */
-static int case_near(runner *r, sized *s)
+static int case_given(runner *r, sized *s)
 {
     for (unsigned t = 0; t < s->f->input_count; ++t) {
-        const tc_st_tensor *given = expected(r, s, "in", t);
-        if (!given)
-            return 0;
+        char key[200];
+        snprintf(key, sizeof key, "%s.in.%s", s->graph->name, s->params[t].name);
+        const tc_st_tensor *given = tc_st_find(&r->given, key);
+        if (!given || given->bytes != bytes_of(&s->params[t]))
+            return snprintf(s->why, sizeof s->why, "%s: missing among the given, or of another size", key), 0;
         memcpy(s->values[t], given->data, given->bytes);
     }
-    const int calls = interpret(r, s) ? run_all(r, s, "expected", TC_STATUS_OK) : 0;
-    for (unsigned t = s->f->input_count; calls && t < s->count; ++t) {
-        const tc_st_tensor *want = expected(r, s, "out", t);
-        if (!want)
-            return 0;
-        const size_t size = tc_data_size(s->params[t].type);
-        for (ptrdiff_t i = 0; i < s->params[t].elements; ++i) {
-            const unsigned char *got = s->values[t] + (size_t)i * size;
-            const unsigned char *right = (const unsigned char *)want->data + (size_t)i * size;
-            const tci_dtype dtype = graph_types[s->f->tensors[t].dtype];
-            double x = 0, y = 0;
-            if (tci_dtype_is_float(dtype)) {
-                x = tci_wide_of(dtype, got);
-                y = tci_wide_of(dtype, right);
-                const double atol = tolerance(dtype, r->atol), rtol = tolerance(dtype, r->rtol);
-                if ((isnan(x) && isnan(y)) || x == y || fabs(x - y) <= atol + rtol * fabs(y))
-                    continue;
-            } else if (memcmp(got, right, size) == 0) {
-                continue;
-            }
-            snprintf(s->why, sizeof s->why, "%s[%td]: %.9g is far from the expected %.9g", s->params[t].name, i, x, y);
-            return 0;
-        }
-    }
-    return calls;
+    return interpret(r, s) ? run_all(r, s, "given", TC_STATUS_OK) : 0;
 }
 
 static int run_line(runner *r, char *line)
@@ -437,7 +396,7 @@ static int run_line(runner *r, char *line)
         return tc_ok(0, "a case: %s", title);
     int (*const run)(runner *, sized *) = !strcmp(kind, "bits")      ? case_bits
                                           : !strcmp(kind, "outside") ? case_outside
-                                          : !strcmp(kind, "near")    ? case_near
+                                          : !strcmp(kind, "given")   ? case_given
                                                                      : NULL;
     const clock_t begin = clock();
     const int calls = run && prepare(&s, r, name) ? run(r, &s) : 0;
@@ -469,20 +428,16 @@ int main(int argc, char **argv)
     static runner r;
     tci_diag diag = {0};
     size_t length = 0;
-    if (argc != 3 && argc != 6) {
-        fprintf(stderr, "run_cases GRAPH.tcg CASES [EXPECTED.safetensors RTOL ATOL]\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "run_cases GRAPH.tcg CASES [GIVEN.safetensors]\n");
         return 2;
     }
     char *text = read_text(argv[1], &length);
     FILE *cases = fopen(argv[2], "r");
     if (!text || !cases || !tci_module_parse(&r.graph, argv[1], text, length, &diag) ||
-        (argc == 6 && !tc_st_open(&r.expected, argv[3], &diag))) {
+        (argc == 4 && !tc_st_open(&r.given, argv[3], &diag))) {
         fprintf(stderr, "%s\n", diag.failed ? diag.text : "a file cannot be read");
         return 2;
-    }
-    if (argc == 6) {
-        r.rtol = strtod(argv[4], NULL);
-        r.atol = strtod(argv[5], NULL);
     }
     for (int team = 0; team < TEAMS; ++team)
         r.pools[team] = teams[team] > 1 ? tc_pool_create(teams[team]) : NULL;
@@ -493,7 +448,7 @@ int main(int argc, char **argv)
         tc_pool_destroy(r.pools[team]);
     fclose(cases);
     tci_module_finish(&r.graph);
-    tc_st_close(&r.expected);
+    tc_st_close(&r.given);
     free(text);
     return tc_done();
 }

@@ -57,11 +57,12 @@ def all_isas() -> tuple[str, ...]:
 
 
 def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tuple[int, ...]],
-          graph: str = "") -> assemble.Made:
-    """With the verifiers on. graph: the recorded graph's text where there is no model to record."""
+          graph: str = "", defines: tuple[str, ...] = ()) -> assemble.Made:
+    """With the verifiers on. graph: the recorded graph's text where there is no model to record; defines: -D words of
+    the model."""
     options = Options(model=str(model), shown=model.name, object="model.o", header="model.h", cache=str(cache.root),
                       isas=machine.isas, specialize=tuple(sorted(specialize.items())), tune="off", verify=True,
-                      cc=machine.cc)
+                      cc=machine.cc, preprocessor=defines)
     begin = time.monotonic()
     recorded = capture_run.Captured(graph, ()) if graph else None
     with Progress() as progress:
@@ -84,8 +85,8 @@ def words(made: assemble.Made, function: str, sizes: dict[str, int]) -> str:
     return " ".join(found)
 
 
-def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], expected: tuple[str, ...] = ()) -> None:
-    """One TAP point a case. expected: EXPECTED RTOL ATOL of run_cases."""
+def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], given: Path | None = None) -> None:
+    """One TAP point a case. given: a file of inputs, for run_cases."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         program = check.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
@@ -93,7 +94,7 @@ def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], e
         (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
         begin = time.monotonic()
         result = subprocess.run([*machine.wrapper, str(program), str(folder / "graph.tcg"), str(folder / "cases"),
-                                 *expected], capture_output=True, text=True, check=False)
+                                 *([str(given)] if given else [])], capture_output=True, text=True, check=False)
     seen = 0
     for line in result.stdout.splitlines():
         if line.startswith(("ok ", "not ok ")):

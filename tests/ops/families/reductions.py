@@ -14,3 +14,8 @@ SIZES = (
 
 SPECIALIZED = {"a": (3,), "b": (5,), "c": (17,), "a1": (3,), "b1": (5,), "c1": (17,), "n": (5,), "m": (100,),
                "n1": (17,)}
+
+FLOATS = ("f16", "bf16", "f64")
+
+# sum, normalization, gelu; quotient and its parts, exp, mean
+ROUNDINGS = {"op_norm_chain": 3, "op_invented_norm": 4}
