@@ -24,6 +24,8 @@
 #define LE(a, b) tc_le_at(at, TC_OPERAND(a), TC_OPERAND(b))
 #define GT(a, b) tc_gt_at(at, TC_OPERAND(a), TC_OPERAND(b))
 #define GE(a, b) tc_ge_at(at, TC_OPERAND(a), TC_OPERAND(b))
+#define AND(a, b) tc_logical_and_at(at, TC_OPERAND(a), TC_OPERAND(b))
+#define OR(a, b) tc_logical_or_at(at, TC_OPERAND(a), TC_OPERAND(b))
 #define WHERE(p, a, b) tc_where_at(at, p, TC_OPERAND(a), TC_OPERAND(b))
 #define BIT_AND(a, b) tc_bit_and_at(at, TC_OPERAND(a), TC_OPERAND(b))
 #define BIT_XOR(a, b) tc_bit_xor_at(at, TC_OPERAND(a), TC_OPERAND(b))

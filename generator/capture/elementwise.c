@@ -132,8 +132,10 @@ static tc_tensor where(tc_graph *g, tc_tensor condition, tc_operand a, tc_operan
     if ((a.kind == TC_OPERAND_TENSOR && tc_is_poison(a.tensor)) || !tc_align(g, a, b, &x, &y) ||
         !tc_broadcast_shape(g, &condition->type, &x->type, &rank, shape))
         return tc_poison();
-    return tc_prim_select(g, tc_broadcast_to(g, condition, rank, shape), tc_broadcast_to(g, x, rank, shape),
-                          tc_broadcast_to(g, y, rank, shape));
+    condition = tc_broadcast_to(g, condition, rank, shape);
+    x = tc_broadcast_to(g, x, rank, shape);
+    y = tc_broadcast_to(g, y, rank, shape);
+    return tc_prim_select(g, condition, x, y);
 }
 
 tc_tensor tc_where_at(tc_site at, tc_tensor condition, tc_operand a, tc_operand b)

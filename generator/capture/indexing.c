@@ -3,10 +3,7 @@
  * Reads and writes at indices that are data, an index an element or an axis. They are gathers and scatters of x's axes
  * joined: an index of each axis makes a linear one, or -1 where one of them is out of range, for the check to find.
  */
-#include "internal.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define INTEGER(x) tc_operand_int_(x)
+#include "compose.h"
 
 /* -- lookups ----------------------------------------------------------------------------------------------------------- */
 
@@ -58,15 +55,15 @@ static tc_tensor further(tc_graph *g, tc_site at, tc_tensor linear, const tc_exp
     if (!linear)
         return place;
     tc_tensor count = tc_dim_value_at(at, g, TC_I64, tc_dim_of(size));
-    return tc_add_at(at, TENSOR(tc_mul_at(at, TENSOR(linear), TENSOR(count))), TENSOR(place));
+    return ADD(MUL(linear, count), place);
 }
 
 /* 0 <= place < size. */
 static tc_tensor within(tc_graph *g, tc_site at, tc_tensor place, const tc_expr *size)
 {
     tc_tensor count = tc_dim_value_at(at, g, TC_I64, tc_dim_of(size));
-    return tc_logical_and_at(at, TENSOR(tc_ge_at(at, TENSOR(place), INTEGER(0))),
-                             TENSOR(tc_lt_at(at, TENSOR(place), TENSOR(count))));
+    tc_tensor above = GE(place, 0), below = LT(place, count);
+    return AND(above, below);
 }
 
 /* -- an index an element --------------------------------------------------------------------------------------------- */
@@ -88,7 +85,7 @@ static tc_tensor along(tc_graph *g, tc_site at, tc_tensor x, tc_tensor index, in
     for (int i = 0; i < x->type.rank; ++i)
         linear = further(g, at, linear, x->type.shape[i], i == axis ? place : tc_prim_iota(g, i, &type));
     if (x->type.rank > 1)
-        linear = tc_where_at(at, within(g, at, place, x->type.shape[axis]), TENSOR(linear), INTEGER(-1));
+        linear = WHERE(within(g, at, place, x->type.shape[axis]), linear, -1);
     return tc_is_poison(linear) ? linear : joined(g, linear, linear->type.rank);
 }
 
@@ -119,7 +116,8 @@ static tc_tensor scatter(tc_graph *g, tc_site at, const char *op, tc_tensor x, t
     tc_tensor linear = along(g, at, x, index, axis);
     if (tc_is_poison(linear))
         return linear;
-    tc_tensor out = tc_prim_scatter(g, joined(g, x, x->type.rank), linear, joined(g, values, values->type.rank), op, 0);
+    tc_tensor flat = joined(g, x, x->type.rank), given = joined(g, values, values->type.rank);
+    tc_tensor out = tc_prim_scatter(g, flat, linear, given, op, 0);
     return tc_prim_reshape(g, out, x->type.rank, x->type.shape);
 }
 
@@ -161,10 +159,10 @@ static tc_tensor together(tc_graph *g, tc_site at, tc_tensor x, int count, const
         if (count == 1)
             return indices[0];
         tc_tensor place = tc_cast_at(at, indices[i], TC_I64), inside = within(g, at, place, x->type.shape[i]);
-        valid = valid ? tc_logical_and_at(at, TENSOR(valid), TENSOR(inside)) : inside;
+        valid = valid ? AND(valid, inside) : inside;
         linear = further(g, at, linear, x->type.shape[i], place);
     }
-    return tc_where_at(at, valid, TENSOR(linear), INTEGER(-1));
+    return WHERE(valid, linear, -1);
 }
 
 /* tc_op_enter of x, the values if any and a list; NULL where the call cannot go on. */
@@ -230,6 +228,6 @@ tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dt
         return tc_op_leave(g, tc_poison());
     }
     tc_tensor each = tc_prim_iota(g, 0, &(tc_type){.dtype = index->type.dtype, .rank = 1, .shape = {size}});
-    tc_tensor same = tc_eq_at(at, TENSOR(tc_unsqueeze_at(at, index, index->type.rank)), TENSOR(each));
+    tc_tensor same = EQ(tc_unsqueeze_at(at, index, index->type.rank), each);
     return tc_op_leave(g, tc_cast_at(at, same, dtype));
 }

@@ -2,9 +2,7 @@
  *
  * Tensors made from nothing.
  */
-#include "internal.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
+#include "compose.h"
 
 /* A rank-0 number of the dtype: the value of a size. */
 static tc_tensor size_value(tc_graph *g, tc_dtype dtype, const tc_expr *value)
@@ -47,9 +45,9 @@ static tc_tensor arange(tc_graph *g, tc_site at, tc_dtype dtype, const tc_expr *
     tc_dtype counted = dtype == TC_I32 ? TC_I32 : TC_I64;
     tc_tensor x = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 1, .shape = {length}});
     if (step != 1)
-        x = tc_mul_at(at, TENSOR(x), tc_operand_int_(step));
+        x = MUL(x, step);
     if (start->count)
-        x = tc_add_at(at, TENSOR(x), TENSOR(size_value(g, counted, start)));
+        x = ADD(x, size_value(g, counted, start));
     return tc_cast_at(at, x, dtype);
 }
 

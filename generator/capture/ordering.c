@@ -2,11 +2,7 @@
  *
  * Prefixes along an axis; sorting and what follows from it.
  */
-#include "internal.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
-#define INTEGER(x) tc_operand_int_(x)
+#include "compose.h"
 
 /* Puts poison where results of a call that fails would be. */
 static void nothing(tc_tensor *indices)
@@ -64,10 +60,9 @@ tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tens
     if (indices && !tc_is_poison(out)) {
         tc_type type = x->type;
         type.dtype = TC_I64;
-        tc_tensor here = tc_prim_iota(g, axis, &type), zero = tc_constant_of(g, TC_I64, INTEGER(0));
-        tc_tensor newest = tc_logical_or_at(at, TENSOR(tc_eq_at(at, TENSOR(x), TENSOR(out))),
-                                            TENSOR(tc_ne_at(at, TENSOR(x), TENSOR(x))));
-        here = tc_where_at(at, newest, TENSOR(here), TENSOR(zero));
+        tc_tensor here = tc_prim_iota(g, axis, &type), zero = tc_constant_of(g, TC_I64, tc_operand_int_(0));
+        tc_tensor equal = EQ(x, out), nan = NE(x, x);
+        here = WHERE(OR(equal, nan), here, zero);
         *indices = tc_is_poison(here) ? here : tc_prim_cumulative(g, here, "max", axis, false);
     }
     return tc_op_leave(g, out);
@@ -82,11 +77,11 @@ tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
     if (axis < 0)
         return tc_op_leave(g, tc_poison());
     tc_tensor most = tc_amax_at(at, x, true, 1, &axis);
-    tc_tensor finite = tc_eq_at(at, TENSOR(tc_sub_at(at, TENSOR(most), TENSOR(most))), NUMBER(0));
-    most = tc_where_at(at, finite, TENSOR(most), NUMBER(0));
-    tc_tensor e = tc_exp_at(at, tc_sub_at(at, TENSOR(x), TENSOR(most)));
+    tc_tensor finite = EQ(SUB(most, most), 0);
+    most = WHERE(finite, most, 0);
+    tc_tensor e = tc_exp_at(at, SUB(x, most));
     tc_tensor sums = tc_is_poison(e) ? e : tc_prim_cumulative(g, e, "sum", axis, false);
-    return tc_op_leave(g, tc_add_at(at, TENSOR(tc_log_at(at, sums)), TENSOR(most)));
+    return tc_op_leave(g, ADD(tc_log_at(at, sums), most));
 }
 
 /* -- sorting --------------------------------------------------------------------------------------------------------- */
@@ -164,10 +159,10 @@ tc_tensor tc_median_at(tc_site at, tc_tensor x, int axis, tc_tensor *indices)
     tc_tensor places, values = tc_prim_sort(g, x, axis, x->type.shape[axis], false, &places);
     tc_tensor value = at_place(g, values, axis, middle), place = at_place(g, places, axis, middle);
     tc_tensor end = at_place(g, values, axis, last); /* NaN where there is one */
-    tc_tensor nan = tc_ne_at(at, TENSOR(end), TENSOR(end));
+    tc_tensor nan = NE(end, end);
     if (indices)
-        *indices = tc_where_at(at, nan, TENSOR(tc_argmax_at(at, x, axis, false)), TENSOR(place));
-    return tc_op_leave(g, tc_where_at(at, nan, TENSOR(end), TENSOR(value)));
+        *indices = WHERE(nan, tc_argmax_at(at, x, axis, false), place);
+    return tc_op_leave(g, WHERE(nan, end, value));
 }
 
 tc_tensor tc_searchsorted_at(tc_site at, tc_tensor sorted, tc_tensor values, bool right)
@@ -182,7 +177,7 @@ tc_tensor tc_searchsorted_at(tc_site at, tc_tensor sorted, tc_tensor values, boo
     const int last = values->type.rank;
     tc_tensor each = tc_unsqueeze_at(at, values, last);
     /* below: sorted < value; a NaN is not below and nothing is at or above it, so the other comparison is turned round */
-    tc_tensor above = right ? tc_gt_at(at, TENSOR(sorted), TENSOR(each)) : tc_ge_at(at, TENSOR(sorted), TENSOR(each));
+    tc_tensor above = right ? GT(sorted, each) : GE(sorted, each);
     tc_tensor below = tc_cast_at(at, tc_logical_not_at(at, above), TC_I64);
     return tc_op_leave(g, tc_sum_at(at, below, false, 1, &last));
 }

@@ -4,8 +4,6 @@
  */
 #include "windows.h"
 
-#define TENSOR(x) tc_operand_tensor_(x)
-
 /* -- parts ------------------------------------------------------------------------------------------------------------ */
 
 /* x[start : stop : step] along the axis, bounds resolved and in range; x itself where that is all of it. */

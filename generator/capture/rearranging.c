@@ -2,10 +2,7 @@
  *
  * The same elements in other places, or several times.
  */
-#include "internal.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define INTEGER(x) tc_operand_int_(x)
+#include "compose.h"
 
 tc_tensor tc_flip_at(tc_site at, tc_tensor x, int count, const int *axes)
 {
@@ -110,7 +107,7 @@ static tc_tensor diagonal(tc_graph *g, tc_site at, tc_tensor x, int offset)
     tc_tensor step = tc_dim_value_at(at, g, TC_I64, tc_dim_of(tc_expr_add_int(m, 1)));
     const tc_expr *first = offset < 0 ? tc_expr_mul(tc_expr_const(&g->dims, -offset), m) : tc_expr_const(&g->dims, offset);
     tc_tensor start = tc_dim_value_at(at, g, TC_I64, tc_dim_of(first));
-    i = tc_add_at(at, TENSOR(tc_mul_at(at, TENSOR(i), TENSOR(step))), TENSOR(start));
+    i = ADD(MUL(i, step), start);
     return tc_is_poison(i) ? i : tc_prim_gather(g, joined, i, rank - 2);
 }
 
@@ -130,14 +127,14 @@ static tc_tensor diag(tc_graph *g, tc_site at, tc_tensor x, int offset)
     }
     /* x[j - shift] stands in column j */
     tc_tensor spread = tc_pad_axis_at(at, x, rank - 1, tc_dim_of(tc_expr_const(&g->dims, offset > 0 ? most : 0)),
-                                      tc_dim_of(tc_expr_const(&g->dims, offset < 0 ? most : 0)), INTEGER(0));
+                                      tc_dim_of(tc_expr_const(&g->dims, offset < 0 ? most : 0)), tc_operand_int_(0));
     if (tc_is_poison(spread))
         return spread;
     const tc_expr *size = spread->type.shape[rank - 1];
     const tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {size, size}};
     tc_tensor row = tc_prim_iota(g, 0, &plane), column = tc_prim_iota(g, 1, &plane);
-    tc_tensor on = tc_eq_at(at, TENSOR(column), TENSOR(tc_add_at(at, TENSOR(row), INTEGER(offset))));
-    return tc_where_at(at, on, TENSOR(tc_unsqueeze_at(at, spread, rank - 1)), INTEGER(0));
+    tc_tensor on = EQ(column, ADD(row, offset));
+    return WHERE(on, tc_unsqueeze_at(at, spread, rank - 1), 0);
 }
 
 tc_tensor tc_diag_at(tc_site at, tc_tensor x, int offset)
@@ -157,9 +154,9 @@ static tc_tensor triangle(tc_graph *g, tc_site at, tc_tensor x, int diagonal, bo
     tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {x->type.shape[rank - 2], x->type.shape[rank - 1]}};
     tc_tensor row = tc_prim_iota(g, 0, &plane), column = tc_prim_iota(g, 1, &plane);
     if (diagonal)
-        row = tc_add_at(at, TENSOR(row), tc_operand_int_(diagonal));
-    tc_tensor keep = upper ? tc_ge_at(at, TENSOR(column), TENSOR(row)) : tc_le_at(at, TENSOR(column), TENSOR(row));
-    return tc_where_at(at, keep, TENSOR(x), tc_operand_int_(0));
+        row = ADD(row, diagonal);
+    tc_tensor keep = upper ? GE(column, row) : LE(column, row);
+    return WHERE(keep, x, 0);
 }
 
 tc_tensor tc_tril_at(tc_site at, tc_tensor x, int diagonal)

@@ -2,10 +2,7 @@
  *
  * Recurrent networks: cells, and scans of them.
  */
-#include "internal.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
+#include "compose.h"
 
 typedef enum { LSTM, GRU, RNN } cell_kind;
 
@@ -20,21 +17,18 @@ typedef struct cell {
     const tc_expr *hidden, *state; /* sizes of c and of h: they differ where h is projected */
 } cell;
 
-static tc_tensor add(tc_site at, tc_tensor a, tc_tensor b)
-{
-    return tc_add_at(at, TENSOR(a), TENSOR(b));
-}
-
-static tc_tensor mul(tc_site at, tc_tensor a, tc_tensor b)
-{
-    return tc_mul_at(at, TENSOR(a), TENSOR(b));
-}
-
 /* Gate i of what all gates are computed in. */
 static tc_tensor gate(tc_site at, const cell *c, tc_tensor gates, int i)
 {
     const tc_expr *first = tc_expr_mul_int(c->hidden, i);
     return tc_slice_at(at, gates, -1, tc_dim_of(first), tc_dim_of(tc_expr_add(first, c->hidden)), 1);
+}
+
+/* Gate i of both operands, added. */
+static tc_tensor both_gates(tc_site at, const cell *c, tc_tensor x, tc_tensor inner, int i)
+{
+    tc_tensor outer = gate(at, c, x, i);
+    return ADD(outer, gate(at, c, inner, i));
 }
 
 static tc_tensor linear(tc_site at, tc_tensor x, tc_tensor weight, tc_tensor bias)
@@ -47,7 +41,7 @@ static tc_tensor project(tc_site at, const cell *c, tc_tensor x)
 {
     tc_tensor bias = c->w.ih_bias;
     if (c->kind != GRU && c->w.hh_bias)
-        bias = bias ? add(at, bias, c->w.hh_bias) : c->w.hh_bias;
+        bias = bias ? ADD(bias, c->w.hh_bias) : c->w.hh_bias;
     return linear(at, x, c->w.ih, bias);
 }
 
@@ -56,20 +50,23 @@ static tc_tensor step(tc_site at, const cell *c, tc_tensor x, tc_tensor h, tc_te
 {
     tc_tensor inner = linear(at, h, c->w.hh, c->kind == GRU ? c->w.hh_bias : NULL);
     if (c->kind == RNN) {
-        tc_tensor sum = add(at, inner, x);
+        tc_tensor sum = ADD(inner, x);
         return c->relu ? tc_relu_at(at, sum) : tc_tanh_at(at, sum);
     }
     if (c->kind == GRU) {
-        tc_tensor r = tc_sigmoid_at(at, add(at, gate(at, c, x, 0), gate(at, c, inner, 0)));
-        tc_tensor z = tc_sigmoid_at(at, add(at, gate(at, c, x, 1), gate(at, c, inner, 1)));
-        tc_tensor n = tc_tanh_at(at, add(at, gate(at, c, x, 2), mul(at, r, gate(at, c, inner, 2))));
-        return add(at, mul(at, tc_sub_at(at, NUMBER(1), TENSOR(z)), n), mul(at, z, h));
+        tc_tensor r = tc_sigmoid_at(at, both_gates(at, c, x, inner, 0));
+        tc_tensor z = tc_sigmoid_at(at, both_gates(at, c, x, inner, 1));
+        tc_tensor outer_n = gate(at, c, x, 2), inner_n = gate(at, c, inner, 2);
+        tc_tensor n = tc_tanh_at(at, ADD(outer_n, MUL(r, inner_n)));
+        tc_tensor made = MUL(SUB(1, z), n), kept = MUL(z, h);
+        return ADD(made, kept);
     }
-    tc_tensor gates = add(at, inner, x);
+    tc_tensor gates = ADD(inner, x);
     tc_tensor i = tc_sigmoid_at(at, gate(at, c, gates, 0)), f = tc_sigmoid_at(at, gate(at, c, gates, 1));
     tc_tensor made = tc_tanh_at(at, gate(at, c, gates, 2)), o = tc_sigmoid_at(at, gate(at, c, gates, 3));
-    *state = add(at, mul(at, f, *state), mul(at, i, made));
-    h = mul(at, o, tc_tanh_at(at, *state));
+    tc_tensor kept = MUL(f, *state), added = MUL(i, made);
+    *state = ADD(kept, added);
+    h = MUL(o, tc_tanh_at(at, *state));
     return c->w.hr ? linear(at, h, c->w.hr, NULL) : h;
 }
 
@@ -167,7 +164,7 @@ static tc_tensor start(tc_site at, tc_graph *g, const cell *c, tc_tensor given, 
     if (given)
         return tc_select_at(at, given, 0, tc_dim_int_(index));
     tc_dim shape[] = {tc_dim_int_(c->dtype), tc_dim_of(batch), tc_dim_of(size)};
-    return tc_full_at(at, g, NUMBER(0), 3, shape);
+    return tc_full_at(at, g, tc_operand_float_(0), 3, shape);
 }
 
 /* One layer in one direction over [time, batch, features]: h of all steps. *h and *c: the states before, then after. */
