@@ -47,8 +47,6 @@ typedef double c_wide;
 
 /* X(make, op, T): every operation with every dtype that it has. f16 and bf16 are computed in f32 (execute.c). */
 #define FLOATS(X, make, op) X(make, op, f32) X(make, op, f64) X(make, op, wide)
-/* functions that are not there in f64 */
-#define SINGLES(X, make, op) X(make, op, f32) X(make, op, wide)
 #define INTEGERS(X, make, op)                                                                                          \
     X(make, op, i8) X(make, op, i16) X(make, op, i32) X(make, op, i64)                                                 \
     X(make, op, u8) X(make, op, u16) X(make, op, u32) X(make, op, u64)
@@ -64,10 +62,10 @@ typedef double c_wide;
     FLOATS(X, UNARY, floor)                                                                                            \
     FLOATS(X, UNARY, tanh)                                                                                             \
     FLOATS(X, UNARY, erf)                                                                                              \
-    SINGLES(X, UNARY, sin)                                                                                             \
-    SINGLES(X, UNARY, cos)                                                                                             \
-    SINGLES(X, UNARY, expm1)                                                                                           \
-    SINGLES(X, UNARY, log1p)                                                                                           \
+    FLOATS(X, UNARY, sin)                                                                                             \
+    FLOATS(X, UNARY, cos)                                                                                             \
+    FLOATS(X, UNARY, expm1)                                                                                           \
+    FLOATS(X, UNARY, log1p)                                                                                           \
     FLOATS(X, UNARY, round)                                                                                            \
     INTEGERS(X, UNARY, bit_not)                                                                                        \
     X(UNARY, logical_not, bool)                                                                                        \
@@ -76,7 +74,7 @@ typedef double c_wide;
     NUMBERS(X, BINARY, mul)                                                                                            \
     NUMBERS(X, BINARY, div)                                                                                            \
     NUMBERS(X, BINARY, rem)                                                                                            \
-    SINGLES(X, BINARY, pow)                                                                                            \
+    FLOATS(X, BINARY, pow)                                                                                            \
     NUMBERS(X, BINARY, maximum)                                                                                        \
     NUMBERS(X, BINARY, minimum)                                                                                        \
     X(BINARY, logical_and, bool)                                                                                       \

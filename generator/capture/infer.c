@@ -14,7 +14,6 @@ typedef enum rule {
     RULE_same_bool,
     RULE_same_number,
     RULE_same_integer,
-    RULE_same_single,
     RULE_cast,
     RULE_compare,
     RULE_select,
@@ -55,15 +54,6 @@ static bool same_shape(tc_graph *g, const tc_type *a, const tc_type *b)
         if (!tc_same_dim(g, a->shape[i], b->shape[i]))
             return false;
     return true;
-}
-
-/* f64 has the arithmetic of f64 alone, and not every function is written in it. */
-static bool check_single(tc_graph *g, const tc_type *x)
-{
-    if (x->dtype != TC_F64)
-        return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "is not there for f64: %s", tc_type_text(g, x));
-    return false;
 }
 
 static bool check_bool(tc_graph *g, const tc_type *x)
@@ -115,8 +105,6 @@ static bool infer_elementwise(tc_graph *g, rule r, int count, const tc_tensor *o
     if (r == RULE_same_bool && !check_bool(g, a))
         return false;
     if ((r == RULE_same_number || r == RULE_same) && !check_number(g, a))
-        return false;
-    if (r == RULE_same_single && (!tc_check_float(g, a) || !check_single(g, a)))
         return false;
     if (r == RULE_same_integer && !check_integer(g, a))
         return false;
@@ -246,7 +234,6 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
     case RULE_same_bool:
     case RULE_same_number:
     case RULE_same_integer:
-    case RULE_same_single:
     case RULE_compare:
         return infer_elementwise(g, rules[op], count, operands, out);
     case RULE_cast:

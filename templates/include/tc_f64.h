@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * f64: the scalar operations on doubles (docs/numerics.md), included by tc_scalar.h. There are no vectors of them.
+ * f64: the scalar operations on doubles (docs/numerics.md), included by tc_scalar.h. There are no vectors of them. Arithmetic
+ * is here, functions are in tc_f64_math.h and tc_f64_trig.h.
  */
 #ifndef TC_F64_H
 #define TC_F64_H
@@ -32,11 +33,20 @@ static inline double tc_asfloat_i64(int64_t x)
 #define TC_HAVE_FMA64 0
 #endif
 
-/* Leading zeros of a number that is not 0. */
+/* Leading zeros of a number that is not 0. The builtin calls libgcc where there is no instruction. */
 static inline int tc_zeros_u64(uint64_t x)
 {
 #if defined(__CUDA_ARCH__)
     return __clzll((long long)x);
+#elif defined(__riscv) && !defined(__riscv_zbb)
+    int zeros = 0;
+    for (int step = 32; step > 0; step /= 2) {
+        if (x >> (64 - step) == 0) {
+            zeros += step;
+            x <<= step;
+        }
+    }
+    return zeros;
 #else
     return __builtin_clzll(x);
 #endif
@@ -305,102 +315,7 @@ static inline double tc_rem_f64(double x, double y)
     return tc_asfloat_i64((int64_t)(size | sign));
 }
 
-/* -- exp, log, tanh, erf: tests/numerics/fit_f64.py makes the coefficients, docs/numerics.md has the errors ------------ */
-
-/* c[0] + c[1] x + ... + c[degree] x^degree by Horner's rule. */
-static inline double tc_polynomial_f64(double x, const double *c, int degree)
-{
-    double p = c[degree];
-    for (int i = degree - 1; i >= 0; --i)
-        p = tc_fma_f64(p, x, c[i]);
-    return p;
-}
-
-/* e^r - 1 = r + r^2 q(r) and the integer n of x = n ln(2) + r, |r| <= ln(2)/2, ln(2) in two parts. */
-static inline double tc_expm1_reduced_f64(double x, int64_t *n)
-{
-    static const double q[] = {
-        0x1p-1, 0x1.5555555555559p-3, 0x1.555555555555ap-5, 0x1.111111110f67dp-7, 0x1.6c16c16c1440ap-10,
-        0x1.a01a01affb235p-13, 0x1.a01a01b0cc7a9p-16, 0x1.71ddf8167713p-19, 0x1.27e4c5730121bp-22,
-        0x1.af5f32e452f98p-26, 0x1.1f95aa9e32fd9p-29};
-    const double shift = 0x1.8p52, rounded = tc_fma_f64(x, 0x1.71547652b82fep+0, shift);
-    *n = (int64_t)((uint64_t)tc_asint_f64(rounded) - (uint64_t)tc_asint_f64(shift));
-    const double whole = rounded - shift;
-    const double r = tc_fma_f64(whole, -0x1.abc9e3b39803fp-56, tc_fma_f64(whole, -0x1.62e42fefa39efp-1, x));
-    return tc_fma_f64(r * r, tc_polynomial_f64(r, q, 10), r);
-}
-
-/* x 2^n rounded once, for x near 1 and -2044 <= n <= 2046: by two normal powers of two. */
-static inline double tc_scale_f64(double x, int64_t n)
-{
-    const int64_t half = n >> 1;
-    return x * tc_asfloat_i64((int64_t)((uint64_t)(half + 1023) << 52)) *
-           tc_asfloat_i64((int64_t)((uint64_t)(n - half + 1023) << 52));
-}
-
-/* Beyond the clamp the result is 0 or infinite. */
-static inline double tc_exp_f64(double x)
-{
-    int64_t n;
-    x = x < -746.0 ? -746.0 : x > 710.0 ? 710.0 : x;
-    const double p = tc_expm1_reduced_f64(x, &n);
-    return tc_scale_f64(1.0 + p, x == x ? n : 0);
-}
-
-/* log(1 + f) = f - f^2/2 + s (f^2/2 + z L(z)), s = f/(2 + f), z = s^2: the series of 2 artanh(s) = log(1 + f), with what
- * weighs most taken exactly. x = 2^k (1 + f), 1/sqrt(2) <= 1 + f < sqrt(2). */
-static inline double tc_log_f64(double x)
-{
-    static const double l[] = {
-        0x1.5555555555572p-1, 0x1.99999999877b9p-2, 0x1.2492493cc2161p-2, 0x1.c71c55677c037p-3, 0x1.7465ae59e8ba9p-3,
-        0x1.39adc76c2bbbep-3, 0x1.2ea07d81ce84cp-3};
-    const int64_t infinity = (int64_t)0x7ff << 52, root = 0x3fe6a09e667f3bcd;
-    if (x != x || tc_asint_f64(x) == infinity)
-        return x;
-    if (x <= 0)
-        return x < 0 ? tc_asfloat_i64(0x7ff8000000000000) : -tc_asfloat_i64(infinity);
-    const int small = x < 0x1p-1022;
-    const int64_t bits = tc_asint_f64(small ? x * 0x1p54 : x) - root;
-    const double k = (double)((bits >> 52) - (small ? 54 : 0));
-    const double f = tc_asfloat_i64((bits & (((int64_t)1 << 52) - 1)) + root) - 1.0;
-    const double s = f / (2.0 + f), z = s * s, square = 0.5 * f * f;
-    const double rest = s * (square + z * tc_polynomial_f64(z, l, 6));
-    /* the first part of ln(2) has 33 digits, so k times it is exact */
-    return k * 0x1.62e42feep-1 - (square - (rest + k * 0x1.a39ef35793c76p-33) - f);
-}
-
-/* e^2|x| - 1 = e gives e / (e + 2); it rounds to 1 beyond 20. 2^n - 1 is exact, so small results keep their digits. */
-static inline double tc_tanh_f64(double x)
-{
-    int64_t n;
-    const double size = tc_abs_f64(x), doubled = size < 20.0 ? 2.0 * size : 40.0;
-    const double p = tc_expm1_reduced_f64(doubled, &n);
-    const double power = tc_asfloat_i64((int64_t)((uint64_t)(n + 1023) << 52));
-    const double e = tc_fma_f64(power, p, power - 1.0), r = e / (e + 2.0);
-    return x != x ? x : tc_asint_f64(x) < 0 ? tc_neg_f64(r) : r;
-}
-
-/* x + x A(x^2) below 7/8; above, 1 - e^(-x^2) B((x - 2)/(x + 2)), which rounds to 1 beyond 6. */
-static inline double tc_erf_f64(double x)
-{
-    static const double a[] = {
-        0x1.06eba8214db69p-3, -0x1.812746b0379e5p-2, 0x1.ce2f21a0429bdp-4, -0x1.b82ce3127b953p-6,
-        0x1.565bcd0bd1c7p-8, -0x1.c02db365070a5p-11, 0x1.f9a30ff617258p-14, -0x1.f4d01c07e8f4bp-17,
-        0x1.b9c110590db1cp-20, -0x1.5dcff1d96cfb4p-23, 0x1.e548d01940e0ep-27, -0x1.dc8ab76c400dbp-31};
-    static const double b[] = {
-        0x1.058671b52c776p-2, -0x1.b57034efd3f75p-2, 0x1.eeea7dc8a7872p-3, -0x1.437f0b68c0475p-4,
-        0x1.e9471598a66c5p-9, 0x1.ca95ed532bed9p-8, -0x1.bc25a55744fffp-11, -0x1.016b5df475f07p-10,
-        0x1.6d600ab8e83c1p-15, 0x1.6daa6cde9da16p-13, 0x1.cdb8408a4c2f6p-16, -0x1.cf144f3169588p-16,
-        -0x1.d3e8cf201eb33p-17, 0x1.987ef66b98ef3p-20, 0x1.f51595ceb2e3p-19, 0x1.ae9bcaca5fb18p-21,
-        -0x1.fe33b348a0dfp-22};
-    const double size = tc_abs_f64(x);
-    if (size < 0.875)
-        return tc_fma_f64(x, tc_polynomial_f64(x * x, a, 11), x);
-    if (x != x)
-        return x;
-    const double y = size < 6.0 ? size : 6.0;
-    const double r = 1.0 - tc_exp_f64(-(y * y)) * tc_polynomial_f64((y - 2.0) / (y + 2.0), b, 16);
-    return x < 0 ? -r : r;
-}
+#include "tc_f64_math.h"
+#include "tc_f64_trig.h"
 
 #endif

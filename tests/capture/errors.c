@@ -55,7 +55,6 @@
     X(random_offset, "tc_random_bits: the offset is i64[2]; it is one i64", AT;                                       \
       tc_random_bits(g, 0, IN(TC_I64, 2), 3))                                                                         \
     X(dropout, "tc_dropout: the probability 1.5 is outside 0..1", AT; tc_dropout(F(3), 1.5, 0, 0))                    \
-    X(sin_f64, "tc_sin: is not there for f64: f64[3]", AT; tc_sin(IN(TC_F64, 3)))                                     \
     X(bit_float, "tc_bit_and: needs integers, not f32[3]", AT; tc_bit_and(F(3), F(3)))                                \
     X(bit_bool, "tc_bit_not: needs integers, not bool[3]", AT; tc_bit_not(IN(TC_BOOL, 3)))                            \
     X(prelu_slope, "tc_prelu: the slope f32[3] has neither one element nor one a channel of f32[2,4]", AT;            \

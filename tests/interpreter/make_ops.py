@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 
 torch.manual_seed(3)
 INF, NAN = float("inf"), float("nan")
-NAMES = {torch.float32: "f32", torch.int32: "i32", torch.int64: "i64", torch.bool: "bool"}
+NAMES = {torch.float32: "f32", torch.float64: "f64", torch.int32: "i32", torch.int64: "i64", torch.bool: "bool"}
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.5, INF, -INF, NAN, 1e-42, -1e-42, 88.9, -103.5, 3e38])
 
 texts: list[str] = []
@@ -185,12 +185,22 @@ def ordered() -> None:
     case("prod_i32", "reduce(...) {op=prod, axes=[0], order=free}", [(x * 9).int()], (x * 9).int().prod(0).int())
 
 
+def doubles() -> None:
+    edges = torch.tensor([0.0, -0.0, 1.0, -1.0, 2.5, INF, -INF, NAN, 1e-310, 1e22, -1e300], dtype=torch.float64)
+    y = torch.cat([edges, torch.randn(9).double() * 4])
+    for name, function in (("sin", torch.sin), ("cos", torch.cos), ("expm1", torch.expm1), ("log1p", torch.log1p)):
+        case(f"{name}_f64", f"{name}(...)", [y], function(y), torch.float64)
+    a, b = y[:, None].expand(20, 20).contiguous(), y[None, :].expand(20, 20).contiguous()
+    case("pow_f64", "pow(...)", [a, b], torch.pow(a, b), torch.float64)
+
+
 def main() -> None:
     elementwise()
     views()
     reductions()
     contractions()
     ordered()
+    doubles()
     head = "# SPDX-License-Identifier: Apache-2.0\ntensor_compile.graph 1\nmodel \"ops\"\n"
     with open("ops.tcg", "w", encoding="utf-8") as out:
         out.write(head + "".join("\n" + text for text in texts))

@@ -20,6 +20,11 @@ static void mix_f32(float x)
     mix(x != x ? 0x7fc00000u : (uint32_t)tc_asint_f32(x));
 }
 
+static void mix_f64(double x)
+{
+    mix(x != x ? 0x7ff8000000000000u : (uint64_t)tc_asint_f64(x));
+}
+
 static uint32_t next(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;
@@ -37,6 +42,22 @@ static uint32_t next(uint32_t *state)
             (void)ib;                                                                                                  \
             (void)c;                                                                                                   \
             add(expression);                                                                                           \
+        }                                                                                                              \
+        printf("%-12s %016llx\n", name, (unsigned long long)sum);                                                      \
+    } while (0)
+
+/* Half of the operands around 1, so that functions of them are numbers. */
+#define CHECK_F64(name, count, expression)                                                                             \
+    do {                                                                                                               \
+        uint32_t state = 1;                                                                                            \
+        sum = 0xcbf29ce484222325u;                                                                                     \
+        for (uint32_t i = 0; i < (count); i++) {                                                                       \
+            const uint64_t high = next(&state), low = next(&state), more = next(&state);                               \
+            const double a = tc_asfloat_i64((int64_t)(high << 32 | low));                                              \
+            const double b = tc_asfloat_i64((int64_t)(((high & 0x800fffff) | (1000 + more % 40) << 20) << 32 | more)); \
+            const double x = i % 2 != 0 ? a : b;                                                                       \
+            (void)x;                                                                                                   \
+            mix_f64(expression);                                                                                       \
         }                                                                                                              \
         printf("%-12s %016llx\n", name, (unsigned long long)sum);                                                      \
     } while (0)
@@ -65,6 +86,18 @@ int main(void)
     CHECK("cos", n, tc_cos_f32(a), mix_f32);
     CHECK("pow", n, tc_pow_f32(a, b), mix_f32);
     CHECK("rem", n, tc_rem_f32(a, b), mix_f32);
+    const uint32_t few = 10000; /* without the instruction each fma is integer arithmetic */
+    CHECK_F64("fma_f64", few, tc_fma_f64(a, b, x));
+    CHECK_F64("sqrt_f64", few, tc_sqrt_f64(x));
+    CHECK_F64("exp_f64", few, tc_exp_f64(x));
+    CHECK_F64("expm1_f64", few, tc_expm1_f64(x));
+    CHECK_F64("log_f64", few, tc_log_f64(x));
+    CHECK_F64("log1p_f64", few, tc_log1p_f64(x));
+    CHECK_F64("tanh_f64", few, tc_tanh_f64(x));
+    CHECK_F64("erf_f64", few, tc_erf_f64(x));
+    CHECK_F64("sin_f64", few, tc_sin_f64(x));
+    CHECK_F64("cos_f64", few, tc_cos_f64(x));
+    CHECK_F64("pow_f64", few, tc_pow_f64(tc_abs_f64(b), x) + tc_pow_f64(x, b));
     CHECK("f32_i32", n, (uint32_t)tc_cast_f32_i32(a), mix);
     CHECK("f32_i64", n, (uint64_t)tc_cast_f32_i64(a), mix);
     CHECK("i32_f32", n, tc_cast_i32_f32(ia), mix_f32);

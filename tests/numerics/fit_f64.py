@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the coefficients of templates/include/tc_f64.h. Needs mpmath; run by hand: `python3 fit_f64.py`.
+"""Makes the coefficients of templates/include/tc_f64_math.h and tc_f64_trig.h. Needs mpmath; run by hand: `python3 fit_f64.py`.
 
 Minimax polynomials of the weighted error, by Remez' exchange in 40 digits: the error is levelled over degree + 2 points,
 which then move to where it is largest. Coefficients are rounded to double; those of high degree matter little and the
@@ -55,6 +55,11 @@ def show(name: str, coeffs: list, error: mp.mpf) -> None:
         print(f"    [{i}] {float(c).hex()}")
 
 
+def alternating(first: int) -> Callable:
+    """-1/first! + z/(first + 2)! - ...: the rest of the series of sin and (negated) cos."""
+    return lambda z: mp.nsum(lambda k: (-1) ** (k + 1) * z ** k / mp.factorial(2 * k + first), [0, 20])
+
+
 def main() -> None:
     mp.mp.dps = 50
     # e^r = 1 + r + r^2 q(r)
@@ -74,6 +79,18 @@ def main() -> None:
         return mp.erfc(x) * mp.exp(x * x)
     weight = lambda t: mp.exp(-(2 * (1 + t) / (1 - t)) ** 2) + mp.mpf(2) ** -12  # noqa: E731
     show("erfc", *remez(scaled, weight, (mp.mpf("0.875") - 2) / mp.mpf("2.875"), mp.mpf(1) / 2, 16))
+    # sin(r) = r + r^3 p(r^2) and cos(r) = 1 - r^2/2 + r^4 q(r^2) up to pi/4
+    most = float(mp.pi / 4 * mp.mpf("1.0001")) ** 2
+    show("sin", *remez(alternating(3), lambda z: max(z, mp.mpf("1e-6")), 0, most, 6))
+    show("cos", *remez(lambda z: -alternating(4)(z), lambda z: max(z * z, mp.mpf("1e-8")), 0, most, 5))
+    # 2^r = 1 + r ln(2) + r^2 q(r)
+    power = lambda r: mp.nsum(lambda k: mp.log(2) ** (k + 2) * r ** k / mp.factorial(k + 2), [0, 40])  # noqa: E731
+    show("2^r", *remez(power, lambda r: max(r * r, mp.mpf("1e-6")), -0.5001, 0.5001, 10))
+    # log2((1 + s) / (1 - s)) = s (A + z (B + z (C + z r(z)))), z = s^2, for 1/sqrt(2) <= (1 + s) / (1 - s) <= sqrt(2)
+    most = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
+    leading = 2 / mp.log(2)
+    rest = lambda z: leading * mp.nsum(lambda k: z ** k / (2 * k + 7), [0, 60])  # noqa: E731
+    show("log2", *remez(rest, lambda z: max(z ** 3, mp.mpf("1e-12")) / leading, 0, most, 6))
 
 
 if __name__ == "__main__":

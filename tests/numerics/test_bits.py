@@ -36,6 +36,12 @@ FREESTANDING = [
 
 EVERY_OPERATION = """#include "tc_scalar.h"
 float all(float a, float b, float c, int32_t i);
+double all_f64(double a, double b);
+double all_f64(double a, double b)
+{
+    double r = tc_fma_f64(a, b, a) + tc_sqrt_f64(a) + tc_exp_f64(b) + tc_log_f64(a) + tc_tanh_f64(a) + tc_erf_f64(b);
+    return r + tc_expm1_f64(a) + tc_log1p_f64(a) + tc_sin_f64(a) + tc_cos_f64(b) + tc_pow_f64(a, b) + tc_rem_f64(a, b);
+}
 float all(float a, float b, float c, int32_t i)
 {
     float r = tc_fma_f32(a, b, c) + tc_sqrt_f32(a) + tc_exp_f32(b) + tc_log_f32(c) + tc_tanh_f32(a) + tc_erf_f32(b);

@@ -90,6 +90,73 @@ static void check_ulp(const char *name, function *f, source *exact, double low, 
         tc_note("%g ULP at %a", worst, at);
 }
 
+/* The distance of a result from its source in ULP; infinite where one is NaN, or infinite, and the other is not. */
+static double ulps(double got, long double want)
+{
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want) ? 0 : (double)INFINITY;
+    if (isinf(got) || fabsl(want) >= 0x1.fffffffffffff8p1023L)
+        return isinf(got) && fabsl(want) >= 0x1.fffffffffffff8p1023L && (got > 0) == (want > 0) ? 0 : (double)INFINITY;
+    int exponent;
+    frexpl(want, &exponent);
+    return (double)(fabsl(got - want) / ldexpl(1, (exponent < -1021 ? -1021 : exponent) - 53));
+}
+
+static double tangent(double x)
+{
+    return tc_sin_f64(x) / tc_cos_f64(x);
+}
+
+/* Operands of every size, and those next to multiples of pi/2, where digits cancel. */
+static void check_angles(const char *name, function *f, source *exact, double bound)
+{
+    /* the nearest of all to a multiple of pi/2, pi/2 itself, the ends of the far reduction */
+    static const double hard[] = {0x1.6ac5b262ca1ffp+849, 0x1.6ac5b262ca1ffp+850, 0x1.921fb54442d18p+0, 0x1.921fb54442d18p+1,
+                                  0x1p30, 0x1.fffffffffffffp29, 0x1.fffffffffffffp1023, 0x1p-1074, 0x1p-26};
+    enum { HARD = sizeof hard / sizeof hard[0] };
+    double worst = 0, at = 0;
+    for (int i = 0; i < 100000; ++i) {
+        const long double multiple = (long double)(1 + next() % ((uint64_t)1 << next() % 40)) * 1.57079632679489661923L;
+        const double near = (double)multiple;
+        const double x = i < HARD   ? hard[i]
+                         : i % 3 == 0 ? ldexp(1 + unit(), (int)(next() % 1100) - 76)
+                         : i % 3 == 1 ? tc_asfloat_i64(tc_asint_f64(near) + (int64_t)(next() % 3) - 1)
+                                      : 40 * unit() - 20;
+        const double error = ulps(f(x), exact(x));
+        if (!(error <= worst))
+            worst = error, at = x;
+    }
+    if (!tc_ok(worst <= bound, "%s of every size", name))
+        tc_note("%g ULP at %a", worst, at);
+}
+
+/* Powers between the ends of f64: random ones, bases near 1, denormal bases and results. */
+static void check_pow(void)
+{
+    double worst = 0, at = 0, to = 0;
+    for (int i = 0; i < 60000; ++i) {
+        const double x = i % 4 == 0   ? ldexp(1 + unit(), (int)(next() % 2046) - 1022)
+                         : i % 4 == 1 ? 1 + (unit() - 0.5) * ldexp(1, -(int)(next() % 45))
+                         : i % 4 == 2 ? tc_asfloat_i64((int64_t)(next() >> 12 | 1))
+                                      : 8 * unit();
+        const double digits = log2(x), y = (2 * unit() - 1) * (fabs(digits) > 0 ? 1080 / fabs(digits) : 1);
+        const double error = ulps(tc_pow_f64(x, y), powl(x, y));
+        if (!(error <= worst))
+            worst = error, at = x, to = y;
+    }
+    if (!tc_ok(worst <= 0.8, "pow"))
+        tc_note("%g ULP at %a, %a", worst, at, to);
+    static const double few[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 2, -3, 0x1p53, -0x1.8p52, 1100, -1100, 0x1p-1074, -0x1p-1074,
+                                 0x1.fffffffffffffp1023, INFINITY, -INFINITY, NAN};
+    int special = 1;
+    for (size_t i = 0; i < sizeof few / sizeof few[0]; ++i)
+        for (size_t j = 0; j < sizeof few / sizeof few[0]; ++j) {
+            const double got = tc_pow_f64(few[i], few[j]), want = pow(few[i], few[j]);
+            special &= ulps(got, want) <= 1.5 && (isnan(want) || signbit(got) == signbit(want));
+        }
+    tc_ok(special, "pow of special values");
+}
+
 int main(void)
 {
     check_exact();
@@ -101,6 +168,14 @@ int main(void)
     check_ulp("tanh", tc_tanh_f64, tanhl, -1, 1, 3);
     check_ulp("erf", tc_erf_f64, erfl, -6.5, 6.5, 1.5);
     check_ulp("erf", tc_erf_f64, erfl, -1, 1, 1.5);
+    check_ulp("expm1", tc_expm1_f64, expm1l, -45, 709.7, 1.1);
+    check_ulp("expm1", tc_expm1_f64, expm1l, -1, 1, 1.1);
+    check_ulp("log1p", tc_log1p_f64, log1pl, -1, 1, 1);
+    check_ulp("log1p", tc_log1p_f64, log1pl, -0.5, 1e300, 1);
+    check_angles("sin", tc_sin_f64, sinl, 0.8);
+    check_angles("cos", tc_cos_f64, cosl, 0.8);
+    check_angles("tan", tangent, tanl, 2.2);
+    check_pow();
     const double infinity = INFINITY, zero = 0, nan = NAN;
     tc_ok(tc_exp_f64(infinity) == infinity && same(tc_exp_f64(-infinity), 0) && isnan(tc_exp_f64(nan)) &&
               tc_exp_f64(710) == infinity && same(tc_exp_f64(-746), 0) && tc_exp_f64(-zero) == 1,
@@ -114,5 +189,14 @@ int main(void)
     tc_ok(same(tc_erf_f64(-zero), -zero) && tc_erf_f64(infinity) == 1 && tc_erf_f64(-infinity) == -1 &&
               isnan(tc_erf_f64(nan)),
           "erf of special values");
+    tc_ok(same(tc_expm1_f64(-zero), -zero) && tc_expm1_f64(infinity) == infinity && tc_expm1_f64(-infinity) == -1 &&
+              isnan(tc_expm1_f64(nan)) && same(tc_expm1_f64(0x1p-1074), 0x1p-1074) && tc_expm1_f64(710) == infinity,
+          "expm1 of special values");
+    tc_ok(same(tc_log1p_f64(-zero), -zero) && tc_log1p_f64(infinity) == infinity && tc_log1p_f64(-1) == -infinity &&
+              isnan(tc_log1p_f64(nan)) && isnan(tc_log1p_f64(-2)) && same(tc_log1p_f64(-0x1p-1074), -0x1p-1074),
+          "log1p of special values");
+    tc_ok(same(tc_sin_f64(-zero), -zero) && tc_cos_f64(-zero) == 1 && isnan(tc_sin_f64(infinity)) &&
+              isnan(tc_cos_f64(-infinity)) && isnan(tc_sin_f64(nan)) && same(tc_sin_f64(-0x1p-1074), -0x1p-1074),
+          "sin and cos of special values");
     return tc_done();
 }

@@ -92,6 +92,20 @@ FLOATS(f64, TC_F64)
 FLOATS(f16, TC_F16)
 FLOATS(bf16, TC_BF16)
 
+TC_FUNCTION(op_functions_f64)
+{
+    SIZES;
+    tc_tensor a = tc_input(g, "a", TC_F64, n, m), b = tc_input(g, "b", TC_F64, n, m), size = tc_abs(b);
+    tc_output(g, "sin", tc_sin(a));
+    tc_output(g, "cos", tc_cos(a));
+    tc_output(g, "tan", tc_tan(b));
+    tc_output(g, "expm1", tc_expm1(b));
+    tc_output(g, "log1p", tc_log1p(size));
+    tc_output(g, "pow", tc_pow(size, a));
+    tc_output(g, "round", tc_round(a));
+    tc_output(g, "remainder", tc_remainder(a, b));
+}
+
 #define CONVOLUTIONS(type, dtype)                                                                                     \
     TC_FUNCTION(op_conv_##type)                                                                                       \
     {                                                                                                                 \

@@ -13,7 +13,6 @@ from .ir import Function, TensorType
 from .table import PRIMITIVES
 
 Types = tuple[TensorType, ...]
-SINGLES = tuple(d for d in FLOATS if d != "f64")    # of functions that are not there in f64
 
 
 @dataclass(slots=True)
@@ -351,7 +350,7 @@ def _scan(op: str, types: Types, attrs: dict, declared: Types, context: Context)
 _RULES: dict[str, Callable] = {
     "declared": _declared, "scalar": _scalar, "same": _elementwise(NUMBERS), "same_float": _elementwise(FLOATS),
     "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS),
-    "same_integer": _elementwise(INTEGERS), "same_single": _elementwise(SINGLES), "cast": _cast, "compare": _compare,
+    "same_integer": _elementwise(INTEGERS), "cast": _cast, "compare": _compare,
     "select": _select,
     "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "slice": _slice,
     "pad": _pad, "concat": _concat, "gather": _gather, "update_slice": _update_slice, "reverse": _reverse,

@@ -83,6 +83,12 @@ def functions(rng: Random) -> dict:
                                    lambda i, dtype=dtype: layers(dtype, i["a"], i["w"], i["s"]), "n=3,m=37")
         x, k = rng.normal(2, 4, 9, 9).to(dtype), rng.normal(6, 4, 3, 3).to(dtype)
         cases[f"conv_{name}"] = ({"x": x, "w": k}, lambda i, dtype=dtype: convolutions(dtype, i["x"], i["w"]), "n=2")
+    a, b = rng.normal(3, 37).double() * 8, rng.normal(3, 37).double()
+    a[1] *= 2.0 ** (torch.arange(37) * 20)
+    cases["functions_f64"] = ({"a": a, "b": b}, lambda i: {
+        "sin": i["a"].sin(), "cos": i["a"].cos(), "tan": i["b"].tan(), "expm1": i["b"].expm1(),
+        "log1p": i["b"].abs().log1p(), "pow": i["b"].abs() ** i["a"], "round": i["a"].round(),
+        "remainder": torch.remainder(i["a"], i["b"])}, "n=3,m=37")
     image = rng.randint(0, 256, (2, 6, 7, 3)).to(torch.uint8)
     cases["image"] = ({"x": image}, lambda i: {"y": ((i["x"].permute(0, 3, 1, 2).double() - 127.5) / 128).float()}, "n=2")
     return cases

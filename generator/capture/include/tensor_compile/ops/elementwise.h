@@ -68,7 +68,7 @@ tc_tensor tc_floor_divide_at(tc_site at, tc_operand a, tc_operand b);
  * x to the power of exponent; one of them may be a C number. Constant whole exponents from -64 to 64 are products by
  * squaring (negative ones: 1 / product), halves of odd ones (0.5, -0.5, 1.5 ...) multiply those by sqrt(x); every other
  * power is the primitive pow, with the special cases of C's pow.
- * Dtypes: floats (f64 for the products and roots alone); integers for a constant whole exponent from 0 to 64.
+ * Dtypes: floats; integers for a constant whole exponent from 0 to 64.
  * Shape: the operands' broadcast one.
  * Numerics: the primitive is within 1 ULP. A constant exponent of 0.5 gives NaN, not inf, for x = -inf.
  * ATen: pow (all three overloads).
@@ -171,9 +171,10 @@ tc_tensor tc_sign_at(tc_site at, tc_tensor x);
 
 /* tc_exp(x), tc_expm1(x), tc_log(x), tc_log1p(x)
  * The exponential function, exp(x) - 1, the natural logarithm, and log(1 + x).
- * Dtypes: floats; expm1, log1p: not f64.
+ * Dtypes: floats.
  * Shape: that of x.
- * Numerics: within 1.1, 1.5, 1 and 1.6 ULP for every f32; expm1 and log1p keep small x and the sign of zero.
+ * Numerics: within 1.1, 1.5, 1 and 1.6 ULP for every f32, 1, 1.1, 1 and 1 ULP in f64; expm1 and log1p keep small x and the
+ * sign of zero.
  * ATen: exp, expm1, log, log1p.
  * ONNX: Exp, Sub of Exp, Log, Log of Add. */
 #define tc_exp(x) tc_exp_at(TC_HERE, x)
@@ -187,9 +188,9 @@ tc_tensor tc_log1p_at(tc_site at, tc_tensor x);
 
 /* tc_sin(x), tc_cos(x), tc_tan(x)
  * Of an angle in radians; tan is sin(x) / cos(x).
- * Dtypes: floats; not f64.
+ * Dtypes: floats.
  * Shape: that of x.
- * Numerics: within 1.6, 1.6 and 3.8 ULP for every f32, whatever its size; NaN for infinities.
+ * Numerics: within 1.6, 1.6 and 3.8 ULP for every f32, 0.8, 0.8 and 2.2 ULP in f64, whatever the size; NaN for infinities.
  * ATen: sin, cos, tan.
  * ONNX: Sin, Cos, Tan. */
 #define tc_sin(x) tc_sin_at(TC_HERE, x)
