@@ -18,6 +18,9 @@ static inline tct_f32 tct_zero(void) {
 static inline tct_f32 tct_load(const float *p) {
     return *p;
 }
+static inline void tct_store(float *p, tct_f32 x) {
+    *p = x;
+}
 static inline tct_f32 tct_splat(float x) {
     return x;
 }
@@ -38,6 +41,9 @@ static inline tct_f32 tct_zero(void) {
 }
 static inline tct_f32 tct_load(const float *p) {
     return tcq_load_f32(p);
+}
+static inline void tct_store(float *p, tct_f32 x) {
+    tcq_store_f32(p, x);
 }
 static inline tct_f32 tct_splat(float x) {
     return tcq_splat_f32(x);

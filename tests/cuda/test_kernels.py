@@ -54,6 +54,7 @@ def contractions() -> list[Case]:
     out += [Case("matmul in place", forms.matmul(20, 70, 33, panel=0), {}),
             Case("matmul batched, residual", forms.matmul(17, 40, 9, batch=3, residual=True), {}),
             Case("matmul transposed", forms.matmul(40, 24, 65, transposed=True), {})]
+    out += [Case("two sums a point", forms.sums(20, 70, 33, 2), {}), Case("three sums in place", forms.sums(3, 20, 9, 3, 0), {})]
     for rows, columns, terms in ((1, 1, 1), (5, 100, 40), (65, 20, 17)):
         sizes = {m: rows, n: columns, k: terms, b: 2}
         whole = forms.matmul(sym(m), sym(n), sym(k), batch=sym(b))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from cases import convolution, dim, heads, matmul
+from cases import convolution, dim, heads, matmul, sums
 from tap import done, note, ok, skip
 from tensor_compile.build import target as targets
 from tensor_compile.build import toolchain
@@ -41,6 +41,8 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
          [{m: 5, n: 100, k: 70, b: 2}, {m: 15, n: 17, k: 3, b: 1}, {m: 1, n: 129, k: 1, b: 3}]),
         ("columns of two variables", heads(sm, 5, 16, 21, panel), [{m: 14}]),
         ("columns of two variables, across panels", heads(7, 3, 11, 4, panel), [{}]),
+        ("two sums a point", sums(sm, 70, 19, 2, panel), [{m: 1}, {m: 7}, {m: 70}]),
+        ("three sums a point, in place", sums(sm, sn, sk, 3, 0), [{m: 5, n: 33, k: 70}, {m: 13, n: 16, k: 3}]),
         ("convolution of one row, padded", convolution(1, 8, 2, 2, 40, (3, 3), 2, 1, panel=panel), [{}]),
         ("convolution 3x3 padded", convolution(2, 8, 9, 7, 40, (3, 3), pad=1, panel=panel), [{}]),
         ("convolution 3x2 stride 2 dilation 2 groups 2, planar, dynamic",

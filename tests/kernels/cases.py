@@ -46,7 +46,7 @@ def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None
         params.append(buffer("residual", (m, n), "temp"))
         value = Apply("add", "f32", (value, Load("residual", "f32", (*at, sym(vm), sym(vn)))))
     return ContractionKernel("matmul", outer, (vm,), (vn,), (vk,), Load("a", "f32", (*at, sym(vm), sym(vk))),
-                             Load("b", "f32", (*at, *b_index)), panel,
+                             (Load("b", "f32", (*at, *b_index)),), panel,
                              [Store("out", (*at, sym(vm), sym(vn)), value)], (*params, out), dims_of(m, n, k, *sizes))
 
 
@@ -76,7 +76,7 @@ def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, in
     channel = g * og + sym(vo)
     value = Apply("add", "f32", (Acc("f32"), Load("bias", "f32", (channel,))))
     rows = tuple(v for v in (vn, vh, vw) if v.hi != 0)
-    return ContractionKernel("convolution", (vg,) if groups > 1 else (), rows, (vo,), (vkh, vkw, vc), a, b, panel,
+    return ContractionKernel("convolution", (vg,) if groups > 1 else (), rows, (vo,), (vkh, vkw, vc), a, (b,), panel,
                              [Store("y", (first, channel, row, column), value)], (x, weights, bias, y),
                              dims_of(n, h, w))
 
@@ -93,5 +93,21 @@ def heads(m: Size, h: int, d: int, k: int, panel: int = 16) -> ContractionKernel
     inner = Apply("erf", "f32", (Apply("mul", "f32", (acc, Const("f32", 0x3f3504f3))),))
     value = Apply("mul", "f32", (acc, Apply("add", "f32", (inner, Const("f32", 0x3f800000)))))
     return ContractionKernel("heads", (), (vm,), (vh, vd), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
-                             Load("b", "f32", (column // panel, sym(vk), column % panel)), panel,
+                             (Load("b", "f32", (column // panel, sym(vk), column % panel)),), panel,
                              [Store("out", (sym(vh), sym(vm), sym(vd)), value)], (a, b, out), dims_of(m))
+
+
+def sums(m: Size, n: Size, k: Size, count: int, panel: int = 16) -> ContractionKernel:
+    """out[m, n] = relu(a*b0) * a*b1 (+ a*b2 …): several sums a point; b is packed, or in place where panel is 0."""
+    m, n, k = wrap(m), wrap(n), wrap(k)
+    vm, vn, vk = Sym("m", 0, m - 1), Sym("n", 0, n - 1), Sym("k", 0, k - 1)
+    shape = ((n + (panel - 1)) // panel, k, wrap(panel)) if panel else (k, n)
+    index = (sym(vn) // panel, sym(vk), sym(vn) % panel) if panel else (sym(vk), sym(vn))
+    second = [Buffer(f"b{i}", "f32", shape, tuple(range(len(shape))), "packed" if panel else "input") for i in range(count)]
+    value = Apply("mul", "f32", (Apply("maximum", "f32", (Acc("f32"), Const("f32", 0))), Acc("f32", 1)))
+    for i in range(2, count):
+        value = Apply("add", "f32", (value, Acc("f32", i)))
+    a, out = Buffer("a", "f32", (m, k), (0, 1), "input"), Buffer("out", "f32", (m, n), (0, 1), "output")
+    return ContractionKernel("sums", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
+                             tuple(Load(b.name, "f32", index) for b in second), panel,
+                             [Store("out", (sym(vm), sym(vn)), value)], (a, *second, out), dims_of(m, n, k))

@@ -296,7 +296,7 @@ class _Compiler:
         if isinstance(s, InBounds):
             return "(" + " and ".join(f"{self.expr(e)} >= 0" for e in s.exprs) + ")"
         if isinstance(s, Acc):
-            return "acc"
+            return f"acc{s.number}"
         if isinstance(s, Local):
             return f"local_{s.name}"
         if isinstance(s, Load):
@@ -354,8 +354,9 @@ class _Compiler:
     def contraction(self, k: ContractionKernel, backwards: bool) -> None:
         depth = self.open(k.batch + k.m + k.n, 1, backwards)
         loops = " ".join(f"for {self.sym(v)} in range({self.expr(extent(v))})" for v in k.k)
-        self.lines.append("  " * depth + f"acc = reduce('dot', 'seq', 'f32', "
-                                         f"[({self.scalar(k.a)}, {self.scalar(k.b)}) {loops}])")
+        for i, b in enumerate(k.b):
+            self.lines.append("  " * depth + f"acc{i} = reduce('dot', 'seq', 'f32', "
+                                             f"[({self.scalar(k.a)}, {self.scalar(b)}) {loops}])")
         for s in k.stores:
             self.store(s, depth)
 

@@ -278,6 +278,22 @@ arena size=0
 for message in ("sort: s has no room for sorting 8 points", "sort: 9 of 8 sorted points",
                 "sort: rows may store one element of y[g0]"):
     raises(LoopError, lambda: verify(sorts), message, message)
+sums = parse_unit('''tensor_compile.loops 1 program
+buffer input "x" : f32[4,8]
+buffer packed "c0" : f32[1,8,16]
+buffer packed "c1" : f32[2,8,16]
+buffer output "y" : f32[4,16]
+contraction "dots" batch () m (i0:4) n (i1:16) k (k0:8) panel 16 {
+  params ("x", "c0", "c1", "y") dims ()
+  a = load f32 ("x"[i0,k0])
+  b = load f32 ("c0"[0,k0,i1])
+  b = load f32 ("c1"[k0-1,k0,i1])
+  "y"[i0,i1] = add f32 (acc f32, acc f32 1)
+}
+arena size=0
+''', "sums")
+for message in ("dots: its second operands lie otherwise", "dots: c1[k0 - 1, k0, i1] is not proved to be within [2, 8, 16]"):
+    raises(LoopError, lambda: verify(sums), message, message)
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):

@@ -98,9 +98,9 @@ def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
         lines += [f"tc_kernel {s};" for s in symbols if s not in declared]
         declared.update(symbols)
         lines.append(f"static const tc_param params{position}[] = {{")
-        stored = {s.buffer for s in kernel.stores}
+        stored, second = {s.buffer for s in kernel.stores}, {b.buffer for b in kernel.b}
         for p in kernel.params:
-            finite = bool(access.bounds) and p.name == kernel.b.buffer
+            finite = bool(access.bounds) and p.name in second
             aligned = p.kind in ("packed", "temp", "scratch")
             lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {p.elements.evaluate(case.sizes)}, {int(finite)}, '
                          f'{int(aligned)}, {int(p.name in stored)}}},')
@@ -109,7 +109,7 @@ def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
                   f"static const tc_candidate candidates{position}[] = {{"]
         lines += [f'    {{"{c.name}", "{c.isa}", {_symbol(c, i)}}},' for c in case.candidates]
         lines.append("};")
-        flops = 2 * (access.rows * access.columns * access.terms * access.batches).evaluate(case.sizes)
+        flops = 2 * (access.rows * access.columns * access.terms * access.batches * access.sums).evaluate(case.sizes)
         entries.append(f'    {{"{case.name}", params{position}, {len(kernel.params)}, dims{position}, reference_{i}, '
                        f'candidates{position}, {len(case.candidates)}, {case.candidates.index(case.incumbent)}, '
                        f'{float(flops)}}},')

@@ -40,6 +40,7 @@ class Access:
     """a_offset: of a row's first term, over batch and m. a_row: distance of consecutive rows, None where it varies.
     b_offset: of the first term of the column `column`, over batch. b_piece: distance of columns 16 apart (of the panel
     width apart, for panels of 4).
+    sums: accumulators a point, each of a second operand of its own; those all lie as the first does.
     inside: the loops over terms where every position exists; border: those where `bounds` decide, the last of which
     (when `border_inner`) is free of them."""
 
@@ -56,6 +57,7 @@ class Access:
     border: tuple[Loop, ...]
     border_inner: bool
     bounds: tuple[Bound, ...]
+    sums: int
 
     @property
     def row_stride_known(self) -> bool:
@@ -82,9 +84,9 @@ def flat(variables: tuple[Sym, ...], flattened: Expr) -> dict[Sym, Expr]:
 
 
 @lru_cache(maxsize=4096)
-def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: tuple[Sym, ...], a: Load, b: Load,
-            b_panel: int, params: tuple[Buffer, ...]) -> Access:
-    buffers = {p.name: p for p in params}
+def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: tuple[Sym, ...], a: Load,
+            second: tuple[Load, ...], b_panel: int, params: tuple[Buffer, ...]) -> Access:
+    buffers, b = {p.name: p for p in params}, second[0]
     first_term = {s: ZERO for s in k}
     a_address = buffers[a.buffer].address(a.index)
     b_address = buffers[b.buffer].address(b.index)
@@ -108,7 +110,7 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     inner = border and border[-1].var not in bounded and _fits(border[-1])
     return Access(rows, columns, product(extent(s) for s in k), product(extent(s) for s in batch),
                   a_address.substitute(first_term), a_row, b_offset, b_piece, column, _merge(loops, frozenset()),
-                  border, bool(inner), tuple(_bound(v, k) for v in a.valid))
+                  border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second))
 
 
 def _fits(loop: Loop) -> bool:

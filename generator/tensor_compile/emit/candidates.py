@@ -161,22 +161,23 @@ def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target)
 
 def _cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, m: int) -> float:
     n, k, batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
-    once = 10 if batches * 4 * k * n > target.l2 else 32   # bytes a cycle, the first time that panels of b are read
+    once = 10 if batches * 4 * k * n * access.sums > target.l2 else 32   # bytes a cycle, the first time that panels of b are read
 
     def pace(width: int) -> int:
         """Bytes a cycle when they are read again for the next rows: by the level that holds the group's panels."""
-        return 64 if 4 * k * width <= target.l1d // 2 else 32 if 4 * k * width <= target.l2 // 2 else 10
+        held = 4 * k * width * access.sums
+        return 64 if held <= target.l1d // 2 else 32 if held <= target.l2 // 2 else 10
 
     def tile(height: int, width: int) -> float:
         compute = k * step_cycles(isa, height, width)
-        return max(compute, 4 * k * width / pace(width)) + 20 + 3 * height * max(1, width // isa.lanes)
+        return access.sums * (max(compute, 4 * k * width / pace(width)) + 20 + 3 * height * max(1, width // isa.lanes))
 
     def across(count: int, height: int, width: int) -> float:
         """`count` tiles one below the other, for all columns."""
         full, rest = divmod(n, width)
         rounded = -(-rest // isa.unit) * isa.unit
         total = count * (full * tile(height, width) + (tile(height, rounded) if rest else 0.0))
-        first = max(0.0, 4 * k * width / min(once, pace(width)) - tile(height, width))
+        first = max(0.0, access.sums * 4 * k * width / min(once, pace(width)) - tile(height, width))
         return total + first * n / width
 
     full, rest = divmod(m, rows)

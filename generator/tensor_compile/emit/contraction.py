@@ -42,6 +42,14 @@ class _Reg:
 
 
 @dataclass(frozen=True, slots=True)
+class _Sum:
+    acc: str
+    b: str
+    parameter: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class _LoopText:
     var: str
     extent: str
@@ -76,6 +84,15 @@ class _Emitter:
         return self.isa.lanes > 1
 
     @property
+    def many(self) -> bool:
+        """Several sums a point: they are taken one after the other, in the same registers."""
+        return self.access.sums > 1
+
+    @property
+    def accs(self) -> list[str]:
+        return [f"acc{s}" for s in range(self.access.sums)]
+
+    @property
     def padded(self) -> bool:
         return bool(self.access.bounds)
 
@@ -87,7 +104,8 @@ class _Emitter:
     def fetches(self) -> bool:
         """Full tiles fetch constant panels ahead of their use: there are several to share a group of them among."""
         rows = self.access.rows
-        constant = next(p.kind for p in self.kernel.params if p.name == self.kernel.b.buffer) == "packed"
+        second = {b.buffer for b in self.kernel.b}
+        constant = all(p.kind == "packed" for p in self.kernel.params if p.name in second)
         return self.vector and constant and not self.in_place \
             and not (rows.is_const and rows.value < 2 * self.candidate.rows)
 
@@ -134,10 +152,13 @@ class _Emitter:
         row_list = []
         for r in range(rows):
             inside = " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))
-            finish = [] if self.vector else [f"finish(p, d, t, {r}, j + {v}, c{r}_{v});" for v in range(regs)]
+            finish = [] if self.vector else [f"finish(p, d, t, {r}, j + {v}, {self.held(r * columns + v)});"
+                                             if self.many else f"finish(p, d, t, {r}, j + {v}, c{r}_{v});"
+                                             for v in range(regs)]
             for piece in range(pieces if self.vector else 0):
                 first = piece * per_piece
-                acc = f"tct_join({', '.join(f'c{r}_{v}' for v in range(first, first + per_piece))})"
+                acc = self.held(r * columns + 16 * piece) if self.many else \
+                    f"tct_join({', '.join(f'c{r}_{v}' for v in range(first, first + per_piece))})"
                 if partial and piece == last:
                     finish.append(f"finish_partial(p, d, t, {r}, j + {16 * piece}, {acc}, lanes);")
                 else:
@@ -151,9 +172,10 @@ class _Emitter:
             "name": name, "rows": rows, "columns": columns,
             "extra_comment": ", of the last 16 only `lanes`" if partial else "",
             "lanes_parameter": ", tc_index lanes" if partial else "",
-            "a_parameter": self.parameter[self.kernel.a.buffer], "b_parameter": self.parameter[self.kernel.b.buffer],
+            "a_parameter": self.parameter[self.kernel.a.buffer], "many": self.many, "sums": access.sums,
+            "seconds": ", ".join(f"(const float *)p[{self.parameter[b.buffer]}]" for b in self.kernel.b),
             "b_offset": self.text(access.b_offset, {access.column: "j"} | self.batch_names("t->")),
-            "row_list": row_list, "reg_list": register_list, "taps": tap_text, "a_tap": a_text, "b_tap": b_text,
+            "lanes": lanes, "row_list": row_list, "reg_list": register_list, "taps": tap_text, "a_tap": a_text, "b_tap": b_text,
             "padded": padded, "copied": copied, "inner": inner_text, "b_step": b_step,
             "bounds": [{"e": e, "term": self.text(b.term, k_names)} for e, b in enumerate(access.bounds if padded else ())],
             "tail_piece": f"({self.text(access.b_piece * last)})",
@@ -162,6 +184,11 @@ class _Emitter:
             "fetches": self.fetches and (rows, columns) == (self.candidate.rows, self.candidate.columns),
         })
         return name
+
+    def held(self, at: int) -> str:
+        """Every accumulator of a point, from where the sums of a tile wait for each other."""
+        return ", ".join(f"tcv_load_f32(held[{s}] + {at})" if self.vector else f"held[{s}][{at}]"
+                         for s in range(self.access.sums))
 
     def batch_names(self, prefix: str) -> dict[Sym, str]:
         return {s: f"{prefix}b{i}" for i, s in enumerate(self.kernel.batch)}
@@ -213,14 +240,16 @@ class _Emitter:
         heavy = work * self.candidate.rows * max(1, self.candidate.columns // 16) > INLINE_LIMIT
         inline = "__attribute__((noinline))" if heavy else "inline __attribute__((always_inline))"
         if not self.vector:
-            return [{"name": "finish", "inline": inline, "parameters": "float acc", "body": self.finish_scalar("j")}]
+            return [{"name": "finish", "inline": inline, "parameters": ", ".join(f"float {acc}" for acc in self.accs),
+                     "body": self.finish_scalar("j")}]
         out = []
         for name, lanes in (("finish", None), ("finish_partial", "lanes")):
             if lanes and self.access.columns.is_const and self.access.columns.value % 16 == 0:
                 continue
             body = self.finish_vector(lanes) if self.wide_epilogue else self.finish_lanes(lanes or "16")
             out.append({"name": name, "inline": inline, "body": body,
-                        "parameters": "tcv_f32 acc" + (", tc_index lanes" if lanes else "")})
+                        "parameters": ", ".join([*(f"tcv_f32 {acc}" for acc in self.accs),
+                                                 *(("tc_index lanes",) if lanes else ())])})
         return out
 
     @property
@@ -244,19 +273,22 @@ class _Emitter:
         return lines + _decode(column, "n", [self.text(extent(s)) for s in kernel.n])
 
     def finish_vector(self, lanes: str | None) -> str:
-        return "\n".join(self.point("j") + self.statements(16, lanes, "acc"))
+        return "\n".join(self.point("j") + self.statements(16, lanes, self.accs))
 
     def finish_scalar(self, column: str) -> str:
-        return "\n".join(self.point(column) + self.statements(1, None, "acc"))
+        return "\n".join(self.point(column) + self.statements(1, None, self.accs))
 
     def finish_lanes(self, lanes: str) -> str:
         """Column by column."""
-        body = self.point("j + l") + self.statements(1, None, "lane[l]")
-        return "\n".join(["float lane[16];", "tcv_store_f32(lane, acc);", f"for (int l = 0; l < {lanes}; ++l) {{",
+        lanes_of = [f"{acc}_lane" for acc in self.accs]
+        body = self.point("j + l") + self.statements(1, None, [f"{lane}[l]" for lane in lanes_of])
+        stored = [line for acc, lane in zip(self.accs, lanes_of, strict=True)
+                  for line in (f"float {lane}[16];", f"tcv_store_f32({lane}, {acc});")]
+        return "\n".join([*stored, f"for (int l = 0; l < {lanes}; ++l) {{",
                           *_indent(body), "}"])
 
-    def statements(self, width: int, lanes: str | None, acc: str) -> list[str]:
-        return _statements(self.kernel, self.names, width, lanes, acc)
+    def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
+        return _statements(self.kernel, self.names, width, lanes, accs)
 
     # -- the kernel ---------------------------------------------------------------------------------------------
     def source(self, symbol: str) -> str:
@@ -286,7 +318,7 @@ class _Emitter:
             "finishes": self.finishes(), "groups": groups, "tiles": list(self.tiles.values()),
             "wide": wide_text if wide else "", "place_first": place_first, "place_row": place_row,
             "batch_decode": "\n".join(self.batch_decode()),
-            "fetches": self.fetches, "b_parameter": self.parameter[kernel.b.buffer],
+            "fetches": self.fetches,
             "b_next": self.text(access.b_offset, {access.column: "(j + columns_a_tile)"} | self.batch_names("t.")),
             "cases": [{"rows": g.rows, "group": g.name} for g in groups],
         })
@@ -366,17 +398,17 @@ def emit_reference(kernel: ContractionKernel, symbol: str) -> str:
     parameter = {p.name: i for i, p in enumerate(kernel.params)}
     return expand_file("contraction/reference.c.in", {
         "label": kernel.label, "symbol": symbol, "a_parameter": parameter[kernel.a.buffer],
-        "b_parameter": parameter[kernel.b.buffer], "points": loops(kernel.batch + kernel.m + kernel.n),
-        "terms": loops(kernel.k), "a_address": address(kernel.a), "b_address": address(kernel.b),
+        "points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a_address": address(kernel.a),
+        "sums": [_Sum(f"acc{i}", f"second{i}", parameter[b.buffer], address(b)) for i, b in enumerate(kernel.b)],
         "valid": " && ".join(f"({c_index(e, names)}) >= 0" for e in kernel.a.valid) or "1",
-        "epilogue": "\n".join(_statements(kernel, names, 1, None, "acc")),
+        "epilogue": "\n".join(_statements(kernel, names, 1, None, [f"acc{i}" for i in range(len(kernel.b))])),
     })
 
 
-def _statements(kernel: ContractionKernel, names: dict[Sym, str], width: int, lanes: str | None, acc: str) -> list[str]:
+def _statements(kernel: ContractionKernel, names: dict[Sym, str], width: int, lanes: str | None, accs: list[str]) -> list[str]:
     """The stores of the epilogue at one point, or at 16 columns of which the first `lanes` exist."""
     pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
-    emitter = ScalarEmitter(names, pointers, width, kernel.n[-1] if width > 1 else None, lanes, acc,
+    emitter = ScalarEmitter(names, pointers, width, kernel.n[-1] if width > 1 else None, lanes, accs,
                             {p.name: p for p in kernel.params}, {s.buffer for s in kernel.stores})
     emitter.steady = width > 1    # columns start at panels
     emitter.stores(kernel.stores)

@@ -5,7 +5,7 @@ processor's kernels, one lane wide; loops/schedule_cuda.py says how the loops ar
 from __future__ import annotations
 
 import re
-from typing import Iterable
+from typing import Iterable, Sequence
 
 from ..loops import schedule_cuda
 from ..loops.ir import Buffer, CheckKernel, ContractionKernel, Kernel, NestKernel
@@ -33,9 +33,9 @@ def dim_names(kernel: Kernel) -> dict[Sym, str]:
     return {s: "n_" + re.sub(r"\W", "_", s.name) for s in kernel.dims}
 
 
-def emitter(kernel: Kernel, written: Iterable[str], acc: str | None = None) -> ScalarEmitter:
+def emitter(kernel: Kernel, written: Iterable[str], accs: Sequence[str] = ()) -> ScalarEmitter:
     """Of a kernel's statements, with its dims and buffers named."""
-    return ScalarEmitter(dim_names(kernel), {b.name: f"p{i}" for i, b in enumerate(kernel.params)}, 1, acc=acc,
+    return ScalarEmitter(dim_names(kernel), {b.name: f"p{i}" for i, b in enumerate(kernel.params)}, 1, accs=accs,
                          buffers={b.name: b for b in kernel.params}, written=written)
 
 

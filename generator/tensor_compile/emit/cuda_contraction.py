@@ -18,10 +18,11 @@ from .template import expand_file
 
 
 def emit_contraction(kernel: ContractionKernel, symbol: str) -> str:
-    assert kernel.a.dtype == kernel.b.dtype == "f32", "contractions are of f32"
-    assert not kernel.b.valid and not kernel.a.dynamic and not kernel.b.dynamic, "operands are read as they lie"
+    assert all(x.dtype == "f32" and not x.dynamic for x in (kernel.a, *kernel.b)), "contractions are of f32"
+    assert not any(b.valid for b in kernel.b), "operands are read as they lie"
     tile = schedule_cuda.tile(kernel)
-    e = emitter(kernel, {s.buffer for s in kernel.stores}, "sum")
+    sums = range(len(kernel.b))
+    e = emitter(kernel, {s.buffer for s in kernel.stores}, [f"sum{i}" for i in sums])
     decoded = {part: decode(e, flat, variables) for part, flat, variables in
                (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
                 ("k", "k", kernel.k))}
@@ -32,7 +33,7 @@ def emit_contraction(kernel: ContractionKernel, symbol: str) -> str:
     def element(load: Load) -> str:
         return f"{e.pointers[load.buffer]}[{e.index(e.address(load.buffer, load.index))}]"
 
-    a, b = element(kernel.a), element(kernel.b)
+    a, seconds = element(kernel.a), [element(b) for b in kernel.b]
     valid = " && ".join(f"{e.index(x)} >= 0" for x in kernel.a.valid) or "true"
     e.open(kernel.batch + kernel.m + kernel.n)
     e.stores(kernel.stores)
@@ -40,12 +41,12 @@ def emit_contraction(kernel: ContractionKernel, symbol: str) -> str:
     sizes = {name: points(variables) for name, variables in
              (("m_text", kernel.m), ("n_text", kernel.n), ("k_text", kernel.k), ("batch_text", kernel.batch))}
     lines = [line for part in decoded.values() for line in part]
-    body = "\n".join([*e.lines, a, b, valid, *epilogue, *sizes.values(), *lines])
+    body = "\n".join([*e.lines, a, *seconds, valid, *epilogue, *sizes.values(), *lines])
     declared = prologue(kernel, set(re.findall(r"\w+", body)), frozenset(s.buffer for s in kernel.stores))
     return expand_file("cuda/contraction.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join([*declared, *e.lines]), **sizes,
         **{f"{part}_decode": "\n".join(lines) for part, lines in decoded.items()},
-        "a": a, "b": b, "valid": valid, "epilogue": "\n".join(epilogue),
+        "a": a, "sums": [{"i": i, "b": b} for i, b in zip(sums, seconds)], "sum_count": len(sums), "valid": valid, "epilogue": "\n".join(epilogue),
         "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
         "threads": tile.threads})

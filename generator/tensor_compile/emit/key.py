@@ -23,7 +23,7 @@ def kernel_key(kernel: ContractionKernel, isa: str, target: str) -> str:
         return "x".join(f"({t})" if any(c in t for c in "+-*/ ") else t
                         for t in (names.text(extent(s)).replace(" ", "") for s in variables)) or "1"
 
-    walk = [kernel.b_panel, names.load(kernel.a), names.load(kernel.b)]
+    walk = [kernel.b_panel, names.load(kernel.a), *(names.load(b) for b in kernel.b)]
     epilogue = [f"{names.place(s.buffer, s.index)} = {names.value(s.value)}" for s in kernel.stores]
     return (f"contraction {kernel.a.dtype} rows={extents(kernel.m)} columns={extents(kernel.n)} "
             f"terms={extents(kernel.k)} batches={extents(kernel.batch)} walk={_digest(walk)} "
@@ -77,7 +77,7 @@ class _Names:
                     text = f"{node.dtype} {node.op} {' '.join(parts)}"
                 else:
                     assert isinstance(node, Acc), f"{type(node).__name__} in an epilogue"
-                    text = "acc"
+                    text = f"acc {node.number}" if node.number else "acc"
                 seen[id(node)] = len(lines)
                 lines.append(text)
             return seen[id(node)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import Callable, Iterable, Mapping
+from typing import Callable, Iterable, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..loops.ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Store
@@ -53,17 +53,17 @@ class Scope:
 class ScalarEmitter:
     """names: C text of every symbol in scope; pointers: C text of a buffer's first element; width: 1 or 16; vector: the
     variable of the lanes, whose name is that of lane 0; lanes: C text of the number of lanes that exist (None: all);
-    acc: C text of the accumulator; written: buffers that the kernel stores to, whose loads stay where they are.
+    accs: C text of each accumulator; written: buffers that the kernel stores to, whose loads stay where they are.
     confined: loads whose predicate is not all that they rely on, so that they stay in the guard around them.
 
     `value` and `store` append to `lines`, the statements of the innermost scope.
     """
 
     def __init__(self, names: Mapping[Sym, str], pointers: Mapping[str, str], width: int, vector: Sym | None = None,
-                 lanes: str | None = None, acc: str | None = None, buffers: Mapping[str, Buffer] | None = None,
+                 lanes: str | None = None, accs: Sequence[str] = (), buffers: Mapping[str, Buffer] | None = None,
                  written: Iterable[str] = ()):
         self.names, self.pointers, self.width = dict(names), pointers, width
-        self.vector, self.lanes, self.acc = vector, lanes, acc
+        self.vector, self.lanes, self.accs = vector, lanes, accs
         self.buffers = buffers or {}
         self.written = frozenset(written)
         self.scopes = [Scope()]
@@ -126,7 +126,7 @@ class ScalarEmitter:
         if isinstance(node, Const):
             result = Value(constant(node), False, 0)
         elif isinstance(node, Acc):
-            result = Value(str(self.acc), self.width == 16, len(self.scopes) - 1)
+            result = Value(self.accs[node.number], self.width == 16, len(self.scopes) - 1)
         elif isinstance(node, Local):
             result = self.locals[node.name]
         elif isinstance(node, IndexValue):

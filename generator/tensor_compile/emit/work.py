@@ -42,7 +42,7 @@ def _kernel(kernel: Kernel) -> Expr:
         return kernel.buffer.elements
     if isinstance(kernel, ContractionKernel):
         points = _points(kernel.batch) * _points(kernel.m) * _points(kernel.n)
-        return points * (2 * _points(kernel.k) + _values(s.value for s in kernel.stores))
+        return points * (2 * len(kernel.b) * _points(kernel.k) + _values(s.value for s in kernel.stores))
     stages = ZERO
     for stage in kernel.stages:
         values = [r.value for r in stage.reduces] + [v for s in stage.stores for v in s.values]

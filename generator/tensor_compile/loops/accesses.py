@@ -35,7 +35,7 @@ def read(item) -> list[str]:
     elif isinstance(item, Contraction):
         values = [item.a, item.b]
     elif isinstance(item, ContractionKernel):
-        values = [item.a, item.b, *(s.value for s in item.stores)]
+        values = item.values
     else:
         assert isinstance(item, NestKernel)
         values = [r.value for s in item.stages for r in s.reduces]

@@ -48,13 +48,14 @@ class KernelBuilder:
     def resolver(self, group: Group, made: dict):
         """resolve(member, stage): its value as an expression that can be evaluated in that sweep."""
         members = {m.item.out: m for m in group.members if self.fusion.member_of.get(m.item.out) is m}
+        sums = group.contractions
         rewriters: dict[int, Rewriter] = {}
 
         def resolve(m: Member, stage: int) -> Scalar:
             if m.level == "reduce" or m.level == "running" and stage == m.stage:
                 return Local(m.local, m.item.value.dtype)
             if m.level == "acc":
-                return Acc("f32")
+                return Acc("f32", sums.index(m.item))
             if m.kept is not None and stage > m.stage:
                 name, index = m.kept
                 return Load(name, m.value.dtype, index)
@@ -75,10 +76,12 @@ class KernelBuilder:
         return resolve
 
     def build_contraction(self, group: Group, label: str) -> ContractionKernel:
-        item = next(m.item for m in group.members if m.level == "acc")
+        sums = group.contractions
+        item = sums[0]
         resolve = self.resolver(group, {})
         stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
-        return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, item.b, item.panel, stores, (), ())
+        return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums), item.panel,
+                                 stores, (), ())
 
     def build_rows(self, group: Group, label: str) -> NestKernel:
         numbered = [m for m in group.members if m.level in ("reduce", "running")]

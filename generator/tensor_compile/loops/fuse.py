@@ -33,6 +33,7 @@ from .scalars import Rewriter, cost, extent, linear, loads, points, reshaped, su
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
+MOST_SUMS = 4          # accumulators of a point of a contraction
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
 
 
@@ -523,8 +524,10 @@ class Fusion:
 
     def merge(self, group: Group, other: Group, made: Member, reader: Member) -> None:
         kinds = {group.kind, other.kind}
-        if group.kind == other.kind == "contraction" or kinds == {"contraction", "rows"}:
+        if kinds == {"contraction", "rows"}:
             raise _Refused("each needs a kernel of its own")
+        if group.kind == other.kind == "contraction":
+            self.alike(group.contractions + other.contractions)
         if set(group.coords) != set(other.coords):
             raise _Refused("they have different points")
         if group.kind == other.kind == "rows" and (group.cols != other.cols):
@@ -543,7 +546,20 @@ class Fusion:
                     raise _Refused("a third kernel lies between them")
         if any(isinstance(m.value, Reduction) for g in (group, other) for m in g.members) and "flat" != group.kind:
             raise _Refused("the kernel holds a reduction of another kind")
+        if group.kind == other.kind == "contraction":
+            self.fusions.append(f"{other.members[0].item.label} and {group.members[0].item.label} are sums of one kernel")
         absorb(group, other)
+
+    def alike(self, items: list[Contraction]) -> None:
+        """Raises _Refused unless the contractions can be several sums at each point of one kernel."""
+        first = items[0]
+        if any(x.a is not first.a or (x.batch, x.m, x.k) != (first.batch, first.m, first.k) for x in items):
+            raise _Refused("each needs a kernel of its own")
+        walks = {(x.n, x.panel, self.buffers[x.b.buffer].address(x.b.index)) for x in items}
+        if len(walks) > 1 or len({self.buffers[x.b.buffer].kind for x in items}) > 1:
+            raise _Refused("their second operands lie otherwise")
+        if len(items) > MOST_SUMS:
+            raise _Refused(f"a kernel takes {MOST_SUMS} sums a point")
 
     def member_loads(self, m: Member) -> list[Load]:
         return [m.item.a, m.item.b] if m.value is None else loads(m.value)

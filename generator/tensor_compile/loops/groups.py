@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 
 from ..symbolic import Expr, Sym
-from .ir import Load, Scalar
+from .ir import Contraction, Load, Scalar
 from .scalars import loads
 
 
@@ -35,6 +35,11 @@ class Group:
         self.members: list[Member] = []
         self.reads: dict[str, list[Load]] = {}
         self.merged: Group | None = None
+
+    @property
+    def contractions(self) -> list[Contraction]:
+        """In the order of their accumulators' numbers."""
+        return [m.item for m in self.members if m.level == "acc"]
 
 
 def depend(group: Group, needed: list[Group]) -> None:

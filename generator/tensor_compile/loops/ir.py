@@ -187,13 +187,13 @@ class Sorted(Scalar):
 
 
 class Acc(Scalar):
-    """The finished accumulator of a contraction, inside its epilogue."""
+    """A finished accumulator of a contraction, inside its epilogue: that of its second operand `number`."""
 
-    __slots__ = ()
+    __slots__ = ("number",)
 
-    def __new__(cls, dtype: str):
-        self = cls._intern(dtype)
-        self.dtype = dtype
+    def __new__(cls, dtype: str, number: int = 0):
+        self = cls._intern(dtype, number)
+        self.dtype, self.number = dtype, number
         return self
 
 
@@ -327,11 +327,12 @@ class NestKernel:
 
 @dataclass(slots=True)
 class ContractionKernel:
-    """A Contraction with its epilogue: at every point of batch x m x n the stores, whose values contain Acc.
+    """Contractions of one `a` at the same points with their epilogue: at every point of batch x m x n the stores, whose
+    values contain Acc.
 
-    m may have no variable; n and k have at least one, n exactly one where b is packed. The accumulator already had
-    `+ (+0)`. b is packed (`b_panel` = panel width: index (batch…, n//P, k, n%P)) or
-    read in place (`b_panel` 0: stride 1 in n).
+    m may have no variable; n and k have at least one, n exactly one where b is packed. b: the second operands, each with
+    an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses). b is packed (`b_panel` =
+    panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n).
     """
 
     label: str
@@ -340,11 +341,16 @@ class ContractionKernel:
     n: tuple[Sym, ...]
     k: tuple[Sym, ...]
     a: Load
-    b: Load
+    b: tuple[Load, ...]
     b_panel: int
     stores: list[Store]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
+
+    @property
+    def values(self) -> list[Scalar]:
+        """All that is evaluated."""
+        return [self.a, *self.b, *(s.value for s in self.stores)]
 
 
 @dataclass(slots=True)

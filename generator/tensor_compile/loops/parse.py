@@ -153,7 +153,7 @@ class _Line(Line):
             return InBounds(self.exprs())
         dtype = self.dtype()
         if word == "acc":
-            return Acc(dtype)
+            return Acc(dtype, self.integer() if self.peek().isdigit() else 0)
         if word == "local":
             return Local(self.word("a row reduction"), dtype)
         if word == "load":
@@ -239,6 +239,12 @@ class _Line(Line):
         self.expect("=")
         value = self.scalar()
         self.end()
+        return value
+
+    def factor(self, name: str) -> Load:
+        value = self.named_scalar(name)
+        if not isinstance(value, Load):
+            raise self.error(f"{name} is a load")
         return value
 
     def interface(self) -> tuple[tuple[Buffer, ...], tuple[Sym, ...]]:
@@ -531,23 +537,23 @@ class _Parser:
         line.expect("{")
         line.end()
         params, dims = ((), ()) if lowered else self.interface(line.item)
-        factors = []
-        for name in ("a", "b"):
-            inner = self.within(line.item, "a contraction")
-            factors.append(inner.named_scalar(name))
-            if not isinstance(factors[-1], Load):
-                raise inner.error(f"{name} is a load")
-        stores = []
+        a, second, stores = self.factor(line, "a"), [self.factor(line, "b")], []
         while not (inner := self.within(line.item, "a contraction")).accept("}"):
+            if inner.peek() == "b" and not lowered:
+                second.append(inner.factor("b"))
+                continue
             stores.append(inner.store())
             if lowered and (len(stores) > 1 or stores[0].value is not Acc("f32")):
                 raise inner.error("a lowered contraction stores its accumulator and nothing else")
         inner.end()
         if not lowered:
-            return ContractionKernel(label, *spaces, *factors, panel, stores, params, dims)
+            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims)
         if not stores:
             raise inner.error("a contraction that stores nothing")
-        return Contraction(stores[0].buffer, *spaces, *factors, stores[0].index, label, loc, panel)
+        return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
+
+    def factor(self, line: _Line, name: str) -> Load:
+        return self.within(line.item, "a contraction").factor(name)
 
     def nest(self, line: _Line, unit: _Unit) -> NestKernel:
         label = line.string()

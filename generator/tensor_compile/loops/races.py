@@ -62,7 +62,7 @@ def crossed(kernel) -> list[str]:
         if len(kernel.stages) > 1 or any(stage.reduces for stage in kernel.stages):
             rows = set(kernel.rows)   # the stages of a row are one thread's
     else:
-        values += [kernel.a, kernel.b]
+        values += [kernel.a, *kernel.b]
     found: dict[str, None] = {}
     for x in loads(*values):
         for index in made.get(x.buffer, ()):

@@ -206,20 +206,21 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
         n = (whole,)
     if not n:
         n = (Sym("n", 0, 0),)
-        b = Load(b.buffer, b.dtype, (*b.index[:-1], b.index[-1] + sym(n[0])), b.valid, b.other)
+        b = tuple(Load(x.buffer, x.dtype, (*x.index[:-1], x.index[-1] + sym(n[0])), x.valid, x.other) for x in b)
     if not k:
         k = (Sym("k", 0, 0),)
         a = Load(a.buffer, a.dtype, (*a.index[:-1], a.index[-1] + sym(k[0])), a.valid, a.other)
     change = Rewriter(lambda e: e.substitute(mapping)) if mapping else Rewriter()
-    a, b = change(a), change(b)
+    a, b = change(a), tuple(change(x) for x in b)
     stores = [rewritten(x, change) for x in stores]
-    body = _Body(buffers, [x.value for x in stores], stores, (a, b))
+    body = _Body(buffers, [x.value for x in stores], stores, (a, *b))
     m, k, batch = (body.merge_all(body.split_all(v)) for v in (kernel.m, k, kernel.batch))
     if len(n) > 1:
         n = body.merge_all(n)
     change = body.rewriter()
     stores = [rewritten(x, change) for x in stores]
-    return ContractionKernel(kernel.label, batch, m, n, k, change(a), change(b), kernel.b_panel, stores, (), ())
+    return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel, stores,
+                             (), ())
 
 
 def _finish(kernel, buffers: dict[str, Buffer]):
@@ -230,8 +231,7 @@ def _finish(kernel, buffers: dict[str, Buffer]):
     found: set[Sym] = set()
     if isinstance(kernel, ContractionKernel):
         loops = kernel.batch + kernel.m + kernel.n + kernel.k
-        values = [kernel.a, kernel.b, *(s.value for s in kernel.stores)]
-        stores = kernel.stores
+        values, stores = kernel.values, kernel.stores
     else:
         loops = kernel.rows + tuple(s for stage in kernel.stages for s in stage.vars)
         values, stores = _values(kernel), _stores(kernel)

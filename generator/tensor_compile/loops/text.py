@@ -139,7 +139,7 @@ def _asked(item) -> Iterator[Expr]:
         yield from (r.count for stage in item.stages for r in stage.reduces if isinstance(r, RowSort))
         stores = [s for stage in item.stages for s in stage.stores]
     else:
-        loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, item.b]
+        loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, *_second(item)]
         stores = item.stores if isinstance(item, ContractionKernel) else [Store(item.out, item.index, Acc("f32"))]
     roots += [v for s in stores for v in s.values]
     for s in stores:
@@ -229,7 +229,7 @@ class _Printer:
         if isinstance(s, InBounds):
             return f"inside({self.exprs(s.exprs)})"
         if isinstance(s, Acc):
-            return f"acc {s.dtype}"
+            return f"acc {s.dtype}" + (f" {s.number}" if s.number else "")
         if isinstance(s, Local):
             return f"local {s.dtype} {s.name}"
         if isinstance(s, Sorted):
@@ -276,12 +276,16 @@ class _Printer:
             return out + ["}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
-        self.share([k.a, k.b, *(s.value for s in stores)])
+        self.share([k.a, *_second(k), *(s.value for s in stores)])
         loc, given = (_loc(k), []) if isinstance(k, Contraction) else ("", _interface(k))
         out = [f"contraction {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
                f" k ({self.vars(k.k)}) panel {panel}{loc} {{", *given,
-               f"  a = {self.scalar(k.a)}", f"  b = {self.scalar(k.b)}"]
+               f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k))]
         return out + [self.store(s, "  ") for s in stores] + ["}"]
+
+
+def _second(k: Contraction | ContractionKernel) -> tuple[Load, ...]:
+    return (k.b,) if isinstance(k, Contraction) else k.b
 
 
 def _interface(kernel) -> list[str]:

@@ -32,7 +32,7 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     if isinstance(kernel, CheckKernel):
         return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype].bytes, 0)
     if isinstance(kernel, ContractionKernel):
-        values, stores = [kernel.a, kernel.b, *(s.value for s in kernel.stores)], kernel.stores
+        values, stores = kernel.values, kernel.stores
     else:
         values = [r.value for s in kernel.stages for r in s.reduces]
         values += [v for s in kernel.stages for x in s.stores for v in x.values]

@@ -118,8 +118,10 @@ class _Checker:
                 self.readable(k.label, loaded, written | mine)
                 mine |= {s.buffer for s in stage.stores} | {r.buffer for r in stage.reduces if isinstance(r, RowSort)}
         elif isinstance(k, ContractionKernel):
-            for v in (k.a, k.b):
+            for v in (k.a, *k.b):
                 self.value(k.label, v, self.facts)
+            if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
+                self.found.append(f"{k.label}: its second operands lie otherwise")
             for s in k.stores:
                 self.store(k.label, s)
             self.readable(k.label, reads, written)
