@@ -23,10 +23,10 @@ static tc_tensor pad_axis(tc_graph *g, tc_site at, tc_tensor x, int axis, border
     int step = kind == REFLECT ? -1 : kind == REPLICATE ? 0 : 1, count = 0;
     tc_tensor parts[3];
     if (low)
-        parts[count++] = tc_take(g, at, x, axis, low, before, step);
+        parts[count++] = tc_take_every(g, at, x, axis, low, before, step);
     parts[count++] = x;
     if (high)
-        parts[count++] = tc_take(g, at, x, axis, high, behind, step);
+        parts[count++] = tc_take_every(g, at, x, axis, high, behind, step);
     return tc_concat_at(at, axis, count, parts);
 }
 

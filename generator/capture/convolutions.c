@@ -167,7 +167,7 @@ static tc_tensor convolve_phase(const transposition *t, const phase *p)
         }
         const tc_expr *last = tc_expr_const(&g->dims, p[i].first + (p[i].count - 1) * p[i].step);
         if (t->w.size[i] > 1)
-            weight = tc_take(g, t->at, weight, 2 + i, p[i].count, last, -p[i].step);
+            weight = tc_take_every(g, t->at, weight, 2 + i, p[i].count, last, -p[i].step);
         ones[i] = 1;
         low[i] = (int)larger(p[i].low, 0);
         high[i] = (int)larger(p[i].high, 0);

@@ -42,7 +42,7 @@ tc_operand tc_windows_smallest(tc_dtype dtype);
 tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bias);
 
 /* `count` elements along the axis: first, first + step, ... ; step may be negative, or 0: one element repeated. */
-tc_tensor tc_take(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_expr *first, int step);
+tc_tensor tc_take_every(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_expr *first, int step);
 
 /* tap*dilation + window*stride, i64[size, count]: where the elements of windows are. Lowering sees through
  * it, so a gather at it costs what a slice does. */
