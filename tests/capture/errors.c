@@ -142,7 +142,7 @@
       tc_tensor i = IN(TC_I64, 2); AT; tc_index_add(F(3, 4), 0, i, F(4, 2)))                                          \
     X(index_count, "tc_index: 2 indices of f32[3]",                                                                   \
       tc_tensor i = IN(TC_I64, 2); AT; tc_index(F(3), i, i))                                                          \
-    X(index_put_rank, "tc_index_put: the values f32[2,3,4] have too many dims",                                       \
+    X(index_put_rank, "tc_index_put: the values f32[2,3,4] do not broadcast to f32[2,4]",                         \
       tc_tensor i = IN(TC_I64, 2); AT; tc_index_put(F(3, 4), F(2, 3, 4), true, i))                                    \
     X(index_put_values, "tc_index_put: the values f32[3] do not broadcast to f32[2,4]",                               \
       tc_tensor i = IN(TC_I64, 2); AT; tc_index_put(F(3, 4), F(3), true, i))                                          \

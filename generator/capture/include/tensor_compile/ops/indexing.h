@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operations that read or write at indices that are data. What all of them share is said in ../ops.h.
+ *
+ * An index outside 0..n-1 is a status of the call, negative ones too, whatever the operation; outputs and states are then as
+ * they were. Where an operation stores several values at one place, it stores them in row-major order of the index.
+ *
+ * Every size is known before a call, so there is no operation whose result's size is data (ATen nonzero, masked_select,
+ * unique, unique_consecutive, repeat_interleave with a tensor; ONNX NonZero, Compress, Unique). Instead: keep the size and a mask
+ * (tc_where, tc_masked_fill, sums over tc_where), or take as many elements as there may be, tc_nonzero_static with a fill, tc_topk
+ * or tc_sort. Of a sorted x, tc_ne of neighbours marks where runs of equal elements begin, and its tc_cumsum numbers them.
  */
 #ifndef TENSOR_COMPILE_OPS_INDEXING_H
 #define TENSOR_COMPILE_OPS_INDEXING_H
@@ -8,8 +16,7 @@
 #include "../model.h"
 
 /* tc_embedding(index, table)
- * table[n, d...], index (i32 or i64, any shape) -> [index's shape, d...]. An index outside 0..n-1 is a status at run
- * time, negative ones too.
+ * The rows of table[n, d...] at each index, of any shape.
  * Dtypes: any one for the table, i32 or i64 for the index.
  * Shape: the index's shape, then the table's other dims.
  * ATen: embedding. */
@@ -17,10 +24,11 @@
 tc_tensor tc_embedding_at(tc_site at, tc_tensor index, tc_tensor table);
 
 /* tc_gather(x, index, axis)
- * x's slices along `axis` at each index: [x's dims before axis, index's shape, x's dims after]. Range as embedding.
+ * x's slices along `axis` at each index: [x's dims before axis, index's shape, x's dims after].
  * Dtypes: any one for x, i32 or i64 for the index.
  * Shape: x's dims before the axis, the index's shape, x's dims after.
- * ATen: index_select, for an index of any rank. */
+ * ATen: index_select, for an index of any rank.
+ * ONNX: Gather. */
 #define tc_gather(x, index, axis) tc_gather_at(TC_HERE, x, index, axis)
 tc_tensor tc_gather_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
 
@@ -28,7 +36,6 @@ tc_tensor tc_gather_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
  * out[i, j, k] = x[i, index[i, j, k], k] for axis 1, and so on: an index an element.
  * Dtypes: x all; index i32 or i64.
  * Shape: that of index, of x's rank, whose other sizes are at most x's.
- * Errors: an index outside 0..n-1 is a status at run time, negative ones too.
  * ATen: gather, take_along_dim.
  * ONNX: GatherElements. */
 #define tc_take_along(x, index, axis) tc_take_along_at(TC_HERE, x, index, axis)
@@ -40,7 +47,6 @@ tc_tensor tc_take_along_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
  * Dtypes: x and values the same, numbers but for tc_scatter; index i32 or i64.
  * Shape: values and index have one shape, of x's rank, whose other sizes are at most x's.
  * Numerics: in that order on every machine: the last value stays, sums round at every step.
- * Errors: an index outside 0..n-1 is a status at run time, negative ones too.
  * ATen: scatter, scatter_add, scatter_reduce (prod, amax, amin; include_self).
  * ONNX: ScatterElements. */
 #define tc_scatter(x, index, values, axis) tc_scatter_at(TC_HERE, "tc_scatter", "set", x, index, values, axis)
@@ -51,23 +57,58 @@ tc_tensor tc_take_along_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
 tc_tensor tc_scatter_at(tc_site at, const char *name, const char *op, tc_tensor x, tc_tensor index, tc_tensor values,
                         int axis);
 
-/* tc_index_add(x, axis, index, values), tc_index_copy(x, axis, index, values)
- * x with values' slices along the axis added to (written over) those at each index, in ascending order.
- * Dtypes: x and values the same, numbers to add; index i32 or i64.
+/* tc_scatter_reduce(x, index, values, axis, op, include_self)
+ * As tc_scatter, with the word op: "sum", "prod", "mean", "amax" or "amin" of the values that lead to an element, and of the
+ * element itself where include_self is true. An element that nothing leads to stays.
+ * Dtypes: numbers, x and values the same; index i32 or i64.
+ * Shape: values and index have one shape, of x's rank, whose other sizes are at most x's.
+ * Numerics: in row-major order of values, f16 and bf16 in f32 with one rounding of the result. The mean is the sum divided by
+ * the count, of integers rounded down.
+ * ATen: scatter_reduce.
+ * ONNX: ScatterElements (reduction). */
+#define tc_scatter_reduce(x, index, values, axis, op, include_self) \
+    tc_scatter_reduce_at(TC_HERE, x, index, values, axis, op, include_self)
+tc_tensor tc_scatter_reduce_at(tc_site at, tc_tensor x, tc_tensor index, tc_tensor values, int axis, const char *op,
+                               bool include_self);
+
+/* tc_index_add(x, axis, index, values), tc_index_copy, tc_index_mul, tc_index_max, tc_index_min
+ * x with values' slices along the axis added to those at each index (written over them, multiplied, the larger, the smaller
+ * of both), in ascending order.
+ * Dtypes: x and values the same, numbers but for tc_index_copy; index i32 or i64.
  * Shape: values as tc_gather(x, index, axis).
- * Errors: an index outside 0..n-1 is a status at run time, negative ones too.
- * ATen: index_add, index_copy. */
-#define tc_index_add(x, axis, index, values) tc_index_add_at(TC_HERE, x, axis, index, values, true)
-#define tc_index_copy(x, axis, index, values) tc_index_add_at(TC_HERE, x, axis, index, values, false)
-tc_tensor tc_index_add_at(tc_site at, tc_tensor x, int axis, tc_tensor index, tc_tensor values, bool add);
+ * ATen: index_add, index_copy, index_reduce (prod), index_reduce (amax), index_reduce (amin). */
+#define tc_index_add(x, axis, index, values) tc_index_reduce_at(TC_HERE, "tc_index_add", "add", x, axis, index, values)
+#define tc_index_copy(x, axis, index, values) tc_index_reduce_at(TC_HERE, "tc_index_copy", "set", x, axis, index, values)
+#define tc_index_mul(x, axis, index, values) tc_index_reduce_at(TC_HERE, "tc_index_mul", "mul", x, axis, index, values)
+#define tc_index_max(x, axis, index, values) tc_index_reduce_at(TC_HERE, "tc_index_max", "max", x, axis, index, values)
+#define tc_index_min(x, axis, index, values) tc_index_reduce_at(TC_HERE, "tc_index_min", "min", x, axis, index, values)
+tc_tensor tc_index_reduce_at(tc_site at, const char *name, const char *op, tc_tensor x, int axis, tc_tensor index,
+                             tc_tensor values);
+
+/* tc_index_fill(x, axis, index, value)
+ * x with value, a C number or a tensor of rank 0, in the slices at each index of the axis.
+ * Dtypes: all of them; index i32 or i64.
+ * Shape: that of x.
+ * ATen: index_fill. */
+#define tc_index_fill(x, axis, index, value) tc_index_fill_at(TC_HERE, x, axis, index, TC_OPERAND(value))
+tc_tensor tc_index_fill_at(tc_site at, tc_tensor x, int axis, tc_tensor index, tc_operand value);
+
+/* tc_take(x, index)
+ * The elements of x at indices into all of them, counted in row-major order.
+ * Dtypes: all of them; index i32 or i64.
+ * Shape: that of index.
+ * ATen: take. */
+#define tc_take(x, index) tc_take_at(TC_HERE, x, index)
+tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index);
 
 /* tc_index(x, index...), tc_index_put(x, values, accumulate, index...)
- * Indices of x's first axes, one tensor an axis, broadcast together to a shape s: x's elements there; x with values
- * written there, in row-major order of s, or added where accumulate is true.
+ * x's elements at indices of its axes; x with values written there, or added where accumulate is true. One index an axis,
+ * from the first; NULL stands for all of an axis (x[:, a, :, b] is tc_index(x, NULL, a, NULL, b)). Indices broadcast together to
+ * a shape s.
  * Dtypes: x and values the same, numbers to accumulate; indices i32 or i64.
- * Shape: s and x's dims behind those axes; values broadcast to it.
- * Errors: an index outside 0..n-1 is a status at run time, negative ones too.
- * ATen: index, index_put (leading axes).
+ * Shape: x's, with s in the place of the axes that have indices; where there are others between those, s comes first. Values
+ * broadcast to it.
+ * ATen: index, index_put.
  * ONNX: GatherND, ScatterND. */
 #define tc_index(x, ...) tc_index_at(TC_HERE, x, TC_TENSOR_LIST(__VA_ARGS__))
 #define tc_index_put(x, values, accumulate, ...) \
@@ -77,11 +118,11 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
                           const tc_tensor *indices);
 
 /* tc_one_hot(index, classes, dtype)
- * 1 where the new last axis, of size classes, is at the index, else 0; an index outside leaves zeros.
+ * 1 where the new last axis, of size classes, is at the index, else 0.
  * Dtypes: index i32 or i64; the result's is given.
  * Shape: the index's, then the classes.
  * ATen: one_hot.
- * ONNX: OneHot. */
+ * ONNX: OneHot (whose indices outside leave zeros). */
 #define tc_one_hot(index, classes, dtype) tc_one_hot_at(TC_HERE, index, TC_DIM(classes), dtype)
 tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dtype);
 
@@ -91,5 +132,31 @@ tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dt
  * Shape: the broadcast one of x and the mask.
  * ATen: masked_fill. */
 #define tc_masked_fill(x, mask, value) tc_where_at(TC_HERE, mask, TC_OPERAND(value), tc_operand_tensor_(x))
+
+/* tc_masked_scatter(x, mask, source)
+ * x with the elements of source, one behind the other in row-major order, where the mask is true.
+ * Dtypes: all of them, x and source the same; a bool mask.
+ * Shape: the broadcast one of x and the mask; any of source.
+ * Errors: a mask with more true elements than source has is a status.
+ * ATen: masked_scatter. */
+#define tc_masked_scatter(x, mask, source) tc_masked_scatter_at(TC_HERE, x, mask, source)
+tc_tensor tc_masked_scatter_at(tc_site at, tc_tensor x, tc_tensor mask, tc_tensor source);
+
+/* tc_nonzero_static(x, size, fill)
+ * The indices of the first `size` elements that are not 0 (or are true), in row-major order; rows of the number fill behind
+ * the last one. size is at most x's number of elements.
+ * Dtypes: all of them; the result is i64.
+ * Shape: [size, x's rank].
+ * ATen: nonzero_static. */
+#define tc_nonzero_static(x, size, fill) tc_nonzero_static_at(TC_HERE, x, TC_DIM(size), TC_OPERAND(fill))
+tc_tensor tc_nonzero_static_at(tc_site at, tc_tensor x, tc_dim size, tc_operand fill);
+
+/* tc_bincount(index, bins)
+ * How often each of 0..bins-1 is there. Of other sums, tc_scatter_add of weights.
+ * Dtypes: index i32 or i64; the result is i64.
+ * Shape: [bins], of an index of any shape.
+ * ATen: bincount, with the number of bins given. */
+#define tc_bincount(index, bins) tc_bincount_at(TC_HERE, index, TC_DIM(bins))
+tc_tensor tc_bincount_at(tc_site at, tc_tensor index, tc_dim bins);
 
 #endif
