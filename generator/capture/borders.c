@@ -9,7 +9,7 @@ typedef enum border { REFLECT, REPLICATE, CIRCULAR } border;
 static tc_tensor pad_axis(tc_graph *g, tc_site at, tc_tensor x, int axis, border kind, int low, int high)
 {
     const tc_expr *size = x->type.shape[axis];
-    int longest = low > high ? low : high, needed = kind == REFLECT ? longest + 1 : kind == CIRCULAR ? longest : 1;
+    int64_t longest = low > high ? low : high, needed = kind == REFLECT ? longest + 1 : kind == CIRCULAR ? longest : 1;
     if (!tc_at_least(g, size, tc_expr_const(&g->dims, needed))) {
         tc_fail(g, kind == REFLECT ? "less than the axis's size" : "no more than the axis's size",
                 "padding of %d and %d along axis %d of %s", low, high, axis, tc_type_text(g, &x->type));
@@ -18,7 +18,7 @@ static tc_tensor pad_axis(tc_graph *g, tc_site at, tc_tensor x, int axis, border
     const tc_expr *last = tc_expr_add_int(size, -1);
     const tc_expr *before = kind == REFLECT     ? tc_expr_const(&g->dims, low)
                             : kind == REPLICATE ? g->dims.zero
-                                                : tc_expr_add_int(size, -low);
+                                                : tc_expr_add_int(size, -(int64_t)low);
     const tc_expr *behind = kind == REFLECT ? tc_expr_add_int(last, -1) : kind == REPLICATE ? last : g->dims.zero;
     int step = kind == REFLECT ? -1 : kind == REPLICATE ? 0 : 1, count = 0;
     tc_tensor parts[3];

@@ -13,7 +13,7 @@ typedef struct call {
     tc_tensor x, weight, bias;
     int dims, groups;
     tc_window_options options;
-    bool same;
+    tc_same same;
     const int *output_padding;
 } call;
 
@@ -47,19 +47,38 @@ static bool check_ranks(tc_graph *g, const call *c)
     return false;
 }
 
-/* As much padding as keeps the sizes: half of it before, and what is odd behind. */
-static bool pad_to_same(tc_graph *g, tc_windows *w)
+/* Pads for ceil(size / stride) results an axis: in w where the padding is constant, else as a node. Poison where that was
+ * reported. */
+static tc_tensor pad_same(tc_graph *g, const call *c, tc_windows *w)
 {
-    for (int i = 0; i < w->dims; ++i) {
-        if (w->stride[i] != 1 || w->low[i] || w->high[i]) {
-            tc_fail(g, "results have the input's sizes, so the stride is 1", "same with stride %s and other padding",
-                    tc_windows_text(g, w->dims, w->stride));
-            return false;
-        }
-        w->low[i] = (tc_windows_extent(w, i) - 1) / 2;
-        w->high[i] = tc_windows_extent(w, i) - 1 - w->low[i];
+    tc_tensor x = c->x;
+    if (!kernel_sizes(g, c, w) || !tc_windows_check_same(g, w))
+        return tc_poison();
+    for (int i = 0; i < w->dims && !tc_is_poison(x); ++i) {
+        const tc_expr *low, *high;
+        int64_t before, behind;
+        if (!tc_windows_pad_same(g, w, i, c->x->type.shape[2 + i], c->same, &low, &high))
+            return tc_poison();
+        if (!tc_expr_value(low, &before) || !tc_expr_value(high, &behind))
+            x = tc_pad_axis_at(c->at, x, 2 + i, tc_dim_of(low), tc_dim_of(high), tc_operand_int_(0));
+        else if (!tc_windows_padding(g, before, &w->low[i]) || !tc_windows_padding(g, behind, &w->high[i]))
+            return tc_poison();
     }
-    return true;
+    return x;
+}
+
+/* 16-bit operands of a call with a bias in f32: their product is rounded with the bias, once. Operands of several dtypes
+ * are left to the primitives, which report them. */
+static call widened(tc_graph *g, const call *c)
+{
+    call wide = *c;
+    tc_dtype dtype = c->x->type.dtype;
+    if (c->bias && c->weight->type.dtype == dtype && c->bias->type.dtype == dtype) {
+        wide.x = tc_prim_widen(g, c->x);
+        wide.weight = tc_prim_widen(g, c->weight);
+        wide.bias = tc_prim_widen(g, c->bias);
+    }
+    return wide;
 }
 
 static tc_tensor convolution(tc_graph *g, const call *c)
@@ -70,10 +89,10 @@ static tc_tensor convolution(tc_graph *g, const call *c)
         tc_fail(g, NULL, "groups is %d", groups);
         return tc_poison();
     }
-    if (!tc_windows_read(g, &c->options, false, &w) || !check_ranks(g, c) ||
-        (c->same && (!kernel_sizes(g, c, &w) || !pad_to_same(g, &w))))
+    if (!tc_windows_read(g, &c->options, false, &w) || !check_ranks(g, c))
         return tc_poison();
-    tc_tensor y = tc_prim_convolution(g, c->x, c->weight, c->dims, w.stride, w.low, w.high, w.dilation, groups);
+    tc_tensor x = c->same ? pad_same(g, c, &w) : c->x;
+    tc_tensor y = tc_prim_convolution(g, x, c->weight, c->dims, w.stride, w.low, w.high, w.dilation, groups);
     return tc_add_channel_bias(g, c->at, y, c->bias);
 }
 
@@ -81,7 +100,10 @@ static tc_tensor entered(const call *c, tc_tensor body(tc_graph *g, const call *
 {
     tc_graph *g = tc_op_enter(c->at, c->name, c->region, "x weight ?bias", 3,
                               (tc_tensor[]){c->x, c->weight, c->bias});
-    return g ? tc_op_leave(g, body(g, c)) : tc_poison();
+    if (!g)
+        return tc_poison();
+    call wide = widened(g, c);
+    return tc_op_leave(g, tc_prim_narrow(g, body(g, &wide), c->x->type.dtype));
 }
 
 /* FIELD: how a field of the arguments is the address of its first number. */
@@ -108,17 +130,18 @@ CONVOLUTION(3, SEVERAL)
  * steps as t grows. So each phase is an ordinary convolution by its own taps in reverse order, without the zeros that an
  * input spread by the stride would have, and the phases are interleaved. */
 
+enum { MOST_PHASES = 4096 };
+
 /* The taps of one phase along one axis: first, first + step, ... (count of them), and the convolution that they make. */
 typedef struct phase {
     int first, count, step;
     int64_t dilation, low, high; /* low and high may be negative: that many results fewer */
 } phase;
 
-
 /* Of axis i. `reach` is how far the results go beyond (inputs - 1) * stride, `output_padding` included. */
 static phase phase_of(const tc_windows *w, int i, int number, int64_t reach)
 {
-    int64_t stride = w->stride[i], dilation = w->dilation[i], offset = number + w->low[i];
+    int64_t stride = w->stride[i], dilation = w->dilation[i], offset = (int64_t)number + w->low[i];
     phase p = {.step = (int)(stride / tc_gcd(dilation, stride))};
     for (int t = w->size[i] - 1; t >= 0; --t) {
         if (tc_floor_div(offset - t * dilation, stride) * stride == offset - t * dilation) {
@@ -165,12 +188,12 @@ static tc_tensor convolve_phase(const transposition *t, const phase *p)
                 shape[2 + d] = t->steps[d];
             return tc_broadcast_to(g, tc_constant_of(g, x->dtype, tc_operand_int_(0)), x->rank, shape);
         }
-        const tc_expr *last = tc_expr_const(&g->dims, p[i].first + (p[i].count - 1) * p[i].step);
+        const tc_expr *last = tc_expr_const(&g->dims, p[i].first + (int64_t)(p[i].count - 1) * p[i].step);
         if (t->w.size[i] > 1)
             weight = tc_take_every(g, t->at, weight, 2 + i, p[i].count, last, -p[i].step);
         ones[i] = 1;
-        low[i] = (int)larger(p[i].low, 0);
-        high[i] = (int)larger(p[i].high, 0);
+        if (!tc_windows_padding(g, larger(p[i].low, 0), &low[i]) || !tc_windows_padding(g, larger(p[i].high, 0), &high[i]))
+            return tc_poison();
         dilation[i] = (int)p[i].dilation;
     }
     tc_tensor y = tc_prim_convolution(g, t->x, weight, t->w.dims, ones, low, high, dilation, t->groups);
@@ -263,8 +286,15 @@ static tc_tensor transposed(tc_graph *g, const call *c)
     if (tc_is_poison(t.weight))
         return t.weight;
     int count = 1, strides[TC_MAX_WINDOW] = {1, 1, 1};
-    for (int i = 0; i < c->dims; ++i)
-        count *= strides[i] = t.w.stride[i];
+    for (int i = 0; i < c->dims; ++i) {
+        strides[i] = t.w.stride[i];
+        if (strides[i] > MOST_PHASES / count) {
+            tc_fail(g, NULL, "stride %s: a convolution for each of its phases, of which there are more than %d",
+                    tc_windows_text(g, c->dims, t.w.stride), MOST_PHASES);
+            return tc_poison();
+        }
+        count *= strides[i];
+    }
     tc_tensor *phases = tc_arena_alloc(&g->arena, (size_t)count * sizeof *phases);
     for (int n = 0; n < count; ++n) {
         phase p[TC_MAX_WINDOW];

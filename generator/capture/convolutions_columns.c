@@ -2,10 +2,8 @@
  *
  * Windows laid out as columns, and columns added up to the tensor again.
  */
+#include "compose.h"
 #include "windows.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define INTEGER(x) tc_operand_int_(x)
 
 static bool read_windows(tc_graph *g, const tc_unfold_args *args, tc_windows *w)
 {
@@ -21,17 +19,6 @@ static bool read_windows(tc_graph *g, const tc_unfold_args *args, tc_windows *w)
     return tc_windows_read(g, &options, false, w);
 }
 
-/* The windows along axis i of an axis of `size`, reported where not even one fits. */
-static const tc_expr *positions(tc_graph *g, const tc_windows *w, int i, const tc_expr *size)
-{
-    const tc_expr *room = tc_expr_add_int(size, w->low[i] + w->high[i] - tc_windows_extent(w, i));
-    if (tc_at_least(g, room, g->dims.zero))
-        return tc_expr_add_int(tc_expr_floordiv(room, tc_expr_const(&g->dims, w->stride[i])), 1);
-    tc_fail(g, "more padding, or a smaller window", "a window of %d does not fit a size of %s, padded by %d",
-            tc_windows_extent(w, i), tc_expr_text(size), w->low[i] + w->high[i]);
-    return NULL;
-}
-
 static tc_tensor unfold(tc_graph *g, const tc_unfold_args *args)
 {
     tc_windows w;
@@ -44,7 +31,7 @@ static tc_tensor unfold(tc_graph *g, const tc_unfold_args *args)
         return tc_poison();
     const tc_expr *n = x->type.shape[0], *c = x->type.shape[1], *counts[2];
     for (int i = 0; i < 2; ++i)
-        if (!(counts[i] = positions(g, &w, i, x->type.shape[2 + i])))
+        if (!(counts[i] = tc_windows_count(g, &w, i, x->type.shape[2 + i])))
             return tc_poison();
     tc_pad_args pads = {.x = x, .low = {0, 0, w.low[0], w.low[1]}, .high = {0, 0, w.high[0], w.high[1]}, .at = args->at};
     x = tc_pad_at(&pads);
@@ -61,35 +48,25 @@ tc_tensor tc_unfold_at(const tc_unfold_args *args)
     return g ? tc_op_leave(g, unfold(g, args)) : tc_poison();
 }
 
-static tc_operand size_operand(tc_graph *g, const tc_expr *size)
-{
-    int64_t constant;
-    return tc_expr_value(size, &constant) ? INTEGER(constant) : TENSOR(tc_prim_dim_value(g, TC_I64, size));
-}
-
 /* Replaces axes `axis` (taps) and `axis` + 1 (windows) of x by `size`: each place the sum of the elements that windows
  * have there, in order of the taps. Place y meets tap k in window (y + low - k*dilation) / stride, where that is one. */
 static tc_tensor add_windows(tc_graph *g, tc_site at, tc_tensor x, int axis, const tc_windows *w, int i,
                              const tc_expr *count, const tc_expr *size)
 {
     tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {size, tc_expr_const(&g->dims, w->size[i])}};
-    tc_tensor tap = tc_prim_iota(g, 1, &plane);
-    tc_tensor from = tc_sub_at(at, TENSOR(tc_add_at(at, TENSOR(tc_prim_iota(g, 0, &plane)), INTEGER(w->low[i]))),
-                               TENSOR(tc_mul_at(at, TENSOR(tap), INTEGER(w->dilation[i]))));
-    tc_tensor window = tc_div_at(at, TENSOR(from), INTEGER(w->stride[i]));
-    tc_tensor exact = tc_eq_at(at, TENSOR(tc_mul_at(at, TENSOR(window), INTEGER(w->stride[i]))), TENSOR(from));
-    tc_tensor inside = tc_logical_and_at(at, TENSOR(tc_ge_at(at, TENSOR(from), INTEGER(0))),
-                                         TENSOR(tc_lt_at(at, TENSOR(window), size_operand(g, count))));
-    tc_tensor there = tc_minimum_at(at, TENSOR(tc_maximum_at(at, TENSOR(window), INTEGER(0))),
-                                    size_operand(g, tc_expr_add_int(count, -1)));
-    tc_tensor index = tc_add_at(at, TENSOR(tc_mul_at(at, TENSOR(tap), size_operand(g, count))), TENSOR(there));
+    tc_tensor windows = tc_size_value(g, TC_I64, count), last = tc_size_value(g, TC_I64, tc_expr_add_int(count, -1));
+    tc_tensor place = ADD(tc_prim_iota(g, 0, &plane), w->low[i]), tap = tc_prim_iota(g, 1, &plane);
+    tc_tensor back = MUL(tap, w->dilation[i]), from = SUB(place, back), window = DIV(from, w->stride[i]);
+    tc_tensor exact = EQ(MUL(window, w->stride[i]), from), begun = GE(from, 0), inside = LT(window, windows);
+    tc_tensor there = MINIMUM(MAXIMUM(window, 0), last);
+    tc_tensor index = ADD(MUL(tap, windows), there);
     x = tc_prim_gather(g, tc_flatten_range_at(at, x, axis, axis + 1), index, axis);
     if (tc_is_poison(x))
         return x;
-    tc_tensor keep = tc_logical_and_at(at, TENSOR(exact), TENSOR(inside));
+    tc_tensor keep = AND(begun, inside);
+    keep = AND(exact, keep);
     keep = tc_prim_broadcast(g, keep, x->type.rank, x->type.shape, (const int[]){axis, axis + 1});
-    x = tc_where_at(at, keep, TENSOR(x), INTEGER(0));
-    return tc_sum_at(at, x, false, 1, (const int[]){axis + 1});
+    return tc_sum_at(at, WHERE(keep, x, 0), false, 1, (const int[]){axis + 1});
 }
 
 static tc_tensor fold(tc_graph *g, const tc_unfold_args *args, tc_dim height, tc_dim width)
@@ -104,7 +81,7 @@ static tc_tensor fold(tc_graph *g, const tc_unfold_args *args, tc_dim height, tc
         return tc_poison();
     const tc_expr *sizes[] = {tc_dim_expr(g, height), tc_dim_expr(g, width)}, *counts[2];
     for (int i = 0; i < 2; ++i)
-        if (!(counts[i] = positions(g, &w, i, sizes[i])))
+        if (!(counts[i] = tc_windows_count(g, &w, i, sizes[i])))
             return tc_poison();
     int64_t taps = (int64_t)w.size[0] * w.size[1];
     const tc_expr *c = tc_expr_floordiv(x->type.shape[1], tc_expr_const(&g->dims, taps));
@@ -116,9 +93,12 @@ static tc_tensor fold(tc_graph *g, const tc_unfold_args *args, tc_dim height, tc
     }
     const tc_expr *split[] = {x->type.shape[0], c, tc_expr_const(&g->dims, w.size[0]), tc_expr_const(&g->dims, w.size[1]),
                               counts[0], counts[1]};
-    x = tc_permute_at(args->at, tc_prim_reshape(g, x, 6, split), 6, (const int[]){0, 1, 2, 4, 3, 5});
+    x = tc_prim_reshape(g, tc_prim_widen(g, x), 6, split);
+    x = tc_permute_at(args->at, x, 6, (const int[]){0, 1, 2, 4, 3, 5});
     x = add_windows(g, args->at, x, 4, &w, 1, counts[1], sizes[1]); /* [n, c, kh, h', w] */
-    return tc_is_poison(x) ? x : add_windows(g, args->at, x, 2, &w, 0, counts[0], sizes[0]);
+    if (!tc_is_poison(x))
+        x = add_windows(g, args->at, x, 2, &w, 0, counts[0], sizes[0]);
+    return tc_prim_narrow(g, x, args->x->type.dtype);
 }
 
 tc_tensor tc_fold_at(const tc_unfold_args *args, tc_dim height, tc_dim width)

@@ -378,6 +378,10 @@ tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, c
 
 /* A rank-0 constant of the dtype; reported and poison where the number does not fit it. */
 tc_tensor tc_constant_of(tc_graph *g, tc_dtype dtype, tc_operand number);
+/* A size as a rank-0 tensor of numbers: a constant where it is one, else its value at run time. */
+tc_tensor tc_size_value(tc_graph *g, tc_dtype dtype, const tc_expr *size);
+/* -inf or the smallest integer, rank 0: what never is the only maximum. */
+tc_tensor tc_smallest(tc_graph *g, tc_dtype dtype);
 /* Broadcasts as NumPy does; reports. */
 tc_tensor tc_broadcast_to(tc_graph *g, tc_tensor x, int rank, const tc_expr *const *shape);
 /* The common shape of both types; reports. */

@@ -58,3 +58,20 @@ tc_tensor tc_constant_of(tc_graph *g, tc_dtype dtype, tc_operand number)
         return tc_poison();
     return tc_prim_constant(g, dtype, (uint64_t)value & UINT64_MAX >> (64 - 8 * about->bytes));
 }
+
+tc_tensor tc_size_value(tc_graph *g, tc_dtype dtype, const tc_expr *size)
+{
+    int64_t constant;
+    if (tc_expr_value(size, &constant))
+        return tc_constant_of(g, dtype, tc_operand_int_(constant));
+    tc_tensor value = tc_prim_dim_value(g, TC_I64, size);
+    return dtype == TC_I64 ? value : tc_prim_cast(g, value, dtype);
+}
+
+tc_tensor tc_smallest(tc_graph *g, tc_dtype dtype)
+{
+    const tc_dtype_info *about = tc_dtype_about(dtype);
+    if (about->kind == TC_KIND_FLOAT)
+        return tc_constant_of(g, dtype, tc_operand_float_(-INFINITY));
+    return tc_constant_of(g, dtype, tc_operand_int_(about->kind == TC_KIND_SIGNED ? INT64_MIN >> (63 - about->digits) : 0));
+}

@@ -5,11 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "compose.h"
 #include "windows.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
-#define INTEGER(x) tc_operand_int_(x)
 
 /* What the calls of all dims have in common. */
 typedef struct call {
@@ -18,25 +15,34 @@ typedef struct call {
     int dims, divisor;
     const int *kernel;
     tc_window_options options;
+    tc_same same;
     bool ceil_mode, exclude_padding;
     double norm;
 } call;
 
-static bool check_rank(tc_graph *g, tc_tensor x, int dims)
+/* The padding of .same, reported where it is no constant. */
+static bool pad_same(tc_graph *g, const call *c, tc_windows *w)
 {
-    static const char *const hints[] = {"[n, c, l]", "[n, c, h, w]", "[n, c, d, h, w]"};
-    if (x->type.rank == dims + 2)
-        return true;
-    tc_fail(g, hints[dims - 1], "needs rank %d, not %s", dims + 2, tc_type_text(g, &x->type));
-    return false;
-}
-
-static bool check_float(tc_graph *g, tc_tensor x)
-{
-    if (tc_dtype_is_float(x->type.dtype))
-        return true;
-    tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs floats, not %s", tc_type_text(g, &x->type));
-    return false;
+    if (c->ceil_mode) {
+        tc_fail(g, NULL, ".same and .ceil_mode: both make the number of windows");
+        return false;
+    }
+    if (!tc_windows_check_same(g, w))
+        return false;
+    for (int i = 0; i < w->dims; ++i) {
+        const tc_expr *size = c->x->type.shape[2 + i], *low, *high;
+        int64_t before, behind;
+        if (!tc_windows_pad_same(g, w, i, size, c->same, &low, &high))
+            return false;
+        if (!tc_expr_value(low, &before) || !tc_expr_value(high, &behind)) {
+            tc_fail(g, "a constant size, or one with a divisor", "the padding of .same depends on the size %s",
+                    tc_expr_text(size));
+            return false;
+        }
+        if (!tc_windows_padding(g, before, &w->low[i]) || !tc_windows_padding(g, behind, &w->high[i]))
+            return false;
+    }
+    return true;
 }
 
 /* Reads and checks what all poolings share. With ceil_mode the last window may reach beyond the padding, if it begins
@@ -46,7 +52,7 @@ static bool check_float(tc_graph *g, tc_tensor x)
 static bool read_pool(tc_graph *g, const call *c, tc_windows *w)
 {
     w->dims = c->dims;
-    if (!check_rank(g, c->x, c->dims))
+    if (!tc_windows_check_rank(g, &c->x->type, c->dims))
         return false;
     for (int i = 0; i < c->dims; ++i) {
         w->size[i] = c->kernel[i];
@@ -57,16 +63,19 @@ static bool read_pool(tc_graph *g, const call *c, tc_windows *w)
     }
     if (!tc_windows_read(g, &c->options, true, w))
         return false;
+    if (c->same)
+        return pad_same(g, c, w);
     for (int i = 0; i < c->dims; ++i) {
-        if (2 * w->low[i] > w->size[i] || 2 * w->high[i] > w->size[i]) {
+        int half = w->size[i] / 2;
+        if (w->low[i] > half || w->high[i] > half) {
             tc_fail(g, "a window must not lie in the padding alone", "padding %s is more than half of the kernel %s",
-                    tc_windows_text(g, c->dims, 2 * w->low[i] > w->size[i] ? w->low : w->high),
+                    tc_windows_text(g, c->dims, w->low[i] > half ? w->low : w->high),
                     tc_windows_text(g, c->dims, c->kernel));
             return false;
         }
-        int whole = w->high[i] + w->stride[i] - 1, begun = tc_windows_extent(w, i) - 1;
-        if (c->ceil_mode)
-            w->high[i] = whole < begun ? whole : begun;
+        int64_t whole = (int64_t)w->high[i] + w->stride[i] - 1, begun = tc_windows_extent(w, i) - 1;
+        if (c->ceil_mode && !tc_windows_padding(g, whole < begun ? whole : begun, &w->high[i]))
+            return false;
     }
     return true;
 }
@@ -89,13 +98,13 @@ static tc_tensor pad_smallest(tc_graph *g, tc_tensor x, int axis, int low, int h
         lows[i] = i == axis ? tc_expr_const(&g->dims, low) : g->dims.zero;
         highs[i] = i == axis ? tc_expr_const(&g->dims, high) : g->dims.zero;
     }
-    return tc_prim_pad(g, x, tc_constant_of(g, dtype, tc_windows_smallest(dtype)), lows, highs);
+    return tc_prim_pad(g, x, tc_smallest(g, dtype), lows, highs);
 }
 
 /* One element of each window along the axis, the `tap`th. */
 static tc_tensor tap_of(tc_site at, tc_tensor padded, int axis, const tc_expr *count, const tc_windows *w, int i, int tap)
 {
-    int start = tap * w->dilation[i];
+    int64_t start = (int64_t)tap * w->dilation[i];
     const tc_expr *span = tc_expr_mul_int(tc_expr_add_int(count, -1), w->stride[i]);
     return tc_slice_at(at, padded, axis, tc_dim_int_(start), tc_dim_of(tc_expr_add_int(span, start + 1)),
                        w->stride[i]);
@@ -104,63 +113,48 @@ static tc_tensor tap_of(tc_site at, tc_tensor padded, int axis, const tc_expr *c
 /* The maximum along one axis of windows, and beside it where it was found: `found` holds the flat index of each element
  * of x, NULL for none yet. A later element wins where it is larger or NaN, as in PyTorch; padding never does, because
  * the first to compare with is an element of x. */
-static tc_tensor largest_of_axis(const call *c, tc_graph *g, tc_tensor x, const tc_windows *w, int i, tc_tensor *found)
+static tc_tensor largest_of_axis(tc_graph *g, tc_site at, tc_tensor x, const tc_windows *w, int i, tc_tensor *found)
 {
     int axis = 2 + i;
     tc_type shape = x->type;
-    const tc_expr *size = x->type.shape[axis];
-    const tc_expr *room = tc_expr_add_int(size, w->low[i] + w->high[i] - tc_windows_extent(w, i));
-    const tc_expr *count = tc_expr_add_int(tc_expr_floordiv(room, tc_expr_const(&g->dims, w->stride[i])), 1);
+    const tc_expr *count = tc_windows_count(g, w, i, x->type.shape[axis]);
     shape.shape[axis] = count;
     shape.dtype = TC_I64;
-    tc_tensor padded = pad_smallest(g, x, axis, w->low[i], w->high[i]), best = tc_poison(), at = tc_poison();
+    tc_tensor padded = pad_smallest(g, x, axis, w->low[i], w->high[i]);
     tc_tensor places = *found ? pad_smallest(g, *found, axis, w->low[i], w->high[i]) : NULL;
-    tc_tensor start = tc_sub_at(c->at, TENSOR(tc_mul_at(c->at, TENSOR(tc_prim_iota(g, axis, &shape)),
-                                                        INTEGER(w->stride[i]))), INTEGER(w->low[i]));
-    for (int tap = 0; tap < w->size[i]; ++tap) {
-        tc_tensor value = tap_of(c->at, padded, axis, count, w, i, tap);
-        tc_tensor position = tc_add_at(c->at, TENSOR(start), INTEGER(tap * w->dilation[i]));
-        tc_tensor place = places ? tap_of(c->at, places, axis, count, w, i, tap) : position;
-        if (!tap) {
-            best = value;
-            at = place;
-            continue;
+    tc_tensor start = SUB(MUL(tc_prim_iota(g, axis, &shape), w->stride[i]), w->low[i]);
+    tc_tensor best = tap_of(at, padded, axis, count, w, i, 0);
+    *found = places ? tap_of(at, places, axis, count, w, i, 0) : start;
+    for (int tap = 1; tap < w->size[i]; ++tap) {
+        int64_t before = (int64_t)(tap - 1) * w->dilation[i];
+        tc_tensor value = tap_of(at, padded, axis, count, w, i, tap), larger = GT(value, best), unknown = NE(value, value);
+        tc_tensor wins = OR(larger, unknown);
+        if (before < w->low[i]) { /* while everything so far was padding, the next one wins, unless it is padding too */
+            tc_tensor outside = LT(ADD(start, before), 0);
+            wins = OR(wins, outside);
         }
-        tc_tensor wins = tc_logical_or_at(c->at, TENSOR(tc_gt_at(c->at, TENSOR(value), TENSOR(best))),
-                                          TENSOR(tc_ne_at(c->at, TENSOR(value), TENSOR(value))));
-        /* while everything so far was padding, the next one wins, unless it is padding too */
-        tc_tensor outside = tc_lt_at(c->at, TENSOR(tc_sub_at(c->at, TENSOR(position), INTEGER(w->dilation[i]))),
-                                     INTEGER(0));
-        if ((tap - 1) * w->dilation[i] < w->low[i])
-            wins = tc_logical_or_at(c->at, TENSOR(wins), TENSOR(outside));
-        best = tc_where_at(c->at, wins, TENSOR(value), TENSOR(best));
-        at = tc_where_at(c->at, wins, TENSOR(place), TENSOR(at));
+        tc_tensor place = places ? tap_of(at, places, axis, count, w, i, tap) : ADD(start, before + w->dilation[i]);
+        best = WHERE(wins, value, best);
+        *found = WHERE(wins, place, *found);
     }
-    *found = at;
     return best;
 }
 
-/* The maxima and their indices in a plane of x: axis by axis from the last, which gives the first in row-major order. */
-static tc_tensor max_with_indices(tc_graph *g, const call *c, const tc_windows *w)
+/* The maxima's indices in a plane of x: axis by axis from the last, which gives the first in row-major order. */
+static tc_tensor indices_of(tc_graph *g, tc_site at, tc_tensor x, const tc_windows *w)
 {
-    tc_tensor values = c->x, index = NULL;
+    tc_tensor values = x, index = NULL;
     const tc_expr *row = g->dims.one;
-    tc_type shape = c->x->type;
-    shape.dtype = TC_I64;
     for (int i = w->dims - 1; i >= 0 && !tc_is_poison(values); --i) {
         if (index) { /* places of the axes behind, to which this axis's own place is added */
             tc_type here = index->type;
-            tc_tensor own = tc_prim_iota(g, 2 + i, &here);
-            int64_t constant;
-            tc_operand scale = tc_expr_value(row, &constant) ? INTEGER(constant)
-                                                             : TENSOR(tc_prim_dim_value(g, TC_I64, row));
-            index = tc_add_at(c->at, TENSOR(tc_mul_at(c->at, TENSOR(own), scale)), TENSOR(index));
+            tc_tensor step = tc_size_value(g, TC_I64, row);
+            index = ADD(MUL(tc_prim_iota(g, 2 + i, &here), step), index);
         }
-        values = largest_of_axis(c, g, values, w, i, &index);
-        row = tc_expr_mul(row, shape.shape[2 + i]);
+        values = largest_of_axis(g, at, values, w, i, &index);
+        row = tc_expr_mul(row, x->type.shape[2 + i]);
     }
-    *c->indices = index;
-    return values;
+    return index;
 }
 
 static tc_tensor max_pool(tc_graph *g, const call *c)
@@ -174,7 +168,7 @@ static tc_tensor max_pool(tc_graph *g, const call *c)
         return tc_poison();
     tc_tensor y = window_reduce(g, c->x, "max", &w);
     if (c->indices && !tc_is_poison(y))
-        max_with_indices(g, c, &w);
+        *c->indices = indices_of(g, c->at, c->x, &w);
     return y;
 }
 
@@ -194,27 +188,36 @@ static bool check_average(tc_graph *g, const call *c, tc_windows *w)
         tc_fail(g, NULL, c->indices ? ".indices are those of a maximum" : "divisor is negative");
         return false;
     }
-    return read_pool(g, c, w) && check_float(g, c->x);
+    return read_pool(g, c, w) && tc_check_float(g, &c->x->type);
 }
 
-/* How many elements of each window count, [windows...]: a window sum of ones. With `padding`, that of the call counts,
- * what ceil_mode adds behind it does not. */
-static tc_tensor window_counts(tc_graph *g, const call *c, const tc_windows *w, bool padding)
+/* How many elements of each window count, [windows...] of the dtype: a window sum of ones. With `padding`, that of the
+ * call counts, what ceil_mode adds behind it does not. */
+static tc_tensor window_counts(tc_graph *g, const call *c, const tc_windows *w, bool padding, tc_dtype dtype)
 {
     tc_windows own = *w;
     const tc_expr *shape[TC_MAX_RANK];
     for (int i = 0; i < w->dims; ++i) {
-        int given = c->options.high[i] ? c->options.high[i] : c->options.padding[i];
-        shape[i] = tc_expr_add_int(c->x->type.shape[2 + i], padding ? w->low[i] + given : 0);
+        int given = !c->ceil_mode ? w->high[i] : c->options.high[i] ? c->options.high[i] : c->options.padding[i];
+        shape[i] = tc_expr_add_int(c->x->type.shape[2 + i], padding ? (int64_t)w->low[i] + given : 0);
         own.low[i] -= padding ? w->low[i] : 0;
         own.high[i] -= padding ? given : 0;
     }
-    tc_tensor one = tc_constant_of(g, c->x->type.dtype, NUMBER(1));
+    tc_tensor one = tc_constant_of(g, dtype, tc_operand_int_(1));
     return window_reduce(g, tc_prim_broadcast(g, one, w->dims, shape, NULL), "sum", &own);
+}
+
+static double window_size(const tc_windows *w)
+{
+    double size = 1;
+    for (int i = 0; i < w->dims; ++i)
+        size *= w->size[i];
+    return size;
 }
 
 static tc_tensor average(tc_graph *g, const call *c)
 {
+    tc_site at = c->at;
     tc_windows w;
     if (c->norm != 0) {
         tc_fail(g, NULL, ".norm is an option of tc_lp_pool");
@@ -222,23 +225,26 @@ static tc_tensor average(tc_graph *g, const call *c)
     }
     if (!check_average(g, c, &w))
         return tc_poison();
-    tc_tensor sum = window_reduce(g, c->x, "sum", &w);
-    double size = 1;
+    tc_tensor x = tc_prim_widen(g, c->x), sum = window_reduce(g, x, "sum", &w), mean;
     bool padded = false, beyond = false;
     for (int i = 0; i < c->dims; ++i) {
-        size *= w.size[i];
         padded |= w.low[i] || w.high[i];
         beyond |= c->ceil_mode && w.stride[i] > 1;
     }
-    if (!c->divisor && ((c->exclude_padding && padded) || beyond))
-        return tc_div_at(c->at, TENSOR(sum), TENSOR(window_counts(g, c, &w, !c->exclude_padding)));
-    return tc_div_at(c->at, TENSOR(sum), NUMBER(c->divisor ? c->divisor : size));
+    if (!c->divisor && ((c->exclude_padding && padded) || beyond)) {
+        tc_tensor counts = window_counts(g, c, &w, !c->exclude_padding, x->type.dtype);
+        mean = DIV(sum, counts);
+    } else {
+        mean = DIV(sum, c->divisor ? c->divisor : window_size(&w));
+    }
+    return tc_prim_narrow(g, mean, c->x->type.dtype);
 }
 
 /* -- powers ---------------------------------------------------------------------------------------------------------- */
 
 static tc_tensor power_pool(tc_graph *g, const call *c)
 {
+    tc_site at = c->at;
     tc_windows w;
     if (c->exclude_padding || c->divisor || !(c->norm > 0) || isinf(c->norm)) {
         tc_fail(g, "name it: .norm = 2", "the norm is %g, and .exclude_padding and .divisor have no meaning here", c->norm);
@@ -246,15 +252,14 @@ static tc_tensor power_pool(tc_graph *g, const call *c)
     }
     if (!check_average(g, c, &w))
         return tc_poison();
-    tc_tensor sum = window_reduce(g, tc_pow_at(c->at, tc_operand_tensor_(c->x), tc_operand_float_(c->norm)), "sum", &w);
+    tc_tensor x = tc_prim_widen(g, c->x), powers = tc_pow_at(at, TC_OPERAND(x), TC_OPERAND(c->norm));
+    tc_tensor sum = window_reduce(g, powers, "sum", &w);
     if (c->ceil_mode) { /* windows that are cut off count as whole ones */
-        sum = tc_div_at(c->at, TENSOR(sum), TENSOR(window_counts(g, c, &w, true)));
-        double size = 1;
-        for (int i = 0; i < w.dims; ++i)
-            size *= w.size[i];
-        sum = tc_mul_at(c->at, TENSOR(sum), NUMBER(size));
+        tc_tensor counts = window_counts(g, c, &w, true, x->type.dtype);
+        sum = MUL(DIV(sum, counts), window_size(&w));
     }
-    return tc_pow_at(c->at, tc_operand_tensor_(sum), tc_operand_float_(1 / c->norm));
+    tc_tensor y = tc_pow_at(at, TC_OPERAND(sum), TC_OPERAND(1 / c->norm));
+    return tc_prim_narrow(g, y, c->x->type.dtype);
 }
 
 /* -- calls ----------------------------------------------------------------------------------------------------------- */
@@ -274,6 +279,7 @@ static tc_tensor entered(const char *name, const char *region, const call *c, tc
         return entered("tc_" #kind #dims_ "d", #kind #dims_ "d",                                                      \
                        &(const call){.at = args->at, .x = args->x, .indices = args->indices, .dims = dims_,           \
                                      .divisor = args->divisor, .kernel = FIELD(kernel), .norm = args->norm,           \
+                                     .same = args->same,                                                              \
                                      .ceil_mode = args->ceil_mode, .exclude_padding = args->exclude_padding,          \
                                      .options = {FIELD(stride), FIELD(padding), FIELD(low), FIELD(high),              \
                                                  FIELD(dilation)}},                                                   \

@@ -1,86 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Resampling to other sizes, axis by axis from the last: nearest, linear, cubic.
+ * Resampling to other sizes, axis by axis from the last: nearest, linear, cubic; areas are an adaptive average.
  *
- * Place i of the result lies at a coordinate of the input, computed in f32 as PyTorch does:
+ * Place i of the result lies at a coordinate of the input, computed as PyTorch does, in f32 (linear and cubic of f64: f64):
  *   nearest            floor(i * ratio)                       nearest_exact   floor((i + 0.5) * ratio)
  *   linear and cubic   (i + 0.5) * ratio - 0.5, at least 0 for linear; with align_corners i * ratio
  * ratio is 1 / scale, or in / out where sizes are given (align_corners: (in - 1) / (out - 1), 0 for one place).
  */
 #include <math.h>
 
+#include "compose.h"
+#include "resampling.h"
 #include "windows.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
-#define INTEGER(x) tc_operand_int_(x)
 
 typedef struct resampling {
     tc_graph *g;
     tc_site at;
     tc_interpolation mode;
     bool align_corners;
+    tc_dtype dtype; /* of the coordinates */
     int axis;
     const tc_expr *in, *out;
     double scale; /* 0: by sizes */
 } resampling;
 
-static tc_tensor scalar_of_size(const resampling *r, const tc_expr *size)
+static bool by_kernel(tc_interpolation mode)
 {
-    return tc_cast_at(r->at, tc_prim_dim_value(r->g, TC_I64, size), TC_F32);
+    return mode == TC_LINEAR || mode == TC_CUBIC;
 }
 
-/* x * ratio, x an f32 vector. */
-static tc_tensor scaled(const resampling *r, tc_tensor x)
+/* -- coordinates --------------------------------------------------------------------------------------------------------- */
+
+/* The ratio where it is a constant, else 0. */
+static double constant_ratio(const resampling *r)
 {
     int64_t in, out;
-    bool corners = r->align_corners && r->mode >= TC_LINEAR;
-    int less = corners ? -1 : 0;
-    if (!corners && r->scale > 0)
-        return tc_mul_at(r->at, TENSOR(x), NUMBER((float)(1 / r->scale)));
-    if (corners && tc_expr_is(r->out, 1))
-        return tc_mul_at(r->at, TENSOR(x), NUMBER(0));
-    if (tc_expr_value(r->in, &in) && tc_expr_value(r->out, &out))
-        return tc_mul_at(r->at, TENSOR(x), NUMBER((float)(in + less) / (float)(out + less)));
-    tc_tensor over = scalar_of_size(r, tc_expr_add_int(r->in, less)), under = scalar_of_size(r, tc_expr_add_int(r->out, less));
-    if (corners) /* of one place: anything finite times 0 */
-        under = tc_maximum_at(r->at, TENSOR(under), NUMBER(1));
-    tc_tensor ratio = tc_div_at(r->at, TENSOR(over), TENSOR(under));
-    return tc_mul_at(r->at, TENSOR(x), TENSOR(ratio));
+    int less = r->align_corners ? 1 : 0;
+    if (!less && r->scale > 0)
+        return 1 / r->scale;
+    if (!tc_expr_value(r->in, &in) || !tc_expr_value(r->out, &out) || out == less)
+        return 0;
+    return (double)(in - less) / (double)(out - less);
 }
 
-/* 0, 1, ... as an f32 vector of the result's size. */
+/* The ratio, rank 0. */
+static tc_tensor ratio(const resampling *r)
+{
+    tc_site at = r->at;
+    double constant = constant_ratio(r);
+    int less = r->align_corners ? 1 : 0;
+    if (constant > 0 || (less && tc_expr_is(r->out, 1)))
+        return tc_constant_of(r->g, r->dtype, tc_operand_float_(constant));
+    tc_tensor over = tc_size_value(r->g, r->dtype, tc_expr_add_int(r->in, -less));
+    tc_tensor under = tc_size_value(r->g, r->dtype, tc_expr_add_int(r->out, -less));
+    if (less) /* of one place: anything finite times 0 */
+        under = MAXIMUM(under, 1);
+    return DIV(over, under);
+}
+
+/* 0, 1, ... as a vector of the result's size. */
 static tc_tensor places(const resampling *r)
 {
     tc_type line = {.dtype = TC_I64, .rank = 1, .shape = {r->out}};
-    return tc_cast_at(r->at, tc_prim_iota(r->g, 0, &line), TC_F32);
+    return tc_cast_at(r->at, tc_prim_iota(r->g, 0, &line), r->dtype);
 }
 
 static tc_tensor coordinates(const resampling *r)
 {
-    tc_tensor i = places(r);
-    if (r->mode == TC_NEAREST || (r->align_corners && r->mode >= TC_LINEAR))
-        return scaled(r, i);
-    tc_tensor middle = scaled(r, tc_add_at(r->at, TENSOR(i), NUMBER(0.5)));
-    return r->mode == TC_NEAREST_EXACT ? middle : tc_sub_at(r->at, TENSOR(middle), NUMBER(0.5));
+    tc_site at = r->at;
+    tc_tensor i = places(r), step = ratio(r);
+    if (r->mode == TC_NEAREST || r->align_corners)
+        return MUL(i, step);
+    tc_tensor middle = MUL(ADD(i, 0.5), step);
+    return r->mode == TC_NEAREST_EXACT ? middle : SUB(middle, 0.5);
 }
 
-/* x's elements along the axis at the i64 vector, which is limited to the axis. */
+/* x's elements along the axis at the i64 tensor, which is limited to the axis. */
 static tc_tensor elements(const resampling *r, tc_tensor x, tc_tensor index)
 {
-    int64_t in;
-    tc_tensor low = tc_maximum_at(r->at, TENSOR(index), INTEGER(0));
-    tc_operand last = tc_expr_value(r->in, &in) ? INTEGER(in - 1)
-                                                : TENSOR(tc_prim_dim_value(r->g, TC_I64, tc_expr_add_int(r->in, -1)));
-    return tc_prim_gather(r->g, x, tc_minimum_at(r->at, TENSOR(low), last), r->axis);
+    tc_site at = r->at;
+    tc_tensor last = tc_size_value(r->g, TC_I64, tc_expr_add_int(r->in, -1));
+    return tc_prim_gather(r->g, x, MINIMUM(MAXIMUM(index, 0), last), r->axis);
+}
+
+/* v, along the axis or along that and the next one, repeated to the shape of x. */
+static tc_tensor along(const resampling *r, tc_tensor v, tc_tensor x)
+{
+    if (tc_is_poison(x) || tc_is_poison(v))
+        return tc_poison();
+    return tc_prim_broadcast(r->g, v, x->type.rank, x->type.shape, (const int[]){r->axis, r->axis + 1});
 }
 
 static tc_tensor weighted(const resampling *r, tc_tensor x, tc_tensor weight)
 {
-    if (tc_is_poison(x) || tc_is_poison(weight))
-        return tc_poison();
-    tc_tensor along = tc_prim_broadcast(r->g, weight, x->type.rank, x->type.shape, &r->axis);
-    return tc_mul_at(r->at, TENSOR(x), TENSOR(along));
+    tc_site at = r->at;
+    tc_tensor spread = along(r, weight, x);
+    return tc_is_poison(spread) ? spread : MUL(x, spread);
 }
 
 /* -- nearest -------------------------------------------------------------------------------------------------------------- */
@@ -130,43 +145,97 @@ static tc_tensor nearest(const resampling *r, tc_tensor x)
 
 static tc_tensor linear(const resampling *r, tc_tensor x)
 {
-    tc_tensor at = tc_maximum_at(r->at, TENSOR(coordinates(r)), NUMBER(0)), low = tc_floor_at(r->at, at);
-    tc_tensor index = tc_cast_at(r->at, low, TC_I64);
-    tc_tensor above = tc_minimum_at(r->at, TENSOR(tc_sub_at(r->at, TENSOR(at), TENSOR(low))), NUMBER(1));
-    tc_tensor below = tc_sub_at(r->at, NUMBER(1), TENSOR(above));
+    tc_site at = r->at;
+    tc_tensor c = MAXIMUM(coordinates(r), 0), low = tc_floor_at(at, c), index = tc_cast_at(at, low, TC_I64);
+    tc_tensor above = MINIMUM(SUB(c, low), 1), below = SUB(1, above);
     tc_tensor first = weighted(r, elements(r, x, index), below);
-    tc_tensor second = weighted(r, elements(r, x, tc_add_at(r->at, TENSOR(index), INTEGER(1))), above);
-    return tc_add_at(r->at, TENSOR(first), TENSOR(second));
+    tc_tensor next = elements(r, x, ADD(index, 1)), second = weighted(r, next, above);
+    return ADD(first, second);
 }
 
-/* The cubic kernel with a = -0.75 at distance d: below 1 or (far) from 1 to 2, by Horner's rule. */
-static tc_tensor cubic_weight(tc_site at, tc_tensor d, bool far)
+tc_tensor tc_cubic_weight(tc_site at, tc_tensor d, double a, bool far)
 {
-    static const double near_terms[] = {1.25, -2.25, 0, 1}, far_terms[] = {-0.75, 3.75, -6, 3};
+    const double near_terms[] = {a + 2, -a - 3, 0, 1}, far_terms[] = {a, -5 * a, 8 * a, -4 * a};
     const double *terms = far ? far_terms : near_terms;
-    tc_tensor y = tc_mul_at(at, TENSOR(d), NUMBER(terms[0]));
+    tc_tensor y = MUL(d, terms[0]);
     for (int i = 1; i < 4; ++i) {
         if (terms[i] != 0)
-            y = tc_add_at(at, TENSOR(y), NUMBER(terms[i]));
+            y = ADD(y, terms[i]);
         if (i < 3)
-            y = tc_mul_at(at, TENSOR(y), TENSOR(d));
+            y = MUL(y, d);
     }
     return y;
+}
+
+void tc_cubic_weights(tc_site at, tc_tensor above, tc_tensor weights[4])
+{
+    tc_tensor rest = SUB(1, above);
+    for (int tap = 0; tap < 4; ++tap) {
+        bool far = tap == 0 || tap == 3;
+        tc_tensor near = tap < 2 ? above : rest, distance = far ? ADD(near, 1) : near;
+        weights[tap] = tc_cubic_weight(at, distance, -0.75, far);
+    }
 }
 
 static tc_tensor cubic(const resampling *r, tc_tensor x)
 {
-    tc_tensor at = coordinates(r), low = tc_floor_at(r->at, at), y = NULL;
-    tc_tensor index = tc_cast_at(r->at, low, TC_I64), t = tc_sub_at(r->at, TENSOR(at), TENSOR(low));
-    tc_tensor rest = tc_sub_at(r->at, NUMBER(1), TENSOR(t));
+    tc_site at = r->at;
+    tc_tensor c = coordinates(r), low = tc_floor_at(at, c), index = tc_cast_at(at, low, TC_I64), weights[4], y = NULL;
+    tc_cubic_weights(at, SUB(c, low), weights);
     for (int tap = 0; tap < 4; ++tap) {
-        bool far = tap == 0 || tap == 3;
-        tc_tensor near = tap < 2 ? t : rest, distance = far ? tc_add_at(r->at, TENSOR(near), NUMBER(1)) : near;
-        tc_tensor place = tap == 1 ? index : tc_add_at(r->at, TENSOR(index), INTEGER(tap - 1));
-        tc_tensor term = weighted(r, elements(r, x, place), cubic_weight(r->at, distance, far));
-        y = y ? tc_add_at(r->at, TENSOR(y), TENSOR(term)) : term;
+        tc_tensor element = elements(r, x, tap == 1 ? index : ADD(index, tap - 1));
+        tc_tensor term = weighted(r, element, weights[tap]);
+        y = y ? ADD(y, term) : term;
     }
     return y;
+}
+
+/* -- linear and cubic over all that a place covers ----------------------------------------------------------------------------- */
+
+/* No place has more elements within its reach, which is `reach` elements of the larger of input and result. */
+static const tc_expr *most_taps(const resampling *r, int reach)
+{
+    tc_dims *dims = &r->g->dims;
+    double constant = constant_ratio(r);
+    if (constant > 0)
+        return tc_expr_const(dims, 2 * (int64_t)ceil(fmax(constant, 1) * reach) + 1);
+    const tc_expr *ceiling = tc_expr_floordiv(tc_expr_add_int(tc_expr_add(r->in, r->out), -1), r->out);
+    return tc_expr_add_int(tc_expr_mul_int(ceiling, 2 * reach), 1);
+}
+
+/* The weight of an element at a distance. */
+static tc_tensor filter(const resampling *r, tc_tensor distance)
+{
+    tc_site at = r->at;
+    tc_tensor d = tc_abs_at(at, distance);
+    if (r->mode == TC_LINEAR)
+        return MAXIMUM(SUB(1, d), 0);
+    tc_tensor far = tc_cubic_weight(at, d, -0.5, true), reached = LT(d, 2), outer = WHERE(reached, far, 0);
+    tc_tensor near = tc_cubic_weight(at, d, -0.5, false), inner = LT(d, 1);
+    return WHERE(inner, near, outer);
+}
+
+static tc_tensor antialiased(const resampling *r, tc_tensor x)
+{
+    tc_graph *g = r->g;
+    tc_site at = r->at;
+    int reach = r->mode == TC_LINEAR ? 1 : 2;
+    tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {r->out, most_taps(r, reach)}};
+    tc_tensor step = ratio(r), wide = MAXIMUM(step, 1), support = MUL(wide, reach), inverse = DIV(1, wide);
+    tc_tensor centre = MUL(ADD(places(r), 0.5), step), size = tc_size_value(g, r->dtype, r->in);
+    tc_tensor first = MAXIMUM(tc_floor_at(at, ADD(SUB(centre, support), 0.5)), 0);
+    tc_tensor end = MINIMUM(tc_floor_at(at, ADD(ADD(centre, support), 0.5)), size);
+    if (tc_is_poison(end))
+        return end;
+    tc_tensor from = tc_prim_broadcast(g, tc_cast_at(at, first, TC_I64), 2, plane.shape, (const int[]){0});
+    tc_tensor index = ADD(from, tc_prim_iota(g, 1, &plane));
+    tc_tensor stop = tc_prim_broadcast(g, tc_cast_at(at, end, TC_I64), 2, plane.shape, (const int[]){0});
+    tc_tensor inside = LT(index, stop), middle = tc_prim_broadcast(g, centre, 2, plane.shape, (const int[]){0});
+    tc_tensor distance = MUL(ADD(SUB(tc_cast_at(at, index, r->dtype), middle), 0.5), inverse);
+    tc_tensor raw = WHERE(inside, filter(r, distance), 0);
+    tc_tensor total = tc_sum_at(at, raw, true, 1, (const int[]){1}), weight = DIV(raw, total);
+    tc_tensor term = weighted(r, elements(r, x, index), weight), keep = along(r, inside, term);
+    return tc_is_poison(keep) ? keep : tc_sum_at(at, WHERE(keep, term, 0), false, 1, (const int[]){r->axis + 1});
 }
 
 /* -- calls ------------------------------------------------------------------------------------------------------------------- */
@@ -189,6 +258,20 @@ static const tc_expr *target_size(tc_graph *g, const tc_interpolate_args *args, 
     return NULL;
 }
 
+static bool check_mode(tc_graph *g, const tc_interpolate_args *args)
+{
+    if (args->mode < TC_NEAREST || args->mode > TC_AREA) {
+        tc_fail(g, "TC_NEAREST, TC_NEAREST_EXACT, TC_LINEAR, TC_CUBIC or TC_AREA", "%d is no mode", (int)args->mode);
+        return false;
+    }
+    if ((args->align_corners || args->antialias) && !by_kernel(args->mode)) {
+        tc_fail(g, "it is an option of TC_LINEAR and TC_CUBIC", "%s has no meaning for this mode",
+                args->align_corners ? "align_corners" : "antialias");
+        return false;
+    }
+    return args->mode < TC_LINEAR || tc_check_float(g, &args->x->type);
+}
+
 static bool check(tc_graph *g, const tc_interpolate_args *args)
 {
     const tc_type *x = &args->x->type;
@@ -197,17 +280,10 @@ static bool check(tc_graph *g, const tc_interpolate_args *args)
         tc_fail(g, "[n, c, ...] with one to three axes behind", "cannot resample %s", tc_type_text(g, x));
         return false;
     }
-    if (args->mode < TC_NEAREST || args->mode > TC_CUBIC || (args->align_corners && args->mode < TC_LINEAR)) {
-        tc_fail(g, "TC_NEAREST, TC_NEAREST_EXACT, TC_LINEAR, TC_CUBIC; align_corners is for the last two",
-                args->align_corners ? "align_corners has no meaning for this mode" : "%d is no mode", (int)args->mode);
+    if (!check_mode(g, args))
         return false;
-    }
-    if (args->mode >= TC_LINEAR && x->dtype != TC_F32) {
-        tc_fail(g, "convert with tc_cast(x, TC_F32)", "needs f32, not %s", tc_type_text(g, x));
-        return false;
-    }
     if (args->size ? args->size_count != dims : !(args->scale[0] > 0)) {
-        tc_fail(g, "TC_SIZES(.size, h, w) or .scale = {2, 2}, a number for each axis behind the channels",
+        tc_fail(g, "TC_SIZES(h, w) or .scale = {2, 2}, a number for each axis behind the channels",
                 args->size ? "%d sizes for %s" : "neither sizes nor scales: %d for %s", args->size_count, tc_type_text(g, x));
         return false;
     }
@@ -220,34 +296,62 @@ static bool check(tc_graph *g, const tc_interpolate_args *args)
     return true;
 }
 
+/* Axis i of the call, reported where it cannot be. */
+static bool read_axis(tc_graph *g, const tc_interpolate_args *args, int i, resampling *r)
+{
+    const tc_type *x = &args->x->type;
+    *r = (resampling){.g = g, .at = args->at, .mode = args->mode, .align_corners = args->align_corners, .axis = 2 + i,
+                      .dtype = by_kernel(args->mode) && x->dtype == TC_F64 ? TC_F64 : TC_F32, .in = x->shape[2 + i]};
+    r->out = target_size(g, args, i, &r->scale);
+    if (!r->out || !tc_at_least(g, r->out, g->dims.one) || !tc_at_least(g, r->in, g->dims.one)) {
+        tc_fail(g, r->out ? "sizes are positive" : "give sizes, or a scale that is a fraction of small numbers",
+                "axis %d of %s cannot get the size %s", 2 + i, tc_type_text(g, x),
+                r->out ? tc_expr_text(r->out) : tc_arena_format(&g->arena, "times %g", r->scale));
+        return false;
+    }
+    if (args->recompute_scale)
+        r->scale = 0;
+    if (args->antialias && args->align_corners && !(tc_expr_is_const(r->in) && tc_expr_is_const(r->out))) {
+        tc_fail(g, "constant sizes, or no align_corners", "antialias with align_corners for the sizes %s and %s",
+                tc_expr_text(r->in), tc_expr_text(r->out));
+        return false;
+    }
+    return true;
+}
+
+/* Whether the axis is left as it is. Plain cubic goes by the scale where that is not 1 although the size is kept. */
+static bool unchanged(const resampling *r, bool antialias)
+{
+    bool by_scale = r->mode == TC_CUBIC && !antialias;
+    return tc_known_same(r->g, r->in, r->out) && (r->scale == 0 || r->scale == 1 || r->align_corners || !by_scale);
+}
+
 static tc_tensor interpolate(tc_graph *g, const tc_interpolate_args *args)
 {
     static tc_tensor (*const modes[])(const resampling *, tc_tensor) = {nearest, nearest, linear, cubic};
+    resampling axes[TC_MAX_WINDOW];
+    tc_dim sizes[TC_MAX_WINDOW];
+    tc_tensor x = args->x;
+    int dims = x->type.rank - 2;
+    bool changed = false;
     if (!check(g, args))
         return tc_poison();
-    tc_tensor x = args->x;
-    resampling axes[TC_MAX_WINDOW];
-    int dims = x->type.rank - 2;
-    bool same = true;
     for (int i = 0; i < dims; ++i) {
-        resampling *r = &axes[i];
-        *r = (resampling){.g = g, .at = args->at, .mode = args->mode, .align_corners = args->align_corners, .axis = 2 + i};
-        r->in = x->type.shape[2 + i];
-        r->out = target_size(g, args, i, &r->scale);
-        if (!r->out || !tc_at_least(g, r->out, g->dims.one) || !tc_at_least(g, r->in, g->dims.one)) {
-            tc_fail(g, r->out ? "sizes are positive" : "give sizes, or a scale that is a fraction of small numbers",
-                    "axis %d of %s cannot get the size %s", 2 + i, tc_type_text(g, &x->type),
-                    r->out ? tc_expr_text(r->out) : tc_arena_format(&g->arena, "times %g", r->scale));
+        if (!read_axis(g, args, i, &axes[i]))
             return tc_poison();
-        }
-        same &= tc_known_same(g, r->in, r->out);
+        sizes[i] = tc_dim_of(axes[i].out);
+        changed |= !unchanged(&axes[i], args->antialias);
     }
-    if (same)
+    if (!changed)
         return x;
+    if (args->mode == TC_AREA)
+        return tc_adaptive_avg_pool_at(args->at, "tc_interpolate", x, dims, sizes);
+    if (by_kernel(args->mode))
+        x = tc_prim_widen(g, x);
     for (int i = dims - 1; i >= 0 && !tc_is_poison(x); --i)
-        if (!tc_known_same(g, axes[i].in, axes[i].out))
-            x = modes[args->mode](&axes[i], x);
-    return x;
+        if (!unchanged(&axes[i], args->antialias))
+            x = (args->antialias ? antialiased : modes[args->mode])(&axes[i], x);
+    return tc_prim_narrow(g, x, args->x->type.dtype);
 }
 
 tc_tensor tc_interpolate_at(const tc_interpolate_args *args)

@@ -4,7 +4,6 @@
  */
 #include "windows.h"
 
-#include <math.h>
 #include <string.h>
 
 #define TENSOR(x) tc_operand_tensor_(x)
@@ -73,17 +72,69 @@ bool tc_windows_read(tc_graph *g, const tc_window_options *options, bool stride_
             tc_windows_positive(g, "dilation", out->dims, options->dilation, tc_windows_ones, out->dilation));
 }
 
-int tc_windows_extent(const tc_windows *w, int i)
+bool tc_windows_padding(tc_graph *g, int64_t elements, int *out)
 {
-    return w->dilation[i] * (w->size[i] - 1) + 1;
+    *out = elements <= INT32_MAX ? (int)elements : 0;
+    if (elements > INT32_MAX)
+        tc_fail(g, NULL, "%lld elements of padding are more than %d", (long long)elements, INT32_MAX);
+    return elements <= INT32_MAX;
 }
 
-tc_operand tc_windows_smallest(tc_dtype dtype)
+int64_t tc_windows_extent(const tc_windows *w, int i)
 {
-    const tc_dtype_info *about = tc_dtype_about(dtype);
-    if (about->kind == TC_KIND_FLOAT)
-        return tc_operand_float_(-INFINITY);
-    return tc_operand_int_(about->kind == TC_KIND_SIGNED ? INT64_MIN >> (63 - about->digits) : 0);
+    return (int64_t)w->dilation[i] * (w->size[i] - 1) + 1;
+}
+
+bool tc_windows_check_same(tc_graph *g, const tc_windows *w)
+{
+    for (int i = 0; i < w->dims; ++i) {
+        if (w->low[i] || w->high[i]) {
+            tc_fail(g, ".same finds the padding by itself", "same beside padding: low %s and high %s",
+                    tc_windows_text(g, w->dims, w->low), tc_windows_text(g, w->dims, w->high));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool tc_windows_pad_same(tc_graph *g, const tc_windows *w, int i, const tc_expr *size, tc_same same, const tc_expr **low,
+                         const tc_expr **high)
+{
+    int64_t stride = w->stride[i], extent = tc_windows_extent(w, i), constant;
+    const tc_expr *steps = tc_expr_floordiv(tc_expr_add_int(size, stride - 1), tc_expr_const(&g->dims, stride));
+    const tc_expr *covered = tc_expr_add_int(tc_expr_mul_int(tc_expr_add_int(steps, -1), stride), extent);
+    const tc_expr *total = tc_expr_sub(covered, size);
+    if (tc_expr_value(total, &constant) && constant < 0)
+        total = g->dims.zero;
+    if (!tc_expr_is_const(total) && extent < stride) {
+        tc_fail(g, "a constant size, or a window no shorter than the stride",
+                "same for a dynamic size %s, windows of %lld every %lld", tc_expr_text(size), (long long)extent,
+                (long long)stride);
+        return false;
+    }
+    *low = tc_expr_floordiv(tc_expr_add_int(total, same == TC_SAME_LOWER), tc_expr_const(&g->dims, 2));
+    *high = tc_expr_sub(total, *low);
+    return true;
+}
+
+const tc_expr *tc_windows_count(tc_graph *g, const tc_windows *w, int i, const tc_expr *size)
+{
+    int64_t padding = (int64_t)w->low[i] + w->high[i], extent = tc_windows_extent(w, i);
+    const tc_expr *room = tc_expr_add_int(size, padding - extent);
+    if (tc_at_least(g, room, g->dims.zero))
+        return tc_expr_add_int(tc_expr_floordiv(room, tc_expr_const(&g->dims, w->stride[i])), 1);
+    tc_fail(g, "more padding, or a smaller window", "a window of %lld does not fit a size of %s, padded by %lld",
+            (long long)extent, tc_expr_text(size), (long long)padding);
+    return NULL;
+}
+
+bool tc_windows_check_rank(tc_graph *g, const tc_type *x, int dims)
+{
+    static const char *const hints[] = {"[n, c, l]", "[n, c, h, w]", "[n, c, d, h, w]"};
+    if (x->rank == dims + 2)
+        return true;
+    tc_fail(g, hints[dims - 1], "needs rank %d, not %s", dims + 2, tc_type_text(g, x));
+    return false;
 }
 
 tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bias)

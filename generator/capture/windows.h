@@ -29,14 +29,25 @@ bool tc_windows_positive(tc_graph *g, const char *name, int dims, const int *val
 /* Reported where one is negative. */
 bool tc_windows_not_negative(tc_graph *g, const char *name, int dims, const int *values);
 
+/* Elements of padding as an int: reported where they are too many. */
+bool tc_windows_padding(tc_graph *g, int64_t elements, int *out);
+
 /* The elements from a window's first to its last along axis i. */
-int tc_windows_extent(const tc_windows *w, int i);
+int64_t tc_windows_extent(const tc_windows *w, int i);
+/* Padding of axis i, before and behind, that makes ceil(size / stride) windows of an axis of `size`; where it is odd
+ * there is one more behind, or before for TC_SAME_LOWER. A dynamic size needs a window no shorter than the stride: reported. */
+bool tc_windows_pad_same(tc_graph *g, const tc_windows *w, int i, const tc_expr *size, tc_same same, const tc_expr **low,
+                         const tc_expr **high);
+/* Reported where there is padding beside .same. */
+bool tc_windows_check_same(tc_graph *g, const tc_windows *w);
+/* The positions of a window along axis i of an axis of `size`, which it fits into at least once: reported, NULL. */
+const tc_expr *tc_windows_count(tc_graph *g, const tc_windows *w, int i, const tc_expr *size);
 /* "{2, 3}" */
 const char *tc_windows_text(tc_graph *g, int count, const int *values);
 extern const int tc_windows_ones[TC_MAX_WINDOW];
 
-/* -inf or the smallest integer: what never is a maximum. */
-tc_operand tc_windows_smallest(tc_dtype dtype);
+/* Reported where x has not the rank `dims` + 2. */
+bool tc_windows_check_rank(tc_graph *g, const tc_type *x, int dims);
 
 /* y + bias[o], the bias along axis 1; y itself without one; reported where it does not fit. */
 tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bias);

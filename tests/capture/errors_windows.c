@@ -19,10 +19,14 @@
     X(conv_low, "tc_conv2d: low is {-1, 0}", AT; tc_conv2d(F(1, 1, 4, 4), F(1, 1, 1, 1), .low = {-1}))                \
     X(conv_high, "tc_conv2d: high is {0, -1}", AT; tc_conv2d(F(1, 1, 4, 4), F(1, 1, 1, 1), .high = {0, -1}))          \
     X(conv_groups, "tc_conv2d: groups is -1", AT; tc_conv2d(F(1, 1, 4, 4), F(1, 1, 1, 1), .groups = -1))              \
-    X(conv_same, "tc_conv2d: same with stride {2, 2} and other padding", AT;                                          \
-      tc_conv2d(F(1, 1, 4, 4), F(1, 1, 3, 3), .stride = {2, 2}, .same = true))                                        \
+    X(conv_same, "tc_conv2d: same beside padding: low {0, 1} and high {0, 0}", AT;                                    \
+      tc_conv2d(F(1, 1, 4, 4), F(1, 1, 3, 3), .low = {0, 1}, .same = TC_SAME))                                        \
     X(conv_same_dynamic, "tc_conv1d: the window must have constant sizes: f32[1,1,n]", DYNAMIC; AT;                   \
-      tc_conv1d(F(1, 1, 20), F(1, 1, n), .same = true))                                                               \
+      tc_conv1d(F(1, 1, 20), F(1, 1, n), .same = TC_SAME))                                                            \
+    X(conv_same_stride, "tc_conv1d: same for a dynamic size n, windows of 2 every 3", DYNAMIC; AT;                    \
+      tc_conv1d(F(1, 1, n), F(1, 1, 2), .stride = 3, .same = TC_SAME))                                                \
+    X(conv_same_far, "tc_conv1d: 2147483648 elements of padding are more than 2147483647", AT;                        \
+      tc_conv1d(F(1, 1, 4), F(1, 1, 5), .dilation = 1 << 30, .same = TC_SAME))                                        \
     X(transpose_groups, "tc_conv_transpose1d: groups is -2", AT;                                                      \
       tc_conv_transpose1d(F(1, 3, 4), F(3, 1, 2), .groups = -2))                                                      \
     X(transpose_rank, "tc_conv_transpose1d: needs two tensors of rank 3: f32[3,4] * f32[3,1,2]", AT;                  \
@@ -33,6 +37,11 @@
       tc_conv_transpose1d(F(1, 4, 4), F(3, 1, 2)))                                                                    \
     X(transpose_output, "tc_conv_transpose1d: output_padding 2 is not below the stride or the dilation", AT;          \
       tc_conv_transpose1d(F(1, 3, 4), F(3, 1, 2), .stride = 2, .output_padding = 2))                                  \
+    X(transpose_phases, "tc_conv_transpose2d: stride {65536, 65536}: a convolution for each of its phases, of which", \
+                    AT;                                                                                               \
+      tc_conv_transpose2d(F(1, 3, 4, 4), F(3, 1, 2, 2), .stride = {65536, 65536}))                                    \
+    X(transpose_far, "tc_conv_transpose1d: 8589934588 elements of padding are more than 2147483647", AT;              \
+      tc_conv_transpose1d(F(1, 3, 4), F(3, 1, 5), .dilation = 2147483647))                                            \
     X(transpose_negative, "tc_conv_transpose1d: output_padding is {-1}", AT;                                          \
       tc_conv_transpose1d(F(1, 3, 4), F(3, 1, 2), .stride = 2, .output_padding = -1))                                 \
     X(transpose_empty, "tc_conv_transpose1d: axis 2 of the result would have the size 0", AT;                         \
@@ -48,11 +57,21 @@
       tc_avg_pool1d(F(1, 1, 4), .kernel = 2, .indices = &i))                                                          \
     X(pool_norm, "tc_avg_pool1d: .norm is an option of tc_lp_pool", AT;                                               \
       tc_avg_pool1d(F(1, 1, 4), .kernel = 2, .norm = 2))                                                              \
-    X(pool_dtype, "tc_avg_pool1d: needs floats, not i32[1,1,4]", AT; tc_avg_pool1d(IN(TC_I32, 1, 1, 4), .kernel = 2))    \
-    X(lp_norm, "tc_lp_pool1d: the norm is 0, and .exclude_padding and .divisor have no meaning here", AT; tc_lp_pool1d(F(1, 1, 4), .kernel = 2))                              \
+    X(pool_dtype, "tc_avg_pool1d: needs floats, not i32[1,1,4]", AT; tc_avg_pool1d(IN(TC_I32, 1, 1, 4), .kernel = 2)) \
+    X(pool_same, "tc_max_pool1d: same beside padding: low {1} and high {1}", AT;                                      \
+      tc_max_pool1d(F(1, 1, 4), .kernel = 2, .padding = 1, .same = TC_SAME))                                          \
+    X(pool_same_ceil, "tc_max_pool1d: .same and .ceil_mode: both make the number of windows", AT;                     \
+      tc_max_pool1d(F(1, 1, 4), .kernel = 2, .same = TC_SAME, .ceil_mode = true))                                     \
+    X(pool_same_dynamic, "tc_max_pool1d: the padding of .same depends on the size n", DYNAMIC; AT;                    \
+      tc_max_pool1d(F(1, 1, n), .kernel = 3, .stride = 2, .same = TC_SAME))                                           \
+    X(pool_far, "tc_max_pool1d: 2147483648 elements of padding are more than 2147483647", AT;                         \
+      tc_max_pool1d(F(1, 1, 4), .kernel = 4, .padding = 2, .stride = 2147483647, .dilation = 1 << 30,                 \
+                    .ceil_mode = true))                                                                               \
+    X(lp_norm, "tc_lp_pool1d: the norm is 0, and .exclude_padding and .divisor have no meaning here", AT;             \
+      tc_lp_pool1d(F(1, 1, 4), .kernel = 2))                                                                          \
     X(adaptive_rank, "tc_adaptive_avg_pool2d: needs rank 4, not f32[1,4,4]", AT;                                      \
       tc_adaptive_avg_pool2d(F(1, 4, 4), 2, 2))                                                                       \
-    X(adaptive_dtype, "tc_adaptive_avg_pool1d: needs floats, not i64[1,4,4]", AT;                                        \
+    X(adaptive_dtype, "tc_adaptive_avg_pool1d: needs floats, not i64[1,4,4]", AT;                                     \
       tc_adaptive_avg_pool1d(IN(TC_I64, 1, 4, 4), 2))                                                                 \
     X(adaptive_size, "tc_adaptive_max_pool1d: axis 2 of f32[1,4,4] to the size 0", AT;                                \
       tc_adaptive_max_pool1d(F(1, 4, 4), 0))                                                                          \
@@ -63,7 +82,7 @@
       tc_group_norm(F(2, 6), F(3), .groups = 2))                                                                      \
     X(group_bias, "tc_group_norm: bias is f32[3], axis 1 of x f32[2,6]", AT;                                          \
       tc_group_norm(F(2, 6), F(6), F(3), .groups = 2))                                                                \
-    X(group_dtype, "tc_group_norm: needs floats, not i32[2,6]", AT; tc_group_norm(IN(TC_I32, 2, 6), .groups = 2))        \
+    X(group_dtype, "tc_group_norm: needs floats, not i32[2,6]", AT; tc_group_norm(IN(TC_I32, 2, 6), .groups = 2))     \
     X(instance_groups, "tc_instance_norm: .groups is an option of tc_group_norm", AT;                                 \
       tc_instance_norm(F(2, 6, 3), .groups = 2))                                                                      \
     X(instance_rank, "tc_instance_norm: needs rank 3 or more, not f32[2,6]", AT; tc_instance_norm(F(2, 6)))           \
@@ -141,7 +160,11 @@
       tc_interpolate(F(1, 1, 3), .mode = (tc_interpolation)7, .scale = {2}))                                          \
     X(resample_corners, "tc_interpolate: align_corners has no meaning for this mode", AT;                             \
       tc_interpolate(F(1, 1, 3), .scale = {2}, .align_corners = true))                                                \
-    X(resample_dtype, "tc_interpolate: needs f32, not i32[1,1,3]", AT;                                                \
+    X(resample_antialias, "tc_interpolate: antialias has no meaning for this mode", AT;                               \
+      tc_interpolate(F(1, 1, 3), .mode = TC_AREA, .scale = {2}, .antialias = true))                                   \
+    X(resample_both, "tc_interpolate: antialias with align_corners for the sizes n and 3", DYNAMIC; AT;               \
+      tc_interpolate(F(1, 1, n), .mode = TC_LINEAR, TC_SIZES(3), .antialias = true, .align_corners = true))           \
+    X(resample_dtype, "tc_interpolate: needs floats, not i32[1,1,3]", AT;                                             \
       tc_interpolate(IN(TC_I32, 1, 1, 3), .mode = TC_LINEAR, .scale = {2}))                                           \
     X(resample_sizes, "tc_interpolate: 1 sizes for f32[1,1,3,3]", AT; tc_interpolate(F(1, 1, 3, 3), TC_SIZES(3)))     \
     X(resample_none, "tc_interpolate: neither sizes nor scales: 0 for f32[1,1,3]", AT; tc_interpolate(F(1, 1, 3)))    \
@@ -152,8 +175,18 @@
       tc_interpolate(F(1, 1, n), .scale = {1.2345}))                                                                  \
     X(grid_shape, "tc_grid_sample: shapes do not fit: f32[1,1,3,3] at f32[1,2,2,3]", AT;                              \
       tc_grid_sample(F(1, 1, 3, 3), F(1, 2, 2, 3)))                                                                   \
-    X(grid_dtype, "tc_grid_sample: needs f32: i32[1,1,3,3] at f32[1,2,2,2]", AT;                                      \
+    X(grid_dtype, "tc_grid_sample: needs floats of one dtype: i32[1,1,3,3] at f32[1,2,2,2]", AT;                      \
       tc_grid_sample(IN(TC_I32, 1, 1, 3, 3), F(1, 2, 2, 2)))                                                          \
+    X(grid_modes, "tc_grid_sample: both .nearest and .cubic", AT;                                                     \
+      tc_grid_sample(F(1, 1, 3, 3), F(1, 2, 2, 2), .nearest = true, .cubic = true))                                   \
+    X(grid_cubic, "tc_grid_sample: .cubic samples images, not volumes", AT;                                           \
+      tc_grid_sample(F(1, 1, 3, 3, 3), F(1, 2, 2, 2, 3), .cubic = true))                                              \
+    X(affine_shape, "tc_affine_grid: f32[1,2,3] for 3 sizes", AT;                                                     \
+      tc_affine_grid(F(1, 2, 3), TC_SIZES(2, 2, 2)))                                                                  \
+    X(affine_dtype, "tc_affine_grid: needs floats, not i32[1,2,3]", AT;                                               \
+      tc_affine_grid(IN(TC_I32, 1, 2, 3), TC_SIZES(2, 2)))                                                            \
+    X(affine_size, "tc_affine_grid: size 1 is 0", AT;                                                                 \
+      tc_affine_grid(F(1, 2, 3), TC_SIZES(2, 0)))                                                                     \
     X(grid_empty, "tc_grid_sample: the image is empty: f32[1,1,0,3]", AT;                                             \
       tc_grid_sample(F(1, 1, 0, 3), F(1, 2, 2, 2)))
 

@@ -47,7 +47,7 @@ CONVOLUTION(conv1d_strided, conv1d, 4, 8, 2, h, SIZES(4), .stride = 2, .dilation
 CONVOLUTION(conv1d_depthwise, conv1d, 20, 20, 20, h, SIZES(4), .low = 3)
 CONVOLUTION(conv3d, conv3d, 3, 18, 1, SIZES(5, h, 6), SIZES(3, 2, 3), .stride = {1, 2, 1}, .padding = {1, 0, 1})
 CONVOLUTION(conv3d_grouped, conv3d, 4, 8, 4, SIZES(4, 5, h), SIZES(2, 3, 3), .dilation = {2, 1, 1}, .padding = {1, 1, 2})
-CONVOLUTION(conv2d_same, conv2d, 3, 16, 1, SIZES(h, 7), SIZES(2, 5), .dilation = {3, 1}, .same = true)
+CONVOLUTION(conv2d_same, conv2d, 3, 16, 1, SIZES(h, 7), SIZES(2, 5), .dilation = {3, 1}, .same = TC_SAME)
 CONVOLUTION(conv2d_uneven, conv2d, 3, 5, 1, SIZES(7, h), SIZES(3, 3), .stride = {2, 2}, .low = {0, 1}, .high = {1, 2})
 
 TRANSPOSED(transpose1d, conv_transpose1d, 6, 20, 1, h, SIZES(4), .stride = 2, .padding = 1)

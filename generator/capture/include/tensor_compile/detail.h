@@ -20,8 +20,9 @@
 #define TC_COUNT(...) TC_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define TC_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
-/* First argument, and all others; callers append one argument so that there is always another. */
+/* First argument, second, and all but the first; callers append arguments so that there is always another. */
 #define TC_HEAD(first, ...) first
+#define TC_SECOND(first, second, ...) second
 #define TC_TAIL(first, ...) __VA_ARGS__
 
 /* An integer or a tc_dim as a tc_dim. */

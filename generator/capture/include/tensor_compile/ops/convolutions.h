@@ -13,32 +13,35 @@
  *
  * Cross-correlation: x[n, c, h, w], weight[o, c/groups, kh, kw], bias[o] -> [n, o, h', w'], 1d and 3d with one and
  * three axes for the window; h' = floor((h + low + high - dilation*(kh - 1) - 1) / stride) + 1. Padding is zeros,
- * `.padding` on both sides of an axis, or `.low` before and `.high` behind it. With `.same = true` there is as much as
- * keeps the sizes (stride 1; what is odd goes behind). Left out: stride, dilation and groups 1, padding 0.
- * Dtypes: f32.
- * Shape: numbers of channels are constants.
- * Numerics: order seq, terms in the order window position, input channel; the bias is an addition of its own.
+ * `.padding` on both sides of an axis, or `.low` before and `.high` behind it. With `.same = TC_SAME` there is as much as
+ * makes h' = ceil(h / stride): half of it before, and what is odd behind, or before with TC_SAME_LOWER. Left out: stride,
+ * dilation and groups 1, padding 0.
+ * Dtypes: numbers, one for all operands.
+ * Shape: numbers of channels are constants; of a dynamic size .same needs a window no shorter than the stride.
+ * Numerics: order seq, terms in the order window position, input channel; the bias is an addition of its own, for 16 bits
+ * in f32, before the one rounding.
  * ATen: conv1d, conv2d, conv3d.
  * ONNX: Conv. */
+typedef enum tc_same { TC_SAME = 1, TC_SAME_LOWER } tc_same; /* 0: padding as given */
 #define tc_conv1d(...) tc_conv1d_at(&(const tc_conv1d_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_conv2d(...) tc_conv2d_at(&(const tc_conv2d_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_conv3d(...) tc_conv3d_at(&(const tc_conv3d_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_conv1d_args {
     tc_tensor x, weight, bias;
     int stride, padding, low, high, dilation, groups;
-    bool same;
+    tc_same same;
     tc_site at;
 } tc_conv1d_args;
 typedef struct tc_conv2d_args {
     tc_tensor x, weight, bias;
     int stride[2], padding[2], low[2], high[2], dilation[2], groups;
-    bool same;
+    tc_same same;
     tc_site at;
 } tc_conv2d_args;
 typedef struct tc_conv3d_args {
     tc_tensor x, weight, bias;
     int stride[3], padding[3], low[3], high[3], dilation[3], groups;
-    bool same;
+    tc_same same;
     tc_site at;
 } tc_conv3d_args;
 tc_tensor tc_conv1d_at(const tc_conv1d_args *args);
@@ -53,10 +56,11 @@ tc_tensor tc_conv3d_at(const tc_conv3d_args *args);
  * h' = (h - 1)*stride - low - high + dilation*(kh - 1) + output_padding + 1: y[i*stride + t*dilation - low] is the sum
  * of all x[i] * w[t] that meet there. Options as of a convolution; output_padding lies below the stride or the
  * dilation.
- * Dtypes: f32.
+ * Dtypes: numbers, one for all operands.
  * Shape: the weight's sizes and the number of channels are constants.
  * Numerics: each of the stride's phases is a convolution by its own taps in descending order: order seq, terms in the
- * order taps (each axis descending), input channel. No zero is multiplied but the padding.
+ * order taps (each axis descending), input channel. No zero is multiplied but the padding. The bias as of a convolution.
+ * Errors: strides that multiply to more than 4096 phases.
  * ATen: conv_transpose1d, conv_transpose2d, conv_transpose3d.
  * ONNX: ConvTranspose. */
 #define tc_conv_transpose1d(...) tc_conv_transpose1d_at(&(const tc_conv_transpose1d_args){__VA_ARGS__, .at = TC_HERE})
@@ -89,7 +93,7 @@ tc_tensor tc_conv_transpose3d_at(const tc_conv_transpose3d_args *args);
  * Dtypes: numbers.
  * Shape: as said of each.
  * Numerics: fold sums the taps of the width, then those of the height, in order lanes; a tap without a window there
- * adds +0.
+ * adds +0. 16 bits: in f32 throughout, rounded once.
  * ATen: im2col (unfold), col2im (fold).
  * ONNX: Col2Im. */
 #define tc_unfold(...) tc_unfold_at(&(const tc_unfold_args){__VA_ARGS__, .at = TC_HERE})
