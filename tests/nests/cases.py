@@ -180,6 +180,48 @@ def columns() -> list[Case]:
     return out
 
 
+def siblings() -> list[Case]:
+    """Several reductions of the same terms at one point: each element is loaded at one place."""
+    out = []
+    for m, n in ((30, 40), (300, 20), (4097, 3)):
+        size, dims, sizes = sized("m", m, m == 300)
+        v, k = loop("v", n), loop("k", size)
+        x = buffer("x", "f32", (size, n), "input")
+        y, z, w = (buffer(name, "f32", (n,), "output") for name in "yzw")
+        at = load("x", sym(k), sym(v))
+        sums = [Store(name, (sym(v),), Reduction(kind, "lanes", "f32", (k,), term))
+                for name, kind, term in (("y", "sum", at), ("z", "sum", op("mul", at, at)), ("w", "prod", at))]
+        out.append(small(f"siblings: sums of columns {m}x{n}", (), [Stage((v,), [], sums)], (x, y, z, w), dims, sizes))
+        value = op("sub", *(Reduction(kind, "free", "f32", (k,), at) for kind in ("max", "min")))
+        out.append(small(f"siblings: extremes of columns {m}x{n}", (), [Stage((v,), [], [Store("y", (sym(v),), value)])],
+                         (x, y), dims, sizes))
+    v, i, j = loop("v", 18), loop("i", 40), loop("j", 110)
+    x, y, z = buffer("x", "f32", (40, 18, 110), "input"), *(buffer(name, "f32", (18,), "output") for name in "yz")
+    at = load("x", sym(i), sym(v), sym(j))
+    sums = [Store(name, (sym(v),), Reduction("sum", "lanes", "f32", (i, j), term)) for name, term in
+            (("y", at), ("z", op("abs", at)))]
+    out.append(small("siblings: sums over two loops", (), [Stage((v,), [], sums)], (x, y, z)))
+    v, i, j = loop("v", 18), loop("i", 6), loop("j", 9)
+    x, y, z = buffer("x", "f32", (6, 9, 18), "input"), *(buffer(name, "f32", (18,), "output") for name in "yz")
+    at = load("x", sym(i), sym(j), sym(v))
+    sums = [Store(name, (sym(v),), Reduction(kind, "lanes", "f32", (i, j), at)) for name, kind in
+            (("y", "sum"), ("z", "prod"))]
+    out.append(small("siblings: over two loops that are one", (), [Stage((v,), [], sums)], (x, y, z)))
+    v, k = loop("v", 5), loop("k", 33)
+    x, y, z = buffer("x", "f32", (33, 5), "input"), *(buffer(name, "i64", (5,), "output") for name in "yz")
+    found = [Store(name, (sym(v),), Reduction(kind, "free", "i64", (k,), load("x", sym(k), sym(v))))
+             for name, kind in (("y", "argmax"), ("z", "argmin"))]
+    out.append(small("siblings: positions in columns", (), [Stage((v,), [], found)], (x, y, z), extreme=True))
+    c, v, i, j = loop("c", 3), loop("v", 20), Sym("i", 0, 2), Sym("j", 0, 2)
+    row, column = sym(c) + sym(i) - 1, sym(v) + sym(j) - 1
+    x, y, z = buffer("x", "f32", (3, 20), "input"), *(buffer(name, "f32", (3, 20), "output") for name in "yz")
+    windows = [Store(name, (sym(c), sym(v)), Reduction(kind, order, "f32", (i, j), load("x", row, column),
+                                                       (row, 2 - row, column, 19 - column)))
+               for name, kind, order in (("y", "max", "free"), ("z", "sum", "seq"))]
+    out.append(small("siblings: windows", (c,), [Stage((v,), [], windows)], (x, y, z)))
+    return out
+
+
 def rows() -> list[Case]:
     out = []
     for n in (0, 1, 15, 17, 100, 5000):
@@ -356,4 +398,4 @@ def all_cases() -> list[Case]:
             for size, symbolic in ((40, False), (33, True))]
     out.append(softmax(4096, False, 16))
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
-    return out + pad() + windows() + columns() + rows() + memory() + elementwise() + in_order()
+    return out + pad() + windows() + columns() + siblings() + rows() + memory() + elementwise() + in_order()

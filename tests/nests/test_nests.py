@@ -8,8 +8,12 @@ import sys
 
 from cases import all_cases
 from harness import run_all
-from tap import done
+from tap import done, equal
+from tensor_compile.emit.kernels import emit_kernel
 
+for case in all_cases():
+    if case.name.startswith("siblings"):
+        equal(emit_kernel(case.kernel, "scalar").text.count("p0["), 1, f"{case.name}: one load of an element")
 sanitize = "--sanitize" in sys.argv
 run_all(all_cases()[:: 4 if sanitize and "--all" not in sys.argv else 1], sanitize)
 done()

@@ -17,10 +17,9 @@ from ..loops.ir import NestKernel, RowReduce, Stage
 from ..symbolic import product
 from .cuda import decode, emitter, function, grid_loop
 from .nest import emit_nest as emit_scalar
-from .reduction import BLOCK, OPERATION, better, identity, term
+from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
 from .scalar import C_TYPE, Value, constant, extent, indent
 
-POSITIONS = frozenset(("argmax", "argmin"))
 MEMORY = "block_memory"   # of the kernel's sums
 
 
@@ -62,6 +61,8 @@ class _Nest:
         self.kernel = kernel
         self.written = {x.buffer for stage in kernel.stages for x in stage.stores}
         self.e = emitter(kernel, self.written)
+        for stage in kernel.stages:
+            self.e.siblings |= siblings(stage.stores)
         self.threads = schedule_cuda.launch(kernel).threads
         self.taken = 0   # bytes of shared memory, by the sums of the stage so far
 

@@ -21,14 +21,13 @@ from ..graph.dtypes import DTYPES
 from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Stage, Store
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
-from .reduction import BLOCK, better, empty, identity, joining, lanes_of, term
+from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
 PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
 SIDE_BY_SIDE = {"avx512": 4, "avx2": 2, "neon": 2}    # rows of reductions, as many as the registers hold
-POSITIONS = frozenset(("argmax", "argmin"))
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
@@ -87,6 +86,8 @@ class _Nest:
         buffers = {b.name: b for b in kernel.params}
         self.e = ScalarEmitter(names, pointers, 1, None, None, None, buffers, self.written)
         self.e.steady = True
+        for stage in kernel.stages:
+            self.e.siblings |= siblings(stage.stores)
         self.roomy = isa == "avx512"
         self.neon = isa == "neon"
         self.side = SIDE_BY_SIDE.get(isa, 1) if self.joins() else 1

@@ -2,17 +2,21 @@
 """Reductions inside a point: windows, column sums, contractions too small or odd for a template.
 
 The loops over the reduced variables run at one point, or at 16 points side by side, a term after the other. For `lanes`
-the 16 partial sums of a block are computed one after the other, so that each lives in a register.
+the 16 partial sums of a block are computed one after the other, so that each lives in a register. Several reductions of
+the same terms share a sweep, and so their loads.
 """
 from __future__ import annotations
 
+from typing import Iterable
+
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Const, Load, Reduction, Scalar
+from ..loops.ir import Const, InBounds, Load, Reduction, Scalar, Store
 from ..loops.scalars import Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat
 
 BLOCK = 4096     # terms of a block of the order `lanes`
+POSITIONS = frozenset(("argmax", "argmin"))
 OPERATION = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and"}
 
 
@@ -64,12 +68,13 @@ def tree(lanes: list[str | None], operation: str) -> str:
     return str(lanes[0])
 
 
-def flatten(node: Reduction, buffers) -> Reduction:
-    """One variable in place of several where every access steps through them as through one."""
+def flatten(node: Reduction, buffers, joined: dict[tuple[Sym, ...], Sym]) -> Reduction:
+    """One variable in place of several where every access steps through them as through one. joined: those made so
+    far, by the variables that they stand for."""
     if len(node.vars) < 2:
         return node
     size = product(extent(s) for s in node.vars)
-    whole = Sym(node.vars[0].name, 0, size - 1)
+    whole = joined.setdefault(node.vars, Sym(node.vars[0].name, 0, size - 1))
     first, back, rest = {}, {}, sym(whole)
     step = size
     for s in node.vars:
@@ -101,17 +106,38 @@ def flatten(node: Reduction, buffers) -> Reduction:
                      tuple(e.substitute(back) for e in node.valid))
 
 
+def siblings(stores: Iterable[Store]) -> dict[Reduction, tuple[Reduction, ...]]:
+    """For each reduction of a value that is stored: those of the other ones that may be computed with it. What holds a
+    reduction itself waits for that one, so it is alone."""
+    found: dict[Reduction, None] = {}
+
+    def visit(s: Scalar) -> None:
+        if not isinstance(s, Reduction):
+            for c in s.children:
+                visit(c)
+        elif not any(isinstance(x, Reduction) for x in walk(s.value)):
+            found[s] = None
+
+    for store in stores:
+        for value in store.values:
+            visit(value)
+    return {s: tuple(x for x in found if x is not s) for s in found} if len(found) > 1 else {}
+
+
 def emit_reduction(emitter: ScalarEmitter, node: Reduction) -> Value:
-    return _Inside(emitter, node).emit()
+    """The value of a reduction; siblings that have the same terms at the same points are computed in the same sweep."""
+    sweep = _Sweep(emitter, node)
+    sweep.nodes += [s for s in emitter.siblings.get(node, ())
+                    if not emitter.known(s) and _Sweep(emitter, s).key == sweep.key]
+    return sweep.emit()
 
 
-class _Inside:
-    """One reduction: `depth` is the scope that it is computed in."""
+class _Sweep:
+    """Reductions over the same terms. depth: the scope that they are computed in; how: the loops that they need."""
 
     def __init__(self, emitter: ScalarEmitter, node: Reduction):
-        if node.order == "lanes":
-            node = flatten(node, emitter.buffers)
-        self.e, self.node = emitter, node
+        self.e, self.nodes = emitter, [node]
+        flat = self.flat(node)
         exprs = [e for x in walk(node.value) for e in _expressions(x)] + list(node.valid)
         inner = set(node.vars) | {s for x in walk(node.value) if isinstance(x, Reduction) for s in x.vars}
         inner |= {s for x in walk(node.value) if isinstance(x, Load) for s, _ in x.dynamic}
@@ -126,168 +152,190 @@ class _Inside:
         if guards:
             self.depth = max(self.depth, guards[-1])
         self.vector = emitter.width == 16 and (emitter.varies(*exprs) or any(type(x).__name__ == "Acc" for x in names))
+        self.vars, self.valid = flat.vars, flat.valid
         self.terms = product(extent(s) for s in node.vars)
+        if node.order != "lanes":
+            self.how = self.running
+        elif self.terms.is_const and self.terms.value <= 16 and len(self.vars) == 1 and not self.valid:
+            self.how = self.few
+        else:
+            self.how = self.lanes if len(self.vars) == 1 else self.scattered
+
+    def flat(self, node: Reduction) -> Reduction:
+        return flatten(node, self.e.buffers, self.e.joined) if node.order == "lanes" else node
+
+    @property
+    def key(self) -> tuple:
+        return self.how.__name__, self.depth, self.vector, self.vars, self.valid
 
     def emit(self) -> Value:
-        emitter, node = self.e, self.node
+        """The first one's value; the others are known from then on."""
+        emitter, asked = self.e, self.nodes
+        self.nodes = [self.flat(node) for node in asked]
         above = emitter.scopes[self.depth + 1:]
         del emitter.scopes[self.depth + 1:]
         try:
-            if node.op in ("argmax", "argmin"):
-                text = self.position()
-            elif node.order == "lanes" and self.terms.is_const and self.terms.value <= 16 and len(node.vars) == 1 \
-                    and not node.valid:
-                text = self.few()
-            elif node.order == "lanes":
-                text = self.lanes() if len(node.vars) == 1 else self.scattered()
-            else:
-                text = self.running()
+            done = [Value(text, self.vector, self.depth) for text in self.how()]
         finally:
             emitter.scopes += above
-        return Value(text, self.vector, self.depth)
+        emitter.scopes[self.depth].values.update(zip(asked, done))
+        return done[0]
 
     # -- parts ------------------------------------------------------------------------------------------------------
     @property
     def prefix(self) -> str:
         return "tcv" if self.vector else "tc"
 
-    @property
-    def kind(self) -> str:
-        return (V_TYPE if self.vector else C_TYPE)[self.node.dtype]
+    def kind(self, node: Reduction) -> str:
+        return (V_TYPE if self.vector else C_TYPE)[node.dtype]
 
     def text(self, value: Const) -> str:
         return splat(value.dtype, constant(value)) if self.vector else constant(value)
 
-    def declare(self, name: str, start: Const, size: str = "") -> str:
+    def declare(self, name: str, start: Const) -> str:
         kind = (V_TYPE if self.vector else C_TYPE)[start.dtype]
         self.e.lines.append(f"{kind} {name} = {self.text(start)};")
         return name
 
-    def accumulate(self, acc: str, value: Scalar, valid: tuple[Expr, ...]) -> None:
-        """One term of the variables that are bound now, if it exists."""
+    def first(self, node: Reduction) -> Const:
+        return identity(node.op, node.order, node.dtype)
+
+    def accumulate(self, accs: list[str], number: str = "") -> None:
+        """One term of the variables that are bound now, if it exists. number: the term's, where positions are wanted."""
         emitter = self.e
-        op, dtype = self.node.op, self.node.dtype
-        if not valid:
-            emitter.lines.append(f"{acc} = {term(emitter, op, dtype, acc, value, self.vector)};")
-            return
-        same = [e for e in valid if not emitter.varies(e)]
-        mixed = tuple(e for e in valid if emitter.varies(e))
+        same = [e for e in self.valid if not emitter.varies(e)]
+        mixed = tuple(e for e in self.valid if emitter.varies(e))
         if same:
             emitter.open(guard=True)
-        if mixed:
-            from ..loops.ir import InBounds
-            mask = emitter.wide(InBounds(mixed))
-            text = term(emitter, op, dtype, acc, _protected(value, mixed, emitter), True)
-            emitter.lines.append(f"{acc} = tcv_select_{dtype}({mask}, {text}, {acc});")
-        else:
-            emitter.lines.append(f"{acc} = {term(emitter, op, dtype, acc, value, self.vector)};")
+        for acc, node in zip(accs, self.nodes, strict=True):
+            if node.op in POSITIONS:
+                self.position(acc, node, number)
+            elif mixed:
+                mask = emitter.wide(InBounds(mixed))
+                text = term(emitter, node.op, node.dtype, acc, _protected(node.value, mixed, emitter), True)
+                emitter.lines.append(f"{acc} = tcv_select_{node.dtype}({mask}, {text}, {acc});")
+            else:
+                emitter.lines.append(f"{acc} = {term(emitter, node.op, node.dtype, acc, node.value, self.vector)};")
         if same:
             emitter.close(f"if ({emitter.all_nonnegative(same)})")
 
-    def running(self) -> str:
-        """One accumulator over all terms in ascending order."""
-        emitter, node = self.e, self.node
-        acc = self.declare(emitter.fresh("s"), identity(node.op, node.order, node.dtype))
-        heads = [emitter.loop(s) for s in node.vars]
-        self.accumulate(acc, node.value, node.valid)
+    def position(self, where: str, node: Reduction, number: str) -> None:
+        """The number of the first extreme; NaN counts as one."""
+        assert not self.vector
+        value, best = self.e.scalar(node.value), f"{where}_best"
+        self.e.lines += [f"if ({number} == 0 || {better(node.op, node.value.dtype, value, best)}) {{",
+                         f"    {best} = {value};", f"    {where} = {number};", "}"]
+
+    def running(self) -> list[str]:
+        """An accumulator each over all terms in ascending order."""
+        emitter, accs, number = self.e, [], ""
+        for node in self.nodes:
+            accs.append(emitter.fresh("s"))
+            if node.op in POSITIONS:
+                emitter.lines += [f"{C_TYPE[node.value.dtype]} {accs[-1]}_best = 0;", f"int64_t {accs[-1]} = 0;"]
+                number = number or emitter.fresh("n")
+            else:
+                self.declare(accs[-1], self.first(node))
+        if number:
+            emitter.lines.append(f"tc_index {number} = 0;")
+        heads = [emitter.loop(s) for s in self.vars]
+        self.accumulate(accs, number)
+        if number:
+            emitter.lines.append(f"++{number};")
         for head in reversed(heads):
             emitter.close(head)
-        if node.op == "dot" and DTYPES[node.dtype].is_float:
-            # A sum that starts from +0 never is -0; a fused product that underflows may be.
-            zero = self.text(Const(node.dtype, 0))
-            emitter.lines.append(f"{acc} = {self.prefix}_add_{node.dtype}({acc}, {zero});")
-        return acc
+        for acc, node in zip(accs, self.nodes, strict=True):
+            if node.op == "dot" and DTYPES[node.dtype].is_float:
+                # A sum that starts from +0 never is -0; a fused product that underflows may be.
+                zero = self.text(Const(node.dtype, 0))
+                emitter.lines.append(f"{acc} = {self.prefix}_add_{node.dtype}({acc}, {zero});")
+        return accs
 
-    def few(self) -> str:
+    def few(self) -> list[str]:
         """At most one term a lane: the tree over the terms."""
-        emitter, node = self.e, self.node
+        emitter, done = self.e, []
         n = self.terms.value
-        if n == 0:
-            return self.declare(emitter.fresh("s"), empty(node.op, node.dtype))
-        lanes: list[str | None] = [None] * 16
-        for i in range(n):
-            value = substitute(node.value, {node.vars[0]: const(i)})
-            if node.op == "dot":
-                parts = [(emitter.wide if self.vector else emitter.scalar)(x) for x in value.args]
-                text = f"{self.prefix}_mul_{node.dtype}({', '.join(parts)})"
-                lanes[i] = emitter.name(text, node.dtype, self.vector, self.depth).text
-            else:
-                lanes[i] = emitter.wide(value) if self.vector else emitter.scalar(value)
-        operation = f"{self.prefix}_{joining(node.op)}_{node.dtype}"
-        return emitter.name(tree(lanes, operation), node.dtype, self.vector, self.depth).text
+        for node in self.nodes:
+            if n == 0:
+                done.append(self.declare(emitter.fresh("s"), empty(node.op, node.dtype)))
+                continue
+            lanes: list[str | None] = [None] * 16
+            for i in range(n):
+                value = substitute(node.value, {node.vars[0]: const(i)})
+                if node.op == "dot":
+                    parts = [(emitter.wide if self.vector else emitter.scalar)(x) for x in value.args]
+                    text = f"{self.prefix}_mul_{node.dtype}({', '.join(parts)})"
+                    lanes[i] = emitter.name(text, node.dtype, self.vector, self.depth).text
+                else:
+                    lanes[i] = emitter.wide(value) if self.vector else emitter.scalar(value)
+            operation = f"{self.prefix}_{joining(node.op)}_{node.dtype}"
+            done.append(emitter.name(tree(lanes, operation), node.dtype, self.vector, self.depth).text)
+        return done
 
-    def total(self, total: str, lane: str) -> list[str]:
-        dtype = self.node.dtype
-        joined = f"{self.prefix}_{joining(self.node.op)}_{dtype}"
+    def total(self, node: Reduction, total: str, lane: str) -> list[str]:
+        dtype = node.dtype
+        joined = f"{self.prefix}_{joining(node.op)}_{dtype}"
         if not self.vector:
-            return [f"{total} = {joined}({total}, tc_lanes_{lanes_of(self.node.op)}_{dtype}({lane}));"]
+            return [f"{total} = {joined}({total}, tc_lanes_{lanes_of(node.op)}_{dtype}({lane}));"]
         return [f"for (int h = 8; h > 0; h /= 2)", "    for (int l = 0; l < h; ++l)",
                 f"        {lane}[l] = {joined}({lane}[l], {lane}[l + h]);", f"{total} = {joined}({total}, {lane}[0]);"]
 
-    def lanes(self) -> str:
-        emitter, node = self.e, self.node
-        s = node.vars[0]
-        total, lane = self.declare(emitter.fresh("s"), self.first()), emitter.fresh("a")
-        block, end, l, acc = (emitter.fresh(x) for x in ("b", "e", "l", "s"))
+    def totals(self, totals: list[str], lanes: list[str]) -> list[str]:
+        return [line for node, *names in zip(self.nodes, totals, lanes, strict=True) for line in self.total(node, *names)]
+
+    def lanes(self) -> list[str]:
+        emitter, nodes = self.e, self.nodes
+        totals = [self.declare(emitter.fresh("s"), self.first(node)) for node in nodes]
+        lanes = [emitter.fresh("a") for _ in nodes]
+        block, end, l = (emitter.fresh(x) for x in ("b", "e", "l"))
+        accs = [emitter.fresh("s") for _ in nodes]
         n = emitter.index(self.terms)
         blocks = not (self.terms.is_const and self.terms.value <= BLOCK)
         emitter.open()
-        emitter.lines.append(f"{self.kind} {lane}[16];")
+        emitter.lines += [f"{self.kind(node)} {lane}[16];" for node, lane in zip(nodes, lanes, strict=True)]
         if blocks:
             emitter.lines.append(f"const tc_index {end} = tc_min({block} + {BLOCK}, {n});")
         emitter.open()
-        self.declare(acc, self.first())
+        for node, acc in zip(nodes, accs, strict=True):
+            self.declare(acc, self.first(node))
+        (s,) = self.vars
         name = emitter.bind(s)
         emitter.open((s,))
-        self.accumulate(acc, node.value, node.valid)
+        self.accumulate(accs)
         start = f"{block} + {l}" if blocks else l
         emitter.close(f"for (tc_index {name} = {start}; {name} < {end if blocks else n}; {name} += 16)")
-        emitter.lines.append(f"{lane}[{l}] = {acc};")
+        emitter.lines += [f"{lane}[{l}] = {acc};" for lane, acc in zip(lanes, accs, strict=True)]
         emitter.close(f"for (int {l} = 0; {l} < 16; ++{l})")
-        emitter.lines.extend(self.total(total, lane))
+        emitter.lines += self.totals(totals, lanes)
         emitter.close(f"for (tc_index {block} = 0; {block} < {n}; {block} += {BLOCK})" if blocks else "")
-        return self.empty(total)
+        return self.emptied(totals)
 
-    def scattered(self) -> str:
+    def scattered(self) -> list[str]:
         """Several variables that are not one: the term's number decides its lane as it comes."""
-        emitter, node = self.e, self.node
-        total, lane, number = self.declare(emitter.fresh("s"), self.first()), emitter.fresh("a"), emitter.fresh("n")
-        first = self.text(self.first())
-        clear = ["for (int l = 0; l < 16; ++l)", f"    {lane}[l] = {first};"]
-        emitter.lines += [f"{self.kind} {lane}[16];", *clear, f"tc_index {number} = 0;"]
-        heads = [emitter.loop(s) for s in node.vars]
-        self.accumulate(f"{lane}[{number} & 15]", node.value, node.valid)
-        flush = self.total(total, lane)
+        emitter, nodes = self.e, self.nodes
+        totals = [self.declare(emitter.fresh("s"), self.first(node)) for node in nodes]
+        lanes, number = [emitter.fresh("a") for _ in nodes], emitter.fresh("n")
+        clear = []
+        for node, lane in zip(nodes, lanes, strict=True):
+            emitter.lines.append(f"{self.kind(node)} {lane}[16];")
+            clear += ["for (int l = 0; l < 16; ++l)", f"    {lane}[l] = {self.text(self.first(node))};"]
+        emitter.lines += [*clear, f"tc_index {number} = 0;"]
+        heads = [emitter.loop(s) for s in self.vars]
+        self.accumulate([f"{lane}[{number} & 15]" for lane in lanes])
+        flush = self.totals(totals, lanes)
         emitter.lines += [f"if (++{number} == {BLOCK}) {{", *indent([*flush, *clear, f"{number} = 0;"]), "}"]
         for head in reversed(heads):
             emitter.close(head)
         emitter.lines += [f"if ({number} > 0) {{", *indent(flush), "}"]
-        return self.empty(total)
+        return self.emptied(totals)
 
-    def first(self) -> Const:
-        return identity(self.node.op, "lanes", self.node.dtype)
-
-    def empty(self, total: str) -> str:
+    def emptied(self, totals: list[str]) -> list[str]:
         """No terms: +0, or 1 of a product."""
         if (self.terms.range()[0] or 0) < 1:
-            none = self.text(empty(self.node.op, self.node.dtype))
-            self.e.lines += [f"if ({self.e.index(self.terms)} == 0)", f"    {total} = {none};"]
-        return total
-
-    def position(self) -> str:
-        """The number of the first extreme; NaN counts as one."""
-        emitter, node = self.e, self.node
-        assert not self.vector
-        dtype = node.value.dtype
-        best, where, number = (emitter.fresh(x) for x in ("s", "s", "n"))
-        emitter.lines += [f"{C_TYPE[dtype]} {best} = 0;", f"int64_t {where} = 0;", f"tc_index {number} = 0;"]
-        heads = [emitter.loop(s) for s in node.vars]
-        value = emitter.scalar(node.value)
-        emitter.lines += [f"if ({number} == 0 || {better(node.op, dtype, value, best)}) {{", f"    {best} = {value};",
-                          f"    {where} = {number};", "}", f"++{number};"]
-        for head in reversed(heads):
-            emitter.close(head)
-        return where
+            for node, total in zip(self.nodes, totals, strict=True):
+                none = self.text(empty(node.op, node.dtype))
+                self.e.lines += [f"if ({self.e.index(self.terms)} == 0)", f"    {total} = {none};"]
+        return totals
 
 
 def better(op: str, dtype: str, value: str, best: str) -> str:

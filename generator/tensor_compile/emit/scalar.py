@@ -55,6 +55,7 @@ class ScalarEmitter:
     variable of the lanes, whose name is that of lane 0; lanes: C text of the number of lanes that exist (None: all);
     accs: C text of each accumulator; written: buffers that the kernel stores to, whose loads stay where they are.
     confined: loads whose predicate is not all that they rely on, so that they stay in the guard around them.
+    siblings: for a reduction inside a value, others that may be computed with it. joined: variables that stand for several.
 
     `value` and `store` append to `lines`, the statements of the innermost scope.
     """
@@ -69,6 +70,8 @@ class ScalarEmitter:
         self.scopes = [Scope()]
         self.locals: dict[str, Value] = {}
         self.confined: set[Load] = set()
+        self.siblings: dict[Reduction, tuple[Reduction, ...]] = {}
+        self.joined: dict[tuple[Sym, ...], Sym] = {}
         self.count = 0
 
     @property
@@ -118,11 +121,17 @@ class ScalarEmitter:
         return depth
 
     # -- values ---------------------------------------------------------------------------------------------------
-    def value(self, node: Scalar) -> Value:
+    def known(self, node: Scalar) -> Value | None:
         for scope in reversed(self.scopes):
             found = scope.values.get(node)
             if found is not None:
                 return found
+        return None
+
+    def value(self, node: Scalar) -> Value:
+        found = self.known(node)
+        if found is not None:
+            return found
         if isinstance(node, Const):
             result = Value(constant(node), False, 0)
         elif isinstance(node, Acc):

@@ -44,6 +44,8 @@ def solve(equations: list[tuple[Expr, Expr]], variables: tuple[Sym, ...]) -> dic
             value = value - quotient * c
         if value.terms:
             return None
+    for a, b in later:  # the same on both sides, before and now
+        solution |= {s: sym(s) for s in a.symbols() & b.symbols() if s in mine and s not in solution}
     return solution
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from typing import Iterable
 
 from ..symbolic import Expr, Sym, sym
 from .accesses import read, touched
@@ -29,11 +30,12 @@ from .groups import Group, Member, absorb, depend, ordered
 from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
     leaves, regions
 from .lower import LoweredFunction
-from .scalars import Rewriter, cost, extent, linear, loads, points, reshaped, substitute, walk
+from .scalars import Rewriter, cost, extent, has_lanes, linear, loads, points, reshaped, substitute, walk
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
 MOST_SUMS = 4          # accumulators of a point of a contraction
+MOST_SIBLINGS = 4      # kernels that a reduction of what they load is tried with
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
 
 
@@ -109,7 +111,7 @@ class Fusion:
         self.readers: dict[str, list[int]] = {}
         self.loads: list[list[Load]] = []
         self.member_of: dict[str, Member] = {}          # by buffer, where one item alone writes it
-        self.latest_reader: dict[tuple, Group] = {}
+        self.loaded_by: dict[str, dict[Group, None]] = {}
         self.checks: dict[str, list[Group]] = {}
         self.sorts: dict[tuple, Group] = {}
         self.fusions: list[str] = []
@@ -238,9 +240,18 @@ class Fusion:
             return False
         # what could be the epilogue of a contraction or the tail of a reduction stays there
         for x in self.loads[seq]:
-            if x.dynamic or self.buffers[x.buffer].kind not in ("input", "packed"):
+            kept = self.buffers[x.buffer].kind in ("input", "packed") or self.read_apart(x.buffer, seq)
+            if x.dynamic or not kept:
                 return False
         return all(isinstance(self.items[r], Computation) for r in self.readers[name])
+
+    def read_apart(self, name: str, seq: int) -> bool:
+        """The buffer is stored whatever becomes of item `seq`: another one reads it at other points than its own."""
+        if self.buffers[name].kind != "temp" or len(self.writers[name]) != 1:
+            return False
+        made = self.items[self.writers[name][0]]
+        return isinstance(made, (Computation, Contraction)) and any(
+            x.buffer == name and x.index != made.index for r in self.readers[name] if r != seq for x in self.loads[r])
 
     def drop(self, seq: int) -> None:
         item = self.items[seq]
@@ -274,6 +285,7 @@ class Fusion:
             depend(group, needed)
             return
         for group in self.candidates(seq, item, needed):
+            kind = group.kind
             try:
                 member = self.match(seq, item, group, needed)
             except _Refused as refused:
@@ -283,6 +295,8 @@ class Fusion:
             depend(group, [g for g in needed if g is not group])
             self.fusions.append(f"{item.label} joins {group.members[0].item.label}")
             self.merge_others(group, member, needed)
+            if group.kind == "rows" != kind:
+                self.merge_siblings(group)
             return
         self.start(seq, item, needed)
 
@@ -333,14 +347,22 @@ class Fusion:
             if x.buffer in self.member_of:
                 found[self.group_of(self.member_of[x.buffer].seq)] = None
         ranked = sorted(found, key=lambda g: (g.kind != "contraction", -g.number))
-        if self.is_row(item):  # reductions over the rows that another one already walks
-            for x in self.loads[seq]:
-                other = self.latest_reader.get((x.buffer, x.index))
-                while other is not None and other.merged is not None:
-                    other = other.merged
-                if other is not None and other.kind == "rows" and other not in ranked:
-                    ranked.append(other)
+        if isinstance(item.value, Reduction):
+            kind = "rows" if self.is_row(item) else "flat"
+            ranked += [g for g in self.siblings({x.buffer for x in self.loads[seq]}, kind) if g not in found]
         return ranked
+
+    def siblings(self, names: Iterable[str], kind: str) -> list[Group]:
+        """Groups that reduce what they load from one of the buffers: rows, or at a point (flat); the latest first."""
+        found: dict[Group, None] = {}
+        for name in names:
+            for group in self.loaded_by.get(name, ()):
+                while group.merged is not None:
+                    group = group.merged
+                if group.kind == kind and (kind == "rows" or any(isinstance(m.value, Reduction)
+                                                                 for m in group.members)):
+                    found[group] = None
+        return sorted(found, key=lambda g: -g.number)[:MOST_SIBLINGS]
 
     def new_group(self, seq: int, kind: str, coords: tuple[Sym, ...]) -> Group:
         group = Group(len(self.groups), kind, seq, coords)
@@ -378,7 +400,7 @@ class Fusion:
             self.member_of[out] = member
         for x in found:
             group.reads.setdefault(x.buffer, []).append(x)
-            self.latest_reader[(x.buffer, x.index)] = group
+            self.loaded_by.setdefault(x.buffer, {})[group] = None
 
     def is_row(self, item: Computation) -> bool:
         """A reduction whose terms lie next to each other in memory, rather than its results."""
@@ -424,8 +446,11 @@ class Fusion:
         variables = outer(item) + reduction.vars if row else item.vars
         if row and group.kind == "contraction":
             raise _Refused("a reduction is no epilogue of a contraction")
-        if any(s.valid or s.dynamic for s in found if self.inside(s, group)):
+        inside = [x for x in found if self.inside(x, group)]
+        if any(x.valid or x.dynamic for x in inside):
             raise _Refused("it reads under a predicate what the kernel computes")
+        if isinstance(item.value, Reduction) and not row and not inside:
+            self.look_alike(item.value, group)
         solution = self.solve(found, variables, group)
         mapped = {s: e for s, e in solution.items() if e is not sym(s)}
         index = tuple(e.substitute(mapped) for e in item.index)
@@ -437,6 +462,14 @@ class Fusion:
                 m = self.member_of[x.buffer]
                 stage = max(stage, m.stage + (m.level == "reduce"))
         return Member(seq, item, value, index, level, stage)
+
+    def look_alike(self, reduction: Reduction, group: Group) -> None:
+        """Reductions inside points share a sweep where they have the same terms, and the same number of lanes."""
+        others = [m.value for m in group.members if isinstance(m.value, Reduction)]
+        if any((r.vars, r.valid) != (reduction.vars, reduction.valid) for r in others):
+            raise _Refused("it reduces other terms than the kernel")
+        if any(has_lanes(r) != has_lanes(reduction) for r in others):
+            raise _Refused("one of them runs 16 points at a time and the other does not")
 
     def inside(self, x: Load, group: Group) -> bool:
         m = self.member_of.get(x.buffer)
@@ -516,13 +549,37 @@ class Fusion:
             other = self.group_of(m.seq)
             if other is group or other.kind == "check" or other.kind in ALONE:
                 continue
-            try:
-                self.merge(group, other, m, member)
-            except _Refused as refused:
-                self.refusals.append(
-                    (f"{other.members[0].item.label} with {group.members[0].item.label}", str(refused)))
+            if any(y.buffer == x.buffer and y.index != m.index for y in loads(member.value)):
+                self.refuse(other, group, "it reads other points than the kernel computes")
+                continue
+            self.merge(group, other, member)
 
-    def merge(self, group: Group, other: Group, made: Member, reader: Member) -> None:
+    def merge_siblings(self, group: Group) -> None:
+        """Groups that reduce rows of what this one loads, which has just come to reduce rows, become part of it."""
+        for other in self.siblings(list(group.reads), "rows"):
+            if other is group:
+                continue
+            if other in group.before or group in other.before:
+                self.refuse(other, group, "one needs the other")
+            else:
+                self.merge(group, other, None)
+
+    def refuse(self, other: Group, group: Group, reason: str) -> None:
+        self.refusals.append((f"{other.members[0].item.label} with {group.members[0].item.label}", reason))
+
+    def merge(self, group: Group, other: Group, reader: Member | None) -> None:
+        """`other` becomes part of the group, or the reason why not is recorded. reader: the member that reads both."""
+        try:
+            self.mergeable(group, other, reader)
+        except _Refused as refused:
+            self.refuse(other, group, str(refused))
+            return
+        if group.kind == other.kind == "contraction":
+            self.fusions.append(f"{other.members[0].item.label} and {group.members[0].item.label} are sums of one kernel")
+        absorb(group, other)
+
+    def mergeable(self, group: Group, other: Group, reader: Member | None) -> None:
+        """Raises _Refused where the two cannot be one kernel."""
         kinds = {group.kind, other.kind}
         if kinds == {"contraction", "rows"}:
             raise _Refused("each needs a kernel of its own")
@@ -534,8 +591,6 @@ class Fusion:
             raise _Refused("they have different rows")
         if len(group.members) + len(other.members) > MOST_MEMBERS:
             raise _Refused(f"together they have more than {MOST_MEMBERS} operations")
-        if any(x.buffer == made.item.out and x.index != made.index for x in loads(reader.value)):
-            raise _Refused("it reads other points than the kernel computes")
         if other in group.before and any(
                 self.inside(x, other) for m in group.members if m is not reader for x in self.member_loads(m)) \
                 or group in other.before:
@@ -546,9 +601,6 @@ class Fusion:
                     raise _Refused("a third kernel lies between them")
         if any(isinstance(m.value, Reduction) for g in (group, other) for m in g.members) and "flat" != group.kind:
             raise _Refused("the kernel holds a reduction of another kind")
-        if group.kind == other.kind == "contraction":
-            self.fusions.append(f"{other.members[0].item.label} and {group.members[0].item.label} are sums of one kernel")
-        absorb(group, other)
 
     def alike(self, items: list[Contraction]) -> None:
         """Raises _Refused unless the contractions can be several sums at each point of one kernel."""

@@ -203,6 +203,11 @@ def cost(s: Scalar) -> int:
     return total
 
 
+def has_lanes(r: Reduction) -> bool:
+    """Whether 16 points of it can run side by side: code of 16 lanes holds no 64 bits and finds no positions."""
+    return all(DTYPES[s.dtype].bytes < 8 and s.dtype != "u32" for s in walk(r))
+
+
 def expressions(*roots: Scalar) -> Iterator[Expr]:
     """Every index expression outside Load.index: predicates and index values."""
     for s in walk(*roots):
