@@ -2,10 +2,8 @@
 """Lowering: one function of graph nodes -> Computations, Contractions and checks over buffers.
 
 Views (reshape, transpose, slice, broadcast, pad) and values that need no memory (constants, index arithmetic) become
-index maps and predicates of whoever reads them. Every other node computes into its *home*: a buffer and a map from
-the value's logical index to the buffer's. A home is an output where the value is a result (also through reshapes and
-transposes), a part of a concatenation, a part of a state that is updated in place, or a temp of its own. Results that
-are something else already (an input, a constant, another result) are copied.
+index maps and predicates of whoever reads them. Every other node computes into its *home* (homes.py). Results that are
+something else already (an input, a constant, another result) are copied.
 """
 from __future__ import annotations
 
@@ -17,6 +15,7 @@ from ..graph.ir import Function, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
 from .guards import Index, fold, guarded, inside, protect
+from .homes import Home, place_concat, place_part, place_results, place_states, trace
 from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
@@ -42,12 +41,6 @@ class LoweredFunction:
     states: list[Buffer]
     dims: tuple[Sym, ...]
     variables: Variables = field(default_factory=Variables)
-
-
-@dataclass(slots=True)
-class Home:
-    buffer: Buffer
-    place: Callable[[Index], Index]
 
 
 def lower(function: Function, module: Module, target, plain: bool = False) -> LoweredFunction:
@@ -143,8 +136,8 @@ class Lowering:
             self.homes[Value(p)] = Home(b, lambda index: index)
         for node in (node for g in self.functions for node in g.nodes):
             self.classify(node)
-        outputs, copies = self.place_results()
-        assigned = self.place_states()
+        outputs, copies = place_results(self)
+        assigned = place_states(self)
         self.lower_nodes(f)
         for buffer, v in copies:
             self.copy(v, buffer, lambda index: index, f"copy of {buffer.name}")
@@ -164,10 +157,10 @@ class Lowering:
         self.lists[id(function)] = self.items
         for node in reversed(function.nodes):
             if node.op == "concat":
-                self.place_concat(node)
+                place_concat(self, node)
             elif node.op == "scatter":
                 home = self.home_of(Value(node))
-                self.place_part(node, node.operands[0], home.buffer, home.place, tuple(ZERO for _ in node.types[0].shape))
+                place_part(self, node, node.operands[0], home.buffer, home.place, tuple(ZERO for _ in node.types[0].shape))
         for node in function.nodes:
             if not self.is_view(node):
                 self.lower_node(node)
@@ -199,107 +192,6 @@ class Lowering:
 
     def is_view(self, node: Node) -> bool:
         return node.op in _LEAVES or node.op in _VIEWS or node in self.free
-
-    def place_results(self) -> tuple[list[Buffer], list[tuple[Buffer, Value]]]:
-        outputs, copies = [], []
-        for name, v, _ in self.function.results:
-            out = self.buffer(name, v.dtype, v.shape, "output")
-            outputs.append(out)
-            if not self.place_result(v, self.home_in(out), self.function):
-                copies.append((out, v))
-        return outputs, copies
-
-    def place_result(self, v: Value, home: Home, function: Function) -> bool:
-        """Has v, a result of the function, computed in `home`; False where it stands elsewhere and must be copied."""
-        base, place = self.trace(v)
-        if self.is_view(base.node) or base in self.homes or self.owner[base.node] is not function:
-            return False
-        self.homes[base] = Home(home.buffer, lambda index: home.place(place(index)))
-        return True
-
-    def trace(self, v: Value) -> tuple[Value, Callable[[Index], Index]]:
-        """(base, place): v is reshapes and transposes of `base`; `place` maps an index of base to that of v."""
-        steps = []
-        while v.node.op in ("reshape", "transpose"):
-            steps.append(v.node)
-            v = v.node.operands[0]
-
-        def place(index: Index) -> Index:
-            for node in reversed(steps):
-                if node.op == "transpose":
-                    index = tuple(index[p] for p in node.attrs["perm"])
-                else:
-                    index = reshaped(index, node.operands[0].shape, node.types[0].shape)
-            return index
-        return v, place
-
-    def place_states(self) -> list[tuple[Buffer, Value]]:
-        """Chains of update_slice on a state that nobody else reads write into it; others are copied at the end."""
-        readers: dict[str, int] = {}
-        for node in self.owner:
-            if node.op == "state":
-                name = node.attrs["name"]
-                readers[name] = readers.get(name, 0) + self.uses.get(Value(node), 0)
-        copies = []
-        for name, v, _ in self.function.assigns:
-            kind = self.module.states[name].type
-            state = self.buffer(name, kind.dtype, kind.shape, "state")
-            chain, at = self.chain(v)
-            if not chain or at.node.op != "state" or at.node.attrs["name"] != name or readers[name] != 1 \
-                    or v in self.homes:
-                copies.append((state, v))
-                continue
-            self.write_through(chain, state)
-        return copies
-
-    def chain(self, v: Value) -> tuple[list[Node], Value]:
-        """(nodes, base): v is what the nodes, the last one first, make of base by writing parts of it, and nothing else
-        reads what is between."""
-        nodes, at = [], v
-        while at.node.op in ("update_slice", "scatter") and (at is v or at == v or self.uses[at] == 1):
-            nodes.append(at.node)
-            at = at.node.operands[0]
-        return nodes, at
-
-    def write_through(self, chain: list[Node], buffer: Buffer) -> None:
-        """The nodes write into the buffer, which holds their base. What an only one writes is computed there: of several,
-        which may overlap, each writes when its turn comes."""
-        for node in chain:
-            self.in_place.add(node)
-            self.homes[Value(node)] = self.home_in(buffer)
-            if node.op == "update_slice" and len(chain) == 1:
-                self.place_part(node, node.operands[1], buffer, lambda index: index, node.attrs["start"])
-
-    def place_carry(self, v: Value, base: Value, buffer: Buffer, function: Function) -> bool:
-        """Has v, what a turn makes of the carry `base` in `buffer`, written there part by part where nothing else reads
-        the carry."""
-        chain, at = self.chain(v)
-        if not chain or at != base or self.uses[base] != 1 or v in self.homes \
-                or any(self.owner[node] is not function for node in chain):
-            return False
-        self.write_through(chain, buffer)
-        return True
-
-    def place_concat(self, node: Node) -> None:
-        v, axis = Value(node), node.attrs["axis"]
-        home = self.home_of(v)
-        at = ZERO
-        for operand in node.operands:
-            start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
-            self.place_part(node, operand, home.buffer, home.place, start)
-            at = at + operand.shape[axis]
-
-    def place_part(self, node: Node, v: Value, buffer: Buffer, outer: Callable[[Index], Index], start: Index) -> None:
-        """Gives v, where its one reader is the node beside it that puts it at `start` of a larger value, its home
-        there."""
-        base, place = self.trace(v)
-        walk = v
-        while self.uses[walk] == 1 and walk != base:
-            walk = walk.node.operands[0]
-        if walk == base and self.uses[base] == 1 and base not in self.homes and not self.is_view(base.node) \
-                and base.node.op != "concat" and self.owner[base.node] is self.owner[node]:
-            self.homes[base] = Home(
-                buffer, lambda index: outer(tuple(i + s for i, s in zip(place(index), start, strict=True))))
 
     # -- reading --------------------------------------------------------------------------------------------------
     def read(self, v: Value, index: Index, formula: int = 0) -> Scalar:
@@ -417,7 +309,7 @@ class Lowering:
 
     def write_part(self, node: Node, operand: Value, home: Home, start: Index) -> None:
         """Copies operand to its part of `home`, unless it was computed there."""
-        base, _ = self.trace(operand)
+        base, _ = trace(operand)
         there = self.homes.get(base)
         if there is not None and there.buffer is home.buffer and self.uses[base] == 1 and base.node.op != "concat":
             return
@@ -456,7 +348,7 @@ class Lowering:
 
     def check(self, node: Node, i: Value, bound: Expr) -> Value:
         """Makes sure that a check of every element of i runs before its reader; the value to read indices from."""
-        base, _ = self.trace(i)
+        base, _ = trace(i)
         whole = self.walked(base)
         if base not in self.homes and base.node.op not in ("packed", "weight", "state") and whole is None:
             base = i = self.detach(i)

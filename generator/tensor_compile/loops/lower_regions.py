@@ -18,10 +18,11 @@ from ..graph.ir import Function, Module, Node, Value
 from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
 from ..symbolic import Sym, sym
+from .homes import Home, place_carry, place_result
 from .ir import Branch, Load, Loop, row_major
 
 if TYPE_CHECKING:
-    from .lower import Home, Lowering
+    from .lower import Lowering
 
 _STAY = frozenset(("gather", "scatter"))   # may fault, so they run where they stand
 
@@ -179,9 +180,9 @@ def lower_cond(low: "Lowering", node: Node) -> None:
     low.items.append(Branch(low.label(node), condition.buffer, *sides))
 
 
-def _at_turn(home: "Home", turn: Sym) -> "Home":
+def _at_turn(home: Home, turn: Sym) -> Home:
     """The part of a stacked result that a turn makes."""
-    return type(home)(home.buffer, lambda index: home.place((sym(turn), *index)))
+    return Home(home.buffer, lambda index: home.place((sym(turn), *index)))
 
 
 @contextmanager
@@ -204,11 +205,11 @@ def _start(low: "Lowering", node: Node, body: Body) -> dict[int, str]:
     return carried
 
 
-def _body(low: "Lowering", body: Body, homes: "dict[int, Home]") -> None:
+def _body(low: "Lowering", body: Body, homes: dict[int, Home]) -> None:
     """The body's items. homes: where some of its results are computed, or copied to."""
     copies = []
     for i, home in homes.items():
-        if not low.place_result(body.results[i], home, body.function):
+        if not place_result(low, body.results[i], home, body.function):
             copies.append((body.results[i], home))
     low.lower_nodes(body.function)
     for v, home in copies:
@@ -217,7 +218,7 @@ def _body(low: "Lowering", body: Body, homes: "dict[int, Home]") -> None:
 
 def _in_place(low: "Lowering", body: Body, carried: dict[int, str]) -> set[int]:
     """The carries of which a turn writes parts (a cache that grows), where they stand."""
-    return {i for i, p in body.carried if low.place_carry(body.results[i], p, low.buffers[carried[i]], body.function)}
+    return {i for i, p in body.carried if place_carry(low, body.results[i], p, low.buffers[carried[i]], body.function)}
 
 
 def _next(low: "Lowering", body: Body, carried: dict[int, str], there: set[int]) -> None:
