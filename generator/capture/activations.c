@@ -1,74 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activations.
+ * Activations. Those of several steps that round compute 16-bit floats in f32 and round their result alone.
  */
 #include "compose.h"
 #include "reductions.h"
 
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
-
-tc_tensor tc_relu_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_relu", "relu", "x", 1, &x);
-    return g ? tc_op_leave(g, tc_maximum_at(at, TENSOR(x), tc_operand_int_(0))) : tc_poison();
-}
-
-tc_tensor tc_leaky_relu_at(tc_site at, tc_tensor x, double slope)
-{
-    tc_graph *g = tc_op_enter(at, "tc_leaky_relu", "leaky_relu", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor above = tc_maximum_at(at, TENSOR(x), NUMBER(0));
-    tc_tensor below = tc_mul_at(at, TENSOR(tc_minimum_at(at, TENSOR(x), NUMBER(0))), NUMBER(slope));
-    return tc_op_leave(g, tc_add_at(at, TENSOR(above), TENSOR(below)));
-}
-
-tc_tensor tc_sigmoid_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_sigmoid", "sigmoid", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor grown = tc_add_at(at, TENSOR(tc_exp_at(at, tc_neg_at(at, x))), NUMBER(1));
-    return tc_op_leave(g, tc_div_at(at, NUMBER(1), TENSOR(grown)));
-}
-
-tc_tensor tc_silu_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_silu", "silu", "x", 1, &x);
-    return g ? tc_op_leave(g, tc_mul_at(at, TENSOR(x), TENSOR(tc_sigmoid_at(at, x)))) : tc_poison();
-}
-
-/* x/2 * (1 + inner) */
-static tc_tensor half_gate(tc_site at, tc_tensor x, tc_tensor inner)
-{
-    tc_tensor half = tc_mul_at(at, TENSOR(x), NUMBER(0.5));
-    return tc_mul_at(at, TENSOR(half), TENSOR(tc_add_at(at, TENSOR(inner), NUMBER(1))));
-}
-
-tc_tensor tc_gelu_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_gelu", "gelu", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor inner = tc_erf_at(at, tc_mul_at(at, TENSOR(x), NUMBER(0.70710678118654752440)));
-    return tc_op_leave(g, half_gate(at, x, inner));
-}
-
-tc_tensor tc_gelu_tanh_at(tc_site at, tc_tensor x)
-{
-    tc_graph *g = tc_op_enter(at, "tc_gelu_tanh", "gelu_tanh", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    tc_tensor cube = tc_mul_at(at, TENSOR(tc_mul_at(at, TENSOR(x), TENSOR(x))), TENSOR(x));
-    tc_tensor sum = tc_add_at(at, TENSOR(x), TENSOR(tc_mul_at(at, TENSOR(cube), NUMBER(0.044715))));
-    tc_tensor inner = tc_tanh_at(at, tc_mul_at(at, TENSOR(sum), NUMBER(0.79788456080286535588)));
-    return tc_op_leave(g, half_gate(at, x, inner));
-}
-
-COMPOSE(relu6, MINIMUM(tc_relu_at(at, x), 6))
+/* tc_<name>_at(at, x, number): COMPOSE_WIDE with a number. */
+#define COMPOSE_WIDE_WITH(name, number, expression)                                                                   \
+    tc_tensor tc_##name##_at(tc_site at, tc_tensor x, double number)                                                  \
+    {                                                                                                                 \
+        tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                \
+        if (!g)                                                                                                       \
+            return tc_poison();                                                                                       \
+        const tc_dtype dtype = x->type.dtype;                                                                         \
+        x = tc_prim_widen(g, x);                                                                                      \
+        return tc_op_leave(g, tc_prim_narrow(g, expression, dtype));                                                  \
+    }
 
 /* -- two pieces, which meet in 0 ------------------------------------------------------------------------------------- */
+
+COMPOSE(relu, MAXIMUM(x, 0))
+COMPOSE(relu6, MINIMUM(tc_relu_at(at, x), 6))
+
+static tc_tensor leaky(tc_site at, tc_tensor x, double slope)
+{
+    tc_tensor above = MAXIMUM(x, 0), below = MINIMUM(x, 0);
+    return ADD(above, MUL(below, slope));
+}
+
+/* At each point one of the pieces is 0, but products round: wide. */
+COMPOSE_WIDE_WITH(leaky_relu, slope, leaky(at, x, slope))
+
+tc_tensor tc_rrelu_at(tc_site at, tc_tensor x, double low, double high)
+{
+    tc_graph *g = tc_op_enter(at, "tc_rrelu", "rrelu", "x", 1, &x);
+    return g ? tc_op_leave(g, tc_leaky_relu_at(at, x, (low + high) / 2)) : tc_poison();
+}
 
 static tc_tensor by_channel(tc_graph *g, tc_tensor x, tc_tensor slope)
 {
@@ -85,13 +52,19 @@ static tc_tensor by_channel(tc_graph *g, tc_tensor x, tc_tensor slope)
     return tc_prim_broadcast(g, slope, type->rank, type->shape, (int[]){1});
 }
 
+static tc_tensor prelu(tc_graph *g, tc_site at, tc_tensor x, tc_tensor slope)
+{
+    if (!tc_check_same_dtype(g, &x->type, &slope->type))
+        return tc_poison();
+    tc_tensor wide = tc_prim_widen(g, x), spread = by_channel(g, x, tc_prim_widen(g, slope));
+    tc_tensor above = MAXIMUM(wide, 0), below = MINIMUM(wide, 0);
+    return tc_prim_narrow(g, ADD(above, MUL(spread, below)), x->type.dtype);
+}
+
 tc_tensor tc_prelu_at(tc_site at, tc_tensor x, tc_tensor slope)
 {
     tc_graph *g = tc_op_enter(at, "tc_prelu", "prelu", "x slope", 2, (tc_tensor[]){x, slope});
-    if (!g)
-        return tc_poison();
-    tc_tensor spread = by_channel(g, x, slope), above = MAXIMUM(x, 0), below = MINIMUM(x, 0);
-    return tc_op_leave(g, ADD(above, MUL(spread, below)));
+    return g ? tc_op_leave(g, prelu(g, at, x, slope)) : tc_poison();
 }
 
 /* maximum(x, 0) + alpha * expm1(minimum(x, 0) / width) */
@@ -102,19 +75,9 @@ static tc_tensor exponential(tc_site at, tc_tensor x, double alpha, double width
     return ADD(above, MUL(below, alpha));
 }
 
-tc_tensor tc_elu_at(tc_site at, tc_tensor x, double alpha)
-{
-    tc_graph *g = tc_op_enter(at, "tc_elu", "elu", "x", 1, &x);
-    return g ? tc_op_leave(g, exponential(at, x, alpha, 1)) : tc_poison();
-}
-
-tc_tensor tc_celu_at(tc_site at, tc_tensor x, double alpha)
-{
-    tc_graph *g = tc_op_enter(at, "tc_celu", "celu", "x", 1, &x);
-    return g ? tc_op_leave(g, exponential(at, x, alpha, alpha)) : tc_poison();
-}
-
-COMPOSE(selu, MUL(exponential(at, x, 1.6732632423543772, 1), 1.0507009873554805))
+COMPOSE_WIDE_WITH(elu, alpha, exponential(at, x, alpha, 1))
+COMPOSE_WIDE_WITH(celu, alpha, exponential(at, x, alpha, alpha))
+COMPOSE_WIDE(selu, MUL(exponential(at, x, 1.6732632423543772, 1), 1.0507009873554805))
 
 /* -- pieces of lines ------------------------------------------------------------------------------------------------- */
 
@@ -124,10 +87,53 @@ tc_tensor tc_hardtanh_at(tc_site at, tc_tensor x, double low, double high)
     return g ? tc_op_leave(g, MINIMUM(MAXIMUM(x, low), high)) : tc_poison();
 }
 
-COMPOSE(hardsigmoid, DIV(tc_relu6_at(at, ADD(x, 3)), 6))
-COMPOSE(hardswish, DIV(MUL(x, tc_relu6_at(at, ADD(x, 3))), 6))
+COMPOSE_WIDE(hardsigmoid, DIV(tc_relu6_at(at, ADD(x, 3)), 6))
+COMPOSE_WIDE(hardswish, DIV(MUL(x, tc_relu6_at(at, ADD(x, 3))), 6))
 
-/* -- of log(1 + exp(x)) ---------------------------------------------------------------------------------------------- */
+tc_tensor tc_threshold_at(tc_site at, tc_tensor x, double threshold, double value)
+{
+    tc_graph *g = tc_op_enter(at, "tc_threshold", "threshold", "x", 1, &x);
+    return g ? tc_op_leave(g, WHERE(LE(x, threshold), value, x)) : tc_poison();
+}
+
+tc_tensor tc_hardshrink_at(tc_site at, tc_tensor x, double lambda)
+{
+    tc_graph *g = tc_op_enter(at, "tc_hardshrink", "hardshrink", "x", 1, &x);
+    return g ? tc_op_leave(g, WHERE(LE(tc_abs_at(at, x), lambda), 0, x)) : tc_poison();
+}
+
+/* Of x - lambda and x + lambda the one that has x's side; 0 where neither has; NaN stays. */
+static tc_tensor shrunk(tc_site at, tc_tensor x, double lambda)
+{
+    tc_tensor above = GT(x, lambda), below = LT(x, -lambda), less = SUB(x, lambda), more = ADD(x, lambda);
+    return WHERE(above, less, WHERE(below, more, MUL(x, 0)));
+}
+
+COMPOSE_WIDE_WITH(softshrink, lambda, shrunk(at, x, lambda))
+COMPOSE_WIDE(tanhshrink, SUB(x, tc_tanh_at(at, x)))
+
+/* -- smooth ---------------------------------------------------------------------------------------------------------- */
+
+COMPOSE_WIDE(sigmoid, DIV(1, ADD(tc_exp_at(at, tc_neg_at(at, x)), 1)))
+COMPOSE_WIDE(silu, MUL(x, tc_sigmoid_at(at, x)))
+COMPOSE_WIDE(softsign, DIV(x, ADD(tc_abs_at(at, x), 1)))
+
+/* x/2 * (1 + inner) */
+static tc_tensor half_gate(tc_site at, tc_tensor x, tc_tensor inner)
+{
+    tc_tensor half = MUL(x, 0.5);
+    return MUL(half, ADD(inner, 1));
+}
+
+/* tanh(sqrt(2/pi) * (x + 0.044715 * x^3)) */
+static tc_tensor tanh_gate(tc_site at, tc_tensor x)
+{
+    tc_tensor cube = MUL(MUL(x, x), x);
+    return tc_tanh_at(at, MUL(ADD(x, MUL(cube, 0.044715)), 0.79788456080286535588));
+}
+
+COMPOSE_WIDE(gelu, half_gate(at, x, tc_erf_at(at, MUL(x, 0.70710678118654752440))))
+COMPOSE_WIDE(gelu_tanh, half_gate(at, x, tanh_gate(at, x)))
 
 /* log1p(exp(-abs(x))) */
 static tc_tensor tail(tc_site at, tc_tensor x)
@@ -135,17 +141,21 @@ static tc_tensor tail(tc_site at, tc_tensor x)
     return tc_log1p_at(at, tc_exp_at(at, tc_neg_at(at, tc_abs_at(at, x))));
 }
 
+static tc_tensor softplus(tc_site at, tc_tensor x, double beta, double threshold)
+{
+    tc_tensor scaled = beta == 1 ? x : MUL(x, beta), above = MAXIMUM(scaled, 0), sum = ADD(above, tail(at, scaled));
+    tc_tensor soft = beta == 1 ? sum : DIV(sum, beta), straight = GT(scaled, threshold);
+    return WHERE(straight, x, soft);
+}
+
 tc_tensor tc_softplus_at(const tc_softplus_args *args)
 {
-    const tc_site at = args->at;
-    tc_tensor x = args->x;
-    tc_graph *g = tc_op_enter(at, "tc_softplus", "softplus", "x", 1, &x);
+    tc_graph *g = tc_op_enter(args->at, "tc_softplus", "softplus", "x", 1, &args->x);
     if (!g)
         return tc_poison();
     const double beta = args->beta == 0 ? 1 : args->beta, threshold = args->threshold == 0 ? 20 : args->threshold;
-    tc_tensor scaled = beta == 1 ? x : MUL(x, beta), above = MAXIMUM(scaled, 0), sum = ADD(above, tail(at, scaled));
-    tc_tensor soft = beta == 1 ? sum : DIV(sum, beta), straight = GT(scaled, threshold);
-    return tc_op_leave(g, WHERE(straight, x, soft));
+    tc_tensor y = softplus(args->at, tc_prim_widen(g, args->x), beta, threshold);
+    return tc_op_leave(g, tc_prim_narrow(g, y, args->x->type.dtype));
 }
 
 static tc_tensor log_sigmoid(tc_site at, tc_tensor x)
@@ -154,9 +164,8 @@ static tc_tensor log_sigmoid(tc_site at, tc_tensor x)
     return SUB(below, tail(at, x));
 }
 
-COMPOSE(logsigmoid, log_sigmoid(at, x))
-COMPOSE(mish, MUL(x, tc_tanh_at(at, tc_softplus_at(&(const tc_softplus_args){.x = x, .at = at}))))
-COMPOSE(softsign, DIV(x, ADD(tc_abs_at(at, x), 1)))
+COMPOSE_WIDE(logsigmoid, log_sigmoid(at, x))
+COMPOSE_WIDE(mish, MUL(x, tc_tanh_at(at, softplus(at, x, 1, 20))))
 
 /* -- gates ----------------------------------------------------------------------------------------------------------- */
 
@@ -166,38 +175,33 @@ tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis)
     if (!g)
         return tc_poison();
     tc_tensor halves[2];
-    tc_split_at(at, x, axis, 2, halves);
-    return tc_op_leave(g, MUL(halves[0], tc_sigmoid_at(at, halves[1])));
+    tc_split_at(at, tc_prim_widen(g, x), axis, 2, halves);
+    return tc_op_leave(g, tc_prim_narrow(g, MUL(halves[0], tc_sigmoid_at(at, halves[1])), x->type.dtype));
 }
 
 /* -- softmax --------------------------------------------------------------------------------------------------------- */
 
-static tc_tensor softmax(tc_site at, const char *name, const char *region, tc_tensor x, int axis, bool logarithm)
+/* Of x, widened: exp(x - max) / sum, or its logarithm. */
+static tc_tensor soft_weights(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, bool logarithm)
 {
-    tc_graph *g = tc_op_enter(at, name, region, "x", 1, &x);
+    tc_tensor shifted = SUB(x, tc_axes_spread(g, tc_prim_reduce(g, x, "max", a->count, a->list), &x->type, a));
+    tc_tensor e = tc_exp_at(at, shifted), sum = tc_prim_reduce(g, e, "sum", a->count, a->list);
+    if (logarithm)
+        return SUB(shifted, tc_axes_spread(g, tc_log_at(at, sum), &x->type, a));
+    return DIV(e, tc_axes_spread(g, sum, &x->type, a));
+}
+
+tc_tensor tc_softmax_at(tc_site at, tc_softmax_kind kind, tc_tensor x, int count, const int *axes)
+{
+    static const char *const names[] = {"tc_softmax", "tc_log_softmax", "tc_softmin"};
+    tc_graph *g = tc_op_enter(at, names[kind], names[kind] + 3, "x", 1, &x);
+    tc_axes a;
     if (!g)
         return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0 || !tc_check_float(g, &x->type))
+    if (!tc_axes_read(g, x->type.rank, count, axes, &a) || !tc_check_float(g, &x->type))
         return tc_op_leave(g, tc_poison());
-    tc_axes a = {1, {axis}};
-    tc_dtype dtype = x->type.dtype;
-    x = tc_prim_widen(g, x);
-    tc_tensor largest = tc_axes_spread(g, tc_prim_reduce(g, x, "max", 1, &axis), &x->type, &a);
-    tc_tensor shifted = tc_sub_at(at, TENSOR(x), TENSOR(largest));
-    tc_tensor e = tc_exp_at(at, shifted);
-    tc_tensor sum = tc_prim_reduce(g, e, "sum", 1, &axis);
-    tc_tensor out = logarithm ? tc_sub_at(at, TENSOR(shifted), TENSOR(tc_axes_spread(g, tc_log_at(at, sum), &x->type, &a)))
-                              : tc_div_at(at, TENSOR(e), TENSOR(tc_axes_spread(g, sum, &x->type, &a)));
-    return tc_op_leave(g, tc_prim_narrow(g, out, dtype));
-}
-
-tc_tensor tc_softmax_at(tc_site at, tc_tensor x, int axis)
-{
-    return softmax(at, "tc_softmax", "softmax", x, axis, false);
-}
-
-tc_tensor tc_log_softmax_at(tc_site at, tc_tensor x, int axis)
-{
-    return softmax(at, "tc_log_softmax", "log_softmax", x, axis, true);
+    tc_tensor wide = tc_prim_widen(g, x);
+    if (kind == TC_SOFTMIN)
+        wide = tc_neg_at(at, wide);
+    return tc_op_leave(g, tc_prim_narrow(g, soft_weights(g, at, wide, &a, kind == TC_LOG_SOFTMAX), x->type.dtype));
 }

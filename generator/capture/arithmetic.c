@@ -7,7 +7,7 @@
 #include "compose.h"
 
 COMPOSE(reciprocal, DIV(1, x))
-COMPOSE(rsqrt, DIV(1, tc_sqrt_at(at, x)))
+COMPOSE_WIDE(rsqrt, DIV(1, tc_sqrt_at(at, x)))
 
 /* (x > 0) - (x < 0), in x's dtype */
 static tc_tensor sign(tc_site at, tc_tensor x)
@@ -36,7 +36,7 @@ static tc_tensor tangent(tc_site at, tc_tensor x)
     return DIV(sine, tc_cos_at(at, x));
 }
 
-COMPOSE(tan, tangent(at, x))
+COMPOSE_WIDE(tan, tangent(at, x))
 
 COMPOSE(isnan, NE(x, x))
 COMPOSE(isinf, EQ(tc_abs_at(at, x), (double)INFINITY))
@@ -90,7 +90,12 @@ static tc_tensor floor_divide(tc_site at, tc_tensor x, tc_tensor y)
         tc_tensor x, y;                                                                                               \
         if (!g)                                                                                                       \
             return tc_poison();                                                                                       \
-        return tc_op_leave(g, tc_align(g, a, b, &x, &y) ? function(at, x, y) : tc_poison());                          \
+        if (!tc_align(g, a, b, &x, &y))                                                                               \
+            return tc_op_leave(g, tc_poison());                                                                       \
+        const tc_dtype dtype = x->type.dtype;                                                                         \
+        x = tc_prim_widen(g, x);                                                                                      \
+        y = tc_prim_widen(g, y);                                                                                      \
+        return tc_op_leave(g, tc_prim_narrow(g, function(at, x, y), dtype));                                          \
     }
 OF_TWO(fmod, rem)
 OF_TWO(remainder, remainder_of)

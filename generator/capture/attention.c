@@ -4,10 +4,7 @@
  */
 #include <math.h>
 
-#include "internal.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
+#include "compose.h"
 
 typedef struct attention {
     tc_graph *g;
@@ -89,7 +86,8 @@ static tc_tensor join_heads(const attention *a, tc_tensor x, const tc_type *like
 static tc_tensor causal_mask(tc_graph *g, tc_site at, const tc_expr *rows, const tc_expr *columns)
 {
     tc_type plane = {.dtype = TC_I32, .rank = 2, .shape = {rows, columns}};
-    return tc_le_at(at, TENSOR(tc_prim_iota(g, 1, &plane)), TENSOR(tc_prim_iota(g, 0, &plane)));
+    tc_tensor column = tc_prim_iota(g, 1, &plane);
+    return LE(column, tc_prim_iota(g, 0, &plane));
 }
 
 static tc_tensor masked(tc_graph *g, tc_site at, tc_tensor scores, tc_tensor mask)
@@ -109,47 +107,66 @@ static tc_tensor masked(tc_graph *g, tc_site at, tc_tensor scores, tc_tensor mas
         return tc_poison();
     }
     if (mask->type.dtype == TC_BOOL)
-        return tc_where_at(at, mask, TENSOR(scores), NUMBER(-INFINITY));
-    return tc_add_at(at, TENSOR(scores), TENSOR(mask));
+        return WHERE(mask, scores, (double)-INFINITY);
+    return ADD(scores, tc_prim_widen(g, mask));
 }
 
+/* What is put out of softmax, or added to its operand. */
+static tc_tensor with_masks(tc_graph *g, const tc_attention_args *args, tc_tensor scores)
+{
+    const tc_type *q = &args->q->type, *k = &args->k->type;
+    if (args->causal)
+        scores = masked(g, args->at, scores,
+                        causal_mask(g, args->at, q->shape[q->rank - 2], k->shape[k->rank - 2]));
+    return args->mask ? masked(g, args->at, scores, args->mask) : scores;
+}
+
+static bool read_scale(tc_graph *g, const tc_attention_args *args, double *scale)
+{
+    const tc_expr *features = args->q->type.shape[args->q->type.rank - 1];
+    int64_t value;
+    *scale = args->scale;
+    if (args->scale != 0)
+        return true;
+    if (tc_expr_value(features, &value) && value > 0) {
+        *scale = 1 / sqrt((double)value);
+        return true;
+    }
+    tc_fail(g, "name it: .scale = ...", "no default scale for %s features", tc_expr_text(features));
+    return false;
+}
+
+/* 16-bit floats are in f32 from the first product to the last: the result alone is rounded. */
 static tc_tensor attend(tc_graph *g, const tc_attention_args *args)
 {
-    attention a = {.g = g, .at = args->at, .q = args->q, .k = args->k, .v = args->v, .groups = 1};
-    if (!attention_shapes(&a))
+    const tc_site at = args->at;
+    attention a = {.g = g, .at = at, .q = args->q, .k = args->k, .v = args->v, .groups = 1};
+    double scale;
+    if (!attention_shapes(&a) || !read_scale(g, args, &scale))
         return tc_poison();
     const tc_type *q = &args->q->type;
-    int rank = q->rank;
-    int64_t features;
-    double scale = args->scale;
-    if (scale == 0) {
-        if (!tc_expr_value(q->shape[rank - 1], &features) || features < 1) {
-            tc_fail(g, "name it: .scale = ...", "no default scale for %s features", tc_expr_text(q->shape[rank - 1]));
-            return tc_poison();
-        }
-        scale = 1 / sqrt((double)features);
-    }
+    const int rank = q->rank;
     /* a group's heads are free dims of the product beside the rows, so k and v are never repeated */
-    bool grouped = a.groups > 1;
+    const bool grouped = a.groups > 1;
     if (grouped && rank == TC_MAX_RANK) {
         tc_fail(g, NULL, "grouped heads need a rank below %d", TC_MAX_RANK);
         return tc_poison();
     }
-    tc_tensor rows = grouped ? split_heads(&a, args->q) : args->q;
-    tc_tensor scores = tc_prim_dot(g, rows, args->k, rank - 2, rank - 1 + grouped, rank - 1);
+    if (args->mask && args->mask->type.dtype != TC_BOOL && !tc_check_same_dtype(g, q, &args->mask->type))
+        return tc_poison();
+    tc_tensor rows = tc_prim_widen(g, args->q), columns = tc_prim_widen(g, args->k);
+    rows = grouped ? split_heads(&a, rows) : rows;
+    tc_tensor scores = tc_prim_dot(g, rows, columns, rank - 2, rank - 1 + grouped, rank - 1);
     if (grouped)
         scores = join_heads(&a, scores, q);
-    scores = tc_mul_at(args->at, TENSOR(scores), NUMBER(scale));
-    if (args->causal)
-        scores = masked(g, args->at, scores,
-                        causal_mask(g, args->at, q->shape[rank - 2], args->k->type.shape[rank - 2]));
-    if (args->mask)
-        scores = masked(g, args->at, scores, args->mask);
-    tc_tensor p = tc_softmax_at(args->at, scores, -1);
+    scores = MUL(scores, scale);
+    if (args->softcap != 0)
+        scores = MUL(tc_tanh_at(at, DIV(scores, args->softcap)), args->softcap);
+    tc_tensor p = tc_softmax_at(at, TC_SOFTMAX, with_masks(g, args, scores), 1, (const int[]){-1});
     if (grouped && !tc_is_poison(p))
         p = split_heads(&a, p);
-    tc_tensor out = tc_prim_dot(g, p, args->v, rank - 2, rank - 1 + grouped, rank - 2);
-    return grouped ? join_heads(&a, out, q) : out;
+    tc_tensor out = tc_prim_dot(g, p, tc_prim_widen(g, args->v), rank - 2, rank - 1 + grouped, rank - 2);
+    return tc_prim_narrow(g, grouped ? join_heads(&a, out, q) : out, q->dtype);
 }
 
 tc_tensor tc_scaled_dot_product_attention_at(const tc_attention_args *args)

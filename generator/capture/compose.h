@@ -40,6 +40,18 @@
         return g ? tc_op_leave(g, expression) : tc_poison();                                                          \
     }
 
+/* The same where several steps round: the expression's x is in f32 where it has 16 bits, and its result is rounded once. */
+#define COMPOSE_WIDE(name, expression)                                                                                \
+    tc_tensor tc_##name##_at(tc_site at, tc_tensor x)                                                                 \
+    {                                                                                                                 \
+        tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                \
+        if (!g)                                                                                                       \
+            return tc_poison();                                                                                       \
+        const tc_dtype dtype = x->type.dtype;                                                                         \
+        x = tc_prim_widen(g, x);                                                                                      \
+        return tc_op_leave(g, tc_prim_narrow(g, expression, dtype));                                                  \
+    }
+
 /* Enters an operation of two operands, at least one of which is a tensor. */
 tc_graph *tc_op_enter_two(tc_site at, const char *name, const char *region, tc_operand a, tc_operand b);
 

@@ -2,32 +2,8 @@
  *
  * Matrix products and the others, each a dot with the dims that the call names.
  */
-#include "contractions.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
-
-tc_tensor tc_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contraction *c)
-{
-    if (tc_is_poison(a) || tc_is_poison(b))
-        return tc_poison();
-    /* numerics.md: lanes where the dims that only b has multiply to a constant below 16 */
-    const tc_expr *free_dims = g->dims.one;
-    bool bound[TC_MAX_RANK] = {false};
-    for (int i = 0; i < c->batch; ++i)
-        bound[c->b_batch[i]] = true;
-    for (int i = 0; i < c->summed; ++i)
-        bound[c->b_summed[i]] = true;
-    for (int i = 0; i < b->type.rank; ++i)
-        if (!bound[i])
-            free_dims = tc_expr_mul(free_dims, b->type.shape[i]);
-    int64_t n;
-    bool lanes = tc_expr_value(free_dims, &n) && n < 16;
-    tc_attr attrs[] = {tc_attr_ints(g, c->batch, c->a_batch), tc_attr_ints(g, c->batch, c->b_batch),
-                       tc_attr_ints(g, c->summed, c->a_summed), tc_attr_ints(g, c->summed, c->b_summed),
-                       tc_attr_word(lanes ? "lanes" : "seq")};
-    return tc_add_node(g, TC_OP_dot, 2, (tc_tensor[]){a, b}, attrs, NULL);
-}
+#include "compose.h"
+#include "reductions.h"
 
 /* -- matmul ---------------------------------------------------------------------------------------------------------- */
 
@@ -113,10 +89,20 @@ static bool bias_fits(tc_graph *g, tc_tensor bias, const tc_expr *outputs)
     return false;
 }
 
+/* What is widened is looked at before: a sum of widened operands of two dtypes would not be refused. */
+static bool of_one_dtype(tc_graph *g, int count, const tc_tensor *operands)
+{
+    for (int i = 1; i < count; ++i)
+        if (operands[i] && !tc_check_same_dtype(g, &operands[0]->type, &operands[i]->type))
+            return false;
+    return true;
+}
+
 tc_tensor tc_linear_at(const tc_linear_args *args)
 {
+    const tc_site at = args->at;
     tc_tensor x = args->x, w = args->weight;
-    tc_graph *g = tc_op_enter(args->at, "tc_linear", "linear", "x weight ?bias", 3, (tc_tensor[]){x, w, args->bias});
+    tc_graph *g = tc_op_enter(at, "tc_linear", "linear", "x weight ?bias", 3, (tc_tensor[]){x, w, args->bias});
     if (!g)
         return tc_poison();
     if (!x->type.rank || w->type.rank != 2) {
@@ -129,10 +115,12 @@ tc_tensor tc_linear_at(const tc_linear_args *args)
                 "inner dimensions differ: %s x %s", tc_type_text(g, &x->type), tc_type_text(g, &w->type));
         return tc_op_leave(g, tc_poison());
     }
-    if (!bias_fits(g, args->bias, w->type.shape[0]))
+    if (!bias_fits(g, args->bias, w->type.shape[0]) || !of_one_dtype(g, 3, (const tc_tensor[]){x, w, args->bias}))
         return tc_op_leave(g, tc_poison());
-    tc_tensor y = tc_prim_dot(g, x, w, 0, x->type.rank - 1, 1);
-    return tc_op_leave(g, args->bias ? tc_add_at(args->at, TENSOR(y), TENSOR(args->bias)) : y);
+    if (!args->bias)
+        return tc_op_leave(g, tc_prim_dot(g, x, w, 0, x->type.rank - 1, 1));
+    tc_tensor rows = tc_prim_widen(g, x), y = tc_prim_dot(g, rows, tc_prim_widen(g, w), 0, x->type.rank - 1, 1);
+    return tc_op_leave(g, tc_prim_narrow(g, ADD(y, tc_prim_widen(g, args->bias)), x->type.dtype));
 }
 
 /* -- of given ranks ----------------------------------------------------------------------------------------------------- */
@@ -179,7 +167,8 @@ static tc_tensor outer(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b)
 {
     if (!check_ranks(g, a, 1, b, 1))
         return tc_poison();
-    return tc_mul_at(at, TENSOR(tc_unsqueeze_at(at, a, 1)), TENSOR(tc_unsqueeze_at(at, b, 0)));
+    tc_tensor column = tc_unsqueeze_at(at, a, 1);
+    return MUL(column, tc_unsqueeze_at(at, b, 0));
 }
 
 tc_tensor tc_outer_at(tc_site at, tc_tensor a, tc_tensor b)
@@ -191,22 +180,29 @@ tc_tensor tc_outer_at(tc_site at, tc_tensor a, tc_tensor b)
 /* -- sums of products and another tensor ------------------------------------------------------------------------------- */
 
 /* beta * bias + alpha * (a x b), a factor of 1 left out */
+static tc_tensor sum_with_product(tc_graph *g, const tc_addmm_args *args, int rank)
+{
+    const tc_site at = args->at;
+    tc_tensor a = args->a, b = args->b, bias = args->bias;
+    if (!check_ranks(g, a, rank, b, rank) || !of_one_dtype(g, 3, (const tc_tensor[]){bias, a, b}))
+        return tc_poison();
+    a = tc_prim_widen(g, a);
+    tc_tensor y = tc_matmul_at(at, a, tc_prim_widen(g, b));
+    if (tc_is_poison(y))
+        return y;
+    bias = tc_prim_widen(g, bias);
+    if (args->alpha != 0 && args->alpha != 1)
+        y = MUL(y, args->alpha);
+    if (args->beta != 0 && args->beta != 1)
+        bias = MUL(bias, args->beta);
+    bias = tc_broadcast_to(g, bias, y->type.rank, y->type.shape);
+    return tc_prim_narrow(g, ADD(bias, y), args->a->type.dtype);
+}
+
 static tc_tensor added(const char *name, const tc_addmm_args *args, int rank)
 {
     tc_graph *g = tc_op_enter(args->at, name, name + 3, "bias a b", 3, (tc_tensor[]){args->bias, args->a, args->b});
-    if (!g)
-        return tc_poison();
-    if (!check_ranks(g, args->a, rank, args->b, rank))
-        return tc_op_leave(g, tc_poison());
-    tc_tensor y = tc_matmul_at(args->at, args->a, args->b), bias = args->bias;
-    if (tc_is_poison(y))
-        return tc_op_leave(g, y);
-    if (args->alpha != 0 && args->alpha != 1)
-        y = tc_mul_at(args->at, TENSOR(y), NUMBER(args->alpha));
-    if (args->beta != 0 && args->beta != 1)
-        bias = tc_mul_at(args->at, TENSOR(bias), NUMBER(args->beta));
-    bias = tc_broadcast_to(g, bias, y->type.rank, y->type.shape);
-    return tc_op_leave(g, tc_add_at(args->at, TENSOR(bias), TENSOR(y)));
+    return g ? tc_op_leave(g, sum_with_product(g, args, rank)) : tc_poison();
 }
 
 tc_tensor tc_addmm_at(const tc_addmm_args *args)
@@ -221,22 +217,6 @@ tc_tensor tc_baddbmm_at(const tc_addmm_args *args)
 
 /* -- several dims -------------------------------------------------------------------------------------------------------- */
 
-static bool pair_axes(tc_graph *g, int rank, int count, const int *axes, int *out)
-{
-    bool seen[TC_MAX_RANK] = {false};
-    for (int i = 0; i < count; ++i) {
-        out[i] = tc_axis(g, axes[i], rank);
-        if (out[i] < 0)
-            return false;
-        if (seen[out[i]]) {
-            tc_fail(g, NULL, "axis %d is named twice", axes[i]);
-            return false;
-        }
-        seen[out[i]] = true;
-    }
-    return true;
-}
-
 tc_tensor tc_tensordot_at(tc_site at, tc_tensor a, tc_tensor b, int count, const int *a_axes, int b_count,
                           const int *b_axes)
 {
@@ -248,9 +228,10 @@ tc_tensor tc_tensordot_at(tc_site at, tc_tensor a, tc_tensor b, int count, const
         tc_fail(g, "one axis of b for each of a", "%d axes of a and %d of b", count, b_count);
         return tc_op_leave(g, tc_poison());
     }
-    if (!pair_axes(g, a->type.rank, count, a_axes, c.a_summed) || !pair_axes(g, b->type.rank, count, b_axes, c.b_summed))
+    if (!tc_axes_in_order(g, a->type.rank, count, a_axes, c.a_summed) ||
+        !tc_axes_in_order(g, b->type.rank, count, b_axes, c.b_summed))
         return tc_op_leave(g, tc_poison());
-    return tc_op_leave(g, tc_contract(g, a, b, &c));
+    return tc_op_leave(g, tc_prim_contract(g, a, b, &c));
 }
 
 tc_tensor tc_inner_at(tc_site at, tc_tensor a, tc_tensor b)
@@ -259,9 +240,9 @@ tc_tensor tc_inner_at(tc_site at, tc_tensor a, tc_tensor b)
     if (!g)
         return tc_poison();
     if (!a->type.rank || !b->type.rank)
-        return tc_op_leave(g, tc_mul_at(at, TENSOR(a), TENSOR(b)));
+        return tc_op_leave(g, MUL(a, b));
     tc_contraction c = {.summed = 1, .a_summed = {a->type.rank - 1}, .b_summed = {b->type.rank - 1}};
-    return tc_op_leave(g, tc_contract(g, a, b, &c));
+    return tc_op_leave(g, tc_prim_contract(g, a, b, &c));
 }
 
 /* y[..., o] = sum over i, j of a[..., i] * weight[o, i, j] * b[..., j] */
@@ -274,16 +255,19 @@ static tc_tensor bilinear(tc_graph *g, const tc_bilinear_args *args)
                 tc_type_text(g, &b->type), tc_type_text(g, &w->type));
         return tc_poison();
     }
+    if (!of_one_dtype(g, 4, (const tc_tensor[]){a, b, w, args->bias}))
+        return tc_poison();
     /* [..., o, j], then summed over j with b */
-    tc_contraction first = {.summed = 1, .a_summed = {rank - 1}, .b_summed = {1}};
-    tc_tensor left = tc_contract(g, a, w, &first);
+    const tc_site at = args->at;
+    const tc_contraction first = {.summed = 1, .a_summed = {rank - 1}, .b_summed = {1}};
+    tc_tensor rows = tc_prim_widen(g, a), left = tc_prim_contract(g, rows, tc_prim_widen(g, w), &first);
     tc_contraction second = {.batch = rank - 1, .summed = 1, .a_summed = {rank}, .b_summed = {rank - 1}};
     for (int i = 0; i + 1 < rank; ++i)
         second.a_batch[i] = second.b_batch[i] = i;
-    tc_tensor y = tc_contract(g, left, b, &second);
-    if (!args->bias || tc_is_poison(y))
-        return y;
-    return tc_add_at(args->at, TENSOR(y), TENSOR(args->bias));
+    tc_tensor y = tc_prim_contract(g, left, tc_prim_widen(g, b), &second);
+    if (args->bias)
+        y = ADD(y, tc_prim_widen(g, args->bias));
+    return tc_prim_narrow(g, y, a->type.dtype);
 }
 
 tc_tensor tc_bilinear_at(const tc_bilinear_args *args)

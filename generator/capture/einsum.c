@@ -5,9 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "contractions.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
+#include "compose.h"
 
 /* Labels are letters; the dims of an ellipsis get labels of their own, from the last of them on. */
 enum { ELLIPSIS = 128, LABELS = ELLIPSIS + TC_MAX_RANK };
@@ -108,7 +106,7 @@ static bool read_operand(equation *e, const char **p, tc_tensor x, term *out)
     if (count != x->type.rank)
         return fail(e, "one label a dim", tc_arena_format(&e->g->arena, "%d label%s for %s", count, count == 1 ? "" : "s",
                                                           tc_type_text(e->g, &x->type)));
-    *out = (term){.x = x};
+    *out = (term){.x = tc_prim_widen(e->g, x)};
     int rank = 0;
     for (int i = 0; i < count; ++i) {
         const unsigned char *seen = memchr(out->labels, labels[i], (size_t)rank);
@@ -195,6 +193,7 @@ static void drop_repeated(const equation *e, term *t, const term *other)
 /* The product of two terms: labels of both that somebody else needs are batch dims, the others are summed. */
 static bool multiply(const equation *e, term *a, term *b)
 {
+    const tc_site at = e->at;
     tc_contraction c = {0};
     term out = {0};
     int rank = 0;
@@ -202,19 +201,19 @@ static bool multiply(const equation *e, term *a, term *b)
     drop_repeated(e, b, a);
     int ra = a->x->type.rank, rb = b->x->type.rank;
     for (int i = 0; i < ra; ++i) {
-        int at = position(b, a->labels[i]);
-        if (at < 0)
+        int there = position(b, a->labels[i]);
+        if (there < 0)
             continue;
-        if (!tc_same_dim(e->g, a->x->type.shape[i], b->x->type.shape[at]))
+        if (!tc_same_dim(e->g, a->x->type.shape[i], b->x->type.shape[there]))
             return fail(e, NULL, tc_arena_format(&e->g->arena, "sizes of one label differ: %s and %s",
                                                  tc_type_text(e->g, &a->x->type), tc_type_text(e->g, &b->x->type)));
         if (e->uses[a->labels[i]]) {
             c.a_batch[c.batch] = i;
-            c.b_batch[c.batch++] = at;
+            c.b_batch[c.batch++] = there;
             out.labels[rank++] = a->labels[i];
         } else {
             c.a_summed[c.summed] = i;
-            c.b_summed[c.summed++] = at;
+            c.b_summed[c.summed++] = there;
         }
     }
     if (ra + rb - c.batch - 2 * c.summed > TC_MAX_RANK)
@@ -226,23 +225,22 @@ static bool multiply(const equation *e, term *a, term *b)
         if (position(a, b->labels[i]) < 0)
             out.labels[rank++] = b->labels[i];
     if (c.summed) {
-        out.x = tc_contract(e->g, a->x, b->x, &c);
+        out.x = tc_prim_contract(e->g, a->x, b->x, &c);
     } else { /* no sum: the elements' products, broadcast */
         tc_tensor sides[2];
         for (int side = 0; side < 2; ++side) {
             const term *t = side ? b : a;
-            int perm[TC_MAX_RANK], at[TC_MAX_RANK], next = 0;
+            int perm[TC_MAX_RANK], from[TC_MAX_RANK], next = 0;
             tc_dim shape[TC_MAX_RANK];
             for (int i = 0; i < rank; ++i) {
-                at[i] = position(t, out.labels[i]);
-                shape[i] = at[i] < 0 ? tc_dim_int_(1) : tc_dim_of(t->x->type.shape[at[i]]);
-                if (at[i] >= 0)
-                    perm[next++] = at[i];
+                from[i] = position(t, out.labels[i]);
+                shape[i] = from[i] < 0 ? tc_dim_int_(1) : tc_dim_of(t->x->type.shape[from[i]]);
+                if (from[i] >= 0)
+                    perm[next++] = from[i];
             }
-            tc_tensor x = tc_permute_at(e->at, t->x, next, perm);
-            sides[side] = tc_reshape_at(e->at, x, rank, shape);
+            sides[side] = tc_reshape_at(at, tc_permute_at(at, t->x, next, perm), rank, shape);
         }
-        out.x = tc_mul_at(e->at, TENSOR(sides[0]), TENSOR(sides[1]));
+        out.x = MUL(sides[0], sides[1]);
     }
     *a = out;
     return !tc_is_poison(out.x);
@@ -256,7 +254,8 @@ static tc_tensor einsum(equation *e, const tc_tensor *operands)
     memset(occurrences, 0, sizeof occurrences);
     for (int i = 0; i < e->operands; ++i) {
         const char *begin = p;
-        if (!read_operand(e, &p, operands[i], &terms[i]))
+        if (!tc_check_same_dtype(e->g, &operands[0]->type, &operands[i]->type) ||
+            !read_operand(e, &p, operands[i], &terms[i]))
             return tc_poison();
         for (; begin < p; ++begin)
             if (isalpha((unsigned char)*begin))
@@ -296,7 +295,7 @@ static tc_tensor einsum(equation *e, const tc_tensor *operands)
     int perm[TC_MAX_RANK];
     for (int i = 0; i < e->result_rank; ++i)
         perm[i] = position(&all, e->result[i]);
-    return tc_permute_at(e->at, all.x, e->result_rank, perm);
+    return tc_prim_narrow(e->g, tc_permute_at(e->at, all.x, e->result_rank, perm), operands[0]->type.dtype);
 }
 
 tc_tensor tc_einsum_at(tc_site at, const char *text, int count, const tc_tensor *operands)

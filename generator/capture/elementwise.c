@@ -6,9 +6,6 @@
 
 #include "compose.h"
 
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
-
 /* -- broadcasting -------------------------------------------------------------------------------------------------- */
 
 bool tc_broadcast_shape(tc_graph *g, const tc_type *a, const tc_type *b, int *rank, const tc_expr **shape)
@@ -61,11 +58,8 @@ bool tc_align(tc_graph *g, tc_operand a, tc_operand b, tc_tensor *x, tc_tensor *
     *y = b_number ? tc_constant_of(g, a.tensor->type.dtype, b) : b.tensor;
     if (tc_is_poison(*x) || tc_is_poison(*y))
         return false;
-    if ((*x)->type.dtype != (*y)->type.dtype) {
-        tc_fail(g, "there are no implicit conversions: use tc_cast", "dtypes differ: %s and %s",
-                tc_type_text(g, &(*x)->type), tc_type_text(g, &(*y)->type));
+    if (!tc_check_same_dtype(g, &(*x)->type, &(*y)->type))
         return false;
-    }
     int rank;
     const tc_expr *shape[TC_MAX_RANK];
     if (!tc_broadcast_shape(g, &(*x)->type, &(*y)->type, &rank, shape))
@@ -128,7 +122,7 @@ static tc_tensor where(tc_graph *g, tc_tensor condition, tc_operand a, tc_operan
     int rank;
     const tc_expr *shape[TC_MAX_RANK];
     if (a.kind != TC_OPERAND_TENSOR && b.kind != TC_OPERAND_TENSOR) /* two numbers: f32 unless both are integers */
-        a = TENSOR(tc_constant_of(g, a.kind == TC_OPERAND_INT && b.kind == TC_OPERAND_INT ? TC_I64 : TC_F32, a));
+        a = TC_OPERAND(tc_constant_of(g, a.kind == TC_OPERAND_INT && b.kind == TC_OPERAND_INT ? TC_I64 : TC_F32, a));
     if ((a.kind == TC_OPERAND_TENSOR && tc_is_poison(a.tensor)) || !tc_align(g, a, b, &x, &y) ||
         !tc_broadcast_shape(g, &condition->type, &x->type, &rank, shape))
         return tc_poison();
@@ -158,7 +152,7 @@ tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high)
     tc_graph *g = tc_op_enter(at, "tc_clamp", "clamp", "x", 1, &x);
     if (!g)
         return tc_poison();
-    return tc_op_leave(g, tc_minimum_at(at, TENSOR(tc_maximum_at(at, TENSOR(x), low)), high));
+    return tc_op_leave(g, tc_minimum_at(at, TC_OPERAND(tc_maximum_at(at, TC_OPERAND(x), low)), high));
 }
 
 /* -- one operand --------------------------------------------------------------------------------------------------- */
@@ -192,11 +186,11 @@ static tc_tensor power(tc_site at, tc_tensor x, int n)
     tc_tensor out = NULL;
     for (;;) {
         if (n & 1)
-            out = out ? tc_mul_at(at, TENSOR(out), TENSOR(x)) : x;
+            out = out ? MUL(out, x) : x;
         n >>= 1;
         if (!n)
             return out;
-        x = tc_mul_at(at, TENSOR(x), TENSOR(x));
+        x = MUL(x, x);
     }
 }
 
@@ -211,15 +205,15 @@ static tc_tensor pow_by(tc_graph *g, tc_site at, tc_tensor x, double exponent)
         return tc_poison();
     }
     if (!simple)
-        return binary(at, "tc_pow", TC_OP_pow, TENSOR(x), NUMBER(exponent));
+        return binary(at, "tc_pow", TC_OP_pow, TC_OPERAND(x), TC_OPERAND(exponent));
     if (size == 0)
-        return tc_broadcast_to(g, tc_constant_of(g, x->type.dtype, tc_operand_int_(1)), x->type.rank, x->type.shape);
+        return tc_broadcast_to(g, tc_constant_of(g, x->type.dtype, TC_OPERAND(1)), x->type.rank, x->type.shape);
     tc_tensor out = base >= 1 ? power(at, x, (int)base) : NULL;
     if (size != base) {
         tc_tensor root = tc_sqrt_at(at, x);
-        out = out ? tc_mul_at(at, TENSOR(out), TENSOR(root)) : root;
+        out = out ? MUL(out, root) : root;
     }
-    return exponent < 0 ? tc_div_at(at, NUMBER(1), TENSOR(out)) : out;
+    return exponent < 0 ? DIV(1, out) : out;
 }
 
 tc_tensor tc_pow_at(tc_site at, tc_operand x, tc_operand exponent)
@@ -228,7 +222,10 @@ tc_tensor tc_pow_at(tc_site at, tc_operand x, tc_operand exponent)
         return binary(at, "tc_pow", TC_OP_pow, x, exponent);
     tc_graph *g = tc_op_enter(at, "tc_pow", "pow", "x", 1, &x.tensor);
     const double number = exponent.kind == TC_OPERAND_INT ? (double)exponent.integer : exponent.real;
-    return g ? tc_op_leave(g, pow_by(g, at, x.tensor, number)) : tc_poison();
+    if (!g)
+        return tc_poison();
+    tc_tensor out = pow_by(g, at, tc_prim_widen(g, x.tensor), number);
+    return tc_op_leave(g, tc_prim_narrow(g, out, x.tensor->type.dtype));
 }
 
 tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype)

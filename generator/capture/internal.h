@@ -227,6 +227,8 @@ const char *tc_type_text(tc_graph *g, const tc_type *type);
 const char *tc_shape_text(tc_graph *g, int rank, const tc_expr *const *shape);
 /* Reports where it has no floats. */
 bool tc_check_float(tc_graph *g, const tc_type *x);
+/* Reports where the dtypes differ: what is widened to one dtype is to be looked at before. */
+bool tc_check_same_dtype(tc_graph *g, const tc_type *a, const tc_type *b);
 /* The axis counted from the front, reported and -1 where it is outside -rank..rank-1. */
 int tc_axis(tc_graph *g, int axis, int rank);
 const tc_expr *tc_element_count(tc_graph *g, const tc_type *type);
@@ -369,7 +371,16 @@ tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, co
 tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis);
 tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int dims, const int *size, const int *stride,
                                 const int *low, const int *high, const int *dilation);
-/* The first `batch` dims of both are batch dims; one contracted dim each. The order follows from the types. */
+/* Which dims of a and b are paired, in order. The others are free: the result has the batch dims, then those of a, then
+ * those of b. */
+typedef struct tc_contraction {
+    int batch, a_batch[TC_MAX_RANK], b_batch[TC_MAX_RANK];
+    int summed, a_summed[TC_MAX_RANK], b_summed[TC_MAX_RANK];
+} tc_contraction;
+
+/* The dot; its order follows from the types. Reports sizes that differ; poison for a poisoned operand. */
+tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contraction *c);
+/* The same where the first `batch` dims of both are batch dims, with one contracted dim each. */
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract);
 tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *low,
                               const int *high, const int *dilation, int groups);

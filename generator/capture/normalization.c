@@ -1,27 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalizations over the last axes, single channels, groups of channels, neighbouring channels and vectors.
+ * Normalizations over the last axes, single channels, groups of channels, neighbouring channels and vectors. All of them
+ * compute 16-bit floats in f32 and round their result alone.
  */
+#include "compose.h"
 #include "reductions.h"
 
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
-
-/* -- the last axes --------------------------------------------------------------------------------------------------- */
-
-static tc_axes last_axes(int rank, int count)
+/* The axes from `first` on. */
+static tc_axes last_axes(int rank, int first)
 {
-    tc_axes out = {.count = count};
-    for (int i = 0; i < count; ++i)
-        out.list[i] = rank - count + i;
+    tc_axes out = {.count = rank - first};
+    for (int i = first; i < rank; ++i)
+        out.list[i - first] = i;
     return out;
 }
 
 /* 1 / sqrt(x + eps) */
 static tc_tensor inverse_deviation(tc_site at, tc_tensor x, double eps)
 {
-    return tc_rsqrt_at(at, tc_add_at(at, TENSOR(x), NUMBER(eps > 0 ? eps : 1e-5)));
+    return tc_rsqrt_at(at, ADD(x, eps > 0 ? eps : 1e-5));
 }
+
+/* (x - mean) * (1 / sqrt(variance + eps)) over the axes; without `center` x * (1 / sqrt(mean of squares + eps)). */
+static tc_tensor standardize(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, double eps, bool center)
+{
+    tc_tensor out = x, spread = center ? tc_variance_of(g, at, x, a, 0, NULL, &out) : tc_mean_of(g, at, MUL(x, x), a, 0);
+    return MUL(out, tc_axes_spread(g, inverse_deviation(at, spread, eps), &x->type, a));
+}
+
+/* x * weight + bias, each optional, and of a shape that broadcasts to x. */
+static tc_tensor scale_and_shift(tc_site at, tc_tensor x, tc_tensor weight, tc_tensor bias)
+{
+    x = weight ? MUL(x, weight) : x;
+    return bias ? ADD(x, bias) : x;
+}
+
+/* -- the last axes --------------------------------------------------------------------------------------------------- */
 
 /* An optional parameter has the shape of x's last axes. */
 static bool fits_last(tc_graph *g, const char *what, tc_tensor p, const tc_type *x, int count)
@@ -36,13 +50,6 @@ static bool fits_last(tc_graph *g, const char *what, tc_tensor p, const tc_type 
     return fits;
 }
 
-static tc_tensor scale_and_shift(tc_site at, tc_tensor x, tc_tensor weight, tc_tensor bias)
-{
-    if (weight)
-        x = tc_mul_at(at, TENSOR(x), TENSOR(weight));
-    return bias ? tc_add_at(at, TENSOR(x), TENSOR(bias)) : x;
-}
-
 static tc_tensor layer_norm(tc_graph *g, const tc_norm_args *args, bool center)
 {
     tc_tensor x = args->x;
@@ -54,18 +61,10 @@ static tc_tensor layer_norm(tc_graph *g, const tc_norm_args *args, bool center)
     if (!tc_check_float(g, &x->type) || !fits_last(g, "weight", args->weight, &x->type, count) ||
         !fits_last(g, "bias", args->bias, &x->type, count))
         return tc_poison();
-    tc_axes a = last_axes(x->type.rank, count);
-    tc_dtype dtype = x->type.dtype;
-    x = tc_prim_widen(g, x);
-    tc_tensor spreadable, out = x;
-    if (center)
-        spreadable = tc_variance_of(g, args->at, x, &a, 0, &out);
-    else
-        spreadable = tc_mean_of(g, args->at, tc_mul_at(args->at, TENSOR(x), TENSOR(x)), &a, 0);
-    tc_tensor inverse = tc_axes_spread(g, inverse_deviation(args->at, spreadable, args->eps), &x->type, &a);
-    out = scale_and_shift(args->at, tc_mul_at(args->at, TENSOR(out), TENSOR(inverse)), tc_prim_widen(g, args->weight),
-                          tc_prim_widen(g, args->bias));
-    return tc_prim_narrow(g, out, dtype);
+    const tc_axes a = last_axes(x->type.rank, x->type.rank - count);
+    tc_tensor y = standardize(g, args->at, tc_prim_widen(g, x), &a, args->eps, center);
+    tc_tensor weight = tc_prim_widen(g, args->weight), bias = tc_prim_widen(g, args->bias);
+    return tc_prim_narrow(g, scale_and_shift(args->at, y, weight, bias), x->type.dtype);
 }
 
 tc_tensor tc_layer_norm_at(const tc_norm_args *args)
@@ -82,36 +81,61 @@ tc_tensor tc_rms_norm_at(const tc_norm_args *args)
     return g ? tc_op_leave(g, layer_norm(g, args, false)) : tc_poison();
 }
 
-/* A [c] parameter along axis 1 of x. */
+/* -- channels --------------------------------------------------------------------------------------------------------- */
+
+/* [n, c, ...] with c, where it is constant, in *channels (NULL: any c). */
+static bool has_channels(tc_graph *g, const tc_type *x, int64_t *channels)
+{
+    if (!tc_check_float(g, x))
+        return false;
+    if (x->rank < 2) {
+        tc_fail(g, "[n, c, ...]", "x needs a channel axis: %s", tc_type_text(g, x));
+        return false;
+    }
+    if (!channels || tc_expr_value(x->shape[1], channels))
+        return true;
+    tc_fail(g, "[n, c, ...] with a constant number of channels", "no channels to group: %s", tc_type_text(g, x));
+    return false;
+}
+
+/* Whether each parameter that there is has a number a channel of x. */
+static bool fit_channels(tc_graph *g, const tc_type *x, int count, const tc_tensor *parameters, const char *const *names)
+{
+    for (int i = 0; i < count; ++i) {
+        const tc_tensor p = parameters[i];
+        if (p && (p->type.dtype != x->dtype || p->type.rank != 1 || !tc_same_dim(g, p->type.shape[0], x->shape[1]))) {
+            tc_fail(g, "one number a channel, of x's dtype", "%s is %s, axis 1 of x %s", names[i], tc_type_text(g, &p->type),
+                    tc_type_text(g, x));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A [c] parameter, widened, along axis 1 of x; NULL where there is none. */
 static tc_tensor along_channels(tc_graph *g, tc_tensor p, const tc_type *x)
 {
-    return p ? tc_prim_broadcast(g, p, x->rank, x->shape, (const int[]){1}) : NULL;
+    return p ? tc_prim_broadcast(g, tc_prim_widen(g, p), x->rank, x->shape, (const int[]){1}) : NULL;
+}
+
+static tc_tensor scale_channels(tc_graph *g, tc_site at, tc_tensor x, tc_tensor weight, tc_tensor bias)
+{
+    tc_tensor scale = along_channels(g, weight, &x->type), shift = along_channels(g, bias, &x->type);
+    return scale_and_shift(at, x, scale, shift);
 }
 
 static tc_tensor batch_norm(tc_graph *g, const tc_batch_norm_args *args)
 {
-    tc_tensor x = args->x;
+    const tc_site at = args->at;
+    const tc_type *type = &args->x->type;
     const tc_tensor parameters[] = {args->mean, args->variance, args->weight, args->bias};
-    static const char *const names[] = {"mean", "variance", "weight", "bias"};
-    if (!tc_check_float(g, &x->type))
+    if (!has_channels(g, type, NULL) ||
+        !fit_channels(g, type, 4, parameters, (const char *const[]){"mean", "variance", "weight", "bias"}))
         return tc_poison();
-    if (x->type.rank < 2) {
-        tc_fail(g, "[n, c, ...]", "x needs a channel axis: %s", tc_type_text(g, &x->type));
-        return tc_poison();
-    }
-    for (int i = 0; i < 4; ++i) {
-        tc_tensor p = parameters[i];
-        if (p && (p->type.dtype != x->type.dtype || p->type.rank != 1 ||
-                  !tc_same_dim(g, p->type.shape[0], x->type.shape[1]))) {
-            tc_fail(g, "one number a channel, of x's dtype", "%s is %s, axis 1 of x %s", names[i], tc_type_text(g, &p->type),
-                    tc_type_text(g, &x->type));
-            return tc_poison();
-        }
-    }
-    tc_tensor centered = tc_sub_at(args->at, TENSOR(x), TENSOR(along_channels(g, args->mean, &x->type)));
-    tc_tensor inverse = along_channels(g, inverse_deviation(args->at, args->variance, args->eps), &x->type);
-    return scale_and_shift(args->at, tc_mul_at(args->at, TENSOR(centered), TENSOR(inverse)),
-                           along_channels(g, args->weight, &x->type), along_channels(g, args->bias, &x->type));
+    tc_tensor x = tc_prim_widen(g, args->x), centered = SUB(x, along_channels(g, args->mean, type));
+    tc_tensor inverse = inverse_deviation(at, tc_prim_widen(g, args->variance), args->eps);
+    tc_tensor y = MUL(centered, along_channels(g, inverse, type));
+    return tc_prim_narrow(g, scale_channels(g, at, y, args->weight, args->bias), type->dtype);
 }
 
 tc_tensor tc_batch_norm_at(const tc_batch_norm_args *args)
@@ -121,72 +145,45 @@ tc_tensor tc_batch_norm_at(const tc_batch_norm_args *args)
     return g ? tc_op_leave(g, batch_norm(g, args)) : tc_poison();
 }
 
-/* -- channels -------------------------------------------------------------------------------------------------------- */
-
-/* (x - mean) * (1 / sqrt(variance + eps)) over the axes from `first` on. */
-static tc_tensor standardize(tc_site at, tc_tensor x, int first, double eps)
+/* Over the axes from the second on of x, which is args->x or its channels in groups. */
+static tc_tensor normalize_channels(tc_graph *g, const tc_group_norm_args *args, tc_tensor x)
 {
-    int axes[TC_MAX_RANK], count = 0;
-    for (int i = first; i < x->type.rank; ++i)
-        axes[count++] = i;
-    tc_tensor centered = tc_sub_at(at, TENSOR(x), TENSOR(tc_mean_at(at, x, true, count, axes)));
-    tc_tensor squares = tc_mul_at(at, TENSOR(centered), TENSOR(centered));
-    tc_tensor variance = tc_mean_at(at, squares, true, count, axes);
-    tc_tensor inverse = tc_rsqrt_at(at, tc_add_at(at, TENSOR(variance), NUMBER(eps > 0 ? eps : 1e-5)));
-    return tc_mul_at(at, TENSOR(centered), TENSOR(inverse));
-}
-
-/* x * weight + bias along axis 1, each optional; reported where one is no vector of x's channels. */
-static tc_tensor scale_channels(tc_graph *g, tc_site at, tc_tensor x, tc_tensor weight, tc_tensor bias)
-{
-    const tc_tensor parameters[] = {weight, bias};
-    if (tc_is_poison(x))
-        return x;
-    for (int i = 0; i < 2; ++i) {
-        tc_tensor p = parameters[i];
-        if (!p)
-            continue;
-        if (p->type.dtype != x->type.dtype || p->type.rank != 1 || !tc_same_dim(g, p->type.shape[0], x->type.shape[1])) {
-            tc_fail(g, "one number a channel, of x's dtype", "%s is %s, axis 1 of x %s", i ? "bias" : "weight",
-                    tc_type_text(g, &p->type), tc_type_text(g, &x->type));
-            return tc_poison();
-        }
-        tc_tensor along = tc_prim_broadcast(g, p, x->type.rank, x->type.shape, (const int[]){1});
-        x = (i ? tc_add_at : tc_mul_at)(at, TENSOR(x), TENSOR(along));
-    }
-    return x;
-}
-
-static tc_tensor group_norm(tc_graph *g, const tc_group_norm_args *args, int groups)
-{
-    tc_tensor x = args->x;
-    int64_t channels;
-    if (!tc_check_float(g, &x->type))
+    const tc_type *type = &args->x->type;
+    const tc_axes a = last_axes(x->type.rank, 2);
+    if (!fit_channels(g, type, 2, (const tc_tensor[]){args->weight, args->bias}, (const char *const[]){"weight", "bias"}))
         return tc_poison();
-    if (x->type.rank < 2 || x->type.rank == TC_MAX_RANK || !tc_expr_value(x->type.shape[1], &channels)) {
-        tc_fail(g, "[n, c, ...] with a constant number of channels", "no channels to group: %s", tc_type_text(g, &x->type));
+    tc_tensor y = standardize(g, args->at, x, &a, args->eps, true);
+    y = tc_prim_reshape(g, y, type->rank, type->shape);
+    return tc_prim_narrow(g, scale_channels(g, args->at, y, args->weight, args->bias), type->dtype);
+}
+
+static tc_tensor group_norm(tc_graph *g, const tc_group_norm_args *args)
+{
+    const tc_type *type = &args->x->type;
+    const int groups = args->groups;
+    int64_t channels;
+    if (!has_channels(g, type, &channels))
+        return tc_poison();
+    if (type->rank == TC_MAX_RANK) {
+        tc_fail(g, NULL, "needs a rank below %d, not %s", TC_MAX_RANK, tc_type_text(g, type));
         return tc_poison();
     }
     if (groups < 1 || channels % groups) {
         tc_fail(g, "groups divides the channels", "%lld channels in %d groups", (long long)channels, groups);
         return tc_poison();
     }
-    const tc_expr *split[TC_MAX_RANK] = {x->type.shape[0], tc_expr_const(&g->dims, groups),
+    const tc_expr *split[TC_MAX_RANK] = {type->shape[0], tc_expr_const(&g->dims, groups),
                                          tc_expr_const(&g->dims, channels / groups)};
-    for (int i = 2; i < x->type.rank; ++i)
-        split[i + 1] = x->type.shape[i];
-    tc_tensor parts = tc_prim_reshape(g, x, x->type.rank + 1, split);
-    tc_tensor y = standardize(args->at, parts, 2, args->eps);
-    if (!tc_is_poison(y))
-        y = tc_prim_reshape(g, y, x->type.rank, x->type.shape);
-    return scale_channels(g, args->at, y, args->weight, args->bias);
+    for (int i = 2; i < type->rank; ++i)
+        split[i + 1] = type->shape[i];
+    return normalize_channels(g, args, tc_prim_reshape(g, tc_prim_widen(g, args->x), type->rank + 1, split));
 }
 
 tc_tensor tc_group_norm_at(const tc_group_norm_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_group_norm", "group_norm", "x ?weight ?bias", 3,
                               (tc_tensor[]){args->x, args->weight, args->bias});
-    return g ? tc_op_leave(g, group_norm(g, args, args->groups)) : tc_poison();
+    return g ? tc_op_leave(g, group_norm(g, args)) : tc_poison();
 }
 
 static tc_tensor instance_norm(tc_graph *g, const tc_group_norm_args *args)
@@ -195,13 +192,13 @@ static tc_tensor instance_norm(tc_graph *g, const tc_group_norm_args *args)
         tc_fail(g, NULL, ".groups is an option of tc_group_norm");
         return tc_poison();
     }
-    if (!tc_check_float(g, &args->x->type))
+    if (!has_channels(g, &args->x->type, NULL))
         return tc_poison();
     if (args->x->type.rank < 3) {
         tc_fail(g, "[n, c, ...]", "needs rank 3 or more, not %s", tc_type_text(g, &args->x->type));
         return tc_poison();
     }
-    return scale_channels(g, args->at, standardize(args->at, args->x, 2, args->eps), args->weight, args->bias);
+    return normalize_channels(g, args, tc_prim_widen(g, args->x));
 }
 
 tc_tensor tc_instance_norm_at(const tc_group_norm_args *args)
@@ -215,12 +212,13 @@ tc_tensor tc_instance_norm_at(const tc_group_norm_args *args)
 
 static tc_tensor response_norm(tc_graph *g, const tc_local_response_norm_args *args)
 {
-    tc_tensor x = args->x;
-    int rank = x->type.rank, size[TC_MAX_RANK], low[TC_MAX_RANK], high[TC_MAX_RANK], ones[TC_MAX_RANK];
-    if (!tc_check_float(g, &x->type))
+    const tc_site at = args->at;
+    const tc_type *type = &args->x->type;
+    int rank = type->rank, size[TC_MAX_RANK], low[TC_MAX_RANK], high[TC_MAX_RANK], ones[TC_MAX_RANK];
+    if (!tc_check_float(g, type))
         return tc_poison();
     if (rank < 2 || args->size < 1) {
-        tc_fail(g, "[n, c, ...], .size = 5", "size %d along axis 1 of %s", args->size, tc_type_text(g, &x->type));
+        tc_fail(g, "[n, c, ...], .size = 5", "size %d along axis 1 of %s", args->size, tc_type_text(g, type));
         return tc_poison();
     }
     for (int i = 0; i + 1 < rank; ++i) {
@@ -229,13 +227,11 @@ static tc_tensor response_norm(tc_graph *g, const tc_local_response_norm_args *a
         high[i] = i ? 0 : (args->size - 1) / 2;
         ones[i] = 1;
     }
-    double alpha = args->alpha != 0 ? args->alpha : 1e-4, beta = args->beta != 0 ? args->beta : 0.75;
-    tc_tensor squares = tc_mul_at(args->at, TENSOR(x), TENSOR(x));
-    tc_tensor sum = tc_prim_window_reduce(g, squares, "sum", rank - 1, size, ones, low, high, ones);
-    tc_tensor mean = tc_div_at(args->at, TENSOR(sum), NUMBER(args->size));
-    tc_tensor scaled = tc_add_at(args->at, TENSOR(tc_mul_at(args->at, TENSOR(mean), NUMBER(alpha))),
-                                 NUMBER(args->k != 0 ? args->k : 1));
-    return tc_div_at(args->at, TENSOR(x), TENSOR(tc_pow_at(args->at, TENSOR(scaled), NUMBER(beta))));
+    const double alpha = args->alpha != 0 ? args->alpha : 1e-4, beta = args->beta != 0 ? args->beta : 0.75;
+    tc_tensor x = tc_prim_widen(g, args->x);
+    tc_tensor sum = tc_prim_window_reduce(g, MUL(x, x), "sum", rank - 1, size, ones, low, high, ones);
+    tc_tensor scaled = ADD(MUL(DIV(sum, args->size), alpha), args->k != 0 ? args->k : 1);
+    return tc_prim_narrow(g, DIV(x, tc_pow_at(at, TC_OPERAND(scaled), TC_OPERAND(beta))), type->dtype);
 }
 
 tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args)
@@ -246,13 +242,20 @@ tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args)
 
 /* -- vectors --------------------------------------------------------------------------------------------------------- */
 
+static tc_tensor normalize(tc_graph *g, const tc_normalize_args *args)
+{
+    const tc_site at = args->at;
+    const tc_type *type = &args->x->type;
+    const double p = args->p != 0 ? args->p : 2, eps = args->eps != 0 ? args->eps : 1e-12;
+    tc_axes a;
+    if (!tc_check_float(g, type) || !tc_axes_read(g, type->rank, 1, &args->axis, &a))
+        return tc_poison();
+    tc_tensor x = tc_prim_widen(g, args->x), size = MAXIMUM(tc_norm_of(g, at, x, p, &a), eps);
+    return tc_prim_narrow(g, DIV(x, tc_axes_spread(g, size, type, &a)), type->dtype);
+}
+
 tc_tensor tc_normalize_at(const tc_normalize_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_normalize", "normalize", "x", 1, &args->x);
-    if (!g)
-        return tc_poison();
-    double p = args->p != 0 ? args->p : 2, eps = args->eps != 0 ? args->eps : 1e-12;
-    tc_tensor size = tc_norm_of(g, args->at, args->x, p, true, 1, &args->axis);
-    size = tc_maximum_at(args->at, TENSOR(size), NUMBER(eps));
-    return tc_op_leave(g, tc_div_at(args->at, TENSOR(args->x), TENSOR(size)));
+    return g ? tc_op_leave(g, normalize(g, args)) : tc_poison();
 }

@@ -176,21 +176,34 @@ tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int di
     return tc_add_node(g, TC_OP_window_reduce, 1, &x, attrs, NULL);
 }
 
-tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract)
+tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contraction *c)
 {
-    static const int axes[TC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     if (tc_is_poison(a) || tc_is_poison(b))
         return tc_poison();
     /* numerics.md: lanes where the dims that only b has multiply to a constant below 16 */
     const tc_expr *free_dims = g->dims.one;
-    for (int i = batch; i < b->type.rank; ++i)
-        if (i != b_contract)
+    bool bound[TC_MAX_RANK] = {false};
+    for (int i = 0; i < c->batch; ++i)
+        bound[c->b_batch[i]] = true;
+    for (int i = 0; i < c->summed; ++i)
+        bound[c->b_summed[i]] = true;
+    for (int i = 0; i < b->type.rank; ++i)
+        if (!bound[i])
             free_dims = tc_expr_mul(free_dims, b->type.shape[i]);
     int64_t n;
     bool lanes = tc_dtype_is_float(a->type.dtype) && tc_expr_value(free_dims, &n) && n < 16;
-    tc_attr attrs[] = {tc_attr_ints(g, batch, axes), tc_attr_ints(g, batch, axes), tc_attr_ints(g, 1, &a_contract),
-                       tc_attr_ints(g, 1, &b_contract), tc_attr_word(lanes ? "lanes" : "seq")};
+    tc_attr attrs[] = {tc_attr_ints(g, c->batch, c->a_batch), tc_attr_ints(g, c->batch, c->b_batch),
+                       tc_attr_ints(g, c->summed, c->a_summed), tc_attr_ints(g, c->summed, c->b_summed),
+                       tc_attr_word(lanes ? "lanes" : "seq")};
     return tc_add_node(g, TC_OP_dot, 2, (tc_tensor[]){a, b}, attrs, NULL);
+}
+
+tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract)
+{
+    tc_contraction c = {.batch = batch, .summed = 1, .a_summed = {a_contract}, .b_summed = {b_contract}};
+    for (int i = 0; i < batch; ++i)
+        c.a_batch[i] = c.b_batch[i] = i;
+    return tc_prim_contract(g, a, b, &c);
 }
 
 tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *low,

@@ -4,10 +4,8 @@
  */
 #include <math.h>
 
+#include "compose.h"
 #include "reductions.h"
-
-#define TENSOR(x) tc_operand_tensor_(x)
-#define NUMBER(x) tc_operand_float_(x)
 
 static bool contains(const tc_axes *a, int axis)
 {
@@ -17,22 +15,30 @@ static bool contains(const tc_axes *a, int axis)
     return false;
 }
 
-bool tc_axes_read(tc_graph *g, int rank, int count, const int *list, tc_axes *out)
+bool tc_axes_in_order(tc_graph *g, int rank, int count, const int *list, int *out)
 {
-    bool listed[TC_MAX_RANK] = {false};
     for (int i = 0; i < count; ++i) {
         int axis = tc_axis(g, list[i], rank);
         if (axis < 0)
             return false;
-        if (listed[axis]) {
-            tc_fail(g, NULL, "axis %d is named twice", list[i]);
-            return false;
-        }
-        listed[axis] = true;
+        for (int j = 0; j < i; ++j)
+            if (out[j] == axis) {
+                tc_fail(g, NULL, "axis %d is named twice", list[i]);
+                return false;
+            }
+        out[i] = axis; /* at most rank of them differ */
     }
+    return true;
+}
+
+bool tc_axes_read(tc_graph *g, int rank, int count, const int *list, tc_axes *out)
+{
+    tc_axes named = {.count = count};
+    if (!tc_axes_in_order(g, rank, count, list, named.list))
+        return false;
     out->count = 0;
     for (int i = 0; i < rank; ++i)
-        if (listed[i] || !count)
+        if (!count || contains(&named, i))
             out->list[out->count++] = i;
     return true;
 }
@@ -56,24 +62,40 @@ tc_tensor tc_axes_spread(tc_graph *g, tc_tensor reduced, const tc_type *like, co
     return tc_prim_broadcast(g, reduced, like->rank, like->shape, kept);
 }
 
-/* x / (count of elements along the axes - correction), the count's value at run time where it is dynamic. */
-static tc_tensor divide_by_count(tc_graph *g, tc_site at, tc_tensor sum, const tc_type *x, const tc_axes *a, int correction)
+tc_tensor tc_divide_by_size(tc_graph *g, tc_site at, tc_tensor x, const tc_expr *size)
 {
-    const tc_expr *count = g->dims.one;
-    for (int i = 0; i < a->count; ++i)
-        count = tc_expr_mul(count, x->shape[a->list[i]]);
-    count = tc_expr_add_int(count, -correction);
     int64_t value;
-    if (tc_expr_value(count, &value))
-        return tc_div_at(at, TENSOR(sum), NUMBER((double)value));
-    tc_tensor dynamic = tc_prim_cast(g, tc_prim_dim_value(g, TC_I64, count), sum->type.dtype);
-    return tc_div_at(at, TENSOR(sum), TENSOR(dynamic));
+    if (tc_is_poison(x))
+        return x;
+    if (tc_expr_value(size, &value))
+        return DIV(x, (double)value);
+    return DIV(x, tc_prim_cast(g, tc_prim_dim_value(g, TC_I64, size), x->type.dtype));
 }
 
 tc_tensor tc_mean_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction)
 {
+    const tc_expr *count = g->dims.one;
+    for (int i = 0; i < a->count; ++i)
+        count = tc_expr_mul(count, x->type.shape[a->list[i]]);
     tc_tensor sum = tc_prim_reduce(g, x, "sum", a->count, a->list);
-    return divide_by_count(g, at, sum, &x->type, a, correction);
+    return tc_divide_by_size(g, at, sum, tc_expr_add_int(count, -correction));
+}
+
+tc_tensor tc_variance_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction, tc_tensor *mean,
+                         tc_tensor *centered)
+{
+    tc_tensor middle = tc_mean_of(g, at, x, a, 0), d = SUB(x, tc_axes_spread(g, middle, &x->type, a));
+    if (mean)
+        *mean = middle;
+    if (centered)
+        *centered = d;
+    return tc_mean_of(g, at, MUL(d, d), a, correction);
+}
+
+tc_tensor tc_or_zero(tc_site at, tc_tensor x)
+{
+    tc_tensor finite = EQ(SUB(x, x), 0);
+    return WHERE(finite, x, 0);
 }
 
 /* -- reductions ------------------------------------------------------------------------------------------------------ */
@@ -104,39 +126,6 @@ REDUCTION(any, "any")
 REDUCTION(all, "all")
 #undef REDUCTION
 
-tc_tensor tc_mean_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *list)
-{
-    tc_graph *g = tc_op_enter(at, "tc_mean", "mean", "x", 1, &x);
-    tc_axes a;
-    if (!g)
-        return tc_poison();
-    if (!tc_check_float(g, &x->type) || !tc_axes_read(g, x->type.rank, count, list, &a))
-        return tc_op_leave(g, tc_poison());
-    tc_tensor out = tc_prim_narrow(g, tc_mean_of(g, at, tc_prim_widen(g, x), &a, 0), x->type.dtype);
-    return tc_op_leave(g, keepdims ? tc_axes_keep(g, out, &x->type, &a) : out);
-}
-
-tc_tensor tc_variance_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction, tc_tensor *centered)
-{
-    tc_tensor middle = tc_axes_spread(g, tc_mean_of(g, at, x, a, 0), &x->type, a);
-    tc_tensor d = tc_sub_at(at, TENSOR(x), TENSOR(middle));
-    if (centered)
-        *centered = d;
-    return tc_mean_of(g, at, tc_mul_at(at, TENSOR(d), TENSOR(d)), a, correction);
-}
-
-tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *list)
-{
-    tc_graph *g = tc_op_enter(at, correction ? "tc_var_unbiased" : "tc_var", "var", "x", 1, &x);
-    tc_axes a;
-    if (!g)
-        return tc_poison();
-    if (!tc_check_float(g, &x->type) || !tc_axes_read(g, x->type.rank, count, list, &a))
-        return tc_op_leave(g, tc_poison());
-    tc_tensor out = tc_prim_narrow(g, tc_variance_of(g, at, tc_prim_widen(g, x), &a, correction, NULL), x->type.dtype);
-    return tc_op_leave(g, keepdims ? tc_axes_keep(g, out, &x->type, &a) : out);
-}
-
 static tc_tensor arg_reduction(tc_site at, const char *name, const char *op, tc_tensor x, int axis, bool keepdims)
 {
     tc_graph *g = tc_op_enter(at, name, NULL, "x", 1, &x);
@@ -159,56 +148,131 @@ tc_tensor tc_argmin_at(tc_site at, tc_tensor x, int axis, bool keepdims)
     return arg_reduction(at, "tc_argmin", "min", x, axis, keepdims);
 }
 
-/* -- made of them ----------------------------------------------------------------------------------------------------- */
+/* -- of floats: several steps, in f32 where they have 16 bits ----------------------------------------------------------- */
 
-tc_tensor tc_std_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *axes)
+/* A call's own data. x is widened; `option` is what the operation takes beside the axes. */
+typedef struct call {
+    tc_graph *g;
+    tc_site at;
+    tc_tensor x;
+    tc_axes axes;
+    double option;
+} call;
+
+/* The result without the axes. */
+typedef tc_tensor formula(const call *c);
+
+static tc_tensor of_floats(tc_site at, const char *name, const char *region, tc_tensor x, double option, formula *f,
+                           bool keepdims, int count, const int *list)
 {
-    tc_graph *g = tc_op_enter(at, correction ? "tc_std_unbiased" : "tc_std", "std", "x", 1, &x);
+    tc_graph *g = tc_op_enter(at, name, region, "x", 1, &x);
     if (!g)
         return tc_poison();
-    return tc_op_leave(g, tc_sqrt_at(at, tc_var_at(at, x, correction, keepdims, count, axes)));
+    call c = {.g = g, .at = at, .option = option};
+    if (!tc_check_float(g, &x->type) || !tc_axes_read(g, x->type.rank, count, list, &c.axes))
+        return tc_op_leave(g, tc_poison());
+    c.x = tc_prim_widen(g, x);
+    tc_tensor out = tc_prim_narrow(g, f(&c), x->type.dtype);
+    return tc_op_leave(g, keepdims ? tc_axes_keep(g, out, &x->type, &c.axes) : out);
 }
 
-tc_tensor tc_logsumexp_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes)
+static tc_tensor mean(const call *c)
 {
-    tc_graph *g = tc_op_enter(at, "tc_logsumexp", "logsumexp", "x", 1, &x);
+    return tc_mean_of(c->g, c->at, c->x, &c->axes, 0);
+}
+
+tc_tensor tc_mean_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *list)
+{
+    return of_floats(at, "tc_mean", "mean", x, 0, mean, keepdims, count, list);
+}
+
+static tc_tensor variance(const call *c)
+{
+    return tc_variance_of(c->g, c->at, c->x, &c->axes, (int)c->option, NULL, NULL);
+}
+
+tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *list)
+{
+    return of_floats(at, correction ? "tc_var_unbiased" : "tc_var", "var", x, correction, variance, keepdims, count, list);
+}
+
+static tc_tensor deviation(const call *c)
+{
+    return tc_sqrt_at(c->at, variance(c));
+}
+
+tc_tensor tc_std_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *list)
+{
+    return of_floats(at, correction ? "tc_std_unbiased" : "tc_std", "std", x, correction, deviation, keepdims, count, list);
+}
+
+tc_tensor tc_var_mean_at(tc_site at, tc_tensor x, tc_tensor *mean, bool root, int correction, bool keepdims, int count,
+                         const int *list)
+{
+    const char *name = root ? "tc_std_mean" : "tc_var_mean";
+    *mean = tc_poison();
+    tc_graph *g = tc_op_enter(at, name, name + 3, "x", 1, &x);
+    tc_axes a;
     if (!g)
         return tc_poison();
-    tc_tensor most = tc_amax_at(at, x, true, count, axes);
-    tc_tensor finite = tc_eq_at(at, TENSOR(tc_sub_at(at, TENSOR(most), TENSOR(most))), NUMBER(0));
-    most = tc_where_at(at, finite, TENSOR(most), NUMBER(0));
-    tc_tensor e = tc_exp_at(at, tc_sub_at(at, TENSOR(x), TENSOR(most)));
-    tc_tensor sum = tc_log_at(at, tc_sum_at(at, e, keepdims, count, axes));
-    if (!keepdims && !tc_is_poison(sum) && !tc_is_poison(most))
-        most = tc_prim_reshape(g, most, sum->type.rank, sum->type.shape);
-    return tc_op_leave(g, tc_add_at(at, TENSOR(sum), TENSOR(most)));
+    if (!tc_check_float(g, &x->type) || !tc_axes_read(g, x->type.rank, count, list, &a))
+        return tc_op_leave(g, tc_poison());
+    tc_tensor out[2];
+    out[0] = tc_variance_of(g, at, tc_prim_widen(g, x), &a, correction, &out[1], NULL);
+    if (root)
+        out[0] = tc_sqrt_at(at, out[0]);
+    for (int i = 0; i < 2; ++i) {
+        out[i] = tc_prim_narrow(g, out[i], x->type.dtype);
+        out[i] = keepdims ? tc_axes_keep(g, out[i], &x->type, &a) : out[i];
+    }
+    *mean = out[1];
+    return tc_op_leave(g, out[0]);
 }
 
-tc_tensor tc_norm_of(tc_graph *g, tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes)
+/* log(sum(exp(x - m))) + m for the largest element m */
+static tc_tensor log_of_sum(const call *c)
 {
-    if (!tc_check_float(g, &x->type))
-        return tc_poison();
+    const tc_site at = c->at;
+    tc_tensor most = tc_or_zero(at, tc_prim_reduce(c->g, c->x, "max", c->axes.count, c->axes.list));
+    if (tc_is_poison(most))
+        return most;
+    tc_tensor e = tc_exp_at(at, SUB(c->x, tc_axes_spread(c->g, most, &c->x->type, &c->axes)));
+    return ADD(tc_log_at(at, tc_prim_reduce(c->g, e, "sum", c->axes.count, c->axes.list)), most);
+}
+
+tc_tensor tc_logsumexp_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *list)
+{
+    return of_floats(at, "tc_logsumexp", "logsumexp", x, 0, log_of_sum, keepdims, count, list);
+}
+
+/* -- norms --------------------------------------------------------------------------------------------------------------- */
+
+tc_tensor tc_norm_of(tc_graph *g, tc_site at, tc_tensor x, double p, const tc_axes *a)
+{
     if (isnan(p)) {
         tc_fail(g, NULL, "p is NaN");
         return tc_poison();
     }
     if (p == 2)
-        return tc_sqrt_at(at, tc_sum_at(at, tc_mul_at(at, TENSOR(x), TENSOR(x)), keepdims, count, axes));
+        return tc_sqrt_at(at, tc_prim_reduce(g, MUL(x, x), "sum", a->count, a->list));
+    if (p == 0)
+        return tc_prim_reduce(g, tc_cast_at(at, NE(x, 0), x->type.dtype), "sum", a->count, a->list);
     tc_tensor size = tc_abs_at(at, x);
     if (isinf(p))
-        return (p > 0 ? tc_amax_at : tc_amin_at)(at, size, keepdims, count, axes);
-    if (p == 0) {
-        tc_tensor there = tc_cast_at(at, tc_ne_at(at, TENSOR(x), NUMBER(0)), x->type.dtype);
-        return tc_sum_at(at, there, keepdims, count, axes);
-    }
+        return tc_prim_reduce(g, size, p > 0 ? "max" : "min", a->count, a->list);
     if (p == 1)
-        return tc_sum_at(at, size, keepdims, count, axes);
-    tc_tensor powers = tc_pow_at(at, TENSOR(size), NUMBER(p));
-    return tc_pow_at(at, TENSOR(tc_sum_at(at, powers, keepdims, count, axes)), NUMBER(1 / p));
+        return tc_prim_reduce(g, size, "sum", a->count, a->list);
+    tc_tensor powers = tc_pow_at(at, TC_OPERAND(size), TC_OPERAND(p));
+    tc_tensor sum = tc_prim_reduce(g, powers, "sum", a->count, a->list);
+    return tc_pow_at(at, TC_OPERAND(sum), TC_OPERAND(1 / p));
+}
+
+static tc_tensor norm(const call *c)
+{
+    return tc_norm_of(c->g, c->at, c->x, c->option, &c->axes);
 }
 
 tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes)
 {
-    tc_graph *g = tc_op_enter(at, keepdims ? "tc_norm_keepdims" : "tc_norm", "norm", "x", 1, &x);
-    return g ? tc_op_leave(g, tc_norm_of(g, at, x, p, keepdims, count, axes)) : tc_poison();
+    return of_floats(at, keepdims ? "tc_norm_keepdims" : "tc_norm", "norm", x, p, norm, keepdims, count, axes);
 }

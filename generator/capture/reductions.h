@@ -13,18 +13,25 @@ typedef struct tc_axes {
     int count, list[TC_MAX_RANK];
 } tc_axes;
 
-/* Of the user's list, none meaning all; reported and false where one is wrong. */
+/* The user's list counted from the front, in its order; reported and false where one is wrong or named twice. */
+bool tc_axes_in_order(tc_graph *g, int rank, int count, const int *list, int *out);
+/* Of the user's list, none meaning all; reported as above. */
 bool tc_axes_read(tc_graph *g, int rank, int count, const int *list, tc_axes *out);
 /* Puts size 1 where the axes of `like` were reduced. */
 tc_tensor tc_axes_keep(tc_graph *g, tc_tensor reduced, const tc_type *like, const tc_axes *a);
 /* Repeats a reduced tensor along the axes of `like` that it lost. */
 tc_tensor tc_axes_spread(tc_graph *g, tc_tensor reduced, const tc_type *like, const tc_axes *a);
 
+/* x divided by a size, by its value at run time where it is dynamic. */
+tc_tensor tc_divide_by_size(tc_graph *g, tc_site at, tc_tensor x, const tc_expr *size);
 /* The sum over the axes divided by their count less `correction`; the axes vanish. */
 tc_tensor tc_mean_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction);
-/* That mean of (x - mean)^2; x - mean in *centered (NULL: not wanted). */
-tc_tensor tc_variance_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction, tc_tensor *centered);
-/* tc_norm_at within a call. */
-tc_tensor tc_norm_of(tc_graph *g, tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes);
+/* That mean of (x - mean)^2; the mean in *mean and x - mean in *centered (NULL: not wanted). */
+tc_tensor tc_variance_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction, tc_tensor *mean,
+                         tc_tensor *centered);
+/* (sum of |x|^p)^(1/p) as tc_norm has it; reports a p that is NaN. */
+tc_tensor tc_norm_of(tc_graph *g, tc_site at, tc_tensor x, double p, const tc_axes *a);
+/* x, 0 where it is infinite or NaN: a maximum that may be subtracted. */
+tc_tensor tc_or_zero(tc_site at, tc_tensor x);
 
 #endif

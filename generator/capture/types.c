@@ -97,6 +97,15 @@ bool tc_check_float(tc_graph *g, const tc_type *x)
     return false;
 }
 
+bool tc_check_same_dtype(tc_graph *g, const tc_type *a, const tc_type *b)
+{
+    if (a->dtype == b->dtype)
+        return true;
+    tc_fail(g, "there are no implicit conversions: use tc_cast", "dtypes differ: %s and %s", tc_type_text(g, a),
+            tc_type_text(g, b));
+    return false;
+}
+
 int tc_axis(tc_graph *g, int axis, int rank)
 {
     if (axis >= -rank && axis < rank)

@@ -77,7 +77,7 @@
       tc_adaptive_max_pool1d(F(1, 4, 4), 0))                                                                          \
     X(global_rank, "tc_global_avg_pool: needs rank 3 or more, not f32[1,4]", AT; tc_global_avg_pool(F(1, 4)))         \
     X(group_channels, "tc_group_norm: 6 channels in 4 groups", AT; tc_group_norm(F(2, 6, 3), .groups = 4))            \
-    X(group_rank, "tc_group_norm: no channels to group: f32[6]", AT; tc_group_norm(F(6), .groups = 2))                \
+    X(group_rank, "tc_group_norm: x needs a channel axis: f32[6]", AT; tc_group_norm(F(6), .groups = 2))                \
     X(group_weight, "tc_group_norm: weight is f32[3], axis 1 of x f32[2,6]", AT;                                      \
       tc_group_norm(F(2, 6), F(3), .groups = 2))                                                                      \
     X(group_bias, "tc_group_norm: bias is f32[3], axis 1 of x f32[2,6]", AT;                                          \

@@ -4,8 +4,10 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 #define SIZES tc_dim n = tc_dynamic(g, "n", 1, 64), m = tc_dynamic(g, "m", 1, 512)
-#define INPUT(name) tc_tensor name = tc_input(g, #name, TC_F32, n, m)
+#define INPUT(name) tc_tensor name = tc_input(g, #name, FLOAT, n, m)
 
 TC_MODEL(losses)
 {
@@ -28,7 +30,7 @@ TC_FUNCTION(op_logistic)
     SIZES;
     INPUT(x);
     INPUT(y);
-    tc_tensor weight = tc_input(g, "weight", TC_F32, m), positive = tc_input(g, "positive", TC_F32, m);
+    tc_tensor weight = tc_input(g, "weight", FLOAT, m), positive = tc_input(g, "positive", FLOAT, m);
     tc_output(g, "mean", tc_binary_cross_entropy_with_logits(x, y));
     tc_output(g, "terms", tc_binary_cross_entropy_with_logits(x, y, .weight = weight, .positive_weight = positive,
                                                               .reduction = TC_LOSS_NONE));
@@ -48,7 +50,7 @@ TC_FUNCTION(op_classes)
 {
     SIZES;
     INPUT(x);
-    tc_tensor target = tc_input(g, "target", TC_I64, n), weight = tc_input(g, "weight", TC_F32, m);
+    tc_tensor target = tc_input(g, "target", TC_I64, n), weight = tc_input(g, "weight", FLOAT, m);
     tc_output(g, "mean", tc_cross_entropy(x, target));
     tc_output(g, "weighted", tc_cross_entropy(x, target, .weight = weight, .label_smoothing = 0.2));
     tc_output(g, "ignored", tc_cross_entropy(x, target, .weight = weight, .ignore = true, .ignore_index = 3));
@@ -68,7 +70,7 @@ TC_FUNCTION(op_terms)
 TC_FUNCTION(op_pixels)
 {
     SIZES;
-    tc_tensor x = tc_input(g, "x", TC_F32, n, 5, m), target = tc_input(g, "target", TC_I64, n, m);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, 5, m), target = tc_input(g, "target", TC_I64, n, m);
     tc_output(g, "mean", tc_cross_entropy(x, target));
     tc_output(g, "terms", tc_cross_entropy(x, target, .reduction = TC_LOSS_NONE));
 }
@@ -78,7 +80,7 @@ TC_FUNCTION(op_probabilities)
     SIZES;
     INPUT(x);
     INPUT(y);
-    tc_tensor weight = tc_input(g, "weight", TC_F32, m);
+    tc_tensor weight = tc_input(g, "weight", FLOAT, m);
     tc_output(g, "mean", tc_cross_entropy(x, y));
     tc_output(g, "smooth", tc_cross_entropy(x, y, .weight = weight, .label_smoothing = 0.3, .reduction = TC_LOSS_NONE));
 }

@@ -5,14 +5,16 @@
 #include <math.h>
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(norms)
 {
 }
 
 #define INPUT                                                                                                         \
     tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 1, 40);                                       \
-    tc_tensor x = tc_input(g, "x", TC_F32, batch, 6, h, 3)
-#define PARAMETERS tc_tensor weight = tc_input(g, "weight", TC_F32, 6), bias = tc_input(g, "bias", TC_F32, 6)
+    tc_tensor x = tc_input(g, "x", FLOAT, batch, 6, h, 3)
+#define PARAMETERS tc_tensor weight = tc_input(g, "weight", FLOAT, 6), bias = tc_input(g, "bias", FLOAT, 6)
 
 TC_FUNCTION(op_group)
 {
@@ -57,14 +59,14 @@ TC_FUNCTION(op_normalize)
 TC_FUNCTION(op_similarity)
 {
     INPUT;
-    tc_tensor y = tc_input(g, "y", TC_F32, 6, h, 3);
+    tc_tensor y = tc_input(g, "y", FLOAT, 6, h, 3);
     tc_output(g, "cosine", tc_cosine_similarity(x, y, 1, 1e-8));
 }
 
 TC_FUNCTION(op_cdist)
 {
     INPUT;
-    tc_tensor y = tc_input(g, "y", TC_F32, batch, 1, 5, 3);
+    tc_tensor y = tc_input(g, "y", FLOAT, batch, 1, 5, 3);
     tc_output(g, "two", tc_cdist(x, y, 2));
     tc_output(g, "one", tc_cdist(x, y, 1));
     tc_output(g, "largest", tc_cdist(x, y, INFINITY));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activations: functions of a float tensor, of its shape. What all operations share is said in ../ops.h.
+ * Activations: functions of a float tensor, of its shape. What all operations share is said in ../ops.h. All of them
+ * compute 16-bit floats in f32 and round their result alone.
  */
 #ifndef TENSOR_COMPILE_OPS_ACTIVATIONS_H
 #define TENSOR_COMPILE_OPS_ACTIVATIONS_H
@@ -19,18 +20,21 @@
 tc_tensor tc_relu_at(tc_site at, tc_tensor x);
 tc_tensor tc_relu6_at(tc_site at, tc_tensor x);
 
-/* tc_leaky_relu(x, slope), tc_prelu(x, slope)
+/* tc_leaky_relu(x, slope), tc_prelu(x, slope), tc_rrelu(x, low, high)
  * x above 0, slope * x below: maximum(x, 0) + slope * minimum(x, 0). The slope of leaky_relu is a C number; that of prelu
- * a tensor of one element, or of one for each channel (axis 1 of x).
+ * a tensor of one element, or of one for each channel (axis 1 of x); that of rrelu the mean of two C numbers, as where
+ * PyTorch does not train.
  * Dtypes: floats.
  * Shape: that of x.
  * Errors: prelu: a slope that is neither.
- * ATen: leaky_relu, prelu.
+ * ATen: leaky_relu, prelu, rrelu with training=False.
  * ONNX: LeakyRelu, PRelu. */
 #define tc_leaky_relu(x, slope) tc_leaky_relu_at(TC_HERE, x, slope)
 #define tc_prelu(x, slope) tc_prelu_at(TC_HERE, x, slope)
+#define tc_rrelu(x, low, high) tc_rrelu_at(TC_HERE, x, low, high)
 tc_tensor tc_leaky_relu_at(tc_site at, tc_tensor x, double slope);
 tc_tensor tc_prelu_at(tc_site at, tc_tensor x, tc_tensor slope);
+tc_tensor tc_rrelu_at(tc_site at, tc_tensor x, double low, double high);
 
 /* tc_elu(x, alpha), tc_celu(x, alpha), tc_selu(x)
  * maximum(x, 0) + alpha * expm1(minimum(x, 0)); celu divides by alpha inside expm1; selu is elu with alpha =
@@ -81,6 +85,22 @@ tc_tensor tc_hardtanh_at(tc_site at, tc_tensor x, double low, double high);
 tc_tensor tc_hardsigmoid_at(tc_site at, tc_tensor x);
 tc_tensor tc_hardswish_at(tc_site at, tc_tensor x);
 
+/* tc_threshold(x, t, value), tc_hardshrink(x, l), tc_softshrink(x, l), tc_tanhshrink(x)
+ * value where x is not above t, else x; 0 where abs(x) is not above l, else x; the same, moved by l to 0: x - l above, x + l
+ * below; x - tanh(x). t, value and l are C numbers. NaN stays.
+ * Dtypes: floats.
+ * Shape: that of x.
+ * ATen: threshold, hardshrink, softshrink, tanhshrink.
+ * ONNX: ThresholdedRelu (with value = 0), Shrink. */
+#define tc_threshold(x, t, value) tc_threshold_at(TC_HERE, x, t, value)
+#define tc_hardshrink(x, l) tc_hardshrink_at(TC_HERE, x, l)
+#define tc_softshrink(x, l) tc_softshrink_at(TC_HERE, x, l)
+#define tc_tanhshrink(x) tc_tanhshrink_at(TC_HERE, x)
+tc_tensor tc_threshold_at(tc_site at, tc_tensor x, double threshold, double value);
+tc_tensor tc_hardshrink_at(tc_site at, tc_tensor x, double lambda);
+tc_tensor tc_softshrink_at(tc_site at, tc_tensor x, double lambda);
+tc_tensor tc_tanhshrink_at(tc_site at, tc_tensor x);
+
 /* tc_softplus(x, .beta = 1, .threshold = 20), tc_logsigmoid(x), tc_mish(x), tc_softsign(x)
  * log(1 + exp(x)) as maximum(x, 0) + log1p(exp(-abs(x))), of beta * x and divided by beta, and x itself where beta * x is
  * above the threshold; minimum(x, 0) - log1p(exp(-abs(x))); x * tanh(softplus(x)); x / (1 + abs(x)). beta and
@@ -112,14 +132,17 @@ tc_tensor tc_softsign_at(tc_site at, tc_tensor x);
 #define tc_glu(x, axis) tc_glu_at(TC_HERE, x, axis)
 tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis);
 
-/* tc_softmax(x, axis), tc_log_softmax(x, axis)
- * exp(x - max) / sum along one axis; log_softmax is (x - max) - log(sum). Floats. A row of -inf alone is NaN.
+/* tc_softmax(x, axis...), tc_log_softmax(x, axis...), tc_softmin(x, axis...)
+ * exp(x - max) / sum over the named axes, all where none is named; log_softmax is (x - max) - log(sum); softmin is softmax
+ * of -x. Where x is -inf alone, NaN.
  * Dtypes: floats.
  * Shape: that of x.
- * ATen: softmax, log_softmax. */
-#define tc_softmax(x, axis) tc_softmax_at(TC_HERE, x, axis)
-#define tc_log_softmax(x, axis) tc_log_softmax_at(TC_HERE, x, axis)
-tc_tensor tc_softmax_at(tc_site at, tc_tensor x, int axis);
-tc_tensor tc_log_softmax_at(tc_site at, tc_tensor x, int axis);
+ * ATen: softmax, log_softmax, softmin (of one axis).
+ * ONNX: Softmax, LogSoftmax. */
+#define tc_softmax(...) tc_softmax_at(TC_HERE, TC_SOFTMAX, TC_HEAD(__VA_ARGS__, 0), TC_AXIS_LIST(__VA_ARGS__))
+#define tc_log_softmax(...) tc_softmax_at(TC_HERE, TC_LOG_SOFTMAX, TC_HEAD(__VA_ARGS__, 0), TC_AXIS_LIST(__VA_ARGS__))
+#define tc_softmin(...) tc_softmax_at(TC_HERE, TC_SOFTMIN, TC_HEAD(__VA_ARGS__, 0), TC_AXIS_LIST(__VA_ARGS__))
+typedef enum tc_softmax_kind { TC_SOFTMAX, TC_LOG_SOFTMAX, TC_SOFTMIN } tc_softmax_kind;
+tc_tensor tc_softmax_at(tc_site at, tc_softmax_kind kind, tc_tensor x, int count, const int *axes);
 
 #endif

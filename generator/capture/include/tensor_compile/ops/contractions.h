@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrix products and what they are cases of. What all operations share is said in ../ops.h.
+ * Matrix products and what they are cases of. What all operations share is said in ../ops.h. Those of several steps
+ * compute 16-bit floats in f32 and round their result alone.
  */
 #ifndef TENSOR_COMPILE_OPS_CONTRACTIONS_H
 #define TENSOR_COMPILE_OPS_CONTRACTIONS_H
@@ -9,15 +10,15 @@
 
 /* tc_matmul(a, b)
  * a[..., m, k] x b[..., k, n] -> [..., m, n]; the dims before the last two broadcast. A rank-1 operand is a row (a) or
- * a column (b), and its dim vanishes. f32.
+ * a column (b), and its dim vanishes.
  * Dtypes: numbers of one dtype.
  * Shape: [..., m, n].
  * ATen: matmul. */
 #define tc_matmul(a, b) tc_matmul_at(TC_HERE, a, b)
 tc_tensor tc_matmul_at(tc_site at, tc_tensor a, tc_tensor b);
 
-/* tc_linear(x, weight[, bias]): x[..., k], weight[n, k], bias[n] -> x weight^T + bias, [..., n]. f32.
- * Dtypes: floats.
+/* tc_linear(x, weight[, bias]): x[..., k], weight[n, k], bias[n] -> x weight^T + bias, [..., n].
+ * Dtypes: numbers.
  * Shape: [..., n].
  * ATen: linear. */
 #define tc_linear(...) tc_linear_at(&(const tc_linear_args){__VA_ARGS__, .at = TC_HERE})
@@ -32,7 +33,7 @@ tc_tensor tc_linear_at(const tc_linear_args *args);
  * A label (a letter) a dim of each operand; labels that are not in the result are summed over. A label twice in one
  * operand takes the diagonal; "..." stands for any number of dims, aligned at the last, which broadcast. Without "->"
  * the result has the ellipsis and then the labels that occur once, in alphabetical order. A size of 1 repeats.
- * Dtypes: f32 where products are summed, else numbers.
+ * Dtypes: numbers of one dtype.
  * Shape: the result's labels.
  * Numerics: operands are taken from left to right, two at a time, each pair as a dot (order lanes or seq as of
  * tc_matmul, terms in the order of the left operand's dims); dims that one operand alone has are summed before.
@@ -43,7 +44,7 @@ tc_tensor tc_einsum_at(tc_site at, const char *text, int count, const tc_tensor 
 
 /* tc_mm(a, b): a[m, k] b[k, n]; tc_bmm(a, b): a[n, m, k] b[n, k, l], one n or 1; tc_mv(a, b): a[m, k] b[k];
  * tc_dot(a, b): a[k] b[k] -> []; tc_matmul with these ranks alone.
- * Dtypes: f32.
+ * Dtypes: numbers of one dtype.
  * Shape: [m, n], [n, m, l], [m] and [].
  * ATen: mm, bmm, mv, dot, vdot. */
 #define tc_mm(a, b) tc_mm_at(TC_HERE, a, b)
@@ -59,7 +60,7 @@ tc_tensor tc_dot_at(tc_site at, tc_tensor a, tc_tensor b);
  *
  * beta * bias + alpha * (a b), the product that of tc_mm or tc_bmm; bias broadcasts to it. A factor left out or 0 is 1,
  * and a factor of 1 multiplies nothing.
- * Dtypes: f32.
+ * Dtypes: numbers of one dtype.
  * Shape: that of the product.
  * ATen: addmm, baddbmm.
  * ONNX: Gemm. */
@@ -75,7 +76,7 @@ tc_tensor tc_baddbmm_at(const tc_addmm_args *args);
 
 /* tc_outer(a, b): a[m], b[n] -> [m, n]. tc_inner(a, b): a[..., k], b[..., k] -> [a's dims, b's dims] without k.
  * tc_tensordot(a, b, TC_AXES(2, 3), TC_AXES(0, 1)): sums over axis pairs; the other dims of a, then those of b.
- * Dtypes: outer numbers, the others f32.
+ * Dtypes: numbers of one dtype.
  * Shape: as said of each.
  * ATen: outer, inner, tensordot. */
 #define TC_AXES(...) TC_INT_LIST(__VA_ARGS__)
@@ -89,7 +90,7 @@ tc_tensor tc_tensordot_at(tc_site at, tc_tensor a, tc_tensor b, int count, const
 
 /* tc_bilinear(a, b, weight[, bias]): a[..., i], b[..., j], weight[o, i, j], bias[o] -> [..., o], the sum over i and then
  * over j of a * weight * b.
- * Dtypes: f32.
+ * Dtypes: numbers of one dtype.
  * Shape: [..., o].
  * ATen: bilinear. */
 #define tc_bilinear(...) tc_bilinear_at(&(const tc_bilinear_args){__VA_ARGS__, .at = TC_HERE})

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalizations over the last axes, channels and vectors. What all of them share is said in ../ops.h.
+ * Normalizations over the last axes, channels and vectors. What all of them share is said in ../ops.h. All of them
+ * compute 16-bit floats in f32 and round their result alone.
  */
 #ifndef TENSOR_COMPILE_OPS_NORMALIZATION_H
 #define TENSOR_COMPILE_OPS_NORMALIZATION_H
@@ -9,8 +10,8 @@
 
 /* tc_layer_norm(x[, weight][, bias], .eps = 1e-5, .axes = 1): (x - mean) * (1 / sqrt(var + eps)) * weight + bias, mean
  * and population variance over the last `axes` axes (left out: as many as weight has, else 1). tc_rms_norm(x[, weight],
- * .eps, .axes): x * (1 / sqrt(mean(x^2) + eps)) * weight. weight and bias have the shape of those axes. f32. eps left
- * out or 0 is 1e-5.
+ * .eps, .axes): x * (1 / sqrt(mean(x^2) + eps)) * weight. weight and bias have the shape of those axes. eps left out
+ * or 0 is 1e-5.
  * Dtypes: floats.
  * Shape: that of x.
  * ATen: layer_norm, rms_norm. */
@@ -26,7 +27,7 @@ tc_tensor tc_layer_norm_at(const tc_norm_args *args);
 tc_tensor tc_rms_norm_at(const tc_norm_args *args);
 
 /* tc_batch_norm(x, mean, variance[, weight][, bias], .eps = 1e-5): inference, x[n, c, ...] and the others [c]:
- * (x - mean) * (1 / sqrt(variance + eps)) * weight + bias. f32. eps left out or 0 is 1e-5.
+ * (x - mean) * (1 / sqrt(variance + eps)) * weight + bias. eps left out or 0 is 1e-5.
  * Dtypes: floats.
  * Shape: that of x.
  * ATen: batch_norm with training=False. */
@@ -43,7 +44,7 @@ tc_tensor tc_batch_norm_at(const tc_batch_norm_args *args);
  *
  * x[n, c, ...]: (x - mean) * (1 / sqrt(var + eps)) * weight + bias, mean and population variance over the channels of a
  * group and all axes behind, or over the axes behind each channel; weight[c], bias[c]. eps left out or 0 is 1e-5.
- * Dtypes: f32.
+ * Dtypes: floats.
  * Shape: groups divides a constant c; instance_norm needs rank 3 or more.
  * Numerics: two passes, sums in order lanes.
  * ATen: group_norm, instance_norm (use_input_stats=True).
@@ -63,7 +64,7 @@ tc_tensor tc_instance_norm_at(const tc_group_norm_args *args);
  *
  * x / (k + alpha * sum / size)^beta, the sum that of the squares in `size` neighbouring channels, size / 2 of them
  * before; x[n, c, ...]. alpha, beta and k left out or 0 are as above.
- * Dtypes: f32.
+ * Dtypes: floats.
  * Shape: that of x.
  * Numerics: the sum is in order seq; the power is that of tc_pow.
  * ATen: local_response_norm.
@@ -81,7 +82,7 @@ tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args);
 /* tc_normalize(x, .p = 2, .axis = 1, .eps = 1e-12)
  *
  * x / maximum(norm, eps), the norm over one axis. p left out or 0 is 2, eps 1e-12; the axis left out is 0.
- * Dtypes: f32.
+ * Dtypes: floats.
  * Shape: that of x.
  * ATen: normalize (whose axis left out is 1).
  * ONNX: LpNormalization. */

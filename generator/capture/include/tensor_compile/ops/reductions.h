@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Reductions over axes, and what is made of them: deviations, logarithms of sums, norms. What all of
- * them share is said in ../ops.h.
+ * them share is said in ../ops.h. Those of several steps compute 16-bit floats in f32 and round their result alone.
  */
 #ifndef TENSOR_COMPILE_OPS_REDUCTIONS_H
 #define TENSOR_COMPILE_OPS_REDUCTIONS_H
@@ -67,6 +67,25 @@ tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int 
 #define tc_std_unbiased_keepdims(...) tc_std_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), 1, true, TC_AXIS_LIST(__VA_ARGS__))
 tc_tensor tc_std_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *axes);
 
+/* tc_var_mean(x, &mean, axis...), tc_std_mean(x, &mean, axis...)
+ * The variance or its root as tc_var and tc_std have them, and in the C variable `mean` the mean, which is computed once
+ * for both. With _keepdims, _unbiased and _unbiased_keepdims as there.
+ * Dtypes: floats.
+ * Shape: both that of x without the axes, or with size 1 there (keepdims).
+ * ATen: var_mean and std_mean with correction=0, var_mean, std_mean. */
+#define tc_var_mean(x, ...) TC_VAR_MEAN_(x, false, 0, false, __VA_ARGS__)
+#define tc_var_mean_keepdims(x, ...) TC_VAR_MEAN_(x, false, 0, true, __VA_ARGS__)
+#define tc_var_mean_unbiased(x, ...) TC_VAR_MEAN_(x, false, 1, false, __VA_ARGS__)
+#define tc_var_mean_unbiased_keepdims(x, ...) TC_VAR_MEAN_(x, false, 1, true, __VA_ARGS__)
+#define tc_std_mean(x, ...) TC_VAR_MEAN_(x, true, 0, false, __VA_ARGS__)
+#define tc_std_mean_keepdims(x, ...) TC_VAR_MEAN_(x, true, 0, true, __VA_ARGS__)
+#define tc_std_mean_unbiased(x, ...) TC_VAR_MEAN_(x, true, 1, false, __VA_ARGS__)
+#define tc_std_mean_unbiased_keepdims(x, ...) TC_VAR_MEAN_(x, true, 1, true, __VA_ARGS__)
+#define TC_VAR_MEAN_(x, root, correction, keepdims, ...)                                                               \
+    tc_var_mean_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), root, correction, keepdims, TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_var_mean_at(tc_site at, tc_tensor x, tc_tensor *mean, bool root, int correction, bool keepdims, int count,
+                         const int *axes);
+
 /* tc_logsumexp(x, axis...), tc_logsumexp_keepdims(x, axis...)
  * log(sum(exp(x - m))) + m, m the largest element over the axes, 0 where that is infinite or NaN.
  * Dtypes: floats.
@@ -82,7 +101,7 @@ tc_tensor tc_logsumexp_at(tc_site at, tc_tensor x, bool keepdims, int count, con
  *
  * (sum of |x|^p)^(1/p) over the axes, all where none is named; p a C number: 2 is sqrt(sum of x*x), 1 the sum of |x|,
  * INFINITY the largest and -INFINITY the smallest |x|, 0 how many are not 0.
- * Dtypes: f32.
+ * Dtypes: floats.
  * Shape: that of x without the axes, or with size 1 there (keepdims).
  * Numerics: sums in order lanes; other p by tc_pow.
  * ATen: linalg_vector_norm, norm. */
