@@ -289,7 +289,7 @@ static tc_tensor transposed(tc_graph *g, const call *c)
     for (int i = 0; i < c->dims; ++i) {
         strides[i] = t.w.stride[i];
         if (strides[i] > MOST_PHASES / count) {
-            tc_fail(g, NULL, "stride %s: a convolution for each of its phases, of which there are more than %d",
+            tc_fail(g, "each phase of the strides is a convolution of its own", "stride %s has more than %d phases",
                     tc_windows_text(g, c->dims, t.w.stride), MOST_PHASES);
             return tc_poison();
         }

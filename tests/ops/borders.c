@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(borders)
 {
 }
@@ -15,7 +17,7 @@ TC_MODEL(borders)
 #define PAD(label, kind)                                                                                              \
     TC_FUNCTION(op_##label)                                                                                           \
     {                                                                                                                 \
-        INPUT(TC_F32);                                                                                                \
+        INPUT(FLOAT);                                                                                                \
         tc_output(g, "two", kind(x, .low = {0, 0, 3, 1}, .high = {0, 0, 2, 4}));                                      \
         tc_output(g, "one", kind(tc_exp(x), .high = {0, 0, 1}));                                                      \
         tc_output(g, "three", kind(x, .low = {0, 2, 1}, .high = {0, 1, 0, 3}));                                       \
@@ -26,14 +28,14 @@ PAD(circular, tc_pad_circular)
 
 TC_FUNCTION(op_unfold)
 {
-    INPUT(TC_F32);
+    INPUT(FLOAT);
     tc_output(g, "y", tc_unfold(x, .kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}));
     tc_output(g, "dilated", tc_unfold(x, .kernel = {2, 2}, .dilation = {2, 3}));
 }
 
 TC_FUNCTION(op_fold)
 {
-    INPUT(TC_F32);
+    INPUT(FLOAT);
     tc_tensor columns = tc_unfold(x, .kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}, .dilation = {1, 2});
     tc_output(g, "y", tc_fold(columns, h, 5, .kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}, .dilation = {1, 2}));
 }

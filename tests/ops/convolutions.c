@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(convolutions)
 {
 }
@@ -11,7 +13,7 @@ TC_MODEL(convolutions)
 /* Operands of a convolution with the weight's spatial sizes in `window`. */
 static tc_tensor weight_of(tc_graph *g, int first, int second, int dims, const int *window)
 {
-    tc_dim type[6] = {TC_DIM(TC_F32), TC_DIM(first), TC_DIM(second)};
+    tc_dim type[6] = {TC_DIM(FLOAT), TC_DIM(first), TC_DIM(second)};
     for (int i = 0; i < dims; i++)
         type[3 + i] = TC_DIM(window[i]);
     return tc_input_at(TC_HERE, g, "weight", 3 + dims, type);
@@ -28,18 +30,18 @@ static tc_tensor weight_of(tc_graph *g, int first, int second, int dims, const i
     {                                                                                                                 \
         BATCH;                                                                                                        \
         tc_dim h = tc_dynamic(g, "h", 4, 40);                                                                         \
-        tc_tensor x = tc_input(g, "x", TC_F32, batch, channels, spatial);                                             \
+        tc_tensor x = tc_input(g, "x", FLOAT, batch, channels, spatial);                                             \
         tc_tensor w = weight_of(g, outputs, (channels) / (parts), COUNT(window), WINDOW(window));                    \
-        tc_output(g, "y", tc_##kind(x, w, tc_input(g, "bias", TC_F32, outputs), .groups = parts, __VA_ARGS__));      \
+        tc_output(g, "y", tc_##kind(x, w, tc_input(g, "bias", FLOAT, outputs), .groups = parts, __VA_ARGS__));      \
     }
 #define TRANSPOSED(label, kind, channels, outputs, parts, spatial, window, ...)                                      \
     TC_FUNCTION(op_##label)                                                                                           \
     {                                                                                                                 \
         BATCH;                                                                                                        \
         tc_dim h = tc_dynamic(g, "h", 4, 40);                                                                         \
-        tc_tensor x = tc_input(g, "x", TC_F32, batch, channels, spatial);                                             \
+        tc_tensor x = tc_input(g, "x", FLOAT, batch, channels, spatial);                                             \
         tc_tensor w = weight_of(g, channels, (outputs) / (parts), COUNT(window), WINDOW(window));                    \
-        tc_output(g, "y", tc_##kind(x, w, tc_input(g, "bias", TC_F32, outputs), .groups = parts, __VA_ARGS__));      \
+        tc_output(g, "y", tc_##kind(x, w, tc_input(g, "bias", FLOAT, outputs), .groups = parts, __VA_ARGS__));      \
     }
 
 CONVOLUTION(conv1d, conv1d, 6, 20, 1, h, SIZES(3), .padding = 1)
@@ -48,6 +50,8 @@ CONVOLUTION(conv1d_depthwise, conv1d, 20, 20, 20, h, SIZES(4), .low = 3)
 CONVOLUTION(conv3d, conv3d, 3, 18, 1, SIZES(5, h, 6), SIZES(3, 2, 3), .stride = {1, 2, 1}, .padding = {1, 0, 1})
 CONVOLUTION(conv3d_grouped, conv3d, 4, 8, 4, SIZES(4, 5, h), SIZES(2, 3, 3), .dilation = {2, 1, 1}, .padding = {1, 1, 2})
 CONVOLUTION(conv2d_same, conv2d, 3, 16, 1, SIZES(h, 7), SIZES(2, 5), .dilation = {3, 1}, .same = TC_SAME)
+CONVOLUTION(conv2d_same_strided, conv2d, 3, 16, 1, SIZES(h, 7), SIZES(3, 2), .stride = {2, 2}, .same = TC_SAME)
+CONVOLUTION(conv1d_same_lower, conv1d, 4, 6, 2, h, SIZES(4), .stride = 3, .same = TC_SAME_LOWER)
 CONVOLUTION(conv2d_uneven, conv2d, 3, 5, 1, SIZES(7, h), SIZES(3, 3), .stride = {2, 2}, .low = {0, 1}, .high = {1, 2})
 
 TRANSPOSED(transpose1d, conv_transpose1d, 6, 20, 1, h, SIZES(4), .stride = 2, .padding = 1)

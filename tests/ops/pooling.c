@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(pooling)
 {
 }
@@ -13,7 +15,7 @@ TC_MODEL(pooling)
     TC_FUNCTION(op_##label)                                                                                           \
     {                                                                                                                 \
         tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 4, 40);                                   \
-        tc_output(g, "y", tc_##kind(tc_input(g, "x", TC_F32, batch, 5, spatial), __VA_ARGS__));                       \
+        tc_output(g, "y", tc_##kind(tc_input(g, "x", FLOAT, batch, 5, spatial), __VA_ARGS__));                       \
     }
 POOL(max1d, max_pool1d, h, .kernel = 3, .stride = 2, .padding = 1)
 POOL(max2d_ceil, max_pool2d, SIZES(h, 6), .kernel = {3, 3}, .stride = {2, 2}, .padding = {0, 1}, .ceil_mode = true)
@@ -24,6 +26,9 @@ POOL(average2d_excluding, avg_pool2d, SIZES(6, h), .kernel = {2, 3}, .stride = {
      .ceil_mode = true, .exclude_padding = true)
 POOL(average2d_divisor, avg_pool2d, SIZES(6, h), .kernel = {2, 3}, .divisor = 4)
 POOL(average3d, avg_pool3d, SIZES(4, 5, h), .kernel = {2, 2, 3}, .stride = {1, 2, 2}, .padding = {1, 0, 1})
+POOL(max2d_same, max_pool2d, SIZES(h, 6), .kernel = {3, 3}, .stride = {1, 2}, .same = TC_SAME)
+POOL(average2d_same, avg_pool2d, SIZES(6, h), .kernel = {3, 2}, .stride = {2, 1}, .same = TC_SAME_LOWER,
+     .exclude_padding = true)
 POOL(power1d, lp_pool1d, h, .kernel = 3, .stride = 2, .norm = 2, .ceil_mode = true)
 POOL(power2d, lp_pool2d, SIZES(h, 6), .kernel = {2, 3}, .norm = 4)
 POOL(adaptive_average1d, adaptive_avg_pool1d, h, 3)
@@ -36,7 +41,7 @@ POOL(adaptive_even, adaptive_avg_pool2d, SIZES(h, 6), h, 3)
 TC_FUNCTION(op_global)
 {
     tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 4, 40);
-    tc_tensor x = tc_input(g, "x", TC_F32, batch, 5, h, 3);
+    tc_tensor x = tc_input(g, "x", FLOAT, batch, 5, h, 3);
     tc_output(g, "mean", tc_global_avg_pool(x));
     tc_output(g, "max", tc_global_max_pool(x));
 }

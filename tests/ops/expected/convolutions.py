@@ -15,6 +15,8 @@ CONVOLUTIONS = {
     "conv3d": (F.conv3d, 3, 18, 1, (5, H, 6), (3, 2, 3), dict(stride=(1, 2, 1), padding=(1, 0, 1))),
     "conv3d_grouped": (F.conv3d, 4, 8, 4, (4, 5, H), (2, 3, 3), dict(dilation=(2, 1, 1), padding=(1, 1, 2))),
     "conv2d_same": (F.conv2d, 3, 16, 1, (H, 7), (2, 5), dict(dilation=(3, 1), padding="same")),
+    "conv2d_same_strided": (F.conv2d, 3, 16, 1, (H, 7), (3, 2), dict(stride=2, before=(0, 1, 1, 1))),
+    "conv1d_same_lower": (F.conv1d, 4, 6, 2, (H,), (4,), dict(stride=3, before=(2, 1))),
     "conv2d_uneven": (F.conv2d, 3, 5, 1, (7, H), (3, 3), dict(stride=2, before=(1, 2, 0, 1))),
 }
 TRANSPOSED = {

@@ -13,10 +13,25 @@ SAMPLES = {
     "border_nearest": dict(padding_mode="border", mode="nearest", align_corners=False),
     "reflection": dict(padding_mode="reflection", align_corners=False),
     "reflection_corners": dict(padding_mode="reflection", align_corners=True),
+    "cubic": dict(padding_mode="reflection", mode="bicubic", align_corners=False),
+    "cubic_zeros": dict(mode="bicubic", align_corners=True),
 }
+VOLUMES = {"volume": dict(align_corners=False),
+           "volume_nearest": dict(padding_mode="reflection", mode="nearest", align_corners=False)}
+
+
+def affine(i: dict) -> dict:
+    f = F.affine_grid
+    return {"image": f(i["theta"], (2, 1, H, 5), align_corners=False),
+            "corners": f(i["theta"], (2, 1, 1, H), align_corners=True),
+            "volume": f(i["map"], (2, 1, 2, H, 3), align_corners=False)}
 
 
 def functions(rng: Random) -> dict:
     inputs = {"x": rng.normal(2, 3, H, 5), "grid": rng.normal(2, 4, H, 2)}
-    return {name: (inputs, lambda i, options=options: {"y": F.grid_sample(i["x"], i["grid"], **options)}, f"batch=2,h={H}")
-            for name, options in SAMPLES.items()}
+    volume = {"x": rng.normal(2, 2, 3, H, 4), "grid": rng.normal(2, 2, 3, H, 3)}
+    cases = {name: (inputs if name in SAMPLES else volume,
+                    lambda i, options=options: {"y": F.grid_sample(i["x"], i["grid"], **options)}, f"batch=2,h={H}")
+             for name, options in (SAMPLES | VOLUMES).items()}
+    maps = {"theta": rng.normal(2, 2, 3), "map": rng.normal(2, 3, 4)}
+    return cases | {"affine": (maps, affine, f"batch=2,h={H}")}

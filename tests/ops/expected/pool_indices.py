@@ -14,6 +14,10 @@ POOLS = {
     "max2d_dilated": ((7, H), F.max_pool2d, dict(kernel_size=(3, 2), stride=(1, 2), padding=1, dilation=(2, 3),
                                                  ceil_mode=True)),
     "max3d": ((4, H, 5), F.max_pool3d, dict(kernel_size=2, ceil_mode=True)),
+    "adaptive1d": ((H,), F.adaptive_max_pool1d, dict(output_size=3)),
+    "adaptive2d": ((H, 6), F.adaptive_max_pool2d, dict(output_size=(5, 4))),
+    "adaptive2d_even": ((2 * H, 6), F.adaptive_max_pool2d, dict(output_size=(H, None))),
+    "adaptive3d": ((2, 3, H), F.adaptive_max_pool3d, dict(output_size=(1, 2, 3))),
 }
 
 

@@ -2,10 +2,18 @@
 """What PyTorch gives for pooling.c."""
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from make_expected import Random
 
 H = 7
+
+
+def average_of_rest(x: torch.Tensor, kernel: tuple[int, int], stride: tuple[int, int]) -> torch.Tensor:
+    """The means of what is not NaN in each window."""
+    return x.unfold(2, kernel[0], stride[0]).unfold(3, kernel[1], stride[1]).nanmean((4, 5))
+
+
 POOLS = {
     "max1d": ((H,), lambda x: F.max_pool1d(x, 3, 2, 1)),
     "max2d_ceil": ((H, 6), lambda x: F.max_pool2d(x, 3, 2, (0, 1), ceil_mode=True)),
@@ -15,6 +23,8 @@ POOLS = {
     "average2d_excluding": ((6, H), lambda x: F.avg_pool2d(x, (2, 3), 2, 1, ceil_mode=True, count_include_pad=False)),
     "average2d_divisor": ((6, H), lambda x: F.avg_pool2d(x, (2, 3), divisor_override=4)),
     "average3d": ((4, 5, H), lambda x: F.avg_pool3d(x, (2, 2, 3), (1, 2, 2), (1, 0, 1))),
+    "max2d_same": ((H, 6), lambda x: F.max_pool2d(F.pad(x, (0, 1, 1, 1), value=-torch.inf), 3, (1, 2))),
+    "average2d_same": ((6, H), lambda x: average_of_rest(F.pad(x, (1, 0, 1, 0), value=torch.nan), (3, 2), (2, 1))),
     "power1d": ((H,), lambda x: F.lp_pool1d(x, 2, 3, 2, ceil_mode=True)),
     "power2d": ((H, 6), lambda x: F.lp_pool2d(x, 4, (2, 3))),
     "adaptive_average1d": ((H,), lambda x: F.adaptive_avg_pool1d(x, 3)),

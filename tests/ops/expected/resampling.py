@@ -33,6 +33,28 @@ def cubic(i: dict) -> dict:
     return {"y": I(i["x"], (6, 9), mode="bicubic"), "corners": I(i["x"], (H, 3), mode="bicubic", align_corners=True)}
 
 
+def antialias(i: dict) -> dict:
+    x = i["x"]
+    return {"linear": I(x, (3, 2), mode="bilinear", antialias=True),
+            "scale": I(x, scale_factor=(2, 0.4), mode="bilinear", antialias=True),
+            "cubic": I(x, (H, 3), mode="bicubic", antialias=True)}
+
+
+def antialias_constant(i: dict) -> dict:
+    return {"cubic": I(i["x"], (4, 5), mode="bicubic", antialias=True),
+            "corners": I(i["x"], (4, 2), mode="bilinear", antialias=True, align_corners=True)}
+
+
+def area(i: dict) -> dict:
+    return {"y": I(i["x"], (3, 2), mode="area"), "scale": I(i["x"], scale_factor=(2, 0.6), mode="area")}
+
+
+def ratios(i: dict) -> dict:
+    x = i["x"]
+    return {"sizes": I(x, scale_factor=(1.5, 1.9), mode="bilinear", recompute_scale_factor=True),
+            "scale": I(x, scale_factor=(1, 1.2), mode="bicubic"), "kept": I(x, scale_factor=(2, 1.2), mode="bilinear")}
+
+
 def constant(i: dict) -> dict:
     y = I(I(i["x"], scale_factor=2, mode="bilinear").exp(), (9, 24))
     return {"y": y + i["z"]}
@@ -43,5 +65,7 @@ def functions(rng: Random) -> dict:
     image = {"x": n(2, 3, H, 5)}
     cases = {"nearest": (image, nearest), "linear": (image, linear), "corners": (image, corners),
              "dims": ({"x": n(2, 3, H), "y": n(2, 2, 3, H, 2)}, dims), "cubic": ({"x": n(2, 2, H, 5)}, cubic),
+             "antialias": ({"x": n(2, 2, H, 5)}, antialias), "area": ({"x": n(2, 2, H, 5)}, area),
+             "antialias_constant": ({"x": n(2, H, 9, 11)}, antialias_constant), "ratios": ({"x": n(2, 2, H, 3)}, ratios),
              "constant": ({"x": n(2, 17, 6, 8), "z": n(H, 1, 1, 1, 1)}, constant)}
     return {name: (inputs, f, f"batch=2,h={H}") for name, (inputs, f) in cases.items()}

@@ -2,8 +2,9 @@
 """Sampling at the points of a grid."""
 from __future__ import annotations
 
-from itertools import product
-
-SIZES = [{"batch": b, "h": h} for b, h in product((1, 2, 3), (1, 2, 3, 4, 5, 6, 7, 8, 11, 16))]
+SIZES = [{"batch": b, "h": h} for b, h in
+         [(1, 1), (1, 4), (1, 16), (2, 1), (2, 2), (2, 4), (2, 5), (2, 11), (3, 3), (3, 4), (3, 7), (3, 8)]]
 
 SPECIALIZED = {"batch": (2,), "h": (4,)}
+
+FLOATS = ("f16", "bf16", "f64")

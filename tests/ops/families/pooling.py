@@ -7,3 +7,5 @@ from itertools import product
 SIZES = [{"batch": b, "h": h} for b, h in product((1, 2, 3), (4, 5, 6, 7, 8, 9, 13, 16, 17, 33))]
 
 SPECIALIZED = {"batch": (2,), "h": (7,)}
+
+FLOATS = ("f16", "bf16", "f64")
