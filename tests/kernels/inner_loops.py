@@ -2,7 +2,9 @@
 """The inner loop of every tile of every candidate, disassembled: packed fused multiply-adds on all of its accumulators,
 nothing on the stack, no call, no scalar multiply-add.
 
-usage: inner_loops.py ARCH [COMPILER...]     ARCH: x86_64, aarch64
+usage: inner_loops.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64
+
+A candidate in one of four forms, its neighbour in the table in another; --all in each that it fits.
 """
 from __future__ import annotations
 
@@ -53,8 +55,8 @@ def check(isa: str, name: str, tile: str, body: list[tuple[int, str]]) -> None:
 
 
 def main() -> None:
-    arch = sys.argv[1]
-    command = tuple(sys.argv[2:]) or (COMPILER[arch],)
+    arch, everything = sys.argv[1], sys.argv[2:3] == ["--all"]
+    command = tuple(sys.argv[3 if everything else 2:]) or (COMPILER[arch],)
     for program in (command[0], OBJDUMP[arch]):
         if not shutil.which(program):
             skip(f"inner loops of {arch}", f"no {program}")
@@ -66,8 +68,8 @@ def main() -> None:
         units, isa_of = [], {}
         for isa in ISAS[arch]:
             flags = toolchain.kernel_flags(compiler, isa, target.flags, (), arch)
-            for form, kernel in kernels():
-                for candidate in table.legal(kernel, isa):
+            for turn, (form, kernel) in enumerate(kernels()):
+                for candidate in table.legal(kernel, isa)[0 if everything else turn:: 1 if everything else 4]:
                     name = f"{candidate.name} {form}"
                     isa_of[name] = isa
                     units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, candidate, "kernel"), flags))
