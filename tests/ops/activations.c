@@ -4,8 +4,10 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 #define SIZES tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 0, 512)
-#define INPUT(name) tc_tensor name = tc_input(g, #name, TC_F32, n, m)
+#define INPUT(name) tc_tensor name = tc_input(g, #name, FLOAT, n, m)
 
 TC_MODEL(activations)
 {
@@ -47,11 +49,22 @@ TC_FUNCTION(op_mish)
     tc_output(g, "y", tc_mish(x));
 }
 
+TC_FUNCTION(op_shrunk)
+{
+    SIZES;
+    INPUT(x);
+    tc_output(g, "threshold", tc_threshold(x, 0.5, -2));
+    tc_output(g, "hard", tc_hardshrink(x, 1.5));
+    tc_output(g, "soft", tc_softshrink(x, 1.5));
+    tc_output(g, "tanh", tc_tanhshrink(x));
+    tc_output(g, "rrelu", tc_rrelu(x, 0.125, 0.375));
+}
+
 TC_FUNCTION(op_prelu)
 {
     SIZES;
     INPUT(x);
-    tc_tensor slope = tc_input(g, "slope", TC_F32, m), one = tc_input(g, "one", TC_F32, 1);
+    tc_tensor slope = tc_input(g, "slope", FLOAT, m), one = tc_input(g, "one", FLOAT, 1);
     tc_output(g, "channels", tc_prelu(x, slope));
     tc_output(g, "all", tc_prelu(x, one));
 }
@@ -59,7 +72,7 @@ TC_FUNCTION(op_prelu)
 TC_FUNCTION(op_glu)
 {
     SIZES;
-    tc_tensor x = tc_input(g, "x", TC_F32, n, tc_dim_mul(m, 2)), z = tc_input(g, "z", TC_F32, 6, m);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, tc_dim_mul(m, 2)), z = tc_input(g, "z", FLOAT, 6, m);
     tc_output(g, "columns", tc_glu(x, -1));
     tc_output(g, "rows", tc_glu(z, 0));
 }

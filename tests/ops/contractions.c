@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(contractions)
 {
 }
@@ -11,19 +13,19 @@ TC_MODEL(contractions)
 TC_FUNCTION(op_matmul)
 {
     tc_dim m = tc_dynamic(g, "m", 1, 300), n = tc_dynamic(g, "n", 1, 300), k = tc_dynamic(g, "k", 1, 600);
-    tc_output(g, "y", tc_matmul(tc_input(g, "a", TC_F32, m, k), tc_input(g, "b", TC_F32, k, n)));
+    tc_output(g, "y", tc_matmul(tc_input(g, "a", FLOAT, m, k), tc_input(g, "b", FLOAT, k, n)));
 }
 
 TC_FUNCTION(op_matmul_batch)
 {
     tc_dim m = tc_dynamic(g, "m", 1, 300), n = tc_dynamic(g, "n", 1, 300), k = tc_dynamic(g, "k", 1, 600);
-    tc_output(g, "y", tc_matmul(tc_input(g, "a", TC_F32, 2, 1, m, k), tc_input(g, "b", TC_F32, 3, k, n)));
+    tc_output(g, "y", tc_matmul(tc_input(g, "a", FLOAT, 2, 1, m, k), tc_input(g, "b", FLOAT, 3, k, n)));
 }
 
 TC_FUNCTION(op_matmul_vector)
 {
     tc_dim m = tc_dynamic(g, "m", 1, 300), k = tc_dynamic(g, "k", 1, 600);
-    tc_tensor a = tc_input(g, "a", TC_F32, m, k), b = tc_input(g, "b", TC_F32, k);
+    tc_tensor a = tc_input(g, "a", FLOAT, m, k), b = tc_input(g, "b", FLOAT, k);
     tc_output(g, "y", tc_matmul(a, b));
     tc_output(g, "dot", tc_matmul(b, b));
 }
@@ -31,33 +33,33 @@ TC_FUNCTION(op_matmul_vector)
 TC_FUNCTION(op_matmul_narrow)
 {
     tc_dim m = tc_dynamic(g, "m", 1, 300), k = tc_dynamic(g, "k", 1, 600);
-    tc_output(g, "y", tc_matmul(tc_input(g, "a", TC_F32, m, k), tc_input(g, "b", TC_F32, k, 10)));
+    tc_output(g, "y", tc_matmul(tc_input(g, "a", FLOAT, m, k), tc_input(g, "b", FLOAT, k, 10)));
 }
 
 TC_FUNCTION(op_linear)
 {
     tc_dim m = tc_dynamic(g, "m", 1, 300), k = tc_dynamic(g, "k", 1, 600);
-    tc_tensor w = tc_input(g, "w", TC_F32, 48, k), b = tc_input(g, "b", TC_F32, 48);
-    tc_tensor x = tc_input(g, "x", TC_F32, m, k), r = tc_input(g, "r", TC_F32, m, 48);
+    tc_tensor w = tc_input(g, "w", FLOAT, 48, k), b = tc_input(g, "b", FLOAT, 48);
+    tc_tensor x = tc_input(g, "x", FLOAT, m, k), r = tc_input(g, "r", FLOAT, m, 48);
     tc_output(g, "y", tc_add(tc_gelu(tc_linear(x, w, b)), r));
 }
 
 TC_FUNCTION(op_linear_narrow)
 {
     tc_dim m = tc_dynamic(g, "m", 1, 300), k = tc_dynamic(g, "k", 1, 600);
-    tc_tensor w = tc_input(g, "w", TC_F32, 15, k), b = tc_input(g, "b", TC_F32, 15);
-    tc_output(g, "y", tc_relu(tc_linear(tc_input(g, "x", TC_F32, 1, m, k), w, b)));
+    tc_tensor w = tc_input(g, "w", FLOAT, 15, k), b = tc_input(g, "b", FLOAT, 15);
+    tc_output(g, "y", tc_relu(tc_linear(tc_input(g, "x", FLOAT, 1, m, k), w, b)));
 }
 
 #define CONVOLUTION(label, channels, outputs, kh, kw, ...)                                                            \
     TC_FUNCTION(op_conv_##label)                                                                                      \
     {                                                                                                                 \
         tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 7, 40), w = tc_dynamic(g, "w", 7, 40);    \
-        tc_tensor x = tc_input(g, "x", TC_F32, batch, channels, h, w);                                                \
+        tc_tensor x = tc_input(g, "x", FLOAT, batch, channels, h, w);                                                \
         tc_conv2d_args options = {__VA_ARGS__};                                                                       \
         int groups = options.groups ? options.groups : 1;                                                             \
-        tc_tensor weight = tc_input(g, "weight", TC_F32, outputs, channels / groups, kh, kw);                         \
-        tc_tensor bias = tc_input(g, "bias", TC_F32, outputs);                                                        \
+        tc_tensor weight = tc_input(g, "weight", FLOAT, outputs, channels / groups, kh, kw);                         \
+        tc_tensor bias = tc_input(g, "bias", FLOAT, outputs);                                                        \
         tc_output(g, "y", tc_relu(tc_conv2d(x, weight, bias, __VA_ARGS__)));                                          \
     }
 
@@ -75,7 +77,7 @@ CONVOLUTION(large, 2, 32, 7, 7, .stride = {2, 2}, .padding = {3, 3})
     TC_FUNCTION(op_pool_##label)                                                                                      \
     {                                                                                                                 \
         tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 7, 40), w = tc_dynamic(g, "w", 7, 40);    \
-        tc_output(g, "y", f(tc_input(g, "x", TC_F32, batch, 5, h, w), __VA_ARGS__));                                  \
+        tc_output(g, "y", f(tc_input(g, "x", FLOAT, batch, 5, h, w), __VA_ARGS__));                                  \
     }
 
 POOL(max, tc_max_pool2d, .kernel = {2, 2})
@@ -89,10 +91,10 @@ POOL(average_excluding, tc_avg_pool2d, .kernel = {3, 3}, .stride = {2, 1}, .padd
 TC_FUNCTION(op_residual)
 {
     tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 7, 40), w = tc_dynamic(g, "w", 7, 40);
-    tc_tensor x = tc_input(g, "x", TC_F32, batch, 16, h, w), y = x;
+    tc_tensor x = tc_input(g, "x", FLOAT, batch, 16, h, w), y = x;
     for (int i = 0; i < 2; i++) {
-        tc_tensor weight = tc_input(g, tc_name(g, "weight%d", i), TC_F32, 16, 16, 3, 3);
-        tc_tensor statistics = tc_input(g, tc_name(g, "statistics%d", i), TC_F32, 4, 16);
+        tc_tensor weight = tc_input(g, tc_name(g, "weight%d", i), FLOAT, 16, 16, 3, 3);
+        tc_tensor statistics = tc_input(g, tc_name(g, "statistics%d", i), FLOAT, 4, 16);
         y = tc_conv2d(y, weight, .padding = {1, 1});
         y = tc_batch_norm(y, tc_select(statistics, 0, 0), tc_abs(tc_select(statistics, 0, 1)),
                           tc_select(statistics, 0, 2), tc_select(statistics, 0, 3));

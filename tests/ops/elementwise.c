@@ -4,8 +4,10 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 #define SIZES tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 0, 512)
-#define INPUT(name) tc_tensor name = tc_input(g, #name, TC_F32, n, m)
+#define INPUT(name) tc_tensor name = tc_input(g, #name, FLOAT, n, m)
 
 #define UNARY(f)                                                                                                      \
     TC_FUNCTION(op_##f)                                                                                               \
@@ -104,10 +106,10 @@ TC_FUNCTION(op_logical)
 TC_FUNCTION(op_broadcast)
 {
     SIZES;
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m);
-    tc_tensor row = tc_input(g, "row", TC_F32, m);
-    tc_tensor column = tc_input(g, "column", TC_F32, n, 1);
-    tc_tensor scalar = tc_input(g, "scalar", TC_F32);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m);
+    tc_tensor row = tc_input(g, "row", FLOAT, m);
+    tc_tensor column = tc_input(g, "column", FLOAT, n, 1);
+    tc_tensor scalar = tc_input(g, "scalar", FLOAT);
     tc_output(g, "rows", tc_add(x, row));
     tc_output(g, "columns", tc_mul(x, column));
     tc_output(g, "outer", tc_sub(column, row));
@@ -122,7 +124,7 @@ TC_FUNCTION(op_cast)
     tc_output(g, "i32", tc_cast(x, TC_I32));
     tc_output(g, "i64", tc_cast(x, TC_I64));
     tc_output(g, "boolean", tc_cast(x, TC_BOOL));
-    tc_output(g, "back", tc_cast(tc_cast(x, TC_I32), TC_F32));
+    tc_output(g, "back", tc_cast(tc_cast(x, TC_I32), FLOAT));
 }
 
 /* A chain of many operations on two inputs: one kernel. */

@@ -4,8 +4,10 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 #define SIZES tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 0, 512)
-#define INPUT(name) tc_tensor name = tc_input(g, #name, TC_F32, n, m)
+#define INPUT(name) tc_tensor name = tc_input(g, #name, FLOAT, n, m)
 
 TC_MODEL(functions)
 {

@@ -30,6 +30,13 @@ def functions(rng: Random) -> dict:
                    lambda i: {"y": i["x"].index_select(1, i["index"])}, "l=7"),
     }
 
+    def capped(i: dict) -> dict:
+        scores = 0.75 * torch.tanh(i["q"] @ i["k"].transpose(2, 3) / 4 / 0.75)
+        later = torch.ones(5, 16, dtype=torch.bool).triu(1)
+        return {"y": scores.masked_fill(later, -torch.inf).softmax(-1) @ i["v"]}
+
+    cases["capped"] = (operands(2, 2, 16, 16), capped, size)
+
     def heads(i: dict) -> dict:
         q, k, v = (F.linear(i[f"x{n}"], i[f"w{n}"]).view(2, 7, 3, 16).transpose(1, 2) for n in range(3))
         y = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 7, 48)

@@ -9,3 +9,8 @@ SIZES = (
     + [{"l": l} for l in (1, 2, 16, 17, 100)])
 
 SPECIALIZED = {"batch": (2,), "l": (5,), "s": (16,)}
+
+FLOATS = ("f16", "bf16", "f64")
+
+# the products with weights, attention
+ROUNDINGS = {"op_heads": 2}

@@ -9,3 +9,8 @@ SIZES = (
     + [{"batch": b, "h": h, "w": w} for b, h, w in [(1, 7, 7), (2, 8, 8), (1, 9, 17), (3, 14, 10), (1, 33, 40)]])
 
 SPECIALIZED = {"m": (13,), "n": (40,), "k": (100,), "batch": (2,), "h": (8,), "w": (8,)}
+
+FLOATS = ("f16", "bf16", "f64")
+
+# the product with a bias, gelu; convolution, normalization, relu of two layers, their sum and its mean
+ROUNDINGS = {"op_linear": 2, "op_residual": 7}

@@ -7,3 +7,8 @@ SIZES = (
         [(0, 5), (5, 0), (1, 1), (1, 15), (1, 16), (3, 17), (7, 33), (2, 100), (64, 8), (3, 512)]])
 
 SPECIALIZED = {"n": (3,), "m": (17,)}
+
+FLOATS = ("f16", "bf16", "f64")
+
+# sum, sigmoid, tanh, difference, product, square
+ROUNDINGS = {"op_chain": 6}

@@ -6,4 +6,4 @@ SIZES = [{"n": n, "m": m} for n, m in [(1, 1), (1, 7), (2, 16), (4, 10), (7, 33)
 
 SPECIALIZED = {"n": (4,), "m": (10,)}
 
-FLOATS = ("f16", "bf16")
+FLOATS = ("f16", "bf16", "f64")

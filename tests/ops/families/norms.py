@@ -8,4 +8,4 @@ SIZES = [{"batch": b, "h": h} for b, h in product((1, 2, 3), (1, 2, 3, 4, 5, 8, 
 
 SPECIALIZED = {"batch": (2,), "h": (7,)}
 
-FLOATS = ("f16", "bf16")
+FLOATS = ("f16", "bf16", "f64")
