@@ -63,7 +63,7 @@ with tempfile.TemporaryDirectory() as folder:
     (Path(folder) / "text").write_text("no program", encoding="utf-8")
     (Path(folder) / "text").chmod(0o755)
     raises(UserError, lambda: toolchain.detect((str(Path(folder) / "text"),), cache.root, "the compiler"),
-           "the compiler does not run: ", "a file that is no program")
+           f"the compiler does not run: {folder}/text: ", "a file that is no program")
     raises(UserError, lambda: cuda.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
     for command, arch, isa in (("gcc", "x86_64", "avx2"), ("clang", "x86_64", "avx512"),
                                ("aarch64-linux-gnu-gcc", "aarch64", "neon"),

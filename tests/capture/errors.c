@@ -87,7 +87,7 @@
     X(conv_no_groups, "tc_conv2d: groups is -1", AT; tc_conv2d(F(1, 3, 8, 8), F(4, 1, 3, 3), .groups = -1))           \
     X(conv_dynamic, "tc_conv2d: the numbers of channels must be constants: f32[1,n,8,8] * f32[4,1,3,3]",              \
       tc_dim n = tc_dynamic(g, "n", 1, 9); AT; tc_conv2d(F(1, n, 8, 8), F(4, 1, 3, 3)))                               \
-    X(conv_window, "tc_conv2d: a window of 5 does not fit along axis 2 of f32[1,1,4,8]", AT;                          \
+    X(conv_window, "tc_conv2d: a window of 5 does not fit along axis 2 of f32[1,1,4,8], padded by 0", AT;             \
       tc_conv2d(F(1, 1, 4, 8), F(1, 1, 5, 5)))                                                                        \
     X(conv_padding, "tc_conv2d: padding is {-1, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .padding = {-1}))    \
     X(conv_stride, "tc_conv2d: stride is {-2, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .stride = {-2}))       \

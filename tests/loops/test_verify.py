@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the verifier of the loop IR says of each kind of mistake: programs as text, one thing wrong in each."""
+from dataclasses import replace
+
 from harness import TARGET, sample
 from tap import done, equal, ok, raises
 from tensor_compile import pipeline
@@ -222,6 +224,10 @@ compute "pad" (i0:4, i1:16) {
 }
 ''', "dims")
 raises(LoopError, lambda: verify(dims), "read: k[i0] is not proved to be within [64]", "past the end of a state")
+ranks = parse_unit(GOOD, "m")
+flat = replace(ranks.buffers["w"], shape=(), order=())
+raises(LoopError, lambda: verify(replace(ranks, buffers={**ranks.buffers, "w": flat})), "second: w has rank 0, not 1",
+       "an index of another rank than its buffer's")
 past, seq = (sym(s) for s in dims.dims)
 verify(dims, (64 - past - seq,))
 ok(True, "unless a guard of the entry says otherwise, by itself and with a predicate")

@@ -129,7 +129,8 @@ for line, message in (
          "lhs_batch and rhs_batch differ in length"),
         (f"convolution(%3, %0) {CONV}", "operands are f32[n,2,8,8], f32[n,4]; ranks are equal and at least 3"),
         (f"convolution(%3, %1) {CONV}", "operands are f32[n,2,8,8], i32[3]; both are numbers of one dtype"),
-        (f"convolution(%3, %6) {CONV.replace('groups=1', 'groups=2')}", "the 3 outputs are not 2 equal groups")):
+        (f"convolution(%3, %6) {CONV.replace('groups=1', 'groups=2')}", "the 3 outputs are not 2 equal groups"),
+        (f"convolution(%3, %6) {CONV.replace('groups=1', 'groups=0')}", "groups 0 is not positive")):
     bad(line, f"{line.partition('(')[0]}: {message}")
 bad("call(%0) {callee=@g, prefix=\"\"} : f32[n,4]", "call: there is no function @g")
 bad("cond(%0) {then=@g, else=@g} : f32[n,4]", "cond: the first operand is bool[]")
@@ -240,6 +241,7 @@ for change, message in (
         (lambda m: m.dims.update(n=replace(m.dims["n"], sym=m.dims["m"].sym)), "dim n is declared with the symbol of m"),
         (lambda m: m.functions.update(g=m.functions["f"]), "function f is declared under the name g"),
         (lambda m: m.weights.update(v=m.weights["w"]), "weight w is declared under the name v"),
+        (lambda m: m.weights.update(w=replace(m.weights["w"], file=len(m.files))), "weight w: file 1 is not declared"),
         (lambda m: m.functions["f"].guards.append(Guard("g", sym(m.dims["n"].sym), "<", sym(m.dims["n"].sym))),
          "in f: guard: the relation < is neither == nor >="),
         (lambda m: m.functions["f"].parameters.append(Node("parameter", (Value(m.functions["f"].parameters[0]),),
