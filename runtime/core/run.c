@@ -334,7 +334,8 @@ size_t tc_run_arena_bytes(const tc_function *f, const tc_index *dims, tc_index t
     return tc_function_arena_bytes(f, dims, threads, TC_STANCE_DEFAULT);
 }
 
-size_t tc_function_arena_bytes(const tc_function *f, const tc_index *dims, tc_index threads, tc_stance stance)
+/* Whether a call with these dims would pass the checks of their ranges and the guards. */
+static int accepts(const tc_function *f, const tc_index *dims)
 {
     int64_t sides[2];
     if (!f || (!dims && f->dim_count))
@@ -342,7 +343,20 @@ size_t tc_function_arena_bytes(const tc_function *f, const tc_index *dims, tc_in
     for (unsigned i = 0; i < f->dim_count; ++i)
         if (dims[i] < f->dims[i].low || dims[i] > f->dims[i].high || dims[i] % f->dims[i].divisor)
             return 0;
-    if (f->guard(dims, sides) >= 0)
+    return f->guard(dims, sides) < 0;
+}
+
+size_t tc_function_tensor_bytes(const tc_function *f, unsigned tensor, const tc_index *dims)
+{
+    if (!accepts(f, dims) || tensor >= f->input_count + f->output_count)
+        return 0;
+    const uint64_t bytes = (uint64_t)tc_tensor_bytes(f, dims, tensor);
+    return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}
+
+size_t tc_function_arena_bytes(const tc_function *f, const tc_index *dims, tc_index threads, tc_stance stance)
+{
+    if (!accepts(f, dims))
         return 0;
     if (threads > f->max_threads)
         threads = f->max_threads;

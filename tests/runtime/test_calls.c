@@ -170,6 +170,15 @@ static void test_variants(fixture *f)
           "arena bytes of a call");
     tc_ok(FAKE_RUN_ARENA_BYTES >= fake_run_arena_bytes(4096, 64, 16) && FAKE_ARENA_BYTES == FAKE_RUN_ARENA_BYTES,
           "the arena's macro is the upper end");
+    tc_ok(fake_run_x_bytes(7, 8) == 4 * 7 * 8 && fake_run_index_bytes(7, 8) == sizeof(int32_t) * 7 &&
+              fake_run_y_bytes(4096, 64) == FAKE_RUN_Y_BYTES && FAKE_RUN_Y_BYTES == 4 * 4096 * 64,
+          "bytes of inputs and outputs, by call and at the upper ends");
+    const tc_index fitting[] = {7, 8};
+    tc_ok(fake_run_y_bytes(0, 8) == 0 && fake_run_y_bytes(1, 10) == 0 &&
+              tc_function_tensor_bytes(&fake_run_function, 3, fitting) == 0 &&
+              tc_function_tensor_bytes(&fake_run_function, 0, NULL) == 0 &&
+              tc_function_tensor_bytes(NULL, 0, fitting) == 0,
+          "none for dims out of range, behind a guard, and for what is not there");
     kernels_watch = 1;
     for (int cpu = 0; cpu < TC_CPU_COUNT; ++cpu) {
         setup(f, 4, 8);

@@ -16,6 +16,7 @@ float for friend goto if inline int long mutable namespace new noexcept not not_
 protected public register reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct
 switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile
 wchar_t while xor xor_eq""".split())
+LOWER = "lower the upper ends of the dims' ranges"
 
 
 def identifier(name: str) -> str:
@@ -65,13 +66,17 @@ def integer(e: Expr, names: Mapping[Sym, str]) -> str:
     return ("-" if text.startswith(" - ") else "") + text[3:]
 
 
+def fits(e: Expr) -> bool:
+    """Whether 64 bits hold what leads to the value, each term of it, at all sizes of its dims."""
+    ends = [end for monomial, c in e.terms for end in Expr(((monomial, c),)).range()]
+    return all(end is not None and abs(end) < 1 << 62 for end in ends)
+
+
 def largest(e: Expr | int, what: str) -> int:
     """The bound of a size at the upper ends of its dims. A user's error where 64 bits cannot hold what leads to it."""
     e = wrap(e)
-    for monomial, c in e.terms:
-        term = Expr(((monomial, abs(c)),)).range()[1]
-        if term is None or term >= 1 << 62:
-            raise UserError(f"{what} can grow beyond 64 bits: {e} bytes", hint="lower the upper ends of the dims' ranges")
+    if not fits(e):
+        raise UserError(f"{what} can grow beyond 64 bits: {e} bytes", hint=LOWER)
     high = e.range()[1]
     assert high is not None
     return max(high, 0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..build.target import Target
+from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, ModelPlan, Variant
-from .cwriter import comment, macro
+from .cwriter import comment, largest, macro
 from .interface import Entry, Interface, interface
-from .memory import memory
+from .memory import buffer_bytes, memory
 from .weights import ABI, HEADER_BYTES
 
 STATE_HEADER = 64
@@ -16,7 +17,8 @@ COMPILED_OUT = "{0} bytes at the upper ends of the dims exceed the limit of {1}:
 
 def emit_header(plan: ModelPlan, target: Target, *, stem: str = "model", embed: bool = True,
                 max_arena: int | None = None) -> str:
-    """stem: of the file it will be. embed: the weights are in the object, not an argument. Arena bounds above max_arena bytes get no macro."""
+    """stem: of the file it will be. embed: the weights are in the object, not an argument. Arena bounds above max_arena
+    bytes get no macro."""
     face = interface(plan, not embed)
     guard = f"TENSOR_COMPILE_MODEL_{face.prefix}_H"
     parts = [f"""/* {comment(stem)}.h: model {comment(plan.model)}, compiled by tensor-compile for target {comment(target.name)}. Do not edit.
@@ -76,6 +78,8 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         base = f"{face.prefix}_{macro(name)}"
         lines += [f"/* Dim {comment(name)}: its range and what divides it. */", f"#define {base}_MIN {low}",
                   f"#define {base}_MAX {high}", f"#define {base}_DIVISOR {divisor}", ""]
+    for entry in face.entries:
+        lines += _tensor_limits(entry)
     total, whole = 0, True
     for entry in face.entries:
         bounds = [(v, memory(v.program, target.apart).bound(target.threads, f"the arena of {entry.symbol}"))
@@ -108,6 +112,22 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         lines += ["/* Bytes of the weights file. */",
                   f"#define {face.prefix}_WEIGHTS_BYTES {plan.packed_bytes + HEADER_BYTES}", ""]
     return "\n".join(lines)
+
+
+def _tensor_limits(entry: Entry) -> list[str]:
+    """A macro for the bytes of each tensor. Names that differ in case alone would share one."""
+    where = ", at the upper ends of the dims" if entry.dims else ""
+    lines = [f"/* Bytes of the inputs and outputs of {entry.symbol}{where}. */"]
+    taken = {"ARENA": "the arena"}
+    for buffer, name in zip(entry.tensors, entry.tensor_names):
+        short, what = name.upper(), f"{buffer.kind} {buffer.name!r}"
+        full = f"{macro(entry.symbol)}_{short}_BYTES"
+        if short in taken:
+            raise UserError(f"{entry.plan.name}: {what} and {taken[short]} would both be the macro {full}",
+                            hint="give one of them another name")
+        taken[short] = what
+        lines.append(f"#define {full} {largest(buffer_bytes(buffer), what)}")
+    return [*lines, ""]
 
 
 def _reference_limit(entry: Entry, target: Target, max_arena: int | None) -> list[str]:
@@ -204,7 +224,20 @@ extern const tc_function {entry.symbol}_function;
 
 /* Bytes of arena that one call needs with a team of up to `threads`{asked}. */
 size_t {entry.symbol}_arena_bytes({dims}tc_index threads);
-"""
+{_tensor_functions(entry)}"""
+
+
+def _tensor_functions(entry: Entry) -> str:
+    """One for every tensor whose size depends on dims; all take the dims of the function."""
+    sized = [(i, name) for i, (b, name) in enumerate(zip(entry.tensors, entry.tensor_names)) if b.elements.symbols()]
+    dims = ", ".join(f"tc_index {name}" for name in entry.dim_names)
+    functions = [f"""static inline size_t {entry.symbol}_{name}_bytes({dims})
+{{
+    const tc_index tc_dims[] = {{{", ".join(entry.dim_names)}}};
+    return tc_function_tensor_bytes(&{entry.symbol}_function, {i}, tc_dims);
+}}
+""" for i, name in sized]
+    return "\n".join(["\n/* Bytes of tensors at sizes; 0 where the dims are out of range. */", *functions]) if sized else ""
 
 
 def _state_functions(face: Interface) -> str:

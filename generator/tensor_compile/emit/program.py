@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Mapping, Protocol
 
 from ..build.target import Target
+from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, Kernel, ModelPlan, Program, Variant
 from ..symbolic import Expr, Sym, wrap
-from .cwriter import integer, largest, string
+from .cwriter import LOWER, fits, integer, largest, string
 from .header import STATE_HEADER, declarations, upper_end
 from .interface import Entry, Interface, interface
 from .memory import Memory, buffer_bytes, memory
@@ -198,6 +199,10 @@ class Function:
             lines.append(f"static const char *const {self.base}_guards[] = {{{names}}};\n")
         lines += [f"static int {self.base}_guard(const tc_index *d, int64_t sides[2])", "{", "    (void)d, (void)sides;"]
         for i, g in enumerate(self.entry.guards):
+            for side in (g.lhs, g.rhs):
+                if not fits(side):
+                    raise UserError(f"a side of the guard {g.name!r} can grow beyond 64 bits: {side}",
+                                    str(g.loc or ""), LOWER)
             fails = {"==": "!=", ">=": "<"}[g.relation]
             lines += [f"    sides[0] = {self.c(g.lhs)}, sides[1] = {self.c(g.rhs)};",
                       f"    if (sides[0] {fails} sides[1])", f"        return {i};"]

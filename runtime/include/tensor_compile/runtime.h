@@ -228,6 +228,11 @@ tc_status tc_call(tc_context *context, const tc_function *function, const tc_vie
  * are NULL or out of range, and for TC_STANCE_REFERENCE without reference kernels. */
 size_t tc_function_arena_bytes(const tc_function *function, const tc_index *dims, tc_index threads, tc_stance stance);
 
+/* Bytes of an input or output: `tensor` counts the inputs, then the outputs, in the header's order (the generated
+ * NAME_TENSOR_bytes calls it). dims as above; 0 where they are NULL, out of range or broken by a guard, for a tensor that
+ * is not there and for one without elements. */
+size_t tc_function_tensor_bytes(const tc_function *function, unsigned tensor, const tc_index *dims);
+
 /* Logs the counters of a function (topic TC_LOG_GUARDS, one line a guard), whatever log_topics says; `counters` as in
  * tc_call_options. */
 void tc_counters_log(const tc_context *context, const tc_function *function, const void *counters);
