@@ -2,6 +2,9 @@
 """The user's errors: what the tool prints as `file:line: error: …` with a hint and answers with exit code 1."""
 from __future__ import annotations
 
+import difflib
+from typing import Iterable
+
 
 class UserError(Exception):
     """message: without the leading place; where: "file" or "file:line"; hint: what to do about it."""
@@ -28,3 +31,9 @@ class OptionError(UserError):
 
 class UsageError(Exception):
     """The command line is wrong: exit code 2."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The start of a hint, "did you mean …? ", where one of the names is close to what was written; else nothing."""
+    found = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean {found[0]}? " if found else ""

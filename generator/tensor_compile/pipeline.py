@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Callable, Iterable, Mapping
 
 from .build.target import Target
-from .errors import OptionError, UserError
+from .errors import OptionError, UserError, closest
 from .graph import pipeline as graph_passes
 from .graph.errors import IrError
 from .graph.fold import CONSTANTS
 from .graph.dtypes import DTYPES
-from .graph.ir import DimDecl, Function, Module, Node, TensorType
+from .graph.ir import DimDecl, Function, Loc, Module, Node, TensorType
+from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .loops import layout, text as loops_text
 from .loops.fuse import fuse
@@ -34,23 +35,29 @@ Dump = Callable[[str, str], None]
 class Compiled:
     """captured: as recorded, with the command line's specialization (the f64 oracle runs it); reference: after
     simplify, which fixes all arithmetic (the exact oracle runs it); constants: the module whose one function computes
-    the packed weights, in the order of plan.packed; finite: those of them that padded convolutions read."""
+    the packed weights, in the order of plan.packed; finite: those of them that padded convolutions read; taps: by
+    function, the outputs that the command line added, in the order in which they are computed, and where."""
 
     captured: Module
     reference: Module
     constants: Module
     plan: ModelPlan
     finite: tuple[str, ...]
+    taps: Mapping[str, Mapping[str, Loc | None]]
 
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
-        dump: Dump | None = None, plain: bool = False, with_reference: bool = False) -> Compiled:
+        dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
+        taps: tuple[str, ...] = ()) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of PASSES. plain: `--target reference`, one loop nest
     an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that is not
-    fused, for TC_STANCE_REFERENCE; it shares their packed weights."""
+    fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose
+    results become outputs (graph/tap.py)."""
     try:
         captured = _declare(parse_module(text, name), sizes)
+        declared = {f.name: len(f.results) for f in captured.entries}
+        captured = tap(captured, taps, name) if taps else captured
         shown = (lambda pass_name, module: dump(pass_name, print_module(module))) if dump else None
         chosen_layout = None if plain else lambda f: layout.apply(f, target)
         graph = graph_passes.run(captured, chosen_layout, shown, verify, plain)
@@ -99,7 +106,8 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     state_offset, state_bytes = _offsets((s.name, s.type) for s in captured.states.values())
     return Compiled(captured, graph.reference, constants,
                     ModelPlan(captured.model, functions, packed, packed_bytes, states, state_offset, state_bytes),
-                    leaves("packed", padded_weights(graph.module.functions.values())))
+                    leaves("packed", padded_weights(graph.module.functions.values())),
+                    {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries})
 
 
 def padded_weights(functions: Iterable[Function]) -> list[Node]:
@@ -131,7 +139,7 @@ def _declare(module: Module, sizes: Mapping[str, tuple[int, ...]]) -> Module:
     for name, wanted in sizes.items():
         if name not in dims:
             raise OptionError(f"--specialize: the model has no dim {name!r}",
-                              hint=f"its dims: {', '.join(dims) or 'none'}")
+                              hint=closest(name, dims) + f"its dims: {', '.join(dims) or 'none'}")
         s = dims[name].sym
         for size in wanted:
             if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from tap import done, equal, note, ok
@@ -74,17 +76,23 @@ with tempfile.TemporaryDirectory() as place:
     fails("an unknown option", run(folder, "--frobnicate"), 2, "unrecognized arguments: --frobnicate", "hint: see tensor-compile build --help")
     fails("a misspelt option", run(folder, "--specialise", "batch=1"), 2, "--specialise", "did you mean --specialize?")
     fails("an unknown sub-command", subprocess.run([*TOOL, "frob"], capture_output=True, text=True), 2, "frob")
+    fails("a misspelt sub-command", subprocess.run([*TOOL, "biuld"], capture_output=True, text=True), 2,
+          "invalid choice: 'biuld'", "hint: did you mean build? see tensor-compile --help")
+    fails("an option of another sub-command", run(folder, "--from", "x"), 2, "unrecognized arguments: --from x",
+          "hint: `tensor-compile pack` has --from; see tensor-compile build --help")
     fails("no model", subprocess.run([*TOOL, "build"], capture_output=True, text=True), 2, "MODEL.c")
     fails("a model that is not there", subprocess.run([*TOOL, "build", "no.c", "--cache", str(cache)],
                                                       capture_output=True, text=True), 1, "no.c: error: no such file")
     fails("--specialize without sizes", run(folder, "--specialize", "batch:1"), 2, "not DIM=SIZE,SIZE…: 'batch:1'")
     fails("--specialize of an unknown dim", run(folder, "--specialize", "seq=1"), 2, "--specialize: the model has no dim 'seq'",
           "its dims: batch")
+    fails("--specialize of a misspelt dim", run(folder, "--specialize", "bach=1"), 2, "did you mean batch? its dims: batch")
     fails("--specialize outside the range", run(folder, "--specialize", "batch=9"), 2, "--specialize: batch cannot be 9",
           "1 to 8")
     fails("--specialize twice", run(folder, "--specialize", "batch=1", "--specialize", "batch=2"), 2,
           "--specialize names batch more than once")
     fails("an unknown instruction set", run(folder, "--isa", "sse9"), 2, "unknown instruction set 'sse9'")
+    fails("a misspelt target", run(folder, "--target-file", "x86-64"), 2, "hint: did you mean x86_64? known: ")
     fails("an unknown target", run(folder, "--target-file", "z80"), 2, "unknown target 'z80'", "x86_64")
     fails("a compiler that is not there", run(folder, "--cc", "no-such-cc"), 1, "not found: no-such-cc", "--cc")
     fails("a compiler that is not there, by a relative path", run(folder, "--cc", "./no-such-cc"), 1,
@@ -97,6 +105,7 @@ with tempfile.TemporaryDirectory() as place:
         ok(result.returncode == 0, f"{variable} as a relative path is seen from the folder of the command")
     fails("an unknown pass", run(folder, "--dump-after", "magic"), 2, "--dump-after: no pass is called 'magic'",
           "simplify")
+    fails("a misspelt pass", run(folder, "--dump-after", "simplyfi"), 2, "did you mean simplify? passes, in order: ")
     fails("a dim of check without a size", run(folder, "--dims", "batch", command="check"), 2,
           "not DIM=SIZE,…: 'batch'")
     fails("tune of a folder without builds", subprocess.run([*TOOL, "tune", "-C", str(root)], capture_output=True,
@@ -108,11 +117,12 @@ with tempfile.TemporaryDirectory() as place:
           "no target is known for s390x-linux-gnu", "--target-file")
     fails("a compiler of another architecture than the target's",
           run(folder, "--cc", str(strange), "--target-file", "aarch64", "--isa", ""), 1,
-          "the target aarch64 is aarch64, but ", " compiles for s390x-linux-gnu")
+          f"the target aarch64 is aarch64, but {strange} compiles for s390x-linux-gnu")
     fails("a budget that is no size", run(folder, "--max-code", "lots"), 2, "not a size: 'lots' (examples: 65536, 64K, 2M)")
     fails("no jobs", run(folder, "--jobs", "0"), 2, "not a positive number: '0'")
     for option in ("--target", "--tune", "--weights"):
         fails(f"an unknown {option}", run(folder, option, "other"), 2, f"argument {option}: invalid choice: 'other'")
+    fails("a misspelt --target", run(folder, "--target", "refrence"), 2, "hint: did you mean reference? ")
     for budget in ("weights", "code", "stack"):
         fails(f"--max-{budget} exceeded", run(folder, "-o", "small", f"--max-{budget}", "16"), 1,
               f"--max-{budget}:", "16 allowed")
@@ -125,6 +135,12 @@ with tempfile.TemporaryDirectory() as place:
           "no small sizes hold the guards of tiny", "name some with --dims")
     fails("a dim whose tensors outgrow 64 bits", run(project(MODEL.replace("1, 8", "1, INT64_C(1) << 60"))), 1,
           " can grow beyond 64 bits: ", "lower the upper ends")
+    squared = "    tc_dim wide = tc_dim_mul(batch, batch);\n    tc_require_at_least(g, tc_dim_mul(wide, wide), 5);\n"
+    fails("a guard whose sides outgrow 64 bits",
+          run(project(MODEL.replace("1, 8);", "1, INT64_C(1) << 24);\n" + squared))), 1, "model.c:6: error: a side of the guard ",
+          " can grow beyond 64 bits: batch*batch*batch*batch", "hint: lower the upper ends")
+    fails("an input named as the arena", run(project(MODEL.replace('"x"', '"arena"'))), 1,
+          "tiny: input 'arena' and the arena would both be the macro TINY_ARENA_BYTES", "give one of them another name")
 
     (folder / "file").write_text("")
     fails("an output folder that is a file", run(folder, "-o", "file/out"), 1, "cannot write")
@@ -147,6 +163,23 @@ with tempfile.TemporaryDirectory() as place:
                                                                      + bytes(1))), 1, '"w" has the dtype F8_E5M2')
     fails("a weight of another shape than declared",
           run(project(MODEL.replace('tc_weight(g, "b")', 'tc_weight_shaped(g, "b", TC_F32, 4)'))), 1, '"b" is f32[3] in the file, not f32[4]')
+    fails("a weight of more dims than there can be",
+          run(project(weights=safetensors({"w": ([1] * 9, [1.0]), "b": ([3], [0.0] * 3)}))), 1,
+          '"w" has 9 dims; 8 is the most')
+    both = project(MODEL.replace("safetensors\");", "safetensors\");\n    tc_weights(g, \"more.safetensors\");"))
+    (both / "more.safetensors").write_bytes(WEIGHTS)
+    fails("a weight in two files", run(both), 1, 'model.c:7: error: tc_weights: "b" is in tiny.safetensors and in more.safetensors')
+    shared = MODEL + """TC_FUNCTION(one)
+{
+    tc_output(g, "z", tc_state(g, "kept", TC_F32, 3));
+}
+TC_FUNCTION(two)
+{
+    tc_output(g, "z", tc_state(g, "kept", TC_F32, 4));
+}
+"""
+    fails("a state of two types", run(project(shared)), 1, 'error: tc_state: state "kept" is f32[4] here and f32[3] at line 11',
+          "functions share states by name")
     fails("a weights file cut in its header", run(project(weights=WEIGHTS[:20])), 1, "tiny.safetensors")
     fails("a weights file cut in its data", run(project(weights=WEIGHTS[:-4])), 1, "tiny.safetensors")
     fails("a weights file of noise", run(project(weights=bytes(range(256)))), 1, "tiny.safetensors", "save_file")
@@ -165,6 +198,21 @@ with tempfile.TemporaryDirectory() as place:
     fails("a model that never ends", run(project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n"
           "    tc_dim")), "--capture-timeout", "2"), 1,
           "recording the model did not end within 2 s")
+    endless = project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n    tc_dim"))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = subprocess.Popen([*TOOL, "build", "model.c", "--cache", str(cache), "-o", "out"], cwd=endless,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        children = running = ""
+        while not running and process.poll() is None:  # until the model's program runs
+            time.sleep(0.1)
+            children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True,
+                                      text=True, check=False).stdout
+            running = next((line.split()[0] for line in children.splitlines() if "/capture " in line), "")
+        process.send_signal(number)
+        said = process.communicate()[1]
+        ok(process.returncode == 1 and said == "tensor-compile: interrupted\n" and not Path(f"/proc/{running}").exists() and
+           not (endless / "out").exists(), f"{number.name} while the model never ends: its program is stopped, nothing is left"
+           ) or note(f"{process.returncode} {children}\n{said}")
     flood = run(project("#include <stdio.h>\n" + MODEL.replace("{\n    tc_dim",
                 "{\n    for (;;) fputs(\"flood flood flood flood flood flood flood flood flood flood\\n\", stderr);\n    tc_dim")))
     fails("a model that prints for ever", flood, 1, "recording the model wrote more than 256 MiB of graph or messages")

@@ -3,6 +3,7 @@
 interpreter's bits, a model by the user's own outputs; and it says so with its exit code."""
 import contextlib
 import io
+import json
 import struct
 import tempfile
 from dataclasses import replace
@@ -106,9 +107,9 @@ with tempfile.TemporaryDirectory() as place:
         values = Path(kept) / "y.safetensors"
         compare = check._compare
 
-        def keep(tools, title, what, how, got, want):
+        def keep(tools, title, what, how, got, *more):
             values.write_bytes(Path(got).read_bytes())
-            return compare(tools, title, what, how, got, want)
+            return compare(tools, title, what, how, got, *more)
 
         check._compare = keep
         try:
@@ -137,6 +138,25 @@ with tempfile.TemporaryDirectory() as place:
     models.safetensors(folder / "short.safetensors", {"x": ((4, 29), [0.0] * 4 * 29)})
     models.safetensors(folder / "unnamed.safetensors", {"z": ((5, 29), [0.0] * 5 * 29)})
     (folder / "cut.safetensors").write_bytes(golden[:-1])
+    # parts of the model, by name
+    result = tool("--inputs", "x.safetensors", "--tap", "*", "--tap", "fc1/linear#*", "--save", "taps.safetensors")
+    told = [line.split(": ")[2] for line in result.stdout.splitlines() if "bits of the interpreter" in line]
+    equal((result.returncode, sorted(told)), (0, sorted(["y", "fc0", "relu#2", "fc1", "fc1.linear#3", "relu#4", "fc2", "softmax#6"])),
+          "--tap: what parts of the model hand on is compared, too") or note(result.stdout + result.stderr)
+    kept = bytearray((folder / "taps.safetensors").read_bytes())
+    size = struct.unpack_from("<Q", kept)[0]
+    start = json.loads(kept[8:8 + size])["fc1"]["data_offsets"][0] + 8 + size
+    struct.pack_into("<f", kept, start, struct.unpack_from("<f", kept, start)[0] + 0.01)
+    (folder / "otherwise.safetensors").write_bytes(kept)
+    wanted = ("--tap", "*", "--tap", "fc1.linear#*", "--inputs", "x.safetensors", "--expect")
+    ok(tool(*wanted, "taps.safetensors").returncode == 0, "--save: the tapped tensors can be expected of the next run")
+    result = tool(*wanted, "otherwise.safetensors")
+    ok(result.returncode == 1 and result.stdout.endswith("otherwise.safetensors: the first to differ is fc1 (mlp.c:13)\n"),
+       "the first part that differs is named, with its line") or note(result.stdout)
+    for words, text in ((("--tap", "fc"), "the model has no region 'fc'\n  hint: did you mean fc2? its regions: fc0, relu#2, "),
+                        (("--tap", "relu#*", "--dims", "batch=6", "--save", "z"), "--save: one file cannot hold the outputs of 2 runs")):
+        result = tool(*words)
+        ok(result.returncode == 2 and text in result.stderr, f"{words}: exit code 2") or note(result.stderr)
     for words, code, text, name in (
             (("--inputs", "short.safetensors"), 1, "[4,29]", "inputs of another shape"),
             (("--inputs", "unnamed.safetensors"), 1, '"x"', "inputs without one"),

@@ -11,7 +11,7 @@ from .. import pipeline
 from ..emit.header import emit_header
 from ..emit.interface import interface
 from ..emit.weights import weights_assembly, weights_header
-from ..errors import OptionError, UserError
+from ..errors import OptionError, UserError, closest
 from ..loops.ir import ModelPlan
 from . import backends, budget, capture_run, files, host_programs, link, objects, pack, target as targets, toolchain
 from .backends import Sources
@@ -91,10 +91,11 @@ def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compi
 
     if options.dump_after and options.dump_after not in pipeline.PASSES:
         raise OptionError(f"--dump-after: no pass is called {options.dump_after!r}",
-                          hint=f"passes, in order: {', '.join(pipeline.PASSES)}")
+                          hint=closest(options.dump_after, pipeline.PASSES) +
+                          f"passes, in order: {', '.join(pipeline.PASSES)}")
     compiled = pipeline.run(text, options.shown, target, dict(options.specialize), verify=options.verify,
                             dump=dump if options.dump_after else None, plain=backends.find(options.backend).plain,
-                            with_reference=options.with_reference)
+                            with_reference=options.with_reference, taps=options.taps)
     for printed in dumped:
         print(printed, end="")
     return compiled

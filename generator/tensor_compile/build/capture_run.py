@@ -25,6 +25,7 @@ from .toolchain import Compiler
 from .tools import ToolBroken
 
 MEMORY = 4 << 30
+GRACE = 5            # seconds of processor time beyond those of the clock: where nobody is left to stop the program
 FILE = 256 << 20     # of the graph, and of what the program says
 MESSAGES = 1 << 20   # of that, what is shown
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place.
@@ -79,7 +80,8 @@ def _compile_hint(model: Path, messages: str) -> str:
     return ""
 
 
-def _limit() -> None:
+def _limit(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds + GRACE, seconds + GRACE))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -90,8 +92,8 @@ def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, 
              "build with --keep DIR to keep the program, then: gdb --args DIR/capture graph.tcg")
     with tempfile.TemporaryFile(dir=graph.parent) as said:
         process = subprocess.Popen([str(program), str(graph), ".", model.name], cwd=model.parent,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said, preexec_fn=_limit,
-                                   start_new_session=True)
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
+                                   preexec_fn=lambda: _limit(seconds), start_new_session=True)
         try:
             code = process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:

@@ -9,10 +9,10 @@ import subprocess
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
-from typing import Sequence
+from typing import Mapping, Sequence
 
-from ..errors import OptionError, UserError
-from ..graph.ir import Function, Guard, Module, Node, Value
+from ..errors import OptionError, UserError, closest
+from ..graph.ir import Function, Guard, Loc, Module, Node, Value
 from ..graph.text import print_module
 from ..graph.verify import held
 from ..loops.ir import FunctionPlan, Variant
@@ -38,7 +38,7 @@ MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cas
 @dataclass(frozen=True, slots=True)
 class Request:
     """dims: the sizes to check at, each a mapping by dim name; () for every specialized combination and a generic one.
-    wrapper: the words that start a program of the target here."""
+    wrapper: the words that start a program of the target here. save: where the outputs are written, "" nowhere."""
 
     function: str
     dims: tuple[dict[str, int], ...]
@@ -49,6 +49,7 @@ class Request:
     seed: int
     threads: int
     wrapper: tuple[str, ...]
+    save: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def run(options: Options, request: Request) -> int:
         symbols = assemble.entry_symbols(made.compiled.plan)
         if request.function and request.function not in (*symbols, *symbols.values()):
             raise OptionError(f"the model has no function {request.function!r}", options.shown,
+                              closest(request.function, symbols.values()) +
                               f"its functions: {', '.join(symbols.values())}")
         with cache.scratch() as scratch:
             folder = Path(scratch)
@@ -81,10 +83,13 @@ def run(options: Options, request: Request) -> int:
             good = True
             checked = [f for f in made.compiled.plan.functions if request.function in ("", f.name, symbols[f.name])]
             _known_dims(options, checked, request)
-            for function in checked:
-                for sizes in _all_sizes(function, request):
-                    progress.say("")
-                    good &= _check(made, options, function, sizes, request, tools, weights)
+            runs = [(function, sizes) for function in checked for sizes in _all_sizes(function, request)]
+            if request.save and len(runs) > 1:
+                raise OptionError(f"--save: one file cannot hold the outputs of {len(runs)} runs", options.shown,
+                                  "choose one with --function and --dims")
+            for function, sizes in runs:
+                progress.say("")
+                good &= _check(made, options, function, sizes, request, tools, weights)
     return 0 if good else 1
 
 
@@ -100,7 +105,7 @@ def _known_dims(options: Options, functions: list[FunctionPlan], request: Reques
         for name in given:
             if name not in names:
                 raise OptionError(f"--dims: {request.function or 'the model'} has no dim {name!r}", options.shown,
-                                  f"its dims: {', '.join(sorted(names)) or 'none'}")
+                                  closest(name, sorted(names)) + f"its dims: {', '.join(sorted(names)) or 'none'}")
 
 
 def _all_sizes(function: FunctionPlan, request: Request) -> list[dict[str, int]]:
@@ -193,6 +198,7 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
     bound = f"{request.rtol},{request.atol}"
     own = {b.name for b in function.outputs}
     others = sorted({b.name for f in made.compiled.plan.functions for b in f.outputs} - own)
+    taps = made.compiled.taps.get(function.name, {})
     good = True
     for isa in (*made.target.isas, *(("reference",) if options.with_reference else ())):
         out = tools.folder / f"out-{isa}"
@@ -215,21 +221,28 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
             continue
         for suffix in ("", "-state") if states else ("",):
             got, named = Path(f"{out}{suffix}"), title + (": state" if suffix else "")
-            good &= _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"))
-            good &= _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"))
+            good &= _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"), taps)
+            good &= _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"), taps)
         if request.expect:
-            good &= _compare(tools, title, request.expect, bound, out, Path(request.expect), others)
+            good &= _compare(tools, title, request.expect, bound, out, Path(request.expect), taps, others)
+        if request.save:
+            files.write(Path(request.save), files.blocks(out))
     return good
 
 
-def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want: Path,
+def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want: Path, taps: Mapping[str, Loc | None],
              ignored: Sequence[str] = ()) -> bool:
+    """Prints a line a tensor, and which of the taps is the first to differ."""
     result = subprocess.run([str(tools.data), "compare", how, str(got), str(want), *ignored], capture_output=True,
                             text=True, check=False)
     if result.returncode not in (0, 1):
         raise UserError(result.stderr.strip(), str(want))
-    for line in result.stdout.splitlines():
+    lines = result.stdout.splitlines()
+    for line in lines:
         print(f"{title}: {with_what}: {line}")
+    wrong = [name for name in taps for line in lines if line.startswith(f"{name}: ") and line.endswith("FAILED")]
+    if wrong:
+        print(f"{title}: {with_what}: the first to differ is {wrong[0]} ({taps[wrong[0]] or 'no place known'})")
     return result.returncode == 0
 
 
@@ -299,9 +312,9 @@ def is_convolution_weight(module: Module, function: str, name: str) -> bool:
 
 def _run(command: list[str], hint: str = "") -> None:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode == 1:
+    if result.returncode == 1 and result.stderr.strip():
         where, found, message = result.stderr.strip().rpartition("error: ")
-        raise UserError(message or "failed", where.removesuffix(": ") if found else Path(command[0]).name,
+        raise UserError(message, where.removesuffix(": ") if found else Path(command[0]).name,
                         hint)
     if result.returncode:
         raise ToolBroken(f"{Path(command[0]).name} failed", " ".join(command) + "\n" + result.stderr)

@@ -12,8 +12,9 @@ from . import files
 @dataclass(frozen=True, slots=True)
 class Options:
     """Paths are absolute but `shown`, the model as the user named it. specialize: by dim, replacing what the model
-    declares. Budgets are bytes, None unlimited. weights_file: where external weights are written. emit: "object", or "c": then `object` is the driver's source, beside
-    the header and the other sources."""
+    declares. taps: regions whose results are outputs, too. Budgets are bytes, None unlimited. weights_file: where
+    external weights are written. emit: "object", or "c": then `object` is the driver's source, beside the header and the
+    other sources."""
 
     model: str
     shown: str
@@ -30,6 +31,7 @@ class Options:
     target_file: str = ""
     isas: tuple[str, ...] = ()
     specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    taps: tuple[str, ...] = ()
     tune: str = "lock"
     lock: str = ""
     max_arena: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Mapping
 
 from ..emit.memory import memory
-from ..errors import OptionError
+from ..errors import OptionError, closest
 from ..loops import plan as planning
 from ..loops.ir import Branch, FunctionPlan, Loop, Program, Step, Variant, parts
 from ..loops.scalars import extent
@@ -21,7 +21,8 @@ def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
     dims = {d.sym.name: d.sym for f in plan.functions for d in f.dims}
     for name, size in (at or {}).items():
         if name not in dims:
-            raise OptionError(f"the model has no dim {name!r}", shown, f"its dims: {', '.join(sorted(dims)) or 'none'}")
+            raise OptionError(f"the model has no dim {name!r}", shown, closest(name, sorted(dims)) +
+                              f"its dims: {', '.join(sorted(dims)) or 'none'}")
         if not _is_size(dims[name], size):
             raise OptionError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
     lines = [f"model {plan.model}: target {target.name} ({', '.join(target.isas)}), {made.compiler.banner}"]
@@ -72,7 +73,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
                      str(moved.written), code))
     guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
-    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {len(program.kernel_steps)} kernels, {total} bytes moved"
+    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {_count(len(program.kernel_steps), 'kernel')}, {total} bytes moved"
             + (f" at {chosen}" if chosen else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}"), rows),
             *(f"    fused: {line}" for line in program.fusions),
@@ -95,7 +96,11 @@ def _region(region: Loop | Branch, sizes: Mapping[Sym, int]) -> str:
     if isinstance(region, Branch):
         return f"{region.label}: one side of"
     return f"{region.label}: while" if region.turn is None else \
-        f"{region.label}: {extent(region.turn).evaluate(sizes)} turns of"
+        f"{region.label}: {_count(extent(region.turn).evaluate(sizes), 'turn')} of"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from ..errors import OptionError, UserError
+from ..errors import OptionError, UserError, closest
 
 TARGETS = Path(__file__).resolve().parents[3] / "targets"
 ARCHITECTURES = {"x86_64": ("scalar", "x86_64", "avx2", "avx512"), "aarch64": ("scalar", "neon"),
@@ -44,7 +44,8 @@ class Target:
         known = ARCHITECTURES[self.arch]
         for isa in isas:
             if isa not in known:
-                raise OptionError(f"unknown instruction set {isa!r} for {self.arch}", hint=f"known: {', '.join(known)}")
+                raise OptionError(f"unknown instruction set {isa!r} for {self.arch}", hint=closest(isa, known) +
+                                  f"known: {', '.join(known)}")
         return replace(self, isas=tuple(i for i in known if i in isas))
 
     def as_reference(self) -> "Target":
@@ -65,7 +66,8 @@ def find(name_or_path: str) -> Path:
         return path
     path = TARGETS / f"{name_or_path}.toml"
     if not path.is_file():
-        raise OptionError(f"unknown target {name_or_path!r}", hint=f"known: {', '.join(names())}; or give a .toml file")
+        raise OptionError(f"unknown target {name_or_path!r}", hint=closest(name_or_path, names()) +
+                          f"known: {', '.join(names())}; or give a .toml file")
     return path
 
 

@@ -6,30 +6,41 @@ Exit codes: 0 done, 1 the user's error, 2 wrong usage, 3 a bug of this project.
 from __future__ import annotations
 
 import argparse
-import difflib
 import errno
 import os
 import re
+import signal
 import sys
 import tempfile
 import traceback
+from typing import Mapping
 
-from ..errors import OptionError, Reported, UsageError, UserError
+from ..errors import OptionError, Reported, UsageError, UserError, closest
 
 VERSION = "0.1.0"
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors without a screen of usage before them."""
+    """Errors without a screen of usage before them. siblings: the sub-commands' parsers, of one of them."""
+
+    siblings: Mapping[str, Parser] = {}
 
     def error(self, message: str) -> None:
         self.exit(2, f"{self.prog}: error: {message}\n  hint: {self._hint(message)}\n")
 
     def _hint(self, message: str) -> str:
-        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
-        known = set(re.findall(r"(?<!\S)--[\w-]+", self.format_help()))
-        close = difflib.get_close_matches(unknown[1], known, 1) if unknown else []
-        return f"did you mean {close[0]}?" if close else f"see {self.prog} --help"
+        more = f"see {self.prog} --help"
+        if unknown := re.match(r"unrecognized arguments: (--?\w[\w-]*)", message):
+            others = [name for name, parser in self.siblings.items() if unknown[1] in parser.options()]
+            return (f"`tensor-compile {others[0]}` has {unknown[1]}; " if others else
+                    closest(unknown[1], self.options())) + more
+        if choice := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            return closest(choice[1], re.findall(r"[\w-]+", choice[2])) + more
+        return more
+
+    def options(self) -> list[str]:
+        """Its options as they are written."""
+        return [word for action in self._actions for word in action.option_strings]
 
 
 def main(argv: list[str]) -> int:
@@ -44,9 +55,13 @@ def main(argv: list[str]) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for module in (build, tune, check, explain, pack):
         module.add(commands)
+    for sub_command in commands.choices.values():
+        sub_command.siblings = commands.choices
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         commands.choices[args.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+    for number in (signal.SIGTERM, signal.SIGHUP):  # end as Ctrl-C does: children stopped, nothing half-written
+        signal.signal(number, _interrupt)
     try:
         return args.run(args)
     except Reported:
@@ -70,6 +85,10 @@ def main(argv: list[str]) -> int:
         return 1
     except Exception as error:  # everything else is ours: say so and leave what we need to repair it
         return _bug(error, argv)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _bug(error: Exception, argv: list[str]) -> int:

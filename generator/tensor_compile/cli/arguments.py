@@ -113,7 +113,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("outputs")
-    group.add_argument("-o", dest="out", default="", metavar="DIR",
+    group.add_argument("-o", "--out", dest="out", default="", metavar="DIR",
                        help="folder for MODEL.o, MODEL.h and, with external weights, MODEL.weights (default: .)")
     group.add_argument("--emit", choices=("object", "c"), default="object",
                        help="c: C sources in DIR that need nothing but a C11 compiler: cc -O2 DIR/*.c main.c "
@@ -173,12 +173,14 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
                             for n, e in (("object", kind), ("header", "h"))),
         cache=os.path.abspath(args.cache) if args.cache else
-        str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args), depfile=absolute(getattr(args, "depfile", "")),
+        str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args),
+        depfile=absolute(getattr(args, "depfile", "")),
         compile_commands=absolute(getattr(args, "compile_commands", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         emit=getattr(args, "emit", "object"),
-        with_reference=args.with_reference, target_file=target_file, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
-        specialize=tuple(sorted(args.specialize)), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
+        with_reference=args.with_reference, target_file=target_file,
+        isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i), specialize=tuple(sorted(args.specialize)),
+        taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
         keep=absolute(args.keep), preprocessor=tuple(args.preprocessor),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from pathlib import Path
 
@@ -27,10 +28,12 @@ def add(commands: argparse._SubParsersAction) -> None:
                     "simplified graph (they must be equal), and its values with the recorded graph in double precision "
                     "(within the bound). With --expect also with the user's own outputs. Fails (exit code 1) where one "
                     "differs. Every variant and every instruction set that this machine runs is checked.",
-        epilog="Example: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4")
+        epilog="Examples: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4; "
+               "tensor-compile check model.c --dims batch=2 --tap '*' --save layers.safetensors")
     arguments.add_model(parser)
     group = parser.add_argument_group("check")
-    group.add_argument("--function", default="", metavar="NAME", help="only this function: its C name, or the one in the model's source (default: all)")
+    group.add_argument("--function", default="", metavar="NAME",
+                       help="only this function: its C name, or the one in the model's source (default: all)")
     group.add_argument("--dims", action="append", type=bindings, default=[], metavar="DIM=SIZE,…",
                        help="sizes of dynamic dims; may be given several times (default: every specialized combination, "
                             "and one for the generic variant)")
@@ -38,6 +41,13 @@ def add(commands: argparse._SubParsersAction) -> None:
                        help="safetensors with the inputs by name (default: random; integers within the tensors that "
                             "they index)")
     group.add_argument("--expect", default="", metavar="FILE", help="safetensors with expected outputs by name")
+    group.add_argument("--tap", action="append", default=[], metavar="NAME",
+                       help="also compare what this part of the model computes, under its name: a scope "
+                            "(layer.0.query), or an operation in one (layer.0.query.linear#4); `*` stands for any "
+                            "characters of one level, so '*' is every outermost part; may be given several times. The "
+                            "first part that differs is named. --expect may hold such tensors, too")
+    group.add_argument("--save", default="", metavar="FILE",
+                       help="write the outputs that were computed, taps among them, to this safetensors file")
     group.add_argument("--rtol", type=float, default=1e-4, metavar="R",
                        help="bound: |got - want| <= atol + rtol * |want| (default: 1e-4)")
     group.add_argument("--atol", type=float, default=1e-5, metavar="A", help="(default: 1e-5)")
@@ -56,5 +66,5 @@ def run(args: argparse.Namespace) -> int:
     if args.expect and not args.inputs:
         raise UsageError("--expect needs --inputs")
     request = check.Request(args.function, tuple(args.dims), args.inputs, args.expect, args.rtol, args.atol, args.seed,
-                            args.threads, args.exe_wrapper)
+                            args.threads, args.exe_wrapper, os.path.abspath(args.save) if args.save else "")
     return check.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)

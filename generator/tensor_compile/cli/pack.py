@@ -21,7 +21,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     group.add_argument("--from", dest="sources", action="append", default=[], metavar="FILE",
                        help="safetensors in place of the model's own, once for each file that it names, in their order "
                             "(default: the model's own)")
-    group.add_argument("--out", dest="output", required=True, metavar="FILE", help="where the packed weights go")
+    group.add_argument("-o", "--out", dest="output", required=True, metavar="FILE", help="where the packed weights go")
     parser.set_defaults(run=run)
 
 
