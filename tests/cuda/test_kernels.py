@@ -55,6 +55,8 @@ def contractions() -> list[Case]:
             Case("matmul batched, residual", forms.matmul(17, 40, 9, batch=3, residual=True), {}),
             Case("matmul transposed", forms.matmul(40, 24, 65, transposed=True), {})]
     out += [Case("two sums a point", forms.sums(20, 70, 33, 2), {}), Case("three sums in place", forms.sums(3, 20, 9, 3, 0), {})]
+    out += [Case("side by side", forms.siblings(20, 33, (70, 16, 5, 64)), {}),
+            Case("side by side, dynamic", forms.siblings(sym(m), 9, (24, sym(n))), {m: 3, n: 80})]
     for rows, columns, terms in ((1, 1, 1), (5, 100, 40), (65, 20, 17)):
         sizes = {m: rows, n: columns, k: terms, b: 2}
         whole = forms.matmul(sym(m), sym(n), sym(k), batch=sym(b))

@@ -46,7 +46,9 @@ note(f"bytes moved: {moved}")
 
 written = {past: [w for _, _, w in runs[past][0]] for past in pasts}
 constant = [i for i in range(len(steps)) if len({written[p][i] for p in pasts}) == 1]
-equal(sum(written[63][i] == ROW for i in constant), 2 * LAYERS, "each cache is written in place: one row a step")
+projections = [i for i in constant if steps[i][0] == "linear+linear+linear"]
+equal([written[63][i] for i in projections], LAYERS * [HEADS * HEAD * 4 + 2 * ROW],
+      "one kernel writes a step's queries, and its row in place into both caches")
 growing = [i for i in range(len(steps)) if i not in constant]
 ok(all(written[63][i] <= CAPACITY * max(ROW, HEADS * 4) for i in growing) and len(growing) <= 3 * LAYERS,
    "what grows are packed keys, scores and weights of attention")

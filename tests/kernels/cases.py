@@ -3,7 +3,7 @@
 of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
 from __future__ import annotations
 
-from tensor_compile.loops.ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, Store
+from tensor_compile.loops.ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, SiblingsKernel, Store
 from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
 
 Size = IntLike
@@ -111,3 +111,21 @@ def sums(m: Size, n: Size, k: Size, count: int, panel: int = 16) -> ContractionK
     return ContractionKernel("sums", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
                              tuple(Load(b.name, "f32", index) for b in second), panel,
                              [Store("out", (sym(vm), sym(vn)), value)], (a, *second, out), dims_of(m, n, k))
+
+
+def siblings(m: Size, k: Size, columns: tuple[Size, ...], panel: int = 16) -> SiblingsKernel:
+    """outI[m, n] = a[m, k] * bI[k, n], n of `columns`, side by side; every other one is stored transposed."""
+    m, k = wrap(m), wrap(k)
+    vm, vk = Sym("m", 0, m - 1), Sym("k", 0, k - 1)
+    a = Buffer("a", "f32", (m, k), (0, 1), "input")
+    parts = []
+    for i, n in enumerate(map(wrap, columns)):
+        vn = Sym("n", 0, n - 1)
+        b = Buffer(f"b{i}", "f32", ((n + (panel - 1)) // panel, k, wrap(panel)), (0, 1, 2), "packed")
+        out = Buffer(f"out{i}", "f32", (m, n), (1, 0) if i % 2 else (0, 1), "output")
+        second = Load(b.name, "f32", (sym(vn) // panel, sym(vk), sym(vn) % panel))
+        parts.append(ContractionKernel(f"part{i}", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))), (second,),
+                                       panel, [Store(out.name, (sym(vm), sym(vn)), Acc("f32"))], (a, b, out),
+                                       dims_of(m, n, k)))
+    params = tuple(dict.fromkeys(b for part in parts for b in part.params))
+    return SiblingsKernel("siblings", parts, params, dims_of(m, k, *map(wrap, columns)))

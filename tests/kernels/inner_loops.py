@@ -72,7 +72,7 @@ def main() -> None:
                 for candidate in table.legal(kernel, isa)[0 if everything else turn:: 1 if everything else 4]:
                     name = f"{candidate.name} {form}"
                     isa_of[name] = isa
-                    units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, candidate, "kernel"), flags))
+                    units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [candidate], "kernel"), flags))
         for (name, isa), built in zip(isa_of.items(), compile_units(units, compiler, cache, None), strict=True):
             tiles = {n: body for n, body in functions(built.path, arch).items()
                      if n.startswith("tile_") and ".cold" not in n}

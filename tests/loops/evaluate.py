@@ -408,7 +408,10 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
                 raise Fault(k.label)
     else:
         compiler = _Compiler(memory)
-        (compiler.nest if isinstance(k, NestKernel) else compiler.contraction)(k, backwards)
+        if isinstance(k, NestKernel):
+            compiler.nest(k, backwards)
+        for part in () if isinstance(k, NestKernel) else reversed(k.parts) if backwards else k.parts:
+            compiler.contraction(part, backwards)
         scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions, "const": from_bits,
                  "wrap": _wrap}
         exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)  # noqa: S102

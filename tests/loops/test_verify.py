@@ -6,6 +6,7 @@ from harness import TARGET, sample
 from tap import done, equal, ok, raises
 from tensor_compile import pipeline
 from tensor_compile.loops.parse import parse_unit
+from tensor_compile.loops.text import print_unit
 from tensor_compile.loops.verify import LoopError, verify
 from tensor_compile.symbolic import sym
 
@@ -300,6 +301,35 @@ arena size=0
 ''', "sums")
 for message in ("dots: its second operands lie otherwise", "dots: c1[k0 - 1, k0, i1] is not proved to be within [2, 8, 16]"):
     raises(LoopError, lambda: verify(sums), message, message)
+beside = '''tensor_compile.loops 1 program
+buffer input "x" : f32[4,8]
+buffer packed "c0" : f32[1,8,16]
+buffer output "y" : f32[4,16]
+buffer output "z" : f32[4,16]
+siblings "one+two" {
+  params ("x", "c0", "y", "z") dims ()
+  contraction "one" batch () m (i0:4) n (i1:16) k (k0:8) panel 16 {
+    params ("x", "c0", "y") dims ()
+    a = load f32 ("x"[i0,k0])
+    b = load f32 ("c0"[0,k0,i1])
+    "y"[i0,i1] = acc f32
+  }
+  contraction "two" batch () m (i0:4) n (i1:16) k (k0:8) panel 16 {
+    params ("x", "c0", "z") dims ()
+    a = load f32 ("x"[i0,k0])
+    b = load f32 ("c0"[0,k0,i1])
+    "z"[i0,i1] = acc f32
+  }
+}
+arena size=0
+'''
+verify(parse_unit(beside, "beside"))
+equal(print_unit(parse_unit(beside, "beside")), beside, "siblings are printed as they were read")
+for change, message in ((('"z"[i0,i1] = acc f32', '"y"[i0,i1] = acc f32'), "one+two: two touches y, which one beside it stores"),
+                        (('"z"[i0,i1] = acc f32', '"z"[i0,i1] = load f32 ("y"[i0,i1])'),
+                         "one+two: two touches y, which one beside it stores"),
+                        (('("x"[i0,k0])', '("x"[i0+1,k0])'), "one: x[i0 + 1, k0] is not proved to be within [4, 8]")):
+    raises(LoopError, lambda: verify(parse_unit(beside.replace(*change), "beside")), message, message)
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):

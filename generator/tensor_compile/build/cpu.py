@@ -11,7 +11,7 @@ from ..emit.identity import identity
 from ..emit.kernels import KernelSource, emit_kernel, emit_plain
 from ..emit.program import emit_driver
 from ..errors import UserError
-from ..loops.ir import ContractionKernel, ModelPlan
+from ..loops.ir import ContractionKernel, ModelPlan, SiblingsKernel
 from . import objects, toolchain
 from .backends import Sources
 from .cache import Cache
@@ -74,7 +74,8 @@ def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources
                     continue
                 for isa in target.isas:
                     if (form, isa) not in made:
-                        chosen = tuning.candidate(kernel, isa) if isinstance(kernel, ContractionKernel) else None
+                        chosen = [tuning.candidate(part, isa) for part in kernel.parts] \
+                            if isinstance(kernel, (ContractionKernel, SiblingsKernel)) else None
                         made[form, isa] = emit_kernel(kernel, isa, chosen)
                     sources.add(kernel, made[form, isa])
     for warning in tuning.finish():

@@ -65,7 +65,7 @@ def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
                 wanted |= {c.name: c for c in case.candidates}
         for candidate in wanted.values():
             symbol = _symbol(candidate, i)
-            units.append(Unit(symbol, emit_contraction(kernel, candidate, symbol), _flags(tools, candidate.isa),
+            units.append(Unit(symbol, emit_contraction(kernel, [candidate], symbol), _flags(tools, candidate.isa),
                               kernel=True))
         units.append(Unit(f"reference_{i}", emit_reference(kernel, f"reference_{i}"), _flags(tools, plain_isa)))
     host = tuple(tools.target.flags) + host_flags(tools.cflags, tools.target.arch)

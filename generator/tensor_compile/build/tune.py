@@ -20,7 +20,7 @@ from ..emit import candidates as table
 from ..emit.candidates import Candidate
 from ..emit.key import kernel_key
 from ..errors import UserError
-from ..loops.ir import ContractionKernel, ModelPlan
+from ..loops.ir import ContractionKernel, ModelPlan, SiblingsKernel
 from ..symbolic import Sym, sym
 from . import lock as locks
 from .harness import Case, Toolset, program
@@ -41,9 +41,10 @@ class Result:
 
 
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
-    """Every contraction of every variant, in the order of the programs."""
-    return [step.kernel for function in plan.functions for variant in function.variants
-            for step in variant.program.kernel_steps if isinstance(step.kernel, ContractionKernel)]
+    """Every contraction of every variant, in the order of the programs. Parts of a kernel are measured by themselves."""
+    return [part for function in plan.functions for variant in function.variants
+            for step in variant.program.kernel_steps if isinstance(step.kernel, (ContractionKernel, SiblingsKernel))
+            for part in step.kernel.parts]
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:

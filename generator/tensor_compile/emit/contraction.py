@@ -11,12 +11,14 @@ call: while the rows pass a group of them, the next one is fetched piece by piec
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Sequence
 
-from ..loops.ir import Acc, Apply, ContractionKernel, Load, Scalar
+from ..loops.ir import Acc, Apply, ContractionKernel, Load, Scalar, SiblingsKernel
 from ..symbolic import Expr, Sym, const, sym
 from .access import Access, Loop, symbols_of
 from .candidates import Candidate, InstructionSet, instruction_set, tail_columns
+from .identity import identity
 from .index import c_index
 from .scalar import C_TYPE, ScalarEmitter, extent, vectorizable
 from .template import expand_file
@@ -39,14 +41,6 @@ class _Row:
 class _Reg:
     v: int
     b: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    acc: str
-    b: str
-    parameter: int
-    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +67,7 @@ class _Emitter:
     access: Access
     isa: InstructionSet
     names: dict[Sym, str]
+    own: str = ""                 # what names begin with that are this part's alone
     tiles: dict[str, str] = field(default_factory=dict)
 
     # -- names --------------------------------------------------------------------------------------------------
@@ -117,7 +112,7 @@ class _Emitter:
     def tile(self, rows: int, columns: int, partial: bool, padded: bool) -> str:
         """Makes the tile function and returns its name. partial: the last 16 columns are only `lanes`."""
         suffix = ("_partial" if partial else "") + ("_padded" if padded else "")
-        name = f"tile_{rows}x{columns}{suffix}"
+        name = f"{self.own}tile_{rows}x{columns}{suffix}"
         if name in self.tiles:
             return name
         access, lanes = self.access, self.isa.lanes
@@ -152,24 +147,24 @@ class _Emitter:
         row_list = []
         for r in range(rows):
             inside = " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))
-            finish = [] if self.vector else [f"finish(p, d, t, {r}, j + {v}, {self.held(r * columns + v)});"
-                                             if self.many else f"finish(p, d, t, {r}, j + {v}, c{r}_{v});"
+            finish = [] if self.vector else [f"{self.own}finish(p, d, t, {r}, j + {v}, {self.held(r * columns + v)});"
+                                             if self.many else f"{self.own}finish(p, d, t, {r}, j + {v}, c{r}_{v});"
                                              for v in range(regs)]
             for piece in range(pieces if self.vector else 0):
                 first = piece * per_piece
                 acc = self.held(r * columns + 16 * piece) if self.many else \
                     f"tct_join({', '.join(f'c{r}_{v}' for v in range(first, first + per_piece))})"
                 if partial and piece == last:
-                    finish.append(f"finish_partial(p, d, t, {r}, j + {16 * piece}, {acc}, lanes);")
+                    finish.append(f"{self.own}finish_partial(p, d, t, {r}, j + {16 * piece}, {acc}, lanes);")
                 else:
-                    finish.append(f"finish(p, d, t, {r}, j + {16 * piece}, {acc});")
+                    finish.append(f"{self.own}finish(p, d, t, {r}, j + {16 * piece}, {acc});")
             if access.row_stride_known:
                 offset = "t->a[0]" if r == 0 else f"t->a[0] + {access.a_row.value * r}"
             else:
                 offset = f"t->a[{r}]"
             row_list.append(_Row(r, offset, inside, finish))
         self.tiles[name] = expand_file("contraction/tile.c.in", {
-            "name": name, "rows": rows, "columns": columns,
+            "name": name, "own": self.own, "rows": rows, "columns": columns,
             "extra_comment": ", of the last 16 only `lanes`" if partial else "",
             "lanes_parameter": ", tc_index lanes" if partial else "",
             "a_parameter": self.parameter[self.kernel.a.buffer], "many": self.many, "sums": access.sums,
@@ -220,7 +215,7 @@ class _Emitter:
             if unit > 1:
                 lines += ["if (j < columns) {", "    const tc_index lanes = columns - j;",
                           *_indent(self.call(rows, unit, "lanes")), "}"]
-        return _Group(rows, columns, f"rows{rows}x{columns}", "\n".join(lines))
+        return _Group(rows, columns, f"{self.own}rows{rows}x{columns}", "\n".join(lines))
 
     def call(self, rows: int, columns: int, lanes: str | None) -> list[str]:
         tail = f", {lanes}" if lanes else ""
@@ -240,14 +235,14 @@ class _Emitter:
         heavy = work * self.candidate.rows * max(1, self.candidate.columns // 16) > INLINE_LIMIT
         inline = "__attribute__((noinline))" if heavy else "inline __attribute__((always_inline))"
         if not self.vector:
-            return [{"name": "finish", "inline": inline, "parameters": ", ".join(f"float {acc}" for acc in self.accs),
+            return [{"name": f"{self.own}finish", "inline": inline, "parameters": ", ".join(f"float {acc}" for acc in self.accs),
                      "body": self.finish_scalar("j")}]
         out = []
         for name, lanes in (("finish", None), ("finish_partial", "lanes")):
             if lanes and self.access.columns.is_const and self.access.columns.value % 16 == 0:
                 continue
             body = self.finish_vector(lanes) if self.wide_epilogue else self.finish_lanes(lanes or "16")
-            out.append({"name": name, "inline": inline, "body": body,
+            out.append({"name": self.own + name, "inline": inline, "body": body,
                         "parameters": ", ".join([*(f"tcv_f32 {acc}" for acc in self.accs),
                                                  *(("tc_index lanes",) if lanes else ())])})
         return out
@@ -290,8 +285,9 @@ class _Emitter:
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
         return _statements(self.kernel, self.names, width, lanes, accs)
 
-    # -- the kernel ---------------------------------------------------------------------------------------------
-    def source(self, symbol: str) -> str:
+    # -- the whole ----------------------------------------------------------------------------------------------
+    def text_of_part(self) -> str:
+        """Everything but the function that the driver calls: `cut` says how many items there are, `run` does some."""
         kernel, access, candidate = self.kernel, self.access, self.candidate
         m = access.rows
         if m.is_const:
@@ -306,11 +302,11 @@ class _Emitter:
         wide_text = "".join(f"rest == {h} ? {c} : " for h, c in sorted(wide.items())) + "0"
         place_first, place_row = self.place()
         inner = access.border[-1] if access.border_inner else None
-        return expand_file("contraction/kernel.c.in", {
-            "label": kernel.label, "candidate": candidate.name, "symbol": symbol,
+        return expand_file("contraction/part.c.in", {
+            "candidate": candidate.name, "own": self.own,
             "m_text": self.text(m), "n_text": self.text(access.columns), "k_text": self.text(access.terms),
             "batch_text": self.text(access.batches), "rows": candidate.rows, "columns": candidate.columns,
-            "plain_schedule": self.isa.isa == "neon", "vector": self.vector, "padded": self.padded,
+            "padded": self.padded,
             "padding": inner.a.value * (inner.extent.value - 1) + 1 if inner else 1,
             "bound_count": len(access.bounds), "most_rows": max(heights, default=1),
             "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
@@ -321,7 +317,7 @@ class _Emitter:
             "fetches": self.fetches,
             "b_next": self.text(access.b_offset, {access.column: "(j + columns_a_tile)"} | self.batch_names("t.")),
             "cases": [{"rows": g.rows, "group": g.name} for g in groups],
-        })
+        }).rstrip("\n")
 
     def batch_decode(self) -> list[str]:
         batch = self.kernel.batch
@@ -370,10 +366,23 @@ def rest_columns(access: Access, isa: InstructionSet, rest: int, columns: int) -
     return max(columns, tail_columns(isa, rest, widest, access.b_piece.is_const))
 
 
-def emit_contraction(kernel: ContractionKernel, candidate: Candidate, symbol: str) -> str:
-    """The translation unit that defines `symbol` (docs/loops.md, kernel ABI) for the candidate's instruction set."""
-    isa = instruction_set(candidate.isa)
-    return _Emitter(kernel, candidate, Access.of(kernel), isa, _names(kernel)).source(symbol)
+def emit_contraction(kernel: ContractionKernel | SiblingsKernel, chosen: Sequence[Candidate], symbol: str) -> str:
+    """The translation unit that defines `symbol` (docs/loops.md, kernel ABI). chosen: a candidate for each part, all of
+    one instruction set. Parts that differ in nothing but their buffers share their code."""
+    parts, isa = kernel.parts, instruction_set(chosen[0].isa)
+    owns: dict[tuple, str] = {}
+    texts, calls = [], []
+    for i, (part, candidate) in enumerate(zip(parts, chosen, strict=True)):
+        form = (identity(part), candidate)
+        if form not in owns:
+            owns[form] = f"part{len(owns)}_" if len(parts) > 1 else ""
+            texts.append(_Emitter(part, candidate, Access.of(part), isa, _names(part), owns[form]).text_of_part())
+        pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
+        calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
+                      "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0"})
+    return expand_file("contraction/kernel.c.in", {
+        "label": kernel.label, "symbol": symbol, "plain_schedule": isa.isa == "neon", "texts": texts, "parts": calls,
+        "alone": len(parts) == 1, "total": " + ".join(f"count{i}" for i in range(len(parts)))})
 
 
 def _names(kernel: ContractionKernel) -> dict[Sym, str]:
@@ -384,25 +393,33 @@ def _names(kernel: ContractionKernel) -> dict[Sym, str]:
     return names
 
 
-def emit_reference(kernel: ContractionKernel, symbol: str) -> str:
+def emit_reference(kernel: ContractionKernel | SiblingsKernel, symbol: str) -> str:
     """Plain loops that compute what every candidate must: the order of docs/numerics.md, one point after the other."""
+    return expand_file("contraction/reference.c.in", {
+        "label": kernel.label, "symbol": symbol, "parts": [_reference(part) for part in whole(kernel)]})
+
+
+def whole(kernel: ContractionKernel | SiblingsKernel) -> list[ContractionKernel]:
+    """The parts with the parameters and dims of the kernel that they are of."""
+    return [replace(part, params=kernel.params, dims=kernel.dims) for part in kernel.parts]
+
+
+def _reference(kernel: ContractionKernel) -> dict[str, object]:
     names = _names(kernel) | {s: f"k{i}" for i, s in enumerate(kernel.k)}
     buffers = {p.name: p for p in kernel.params}
+    parameter = {p.name: i for i, p in enumerate(kernel.params)}
 
     def loops(variables: tuple[Sym, ...]) -> list[_LoopText]:
         return [_LoopText(names[s], c_index(extent(s), names)) for s in variables]
 
-    def address(load: Load) -> str:
-        return c_index(buffers[load.buffer].address(load.index), names)
+    def element(load: Load) -> str:
+        return f"((const float *)p[{parameter[load.buffer]}])[{c_index(buffers[load.buffer].address(load.index), names)}]"
 
-    parameter = {p.name: i for i, p in enumerate(kernel.params)}
-    return expand_file("contraction/reference.c.in", {
-        "label": kernel.label, "symbol": symbol, "a_parameter": parameter[kernel.a.buffer],
-        "points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a_address": address(kernel.a),
-        "sums": [_Sum(f"acc{i}", f"second{i}", parameter[b.buffer], address(b)) for i, b in enumerate(kernel.b)],
-        "valid": " && ".join(f"({c_index(e, names)}) >= 0" for e in kernel.a.valid) or "1",
-        "epilogue": "\n".join(_statements(kernel, names, 1, None, [f"acc{i}" for i in range(len(kernel.b))])),
-    })
+    accs = [f"acc{i}" for i in range(len(kernel.b))]
+    return {"points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": element(kernel.a),
+            "sums": [{"acc": acc, "b": element(b)} for acc, b in zip(accs, kernel.b)],
+            "valid": " && ".join(f"({c_index(e, names)}) >= 0" for e in kernel.a.valid) or "1",
+            "epilogue": "\n".join(_statements(kernel, names, 1, None, accs))}
 
 
 def _statements(kernel: ContractionKernel, names: dict[Sym, str], width: int, lanes: str | None, accs: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from typing import Iterable, Sequence
 
 from ..loops import schedule_cuda
-from ..loops.ir import Buffer, CheckKernel, ContractionKernel, Kernel, NestKernel
+from ..loops.ir import Buffer, CheckKernel, ContractionKernel, Kernel, NestKernel, SiblingsKernel
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from .index import c_index
@@ -22,7 +22,7 @@ ISA = "cuda"   # the end of the kernels' names
 def emit_kernel(kernel: Kernel) -> KernelSource:
     if isinstance(kernel, NestKernel):
         from .cuda_nest import emit_nest as emit
-    elif isinstance(kernel, ContractionKernel):
+    elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         from .cuda_contraction import emit_contraction as emit
     else:
         emit = emit_check

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from typing import Sequence
 
-from ..loops.ir import CheckKernel, ContractionKernel, Kernel, NestKernel
+from ..loops.ir import CheckKernel, ContractionKernel, Kernel, NestKernel, SiblingsKernel
 from .check import emit_check
 from .nest import emit_nest
 
@@ -24,22 +25,24 @@ class KernelSource:
 
 def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
     """The kernel of the reference: one element after the other. isa: one without vectors."""
-    if isinstance(kernel, ContractionKernel):
+    if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         from .contraction import emit_reference
         return named(kernel, isa, emit_reference(kernel, PLACE))
     return emit_kernel(kernel, isa)
 
 
-def emit_kernel(kernel: Kernel, isa: str, candidate: object | None = None, target: object | None = None) -> KernelSource:
-    """candidate: a contraction's entry of the candidate table; None takes what the cost model prefers for `target`."""
+def emit_kernel(kernel: Kernel, isa: str, chosen: Sequence | None = None, target: object | None = None) -> KernelSource:
+    """chosen: an entry of the candidate table for each part of a contraction; None takes what the cost model prefers for
+    `target`."""
     if isinstance(kernel, NestKernel):
         text = emit_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
         text = emit_check(kernel, PLACE)
-    elif isinstance(kernel, ContractionKernel):
+    elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         from . import candidates
         from .contraction import emit_contraction
-        chosen = candidate if candidate is not None else candidates.choose(kernel, isa, target)
+        if chosen is None:
+            chosen = [candidates.choose(part, isa, target) for part in kernel.parts]
         text = emit_contraction(kernel, chosen, PLACE)
     else:
         raise TypeError(f"not a kernel: {type(kernel).__name__}")

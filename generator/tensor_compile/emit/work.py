@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..loops.ir import Branch, CheckKernel, ContractionKernel, Kernel, Program, Reduction, RowSort, Scalar, Step
+from ..loops.ir import Branch, CheckKernel, ContractionKernel, Kernel, Program, Reduction, RowSort, Scalar, \
+    SiblingsKernel, Step
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
@@ -40,6 +41,8 @@ def _work(items: list) -> Expr:
 def _kernel(kernel: Kernel) -> Expr:
     if isinstance(kernel, CheckKernel):
         return kernel.buffer.elements
+    if isinstance(kernel, SiblingsKernel):
+        return sum((_kernel(part) for part in kernel.parts), ZERO)
     if isinstance(kernel, ContractionKernel):
         points = _points(kernel.batch) * _points(kernel.m) * _points(kernel.n)
         return points * (2 * len(kernel.b) * _points(kernel.k) + _values(s.value for s in kernel.stores))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
-from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Step, Store, \
-    leaves, regions
+from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, SiblingsKernel, \
+    Step, Store, leaves, regions
 from .points import apart
 from .scalars import loads
 
@@ -15,7 +15,7 @@ from .scalars import loads
 def stores(kernel) -> list[Store]:
     if isinstance(kernel, CheckKernel):
         return []
-    return kernel.stores if isinstance(kernel, ContractionKernel) else \
+    return kernel.stores if isinstance(kernel, (ContractionKernel, SiblingsKernel)) else \
         [s for stage in kernel.stages for s in stage.stores]
 
 
@@ -34,7 +34,7 @@ def read(item) -> list[str]:
         values = [item.value, *(v for _, v in item.dynamic)]
     elif isinstance(item, Contraction):
         values = [item.a, item.b]
-    elif isinstance(item, ContractionKernel):
+    elif isinstance(item, (ContractionKernel, SiblingsKernel)):
         values = item.values
     else:
         assert isinstance(item, NestKernel)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..symbolic import Expr, sym
 from .groups import Group, Member
-from .ir import Acc, Buffer, CheckKernel, Computation, ContractionKernel, Load, Local, NestKernel, RowReduce, RowSort, \
-    Scalar, Sorted, Stage, Store
+from .ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, NestKernel, RowReduce, RowSort, \
+    Scalar, SiblingsKernel, Sorted, Stage, Store
 from .scalars import CHEAP, Rewriter, cost, extent, loads, sort_space, walk
 
 if TYPE_CHECKING:
@@ -21,15 +21,22 @@ class KernelBuilder:
         self.fusion = fusion
         self.scratches = 1
 
-    def build(self, group: Group) -> NestKernel | ContractionKernel | CheckKernel | None:
+    def build(self, group: Group) -> Kernel | None:
         """None: nobody reads what the group computes."""
         if group.kind == "check":
             return group.members[0].item
+        parts = [kernel for part in group.beside or [group] if (kernel := self.build_one(part, group)) is not None]
+        if len(parts) > 1:
+            return SiblingsKernel("+".join(part.label for part in parts), parts, (), ())
+        return parts[0] if parts else None
+
+    def build_one(self, group: Group, host: Group) -> NestKernel | ContractionKernel | None:
+        """host: in whose kernel the group is a part."""
         for m in group.members:
             out = m.item.out
             m.stored = self.fusion.buffers[out].kind != "temp" or out in self.fusion.outside \
                 or len(self.fusion.writers[out]) > 1 or any(
-                self.fusion.group_of(r) is not group for r in self.fusion.readers.get(out, ()))
+                self.fusion.group_of(r) is not host for r in self.fusion.readers.get(out, ()))
         if not any(m.stored for m in group.members):
             return None
         label = _kernel_label(group)

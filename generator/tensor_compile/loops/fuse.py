@@ -10,7 +10,8 @@ for in terms of them:
   rows, cols   as soon as a reduction over `cols` joins: a row nest. A member then lives at points or once a row, and
                in a *stage*: the sweep of the row in which all it needs is known
   sort, scatter  kernels of their own: what sorts the same rows is one; stores at indices that are data run in order
-  contraction  its epilogue: pointwise members at the points batch x m x n
+  contraction  its epilogue: pointwise members at the points batch x m x n; several sums a point where products of one
+               first operand meet. Products of one first operand that do not meet stand side by side in one kernel
 
 What nobody outside reads is never stored. A value that a later sweep of a row needs again is computed again if that is
 cheap; otherwise it waits in the row of an output that is written later, or in scratch. Nothing here asks for names of
@@ -26,15 +27,15 @@ from ..symbolic import Expr, Sym, sym
 from .accesses import read, touched
 from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
-from .groups import Group, Member, absorb, depend, ordered
+from .groups import Group, Member, Refused, absorb, depend, ordered
 from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
     leaves, regions
 from .lower import LoweredFunction
 from .scalars import Rewriter, cost, extent, has_lanes, linear, loads, points, reshaped, substitute, walk
+from .siblings import alike, join_siblings
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
-MOST_SUMS = 4          # accumulators of a point of a contraction
 MOST_SIBLINGS = 4      # kernels that a reduction of what they load is tried with
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
 
@@ -70,10 +71,6 @@ def outer(item: Computation) -> tuple[Sym, ...]:
 def reducing(reduction: Reduction) -> str:
     """The level of a member."""
     return "running" if reduction.order == "running" else "reduce"
-
-
-class _Refused(Exception):
-    """Why an item cannot join a group."""
 
 
 def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
@@ -125,6 +122,8 @@ class Fusion:
             self.home.append(None)
             if item is not None:
                 self.add(seq, item)
+        if not self.separate:
+            join_siblings(self)
         builder = KernelBuilder(self)
         kernels = [self.region(g.members[0].item) if g.kind == "region" else builder.build(g)
                    for g in ordered(self.groups)]
@@ -288,7 +287,7 @@ class Fusion:
             kind = group.kind
             try:
                 member = self.match(seq, item, group, needed)
-            except _Refused as refused:
+            except Refused as refused:
                 self.refusals.append((f"{item.label} into {group.members[0].item.label}", str(refused)))
                 continue
             self.enter(group, member, loads(member.value))
@@ -422,33 +421,33 @@ class Fusion:
 
     # -- matching -------------------------------------------------------------------------------------------------
     def match(self, seq: int, item: Computation, group: Group, needed: list[Group]) -> Member:
-        """The item as a member of the group; raises _Refused."""
+        """The item as a member of the group; raises Refused."""
         if group.kind == "check":
-            raise _Refused("a check computes nothing")
+            raise Refused("a check computes nothing")
         if group.kind in ALONE:
-            raise _Refused(f"a {group.kind} has a kernel of its own")
+            raise Refused(f"a {group.kind} has a kernel of its own")
         if len(group.members) >= MOST_MEMBERS:
-            raise _Refused(f"the kernel has {MOST_MEMBERS} operations already")
+            raise Refused(f"the kernel has {MOST_MEMBERS} operations already")
         for other in needed:
             if other is not group and other.above & group.mask:
-                raise _Refused("it needs another kernel that runs after this one")
+                raise Refused("it needs another kernel that runs after this one")
         found = self.loads[seq]
         for x in found:
             if x.buffer not in self.member_of and any(
                     w < seq and self.group_of(w) is group for w in self.writers.get(x.buffer, ())):
-                raise _Refused(f"{x.buffer} is written in parts")
+                raise Refused(f"{x.buffer} is written in parts")
         if self.overwrites(item.out):
             for x in group.reads.get(item.out, ()):
                 if x.index != item.index or x.dynamic:
-                    raise _Refused(f"it overwrites {self.buffers[item.out].kind} {item.out} that the kernel reads at other points")
+                    raise Refused(f"it overwrites {self.buffers[item.out].kind} {item.out} that the kernel reads at other points")
         row = self.is_row(item)
         reduction = item.value if row else None
         variables = outer(item) + reduction.vars if row else item.vars
         if row and group.kind == "contraction":
-            raise _Refused("a reduction is no epilogue of a contraction")
+            raise Refused("a reduction is no epilogue of a contraction")
         inside = [x for x in found if self.inside(x, group)]
         if any(x.valid or x.dynamic for x in inside):
-            raise _Refused("it reads under a predicate what the kernel computes")
+            raise Refused("it reads under a predicate what the kernel computes")
         if isinstance(item.value, Reduction) and not row and not inside:
             self.look_alike(item.value, group)
         solution = self.solve(found, variables, group)
@@ -467,9 +466,9 @@ class Fusion:
         """Reductions inside points share a sweep where they have the same terms, and the same number of lanes."""
         others = [m.value for m in group.members if isinstance(m.value, Reduction)]
         if any((r.vars, r.valid) != (reduction.vars, reduction.valid) for r in others):
-            raise _Refused("it reduces other terms than the kernel")
+            raise Refused("it reduces other terms than the kernel")
         if any(has_lanes(r) != has_lanes(reduction) for r in others):
-            raise _Refused("one of them runs 16 points at a time and the other does not")
+            raise Refused("one of them runs 16 points at a time and the other does not")
 
     def inside(self, x: Load, group: Group) -> bool:
         m = self.member_of.get(x.buffer)
@@ -504,7 +503,7 @@ class Fusion:
                 solution = dict(zip(variables, reshaped(self.member_of[x.buffer].index, whole, shape)))
                 if all(a.substitute(solution) == b for a, b in own) and in_range(solution):
                     return solution
-        raise _Refused("it reads other points than the kernel computes")
+        raise Refused("it reads other points than the kernel computes")
 
     def level(self, item: Computation, reduction: Reduction | None, solution: dict, group: Group) -> str:
         """point, row or reduce; splits a flat group into rows and cols where a reduction asks for it."""
@@ -517,19 +516,19 @@ class Fusion:
                 return "point"
             if group.kind == "rows" and count == points(group.rows) and all(s in rows or s.is_dim for s in symbols):
                 return "row"
-            raise _Refused("it has other points than the kernel")
+            raise Refused("it has other points than the kernel")
         kept = outer(item)
         if points(kept + reduction.vars) != total:
-            raise _Refused("it reduces other points than the kernel has")
+            raise Refused("it reduces other points than the kernel has")
         images = [solution[s] for s in reduction.vars]
         if group.kind == "flat":
             cols = tuple(s for e in images for s in e.symbols())
             if any(e is not sym(s) for e, s in zip(images, cols)) or len(set(cols)) != len(images):
-                raise _Refused("its rows are not rows of the kernel")
+                raise Refused("its rows are not rows of the kernel")
             if any(set(solution[s].symbols()) & set(cols) for s in kept):
-                raise _Refused("its rows are not rows of the kernel")
+                raise Refused("its rows are not rows of the kernel")
             if any(isinstance(s, Reduction) for m in group.members for s in (m.value,)):
-                raise _Refused("the kernel holds a reduction of another kind")
+                raise Refused("the kernel holds a reduction of another kind")
             group.kind, group.cols = "rows", cols
             group.rows = tuple(s for s in group.coords if s not in cols)
             group.coords = group.rows + cols
@@ -537,7 +536,7 @@ class Fusion:
         a = linear(tuple(images), tuple(extent(s) for s in reduction.vars))
         b = linear(tuple(sym(s) for s in group.cols), tuple(extent(s) for s in group.cols))
         if a != b or any(set(solution[s].symbols()) & set(group.cols) for s in kept):
-            raise _Refused("its rows are not rows of the kernel")
+            raise Refused("its rows are not rows of the kernel")
         return reducing(reduction)
 
     def merge_others(self, group: Group, member: Member, needed: list[Group]) -> None:
@@ -571,7 +570,7 @@ class Fusion:
         """`other` becomes part of the group, or the reason why not is recorded. reader: the member that reads both."""
         try:
             self.mergeable(group, other, reader)
-        except _Refused as refused:
+        except Refused as refused:
             self.refuse(other, group, str(refused))
             return
         if group.kind == other.kind == "contraction":
@@ -579,39 +578,28 @@ class Fusion:
         absorb(group, other)
 
     def mergeable(self, group: Group, other: Group, reader: Member | None) -> None:
-        """Raises _Refused where the two cannot be one kernel."""
+        """Raises Refused where the two cannot be one kernel."""
         kinds = {group.kind, other.kind}
         if kinds == {"contraction", "rows"}:
-            raise _Refused("each needs a kernel of its own")
+            raise Refused("each needs a kernel of its own")
         if group.kind == other.kind == "contraction":
-            self.alike(group.contractions + other.contractions)
+            alike(self.buffers, group.contractions + other.contractions)
         if set(group.coords) != set(other.coords):
-            raise _Refused("they have different points")
+            raise Refused("they have different points")
         if group.kind == other.kind == "rows" and (group.cols != other.cols):
-            raise _Refused("they have different rows")
+            raise Refused("they have different rows")
         if len(group.members) + len(other.members) > MOST_MEMBERS:
-            raise _Refused(f"together they have more than {MOST_MEMBERS} operations")
+            raise Refused(f"together they have more than {MOST_MEMBERS} operations")
         if other in group.before and any(
                 self.inside(x, other) for m in group.members if m is not reader for x in self.member_loads(m)) \
                 or group in other.before:
-            raise _Refused("one reads other points of the other")
+            raise Refused("one reads other points of the other")
         for one, two in ((group, other), (other, group)):
             for between in two.before:
                 if between is not one and between.above & one.mask:
-                    raise _Refused("a third kernel lies between them")
+                    raise Refused("a third kernel lies between them")
         if any(isinstance(m.value, Reduction) for g in (group, other) for m in g.members) and "flat" != group.kind:
-            raise _Refused("the kernel holds a reduction of another kind")
-
-    def alike(self, items: list[Contraction]) -> None:
-        """Raises _Refused unless the contractions can be several sums at each point of one kernel."""
-        first = items[0]
-        if any(x.a is not first.a or (x.batch, x.m, x.k) != (first.batch, first.m, first.k) for x in items):
-            raise _Refused("each needs a kernel of its own")
-        walks = {(x.n, x.panel, self.buffers[x.b.buffer].address(x.b.index)) for x in items}
-        if len(walks) > 1 or len({self.buffers[x.b.buffer].kind for x in items}) > 1:
-            raise _Refused("their second operands lie otherwise")
-        if len(items) > MOST_SUMS:
-            raise _Refused(f"a kernel takes {MOST_SUMS} sums a point")
+            raise Refused("the kernel holds a reduction of another kind")
 
     def member_loads(self, m: Member) -> list[Load]:
         return [m.item.a, m.item.b] if m.value is None else loads(m.value)

@@ -9,6 +9,10 @@ from .ir import Contraction, Load, Scalar
 from .scalars import loads
 
 
+class Refused(Exception):
+    """Why an item cannot join a group, or a group another one."""
+
+
 class Member:
     """An item within a group: its value and the index of its result in the group's coordinates."""
 
@@ -23,7 +27,7 @@ class Member:
 
 class Group:
     __slots__ = ("number", "mask", "above", "before", "after", "kind", "rows", "cols", "coords", "members", "seq",
-                 "reads", "merged")
+                 "reads", "merged", "beside")
 
     def __init__(self, number: int, kind: str, seq: int, coords: tuple[Sym, ...]):
         self.number, self.mask, self.above = number, 1 << number, 0    # bits of this group, of all it depends on
@@ -35,6 +39,7 @@ class Group:
         self.members: list[Member] = []
         self.reads: dict[str, list[Load]] = {}
         self.merged: Group | None = None
+        self.beside: list[Group] = []    # contractions that run as parts of one kernel, this one first
 
     @property
     def contractions(self) -> list[Contraction]:
@@ -66,16 +71,9 @@ def propagate(group: Group) -> None:
                 work.append(below)
 
 
-def absorb(group: Group, other: Group) -> None:
-    """`other` becomes part of `group`."""
-    if other.kind != "flat":
-        group.kind = other.kind
-        group.rows, group.cols, group.coords = other.rows, other.cols, other.coords
-    group.members = sorted(group.members + other.members, key=lambda m: m.seq)
-    group.seq = min(group.seq, other.seq)
+def hand_over(other: Group, group: Group) -> None:
+    """What was before and after `other` is before and after `group`."""
     group.mask |= other.mask
-    for name, found in other.reads.items():
-        group.reads.setdefault(name, []).extend(found)
     other.merged = group
     for g in other.before:
         g.after.discard(other)
@@ -93,6 +91,18 @@ def absorb(group: Group, other: Group) -> None:
     for g in group.before:
         group.above |= g.above | g.mask
     propagate(group)
+
+
+def absorb(group: Group, other: Group) -> None:
+    """`other` becomes part of `group`."""
+    if other.kind != "flat":
+        group.kind = other.kind
+        group.rows, group.cols, group.coords = other.rows, other.cols, other.coords
+    group.members = sorted(group.members + other.members, key=lambda m: m.seq)
+    group.seq = min(group.seq, other.seq)
+    for name, found in other.reads.items():
+        group.reads.setdefault(name, []).extend(found)
+    hand_over(other, group)
     stage_of: dict[str, Member] = {}
     for m in group.members:  # stages again, as joined sweeps may wait for each other
         if m.value is None:
@@ -104,6 +114,14 @@ def absorb(group: Group, other: Group) -> None:
             if made is not None:
                 m.stage = max(m.stage, made.stage + (made.level == "reduce"))
         stage_of[m.item.out] = m
+
+
+def beside(group: Group, other: Group) -> None:
+    """`other` runs where `group` does, as another part of its kernel. It keeps its members."""
+    group.beside = [*(group.beside or [group]), *(other.beside or [other])]
+    other.beside = []
+    hand_over(other, group)
+    group.seq = min(group.seq, other.seq)
 
 
 def ordered(groups: list[Group]) -> list[Group]:

@@ -352,6 +352,32 @@ class ContractionKernel:
         """All that is evaluated."""
         return [self.a, *self.b, *(s.value for s in self.stores)]
 
+    @property
+    def parts(self) -> list[ContractionKernel]:
+        return [self]
+
+
+@dataclass(slots=True)
+class SiblingsKernel:
+    """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all parts.
+
+    None reads what another one stores, and they store different elements. Each part has params and dims of its own,
+    which are among the kernel's.
+    """
+
+    label: str
+    parts: list[ContractionKernel]
+    params: tuple[Buffer, ...]
+    dims: tuple[Sym, ...]
+
+    @property
+    def stores(self) -> list[Store]:
+        return [s for part in self.parts for s in part.stores]
+
+    @property
+    def values(self) -> list[Scalar]:
+        return [v for part in self.parts for v in part.values]
+
 
 @dataclass(slots=True)
 class CheckKernel:
@@ -364,7 +390,7 @@ class CheckKernel:
     dims: tuple[Sym, ...]
 
 
-Kernel = NestKernel | ContractionKernel | CheckKernel
+Kernel = NestKernel | ContractionKernel | SiblingsKernel | CheckKernel
 
 
 # -- regions ---------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from ..reader import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
 from .ir import Acc, Apply, Arena, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
-    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, Sorted, \
-    Slot, Stage, Step, Store
+    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, \
+    SiblingsKernel, Sorted, Slot, Stage, Step, Store
 from .lower import LoweredFunction
 from .text import VERSION, Unit
 
@@ -356,7 +356,7 @@ class _Parser:
         return unit.made()
 
     def declaration(self, line: _Line, unit: _Unit) -> None:
-        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction,
+        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction, "siblings": self.siblings,
                    "loop": self.loop, "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
@@ -551,6 +551,17 @@ class _Parser:
         if not stores:
             raise inner.error("a contraction that stores nothing")
         return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
+
+    def siblings(self, line: _Line, unit: _Unit) -> SiblingsKernel:
+        label, parts = line.string(), []
+        line.expect("{")
+        line.end()
+        params, dims = self.interface(line.item)
+        while not (inner := self.within(_Item(unit), "siblings")).accept("}"):
+            inner.expect("contraction")
+            parts.append(self.contraction(inner, unit))
+        inner.end()
+        return SiblingsKernel(label, parts, params, dims)
 
     def factor(self, line: _Line, name: str) -> Load:
         return self.within(line.item, "a contraction").factor(name)

@@ -7,11 +7,13 @@ nest: the same row) that stored it.
 """
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym
-from .accesses import Meetings, Touch, conflicts
-from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, Step, Store
+from .accesses import Meetings, Touch, conflicts, read, stored_apart, written
+from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
+    SiblingsKernel, Step, Store
 from .points import one_to_one
 from .scalars import loads
 
@@ -25,6 +27,9 @@ def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     elif isinstance(item, ContractionKernel):
         for s in item.stores:
             yield s, item.batch + item.m + item.n
+    elif isinstance(item, SiblingsKernel):
+        for part in item.parts:
+            yield from stores(part)
     elif isinstance(item, NestKernel):
         for stage in item.stages:
             for s in stage.stores:
@@ -52,6 +57,10 @@ def crossed(kernel) -> list[str]:
     """Loads of what other points of the same kernel store."""
     if isinstance(kernel, CheckKernel):
         return []
+    if isinstance(kernel, SiblingsKernel):
+        return [line for part in kernel.parts for line in crossed(part)] + [
+            f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
+            for one, two in permutations(kernel.parts, 2) for name in met(one, two)]
     made: dict[str, list[tuple[Expr, ...]]] = {}
     for s, _ in stores(kernel):
         made.setdefault(s.buffer, []).append(s.index)
@@ -70,6 +79,11 @@ def crossed(kernel) -> list[str]:
                                     for a, b in zip(x.index, index, strict=True)):
                 found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
     return list(found)
+
+
+def met(one, two) -> list[str]:
+    """Buffers that kernel `one` stores into and `two` reads, or may store the same elements of."""
+    return [name for name in written(one) if name in read(two) or name in written(two) and not stored_apart(one, two, name)]
 
 
 def unordered(program: Program, together: Callable[[str, str], bool]) -> list[str]:

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
-from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowSort, Scalar, Stage, \
-    Store, mapped
+from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowSort, Scalar, SiblingsKernel, \
+    Stage, Store, mapped
 from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
@@ -39,6 +39,8 @@ def _schedule(kernel, buffers: dict[str, Buffer]):
         return _rows(kernel, body)
     if isinstance(kernel, ContractionKernel):
         return _contraction(kernel, buffers)
+    if isinstance(kernel, SiblingsKernel):
+        return replace(kernel, parts=[_finish(_contraction(part, buffers), buffers) for part in kernel.parts])
     return kernel
 
 
@@ -226,6 +228,10 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
 def _finish(kernel, buffers: dict[str, Buffer]):
     """Fills params (in order of first use) and dims."""
     if isinstance(kernel, CheckKernel):
+        return kernel
+    if isinstance(kernel, SiblingsKernel):
+        kernel.params = tuple(dict.fromkeys(b for part in kernel.parts for b in part.params))
+        kernel.dims = tuple(sorted({s for part in kernel.parts for s in part.dims}, key=lambda s: s.key))
         return kernel
     names: dict[str, None] = {}
     found: set[Sym] = set()

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
-from ..symbolic import Expr, product
-from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort
+from ..symbolic import ZERO, Expr, product
+from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort, SiblingsKernel
 from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles
@@ -59,9 +59,9 @@ class Launch:
 def launch(kernel: Kernel) -> Launch:
     if isinstance(kernel, CheckKernel):
         return Launch(kernel.buffer.elements, THREADS, THREADS)
-    if isinstance(kernel, ContractionKernel):
+    if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         shape = tile(kernel)
-        return Launch(tiles(kernel, shape), 1, shape.threads)
+        return Launch(sum((tiles(part, shape) for part in kernel.parts), ZERO), 1, shape.threads)
     scratch = any(b.kind == "scratch" for b in kernel.params)
     if is_team(kernel):
         threads = 1 if scratch else FEWEST
@@ -117,8 +117,8 @@ def sum_bytes(reduce: RowReduce) -> int:
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
 
 
-def tile(kernel: ContractionKernel) -> Tile:
-    rows = product(extent(s) for s in kernel.m).range()[1]
+def tile(kernel: ContractionKernel | SiblingsKernel) -> Tile:
+    rows = product(extent(s) for s in kernel.parts[0].m).range()[1]
     return LOW_TILE if rows is not None and rows <= FEW_ROWS else TILE
 
 

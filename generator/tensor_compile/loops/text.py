@@ -12,8 +12,8 @@ from ..reader import quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
 from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
-    IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, Sorted, Step, Store, \
-    leaves, regions
+    IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, SiblingsKernel, Sorted, Step, \
+    Store, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 
@@ -130,6 +130,10 @@ def _asked(item) -> Iterator[Expr]:
     if isinstance(item, CheckKernel):
         yield item.bound
         return
+    if isinstance(item, SiblingsKernel):
+        for part in item.parts:
+            yield from _asked(part)
+        return
     loops, roots, stores = [], [], []
     if isinstance(item, Computation):
         loops, stores = list(item.vars), [Store(item.out, item.index, item.value, item.dynamic)]
@@ -160,6 +164,7 @@ class _Printer:
     sweep needs more than once is written once, as `%0 = …`, and named from there on."""
 
     def __init__(self, dims: tuple[Sym, ...]) -> None:
+        self.dims = dims
         self.names: dict[Sym, str] = {}
         self.taken: set[str] = {s.name for s in dims}
         self.shared: dict[Scalar, str] = {}
@@ -274,6 +279,9 @@ class _Printer:
                 out += [self.store(s, "    ") for s in stage.stores]
                 out.append("  }")
             return out + ["}"]
+        if isinstance(k, SiblingsKernel):
+            parts = [line for part in k.parts for line in _Printer(self.dims).item(part)]
+            return [f"siblings {quote(k.label)} {{", *_interface(k), *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
         self.share([k.a, *_second(k), *(s.value for s in stores)])

@@ -14,7 +14,7 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .ir import Buffer, CheckKernel, ContractionKernel, Load
+from .ir import Buffer, CheckKernel, ContractionKernel, Load, SiblingsKernel
 from .scalars import extent, walk
 
 
@@ -31,7 +31,7 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     buffers = {b.name: b for b in kernel.params}
     if isinstance(kernel, CheckKernel):
         return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype].bytes, 0)
-    if isinstance(kernel, ContractionKernel):
+    if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         values, stores = kernel.values, kernel.stores
     else:
         values = [r.value for s in kernel.stages for r in s.reduces]

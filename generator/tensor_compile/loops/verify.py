@@ -14,7 +14,7 @@ from typing import Any, Callable
 from ..symbolic import Expr, FloorDiv, is_nonnegative
 from . import accesses, plan, races
 from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
-    NestKernel, Program, Reduction, RowSort, Scalar, Stage, Step, Store
+    NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store
 from .scalars import loads, points, sort_space
 
 
@@ -117,18 +117,22 @@ class _Checker:
                           for n in _names(v)}
                 self.readable(k.label, loaded, written | mine)
                 mine |= {s.buffer for s in stage.stores} | {r.buffer for r in stage.reduces if isinstance(r, RowSort)}
-        elif isinstance(k, ContractionKernel):
-            for v in (k.a, *k.b):
-                self.value(k.label, v, self.facts)
-            if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
-                self.found.append(f"{k.label}: its second operands lie otherwise")
-            for s in k.stores:
-                self.store(k.label, s)
+        elif isinstance(k, (ContractionKernel, SiblingsKernel)):
+            for part in k.parts:
+                self.contraction(part)
             self.readable(k.label, reads, written)
         else:
             self.readable(k.label, reads, written)
         written |= writes
         self.found += races.same_element(self.buffers, k) + races.crossed(k)
+
+    def contraction(self, k: ContractionKernel) -> None:
+        for v in (k.a, *k.b):
+            self.value(k.label, v, self.facts)
+        if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
+            self.found.append(f"{k.label}: its second operands lie otherwise")
+        for s in k.stores:
+            self.store(k.label, s)
 
     # -- accesses -------------------------------------------------------------------------------------------------
     def store(self, label: str, s: Store) -> None:

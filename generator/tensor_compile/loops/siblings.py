@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contractions of one first operand: where their results meet they are sums of one kernel, otherwise parts of one.
+
+Sums are joined while fusion puts items into groups; parts once every group has its epilogue.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Mapping
+
+from .groups import Group, Refused, beside
+from .ir import Buffer, Contraction
+from .points import apart
+
+if TYPE_CHECKING:
+    from .fuse import Fusion
+
+MOST_SUMS = 4    # accumulators of a point
+MOST_PARTS = 8
+
+
+def alike(buffers: Mapping[str, Buffer], items: list[Contraction]) -> None:
+    """Raises Refused unless the contractions can be several sums at each point of one kernel."""
+    first = items[0]
+    if any(x.a is not first.a or (x.batch, x.m, x.k) != (first.batch, first.m, first.k) for x in items):
+        raise Refused("each needs a kernel of its own")
+    walks = {(x.n, x.panel, buffers[x.b.buffer].address(x.b.index), buffers[x.b.buffer].kind) for x in items}
+    if len(walks) > 1:
+        raise Refused("their second operands lie otherwise")
+    if len(items) > MOST_SUMS:
+        raise Refused(f"a kernel takes {MOST_SUMS} sums a point")
+
+
+def join_siblings(fusion: Fusion) -> None:
+    """Groups of contractions of one first operand become parts of one kernel where none needs another one."""
+    hosts: dict[tuple, Group] = {}
+    for group in fusion.groups:
+        if group.kind != "contraction" or group.merged is not None:
+            continue
+        item = group.contractions[0]
+        key = (item.a, item.batch, item.m, item.k)
+        host = hosts.setdefault(key, group)
+        if host is group:
+            continue
+        labels = group.members[0].item.label, host.members[0].item.label
+        try:
+            separable(fusion, host, group)
+        except Refused as refused:
+            fusion.refusals.append((" beside ".join(labels), str(refused)))
+            hosts[key] = group
+            continue
+        beside(host, group)
+        fusion.fusions.append(" runs beside ".join(labels))
+
+
+def separable(fusion: Fusion, host: Group, group: Group) -> None:
+    """Raises Refused unless `group`, which comes later, can be another part of the kernel of `host`."""
+    parts = host.beside or [host]
+    if len(parts) >= MOST_PARTS:
+        raise Refused(f"a kernel has at most {MOST_PARTS} parts")
+    if group.above & host.mask or host.above & group.mask:
+        raise Refused("one needs the other")
+    # What one of them leaves would live through all of what lies between: as long as a decoder, for its encoder's keys.
+    if any(g.kind in ("contraction", "region") and g.merged is None and g.above & host.mask and g.seq < group.seq
+           for g in fusion.groups):
+        raise Refused("a contraction that needs the first one lies between them")
+    for one in (m for part in parts for m in part.members):
+        for two in group.members:
+            if one.item.out == two.item.out and not apart(one.index, two.index):
+                raise Refused(f"both store into {one.item.out}")

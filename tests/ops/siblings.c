@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Products of one operand: side by side, and where they meet.
+ */
+#include <tensor_compile/model.h>
+
+#include "float.h"
+
+#define ROWS tc_dim rows = tc_dynamic(g, "rows", 0, 130)
+
+TC_MODEL(siblings)
+{
+}
+
+static tc_tensor weight(tc_graph *g, const char *name, int out, int in)
+{
+    return tc_input(g, name, FLOAT, out, in);
+}
+
+/* Queries, keys and values of grouped heads: three widths, one of them no multiple of a panel; keys are stored turned. */
+TC_FUNCTION(op_grouped)
+{
+    ROWS;
+    tc_tensor x = tc_input(g, "x", FLOAT, rows, 24);
+    tc_tensor q = tc_linear(x, weight(g, "wq", 64, 24), tc_input(g, "bq", FLOAT, 64));
+    tc_tensor k = tc_linear(x, weight(g, "wk", 16, 24));
+    tc_tensor v = tc_linear(x, weight(g, "wv", 20, 24), tc_input(g, "bv", FLOAT, 20));
+    tc_output(g, "q", tc_permute(tc_reshape(tc_mul(q, 0.25), rows, 4, 16), 1, 0, 2));
+    tc_output(g, "k", tc_transpose(k, 0, 1));
+    tc_output(g, "v", tc_relu(v));
+}
+
+/* Gate and up meet at each point; down reads what they make. */
+TC_FUNCTION(op_gated)
+{
+    ROWS;
+    tc_tensor x = tc_input(g, "x", FLOAT, rows, 24);
+    tc_tensor gate = tc_linear(x, weight(g, "wg", 40, 24), tc_input(g, "bg", FLOAT, 40));
+    tc_tensor h = tc_mul(tc_silu(gate), tc_linear(x, weight(g, "wu", 40, 24)));
+    tc_output(g, "y", tc_add(x, tc_linear(h, weight(g, "wd", 24, 40))));
+}
+
+/* Four products at each point, of which one is a result as well, beside a fifth of another width. */
+TC_FUNCTION(op_met)
+{
+    ROWS;
+    tc_tensor x = tc_input(g, "x", FLOAT, rows, 24), p[4];
+    for (int i = 0; i < 4; i++)
+        p[i] = tc_matmul(x, tc_input(g, tc_name(g, "w%d", i), FLOAT, 24, 33));
+    tc_output(g, "y", tc_add(tc_mul(tc_sigmoid(p[0]), p[1]), tc_mul(tc_tanh(p[2]), p[3])));
+    tc_output(g, "first", p[0]);
+    tc_output(g, "beside", tc_matmul(x, tc_input(g, "w4", FLOAT, 24, 48)));
+}
