@@ -83,21 +83,6 @@ static tc_tensor floor_divide(tc_site at, tc_tensor x, tc_tensor y)
     return WHERE(moved, SUB(quotient, 1), quotient);
 }
 
-#define OF_TWO(name, function)                                                                                        \
-    tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                  \
-    {                                                                                                                 \
-        tc_graph *g = tc_op_enter_two(at, "tc_" #name, #name, a, b);                                                  \
-        tc_tensor x, y;                                                                                               \
-        if (!g)                                                                                                       \
-            return tc_poison();                                                                                       \
-        if (!tc_align(g, a, b, &x, &y))                                                                               \
-            return tc_op_leave(g, tc_poison());                                                                       \
-        const tc_dtype dtype = x->type.dtype;                                                                         \
-        x = tc_prim_widen(g, x);                                                                                      \
-        y = tc_prim_widen(g, y);                                                                                      \
-        return tc_op_leave(g, tc_prim_narrow(g, function(at, x, y), dtype));                                          \
-    }
-OF_TWO(fmod, rem)
-OF_TWO(remainder, remainder_of)
-OF_TWO(floor_divide, floor_divide)
-#undef OF_TWO
+COMPOSE_TWO(fmod, rem)
+COMPOSE_TWO(remainder, remainder_of)
+COMPOSE_TWO(floor_divide, floor_divide)

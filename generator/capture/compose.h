@@ -52,6 +52,23 @@
         return tc_op_leave(g, tc_prim_narrow(g, expression, dtype));                                                  \
     }
 
+/* tc_<name>_at(at, a, b) of operands that are aligned to one dtype and shape: function(at, x, y) of them in f32 where they
+ * have 16 bits, rounded once. */
+#define COMPOSE_TWO(name, function)                                                                                   \
+    tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                  \
+    {                                                                                                                 \
+        tc_graph *g = tc_op_enter_two(at, "tc_" #name, #name, a, b);                                                  \
+        tc_tensor x, y;                                                                                               \
+        if (!g)                                                                                                       \
+            return tc_poison();                                                                                       \
+        if (!tc_align(g, a, b, &x, &y))                                                                               \
+            return tc_op_leave(g, tc_poison());                                                                       \
+        const tc_dtype dtype = x->type.dtype;                                                                         \
+        x = tc_prim_widen(g, x);                                                                                      \
+        y = tc_prim_widen(g, y);                                                                                      \
+        return tc_op_leave(g, tc_prim_narrow(g, function(at, x, y), dtype));                                          \
+    }
+
 /* Enters an operation of two operands, at least one of which is a tensor. */
 tc_graph *tc_op_enter_two(tc_site at, const char *name, const char *region, tc_operand a, tc_operand b);
 

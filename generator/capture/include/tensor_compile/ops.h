@@ -17,6 +17,7 @@
 #include "model.h"
 
 #include "ops/elementwise.h"
+#include "ops/functions.h"
 #include "ops/activations.h"
 #include "ops/reductions.h"
 #include "ops/contractions.h"
