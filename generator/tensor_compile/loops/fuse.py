@@ -197,14 +197,16 @@ class Fusion:
             self.writers.setdefault(item.out, []).append(seq)
 
     def repeat_cheap(self) -> None:
-        """Cheap values that are read at other points than they are computed at, by few, are computed by the reader."""
+        """Cheap values that are read at other points than they are computed at, by few, are computed by the reader. Not
+        those that some reader reads at an index that is data: they stay in memory anyway."""
+        indirect = {x.buffer for found in self.loads for x in found if x.dynamic}
         for seq, item in enumerate(self.items):
             if not isinstance(item, Computation):
                 continue
             replaced: dict[str, Computation] = {}
             for x in self.loads[seq]:
                 writers = self.writers.get(x.buffer, ())
-                if len(writers) != 1 or x.dynamic:
+                if len(writers) != 1 or x.buffer in indirect:
                     continue
                 made = self.items[writers[0]]
                 if isinstance(made, Computation) and (made.index != x.index or item.dynamic) and not x.valid \
