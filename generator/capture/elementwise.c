@@ -149,10 +149,18 @@ tc_tensor tc_where_at(tc_site at, tc_tensor condition, tc_operand a, tc_operand 
 
 tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high)
 {
+    const bool given_low = low.kind != TC_OPERAND_TENSOR || low.tensor;
+    const bool given_high = high.kind != TC_OPERAND_TENSOR || high.tensor;
     tc_graph *g = tc_op_enter(at, "tc_clamp", "clamp", "x", 1, &x);
     if (!g)
         return tc_poison();
-    return tc_op_leave(g, tc_minimum_at(at, TC_OPERAND(tc_maximum_at(at, TC_OPERAND(x), low)), high));
+    if (!given_low && !given_high)
+        tc_fail(g, "a number or a tensor; NULL for no bound on one side", "neither low nor high is given");
+    if (!given_low && !given_high)
+        return tc_op_leave(g, tc_poison());
+    if (given_low)
+        x = tc_maximum_at(at, TC_OPERAND(x), low);
+    return tc_op_leave(g, given_high ? tc_minimum_at(at, TC_OPERAND(x), high) : x);
 }
 
 /* -- one operand --------------------------------------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ bool tc_infer_sort(tc_graph *g, const tc_type *x, const tc_attr *attrs, tc_type 
     out->shape[axis] = count;
     if (tc_at_least(g, count, g->dims.zero) && tc_at_least(g, x->shape[axis], count))
         return true;
-    tc_fail(g, NULL, "%s elements of axis %d of %s", tc_expr_text(count), axis, tc_type_text(g, x));
+    tc_fail(g, "0 <= k <= that size", "asks for %s elements of axis %d of %s, which has %s", tc_expr_text(count), axis,
+            tc_type_text(g, x), tc_expr_text(x->shape[axis]));
     return false;
 }
 

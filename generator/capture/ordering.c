@@ -2,6 +2,8 @@
  *
  * Prefixes along an axis; sorting and what follows from it.
  */
+#include <math.h>
+
 #include "compose.h"
 
 /* Puts poison where results of a call that fails would be. */
@@ -68,6 +70,14 @@ tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tens
     return tc_op_leave(g, out);
 }
 
+/* log(exp(a) + exp(b)) = m + log1p(exp(l - m)), m the larger and l the smaller one; of equal ones l - m is 0, infinite too. */
+static tc_tensor log_add_exp(tc_site at, tc_tensor a, tc_tensor b)
+{
+    tc_tensor more = MAXIMUM(a, b), less = MINIMUM(a, b), equal = EQ(more, less);
+    tc_tensor distance = WHERE(equal, 0, SUB(less, more));
+    return ADD(more, tc_log1p_at(at, tc_exp_at(at, distance)));
+}
+
 tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
 {
     tc_graph *g = tc_op_enter(at, "tc_logcumsumexp", "logcumsumexp", "x", 1, &x);
@@ -76,12 +86,26 @@ tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
     axis = tc_axis(g, axis, x->type.rank);
     if (axis < 0)
         return tc_op_leave(g, tc_poison());
-    tc_tensor most = tc_amax_at(at, x, true, 1, &axis);
-    tc_tensor finite = EQ(SUB(most, most), 0);
-    most = WHERE(finite, most, 0);
-    tc_tensor e = tc_exp_at(at, SUB(x, most));
-    tc_tensor sums = tc_is_poison(e) ? e : tc_prim_cumulative(g, e, "sum", axis, false);
-    return tc_op_leave(g, ADD(tc_log_at(at, sums), most));
+    const tc_dtype dtype = x->type.dtype;
+    if (!tc_dtype_is_float(dtype)) {
+        tc_fail(g, NULL, "needs floats, not %s", tc_type_text(g, &x->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    /* one turn an element of the axis, which comes first */
+    int perm[TC_MAX_RANK] = {axis}, back[TC_MAX_RANK];
+    for (int i = 0, next = 1; i < x->type.rank; ++i)
+        if (i != axis)
+            perm[next++] = i;
+    for (int i = 0; i < x->type.rank; ++i)
+        back[perm[i]] = i;
+    x = tc_permute_at(at, tc_prim_widen(g, x), x->type.rank, perm);
+    tc_tensor none = tc_constant_of(g, x->type.dtype, tc_operand_float_(-INFINITY)), all = tc_poison();
+    tc_tensor so_far = tc_broadcast_to(g, none, x->type.rank - 1, x->type.shape + 1);
+    tc_scan_begin_at(at, g, tc_size_at(at, x, 0), "steps, &sum", (tc_tensor *const[]){&so_far, NULL});
+    so_far = log_add_exp(at, so_far, tc_each_at(at, x));
+    tc_collect_at(at, so_far, &all);
+    tc_block_end(g);
+    return tc_op_leave(g, tc_prim_narrow(g, tc_permute_at(at, all, x->type.rank, back), dtype));
 }
 
 /* -- sorting --------------------------------------------------------------------------------------------------------- */
@@ -170,12 +194,18 @@ tc_tensor tc_searchsorted_at(tc_site at, tc_tensor sorted, tc_tensor values, boo
     tc_graph *g = tc_op_enter(at, "tc_searchsorted", "searchsorted", "sorted values", 2, (tc_tensor[]){sorted, values});
     if (!g)
         return tc_poison();
-    if (sorted->type.rank != 1) {
-        tc_fail(g, NULL, "the sorted sequence is %s, not of rank 1", tc_type_text(g, &sorted->type));
+    const int last = values->type.rank, rows = sorted->type.rank - 1;
+    bool fits = rows == 0 || (rows == last - 1 && last < TC_MAX_RANK);
+    for (int i = 0; fits && i < rows; ++i)
+        fits = tc_same_dim(g, sorted->type.shape[i], values->type.shape[i]);
+    if (!fits) {
+        tc_fail(g, "one sequence for all values, or one for each row of them", "the sorted %s for the values %s",
+                tc_type_text(g, &sorted->type), tc_type_text(g, &values->type));
         return tc_op_leave(g, tc_poison());
     }
-    const int last = values->type.rank;
     tc_tensor each = tc_unsqueeze_at(at, values, last);
+    if (rows)
+        sorted = tc_unsqueeze_at(at, sorted, rows);
     /* below: sorted < value; a NaN is not below and nothing is at or above it, so the other comparison is turned round */
     tc_tensor above = right ? GT(sorted, each) : GE(sorted, each);
     tc_tensor below = tc_cast_at(at, tc_logical_not_at(at, above), TC_I64);

@@ -2,6 +2,7 @@
  *
  * Parts of tensors, tensors joined of parts, padding.
  */
+#include "compose.h"
 #include "windows.h"
 
 /* -- parts ------------------------------------------------------------------------------------------------------------ */
@@ -29,23 +30,37 @@ static const tc_expr *bound(tc_graph *g, tc_dim dim, const tc_expr *size)
     return !dim.expr && dim.value < 0 ? tc_expr_add_int(size, dim.value) : tc_dim_expr(g, dim);
 }
 
-static tc_tensor slice_between(tc_graph *g, tc_tensor x, int axis, tc_dim from, tc_dim to, int step)
+/* A slice of an axis, in range: counted from the front. */
+typedef struct range {
+    int axis;
+    const tc_expr *start, *size;
+} range;
+
+/* What the user's bounds mean; reports. */
+static bool read_range(tc_graph *g, tc_tensor x, int axis, tc_dim from, tc_dim to, int step, range *out)
 {
     axis = tc_axis(g, axis, x->type.rank);
     if (axis < 0)
-        return tc_poison();
+        return false;
     const tc_expr *whole = x->type.shape[axis], *start = bound(g, from, whole), *stop = bound(g, to, whole);
     if (step < 1) {
         tc_fail(g, NULL, "step is %d", step);
-        return tc_poison();
+        return false;
     }
     if (!tc_at_least(g, start, g->dims.zero) || !tc_at_least(g, stop, start) || !tc_at_least(g, whole, stop)) {
         tc_fail(g, "0 <= start <= stop <= size; bounds are not clamped", "%s..%s is not inside axis %d of %s",
                 tc_expr_text(start), tc_expr_text(stop), axis, tc_type_text(g, &x->type));
-        return tc_poison();
+        return false;
     }
     const tc_expr *length = tc_expr_add_int(tc_expr_sub(stop, start), step - 1);
-    return slice(g, x, axis, start, tc_expr_floordiv(length, tc_expr_const(&g->dims, step)), step);
+    *out = (range){axis, start, tc_expr_floordiv(length, tc_expr_const(&g->dims, step))};
+    return true;
+}
+
+static tc_tensor slice_between(tc_graph *g, tc_tensor x, int axis, tc_dim from, tc_dim to, int step)
+{
+    range r;
+    return read_range(g, x, axis, from, to, step, &r) ? slice(g, x, r.axis, r.start, r.size, step) : tc_poison();
 }
 
 tc_tensor tc_slice_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim stop, int step)
@@ -202,6 +217,45 @@ int tc_split_every_at(tc_site at, tc_tensor x, int axis, int64_t size, int most,
     return parted(at, "tc_split_every", x, axis, size > 0 ? size : -1, most, parts);
 }
 
+void tc_tensor_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
+{
+    for (int i = 0; i < count; ++i)
+        parts[i] = tc_poison();
+    tc_graph *g = tc_op_enter(at, "tc_tensor_split", NULL, "x", 1, &x);
+    if (!g)
+        return;
+    int64_t whole, start = 0;
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis >= 0 && count < 1)
+        tc_fail(g, NULL, "%d parts", count);
+    else if (axis >= 0 && !tc_expr_value(x->type.shape[axis], &whole))
+        tc_fail(g, "tc_split and tc_split_sizes take dynamic sizes", "axis %d of %s is not constant", axis,
+                tc_type_text(g, &x->type));
+    else if (axis >= 0)
+        for (int i = 0; i < count; ++i) { /* the first whole % count parts have one element more */
+            int64_t size = whole / count + (i < whole % count);
+            parts[i] = tc_slice_at(at, x, axis, tc_dim_int_(start), tc_dim_int_(start + size), 1);
+            start += size;
+        }
+    tc_op_leave(g, NULL);
+}
+
+void tc_tensor_split_places_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_dim *places)
+{
+    for (int i = 0; i <= count; ++i)
+        parts[i] = tc_poison();
+    tc_graph *g = tc_op_enter(at, "tc_tensor_split_places", NULL, "x", 1, &x);
+    if (!g)
+        return;
+    for (int i = 0; i <= count; ++i) {
+        tc_dim from = i ? places[i - 1] : tc_dim_int_(0), to = i < count ? places[i] : tc_dim_int_(TC_END);
+        parts[i] = tc_slice_at(at, x, axis, from, to, 1);
+        if (tc_is_poison(parts[i]))
+            break;
+    }
+    tc_op_leave(g, NULL);
+}
+
 void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
 {
     for (int i = 0; i < count; ++i)
@@ -299,6 +353,57 @@ tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors)
     for (int i = 0; i < count; ++i)
         parts[i] = tc_unsqueeze_at(at, tensors[i], axis);
     return tc_op_leave(g, tc_concat_at(at, axis, count, parts));
+}
+
+/* x with y in the range's place. */
+static tc_tensor slice_scatter(tc_graph *g, tc_site at, tc_tensor x, tc_tensor y, const range *r, int step)
+{
+    if (step == 1) {
+        const tc_expr *starts[TC_MAX_RANK];
+        bool fits = y->type.rank == x->type.rank && y->type.dtype == x->type.dtype;
+        for (int i = 0; fits && i < x->type.rank; ++i) {
+            starts[i] = i == r->axis ? r->start : g->dims.zero;
+            fits = tc_same_dim(g, y->type.shape[i], i == r->axis ? r->size : x->type.shape[i]);
+        }
+        if (fits)
+            return tc_prim_update_slice(g, x, y, starts);
+        tc_fail(g, NULL, "%s has no place in axis %d of %s: %s elements from %s", tc_type_text(g, &y->type), r->axis,
+                tc_type_text(g, &x->type), tc_expr_text(r->size), tc_expr_text(r->start));
+        return tc_poison();
+    }
+    tc_tensor place = tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {r->size}});
+    tc_tensor first = tc_dim_value_at(at, g, TC_I64, tc_dim_of(r->start));
+    place = ADD(MUL(place, step), first);
+    return tc_is_poison(place) ? place : tc_prim_scatter(g, x, place, y, "set", r->axis);
+}
+
+tc_tensor tc_slice_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int axis, tc_dim start, tc_dim stop, int step)
+{
+    tc_graph *g = tc_op_enter(at, "tc_slice_scatter", "slice_scatter", "x y", 2, (tc_tensor[]){x, y});
+    range r;
+    if (!g)
+        return tc_poison();
+    if (!read_range(g, x, axis, start, stop, step, &r))
+        return tc_op_leave(g, tc_poison());
+    return tc_op_leave(g, slice_scatter(g, at, x, y, &r, step));
+}
+
+tc_tensor tc_select_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int axis, tc_dim index)
+{
+    tc_graph *g = tc_op_enter(at, "tc_select_scatter", "select_scatter", "x y", 2, (tc_tensor[]){x, y});
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    if (axis < 0 || y->type.rank + 1 != x->type.rank) {
+        if (axis >= 0)
+            tc_fail(g, "x without the axis", "%s has no place in %s", tc_type_text(g, &y->type), tc_type_text(g, &x->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    const tc_expr *place = bound(g, index, x->type.shape[axis]);
+    range r;
+    if (!read_range(g, x, axis, tc_dim_of(place), tc_dim_of(tc_expr_add_int(place, 1)), 1, &r))
+        return tc_op_leave(g, tc_poison());
+    return tc_op_leave(g, slice_scatter(g, at, x, tc_unsqueeze_at(at, y, axis), &r, 1));
 }
 
 /* -- padding ----------------------------------------------------------------------------------------------------------- */

@@ -153,3 +153,99 @@ tc_tensor tc_dropout_at(tc_site at, tc_tensor x, double p, tc_operand seed, tc_o
     tc_graph *g = tc_op_enter(at, "tc_dropout", "dropout", "x", 1, &x);
     return g ? tc_op_leave(g, dropout(at, g, x, p, seed, offset)) : tc_poison();
 }
+
+/* -- what is drawn from uniform numbers --------------------------------------------------------------------------------- */
+
+/* Words of 32 bits times the number of integers, without the lower 32 bits: each integer for equally many words, or one
+ * more. */
+tc_tensor tc_random_integers_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, int64_t low, int64_t high,
+                                int count, const tc_dim *dtype_and_shape)
+{
+    tc_type type;
+    if (!tc_op_enter_graph(g, at, "tc_random_integers", "random_integers"))
+        return tc_poison();
+    if (!tc_read_type(g, count, dtype_and_shape, &type))
+        return tc_op_leave(g, tc_poison());
+    if (high <= low || high - low > INT64_C(1) << 31 || low < -(INT64_C(1) << 62) || high > INT64_C(1) << 62) {
+        tc_fail(g, "low < high, at most 2^31 integers", "no integers %lld..%lld", (long long)low, (long long)high - 1);
+        return tc_op_leave(g, tc_poison());
+    }
+    tc_tensor words = draw(at, g, seed, offset, &type, words_as_they_are);
+    return tc_op_leave(g, ADD(SHIFT_RIGHT(MUL(words, high - low), 32), low));
+}
+
+tc_tensor tc_random_permutation_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, tc_dim size)
+{
+    if (!tc_op_enter_graph(g, at, "tc_random_permutation", "random_permutation"))
+        return tc_poison();
+    const tc_type type = {.dtype = TC_I64, .rank = 1, .shape = {tc_dim_expr(g, size)}};
+    if (!tc_at_least(g, type.shape[0], g->dims.zero)) {
+        tc_fail(g, NULL, "%s elements", tc_expr_text(type.shape[0]));
+        return tc_op_leave(g, tc_poison());
+    }
+    return tc_op_leave(g, tc_argsort_at(at, draw(at, g, seed, offset, &type, words_as_they_are), 0, false));
+}
+
+tc_tensor tc_bernoulli_at(tc_site at, tc_tensor p, tc_operand seed, tc_operand offset)
+{
+    tc_graph *g = tc_op_enter(at, "tc_bernoulli", "bernoulli", "p", 1, &p);
+    if (!g)
+        return tc_poison();
+    if (!tc_dtype_is_float(p->type.dtype)) {
+        tc_fail(g, NULL, "the probabilities are floats, not %s", tc_type_text(g, &p->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    tc_type type = p->type;
+    type.dtype = TC_F32;
+    tc_tensor u = tc_cast_at(at, draw(at, g, seed, offset, &type, words_to_uniform), p->type.dtype == TC_F64 ? TC_F64 : TC_F32);
+    tc_tensor wide = tc_prim_widen(g, p);
+    return tc_op_leave(g, tc_cast_at(at, LT(u, wide), p->type.dtype));
+}
+
+/* -log(1 - u), of u in [0, 1 - 2^-24] */
+static void words_to_exponential(tc_site at, tc_tensor c[4])
+{
+    for (int i = 0; i < 4; ++i)
+        c[i] = tc_neg_at(at, tc_log_at(at, SUB(1, uniform(at, c[i]))));
+}
+
+tc_tensor tc_random_exponential_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, int count,
+                                   const tc_dim *dtype_and_shape)
+{
+    return drawn(at, g, "tc_random_exponential", "random_exponential", seed, offset, count, dtype_and_shape,
+                 words_to_exponential);
+}
+
+/* Without replacement: a class is first in a race of exponential times with these rates as often as its share is. With:
+ * where each uniform number falls among the prefix sums. */
+static tc_tensor multinomial(tc_site at, tc_graph *g, tc_tensor p, const tc_expr *count, bool replacement,
+                             tc_operand seed, tc_operand offset)
+{
+    const int last = p->type.rank - 1;
+    if (p->type.dtype != TC_F32 || p->type.rank < 1 || p->type.rank > 2) {
+        tc_fail(g, "[classes] or [rows, classes]", "the shares are f32 of rank 1 or 2, not %s", tc_type_text(g, &p->type));
+        return tc_poison();
+    }
+    tc_type type = p->type;
+    tc_tensor places;
+    if (!replacement) {
+        tc_tensor times = draw(at, g, seed, offset, &type, words_to_exponential);
+        tc_topk_at(at, DIV(p, times), tc_dim_of(count), last, true, &places);
+        return places;
+    }
+    type.shape[last] = count;
+    if (!tc_at_least(g, count, g->dims.zero)) {
+        tc_fail(g, NULL, "%s choices", tc_expr_text(count));
+        return tc_poison();
+    }
+    tc_tensor sums = tc_prim_cumulative(g, p, "sum", last, false), total = tc_slice_at(at, sums, last, tc_dim_int_(-1),
+                                                                                     tc_dim_int_(TC_END), 1);
+    tc_tensor mark = MUL(draw(at, g, seed, offset, &type, words_to_uniform), total);
+    return tc_searchsorted_at(at, sums, mark, true);
+}
+
+tc_tensor tc_multinomial_at(tc_site at, tc_tensor p, tc_dim count, bool replacement, tc_operand seed, tc_operand offset)
+{
+    tc_graph *g = tc_op_enter(at, "tc_multinomial", "multinomial", "p", 1, &p);
+    return g ? tc_op_leave(g, multinomial(at, g, p, tc_dim_expr(g, count), replacement, seed, offset)) : tc_poison();
+}

@@ -100,8 +100,12 @@ static bool check_weights(tc_graph *g, cell *c, const tc_expr *features, int lay
     const tc_expr *rows = w->ih->type.shape[0];
     c->hidden = tc_expr_floordiv(rows, tc_expr_const(&g->dims, gates));
     c->state = w->hh->type.shape[1];
-    bool good = tc_known_same(g, tc_expr_mul_int(c->hidden, gates), rows) &&
-                tc_known_same(g, w->hh->type.shape[0], rows) && tc_known_same(g, w->ih->type.shape[1], features);
+    if (!tc_known_same(g, w->ih->type.shape[1], features)) {
+        tc_fail(g, "ih is [gates * hidden, features]", "layer %d: the input has %s features, and ih is %s", layer,
+                tc_expr_text(features), tc_type_text(g, &w->ih->type));
+        return false;
+    }
+    bool good = tc_known_same(g, tc_expr_mul_int(c->hidden, gates), rows) && tc_known_same(g, w->hh->type.shape[0], rows);
     if (w->hr)
         good = good && is_matrix(c, w->hr) && tc_known_same(g, w->hr->type.shape[1], c->hidden) &&
                tc_known_same(g, w->hr->type.shape[0], c->state);
@@ -109,8 +113,8 @@ static bool check_weights(tc_graph *g, cell *c, const tc_expr *features, int lay
         good = good && tc_known_same(g, c->state, c->hidden);
     if (!good) {
         tc_fail(g, "ih is [gates * hidden, features], hh [gates * hidden, hidden]",
-                "layer %d: weights %s and %s do not fit %d gates of %s features", layer, tc_type_text(g, &w->ih->type),
-                tc_type_text(g, &w->hh->type), gates, tc_expr_text(features));
+                "layer %d: weights %s and %s do not fit one another: %d gates", layer, tc_type_text(g, &w->ih->type),
+                tc_type_text(g, &w->hh->type), gates);
         return false;
     }
     if (!fits_rows(g, c, w->ih_bias, rows) || !fits_rows(g, c, w->hh_bias, rows)) {
@@ -167,19 +171,47 @@ static tc_tensor start(tc_site at, tc_graph *g, const cell *c, tc_tensor given, 
     return tc_full_at(at, g, tc_operand_float_(0), 3, shape);
 }
 
-/* One layer in one direction over [time, batch, features]: h of all steps. *h and *c: the states before, then after. */
-static tc_tensor run(tc_site at, tc_graph *g, const cell *c, tc_tensor x, bool reverse, tc_tensor *h, tc_tensor *state)
+/* Steps of [time, batch, ...] in the order of a direction: each sequence from its own last step. */
+static tc_tensor backwards(tc_site at, tc_graph *g, tc_tensor x, tc_tensor lengths)
 {
-    tc_tensor all = tc_poison(), projected = project(at, c, x);
-    if (reverse && !tc_is_poison(projected))
-        projected = tc_prim_reverse(g, projected, 1, (const int[]){0});
+    if (tc_is_poison(x))
+        return x;
+    return lengths ? tc_reverse_sequence_at(at, x, lengths, 0, 1) : tc_prim_reverse(g, x, 1, (const int[]){0});
+}
+
+/* bool[time, batch, 1]: whether a sequence has that step. */
+static tc_tensor steps_within(tc_site at, tc_graph *g, tc_tensor lengths, const tc_expr *steps, const tc_expr *batch)
+{
+    const tc_type type = {.dtype = lengths->type.dtype, .rank = 3, .shape = {steps, batch, g->dims.one}};
+    tc_tensor turn = tc_prim_iota(g, 0, &type);
+    return LT(turn, tc_unsqueeze_at(at, lengths, 1));
+}
+
+/* One layer in one direction over [time, batch, features]: h of all steps. *h and *c: the states before, then after. Beyond
+ * a sequence's length its states stay, and its h of that step is 0. */
+static tc_tensor run(tc_site at, tc_graph *g, const cell *c, tc_tensor x, tc_tensor lengths, bool reverse, tc_tensor *h,
+                     tc_tensor *state)
+{
+    tc_tensor all = tc_poison(), projected = project(at, c, x), within = NULL;
+    if (lengths)
+        within = steps_within(at, g, lengths, x->type.shape[0], x->type.shape[1]);
+    if (reverse)
+        projected = backwards(at, g, projected, lengths);
     tc_dim turns = tc_size_at(at, x, 0);
     tc_tensor *const both[] = {h, state, NULL}, *const one[] = {h, NULL};
     tc_scan_begin_at(at, g, turns, "steps, &h, &c", c->kind == LSTM ? both : one);
-    *h = step(at, c, tc_each_at(at, projected), *h, state);
-    tc_collect_at(at, *h, &all);
+    tc_tensor before = *h, state_before = *state, now = step(at, c, tc_each_at(at, projected), *h, state);
+    *h = now;
+    if (lengths) {
+        tc_tensor here = tc_each_at(at, within);
+        *h = WHERE(here, now, before);
+        now = WHERE(here, now, 0);
+        if (c->kind == LSTM)
+            *state = WHERE(here, *state, state_before);
+    }
+    tc_collect_at(at, now, &all);
     tc_block_end(g);
-    return reverse && !tc_is_poison(all) ? tc_prim_reverse(g, all, 1, (const int[]){0}) : all;
+    return reverse ? backwards(at, g, all, lengths) : all;
 }
 
 static tc_tensor stacked(tc_site at, int count, const tc_tensor *parts)
@@ -211,7 +243,7 @@ static tc_tensor layers(tc_graph *g, const tc_recurrent_args *args, cell_kind ki
                 return tc_poison();
             h_n[index] = start(at, g, &c, args->h0, index, batch, c.state);
             c_n[index] = kind == LSTM ? start(at, g, &c, args->c0, index, batch, c.hidden) : NULL;
-            outputs[d] = run(at, g, &c, x, d, &h_n[index], &c_n[index]);
+            outputs[d] = run(at, g, &c, x, args->lengths, d, &h_n[index], &c_n[index]);
             if (tc_is_poison(outputs[d]))
                 return tc_poison();
         }
@@ -224,11 +256,25 @@ static tc_tensor layers(tc_graph *g, const tc_recurrent_args *args, cell_kind ki
     return x;
 }
 
+static bool check_lengths(tc_graph *g, const tc_recurrent_args *args)
+{
+    const tc_type *x = &args->x->type;
+    if (!args->lengths)
+        return true;
+    const tc_type *lengths = &args->lengths->type;
+    if ((lengths->dtype == TC_I32 || lengths->dtype == TC_I64) && lengths->rank == 1 &&
+        tc_same_dim(g, lengths->shape[0], x->shape[!args->batch_first]))
+        return true;
+    tc_fail(g, "i32 or i64, one a sequence of the batch", "the lengths are %s for x %s", tc_type_text(g, lengths),
+            tc_type_text(g, x));
+    return false;
+}
+
 static tc_tensor sequence(const tc_recurrent_args *args, cell_kind kind, const char *name, const char *region)
 {
     tc_site at = args->at;
-    tc_tensor operands[] = {args->x, args->h0, args->c0}, out = tc_poison();
-    tc_graph *g = tc_op_enter(at, name, region, "x ?h0 ?c0", 3, operands);
+    tc_tensor operands[] = {args->x, args->h0, args->c0, args->lengths}, out = tc_poison();
+    tc_graph *g = tc_op_enter(at, name, region, "x ?h0 ?c0 ?lengths", 4, operands);
     if (g) {
         tc_tensor x = args->x;
         if (!tc_dtype_is_float(x->type.dtype) || x->type.rank != 3)
@@ -239,6 +285,8 @@ static tc_tensor sequence(const tc_recurrent_args *args, cell_kind kind, const c
             tc_fail(g, NULL, "%d layers; 1 to 32 are possible", args->layers);
         else if (kind != LSTM && (args->c0 || args->c_n || args->projected))
             tc_fail(g, NULL, "c and projections are an LSTM's");
+        else if (!check_lengths(g, args))
+            ; /* reported */
         else if (args->batch_first) {
             out = layers(g, args, kind, tc_transpose_at(at, x, 0, 1));
             out = tc_is_poison(out) ? out : tc_transpose_at(at, out, 0, 1);

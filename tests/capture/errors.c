@@ -148,13 +148,14 @@
       tc_tensor i = IN(TC_I64, 2); AT; tc_index_put(F(3, 4), F(3), true, i))                                          \
     X(one_hot_classes, "tc_one_hot: -1 classes", tc_tensor i = IN(TC_I64, 2); AT; tc_one_hot(i, -1, TC_F32))          \
     X(cumulative_dtype, "tc_cumsum: needs numbers, not bool[3]", AT; tc_cumsum(IN(TC_BOOL, 3), 0))                    \
-    X(topk_count, "tc_topk: 4 elements of axis 0 of f32[3]", AT; tc_topk(F(3), 4, 0, true, NULL))                     \
+    X(topk_count, "tc_topk: asks for 4 elements of axis 0 of f32[3], which has 3", AT; tc_topk(F(3), 4, 0, true, NULL))                     \
     X(kthvalue_zero, "tc_kthvalue: k is 0", AT; tc_kthvalue(F(3), 0, 0, NULL))                                        \
     X(median_empty, "tc_median: axis 0 of f32[0] is empty and has no median", AT; tc_median(F(0), 0, NULL))           \
-    X(searchsorted_rank, "tc_searchsorted: the sorted sequence is f32[2,3], not of rank 1", AT;                       \
+    X(searchsorted_rank, "tc_searchsorted: the sorted f32[2,3] for the values f32[3]", AT;                            \
       tc_searchsorted(F(2, 3), F(3), false))                                                                          \
     X(flip_twice, "tc_flip: axis -1 is named twice", AT; tc_flip(F(2, 3), 1, -1))                                     \
-    X(roll_far, "tc_roll: a shift of 4 is more than axis 0 of f32[3]", AT; tc_roll(F(3), 4, 0))                       \
+    X(roll_far, "tc_roll: a shift of 4 is more than axis 0 of f32[n]",                                                \
+      tc_dim n = tc_dynamic(g, "n", 1, 3); AT; tc_roll(F(n), 4, 0))                                                   \
     X(repeat_times, "tc_repeat: f32[3] cannot be repeated -1 times", AT; tc_repeat(F(3), -1, 0))                      \
     X(unbind_parts, "tc_unbind: axis 0 of f32[3] has not 2 parts",                                                    \
       tc_tensor parts[2]; AT; tc_unbind(F(3), 0, 2, parts))                                                           \

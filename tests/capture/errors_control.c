@@ -58,7 +58,7 @@
     X(lstm_rank, "tc_lstm: needs floats of rank 3, not f32[2,5]", AT; tc_lstm(F(2, 5), "w"))                             \
     X(lstm_source, "tc_lstm: give the weights by name, or as tensors in .weights", AT; tc_lstm(F(3, 2, 5)))           \
     X(lstm_layers, "tc_lstm: 33 layers; 1 to 32 are possible", AT; tc_lstm(F(3, 2, 5), "w", .layers = 33))            \
-    X(lstm_weights, "tc_lstm: layer 0: weights f32[24,5] and f32[18,6] do not fit 4 gates of 5 features", AT;         \
+    X(lstm_weights, "tc_lstm: layer 0: weights f32[24,5] and f32[18,6] do not fit one another: 4 gates", AT;       \
       tc_lstm(F(3, 2, 5), .weights = &(tc_recurrent_weights){F(24, 5), F(18, 6), NULL, NULL, NULL}))                  \
     X(lstm_matrix, "tc_lstm: layer 0: the weights ih and hh are matrices of f32", AT;                                 \
       tc_lstm(F(3, 2, 5), .weights = &(tc_recurrent_weights){F(24), F(24, 6), NULL, NULL, NULL}))                     \

@@ -48,7 +48,9 @@ TC_FUNCTION(op_cummax)
 TC_FUNCTION(op_logcumsumexp)
 {
     tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m1", 1, 5000);
-    tc_output(g, "y", tc_logcumsumexp(tc_input(g, "x", TC_F32, n, m), 1));
+    tc_tensor x = tc_input(g, "x", TC_F32, n, m);
+    tc_output(g, "y", tc_logcumsumexp(x, 1));
+    tc_output(g, "steep", tc_logcumsumexp(tc_mul(x, 300), 0));
 }
 
 /* A row that is accumulated between what makes it and what reads it: one kernel. */
@@ -106,4 +108,6 @@ TC_FUNCTION(op_searchsorted)
     tc_tensor sorted = tc_input(g, "sorted", TC_F32, n), values = tc_input(g, "values", TC_F32, m);
     tc_output(g, "left", tc_searchsorted(sorted, values, false));
     tc_output(g, "right", tc_bucketize(values, sorted, true));
+    tc_tensor rows = tc_cumsum(tc_exp(tc_input(g, "rows", TC_F32, n, 4)), 1), marks = tc_input(g, "marks", TC_F32, n, m);
+    tc_output(g, "each", tc_searchsorted(rows, marks, true));
 }

@@ -80,3 +80,18 @@ TC_FUNCTION(op_sliding)
     tc_output(g, "rows", tc_sliding(x, 1, 3, 2));
     tc_output(g, "columns", tc_sum(tc_sliding(x, 2, 2, 1), -1));
 }
+
+TC_FUNCTION(op_uneven)
+{
+    SIZES;
+    INPUT(x);
+    tc_tensor parts[4], pieces[3], y = tc_input(g, "y", TC_F32, n, 2, 6), z = tc_input(g, "z", TC_F32, n, 6);
+    tc_tensor_split(x, 2, 4, parts);
+    tc_output(g, "first", tc_mul(parts[0], parts[1]));
+    tc_output(g, "last", tc_add(parts[2], parts[3]));
+    tc_tensor_split_places(x, -1, pieces, 1, -2);
+    tc_output(g, "middle", pieces[1]);
+    tc_output(g, "selected", tc_select_scatter(x, z, 1, -1));
+    tc_output(g, "sliced", tc_slice_scatter(tc_neg(x), tc_slice(y, 1, 0, 1), 1, 0, 1, 1));
+    tc_output(g, "every", tc_slice_scatter(x, tc_exp(tc_slice(x, 2, 0, 3)), 2, 0, 5, 2));
+}

@@ -42,3 +42,21 @@ TC_FUNCTION(op_dropout)
     tc_tensor x = tc_input(g, "x", TC_F32, n, m);
     tc_output(g, "y", tc_dropout(x, 0.3, seed, offset));
 }
+
+TC_FUNCTION(op_drawn)
+{
+    SIZES;
+    tc_output(g, "integers", tc_random_integers(g, seed, offset, -3, 1000, n, m));
+    tc_output(g, "order", tc_random_permutation(g, seed, offset, m));
+    tc_output(g, "times", tc_random_exponential(g, seed, offset, n, m));
+    tc_output(g, "heads", tc_bernoulli(tc_div(tc_random_uniform(g, 1, 2, n, m), 2), seed, offset));
+}
+
+TC_FUNCTION(op_multinomial)
+{
+    tc_dim n = tc_dynamic(g, "n", 0, 64);
+    tc_tensor seed = tc_input(g, "seed", TC_I64), offset = tc_input(g, "offset", TC_I64, 1);
+    tc_tensor shares = tc_exp(tc_clamp(tc_input(g, "x", TC_F32, n, 9), -4, 4));
+    tc_output(g, "several", tc_multinomial(shares, 12, true, seed, offset));
+    tc_output(g, "apart", tc_multinomial(shares, 4, false, seed, offset));
+}

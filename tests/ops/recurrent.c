@@ -48,6 +48,18 @@ TC_FUNCTION(op_gru)
     tc_output(g, "h_n", h_n);
 }
 
+/* Sequences of their own lengths. */
+TC_FUNCTION(op_lengths)
+{
+    SIZES;
+    tc_tensor x = tc_input(g, "x", TC_F32, t, b, 5), given = tc_input(g, "lengths", TC_I64, b), h_n, c_n;
+    tc_tensor lengths = tc_clamp(given, 0, tc_dim_value(g, TC_I64, t));
+    tc_output(g, "y", tc_lstm(x, "lstm", .bidirectional = true, .lengths = lengths, .h_n = &h_n, .c_n = &c_n));
+    tc_output(g, "h_n", h_n);
+    tc_output(g, "c_n", c_n);
+    tc_output(g, "gated", tc_gru(tc_transpose(x, 0, 1), "gru", .batch_first = true, .lengths = lengths));
+}
+
 TC_FUNCTION(op_rnn)
 {
     SIZES;

@@ -26,7 +26,8 @@ def functions(rng: Random) -> dict:
         most, least = i["x"].cummax(2), i["x"].cummin(0)
         return {"y": most.values, "places": most.indices, "z": least.values, "low": least.indices}
     cases["cummax"] = ({"x": ties}, extremes, SIZE)
-    cases["logcumsumexp"] = ({"x": rng.normal(5, 100)}, lambda i: {"y": i["x"].logcumsumexp(1)}, "n=5,m1=100")
+    cases["logcumsumexp"] = ({"x": rng.normal(5, 100)}, lambda i: {
+        "y": i["x"].logcumsumexp(1), "steep": (i["x"] * 300).logcumsumexp(0)}, "n=5,m1=100")
     cases["cumulative_share"] = ({"x": rng.normal(3, 17)}, lambda i: {
         "y": i["x"].exp().cumsum(1) / i["x"].exp().sum(1, keepdim=True) * 2}, SIZE)
 
@@ -52,7 +53,9 @@ def functions(rng: Random) -> dict:
     rows[1, 7] = rows[1, 50] = NAN
     cases["median"] = ({"x": rows}, median, "n=5,m3=100")
     cases["searchsorted"] = ({"sorted": torch.tensor([-1.0, 0.5, 0.5]), "values": torch.cat([
-        rng.normal(12), torch.tensor([0.5, -1.0, NAN, float("inf"), -0.0])])}, lambda i: {
+        rng.normal(12), torch.tensor([0.5, -1.0, NAN, float("inf"), -0.0])]), "rows": rng.normal(3, 4),
+        "marks": rng.rand(3, 17) * 8}, lambda i: {
             "left": torch.searchsorted(i["sorted"], i["values"]),
-            "right": torch.bucketize(i["values"], i["sorted"], right=True)}, SIZE)
+            "right": torch.bucketize(i["values"], i["sorted"], right=True),
+            "each": torch.searchsorted(i["rows"].exp().cumsum(1), i["marks"], right=True)}, SIZE)
     return cases

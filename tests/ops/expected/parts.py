@@ -20,6 +20,15 @@ def sliding(i: dict) -> dict:
     return {"rows": i["x"].unfold(1, 3, 2), "columns": i["x"].unfold(2, 2, 1).sum(-1).to(torch.int32)}
 
 
+def uneven(i: dict) -> dict:
+    x = i["x"]
+    parts, pieces = x.tensor_split(4, 2), x.tensor_split((1, -2), -1)
+    every = x.clone()
+    every[..., 0:5:2] = x[..., :3].exp()
+    return {"first": parts[0] * parts[1], "last": parts[2] + parts[3], "middle": pieces[1],
+            "selected": x.select_scatter(i["z"], 1, -1), "sliced": (-x).slice_scatter(i["y"][:, :1], 1, 0, 1), "every": every}
+
+
 def functions(rng: Random) -> dict:
     x, a, b = rng.normal(3, 17, 6), rng.normal(3, 17), rng.normal(3, 20)
     size, small = "n=3,m=17", f"batch=2,h={H}"
@@ -36,6 +45,7 @@ def functions(rng: Random) -> dict:
                                      "sums": F.pad(i["x"], (0, 0, 3, 5), value=0.5).sum(1)}, size),
         "update": ({"x": rng.normal(64, 67), "y": a}, lambda i: {"z": torch.cat([
             torch.cat([i["x"][:3, :20], i["y"] * 2, i["x"][:3, 37:]], 1), i["x"][3:]], 0)}, "n=3,m=17,p=20"),
+        "uneven": ({"x": x, "y": rng.normal(3, 2, 6), "z": rng.normal(3, 6)}, uneven, size),
         "parts": ({"x": rng.normal(2, 12, 1, 2 * H, 7)}, parts, small),
         "sliding": ({"x": rng.integers(torch.int32, 2, H + 3, 7)}, sliding, small),
     }

@@ -28,6 +28,23 @@ def normal(i: dict) -> torch.Tensor:
     return torch.tensor(out[:51], dtype=torch.float64).reshape(3, 17)
 
 
+def some(i: dict, count: int) -> list[int]:
+    return words(int(i["seed"]), int(i["offset"]), count)
+
+
+def drawn(i: dict) -> dict:
+    u, p = uniform(i)[:51].reshape(3, 17), uniform({"seed": 1, "offset": 2})[:51].reshape(3, 17) / 2
+    return {"integers": torch.tensor([(w * 1003 >> 32) - 3 for w in some(i, 51)]).reshape(3, 17),
+            "order": torch.tensor(some(i, 17)).argsort(stable=True), "times": -torch.log1p(-u), "heads": (u < p).double()}
+
+
+def multinomial(i: dict) -> dict:
+    shares, u = i["x"].clamp(-4, 4).exp(), uniform(i)
+    sums = shares.cumsum(1)
+    return {"several": torch.searchsorted(sums, u[:36].reshape(3, 12) * sums[:, -1:], right=True),
+            "apart": (shares / -torch.log1p(-u[:27].reshape(3, 9))).topk(4, 1).indices}
+
+
 def functions(rng: Random) -> dict:
     cases = {"fixed": ({}, lambda i: {"y": torch.tensor(words(0, 0, 51)).reshape(3, 17)}, SIZE)}
     arguments = {"seed": torch.tensor(-0x123456789ABCDEF), "offset": torch.tensor([0x2A0000001F])}
@@ -37,4 +54,6 @@ def functions(rng: Random) -> dict:
     cases["normal"] = (arguments, lambda i: {"y": normal(i)}, SIZE)
     cases["dropout"] = ({"x": rng.normal(3, 17), **arguments}, lambda i: {
         "y": torch.where(uniform(i)[:51].reshape(3, 17) >= 0.3, i["x"] / 0.7, 0.0)}, SIZE)
+    cases["drawn"] = (arguments, drawn, SIZE)
+    cases["multinomial"] = ({"x": rng.normal(3, 9), **arguments}, multinomial, "n=3")
     return cases

@@ -43,6 +43,15 @@ def functions(rng: Random) -> dict:
         y, h = modules["rnn"](i["x"])
         return {"y": y, "h_n": h, "rectified": modules["rectified"](i["x"])[0]}
 
+    def lengths(i: dict) -> dict:
+        one, gate = nn.LSTM(5, 6, bidirectional=True).double(), nn.GRU(5, 6).double()
+        one.load_state_dict({k: v for k, v in modules["lstm"].state_dict().items() if "_l0" in k})
+        gate.load_state_dict({k: modules["gru"].state_dict()[k] for k in gate.state_dict()})
+        packed = nn.utils.rnn.pack_padded_sequence(i["x"], i["lengths"], enforce_sorted=False)
+        y, (h, c) = one(packed)
+        y, gated = (nn.utils.rnn.pad_packed_sequence(p, total_length=len(i["x"]))[0] for p in (y, gate(packed)[0]))
+        return {"y": y, "h_n": h, "c_n": c, "gated": gated.transpose(0, 1)}
+
     def tensors(i: dict) -> dict:
         module = nn.LSTM(5, 6).double()
         module.load_state_dict({"weight_ih_l0": i["ih"], "weight_hh_l0": i["hh"], "bias_ih_l0": i["ih_bias"],
@@ -76,6 +85,7 @@ def functions(rng: Random) -> dict:
         "lstm_wide": ({"x": rng.normal(7, 2, 9)}, lambda i: {"y": modules["wide"](i["x"])[0]}, "t=7,b=2"),
         "lstm_projected": ({"x": x}, projected, size),
         "gru": ({"x": x, "h": rng.normal(2, 2, 6)}, gru, size),
+        "lengths": ({"x": rng.normal(5, 3, 5), "lengths": torch.tensor([4, 1, 3])}, lengths, "t=5,b=3"),
         "rnn": ({"x": x}, rnn, size),
         "lstm_given": ({"x": x, "ih": rng.normal(24, 5), "hh": rng.normal(24, 6), "ih_bias": rng.normal(24),
                           "hh_bias": rng.normal(24)}, tensors, size),

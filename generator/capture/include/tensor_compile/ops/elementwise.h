@@ -145,10 +145,11 @@ tc_tensor tc_shift_right_at(tc_site at, tc_operand a, tc_operand b);
 tc_tensor tc_where_at(tc_site at, tc_tensor condition, tc_operand a, tc_operand b);
 
 /* tc_clamp(x, low, high)
- * minimum(maximum(x, low), high); low and high may be tensors or numbers.
+ * minimum(maximum(x, low), high); low and high are tensors or numbers, one of them NULL for no bound on that side. Where low
+ * is above high, high.
  * Dtypes: numbers.
  * Shape: the broadcast one of all three.
- * ATen: clamp.
+ * ATen: clamp, clamp_min, clamp_max.
  * ONNX: Clip. */
 #define tc_clamp(x, low, high) tc_clamp_at(TC_HERE, x, TC_OPERAND(low), TC_OPERAND(high))
 tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high);

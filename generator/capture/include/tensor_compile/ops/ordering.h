@@ -33,10 +33,12 @@ tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char
 tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tensor *indices);
 
 /* tc_logcumsumexp(x, axis)
- * log(sum of exp(x[0..i])): log(cumsum(exp(x - m))) + m, m the largest element along the axis, 0 where that is infinite.
+ * log(exp(x[0]) + ... + exp(x[i])): y[0] = x[0], y[i] = m + log1p(exp(l - m)), m the larger and l the smaller one of y[i-1]
+ * and x[i].
  * Dtypes: floats.
  * Shape: that of x.
- * Numerics: a prefix far below m (by more than 88) underflows to -inf; PyTorch rescales at every step.
+ * Numerics: nothing overflows or underflows; each step adds an error of at most 2^-22 and half a unit in y[i]'s last place.
+ * f16 and bf16 in f32, rounded once. One turn of a loop an element of the axis.
  * ATen: logcumsumexp. */
 #define tc_logcumsumexp(x, axis) tc_logcumsumexp_at(TC_HERE, x, axis)
 tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis);
@@ -75,7 +77,8 @@ tc_tensor tc_kthvalue_at(tc_site at, tc_tensor x, tc_dim k, int axis, tc_tensor 
 tc_tensor tc_median_at(tc_site at, tc_tensor x, int axis, tc_tensor *indices);
 
 /* tc_searchsorted(sorted, values, right), tc_bucketize(values, boundaries, right)
- * How many elements of the ascending sorted[n] lie below a value (right: below or equal), for each of the values.
+ * How many elements of the ascending sorted[n] lie below a value (right: below or equal), for each of the values; or of the
+ * sorted[..., n] of each row of values[..., k].
  * Dtypes: numbers, both the same.
  * Shape: i64 of the values' shape.
  * Numerics: counted, n comparisons a value; a NaN among the values lies above all.

@@ -41,13 +41,25 @@ void tc_split_sizes_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int 
  * tc_split_every(x, axis, size, most, parts): slices of `size`, at most `most` of them.
  * Dtypes: all of them.
  * Shape: chunk and split_every need a constant axis (tc_split and tc_split_sizes do not).
- * ATen: narrow, chunk, split with one size. */
+ * ATen: narrow, chunk, split (with one size). */
 #define tc_narrow(x, axis, start, length) tc_narrow_at(TC_HERE, x, axis, TC_DIM(start), TC_DIM(length))
 #define tc_chunk(x, axis, count, parts) tc_chunk_at(TC_HERE, x, axis, count, parts)
 #define tc_split_every(x, axis, size, most, parts) tc_split_every_at(TC_HERE, x, axis, size, most, parts)
 tc_tensor tc_narrow_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim length);
 int tc_chunk_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts);
 int tc_split_every_at(tc_site at, tc_tensor x, int axis, int64_t size, int most, tc_tensor *parts);
+
+/* tc_tensor_split(x, axis, count, parts), tc_tensor_split_places(x, axis, parts, dim...)
+ * `count` slices of nearly equal size, the longer ones first, into parts[0..count-1]; slices that end (and begin) at each of
+ * the dims and at the ends of the axis, into parts[0..number of dims].
+ * Dtypes: all of them.
+ * Shape: x with the part's size along the axis, which is constant where a count is given.
+ * ATen: tensor_split, hsplit (axis 1), vsplit (axis 0), dsplit (axis 2). */
+#define tc_tensor_split(x, axis, count, parts) tc_tensor_split_at(TC_HERE, x, axis, count, parts)
+#define tc_tensor_split_places(x, axis, parts, ...)                                                                   \
+    tc_tensor_split_places_at(TC_HERE, x, axis, parts, TC_DIM_LIST(__VA_ARGS__))
+void tc_tensor_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts);
+void tc_tensor_split_places_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_dim *places);
 
 /* tc_sliding(x, axis, size, step): windows of `size` elements, one every `step`, as a new last axis; the axis counts them.
  * Dtypes: all of them.
@@ -82,6 +94,17 @@ void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts
  * ATen: slice_scatter. */
 #define tc_update_slice(x, y, ...) tc_update_slice_at(TC_HERE, x, y, TC_DIM_LIST(__VA_ARGS__))
 tc_tensor tc_update_slice_at(tc_site at, tc_tensor x, tc_tensor y, int count, const tc_dim *start);
+
+/* tc_slice_scatter(x, y, axis, start, stop, step), tc_select_scatter(x, y, axis, index)
+ * x with y in the place of tc_slice_step(x, axis, start, stop, step), of tc_select(x, axis, index).
+ * Dtypes: all of them, x and y the same.
+ * Shape: that of x; y has that of what it replaces.
+ * ATen: slice_scatter, select_scatter. */
+#define tc_slice_scatter(x, y, axis, start, stop, step)                                                               \
+    tc_slice_scatter_at(TC_HERE, x, y, axis, TC_DIM(start), TC_DIM(stop), step)
+#define tc_select_scatter(x, y, axis, index) tc_select_scatter_at(TC_HERE, x, y, axis, TC_DIM(index))
+tc_tensor tc_slice_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int axis, tc_dim start, tc_dim stop, int step);
+tc_tensor tc_select_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int axis, tc_dim index);
 
 /* tc_pad(x, .low = {0, 1}, .high = {0, 1}, .value = 0): adds elements of a constant before and after each axis (axis i:
  * low[i], high[i] >= 0). tc_pad_axis(x, axis, low, high, value) pads one axis by dims.
