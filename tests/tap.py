@@ -2,6 +2,7 @@
 """TAP output for tests in Python: `ok`, `equal`, `raises`, `skip`, `note` at any point, `done` last."""
 from __future__ import annotations
 
+import subprocess
 import sys
 from difflib import unified_diff
 from typing import Any, Callable, NoReturn
@@ -55,6 +56,25 @@ def note(text: str) -> None:
     """Diagnostic lines."""
     for line in str(text).splitlines() or [""]:
         print(f"# {line}", flush=True)
+
+
+def step(name: str, command: list[str]) -> None:
+    """One point: the command succeeds. Ends the test where it does not."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not ok(result.returncode == 0, name):
+        note(result.stdout[-3000:] + result.stderr[-3000:])
+        done()
+
+
+def points_of(command: list[str]) -> None:
+    """The points and notes of a program that writes TAP, and one more: it ends well."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    for line in result.stdout.splitlines():
+        if line.startswith(("ok ", "not ok ")):
+            ok(line.startswith("ok "), line.split(" - ", 1)[-1])
+        elif line.startswith("#"):
+            note(line[1:].strip())
+    ok(result.returncode == 0, "the test program ends well")
 
 
 def done() -> NoReturn:

@@ -11,19 +11,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tap import done, note, ok
+from tap import done, note, ok, points_of, step
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RUNTIME = ROOT / "runtime"
 CC = os.environ.get("CC", "cc").split()
-
-
-def step(name: str, command: list[str]) -> None:
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not ok(result.returncode == 0, name):
-        note(result.stdout[-3000:] + result.stderr[-3000:])
-        done()
 
 
 with tempfile.TemporaryDirectory() as temporary:
@@ -42,14 +35,7 @@ with tempfile.TemporaryDirectory() as temporary:
             f"-I{RUNTIME / 'include'}", f"-I{out}", "-lpthread", "-lm"]
     step("the test program builds", [*CC, "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", "-DHIDDEN=384",
                                      f"-I{ROOT / 'tests'}", str(HERE / "test_encoder.c"), *link, "-o", str(program)])
-    result = subprocess.run([str(program), str(HERE / "full.safetensors"), "1x128", "3x20"], capture_output=True,
-                            text=True, check=False)
-    for line in result.stdout.splitlines():
-        if line.startswith(("ok ", "not ok ")):
-            ok(line.startswith("ok "), line.split(" - ", 1)[-1])
-        elif line.startswith("#"):
-            note(line[1:].strip())
-    ok(result.returncode == 0, "the test program ends well")
+    points_of([str(program), str(HERE / "full.safetensors"), "1x128", "3x20"])
 
     example = out / "minilm"
     shutil.copy(out / "encoder.h", out / "model.h")

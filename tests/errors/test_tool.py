@@ -214,7 +214,8 @@ TC_FUNCTION(two)
            not (endless / "out").exists(), f"{number.name} while the model never ends: its program is stopped, nothing is left"
            ) or note(f"{process.returncode} {children}\n{said}")
     flood = run(project("#include <stdio.h>\n" + MODEL.replace("{\n    tc_dim",
-                "{\n    for (;;) fputs(\"flood flood flood flood flood flood flood flood flood flood\\n\", stderr);\n    tc_dim")))
+                "{\n    for (;;) fputs(\"flood flood flood flood flood flood flood flood flood flood\\n\", stderr);\n    tc_dim")),
+                "--capture-timeout", "300")
     fails("a model that prints for ever", flood, 1, "recording the model wrote more than 256 MiB of graph or messages")
     ok(len(flood.stderr) < 2 << 20, "of which a part is shown")
     fails("a model that leaves", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",

@@ -5,12 +5,11 @@ recordings. Skips where the data does not lie beside the repository.
   test_silero.py ARGUMENTS…        (of tensor-compile build: compilers, cache)
 """
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tap import done, note, ok, skip
+from tap import done, points_of, skip, step
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -19,13 +18,6 @@ DATA = ROOT.parent / "shared" / "data" / "onnx"
 CC = os.environ.get("CC", "cc").split()
 # frames of each pair; the tolerance is the data's rule of thumb for outputs below 1
 PAIRS, TOLERANCE = ("0:31", "1:312", "2:16", "3:31", "4:1"), "1e-4"
-
-
-def step(name: str, command: list[str]) -> None:
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not ok(result.returncode == 0, name):
-        note(result.stdout[-3000:] + result.stderr[-3000:])
-        done()
 
 
 model = DATA / "silero_vad_sequence.onnx"
@@ -43,12 +35,5 @@ with tempfile.TemporaryDirectory() as temporary:
                                      f"-I{out}",
                                      str(HERE / "test_vad.c"), str(out / "vad.o"),
                                      *map(str, sorted(RUNTIME.glob("core/*.c"))), "-lm", "-o", str(program)])
-    result = subprocess.run([str(program), str(DATA / "silero_vad_sequence.io.safetensors"), TOLERANCE, *PAIRS],
-                            capture_output=True, text=True, check=False)
-    for line in result.stdout.splitlines():
-        if line.startswith(("ok ", "not ok ")):
-            ok(line.startswith("ok "), line.split(" - ", 1)[-1])
-        elif line.startswith("#"):
-            note(line[1:].strip())
-    ok(result.returncode == 0, "the test program ends well")
+    points_of([str(program), str(DATA / "silero_vad_sequence.io.safetensors"), TOLERANCE, *PAIRS])
 done()
