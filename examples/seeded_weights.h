@@ -8,15 +8,17 @@
 #define SEEDED_WEIGHTS_H
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SEEDED_RANK = 4 };
+enum { SEEDED_RANK = 4, SEEDED_NAME = 112 };
 
 typedef struct {
-    char name[112];
+    char name[SEEDED_NAME];
     int rank, shape[SEEDED_RANK];
     float mean, deviation;
 } seeded_tensor;
@@ -29,6 +31,16 @@ typedef struct {
 
 /* rank and shape of the next two parameters of seeded_add */
 #define SEEDED_SHAPE(...) (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__}
+
+/* A name as printf makes it, for the functions below; ends the program where it is too long. */
+static inline void seeded_name_(char *out, const char *name, va_list arguments)
+{
+    const int length = vsnprintf(out, SEEDED_NAME, name, arguments);
+    if (length < 0 || length >= SEEDED_NAME) {
+        fprintf(stderr, "%s: name too long\n", out);
+        exit(1);
+    }
+}
 
 /* One more tensor; values are mean + deviation * (about normal). The name is printf's. Ends the program where memory is
  * out or a name too long. */
@@ -45,14 +57,43 @@ static inline void seeded_add(seeded_list *list, float mean, float deviation, in
     *t = (seeded_tensor){.rank = rank, .mean = mean, .deviation = deviation};
     va_list arguments;
     va_start(arguments, name);
-    const int length = vsnprintf(t->name, sizeof t->name, name, arguments);
+    seeded_name_(t->name, name, arguments);
     va_end(arguments);
-    if (rank > SEEDED_RANK || length < 0 || (size_t)length >= sizeof t->name) {
-        fprintf(stderr, "%s: rank or name too long\n", t->name);
+    if (rank > SEEDED_RANK) {
+        fprintf(stderr, "%s: rank too large\n", t->name);
         exit(1);
     }
     for (int i = 0; i < rank; i++)
         t->shape[i] = shape[i];
+}
+
+/* NAME.weight and NAME.bias of a dense layer of `in` inputs; the weight's shape is [out, in], or [in, out] where
+ * `in_first`. */
+static inline void seeded_dense(seeded_list *list, int in, int out, bool in_first, const char *name, ...)
+{
+    char full[SEEDED_NAME];
+    va_list arguments;
+    va_start(arguments, name);
+    seeded_name_(full, name, arguments);
+    va_end(arguments);
+    seeded_add(list, 0, 1.0f / sqrtf((float)in), SEEDED_SHAPE(in_first ? in : out, in_first ? out : in), "%s.weight", full);
+    seeded_add(list, 0, 0.02f, SEEDED_SHAPE(out), "%s.bias", full);
+}
+
+/* NAME.weight, about `gain`, and NAME.bias of a normalization; with `statistics` NAME.running_mean and .running_var, too. */
+static inline void seeded_norm(seeded_list *list, int width, float gain, bool statistics, const char *name, ...)
+{
+    char full[SEEDED_NAME];
+    va_list arguments;
+    va_start(arguments, name);
+    seeded_name_(full, name, arguments);
+    va_end(arguments);
+    seeded_add(list, gain, 0.1f * gain, SEEDED_SHAPE(width), "%s.weight", full);
+    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(width), "%s.bias", full);
+    if (statistics) {
+        seeded_add(list, 0, 0.05f, SEEDED_SHAPE(width), "%s.running_mean", full);
+        seeded_add(list, 1, 0.1f, SEEDED_SHAPE(width), "%s.running_var", full);
+    }
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014). */

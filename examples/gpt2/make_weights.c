@@ -7,36 +7,19 @@
 #include "../seeded_weights.h"
 #include "sizes.h"
 
-#include <math.h>
-
-static void add_dense(seeded_list *list, int layer, const char *name, int in, int out)
-{
-    seeded_add(list, 0, 1.0f / sqrtf((float)in), SEEDED_SHAPE(in, out), "h.%d.%s.weight", layer, name);
-    seeded_add(list, 0, 0.02f, SEEDED_SHAPE(out), "h.%d.%s.bias", layer, name);
-}
-
-static void add_norm(seeded_list *list, const char *name)
-{
-    seeded_add(list, 1, 0.1f, SEEDED_SHAPE(HIDDEN), "%s.weight", name);
-    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(HIDDEN), "%s.bias", name);
-}
-
 int main(int argc, char **argv)
 {
     seeded_list list = {0};
-    char name[32];
     seeded_add(&list, 0, 0.05f, SEEDED_SHAPE(VOCABULARY, HIDDEN), "wte.weight");
     seeded_add(&list, 0, 0.02f, SEEDED_SHAPE(CAPACITY, HIDDEN), "wpe.weight");
     for (int layer = 0; layer < LAYERS; layer++) {
-        snprintf(name, sizeof name, "h.%d.ln_1", layer);
-        add_norm(&list, name);
-        add_dense(&list, layer, "attn.c_attn", HIDDEN, 3 * HIDDEN);
-        add_dense(&list, layer, "attn.c_proj", HIDDEN, HIDDEN);
-        snprintf(name, sizeof name, "h.%d.ln_2", layer);
-        add_norm(&list, name);
-        add_dense(&list, layer, "mlp.c_fc", HIDDEN, INNER);
-        add_dense(&list, layer, "mlp.c_proj", INNER, HIDDEN);
+        seeded_norm(&list, HIDDEN, 1, false, "h.%d.ln_1", layer);
+        seeded_dense(&list, HIDDEN, 3 * HIDDEN, true, "h.%d.attn.c_attn", layer);
+        seeded_dense(&list, HIDDEN, HIDDEN, true, "h.%d.attn.c_proj", layer);
+        seeded_norm(&list, HIDDEN, 1, false, "h.%d.ln_2", layer);
+        seeded_dense(&list, HIDDEN, INNER, true, "h.%d.mlp.c_fc", layer);
+        seeded_dense(&list, INNER, HIDDEN, true, "h.%d.mlp.c_proj", layer);
     }
-    add_norm(&list, "ln_f");
+    seeded_norm(&list, HIDDEN, 1, false, "ln_f");
     return seeded_write(&list, argc, argv);
 }

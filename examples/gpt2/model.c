@@ -4,8 +4,7 @@
  * `decode` one token behind `past` others. They share weights and state. Names of weights, and their layout (dense layers
  * are [in, out]), are those of Hugging Face's GPT2LMHeadModel without the prefix "transformer.".
  */
-#include <tensor_compile/model.h>
-
+#include "../layers.h"
 #include "sizes.h"
 
 #ifndef WEIGHTS
@@ -21,9 +20,7 @@ static tc_tensor dense(tc_graph *g, tc_tensor x, const char *name)
 
 static tc_tensor norm(tc_graph *g, tc_tensor x, const char *name)
 {
-    TC_SCOPE(g, "%s", name)
-        x = tc_layer_norm(x, tc_weight(g, "weight"), tc_weight(g, "bias"), .eps = 1e-5);
-    return x;
+    return layer_norm(g, x, name, 1e-5);
 }
 
 /* [length, HIDDEN] -> [HEADS, length, HEAD] */

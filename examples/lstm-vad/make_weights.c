@@ -6,8 +6,6 @@
  */
 #include "../seeded_weights.h"
 
-#include <math.h>
-
 static void add_conv(seeded_list *list, const char *name, int out, int in, int window)
 {
     seeded_add(list, 0, sqrtf(2.0f / (float)(in * window)), SEEDED_SHAPE(out, in, window), "%s.weight", name);

@@ -2,7 +2,7 @@
  *
  * A BERT-like sentence encoder: 6 layers, 384 wide, 12 heads, mean pooling; batch and sequence length are dynamic.
  */
-#include <tensor_compile/model.h>
+#include "../layers.h"
 
 /* Another size is a matter of `-D LAYERS=…` and so on: one of the tests is this file with small ones. */
 #ifndef LAYERS
@@ -23,9 +23,7 @@ static tc_tensor linear(tc_graph *g, tc_tensor x, const char *name)
 
 static tc_tensor norm(tc_graph *g, tc_tensor x, const char *name)
 {
-    TC_SCOPE(g, "%s", name)
-        x = tc_layer_norm(x, tc_weight(g, "weight"), tc_weight(g, "bias"), .eps = 1e-12);
-    return x;
+    return layer_norm(g, x, name, 1e-12);
 }
 
 /* [batch, seq, HIDDEN] -> [batch, HEADS, seq, HEAD] */

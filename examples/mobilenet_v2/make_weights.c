@@ -7,17 +7,12 @@
 #include "../seeded_weights.h"
 #include "sizes.h"
 
-#include <math.h>
-
 /* in: the channels that one output sums over */
 static void add_conv(seeded_list *list, const char *conv, const char *norm, int out, int in, int window, float gain)
 {
     const float deviation = sqrtf(2.0f / (float)(in * window * window));
     seeded_add(list, 0, deviation, SEEDED_SHAPE(out, in, window, window), "%s.weight", conv);
-    seeded_add(list, gain, 0.1f * gain, SEEDED_SHAPE(out), "%s.weight", norm);
-    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(out), "%s.bias", norm);
-    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(out), "%s.running_mean", norm);
-    seeded_add(list, 1, 0.1f, SEEDED_SHAPE(out), "%s.running_var", norm);
+    seeded_norm(list, out, gain, true, "%s", norm);
 }
 
 static void add_unit(seeded_list *list, const char *prefix, int out, int in, int window)
@@ -57,7 +52,6 @@ int main(int argc, char **argv)
         }
     snprintf(name, sizeof name, "features.%d", block);
     add_unit(&list, name, HEAD, in, 1);
-    seeded_add(&list, 0, 1.0f / sqrtf((float)HEAD), SEEDED_SHAPE(CLASSES, HEAD), "classifier.1.weight");
-    seeded_add(&list, 0, 0.02f, SEEDED_SHAPE(CLASSES), "classifier.1.bias");
+    seeded_dense(&list, HEAD, CLASSES, false, "classifier.1");
     return seeded_write(&list, argc, argv);
 }

@@ -3,21 +3,12 @@
  * MobileNetV2 (Sandler, Howard, Zhu, Zhmoginov, Chen 2018): inverted residuals, depthwise convolutions, ReLU6; under the
  * names of torchvision's mobilenet_v2().state_dict().
  */
-#include <tensor_compile/model.h>
-
+#include "../layers.h"
 #include "sizes.h"
 
 #ifndef WEIGHTS
 #define WEIGHTS "mobilenet_v2.safetensors"
 #endif
-
-static tc_tensor batch_norm(tc_graph *g, tc_tensor x, const char *name)
-{
-    TC_SCOPE(g, "%s", name)
-        x = tc_batch_norm(x, tc_weight(g, "running_mean"), tc_weight(g, "running_var"), tc_weight(g, "weight"),
-                          tc_weight(g, "bias"));
-    return x;
-}
 
 /* Convolution, normalization, ReLU6: torchvision's Conv2dNormActivation. */
 static tc_tensor unit(tc_graph *g, tc_tensor x, int stride, int padding, int count)

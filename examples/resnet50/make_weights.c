@@ -7,18 +7,13 @@
 #include "../seeded_weights.h"
 #include "sizes.h"
 
-#include <math.h>
-
 /* gain: the weight of the normalization; a branch that is added to its input has a small one, so that sums stay small */
 static void add_conv(seeded_list *list, const char *prefix, const char *conv, const char *norm, int out, int in,
                      int window, float gain)
 {
     const float deviation = sqrtf(2.0f / (float)(in * window * window));
     seeded_add(list, 0, deviation, SEEDED_SHAPE(out, in, window, window), "%s%s.weight", prefix, conv);
-    seeded_add(list, gain, 0.1f * gain, SEEDED_SHAPE(out), "%s%s.weight", prefix, norm);
-    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(out), "%s%s.bias", prefix, norm);
-    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(out), "%s%s.running_mean", prefix, norm);
-    seeded_add(list, 1, 0.1f, SEEDED_SHAPE(out), "%s%s.running_var", prefix, norm);
+    seeded_norm(list, out, gain, true, "%s%s", prefix, norm);
 }
 
 int main(int argc, char **argv)
@@ -38,7 +33,6 @@ int main(int argc, char **argv)
                 add_conv(&list, prefix, "downsample.0", "downsample.1", out, in, 1, 0.7f);
             in = out;
         }
-    seeded_add(&list, 0, 1.0f / sqrtf((float)in), SEEDED_SHAPE(CLASSES, in), "fc.weight");
-    seeded_add(&list, 0, 0.02f, SEEDED_SHAPE(CLASSES), "fc.bias");
+    seeded_dense(&list, in, CLASSES, false, "fc");
     return seeded_write(&list, argc, argv);
 }

@@ -3,21 +3,12 @@
  * ResNet-50 (He, Zhang, Ren, Sun 2015) with the stride in the 3x3 convolution, under the names of torchvision's
  * resnet50().state_dict().
  */
-#include <tensor_compile/model.h>
-
+#include "../layers.h"
 #include "sizes.h"
 
 #ifndef WEIGHTS
 #define WEIGHTS "resnet50.safetensors"
 #endif
-
-static tc_tensor batch_norm(tc_graph *g, tc_tensor x, const char *name)
-{
-    TC_SCOPE(g, "%s", name)
-        x = tc_batch_norm(x, tc_weight(g, "running_mean"), tc_weight(g, "running_var"), tc_weight(g, "weight"),
-                          tc_weight(g, "bias"));
-    return x;
-}
 
 static tc_tensor bottleneck(tc_graph *g, tc_tensor x, int stride, bool first)
 {

@@ -7,16 +7,11 @@
 #include "../seeded_weights.h"
 #include "sizes.h"
 
-#include <math.h>
-
 static void add_unit(seeded_list *list, const char *name, int level, const char *place, int out, int in)
 {
     const float deviation = sqrtf(2.0f / (float)(9 * in));
     seeded_add(list, 0, deviation, SEEDED_SHAPE(out, in, 3, 3), "%s.%d.%s.conv.weight", name, level, place);
-    seeded_add(list, 1, 0.1f, SEEDED_SHAPE(out), "%s.%d.%s.norm.weight", name, level, place);
-    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(out), "%s.%d.%s.norm.bias", name, level, place);
-    seeded_add(list, 0, 0.05f, SEEDED_SHAPE(out), "%s.%d.%s.norm.running_mean", name, level, place);
-    seeded_add(list, 1, 0.1f, SEEDED_SHAPE(out), "%s.%d.%s.norm.running_var", name, level, place);
+    seeded_norm(list, out, 1, true, "%s.%d.%s.norm", name, level, place);
 }
 
 static void add_pair(seeded_list *list, const char *name, int level, int out, int in)

@@ -4,8 +4,7 @@
  * it and takes up what the encoder had at the same level. Padded convolutions with batch normalization, up-sampling to the
  * nearest pixel. Height and width of the image are dynamic.
  */
-#include <tensor_compile/model.h>
-
+#include "../layers.h"
 #include "sizes.h"
 
 #ifndef WEIGHTS
@@ -16,8 +15,7 @@ static tc_tensor unit(tc_graph *g, tc_tensor x, const char *name)
 {
     TC_SCOPE(g, "%s", name) {
         x = tc_conv2d(x, tc_weight(g, "conv.weight"), .padding = {1, 1});
-        x = tc_relu(tc_batch_norm(x, tc_weight(g, "norm.running_mean"), tc_weight(g, "norm.running_var"),
-                                  tc_weight(g, "norm.weight"), tc_weight(g, "norm.bias")));
+        x = tc_relu(batch_norm(g, x, "norm"));
     }
     return x;
 }
