@@ -26,7 +26,7 @@ _LABEL = re.compile(r"^(%s): " % "|".join(LABELS), re.M)
 _FORM = re.compile(r"(?:(?:,|;|and|or)?\s*)*((?:tc|TC)_\w*)")
 _OPENED = re.compile(r"(?=\()|\s*(?=\{)")
 _BEHIND_FORMS = re.compile(r"(?:,?\s*(?:and so on|and the same with \w+|\.\.\.))?\s*[:;]?\s*")
-_NO_NAME = frozenset(("none", "with", "for", "which", "their", "whose", "as", "a", "an", "the"))
+_NO_NAME = frozenset(("none", "with", "for", "which", "their", "whose", "as", "a", "an", "the", "of"))
 _SUMMARY = 110  # characters of a summary
 _MACRO = re.compile(r"^#define ((?:tc|TC)_\w*[a-z0-9]|TC_(?:SCAN|WHILE|IF|ELSE))\(", re.M)
 
@@ -136,16 +136,19 @@ def _namesakes(group: Group, name: str) -> tuple[str, ...]:
 
 def foreign(group: Group, label: str) -> list[tuple[str, tuple[str, ...]]]:
     """What the sentence lists, an item with its qualification, and the operations of the group that it is. A name of
-    several operations in a row ("Log of Add") is a composition there, and no entry."""
+    several operations in a row ("Log of Add") is a composition there, and no entry. Lists as long as that of the
+    operations, _keepdims apart, are in the same order."""
     items = _split(group.facts.get(label, ""))
     out = []
+    plain = [name for name in group.names if not name.endswith("_keepdims")]
     first_words = [re.match(r"\w*", item)[0] for item in items]
     for i, (item, name) in enumerate(zip(items, first_words)):
         if not name or name in _NO_NAME or re.match(r"\w+ of \w+$", item):
             continue
         own = _namesakes(group, name) if first_words.count(name) == 1 else ()
         if not own:
-            own = (group.names[i],) if len(items) == len(group.names) else group.names
+            in_order = next((names for names in (group.names, plain) if len(names) == len(items)), None)
+            own = (in_order[i],) if in_order else group.names
         out += [(part, own) for part in re.split(r" and (?=\w+$|\w+ to )", item)]
     return out
 
@@ -168,7 +171,8 @@ def page(sections: list[tuple[str, str, list[Group]]]) -> str:
              "Operands, numbers and broadcasting: `tensor_compile/ops.h`; arithmetic to the bit: "
              "[numerics.md](numerics.md).", "",
              "Find an operation [by topic](#by-topic), [by its name in PyTorch](#by-pytorchs-name) or "
-             "[in ONNX](#by-onnxs-name).", "", "## By topic", ""]
+             "[in ONNX](#by-onnxs-name). What is called here as in torch.nn.functional (cross_entropy) may stand in the first "
+             "list alone.", "", "## By topic", ""]
     for header, _, found in sections:
         lines += [f"**[{header}](#{_anchor(header)})**", "", "| operation | |", "| --- | --- |"]
         lines += [f"| {_links(g, g.names)} | {_cell(summary(g.prose))} |" for g in found] + [""]

@@ -42,6 +42,7 @@ for said, names, aten, want in (
         ("in order where there are as many", "tc_one tc_two", "uno, due (of two).",
          {"uno": ("tc_one",), "due (of two)": ("tc_two",)}),
         ("by their own names", "tc_one tc_two tc_two_keepdims", "two, one.", {"two": ("tc_two",), "one": ("tc_one",)}),
+        ("in order, _keepdims apart", "tc_one tc_two tc_one_keepdims", "uno, due.", {"uno": ("tc_one",), "due": ("tc_two",)}),
         ("by how their names begin", "tc_max_pool1d tc_max_pool2d tc_one", "MaxPool.",
          {"MaxPool": ("tc_max_pool1d", "tc_max_pool2d")}),
         ("else as the group", "tc_one tc_two", "three and four.", {"three": both, "four": both}),

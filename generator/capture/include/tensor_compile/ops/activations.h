@@ -55,7 +55,7 @@ tc_tensor tc_selu_at(tc_site at, tc_tensor x);
  * Dtypes: floats.
  * Shape: that of x.
  * ATen: sigmoid, silu.
- * ONNX: Sigmoid, Mul of Sigmoid. */
+ * ONNX: Sigmoid, Swish. */
 #define tc_sigmoid(x) tc_sigmoid_at(TC_HERE, x)
 #define tc_silu(x) tc_silu_at(TC_HERE, x)
 tc_tensor tc_sigmoid_at(tc_site at, tc_tensor x);

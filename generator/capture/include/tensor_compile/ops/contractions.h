@@ -13,14 +13,16 @@
  * a column (b), and its dim vanishes.
  * Dtypes: numbers of one dtype.
  * Shape: [..., m, n].
- * ATen: matmul. */
+ * ATen: matmul.
+ * ONNX: MatMul. */
 #define tc_matmul(a, b) tc_matmul_at(TC_HERE, a, b)
 tc_tensor tc_matmul_at(tc_site at, tc_tensor a, tc_tensor b);
 
 /* tc_linear(x, weight[, bias]): x[..., k], weight[n, k], bias[n] -> x weight^T + bias, [..., n].
  * Dtypes: numbers.
  * Shape: [..., n].
- * ATen: linear. */
+ * ATen: linear.
+ * ONNX: Gemm with transB=1. */
 #define tc_linear(...) tc_linear_at(&(const tc_linear_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_linear_args {
     tc_tensor x, weight, bias;
@@ -46,7 +48,8 @@ tc_tensor tc_einsum_at(tc_site at, const char *text, int count, const tc_tensor 
  * tc_dot(a, b): a[k] b[k] -> []; tc_matmul with these ranks alone.
  * Dtypes: numbers of one dtype.
  * Shape: [m, n], [n, m, l], [m] and [].
- * ATen: mm, bmm, mv, dot, vdot. */
+ * ATen: mm, bmm, mv, dot, vdot.
+ * ONNX: MatMul. */
 #define tc_mm(a, b) tc_mm_at(TC_HERE, a, b)
 #define tc_bmm(a, b) tc_bmm_at(TC_HERE, a, b)
 #define tc_mv(a, b) tc_mv_at(TC_HERE, a, b)

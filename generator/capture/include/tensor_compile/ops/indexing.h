@@ -19,7 +19,8 @@
  * The rows of table[n, d...] at each index, of any shape.
  * Dtypes: any one for the table, i32 or i64 for the index.
  * Shape: the index's shape, then the table's other dims.
- * ATen: embedding. */
+ * ATen: embedding.
+ * ONNX: Gather with axis=0. */
 #define tc_embedding(index, table) tc_embedding_at(TC_HERE, index, table)
 tc_tensor tc_embedding_at(tc_site at, tc_tensor index, tc_tensor table);
 
@@ -147,7 +148,8 @@ tc_tensor tc_masked_scatter_at(tc_site at, tc_tensor x, tc_tensor mask, tc_tenso
  * the last one. size is at most x's number of elements.
  * Dtypes: all of them; the result is i64.
  * Shape: [size, x's rank].
- * ATen: nonzero_static. */
+ * ATen: nonzero_static.
+ * ONNX: NonZero, of which the first are taken. */
 #define tc_nonzero_static(x, size, fill) tc_nonzero_static_at(TC_HERE, x, TC_DIM(size), TC_OPERAND(fill))
 tc_tensor tc_nonzero_static_at(tc_site at, tc_tensor x, tc_dim size, tc_operand fill);
 

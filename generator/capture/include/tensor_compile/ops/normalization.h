@@ -14,7 +14,8 @@
  * or 0 is 1e-5.
  * Dtypes: floats.
  * Shape: that of x.
- * ATen: layer_norm, rms_norm. */
+ * ATen: layer_norm, rms_norm.
+ * ONNX: LayerNormalization, RMSNormalization. */
 #define tc_layer_norm(...) tc_layer_norm_at(&(const tc_norm_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_rms_norm(...) tc_rms_norm_at(&(const tc_norm_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_norm_args {
@@ -30,7 +31,8 @@ tc_tensor tc_rms_norm_at(const tc_norm_args *args);
  * (x - mean) * (1 / sqrt(variance + eps)) * weight + bias. eps left out or 0 is 1e-5.
  * Dtypes: floats.
  * Shape: that of x.
- * ATen: batch_norm with training=False. */
+ * ATen: batch_norm with training=False.
+ * ONNX: BatchNormalization. */
 #define tc_batch_norm(...) tc_batch_norm_at(&(const tc_batch_norm_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_batch_norm_args {
     tc_tensor x, mean, variance, weight, bias;

@@ -14,7 +14,7 @@
  * Shape: that of x.
  * Numerics: in this order on every machine, rounded at every step.
  * ATen: cumsum, cumprod, cummax (values), cummin (values).
- * ONNX: CumSum. */
+ * ONNX: CumSum, CumProd. */
 #define tc_cumsum(x, axis) tc_cumulative_at(TC_HERE, "tc_cumsum", x, "sum", axis, false)
 #define tc_cumprod(x, axis) tc_cumulative_at(TC_HERE, "tc_cumprod", x, "prod", axis, false)
 #define tc_cumulative_max(x, axis) tc_cumulative_at(TC_HERE, "tc_cumulative_max", x, "max", axis, false)

@@ -12,7 +12,8 @@
  * Bounds outside the axis are errors (constant) or guards (dynamic), not clamped. step >= 1.
  * Dtypes: all of them.
  * Shape: that of x with ceil((stop - start) / step) along the axis.
- * ATen: slice. */
+ * ATen: slice.
+ * ONNX: Slice. */
 #define TC_END ((int64_t)INT64_MAX)
 #define tc_slice(x, axis, start, stop) tc_slice_at(TC_HERE, x, axis, TC_DIM(start), TC_DIM(stop), 1)
 #define tc_slice_step(x, axis, start, stop, step) tc_slice_at(TC_HERE, x, axis, TC_DIM(start), TC_DIM(stop), step)
@@ -22,7 +23,8 @@ tc_tensor tc_slice_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim st
  * The slice at one index of an axis, which vanishes.
  * Dtypes: all of them.
  * Shape: that of x without the axis.
- * ATen: select. */
+ * ATen: select.
+ * ONNX: Gather with a constant index. */
 #define tc_select(x, axis, index) tc_select_at(TC_HERE, x, axis, TC_DIM(index))
 tc_tensor tc_select_at(tc_site at, tc_tensor x, int axis, tc_dim index);
 
@@ -30,7 +32,8 @@ tc_tensor tc_select_at(tc_site at, tc_tensor x, int axis, tc_dim index);
  * tc_split_sizes(x, axis, parts, dim...): slices of these sizes, whose sum is the axis's.
  * Dtypes: all of them.
  * Shape: that of x with the size of the part along the axis.
- * ATen: chunk (exact), split. */
+ * ATen: chunk (exact), split.
+ * ONNX: Split. */
 #define tc_split(x, axis, count, parts) tc_split_at(TC_HERE, x, axis, count, parts)
 #define tc_split_sizes(x, axis, parts, ...) tc_split_sizes_at(TC_HERE, x, axis, parts, TC_DIM_LIST(__VA_ARGS__))
 void tc_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts);
@@ -71,7 +74,8 @@ tc_tensor tc_sliding_at(tc_site at, tc_tensor x, int axis, int size, int step);
 /* tc_concat(axis, x...): tensors of one dtype whose other sizes agree; tc_concat_list for an array.
  * Dtypes: all of them.
  * Shape: that of the tensors with the sum of their sizes along the axis.
- * ATen: cat. */
+ * ATen: cat.
+ * ONNX: Concat. */
 #define tc_concat(axis, ...) tc_concat_at(TC_HERE, axis, TC_TENSOR_LIST(__VA_ARGS__))
 #define tc_concat_list(axis, count, tensors) tc_concat_at(TC_HERE, axis, count, tensors)
 tc_tensor tc_concat_at(tc_site at, int axis, int count, const tc_tensor *tensors);
@@ -111,7 +115,8 @@ tc_tensor tc_select_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int axis, t
  * Dtypes: all of them.
  * Shape: that of x with low + high added along each axis.
  * ATen: constant_pad_nd (which
- * counts axes from the end). */
+ * counts axes from the end).
+ * ONNX: Pad with mode=constant. */
 #define tc_pad(...) tc_pad_at(&(const tc_pad_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_pad_axis(x, axis, low, high, value)                                                                        \
     tc_pad_axis_at(TC_HERE, x, axis, TC_DIM(low), TC_DIM(high), TC_OPERAND(value))

@@ -107,7 +107,8 @@ tc_tensor tc_trace_at(tc_site at, tc_tensor x);
  * dtype.
  * Dtypes: all of them.
  * Shape: that of x.
- * ATen: tril, triu. */
+ * ATen: tril, triu.
+ * ONNX: Trilu with upper=0, Trilu with upper=1. */
 #define tc_tril(x, diagonal) tc_tril_at(TC_HERE, x, diagonal)
 #define tc_triu(x, diagonal) tc_triu_at(TC_HERE, x, diagonal)
 tc_tensor tc_tril_at(tc_site at, tc_tensor x, int diagonal);

@@ -13,7 +13,8 @@
  * divided by the count. amax, amin: numbers, no axis of size 0; NaN propagates. any, all: bool.
  * Dtypes: numbers for sum, amax and amin, floats for mean, bool for any and all.
  * Shape: that of x without the axes, or with size 1 there (keepdims).
- * ATen: sum, mean, amax, amin, any, all. */
+ * ATen: sum, mean, amax, amin, any, all.
+ * ONNX: ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceMax of bool, ReduceMin of bool. */
 #define tc_sum(...) tc_sum_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_mean(...) tc_mean_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_amax(...) tc_amax_at(TC_HERE, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
@@ -104,7 +105,8 @@ tc_tensor tc_logsumexp_at(tc_site at, tc_tensor x, bool keepdims, int count, con
  * Dtypes: floats.
  * Shape: that of x without the axes, or with size 1 there (keepdims).
  * Numerics: sums in order lanes; other p by tc_pow.
- * ATen: linalg_vector_norm, norm. */
+ * ATen: linalg_vector_norm, norm.
+ * ONNX: ReduceL2 (p = 2), ReduceL1 (p = 1). */
 #define tc_norm(x, ...) tc_norm_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_norm_keepdims(x, ...) tc_norm_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
 tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes);
@@ -113,7 +115,8 @@ tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count
  * The i64 index of the first largest (smallest) element along one axis, which vanishes; numbers; NaN is the extreme.
  * Dtypes: numbers; the result is i64.
  * Shape: that of x without the axis, or with size 1 there (keepdims).
- * ATen: argmax, argmin. */
+ * ATen: argmax, argmin.
+ * ONNX: ArgMax, ArgMin. */
 #define tc_argmax(x, axis) tc_argmax_at(TC_HERE, x, axis, false)
 #define tc_argmin(x, axis) tc_argmin_at(TC_HERE, x, axis, false)
 #define tc_argmax_keepdims(x, axis) tc_argmax_at(TC_HERE, x, axis, true)
