@@ -198,18 +198,15 @@ bool tci_data_pack(const char *path, const tci_named *tensors, size_t count, tci
     if (!tci_output_open(&output, path, diag))
         return false;
     static const char zero[64];
-    size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         tci_tensor dense;
         if (!tci_tensor_dense(&dense, tensors[i].tensor, (tci_loc){path, 0}, diag)) {
             tci_output_discard(&output);
             return false;
         }
-        const size_t gap = (64 - at % 64) % 64;
         const size_t bytes = (size_t)tci_tensor_elements(&dense) * tci_dtype_size(dense.dtype);
-        fwrite(zero, 1, gap, output.file);
         fwrite(dense.data, 1, bytes, output.file);
-        at += gap + bytes;
+        fwrite(zero, 1, (64 - bytes % 64) % 64, output.file);
         tci_tensor_release(&dense);
     }
     return tci_output_commit(&output, diag);

@@ -42,7 +42,7 @@ bool tci_data_check_finite(const tci_scope *scope, const char *what, const char 
 /* Writes safetensors; under --f64 with the dtype F64 in place of every float's. */
 bool tci_data_write(const char *path, const tci_named *tensors, size_t count, tci_diag *diag);
 
-/* Writes the elements only, each tensor at the next multiple of 64 bytes, zeros between. */
+/* Writes the elements only, each tensor filled up with zeros to a multiple of 64 bytes. */
 bool tci_data_pack(const char *path, const tci_named *tensors, size_t count, tci_diag *diag);
 
 #endif

@@ -23,7 +23,7 @@ static const char help[] =
     "  --state FILE         safetensors with the states at entry, by name (default: zeros)\n"
     "  --state-out FILE     writes all states of the module after the run, as --state reads them\n"
     "  --out FILE           writes the results, by name, as safetensors\n"
-    "  --pack FILE          writes the results' bytes in order, each at the next multiple of 64, zeros between\n"
+    "  --pack FILE          writes the results' bytes in order, each filled up with zeros to a multiple of 64\n"
     "  --f64                computes floats in double with the host's libm; results are F64\n"
     "  --check-finite NAME  fails where the weight, or the result, NAME holds NaN or an infinity; may be repeated\n"
     "  --list               prints the functions with their parameters and results\n"

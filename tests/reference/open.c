@@ -12,8 +12,8 @@ int main(int argc, char **argv)
 {
     static _Alignas(64) unsigned char arena[MODEL_ARENA_BYTES];
     union {
-        float f[2 * 4 * 6 * 6];
-        unsigned bits[2 * 4 * 6 * 6];
+        float f[2 * 4 * 5 * 7];
+        unsigned bits[2 * 4 * 5 * 7];
     } y = {{0}};
     float x[2 * 3 * 6 * 6];
     tc_context context;
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     args.weights = file.data;
 #endif
     printf("%s\n", tc_status_string(model(&context, &args)));
-    for (int i = 0; i < 2 * 4 * 6 * 6; ++i)
+    for (int i = 0; i < 2 * 4 * 5 * 7; ++i)
         printf("%08x\n", y.bits[i]);
     return 0;
 }
