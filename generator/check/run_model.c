@@ -5,11 +5,15 @@
  *   run-model FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE…]
  *
  * Inputs are taken from IN by name, outputs are written to OUT; the state starts as STATE says and what it is afterwards
- * is written to STATE_OUT (-: no state). Every dim of the function must be given. CPU: the best instruction set to use, "best", or "reference"
- * for the model's reference kernels. The generated table run_functions names the model's functions. Exit codes: 0, 1
- * (the call failed: its message is on stderr), 2 (wrong arguments), 3 (this processor does not have CPU).
+ * is written to STATE_OUT (-: no state). Every dim of the function must be given. CPU: the best instruction set to use,
+ * "best" (of a model for a device: whatever that is called), or "reference" for the model's reference kernels. The
+ * generated table run_functions names the model's functions. Exit codes: 0, 1 (the call failed: its message is on
+ * stderr), 2 (wrong arguments), 3 (this processor does not have CPU), 4 (there is no such device, or it refuses).
+ *
+ * A model for a device runs on the first one that its driver shows.
  */
 #include "safetensors.h"
+#include "tensor_compile/cuda.h"
 #include "tensor_compile/driver.h"
 #include "tensor_compile/hosted.h"
 
@@ -115,6 +119,19 @@ static int export_state(const tc_model *model, const void *state, const tc_st_fi
     return wrote ? 0 : fail(diag.text);
 }
 
+/* A device with the model and an arena on it, in the context's place of the arena. */
+static tc_cuda *open_device(tc_context *context, const tc_model *model, const void *weights, size_t arena_bytes) {
+    tc_cuda *cuda;
+    if (tc_cuda_open(&cuda, 0, &context->error) == TC_STATUS_OK &&
+        tc_cuda_load(cuda, model, weights, &context->error) == TC_STATUS_OK &&
+        tc_cuda_reserve(cuda, arena_bytes, &context->error) == TC_STATUS_OK) {
+        tc_context_use_cuda(context, cuda);
+        return cuda;
+    }
+    tc_cuda_close(cuda);
+    return NULL;
+}
+
 int main(int argc, char **argv) {
     if (argc < FIRST_DIM)
         return fail("run-model FUNCTION IN OUT CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE...]");
@@ -171,7 +188,7 @@ int main(int argc, char **argv) {
     const tc_index threads = (tc_index)strtol(argv[5], NULL, 10);
     const tc_stance stance = strcmp(argv[4], "reference") ? TC_STANCE_DEFAULT : TC_STANCE_REFERENCE;
     const size_t arena_bytes = tc_function_arena_bytes(f, dims, threads, stance);
-    unsigned char *arena = guarded(arena_bytes);
+    unsigned char *arena = guarded(f->model->device ? 0 : arena_bytes);
     void *state = f->model->state_bytes ? aligned(f->model->state_bytes) : NULL;
     size_t weights_bytes = 0;
     void *weights = strcmp(argv[6], "-") ? read_file(argv[6], &weights_bytes) : NULL;
@@ -184,9 +201,14 @@ int main(int argc, char **argv) {
         return 2;
     if (weights && tc_weights_check(f->model, weights, weights_bytes) != TC_STATUS_OK)
         return fail("the weights file is not this model's");
-    tc_context_init(&context, arena, arena_bytes);
+    tc_context_init(&context, arena, f->model->device ? 0 : arena_bytes);
     context.stance = stance;
-    if (stance == TC_STANCE_DEFAULT && strcmp(argv[4], "best")) {
+    tc_cuda *cuda = NULL;
+    if (f->model->device && !(cuda = open_device(&context, f->model, weights, arena_bytes))) {
+        fprintf(stderr, "%s\n", context.error.message);
+        return 4;
+    }
+    if (!cuda && stance == TC_STANCE_DEFAULT && strcmp(argv[4], "best")) {
         const tc_cpu cpu = cpu_named(argv[4]);
         if (cpu == TC_CPU_COUNT || !(context.cpus & 1u << cpu))
             return 3;
@@ -201,6 +223,7 @@ int main(int argc, char **argv) {
     const tc_status status = tc_call(&context, f, views, f->input_count, views + f->input_count, f->output_count,
                                      &options);
     tc_pool_destroy(pool);
+    tc_cuda_close(cuda);
     if (status != TC_STATUS_OK) {
         fprintf(stderr, "%s: %s\n", tc_status_string(status), context.error.message);
         return 1;
@@ -210,7 +233,7 @@ int main(int argc, char **argv) {
             fprintf(stderr, "%s: written beyond its end\n", f->tensors[t].name);
             return 1;
         }
-    if (!intact(arena, arena_bytes)) {
+    if (!f->model->device && !intact(arena, arena_bytes)) {
         fprintf(stderr, "the arena was written beyond its end\n");
         return 1;
     }

@@ -32,3 +32,9 @@ const char *tc_cuda_error(const tc_cuda_api *api, int error)
     const char *name = NULL;
     return api->error_name(error, &name) == 0 && name ? name : "unknown error";
 }
+
+const char *tc_cuda_error_text(const tc_cuda_api *api, int error)
+{
+    const char *text = NULL;
+    return api->error_text(error, &text) == 0 && text ? text : "";
+}

@@ -32,7 +32,9 @@ typedef uint64_t tc_cuda_address;
     X(launch, "cuLaunchKernel",                                                                                        \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
        unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                        \
-    X(error_name, "cuGetErrorName", (int error, const char **name))
+    X(driver_version, "cuDriverGetVersion", (int *version))                                                            \
+    X(error_name, "cuGetErrorName", (int error, const char **name))                                                    \
+    X(error_text, "cuGetErrorString", (int error, const char **text))
 
 typedef struct tc_cuda_api {
 #define TC_CUDA_FIELD(field, symbol, parameters) int(*field) parameters;
@@ -40,19 +42,20 @@ typedef struct tc_cuda_api {
 #undef TC_CUDA_FIELD
 } tc_cuda_api;
 
-/* Errors that mean that there is nothing to run on. */
+/* Errors of loading an image that mean that it is no code for this device or this driver. */
 enum {
-    TC_CUDA_NO_DEVICE = 100,
-    TC_CUDA_INVALID_DEVICE = 101,
     TC_CUDA_NO_BINARY_FOR_GPU = 209,
-    TC_CUDA_SYSTEM_DRIVER_MISMATCH = 803
+    TC_CUDA_JIT_COMPILER_NOT_FOUND = 221,
+    TC_CUDA_UNSUPPORTED_PTX_VERSION = 222,
+    TC_CUDA_JIT_COMPILATION_DISABLED = 223
 };
 
 /* Fills *api. Returns NULL, or what is missing: the library's or a function's name. The library stays loaded, as the
  * texts of its errors are handed on. */
 const char *tc_cuda_api_load(tc_cuda_api *api);
 
-/* The name of an error; static storage. */
+/* The name of an error, and what the driver says of it ("" where nothing); static storage. */
 const char *tc_cuda_error(const tc_cuda_api *api, int error);
+const char *tc_cuda_error_text(const tc_cuda_api *api, int error);
 
 #endif

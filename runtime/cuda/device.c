@@ -39,14 +39,34 @@ static tc_status fail(tc_error *error, tc_status status, const char *subject, co
     return status;
 }
 
-/* A status of what the driver answered; OK where that was 0. */
-static tc_status answer(const tc_cuda *cuda, int code, const char *what, tc_error *error)
+/* What the driver answered: OK where that was 0, else `status`. */
+static tc_status answer_as(const tc_cuda *cuda, int code, tc_status status, const char *what, tc_error *error)
 {
+    char reason[sizeof error->message];
     if (!code)
         return TC_STATUS_OK;
-    const int absent = code == TC_CUDA_NO_DEVICE || code == TC_CUDA_INVALID_DEVICE ||
-                       code == TC_CUDA_NO_BINARY_FOR_GPU || code == TC_CUDA_SYSTEM_DRIVER_MISMATCH;
-    return fail(error, absent ? TC_STATUS_NO_DEVICE : TC_STATUS_DEVICE, what, tc_cuda_error(&cuda->api, code));
+    snprintf(reason, sizeof reason, "%s: %s", tc_cuda_error(&cuda->api, code), tc_cuda_error_text(&cuda->api, code));
+    return fail(error, status, what, reason);
+}
+
+static tc_status answer(const tc_cuda *cuda, int code, const char *what, tc_error *error)
+{
+    return answer_as(cuda, code, TC_STATUS_DEVICE, what, error);
+}
+
+/* Of loading an image. An old driver has no word for what it lacks, so the message tells the version. */
+static tc_status answer_to_image(const tc_cuda *cuda, int code, tc_error *error)
+{
+    char reason[sizeof error->message];
+    int version = 0;
+    if (!code)
+        return TC_STATUS_OK;
+    cuda->api.driver_version(&version);
+    snprintf(reason, sizeof reason, "%s (a driver of CUDA %d.%d): %s", tc_cuda_error(&cuda->api, code), version / 1000,
+             version % 1000 / 10, tc_cuda_error_text(&cuda->api, code));
+    const int foreign = code == TC_CUDA_NO_BINARY_FOR_GPU || code == TC_CUDA_JIT_COMPILER_NOT_FOUND ||
+                        code == TC_CUDA_UNSUPPORTED_PTX_VERSION || code == TC_CUDA_JIT_COMPILATION_DISABLED;
+    return fail(error, foreign ? TC_STATUS_NO_DEVICE : TC_STATUS_DEVICE, "cuModuleLoadData", reason);
 }
 
 /* -- calls --------------------------------------------------------------------------------------------------------- */
@@ -132,9 +152,11 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
         return fail(error, TC_STATUS_NO_DEVICE, missing,
                     "not found: is an NVIDIA driver installed, and recent enough?");
     }
-    tc_status status = answer(cuda, cuda->api.init(0), "cuInit", error);
+    /* Whatever these two refuse for, there is nothing to run on. */
+    tc_status status = answer_as(cuda, cuda->api.init(0), TC_STATUS_NO_DEVICE, "cuInit", error);
     if (status == TC_STATUS_OK)
-        status = answer(cuda, cuda->api.device_get(&cuda->ordinal, ordinal), "cuDeviceGet", error);
+        status = answer_as(cuda, cuda->api.device_get(&cuda->ordinal, ordinal), TC_STATUS_NO_DEVICE, "cuDeviceGet",
+                           error);
     if (status == TC_STATUS_OK)
         status =
             answer(cuda, cuda->api.context_retain(&cuda->context, cuda->ordinal), "cuDevicePrimaryCtxRetain", error);
@@ -209,8 +231,7 @@ static tc_status load_kernels(tc_cuda *cuda, loaded *made, tc_error *error)
     const tc_device_code *code = made->model->device;
     for (unsigned i = 0; i < code->kernel_count; ++i) {
         const tc_device_kernel *kernel = &code->kernels[i];
-        tc_status status =
-            answer(cuda, cuda->api.module_load(&made->modules[i], kernel->image), "cuModuleLoadData", error);
+        tc_status status = answer_to_image(cuda, cuda->api.module_load(&made->modules[i], kernel->image), error);
         if (status == TC_STATUS_OK)
             status = answer(cuda, cuda->api.module_function(&made->functions[i], made->modules[i], kernel->name),
                             "cuModuleGetFunction", error);

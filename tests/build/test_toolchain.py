@@ -58,8 +58,6 @@ with tempfile.TemporaryDirectory() as folder:
            f"nvcc V13.0.1 makes no code for {gpu.isas[0]}", "an architecture that nvcc does not know")
     raises(UserError, lambda: cuda.Cuda().target(asked, replace(gpu, flags=("-O1",)), None),
            "the target cuda-sm80 has flags, which a GPU's does not take", "flags of a GPU")
-    raises(UserError, lambda: cuda.Cuda().target(replace(asked, with_reference=True), gpu, None),
-           "--with-reference: there are no reference kernels for cuda", "reference kernels of a GPU")
     (Path(folder) / "text").write_text("no program", encoding="utf-8")
     (Path(folder) / "text").chmod(0o755)
     raises(UserError, lambda: toolchain.detect((str(Path(folder) / "text"),), cache.root, "the compiler"),

@@ -36,6 +36,38 @@ def compile_kernels(cxx: Sequence[str], sources: Iterable[Path], folder: Path) -
     return run_all(one, sorted(sources), JOBS)
 
 
+def stub(folder: Path) -> Path:
+    """A compiler in nvcc's place, for kernels that are emulated: images hold nothing but the number that they start
+    with."""
+    script = folder / "stub-nvcc"
+    script.write_text("""#!/bin/sh
+case "$1" in
+--version) echo "release 13.0, V13.0.0"; exit ;;
+--list-gpu-code) echo "sm_90"; exit ;;
+esac
+while [ "$1" != -o ]; do shift; done
+printf '\\120\\355\\125\\272' > "$2"
+""", encoding="utf-8")
+    script.chmod(0o755)
+    return script
+
+
+def driver(cxx: Sequence[str], folder: Path) -> Path:
+    """The driver library of the tests, in a folder of its own."""
+    made = folder / "driver" / "libcuda.so.1"
+    made.parent.mkdir()
+    run([*cxx, "-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.cc", HERE / "emulate.cc", "-ldl", "-o", made])
+    return made
+
+
+def prepared(sources: Sequence[Path], out: Path, fake: Path, cxx: Sequence[str]) -> dict[str, str]:
+    """What to set for programs to find the driver of the tests, and it the kernels of the .cu."""
+    whole = out / "whole.cu"  # a compiler's start costs more than a kernel
+    whole.write_text("".join(f'#include "{path}"\n' for path in sources), encoding="utf-8")
+    run([*cxx, "-shared", *compile_kernels(cxx, [whole], out), fake, "-o", out / "kernels.so"])
+    return {"LD_LIBRARY_PATH": str(fake.parent), "FAKE_CUDA_KERNELS": str(out / "kernels.so")}
+
+
 def run(command: Sequence[object], **more: object) -> subprocess.CompletedProcess:
     """The command's result; what it printed is shown where it failed."""
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **more)  # type: ignore

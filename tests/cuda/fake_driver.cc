@@ -5,7 +5,8 @@
  *
  *   FAKE_CUDA_KERNELS  the library of the kernels
  *   FAKE_CUDA_ORDER    reverse: threads and blocks in descending order
- *   FAKE_CUDA_FAIL     FUNCTION[:N]: the Nth call (from 1) answers 719
+ *   FAKE_CUDA_FAIL     FUNCTION[:N[:CODE[+]]]: the Nth call (from 1) answers CODE (719); +: and so does all work from
+ *                      then on, as on a device that is lost
  *   FAKE_CUDA_DEVICES  the number of devices (1)
  */
 #include "emulate.h"
@@ -25,31 +26,40 @@ namespace
 
 enum {
     OK = 0,
+    INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
     NO_DEVICE = 100,
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
     INVALID_CONTEXT = 201,
+    NO_BINARY = 209,
+    UNSUPPORTED_PTX = 222,
     NOT_FOUND = 500,
     LAUNCH_FAILED = 719,
+    MISMATCH = 803,
     PAGE = 4096
 };
 
 std::map<uint64_t, size_t> memory;
 int depth;
 std::map<std::string, int> calls;
+int lost; /* what all work answers from now on */
 
 int entered(const char *name)
 {
     const char *fail = getenv("FAKE_CUDA_FAIL");
     const int count = ++calls[name];
-    if (fail) {
-        const char *colon = strchr(fail, ':');
-        const std::string which(fail, colon ? (size_t)(colon - fail) : strlen(fail));
-        if (which == name && count == (colon ? atoi(colon + 1) : 1))
-            return LAUNCH_FAILED;
-    }
-    return OK;
+    char which[64] = "", lasting = 0;
+    int nth = 1, code = LAUNCH_FAILED;
+    if (lost && strcmp(name, "cuCtxPushCurrent"))
+        return lost;
+    if (!fail)
+        return OK;
+    sscanf(fail, "%63[^:]:%d:%d%c", which, &nth, &code, &lasting);
+    if (strcmp(which, name) || count != nth)
+        return OK;
+    lost = lasting == '+' ? code : 0;
+    return code;
 }
 
 #define ENTER(name)                                                                                                    \
@@ -216,11 +226,34 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     return OK;
 }
 
+int cuDriverGetVersion(int *version)
+{
+    *version = 12020;
+    return OK;
+}
+
 int cuGetErrorName(int error, const char **name)
 {
-    *name = error == LAUNCH_FAILED    ? "CUDA_ERROR_LAUNCH_FAILED"
-            : error == INVALID_DEVICE ? "CUDA_ERROR_INVALID_DEVICE"
-                                      : "CUDA_ERROR_OTHER";
+    static const std::map<int, const char *> names = {
+        {OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+        {NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+        {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE"},
+        {INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE"},
+        {NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+        {UNSUPPORTED_PTX, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+        {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED"},
+        {MISMATCH, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
+    };
+    auto found = names.find(error);
+    if (found == names.end())
+        return INVALID_VALUE;
+    *name = found->second;
+    return OK;
+}
+
+int cuGetErrorString(int, const char **text)
+{
+    *text = "the driver's own words";
     return OK;
 }
 }

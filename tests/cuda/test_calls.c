@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls of the decoder on a device (of fake_driver.cc): what each refusal says and leaves untouched. Arguments: the
- * scenario, which the test has prepared the driver for.
+ * scenario, which the test has prepared the driver for, and what the message has to say.
  */
 #include "model.h"
 #include "tap.h"
@@ -25,6 +25,14 @@ static tc_status prefill(void)
     memcpy(before, state, sizeof state);
     return decoder_model_prefill(
         &context, &(decoder_model_prefill_args){.length = LENGTH, .ids = ids, .logits = logits, .state = state});
+}
+
+static const char *wanted = "";
+
+/* Whether a status is `status`, explained by a message with the words that are wanted. */
+static int said(tc_status got, tc_status status, const tc_error *of)
+{
+    return got == status && of->status == status && strstr(of->message, wanted) != NULL;
 }
 
 static int untouched(void)
@@ -69,35 +77,60 @@ static void refusals(tc_cuda *cuda)
     tc_ok(tc_cuda_load(cuda, NULL, NULL, &error) == TC_STATUS_NULL_POINTER, "no model: %s", error.message);
 }
 
-static void failing_call(tc_cuda *cuda)
+static void ready(tc_cuda *cuda)
 {
     tc_context_use_cuda(&context, cuda);
     tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK &&
               tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error) == TC_STATUS_OK,
           "a model and its arena");
-    tc_ok(prefill() == TC_STATUS_DEVICE && untouched(), "the driver refuses: %s", context.error.message);
-    tc_ok(strstr(context.error.message, "CUDA_ERROR_LAUNCH_FAILED") && context.error.status == TC_STATUS_DEVICE,
-          "the message has the driver's reason");
-    tc_ok(prefill() == TC_STATUS_OK, "it does not last: %s", context.error.message);
+}
+
+static void failing_call(void)
+{
+    tc_ok(said(prefill(), TC_STATUS_DEVICE, &context.error) && untouched(), "the driver refuses: %s",
+          context.error.message);
+}
+
+static void short_of_memory(tc_cuda *cuda)
+{
+    tc_context_use_cuda(&context, cuda);
+    tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK, "a model");
+    tc_ok(said(tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error), TC_STATUS_DEVICE, &error),
+          "no arena: %s", error.message);
+    tc_ok(prefill() == TC_STATUS_ARENA_TOO_SMALL && untouched(), "and no call: %s", context.error.message);
+    tc_ok(tc_cuda_reserve(cuda, DECODER_MODEL_PREFILL_ARENA_BYTES, &error) == TC_STATUS_OK && prefill() == TC_STATUS_OK,
+          "there is memory again");
 }
 
 int main(int argc, char **argv)
 {
     const char *scenario = argc > 1 ? argv[1] : "";
+    wanted = argc > 2 ? argv[2] : "";
     tc_context_init(&context, NULL, 0);
     tc_state_init(&decoder_model_model, state);
     tc_cuda *cuda;
     const tc_status status = tc_cuda_open(&cuda, 0, &error);
     if (!strcmp(scenario, "absent")) {
-        tc_ok(status == TC_STATUS_NO_DEVICE && !cuda, "nothing to run on: %s", error.message);
+        tc_ok(said(status, TC_STATUS_NO_DEVICE, &error) && !cuda, "nothing to run on: %s", error.message);
     } else if (!strcmp(scenario, "open")) {
-        tc_ok(status == TC_STATUS_DEVICE && !cuda, "not opened: %s", error.message);
-    } else if (!strcmp(scenario, "load")) {
-        tc_ok(status == TC_STATUS_OK && tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_DEVICE,
+        tc_ok(said(status, TC_STATUS_DEVICE, &error) && !cuda, "not opened: %s", error.message);
+    } else if (!strcmp(scenario, "foreign") || !strcmp(scenario, "load")) {
+        const tc_status want = *scenario == 'f' ? TC_STATUS_NO_DEVICE : TC_STATUS_DEVICE;
+        tc_ok(status == TC_STATUS_OK && said(tc_cuda_load(cuda, &decoder_model_model, NULL, &error), want, &error),
               "not loaded: %s", error.message);
         tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK, "loaded at the next try");
+    } else if (!strcmp(scenario, "memory")) {
+        short_of_memory(cuda);
     } else if (!strcmp(scenario, "call")) {
-        failing_call(cuda);
+        ready(cuda);
+        failing_call();
+        tc_ok(prefill() == TC_STATUS_OK, "it does not last: %s", context.error.message);
+    } else if (!strcmp(scenario, "lost")) {
+        ready(cuda);
+        failing_call();
+        failing_call();
+        tc_ok(said(tc_cuda_reserve(cuda, 1 << 20, &error), TC_STATUS_DEVICE, &error), "nor is there memory: %s",
+              error.message);
     } else {
         tc_ok(status == TC_STATUS_OK, "a device: %s", status == TC_STATUS_OK ? "opened" : error.message);
         refusals(cuda);

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """--target cuda: what it refuses; objects that need nothing of CUDA; and, over the driver library of the tests, results
-with the bits of the processor's, state and faults. Arguments: nvcc, or `none`; `--all`: the encoder and loops too."""
+with the bits of the processor's, state and faults. Arguments: nvcc, or `none`; `--all`: the encoder too."""
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +17,6 @@ from tensor_compile.build import elf
 
 TOOL = [sys.executable, ROOT / "generator" / "tensor-compile"]
 DIGITS = ROOT / "examples" / "digits" / "model.c"
-CONTROL, ORDERING = ROOT / "tests" / "ops" / "control.c", ROOT / "tests" / "ops" / "ordering.c"
-LOOPS = ("scan", "scan_kinds", "while")
 DECODER = ROOT / "tests" / "decoder" / "model.c"
 ENCODER = ROOT / "examples" / "minilm" / "model.c"
 SMALL = ["-DLAYERS=1", "-DHIDDEN=24", "-DHEADS=3", f'-DWEIGHTS="{ROOT}/tests/e2e/encoder.safetensors"']
@@ -41,13 +38,36 @@ def build(model: Path, out: Path, *more: str, cache: Path) -> Path:
     return out / f"{model.stem}.o"
 
 
-def prepared(out: Path, obj: Path, driver: Path, cxx: list[str]) -> dict[str, str]:
-    """The environment in which the driver of the tests finds the object's kernels; out/cuda.so is the object."""
-    whole = out / "whole.cu"  # a compiler's start costs more than a kernel
-    whole.write_text("".join(f'#include "{path}"\n' for path in sorted((out / "keep").glob("*.cu"))), encoding="utf-8")
-    emulation.run([*cxx, "-shared", *emulation.compile_kernels(cxx, [whole], out), driver, "-o", out / "kernels.so"])
-    emulation.run(["cc", "-shared", obj, "-o", out / "cuda.so"])
-    return {**os.environ, "LD_LIBRARY_PATH": str(driver.parent), "FAKE_CUDA_KERNELS": str(out / "kernels.so")}
+def refusals(folder: Path) -> list[tuple[str, str, dict[str, str]]]:
+    """(scenario of test_calls.c, what its message says, the driver's environment)"""
+    old = folder / "old" / "libcuda.so.1"
+    old.parent.mkdir()
+    (folder / "old.c").write_text("int cuInit(unsigned flags) { return (int)flags; }\n", encoding="utf-8")
+    emulation.run(["cc", "-shared", "-fPIC", folder / "old.c", "-o", old])
+
+    def fails(scenario: str, how: str, code: str) -> tuple[str, str, dict[str, str]]:
+        return scenario, f"{how.split(':')[0]}: {code}", {"FAKE_CUDA_FAIL": how}
+
+    own, lost = "the driver's own words", "CUDA_ERROR_LAUNCH_FAILED"
+    return [("", "", {}),
+            ("absent", "cuDeviceGet: not found", {"LD_LIBRARY_PATH": str(old.parent)}),
+            ("absent", "cuDeviceGet: CUDA_ERROR_INVALID_DEVICE", {"FAKE_CUDA_DEVICES": "0"}),
+            fails("absent", "cuInit:1:100", f"CUDA_ERROR_NO_DEVICE: {own}"),
+            fails("absent", "cuInit:1:803", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
+            fails("absent", "cuInit:1:2", "CUDA_ERROR_OUT_OF_MEMORY"),     # under AddressSanitizer
+            fails("absent", "cuInit:1:12345", "unknown error"),
+            fails("open", "cuDevicePrimaryCtxRetain:1:2", f"CUDA_ERROR_OUT_OF_MEMORY: {own}"),
+            fails("open", "cuStreamCreate", lost),
+            fails("foreign", "cuModuleLoadData:1:209", "CUDA_ERROR_NO_BINARY_FOR_GPU (a driver of CUDA 12.2)"),
+            fails("foreign", "cuModuleLoadData:2:222", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (a driver of CUDA 12.2)"),
+            fails("load", "cuModuleLoadData:2:200", "CUDA_ERROR_INVALID_IMAGE"),
+            fails("load", "cuMemAlloc:1:2", "CUDA_ERROR_OUT_OF_MEMORY"),
+            fails("memory", "cuMemAlloc:2:2", "CUDA_ERROR_OUT_OF_MEMORY"),
+            fails("call", "cuLaunchKernel:3", lost),
+            fails("call", "cuMemcpyDtoHAsync:2", lost),
+            fails("call", "cuCtxPushCurrent:4", lost),
+            ("lost", lost, {"FAKE_CUDA_FAIL": "cuLaunchKernel:3:719+"}),
+            ("lost", lost, {"FAKE_CUDA_FAIL": "cuStreamSynchronize:3:719+"})]
 
 
 def objects(folder: Path, device: list[str], cache: Path) -> None:
@@ -65,20 +85,34 @@ def objects(folder: Path, device: list[str], cache: Path) -> None:
     equal(others, [], "nothing but the core is undefined")
 
 
-def stub(folder: Path) -> Path:
-    """A compiler in nvcc's place, for kernels that are emulated: images hold nothing but the number that they start
-    with."""
-    script = folder / "stub-nvcc"
-    script.write_text("""#!/bin/sh
-case "$1" in
---version) echo "release 13.0, V13.0.0"; exit ;;
---list-gpu-code) echo "sm_90"; exit ;;
-esac
-while [ "$1" != -o ]; do shift; done
-printf '\\120\\355\\125\\272' > "$2"
-""", encoding="utf-8")
-    script.chmod(0o755)
-    return script
+def checked(out: Path, device: list[str], driver: Path, cxx: list[str], cache: Path) -> None:
+    """`check` and `explain`, with reference kernels and the weights in a file of their own."""
+    options = [*device, "--specialize", "batch=3", "--with-reference", "--weights", "external"]
+    build(DIGITS, out, *options, cache=cache)
+    env = {**os.environ, **emulation.prepared(sorted((out / "keep").glob("*.cu")), out, driver, cxx)}
+
+    def tool(command: str, **more: str) -> subprocess.CompletedProcess:
+        return subprocess.run([*map(str, TOOL), command, str(DIGITS), *options, "--cache", str(cache)],
+                              env={**env, **more}, capture_output=True, text=True, check=False)
+
+    found = tool("check")
+    said = found.stdout.splitlines()
+    for title in ("digits batch=3 cuda", "digits batch=3 reference", "digits batch=2 cuda", "digits batch=2 reference"):
+        ok(any(line.startswith(f"{title}: bits of the interpreter: probabilities") for line in said), f"check: {title}")
+    if not ok(found.returncode == 0 and not found.stderr, "check: all is right"):
+        note(found.stdout + found.stderr)
+    absent = tool("check", FAKE_CUDA_DEVICES="0")
+    message = "error: the model cannot run here: cuda: cuDeviceGet: CUDA_ERROR_INVALID_DEVICE"
+    if not ok(absent.returncode == 1 and message in absent.stderr and not absent.stdout, "check without a device"):
+        note(absent.stdout + absent.stderr)
+    broken = tool("check", FAKE_CUDA_FAIL="cuLaunchKernel:2")
+    message = "digits batch=3 cuda: FAILED: the device's driver refused: digits: cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED"
+    if not ok(broken.returncode == 1 and message in broken.stdout, "check on a device that refuses"):
+        note(broken.stdout + broken.stderr)
+    text = tool("explain").stdout
+    for words in ("target cuda-sm90 (sm_90)", "blocks x threads", "variant reference", "arena: "):
+        ok(words in text, f"explain: {words}")
+    note(text)
 
 
 with tempfile.TemporaryDirectory() as place:
@@ -92,10 +126,8 @@ with tempfile.TemporaryDirectory() as place:
             "a processor's target file")
     refused(["--target-file", "cuda-sm90", *quiet], "the target cuda-sm90 is cuda, but",
             "a GPU's target file for a processor")
-    refused([*device, "--with-reference", *quiet], "there are no reference kernels for cuda", "a reference")
     refused([*device, "--isa", "avx2", *quiet], "unknown instruction set 'avx2' for cuda",
             "a processor's instruction set", code=2)
-    refused([*device, "--cache", str(cache)], "check does not run kernels for cuda", "check", "check")
     ok(not (folder / "refused").exists(), "nothing is left behind")
 
     if nvcc == "none":
@@ -107,11 +139,8 @@ with tempfile.TemporaryDirectory() as place:
     if cxx is None:
         skip("calls", "no C++ compiler")
         done()
-    device[-1] = str(stub(folder))
-    driver = folder / "driver" / "libcuda.so.1"
-    driver.parent.mkdir()
-    emulation.run([*cxx, "-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.cc", HERE / "emulate.cc", "-ldl",
-                   "-o", driver])
+    device[-1] = str(emulation.stub(folder))
+    driver = emulation.driver(cxx, folder)
     compare = folder / "compare"
     strict = ["-O1", "-Wall", "-Wextra", "-Werror", *emulation.INCLUDES]
     emulation.run(["cc", "-std=gnu11", *strict, ROOT / "bench" / "cuda" / "compare.c", *RUNTIME, "-rdynamic", "-o",
@@ -119,7 +148,8 @@ with tempfile.TemporaryDirectory() as place:
 
     def same(out: Path, obj: Path, model: Path, name: str, calls: list[str], *more: str) -> dict[str, str]:
         """One point a call and order of threads: all outputs and states have the bits of the processor's."""
-        env = prepared(out, obj, driver, cxx)
+        emulation.run(["cc", "-shared", obj, "-o", out / "cuda.so"])
+        env = {**os.environ, **emulation.prepared(sorted((out / "keep").glob("*.cu")), out, driver, cxx)}
         isa = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
         cpu = build(model, out / "cpu", *isa, *more, cache=cache)
         emulation.run(["cc", "-shared", cpu, "-o", out / "cpu.so"])
@@ -133,21 +163,9 @@ with tempfile.TemporaryDirectory() as place:
                 note(done.stdout + done.stderr)
         return env
 
-    out = folder / "emulated"
-    digits = build(DIGITS, out, *device, "--specialize", "batch=3", cache=cache)
-    same(out, digits, DIGITS, "digits", ["digits,batch=1", "digits,batch=3", "digits,batch=7"])
-    # What points do one after the other: the processor's kernels, a team of threads.
-    out = folder / "ordering"
-    ordering = build(ORDERING, out, *device, cache=cache)
-    table = next((out / "keep").glob("tcd_*.c")).read_text(encoding="utf-8")
-    functions = re.findall(r"TC_PUBLIC const tc_function (\w+)_function", table)
-    same(out, ordering, ORDERING, "ordering", [f"{name},n=6,m=5,m1=5,m3=5" for name in functions])
+    checked(folder / "checked", device, driver, cxx, cache)
 
     if "--all" in sys.argv:
-        out = folder / "control"
-        control = build(CONTROL, out, *device, cache=cache)
-        dims = ",n=5,m=7"
-        same(out, control, CONTROL, "control", [f"control_op_{name}{dims}" for name in LOOPS])
         out = folder / "encoder"
         encoder = build(ENCODER, out, *device, *SMALL, "--specialize", "batch=2", "--specialize", "seq=9", cache=cache)
         same(out, encoder, ENCODER, "minilm", ["minilm,batch=2,seq=9", "minilm,batch=1,seq=5"], *SMALL)
@@ -160,14 +178,10 @@ with tempfile.TemporaryDirectory() as place:
     program = out / "calls"
     emulation.run(["cc", "-std=c11", f"-I{out}", *strict, HERE / "test_calls.c", decoder, *RUNTIME, "-o", program,
                    "-ldl"])
-    for scenario, more in (("", {}), ("absent", {"FAKE_CUDA_DEVICES": "0"}), ("open", {"FAKE_CUDA_FAIL": "cuInit"}),
-                           ("open", {"FAKE_CUDA_FAIL": "cuStreamCreate"}),
-                           ("load", {"FAKE_CUDA_FAIL": "cuModuleLoadData:2"}), ("load", {"FAKE_CUDA_FAIL": "cuMemAlloc"}),
-                           ("call", {"FAKE_CUDA_FAIL": "cuLaunchKernel:3"}),
-                           ("call", {"FAKE_CUDA_FAIL": "cuMemcpyDtoHAsync:2"}),
-                           ("call", {"FAKE_CUDA_FAIL": "cuCtxPushCurrent:4"})):
-        done_ = subprocess.run([program, scenario], env={**env, **more}, capture_output=True, text=True, check=False)
-        named = " ".join(f"{k}={v}" for k, v in more.items()) or "refusals"
+    for scenario, wanted, more in refusals(folder):
+        done_ = subprocess.run([program, scenario, wanted], env={**env, **more}, capture_output=True, text=True,
+                               check=False)
+        named = " ".join(f"{k}={v}" for k, v in more.items() if k != "LD_LIBRARY_PATH") or scenario or "refusals"
         points = [line for line in done_.stdout.splitlines() if "ok " in line]
         if not ok(done_.returncode == 0 and points and not done_.stderr, f"decoder, {named}: {len(points)} points"):
             note(done_.stdout + done_.stderr)

@@ -14,7 +14,9 @@
  *
  * WORD: DIM=SIZE; INPUT<BOUND (its integers are indices below BOUND); INPUT! (its values are finite).
  *
- * The table run_functions names the model's functions. Teams have the size asked for whatever the work is worth.
+ * The table run_functions names the model's functions. Teams have the size asked for whatever the work is worth. A model
+ * for CUDA is called on the first device instead, which has one team and one set of instructions; its memory is filled
+ * with a pattern before each call.
  */
 #include "autotune/data.h"
 #include "autotune/guard.h"
@@ -22,6 +24,7 @@
 #include "interpreter/ops.h"
 #include "tests/tap.h"
 
+#include <tensor_compile/cuda.h>
 #include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
 
@@ -48,6 +51,7 @@ typedef struct runner {
     tci_module graph;
     tc_st_file given;
     tc_pool *pools[3];
+    tc_cuda *cuda; /* NULL: the model is the processor's */
 } runner;
 
 static const tc_index teams[] = {1, 2, 5};
@@ -162,6 +166,28 @@ static int start(sized *s, const tc_function *f, const call *how, tc_guard *guar
                          how->at_end);
 }
 
+/* The device's arena, of exactly the bytes needed, for the context. */
+static int use_device(const runner *r, tc_context *context, const tc_model *model, size_t bytes)
+{
+    uint64_t weights;
+    unsigned char *pattern = malloc(bytes + 1);
+    tc_context_use_cuda(context, r->cuda);
+    tc_device *device = context->device;
+    int good = pattern && tc_cuda_reserve(r->cuda, bytes, &context->error) == TC_STATUS_OK;
+    if (good && bytes) {
+        memset(pattern, TC_GUARD_PATTERN, bytes);
+        device->refused = NULL;
+        if (device->enter(device, model, &weights)) {
+            device->upload(device, device->arena, pattern, bytes);
+            device->wait(device);
+            device->leave(device);
+        }
+        good = !device->refused;
+    }
+    free(pattern);
+    return good;
+}
+
 /* One call. want: TC_STATUS_OK, and outputs as s->values has them, or another status. */
 static int run_call(runner *r, sized *s, const call *how, tc_status want)
 {
@@ -175,10 +201,12 @@ static int run_call(runner *r, sized *s, const call *how, tc_status want)
     } else {
         tc_context context;
         tc_context_init(&context, guards[s->count].size ? guards[s->count].data : NULL, guards[s->count].size);
-        tc_context_limit_cpu(&context, how->cpu);
+        if (!r->cuda)
+            tc_context_limit_cpu(&context, how->cpu);
         if (r->pools[how->team])
             tc_context_use_pool(&context, r->pools[how->team]);
-        const tc_status status = tc_run(&context, &f, s->dims, buffers, NULL, NULL, NULL);
+        const int ready = !r->cuda || use_device(r, &context, f.model, guards[s->count].size);
+        const tc_status status = ready ? tc_run(&context, &f, s->dims, buffers, NULL, NULL, NULL) : TC_STATUS_DEVICE;
         if (status != want)
             snprintf(s->why, sizeof s->why, "%s: %s", tc_status_string(status), context.error.message);
         else
@@ -190,10 +218,28 @@ static int run_call(runner *r, sized *s, const call *how, tc_status want)
     return good;
 }
 
+/* One call by the chosen variant and one by the generic one on the device. Returns as run_all. */
+static int run_on_device(runner *r, sized *s, const char *title, tc_status want)
+{
+    int calls = 0;
+    for (int generic = 0; generic < (s->f->variant_count > 1 ? 2 : 1); ++generic, ++calls) {
+        const call how = {.generic = generic, .at_end = generic};
+        if (!run_call(r, s, &how, want)) {
+            char place[sizeof s->why];
+            memcpy(place, s->why, sizeof place);
+            snprintf(s->why, sizeof s->why, "%s, %s variant: %.300s", title, generic ? "generic" : "chosen", place);
+            return 0;
+        }
+    }
+    return calls;
+}
+
 /* Every instruction set, team and variant. Returns the number of calls, 0 where one is wrong. */
 static int run_all(runner *r, sized *s, const char *title, tc_status want)
 {
     int calls = 0;
+    if (r->cuda)
+        return run_on_device(r, s, title, want);
     const unsigned cpus = tc_cpu_detect();
     for (unsigned c = 0; c < s->f->cpu_count; ++c)
         for (int team = 0; team < TEAMS; ++team)
@@ -441,11 +487,19 @@ int main(int argc, char **argv)
     }
     for (int team = 0; team < TEAMS; ++team)
         r.pools[team] = teams[team] > 1 ? tc_pool_create(teams[team]) : NULL;
+    const tc_model *model = run_functions[0]->model;
+    tc_error error;
+    if (model->device && (tc_cuda_open(&r.cuda, 0, &error) != TC_STATUS_OK ||
+                          tc_cuda_load(r.cuda, model, NULL, &error) != TC_STATUS_OK)) {
+        fprintf(stderr, "%s\n", error.message);
+        return 2;
+    }
     char line[1024];
     while (fgets(line, sizeof line, cases))
         run_line(&r, line);
     for (int team = 0; team < TEAMS; ++team)
         tc_pool_destroy(r.pools[team]);
+    tc_cuda_close(r.cuda);
     fclose(cases);
     tci_module_finish(&r.graph);
     tc_st_close(&r.given);

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from processor import lacks
@@ -26,11 +26,13 @@ SOURCES = [ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c",
 
 @dataclass(frozen=True)
 class Machine:
-    """What cases are compiled for, and what starts them here. isas: () all of the target's."""
+    """What cases are compiled for, and what starts them here. isas: () all of the target's. device: a GPU's target file
+    and nvcc, empty for the processor."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
     isas: tuple[str, ...] = ()
+    device: tuple[str, ...] = ()
 
     @property
     def missing(self) -> str:
@@ -63,6 +65,8 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
     options = Options(model=str(model), shown=model.name, object="model.o", header="model.h", cache=str(cache.root),
                       isas=machine.isas, specialize=tuple(sorted(specialize.items())), tune="off", verify=True,
                       cc=machine.cc, preprocessor=defines)
+    if machine.device:
+        options = replace(options, backend="cuda", target_file=machine.device[0], nvcc=machine.device[1:])
     begin = time.monotonic()
     recorded = capture_run.Captured(graph, ()) if graph else None
     with Progress() as progress:

@@ -21,32 +21,14 @@ from pathlib import Path
 
 import comparison
 from comparison import Expected, st
-from runner import EMULATED, NATIVE, all_isas, build, native_isas, run, words
+from family import cases
+from runner import EMULATED, NATIVE, all_isas, build, native_isas, run
 from tap import done, skip
 from tensor_compile.build import check, host_programs
-from tensor_compile.build.assemble import Made
 from tensor_compile.build.cache import Cache
 from tensor_compile.graph.text import print_module
 
 HERE = Path(__file__).resolve().parent
-
-
-def cases(made: Made, expected: Expected, few: bool) -> list[str]:
-    found = []
-    for f in made.compiled.plan.functions:
-        names = [d.sym.name for d in f.dims]
-        sizes = [s for s in sizes_of.SIZES if set(s) == set(names)] if names else [{}]
-        for size in sizes[:: max(1, len(sizes) // 3)] if few else sizes:
-            found.append(f"bits {f.name} {words(made, f.name, size)}")
-        at = expected.sizes[f.name]
-        if set(at) != set(names):
-            raise ValueError(f"{f.name}: expected at {at}, its dims are {names}")
-        given = words(made, f.name, at)
-        found.append(f"given {f.name} {given}")
-        if "<" in given:
-            found.append(f"outside {f.name} {given}")
-    return found
-
 
 family, options = sys.argv[1], sys.argv[2:]
 sizes_of = importlib.import_module(f"families.{family}")
@@ -66,7 +48,7 @@ with tempfile.TemporaryDirectory() as folder:
                      defines=(f"-DFLOAT=TC_{dtype.upper()}",))
         given = Path(folder) / "given.safetensors"
         st.write(given, expected.tensors)
-        run(made, machine, cache, cases(made, expected, bool(arch)), given)
+        run(made, machine, cache, cases(made, sizes_of.SIZES, expected, bool(arch)), given)
         comparison.compare(f"PyTorch {dtype}", host_programs.interpreter(made.host, cache),
                            print_module(check.placed(made.compiled.reference, made)), HERE, expected,
                            getattr(sizes_of, "ROUNDINGS", {}))

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Callable, Iterator, Protocol
 
 from ..emit.kernels import KernelSource
-from ..errors import UserError
 from ..loops.ir import Kernel, ModelPlan
 from .cache import Cache
 from .objects import Object, Unit
@@ -39,11 +38,9 @@ class Sources:
 
 
 class Backend(Protocol):
-    """plain: one loop nest an operation, no layout and no fusion. processor: kernels are functions of the processor,
-    what `check` and `tune` run."""
+    """plain: one loop nest an operation, no layout and no fusion."""
 
     plain: bool
-    processor: bool
 
     def default_target(self, compiler: Compiler) -> str:
         """The name of the target file where none is given; "" where none is known."""
@@ -69,10 +66,3 @@ def find(name: str) -> Backend:
     from .cuda import Cuda
 
     return {"c": Cpu(plain=False), "reference": Cpu(plain=True), "cuda": Cuda()}[name]
-
-
-def require_processor(options: Options, command: str) -> None:
-    """Raises where a sub-command that runs kernels is asked for those of a device."""
-    if not find(options.backend).processor:
-        raise UserError(f"{command} does not run kernels for {options.backend}",
-                        hint="use it with --target c: results are held to the same numerics")

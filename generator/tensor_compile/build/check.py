@@ -18,7 +18,7 @@ from ..graph.verify import held
 from ..loops.ir import FunctionPlan, Variant
 from ..loops.layout import ELEMENTWISE
 from ..symbolic import Expr, Sym, const
-from . import assemble, backends, files, host_programs, toolchain
+from . import assemble, files, host_programs, toolchain
 from .assemble import Made
 from .cache import Cache
 from .host_programs import INTERPRETER, ROOT, TEMPLATES
@@ -61,7 +61,6 @@ class Tools:
 
 
 def run(options: Options, request: Request) -> int:
-    backends.require_processor(options, "check")
     with Progress() as progress:
         made = assemble.run(options, progress)
         cache = Cache(Path(options.cache))
@@ -200,7 +199,9 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
     others = sorted({b.name for f in made.compiled.plan.functions for b in f.outputs} - own)
     taps = made.compiled.taps.get(function.name, {})
     good = True
-    for isa in (*made.target.isas, *(("reference",) if options.with_reference else ())):
+    # a device takes what suits it of its images: one run
+    runs = (made.target.arch,) if made.target.apart else made.target.isas
+    for isa in (*runs, *(("reference",) if options.with_reference else ())):
         out = tools.folder / f"out-{isa}"
         command = [*request.wrapper, str(tools.runner), symbol, str(inputs), str(out), isa,
                    str(request.threads), weights, *((str(before), f"{out}-state") if states else ("-", "-")),
@@ -215,6 +216,9 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
         if result.returncode == 3:
             print(f"{title}: skipped, this processor does not have it")
             continue
+        if result.returncode == 4:
+            raise UserError(f"the model cannot run here: {result.stderr.strip()}", options.shown,
+                            f"check --target {options.backend} needs the device; building does not")
         if result.returncode:
             print(f"{title}: FAILED: {result.stderr.strip() or f'exit code {result.returncode}'}")
             good = False
@@ -352,9 +356,10 @@ def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int |
         "#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
         f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};", ""]),
         encoding="utf-8")
-    flags = (*made.target.flags, *toolchain.host_flags(cflags, made.target.arch))
+    flags = (*made.target.flags, *toolchain.host_flags(cflags, made.compiler.arch))
     run_tool([*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
               *(f"-I{path}" for path in (*includes, *TARGET_INCLUDES)), *map(str, sources), str(table), str(model),
-              str(host_programs.target_library(made.compiler, flags, cache, jobs)), "-o", str(out), "-lm", "-pthread"],
+              str(host_programs.target_library(made.compiler, flags, cache, jobs)), "-o", str(out), "-lm", "-pthread",
+              "-ldl"],
              PART, out.parent)
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Callable, ClassVar, Hashable
+from typing import Callable, Hashable
 
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource, emit_kernel, emit_plain
@@ -29,7 +29,6 @@ class Cpu:
     """plain: `reference`."""
 
     plain: bool
-    processor: ClassVar[bool] = True
 
     def default_target(self, compiler: Compiler) -> str:
         return DEFAULT_TARGETS.get(compiler.arch, "")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, ClassVar, Hashable
 
-from ..emit.cuda import emit_kernel
+from ..emit.cuda import emit_kernel, emit_plain
 from ..emit.cuda_driver import emit_driver
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource
@@ -67,7 +67,6 @@ def detect(command: tuple[str, ...]) -> Nvcc:
 @dataclass(frozen=True, slots=True)
 class Cuda:
     plain: ClassVar[bool] = False
-    processor: ClassVar[bool] = False
 
     def default_target(self, compiler: Compiler) -> str:
         return "cuda-sm80"
@@ -78,9 +77,6 @@ class Cuda:
                             hint="--target cuda takes a target file of arch \"cuda\", such as cuda-sm90")
         if target.flags:
             raise UserError(f"the target {target.name} has flags, which a GPU's does not take")
-        if options.with_reference:
-            raise UserError("--with-reference: there are no reference kernels for cuda",
-                            hint="build the model with --target c for them")
         return target.with_isas(options.isas) if options.isas else target
 
     def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
@@ -89,10 +85,11 @@ class Cuda:
         made: dict[Hashable, KernelSource] = {}
         for function in plan.functions:
             for variant in function.built:
+                emit = emit_plain if variant is function.reference else emit_kernel
                 for step in variant.program.kernel_steps:
-                    form = identity(step.kernel)
+                    form = emit, identity(step.kernel)
                     if form not in made:
-                        made[form] = emit_kernel(step.kernel)
+                        made[form] = emit(step.kernel)
                     sources.add(step.kernel, made[form], target.isas)
         return sources
 

@@ -33,7 +33,7 @@ def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flag
     options = [*BUILD_MACHINE, *flags, "-w"] + [f"-I{path}" for path in includes]
 
     def compile_one(source: Path) -> Path:
-        out = folder / f"{source.stem}.o"
+        out = folder / f"{source.parent.name}-{source.stem}.o"
         run_tool([*compiler.command, *options, "-c", str(source), "-o", str(out)],
                  f"{source.relative_to(ROOT)} does not compile with {' '.join(compiler.command)}", folder)
         return out
@@ -78,8 +78,10 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
 
 
 def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, jobs: int | None = None) -> Path:
-    """The runtime and the interpreter for the target (flags: what chooses it), as a static library."""
-    sources = [*sorted((RUNTIME / "core").glob("*.c")), *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED),
+    """The runtime, devices among it, and the interpreter for the target (flags: what chooses it), as a static
+    library."""
+    sources = [*sorted((RUNTIME / "core").glob("*.c")), *sorted((RUNTIME / "cuda").glob("*.c")),
+               *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED),
                *sorted(path for path in INTERPRETER.glob("*.c") if path.name != "main.c")]
 
     def make(folder: Path) -> None:

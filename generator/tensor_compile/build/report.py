@@ -6,8 +6,8 @@ from typing import Iterator, Mapping
 
 from ..emit.memory import memory
 from ..errors import OptionError, closest
-from ..loops import plan as planning
-from ..loops.ir import Branch, FunctionPlan, Loop, Program, Step, Variant, parts
+from ..loops import plan as planning, schedule_cuda
+from ..loops.ir import Branch, FunctionPlan, Kernel, Loop, Program, Step, Variant, parts
 from ..loops.scalars import extent
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
@@ -61,23 +61,33 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     chosen = ", ".join(f"{s.name}={n}" for s, n in sizes.items())
     rows, total = [], 0
     number = 0
+    device = made.target.apart
     for depth, turns, item in _walk(program.steps, sizes):
         if not isinstance(item, Step):
-            rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), "", "", ""))
+            rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), "", "", "",
+                         *([""] if device else [])))
             continue
         i, number = number, number + 1
         step, at_zero = item, {**sizes, **{s: 0 for s in item.kernel.dims if s.is_turn}}
         moved = traffic(step.kernel, at_zero)
         total += turns * (moved.read + moved.written)
-        code = "/".join(str(made.objects[made.sources.symbol(step.kernel, isa)].code) for isa in made.target.isas)
+        symbols = [made.sources.symbol(step.kernel, isa) for isa in made.target.isas]
+        code = "/".join(str(made.objects[symbol].code) for symbol in (dict.fromkeys(symbols) if device else symbols))
+        grid = [_grid(step.kernel, variant is function.reference, at_zero, made.target.threads)] if device else []
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
-                     str(moved.written), code))
+                     str(moved.written), code, *grid))
     guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
     head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {_count(len(program.kernel_steps), 'kernel')}, {total} bytes moved"
             + (f" at {chosen}" if chosen else "")]
-    return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}"), rows),
+    return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",
+                                 *(["blocks x threads"] if device else [])), rows),
             *(f"    fused: {line}" for line in program.fusions),
             *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_memory(made, program)]
+
+
+def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], instances: int) -> str:
+    launch = schedule_cuda.launch(kernel, plain)
+    return f"{launch.blocks(sizes, instances)} x {launch.threads}"
 
 
 def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, turns: int = 1) -> Iterator[tuple[int, int, object]]:
@@ -129,7 +139,8 @@ def _memory(made: Made, program: Program) -> list[str]:
         lines.append(f"      {name}: {buffer.dtype}[{','.join(map(str, buffer.shape))}] {at}, {size} elements, order "
                      f"{list(buffer.order)}")
     for group in where.scratch:
-        lines += [f"      scratch of step {step}: {size} bytes a thread" for step, _, size in group]
+        whose = "block" if made.target.apart else "thread"
+        lines += [f"      scratch of step {step}: {size} bytes a {whose}" for step, _, size in group]
     return lines
 
 

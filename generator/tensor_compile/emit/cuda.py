@@ -29,6 +29,34 @@ def emit_kernel(kernel: Kernel) -> KernelSource:
     return named(kernel, ISA, emit(kernel, PLACE))
 
 
+def emit_plain(kernel: Kernel) -> KernelSource:
+    """The kernel of the reference: the processor's, one element after the other, whose team are the grid's threads."""
+    from .contraction import emit_reference
+    from .cuda_nest import emit_team
+
+    if isinstance(kernel, NestKernel):
+        text = emit_team(kernel, PLACE)
+    elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+        text = team(kernel, PLACE, emit_reference(kernel, f"{PLACE}_part"))
+    else:
+        text = emit_check(kernel, PLACE)
+    return named(kernel, ISA, text)
+
+
+def team(kernel: Kernel, symbol: str, text: str) -> str:
+    """A kernel around one of the processor's, `text`, which defines the function SYMBOL_part: each thread of the grid is
+    one of its team."""
+    part = f"{symbol}_part"
+    text = text.replace('#include "tc_kernel.h"', '#include "tc_team.cuh"', 1)
+    text = text.replace(f"void {part}(void *const *p,", f"static __device__ void {part}(const tc_team_pointers p,", 1)
+    threads = schedule_cuda.launch(kernel, plain=True).threads
+    return "\n".join([
+        text, f'extern "C" __global__ void __launch_bounds__({threads})',
+        f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
+        f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
+        f"    {part}({{arguments.p}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
+
+
 def dim_names(kernel: Kernel) -> dict[Sym, str]:
     return {s: "n_" + re.sub(r"\W", "_", s.name) for s in kernel.dims}
 

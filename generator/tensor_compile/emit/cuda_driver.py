@@ -80,9 +80,9 @@ class _Launches(StepsWriter):
         if is_check(step):
             values.append(f"f->device_arena + offsets[{self.where.copy_numbers[CELL]}]")
         values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
-        launch = schedule_cuda.launch(kernel)
-        most = self.threads if launch.scratch else schedule_cuda.MOST_BLOCKS
-        blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {most})"
+        reference = self.function.entry.plan.reference
+        launch = schedule_cuda.launch(kernel, plain=reference is not None and reference.program is self.program)
+        blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
         row = f"{number}, {self.function.kernels.row(kernel)}, a, {blocks}, {launch.threads}"
         self.put("{", f"    const uint64_t a[] = {{{', '.join(values)}}};")
         if is_check(step):

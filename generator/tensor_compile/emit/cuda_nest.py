@@ -15,7 +15,7 @@ from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.ir import NestKernel, RowReduce, Stage
 from ..symbolic import product
-from .cuda import decode, emitter, function, grid_loop
+from .cuda import decode, emitter, function, grid_loop, team
 from .nest import emit_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
 from .scalar import C_TYPE, Value, constant, extent, indent
@@ -24,20 +24,12 @@ MEMORY = "block_memory"   # of the kernel's sums
 
 
 def emit_nest(kernel: NestKernel, symbol: str) -> str:
-    return _team(kernel, symbol) if schedule_cuda.is_team(kernel) else _Nest(kernel).source(symbol)
+    return emit_team(kernel, symbol) if schedule_cuda.is_team(kernel) else _Nest(kernel).source(symbol)
 
 
-def _team(kernel: NestKernel, symbol: str) -> str:
-    """The processor's kernel, one element after the other, each thread of the grid being one of its team."""
-    part = f"{symbol}_part"
-    text = emit_scalar(kernel, "scalar", part).replace('#include "tc_kernel.h"', '#include "tc_team.cuh"', 1)
-    text = text.replace(f"void {part}(void *const *p,", f"static __device__ void {part}(const tc_team_pointers p,", 1)
-    threads = schedule_cuda.launch(kernel).threads
-    return "\n".join([
-        text, f'extern "C" __global__ void __launch_bounds__({threads})',
-        f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
-        f"    {part}({{arguments.p}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
+def emit_team(kernel: NestKernel, symbol: str) -> str:
+    """One element after the other, by the threads of the grid."""
+    return team(kernel, symbol, emit_scalar(kernel, "scalar", f"{symbol}_part"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,18 @@
     rows         a nest with sweeps: one row a block, whose threads share each sweep
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one index a thread
-    team         a nest whose points follow each other, or whose sums a block has no room for: threads are those of the
-                 processor's kernel, some rows each
+    team         a nest whose points follow each other, or whose sums a block has no room for, and every kernel of the
+                 reference: threads are those of the processor's kernel, some rows or points each
 
 Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many
 as instances of it."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Mapping
 
 from ..graph.dtypes import DTYPES
-from ..symbolic import ZERO, Expr, product
+from ..symbolic import ZERO, Expr, Sym, product
 from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort, SiblingsKernel
 from .scalars import extent, walk
 
@@ -55,19 +56,31 @@ class Launch:
     threads: int
     scratch: bool = False
 
+    def most(self, instances: int) -> int:
+        """Blocks; instances: of scratch."""
+        return instances if self.scratch else MOST_BLOCKS
 
-def launch(kernel: Kernel) -> Launch:
+    def blocks(self, sizes: Mapping[Sym, int], instances: int) -> int:
+        return min(-(-self.points.evaluate(sizes) // self.each), self.most(instances))
+
+
+def launch(kernel: Kernel, plain: bool = False) -> Launch:
+    """plain: as a kernel of the reference."""
     if isinstance(kernel, CheckKernel):
         return Launch(kernel.buffer.elements, THREADS, THREADS)
     if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+        if plain:
+            points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.parts]
+            return Launch(sum(points, ZERO), FEWEST, FEWEST)
         shape = tile(kernel)
         return Launch(sum((tiles(part, shape) for part in kernel.parts), ZERO), 1, shape.threads)
     scratch = any(b.kind == "scratch" for b in kernel.params)
-    if is_team(kernel):
+    points = product(extent(s) for s in kernel.rows + (kernel.stages[0].vars if is_flat(kernel) else ()))
+    if plain or is_team(kernel):
         threads = 1 if scratch else FEWEST
-        return Launch(product(extent(s) for s in kernel.rows), threads, threads, scratch)
+        return Launch(points, threads, threads, scratch)
     if is_flat(kernel):
-        return Launch(product(extent(s) for s in kernel.rows + kernel.stages[0].vars), THREADS, THREADS)
+        return Launch(points, THREADS, THREADS)
     return Launch(product(extent(s) for s in kernel.rows), 1, row_threads(kernel), scratch)
 
 

@@ -27,8 +27,8 @@ extern "C" {
 typedef struct tc_cuda tc_cuda;
 
 /* Opens device number `ordinal` (from 0) by its primary context, which programs that use CUDA's runtime share. On
- * failure *cuda is NULL. TC_STATUS_NO_DEVICE: no driver, or no such device; TC_STATUS_DEVICE; TC_STATUS_SYSTEM: no
- * memory. */
+ * failure *cuda is NULL. TC_STATUS_NO_DEVICE: no driver, one that does not start (the message has its error), or no
+ * such device; TC_STATUS_DEVICE: the device refuses a context or a stream; TC_STATUS_SYSTEM: no memory. */
 tc_status tc_cuda_open(tc_cuda **cuda, int ordinal, tc_error *error);
 
 /* Gives back everything: kernels, weights, the arena that it owns. No context may use it any more. NULL is accepted. */
@@ -37,11 +37,12 @@ void tc_cuda_close(tc_cuda *cuda);
 /* Loads a model's kernels and copies its packed weights to the device, once for all calls. weights: of a model with
  * external weights, a whole weights file in memory, which is not needed any more after this (calls still check the
  * header of the one that they are given); NULL otherwise. TC_STATUS_BAD_ARGUMENT: not compiled for CUDA, or loaded
- * already; TC_STATUS_NO_DEVICE: it has no code for this device; TC_STATUS_BAD_WEIGHTS, _DEVICE, _SYSTEM. */
+ * already; TC_STATUS_NO_DEVICE: it has no code for this device, or none that its driver knows; TC_STATUS_BAD_WEIGHTS,
+ * _DEVICE, _SYSTEM. */
 tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights, tc_error *error);
 
 /* The arena of calls: one allocation of `bytes`, for the largest NAME_ARENA_BYTES of the models (or NAME_arena_bytes()
- * of a call), in place of what was there. 0 gives it back. */
+ * of a call), in place of what was there. 0 gives it back. TC_STATUS_DEVICE: no memory; there is no arena then. */
 tc_status tc_cuda_reserve(tc_cuda *cuda, size_t bytes, tc_error *error);
 
 /* The same with device memory of the caller's (a CUdeviceptr of the primary context, aligned to 256 bytes), which must
