@@ -1,50 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models on a GPU against themselves on the processor: builds digits, the sentence encoder and the decoder of the tests
-for both, calls them with the same data and prints how results differ, whether repetitions give the same bits, what a
-call takes, and what compute-sanitizer finds. Needs nvcc, a C compiler and a GPU; nothing is downloaded.
+"""Models on a GPU against themselves on the processor: builds the examples and the decoder of the tests for both, calls
+them with the same data and prints how results differ, whether repetitions give the same bits, what a call takes, and
+what compute-sanitizer finds. Then every family of tests/ops against the interpreter, bit for bit, and `check`. Needs
+nvcc, a C compiler and a GPU; nothing is downloaded, but seeded weights are made (1 GB).
 
-    python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only MODEL]
+    python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only PART,…]
+
+A part: the name of a model, `families` or `check`.
 """
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+TOOL = [sys.executable, str(ROOT / "generator/tensor-compile")]
+SANITIZERS = ("memcheck", "racecheck", "initcheck")
+# Families whose kernels are of every kind: points, rows, tiles, teams, loops; all dtypes.
+SANITIZED = ("contractions", "control", "dtypes", "indexing", "ordering", "reductions", "recurrent")
 RUNTIME = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c"))]
 
 
 @dataclass(frozen=True)
 class Model:
-    """name: of the model; options: of its builds; calls: timed; brief: those under the sanitizer."""
+    """name: of the model; options: of its builds; calls: timed; brief: those under the sanitizer, none where there are
+    none; weights: the example's, made by its make_weights.c and given as WEIGHTS."""
 
     name: str
     source: Path
     options: tuple[str, ...]
     calls: tuple[str, ...]
     brief: tuple[str, ...]
+    weights: bool = True
+
+    def prepare(self, work: Path, cc: str) -> tuple[str, ...]:
+        """The options with the weights, which are made where they are not there yet."""
+        if not self.weights:
+            return self.options
+        path = work / f"{self.name}.safetensors"
+        if not path.exists():
+            run([cc, "-O2", self.source.parent / "make_weights.c", "-o", work / f"make_{self.name}", "-lm"])
+            run([work / f"make_{self.name}", path])
+        return (f'-DWEIGHTS="{path}"', *self.options)
 
 
-def models(work: Path) -> list[Model]:
-    weights = work / "minilm.safetensors"
-    below = "--below"
-    decoder = (below, "ids=96", "decoder_model_prefill,length=32", "decoder_model_decode,past=32",
+def models() -> list[Model]:
+    ids, tokens = ("--below", "ids=30522"), ("--below", "ids=50257")
+    decoder = ("--below", "ids=96", "decoder_model_prefill,length=32", "decoder_model_decode,past=32",
                "decoder_model_decode,past=33")
+    example = ROOT / "examples"
     return [
-        Model("digits", ROOT / "examples/digits/model.c", ("--specialize", "batch=1,32"),
-              ("digits,batch=1", "digits,batch=32", "digits,batch=33"), ("digits,batch=1", "digits,batch=7")),
-        Model("decoder_model", ROOT / "tests/decoder/model.c", (), decoder, decoder),
-        Model("minilm", ROOT / "examples/minilm/model.c",
-              ("-DLAYERS=6", "-DHIDDEN=384", "-DHEADS=12", f'-DWEIGHTS="{weights}"', "--specialize", "batch=1",
-               "--specialize", "seq=128"),
-              (below, "ids=30522", "minilm,batch=1,seq=128", "minilm,batch=8,seq=128", "minilm,batch=1,seq=33"),
-              (below, "ids=30522", "minilm,batch=1,seq=128", "minilm,batch=2,seq=5")),
+        Model("digits", example / "digits/model.c", ("--specialize", "batch=1,32"),
+              ("digits,batch=1", "digits,batch=32", "digits,batch=33"), ("digits,batch=1", "digits,batch=7"), False),
+        Model("decoder_model", ROOT / "tests/decoder/model.c", (), decoder, decoder, False),
+        Model("minilm", example / "minilm/model.c",
+              ("-DLAYERS=6", "-DHIDDEN=384", "-DHEADS=12", "--specialize", "batch=1", "--specialize", "seq=128"),
+              (*ids, "minilm,batch=1,seq=128", "minilm,batch=8,seq=128", "minilm,batch=1,seq=33"),
+              (*ids, "minilm,batch=2,seq=5")),
+        Model("resnet50", example / "resnet50/model.c", ("--specialize", "batch=1"),
+              ("resnet50,batch=1", "resnet50,batch=3"), ()),
+        Model("mobilenet_v2", example / "mobilenet_v2/model.c", ("--specialize", "batch=1"),
+              ("mobilenet_v2,batch=1", "mobilenet_v2,batch=3"), ()),
+        Model("gpt2", example / "gpt2/model.c", (),
+              (*tokens, "gpt2_prefill,length=128", "gpt2_decode,past=128", "gpt2_decode,past=129"), ()),
+        Model("unet", example / "unet/model.c", (),
+              ("unet,height=64,width=64", "unet,height=96,width=160"), ("unet,height=16,width=16",)),
+        Model("vad", example / "lstm-vad/model.c", (), ("vad", "vad"), ("vad",)),
     ]
 
 
@@ -75,27 +104,96 @@ def first_line(command: list[str]) -> str:
     return (done.stdout or done.stderr).strip().splitlines()[0]
 
 
-def prepare(work: Path, cc: str) -> Path:
-    """compare, and the weights that are made."""
+def comparison(work: Path, cc: str) -> Path:
     compare = work / "compare"
     run([cc, "-std=gnu11", "-O2", f"-I{ROOT / 'runtime/include'}", ROOT / "bench/cuda/compare.c", *RUNTIME, "-rdynamic",
          "-o", compare, "-ldl", "-lm"])
-    if not (work / "minilm.safetensors").exists():
-        run([cc, "-O2", ROOT / "examples/minilm/make_weights.c", "-o", work / "make_weights", "-lm"])
-        run([work / "make_weights", work / "minilm.safetensors"])
     return compare
 
 
-def build(model: Model, work: Path, cc: str, args: argparse.Namespace) -> tuple[Path, Path]:
+def build(model: Model, work: Path, cc: str, target_file: str) -> tuple[Path, Path]:
     """The model as libraries for the processor and for the device."""
-    out = []
-    for name, more in (("cpu", []), ("cuda", ["--target", "cuda", "--target-file", args.target_file])):
+    options, out = model.prepare(work, cc), []
+    isa = "avx512" if "avx512bw" in Path("/proc/cpuinfo").read_text(encoding="utf-8") else "avx2"
+    for name, more in (("cpu", ["--isa", isa]), ("cuda", ["--target", "cuda", "--target-file", target_file])):
         folder = work / model.name / name
-        run([sys.executable, ROOT / "generator/tensor-compile", "build", model.source, "-o", folder,
-             "--cache", work / "cache", "--cc", cc, "--host-cc", cc, *model.options, *more])
+        run([*TOOL, "build", model.source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc,
+             *options, *more])
         out.append(folder / f"{name}.so")
         run([cc, "-shared", folder / f"{model.source.stem}.o", "-o", out[-1]])
     return out[0], out[1]
+
+
+def against_processor(model: Model, libraries: tuple[Path, Path], compare: Path, log: Log, repeat: int) -> bool:
+    log.say(f"\n{model.name}")
+    words = [compare, *libraries, model.name]
+    done = subprocess.run([*words, "--repeat", str(repeat), *model.calls], capture_output=True, text=True, check=False)
+    log.say((done.stdout + done.stderr).rstrip())
+    if done.returncode:
+        log.say(f"exit {done.returncode}")
+    good = done.returncode == 0
+    for tool in SANITIZERS if model.brief else ():
+        done = subprocess.run([*sanitizer(tool), *words, *model.brief], capture_output=True, text=True, check=False)
+        found = [line for line in done.stdout.splitlines() if "SUMMARY" in line] \
+            or [done.stdout[-400:] + done.stderr[-400:]]
+        good &= done.returncode == 0
+        log.say(f"compute-sanitizer {tool}: {'; '.join(line.replace('=', '').strip() for line in found)}")
+    return good
+
+
+def sanitizer(tool: str) -> list[str]:
+    return ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
+
+
+def families(work: Path, log: Log, target_file: str) -> bool:
+    """Every family of tests/ops on the device; at a few sizes under the sanitizers, too."""
+    env = {**os.environ, "TC_SOURCE_ROOT": str(ROOT), "TC_TESTS_CACHE": str(work / "cache"),
+           "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{ROOT / 'generator'}:{ROOT / 'tests'}"}
+    names = []
+    for path in sorted((ROOT / "tests/ops/families").glob("*.py")):
+        floats = re.search(r"^FLOATS\b.*", path.read_text(encoding="utf-8"), re.MULTILINE)
+        others = re.findall(r'"(f64|f16|bf16)"', floats[0] if floats else "")
+        names += [path.stem, *(f"{path.stem}:{name}" for name in others)]
+
+    def one(name: str, *wrapper: str) -> tuple[str, bool]:
+        done = subprocess.run([sys.executable, ROOT / "tests/cuda/test_families.py", name, "--device", target_file,
+                               "nvcc", *wrapper], env=env, capture_output=True, text=True, check=False)
+        lines = done.stdout.splitlines()
+        wrong = [i for i, line in enumerate(lines) if line.startswith("not ok")]
+        calls = sum(int(line.split()[1]) for line in lines if re.fullmatch(r"# \d+ calls, .*", line))
+        right = sum(line.startswith("ok ") for line in lines)
+        title = " ".join([name, *wrapper[2:3]])
+        text = f"family {title}: {right} of {right + len(wrong)} cases, {calls} calls"
+        for i in wrong[:4]:
+            text += "\n  " + "\n  ".join(lines[i:i + 6])
+        if not lines or (done.returncode and not wrong):
+            text += f"\n  exit {done.returncode}: {done.stderr[-600:]}"
+        return text, done.returncode == 0
+
+    log.say("\nfamilies of tests/ops: the interpreter's bits, the status of indices outside, PyTorch's values")
+    found = [one(names[0])]   # what all need is built once
+    with ThreadPoolExecutor(8) as pool:
+        found += pool.map(one, names[1:])
+        found += [x for tool in SANITIZERS[:2] for x in pool.map(lambda name: one(name, *sanitizer(tool)), SANITIZED)]
+    for text, _ in found:
+        log.say(text)
+    return all(good for _, good in found)
+
+
+def checks(work: Path, log: Log, target_file: str) -> bool:
+    log.say("\ncheck --target cuda")
+    good = True
+    for source, more in ((ROOT / "examples/digits/model.c", ("--with-reference", "--weights", "external")),
+                         (ROOT / "tests/decoder/model.c", ("--with-reference",))):
+        done = subprocess.run([*TOOL, "check", str(source), "--target", "cuda", "--target-file", target_file, "--cache",
+                               str(work / "cache"), *more], capture_output=True, text=True, check=False)
+        lines = done.stdout.splitlines()
+        good &= done.returncode == 0
+        log.say(f"{source.relative_to(ROOT)} {' '.join(more)}: exit {done.returncode}, {len(lines)} lines, "
+                f"{sum('bits of the interpreter' in line for line in lines)} of bits")
+        if done.returncode:
+            log.say(done.stdout + done.stderr)
+    return good
 
 
 def main() -> int:
@@ -103,40 +201,29 @@ def main() -> int:
     parser.add_argument("--log", type=Path, help="also write what is printed there")
     parser.add_argument("--work", type=Path, help="where to build (default: a temporary folder)")
     parser.add_argument("--target-file", default="cuda-sm90")
-    parser.add_argument("--only", default="", help="this model alone")
+    parser.add_argument("--only", default="", help="these parts alone, e.g. digits,families")
     parser.add_argument("--repeat", type=int, default=30)
     args = parser.parse_args()
     cc = os.environ.get("CC", "cc")
     log = Log(args.log)
+    only = set(filter(None, args.only.split(",")))
     good = True
     with tempfile.TemporaryDirectory() as place:
         work = (args.work or Path(place)).resolve()
         work.mkdir(parents=True, exist_ok=True)
         log.say(f"device: {first_line(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'])}; "
                 f"target {args.target_file}; {first_line([cc, '--version'])}")
-        compare = prepare(work, cc)
-        sanitizer = shutil.which("compute-sanitizer")
-        for model in models(work):
-            if args.only not in ("", model.name):
-                continue
-            cpu, cuda = build(model, work, cc, args)
-            log.say(f"\n{model.name}")
-            done = subprocess.run([compare, cpu, cuda, model.name, "--repeat", str(args.repeat), *model.calls],
-                                  capture_output=True, text=True, check=False)
-            good &= done.returncode == 0
-            log.say((done.stdout + done.stderr).rstrip())
-            if done.returncode:
-                log.say(f"exit {done.returncode}")
-            for tool in ("memcheck", "racecheck", "initcheck") if sanitizer else ():
-                done = subprocess.run([sanitizer, "--tool", tool, "--error-exitcode", "9", compare, cpu, cuda,
-                                       model.name, *model.brief], capture_output=True, text=True, check=False)
-                found = [line for line in done.stdout.splitlines() if "SUMMARY" in line] \
-                    or [done.stdout[-400:] + done.stderr[-400:]]
-                good &= done.returncode == 0
-                log.say(f"compute-sanitizer {tool}: {'; '.join(line.replace('=', '').strip() for line in found)}")
-            if not sanitizer:
-                log.say("compute-sanitizer is not there")
-    log.say(f"\n{'all results within the bound, the same from run to run' if good else 'FAILED'}")
+        compare = comparison(work, cc)
+        chosen = [model for model in models() if not only or model.name in only]
+        with ThreadPoolExecutor(4) as pool:
+            built = pool.map(lambda model: build(model, work, cc, args.target_file), chosen)
+            for model, libraries in zip(chosen, built):
+                good &= against_processor(model, libraries, compare, log, args.repeat)
+        if not only or "families" in only:
+            good &= families(work, log, args.target_file)
+        if not only or "check" in only:
+            good &= checks(work, log, args.target_file)
+    log.say(f"\n{'all results right, the same from run to run' if good else 'FAILED'}")
     return not good
 
 
