@@ -78,3 +78,20 @@ TC_FUNCTION(op_products)
     tc_output(g, "cubes", tc_pow(c, 3));
     tc_output(g, "inverse", tc_pow(tc_abs(c), -1.5));
 }
+
+/* Products take integers, too: they wrap, and factors have to be whole. */
+TC_FUNCTION(op_integers)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 40);
+    tc_tensor a = tc_input(g, "a", TC_I32, n, 5), b = tc_input(g, "b", TC_I32, 5, 20), c = tc_input(g, "c", TC_I32, 20);
+    tc_tensor w = tc_input(g, "w", TC_I32, 3, 5, 5), d = tc_input(g, "d", TC_I32, 3);
+    tc_output(g, "addmm", tc_addmm(c, a, b, .beta = 2, .alpha = -3));
+    tc_output(g, "linear", tc_linear(a, tc_transpose(b, 0, 1), c));
+    tc_output(g, "chain", tc_einsum("nk,km,m->n", a, b, c));
+    tc_output(g, "inner", tc_inner(a, a));
+    tc_output(g, "outer", tc_outer(c, c));
+    tc_output(g, "sum", tc_tensordot(a, b, TC_AXES(1), TC_AXES(0)));
+    tc_output(g, "bilinear", tc_bilinear(a, a, w, d));
+    tc_output(g, "dot", tc_dot(c, c));
+    tc_output(g, "square", tc_square(c));
+}

@@ -36,6 +36,13 @@ def products(i: dict) -> dict:
             "inverse": c.abs()**-1.5}
 
 
+def integers(i: dict) -> dict:
+    a, b, c, w, d = (i[k].long() for k in "abcwd")
+    out = {"addmm": 2 * c - 3 * (a @ b), "linear": a @ b + c, "chain": a @ b @ c, "inner": a @ a.T, "outer": c.outer(c),
+           "sum": a @ b, "bilinear": torch.einsum("ni,oij,nj->no", a, w, a) + d, "dot": c @ c, "square": c * c}
+    return {k: t.to(torch.int32) for k, t in out.items()}
+
+
 def functions(rng: Random) -> dict:
     x = rng.normal(2, 6, 33, 3)
     parameters = {"mean": rng.normal(6), "variance": rng.rand(6) + 0.125, "weight": rng.normal(6), "bias": rng.normal(6)}
@@ -49,5 +56,8 @@ def functions(rng: Random) -> dict:
         "softmax": ({"x": small}, lambda i: {
             "axes": i["x"].transpose(2, 3).flatten(1, 2).softmax(1).unflatten(1, (6, 3)).transpose(2, 3),
             "all": i["x"].flatten().log_softmax(0).view_as(i["x"]), "least": F.softmin(i["x"], 1)}, "batch=2,h=7"),
+        "integers": ({"a": rng.integers(torch.int32, 7, 5), "b": rng.integers(torch.int32, 5, 20),
+                      "c": rng.integers(torch.int32, 20), "w": rng.integers(torch.int32, 3, 5, 5),
+                      "d": rng.integers(torch.int32, 3)}, integers, "n=7"),
         "products": ({"a": rng.normal(7, 24) * 8, "b": rng.normal(24, 20) * 8, "c": rng.normal(20) * 8}, products, "n=7"),
     }
