@@ -88,3 +88,12 @@ TC_FUNCTION(op_row)
     tc_output(g, "margin", tc_multi_margin_loss(x, target));
     tc_output(g, "listed", tc_multilabel_margin_loss(x, list));
 }
+
+TC_FUNCTION(op_ctc)
+{
+    tc_dim t = tc_dynamic(g, "t", 0, 64), n = tc_dynamic(g, "n", 1, 64);
+    tc_tensor x = tc_input(g, "x", FLOAT, t, n, 6), target = tc_input(g, "target", TC_I64, n, 4);
+    tc_tensor lengths = tc_input(g, "lengths", TC_I64, n), labels = tc_input(g, "labels", TC_I64, n);
+    tc_output(g, "mean", tc_ctc_loss(x, target, lengths, labels, .zero_infinity = true));
+    tc_output(g, "terms", tc_ctc_loss(x, target, lengths, labels, .blank = 5, .reduction = TC_LOSS_NONE));
+}

@@ -53,6 +53,12 @@ def row(i: dict) -> dict:
     return {"margin": F.multi_margin_loss(i["x"], i["target"].long()), "listed": F.multilabel_margin_loss(i["x"], i["list"])}
 
 
+def ctc(i: dict) -> dict:
+    x, target, lengths, labels = i["x"], i["target"], i["lengths"], i["labels"]
+    return {"mean": F.ctc_loss(x, target, lengths, labels, zero_infinity=True),
+            "terms": F.ctc_loss(x, target, lengths, labels, 5, "none")}
+
+
 def functions(rng: Random) -> dict:
     def n() -> torch.Tensor:
         return rng.normal(4, 10) * 2
@@ -74,5 +80,8 @@ def functions(rng: Random) -> dict:
         "vectors": ({"x": n(), "y": n(), "z": n(), "side": side[:, 0]}, vectors, SIZE),
         "classes": ({"x": x, "target": torch.tensor([9, 3, 0, 5]), "list": lists.to(torch.int32), "weight": weight,
                      "labels": (rng.rand(4, 10) > 0.5).float()}, classes, SIZE),
+        "ctc": ({"x": (rng.normal(9, 5, 6) * 2).log_softmax(2), "lengths": torch.tensor([9, 8, 3, 6, 2]),
+                 "target": torch.tensor([[1, 2, 3, 4], [1, 1, 2, 2], [3, 4, 0, 0], [2, 0, 0, 0], [1, 1, 3, -7]]),
+                 "labels": torch.tensor([4, 4, 2, 0, 3])}, ctc, "t=9,n=5"),
         "row": ({"x": x[1], "target": torch.tensor(4, dtype=torch.int32), "list": lists[0]}, row, "m=10"),
     }

@@ -200,4 +200,25 @@ tc_tensor tc_multi_margin_loss_at(const tc_margin_loss_args *args);
 tc_tensor tc_multilabel_margin_loss_at(const tc_margin_loss_args *args);
 tc_tensor tc_multilabel_soft_margin_loss_at(const tc_margin_loss_args *args);
 
+/* tc_ctc_loss(x, target, lengths, target_lengths, .blank = 0, .zero_infinity = true, .reduction)
+ *
+ * -log of the probability that the steps of x[t, n, c], logarithms of probabilities, spell the labels target[n, s] with blanks
+ * between them left out: a scan over the t steps. Sequence i has lengths[i] steps and target_lengths[i] labels; what is behind
+ * them is not read. The mean is over the sequences, each term divided by its number of labels (at least 1). A target that
+ * does not fit into its steps is infinite, or 0 with .zero_infinity.
+ * Dtypes: floats for x; i32 or i64 for the others.
+ * Shape: rank 0; without reduction [n].
+ * Numerics: each step adds three exponentials relative to the largest.
+ * Errors: shapes that do not fit; targets in one row (pad them to [n, s]).
+ * ATen: ctc_loss. */
+#define tc_ctc_loss(...) tc_ctc_loss_at(&(const tc_ctc_loss_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_ctc_loss_args {
+    tc_tensor x, target, lengths, target_lengths;
+    tc_loss_reduction reduction;
+    int blank;
+    bool zero_infinity;
+    tc_site at;
+} tc_ctc_loss_args;
+tc_tensor tc_ctc_loss_at(const tc_ctc_loss_args *args);
+
 #endif
