@@ -51,3 +51,16 @@ TC_FUNCTION(op_met)
     tc_output(g, "first", p[0]);
     tc_output(g, "beside", tc_matmul(x, tc_input(g, "w4", FLOAT, 24, 48)));
 }
+
+/* One constant weight of three parts: two meet, the third is stored turned. */
+TC_FUNCTION(op_split)
+{
+    ROWS;
+    tc_tensor x = tc_input(g, "x", FLOAT, rows, 24), part[3];
+    tc_tensor w = tc_cast(tc_sub(tc_rem(tc_arange(g, TC_I32, 24 * 200), 17), 8), FLOAT);
+    tc_tensor b = tc_cast(tc_rem(tc_arange(g, TC_I32, 200), 5), FLOAT);
+    tc_tensor h = tc_add(tc_matmul(x, tc_mul(tc_reshape(w, 24, 200), 0.03125)), b);
+    tc_split_sizes(h, 1, part, 64, 64, 72);
+    tc_output(g, "met", tc_mul(tc_silu(part[0]), part[1]));
+    tc_output(g, "turned", tc_transpose(part[2], 0, 1));
+}

@@ -25,6 +25,8 @@ weight "conv" : f32[4,2,3,3] file=0
 weight "one" : f32[1] file=0
 weight "a.w" : f32[4] file=0
 weight "b.w" : f32[4] file=0
+weight "w3" : f32[4,192] file=0
+weight "b3" : f32[192] file=0
 state "s" : f32[4]
 state "a.s" : f32[4]
 """
@@ -78,3 +80,7 @@ def case(run: Callable[[Function], Function], name: str, parameters: str, body: 
                for a, b in zip(evaluated(made, out, seed), evaluated(made, source, seed), strict=True))
     if not ok(good, f"{name}: the same bits"):
         note(print_function(out))
+
+
+def stays(run: Callable[[Function], Function], name: str, parameters: str, body: str) -> None:
+    case(run, name, parameters, body, body)

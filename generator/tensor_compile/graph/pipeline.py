@@ -11,6 +11,7 @@ from .absorb import absorb
 from .control import control
 from .cse import cse
 from .dce import dce
+from .divide import divide
 from .fold import fold
 from .inline import inline
 from .ir import Function, Guard, Module
@@ -36,6 +37,7 @@ BEFORE: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
 
 # Passes on each variant, after specialization: exact ones only.
 AFTER: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
+    ("divide", divide),                   # first: what it slices is made simple by what follows
     ("simplify-specialized", simplify),   # dims of size 1 and equal sizes are visible now
     ("control-specialized", control),     # loops of one turn
     ("cse-specialized", cse),

@@ -23,6 +23,12 @@ def functions(rng: Random) -> dict:
         p = [i["x"] @ i[f"w{n}"] for n in range(4)]
         return {"y": torch.sigmoid(p[0]) * p[1] + torch.tanh(p[2]) * p[3], "first": p[0], "beside": i["x"] @ i["w4"]}
 
-    return {"grouped": (weights(wq=(64, 24), bq=(64,), wk=(16, 24), wv=(20, 24), bv=(20,)), grouped, "rows=7"),
+    def split(i: dict) -> dict:
+        w, b = (torch.arange(24 * 200).double() % 17 - 8).view(24, 200) / 32, torch.arange(200).double() % 5
+        first, second, third = (i["x"] @ w + b).split([64, 64, 72], 1)
+        return {"met": F.silu(first) * second, "turned": third.T}
+
+    return {"split": (weights(), split, "rows=7"),
+            "grouped": (weights(wq=(64, 24), bq=(64,), wk=(16, 24), wv=(20, 24), bv=(20,)), grouped, "rows=7"),
             "gated": (weights(wg=(40, 24), bg=(40,), wu=(40, 24), wd=(24, 40)), gated, "rows=7"),
             "met": (weights(**{f"w{n}": (24, 33) for n in range(4)}, w4=(24, 48)), met, "rows=7")}

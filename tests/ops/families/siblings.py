@@ -5,3 +5,8 @@ from __future__ import annotations
 SIZES = [{"rows": n} for n in (0, 1, 2, 5, 6, 7, 16, 29, 70, 130)]
 
 SPECIALIZED = {"rows": (1, 29)}
+
+FLOATS = ("f16", "bf16")
+
+# the product, its bias, sigmoid and two products; then down and the sum; four products, a sigmoid, a tanh and three more
+ROUNDINGS = {"op_split": 5, "op_gated": 7, "op_met": 9}

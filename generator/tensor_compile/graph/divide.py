@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divide: a product by constants whose result is read in parts of its columns alone becomes one product a part.
+
+One weight may hold several (queries, keys and values; gate and up; the gates of a recurrent cell), whose product is
+split afterwards. As products of their own, which fusion has run side by side or as sums of one kernel, each part has its
+own epilogue and place, and no tensor holds them all. The parts of the weights are folded. An element's terms and their
+order stay what they were.
+
+A result is followed through elementwise nodes, transposes and reshapes to slices of its columns. It stays whole where
+anything else reads it, where two slices overlap and where parts are narrow or take more panels of columns.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..symbolic import Expr, exact_div, product, wrap
+from .infer import Context
+from .ir import Function, Node, TensorType, Value
+from .rewrite import Builder, Values
+from .table import PRIMITIVES
+
+PANEL = 16          # columns that a kernel computes at once
+NARROWEST = 64      # columns that give the widest tiles enough to do
+MOST_PARTS = 8
+_LEAVES = frozenset(("weight", "packed", "constant", "iota"))
+
+Part = tuple[int, int]   # first column, columns
+
+
+def divide(function: Function) -> Function:
+    """The function with such products divided."""
+    plan = _Plan(function)
+    for node in function.nodes:
+        plan.consider(node)
+    return _rebuilt(function, plan) if plan.parts else function
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one result leads to: the axis of its columns in each value on the way, and the parts that are read."""
+
+    axes: dict[Value, int] = field(default_factory=dict)
+    parts: set[Part] = field(default_factory=set)
+
+
+class _Plan:
+    """parts: of each product to be divided; axes: of the columns, in each value that is computed part by part."""
+
+    def __init__(self, function: Function):
+        self.users: dict[Value, list[Node]] = {}
+        self.kept = {v for _, v, _ in (*function.results, *function.assigns)}
+        self.constant: set[Node] = set()
+        self.parts: dict[Node, list[Part]] = {}
+        self.axes: dict[Value, int] = {}
+        for node in function.nodes:
+            for v in dict.fromkeys(node.operands):
+                self.users.setdefault(v, []).append(node)
+            if node.op in _LEAVES or node.operands and all(v.node in self.constant for v in node.operands):
+                self.constant.add(node)
+
+    def consider(self, node: Node) -> None:
+        if node.op != "dot" or node.attrs["order"] != "seq" or node.types[0].dtype != "f32" or node in self.constant:
+            return
+        second, attrs = node.operands[1], node.attrs
+        columns = node.types[0].shape[-1] if node.types[0].shape else None
+        fixed = len(attrs["rhs_batch"]) + len(attrs["rhs_contract"])
+        if second.node not in self.constant or len(second.shape) != fixed + 1 or not columns.is_const:
+            return
+        found = _Found()
+        if self.follow(Value(node), len(node.types[0].shape) - 1, 1, found) and _worth(found.parts, columns.value):
+            self.parts[node] = sorted(found.parts)
+            self.axes |= found.axes
+
+    def follow(self, value: Value, axis: int, unit: int, found: _Found) -> bool:
+        """Whether all that reads the value reads parts of it. unit: columns of one step along the axis."""
+        known = found.axes.get(value, self.axes.get(value))
+        if value in self.kept or known not in (None, axis):
+            return False
+        if value in found.axes:
+            return True
+        found.axes[value] = axis
+        for user in self.users.get(value, ()):
+            if user.op == "slice":
+                start, size = user.attrs["start"][axis], user.attrs["size"][axis]
+                if not start.is_const or not size.is_const or user.attrs["stride"][axis] != 1 or size.value == 0:
+                    return False
+                found.parts.add((start.value * unit, size.value * unit))
+            elif PRIMITIVES[user.op].elementwise:
+                if not self.follow(Value(user), axis, unit, found):
+                    return False
+            elif user.op == "transpose":
+                if not self.follow(Value(user), user.attrs["perm"].index(axis), unit, found):
+                    return False
+            else:
+                split = _split(value.shape, axis, user.types[0].shape) if user.op == "reshape" else None
+                if split is None or not self.follow(Value(user), split[0], unit * split[1], found):
+                    return False
+        return True
+
+
+def _worth(parts: set[Part], columns: int) -> bool:
+    end = 0
+    for start, size in sorted(parts):
+        if start < end:
+            return False
+        end = start + size
+    panels = sum(-(-size // PANEL) for _, size in parts)
+    return parts != {(0, columns)} and 0 < len(parts) <= MOST_PARTS and panels <= -(-columns // PANEL) \
+        and all(size >= NARROWEST for _, size in parts)
+
+
+def _split(before: tuple[Expr, ...], axis: int, after: tuple[Expr, ...]) -> tuple[int, int] | None:
+    """(axis, steps) of a reshape: where one step along that axis of the result is so many steps along `axis`."""
+    ahead, behind = product(before[:axis]), product(before[axis + 1:])
+    for p, size in enumerate(after):
+        steps = exact_div(product(after[p + 1:]), behind)
+        if product(after[:p]) == ahead and steps is not None and steps.is_const and size * steps == before[axis] \
+                and size != 1:
+            return p, steps.value
+    return None
+
+
+def _rebuilt(function: Function, plan: _Plan) -> Function:
+    builder, values = Builder(function, Context(), share=False), Values()
+    made: dict[tuple[Value, Part], Value] = {}
+
+    def make(like: Node, op: str, operands: tuple[Value, ...], attrs: dict, dtype: str, shape: tuple) -> Value:
+        return Value(builder.make(op, operands, attrs, (TensorType(dtype, shape),), like.loc, like.scope))
+
+    def resized(shape: tuple[Expr, ...], axis: int, size: int) -> tuple[Expr, ...]:
+        return tuple(wrap(size) if d == axis else n for d, n in enumerate(shape))
+
+    def sliced(like: Node, x: Value, axis: int, part: Part) -> Value:
+        start = tuple(wrap(part[0] if d == axis else 0) for d in range(len(x.shape)))
+        shape = resized(x.shape, axis, part[1])
+        return make(like, "slice", (x,), {"start": start, "size": shape, "stride": (1,) * len(shape)}, x.dtype, shape)
+
+    def products(node: Node) -> None:
+        a, b = values.all(node.operands)
+        attrs = node.attrs
+        (column,) = [d for d in range(len(b.shape)) if d not in (*attrs["rhs_batch"], *attrs["rhs_contract"])]
+        shape = node.types[0].shape
+        for part in plan.parts[node]:
+            second = sliced(node, b, column, part)
+            kind = resized(shape, len(shape) - 1, part[1])
+            made[Value(node), part] = make(node, "dot", (a, second), attrs, "f32", kind)
+
+    def cut(value: Value, part: Part) -> Value:
+        """A part of a value that is computed part by part, counted in steps along its axis."""
+        if (value, part) in made:
+            return made[value, part]
+        node, axis, (x, *_) = value.node, plan.axes[value], value.node.operands
+        shape = resized(value.shape, axis, part[1])
+        if node.op == "reshape":
+            steps = exact_div(x.shape[plan.axes[x]], value.shape[axis]).value
+            operands, attrs = [cut(x, (part[0] * steps, part[1] * steps))], {"shape": shape}
+        else:
+            operands = [cut(v, part) if v in plan.axes else sliced(node, values[v], axis, part) for v in node.operands]
+            attrs = node.attrs
+        made[value, part] = make(node, node.op, tuple(operands), attrs, value.dtype, shape)
+        return made[value, part]
+
+    for node in function.nodes:
+        if node in plan.parts:
+            products(node)
+        elif Value(node) in plan.axes:
+            continue
+        elif node.op == "slice" and node.operands[0] in plan.axes:
+            axis, attrs = plan.axes[node.operands[0]], node.attrs
+            x = cut(node.operands[0], (attrs["start"][axis].value, attrs["size"][axis].value))
+            start = tuple(wrap(0) if d == axis else s for d, s in enumerate(attrs["start"]))
+            values[Value(node)] = make(node, "slice", (x,), {**attrs, "start": start}, x.dtype, node.types[0].shape)
+        else:
+            values.bind(node, builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc,
+                                           node.scope))
+    return builder.finish(function, values.__getitem__)
