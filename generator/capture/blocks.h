@@ -43,6 +43,7 @@ struct tc_block {
     tc_function *then;             /* of TC_ELSE */
     tc_tensor *made;               /* of TC_IF, closed: what the variables became */
     int errors;                    /* reported before it */
+    bool left;                     /* by break, return or goto, which was reported */
 };
 
 void tc_pairs_append(tc_graph *g, tc_pairs *to, tc_tensor outer, tc_tensor inner);

@@ -101,7 +101,7 @@ static tc_function *block_new(tc_graph *g, tc_block_kind kind, tc_site at, const
     tc_copy_guards(g, g->current, f);
     for (int i = 0; i < b->count; ++i) {
         tc_tensor x = b->before[i];
-        bool usable = x && (tc_is_poison(x) || tc_visible(g->current, x->function));
+        bool usable = x && tc_made(g, x) && (tc_is_poison(x) || tc_visible(g->current, x->function));
         if (!usable)
             tc_fail(g, "it starts from the variable's value before it", "%s has no value before the block",
                     tc_block_variable(g, b, i));
@@ -228,6 +228,7 @@ tc_tensor tc_each_at(tc_site at, tc_tensor x)
     tc_function *f = g->current;
     struct tc_block *b = directly_in(g, TC_BLOCK_SCAN);
     tc_tensor slice = tc_poison();
+    const bool known = b && x->type.rank && tc_known_same(g, x->type.shape[0], b->turns);
     if (!b) {
         /* reported */
     } else if (x->function == f) {
@@ -237,6 +238,9 @@ tc_tensor tc_each_at(tc_site at, tc_tensor x)
                 tc_expr_text(b->turns));
     } else {
         tc_type type = {.dtype = x->type.dtype, .rank = x->type.rank - 1};
+        if (!known)
+            tc_notify(g, "%s and %s must be equal from here on: axis 0 of %s, and the number of turns",
+                    tc_expr_text(x->type.shape[0]), tc_expr_text(b->turns), tc_type_text(g, &x->type));
         for (int i = 0; i < type.rank; ++i)
             type.shape[i] = x->type.shape[i + 1];
         tc_tensor outer = tc_lift(g, f->caller, x);

@@ -41,11 +41,12 @@ static bool read_variables(tc_graph *g, tc_function *f, tc_tensor *made)
     bool good = true;
     for (int i = 0; i < b->count; ++i) {
         tc_tensor x = *b->variables[i];
-        if (x && !tc_is_poison(x) && tc_visible(f, x->function)) {
+        const bool is_tensor = x && tc_made(g, x);
+        if (is_tensor && !tc_is_poison(x) && tc_visible(f, x->function)) {
             made[i] = tc_lift(g, f, x);
             continue;
         }
-        if (!x || !tc_is_poison(x))
+        if (!is_tensor || !tc_is_poison(x))
             tc_error(g, b->site, NULL, "%s: %s has no value at the end of the block", tc_block_names[b->kind],
                      tc_block_variable(g, b, i));
         good = false;
@@ -114,6 +115,7 @@ static tc_function *test_function(tc_graph *g, tc_function *f, tc_tensor test)
         copy->results = tc_arena_alloc(&g->arena, (size_t)(n->result_count + 1) * sizeof *copy->results);
         for (int i = 0; i < n->result_count; ++i) {
             copy->results[i] = n->results[i];
+            copy->results[i].self = &copy->results[i];
             copy->results[i].function = t;
             copy->results[i].node = copy;
         }
@@ -244,10 +246,10 @@ void tc_block_end(tc_graph *g)
         return; /* it could not be opened, which was reported */
     tc_check_else(g, f);
     tc_tensor *made = tc_arena_alloc(&g->arena, (size_t)(b->count + 1) * sizeof *made);
-    if (f->scope != b->scope)
+    if (f->scope != b->scope && !b->left)
         tc_error(g, b->site, "close each tc_scope_push and tc_region_push, or use the blocks TC_SCOPE and TC_REGION",
                  "a scope is still open at the end of %s", tc_block_names[b->kind]);
-    bool good = read_variables(g, f, made) && (b->kind > TC_BLOCK_WHILE || check_carries(g, f, made));
+    bool good = !b->left && read_variables(g, f, made) && (b->kind > TC_BLOCK_WHILE || check_carries(g, f, made));
     if (b->kind == TC_BLOCK_WHILE && !b->test && g->error_count == b->errors)
         tc_error(g, b->site, "tc_test(p): turns for as long as p is true", "TC_WHILE: there is no tc_test in it");
     good = good && g->error_count == b->errors && !(b->test && tc_is_poison(b->test));
@@ -275,4 +277,16 @@ void tc_block_end(tc_graph *g)
         *b->variables[i] = tc_poison();
     for (const tc_collected *c = b->collected; c; c = c->next)
         *c->all = tc_poison();
+}
+
+void tc_block_left_(const int *open)
+{
+    tc_graph *g = *open ? tc_current_graph() : NULL;
+    struct tc_block *b = g && g->current ? g->current->block : NULL;
+    if (!b)
+        return;
+    tc_error(g, b->site, "tc_where and TC_IF choose; tc_test ends a TC_WHILE", "%s: it is left by break, return or goto",
+             tc_block_names[b->kind]);
+    b->left = true;
+    tc_block_end(g);
 }

@@ -13,14 +13,13 @@ typedef struct tc_message {
     struct tc_message *next;
 } tc_message;
 
-static void report(tc_graph *g, tc_site site, const char *hint, const char *text)
+static void report(tc_graph *g, const char *kind, tc_site site, const char *hint, const char *text)
 {
     const char *name = g->op_depth && g->op_name ? g->op_name : NULL;
-    const char *line = tc_arena_format(&g->arena, "%s:%d: error: %s%s%s\n", tc_short_path(g, site.file), site.line,
+    const char *line = tc_arena_format(&g->arena, "%s:%d: %s: %s%s%s\n", tc_short_path(g, site.file), site.line, kind,
                                        name ? name : "", name ? ": " : "", text);
     if (hint)
         line = tc_arena_format(&g->arena, "%s  hint: %s\n", line, hint);
-    ++g->error_count;
     for (const tc_message *m = g->messages; m; m = m->next)
         if (!strcmp(m->text, line))
             return;
@@ -34,7 +33,8 @@ void tc_error(tc_graph *g, tc_site site, const char *hint, const char *format, .
 {
     va_list args;
     va_start(args, format);
-    report(g, site, hint, tc_arena_vformat(&g->arena, format, args));
+    ++g->error_count;
+    report(g, "error", site, hint, tc_arena_vformat(&g->arena, format, args));
     va_end(args);
 }
 
@@ -42,7 +42,16 @@ void tc_fail(tc_graph *g, const char *hint, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    report(g, g->op_site, hint, tc_arena_vformat(&g->arena, format, args));
+    ++g->error_count;
+    report(g, "error", g->op_site, hint, tc_arena_vformat(&g->arena, format, args));
+    va_end(args);
+}
+
+void tc_notify(tc_graph *g, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(g, "note", g->op_site, NULL, tc_arena_vformat(&g->arena, format, args));
     va_end(args);
 }
 

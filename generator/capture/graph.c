@@ -57,6 +57,13 @@ bool tc_is_poison(tc_tensor x)
     return !x->node;
 }
 
+bool tc_made(const tc_graph *g, tc_tensor x)
+{
+    if (x == &poison)
+        return true;
+    return (uintptr_t)x % _Alignof(struct tc_value) == 0 && tc_arena_holds(&g->arena, x, sizeof *x) && x->self == x;
+}
+
 /* -- functions ----------------------------------------------------------------------------------------------------- */
 
 tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry)
@@ -83,7 +90,7 @@ tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, c
 {
     tc_node *node = tc_arena_alloc(&g->arena, sizeof *node);
     tc_tensor x = tc_arena_alloc(&g->arena, sizeof *x);
-    *x = (struct tc_value){.function = f, .node = node, .type = *type};
+    *x = (struct tc_value){.self = x, .function = f, .node = node, .type = *type};
     *node = (tc_node){.op = TC_OP_parameter, .result_count = 1, .results = x, .site = g->op_site};
     node->attrs[0] = tc_attr_name(name);
     *f->parameters_end = node;
@@ -100,8 +107,6 @@ void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site s
     tc_site place = g->op_site;
     g->op_depth = 0;
     body(g);
-    for (; g->current != f; g->current = g->current->caller)
-        tc_error(g, site, "leave a block at its end only", "%s is left within a block, by return, goto or break", f->name);
     tc_check_else(g, f);
     for (const tc_region *r = f->scope; r; r = r->parent)
         tc_error(g, site, "close each tc_scope_push and tc_region_push, or use the blocks TC_SCOPE and TC_REGION",
@@ -286,6 +291,10 @@ tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const 
             if (operand_optional(names, i))
                 continue;
             tc_fail(g, NULL, "argument '%s' is NULL", operand_name(g, names, i));
+            usable = false;
+        } else if (!tc_made(g, operands[i])) {
+            tc_fail(g, "set its variable on every path; NULL is no tensor",
+                    "argument '%s' is no tensor that was ever made", operand_name(g, names, i));
             usable = false;
         } else if (tc_is_poison(operands[i])) {
             usable = false;

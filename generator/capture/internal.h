@@ -29,6 +29,7 @@ typedef struct tc_type {
 /* The tensor a user holds. `node` is NULL for a poisoned tensor: one that stands for the result of a call that failed;
  * an operation on it fails silently, because its cause was reported already. */
 struct tc_value {
+    const struct tc_value *self; /* this tensor: what a variable that was never set hardly points to */
     tc_function *function;
     tc_node *node;
     int index; /* which result of the node */
@@ -196,6 +197,8 @@ struct tc_graph {
 void tc_error(tc_graph *g, tc_site site, const char *hint, const char *format, ...) TC_PRINTF_LIKE(4, 5);
 /* The same at the site of the public call under way. */
 void tc_fail(tc_graph *g, const char *hint, const char *format, ...) TC_PRINTF_LIKE(3, 4);
+/* Says `site: note: NAME: message` at the site of the public call under way: nothing is wrong. */
+void tc_notify(tc_graph *g, const char *format, ...) TC_PRINTF_LIKE(2, 3);
 /* `path` relative to the directory of the model's file where it lies below it, else as it is. */
 const char *tc_short_path(tc_graph *g, const char *path);
 /* `path`, named in the source file `from`: beside that, and as this process can open it. */
@@ -286,6 +289,8 @@ tc_tensor tc_op_leave(tc_graph *g, tc_tensor x);
 /* Stands for the result of a failed call. */
 tc_tensor tc_poison(void);
 bool tc_is_poison(tc_tensor x);
+/* Whether x, not NULL, is a tensor of g: what a variable holds that was never set is not. */
+bool tc_made(const tc_graph *g, tc_tensor x);
 
 const tc_expr *tc_dim_expr(tc_graph *g, tc_dim dim);
 tc_dim tc_dim_of(const tc_expr *e);

@@ -60,6 +60,17 @@ char *tc_arena_format(tc_arena *arena, const char *format, ...)
     return text;
 }
 
+bool tc_arena_holds(const tc_arena *arena, const void *p, size_t size)
+{
+    const uintptr_t at = (uintptr_t)p;
+    for (const struct tc_arena_block *block = arena->blocks; block; block = block->next) {
+        const uintptr_t first = (uintptr_t)block->bytes;
+        if (at >= first && at - first <= block->used && size <= block->used - (at - first))
+            return true;
+    }
+    return false;
+}
+
 void tc_arena_free(tc_arena *arena)
 {
     while (arena->blocks) {

@@ -7,6 +7,7 @@
 #define TC_CAPTURE_MEMORY_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__GNUC__)
@@ -24,6 +25,8 @@ void *tc_arena_alloc(tc_arena *arena, size_t size);
 char *tc_arena_copy(tc_arena *arena, const char *text);
 char *tc_arena_format(tc_arena *arena, const char *format, ...) TC_PRINTF(2, 3);
 char *tc_arena_vformat(tc_arena *arena, const char *format, va_list args);
+/* Whether `size` bytes at p are the arena's; p is only compared. */
+bool tc_arena_holds(const tc_arena *arena, const void *p, size_t size);
 void tc_arena_free(tc_arena *arena);
 
 #endif

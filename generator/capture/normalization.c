@@ -169,7 +169,7 @@ static tc_tensor group_norm(tc_graph *g, const tc_group_norm_args *args)
         return tc_poison();
     }
     if (groups < 1 || channels % groups) {
-        tc_fail(g, "groups divides the channels", "%lld channels in %d groups", (long long)channels, groups);
+        tc_fail(g, ".groups = a number that divides the channels", "%lld channels in %d groups", (long long)channels, groups);
         return tc_poison();
     }
     const tc_expr *split[TC_MAX_RANK] = {type->shape[0], tc_expr_const(&g->dims, groups),

@@ -343,10 +343,15 @@ tc_tensor tc_update_slice_at(tc_site at, tc_tensor x, tc_tensor y, int count, co
 tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors)
 {
     tc_graph *g = tc_current_graph();
+    for (int i = 0; i < count; ++i) { /* one by one: the list is as long as the user likes */
+        if (!tc_op_enter(at, "tc_stack", NULL, "x", 1, &tensors[i]))
+            return tc_poison();
+        tc_op_leave(g, NULL);
+    }
     if (!tc_op_enter_graph(g, at, "tc_stack", "stack"))
         return tc_poison();
     tc_tensor *parts = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *parts);
-    int rank = count > 0 && !tc_is_poison(tensors[0]) ? tensors[0]->type.rank + 1 : 1;
+    int rank = count > 0 ? tensors[0]->type.rank + 1 : 1;
     axis = tc_axis(g, axis, rank);
     if (axis < 0)
         return tc_op_leave(g, tc_poison());

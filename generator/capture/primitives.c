@@ -96,7 +96,8 @@ tc_node *tc_append_node(tc_graph *g, tc_op op, int count, const tc_tensor *opera
     memcpy(node->attrs, attrs, (size_t)attribute_count(op) * sizeof *attrs);
     node->results = tc_arena_alloc(&g->arena, (size_t)(result_count + 1) * sizeof *node->results);
     for (int i = 0; i < result_count; ++i)
-        node->results[i] = (struct tc_value){.function = f, .node = node, .index = i, .type = types[i]};
+        node->results[i] = (struct tc_value){.self = &node->results[i], .function = f, .node = node, .index = i,
+                                             .type = types[i]};
     *f->nodes_end = node;
     f->nodes_end = &node->next;
     return node;

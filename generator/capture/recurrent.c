@@ -89,9 +89,14 @@ static bool check_weights(tc_graph *g, cell *c, const tc_expr *features, int lay
 {
     const tc_recurrent_weights *w = &c->w;
     tc_tensor all[] = {w->ih, w->hh, w->ih_bias, w->hh_bias, w->hr};
-    for (int i = 0; i < 5; ++i)
+    for (int i = 0; i < 5; ++i) {
+        if (all[i] && !tc_made(g, all[i])) {
+            tc_fail(g, "NULL for none", "layer %d: a weight is no tensor that was ever made", layer);
+            return false;
+        }
         if (all[i] && tc_is_poison(all[i]))
             return false;
+    }
     int gates = gate_counts[c->kind];
     if (!is_matrix(c, w->ih) || !is_matrix(c, w->hh)) {
         tc_fail(g, NULL, "layer %d: the weights ih and hh are matrices of %s", layer, tc_dtype_name(c->dtype));

@@ -22,6 +22,12 @@
     X(no_value, "TC_SCAN: h has no value before the block", tc_tensor h = NULL; AT; TC_SCAN(g, 3, &h) { h = F(2); })  \
     X(no_value_behind, "TC_SCAN: h has no value at the end of the block", tc_tensor h = F(2); AT;                     \
       TC_SCAN(g, 3, &h) { h = NULL; })                                                                                \
+    X(break_if, "TC_IF: it is left by break, return or goto", tc_tensor p = tc_gt(S, 0), y = p; AT;                   \
+      TC_IF(g, p, &y) { break; } TC_ELSE(g) { })                                                                      \
+    X(never_set, "TC_SCAN: h has no value before the block", tc_tensor h = (tc_tensor)&at; AT;                        \
+      TC_SCAN(g, 3, &h) { h = F(2); })                                                                                \
+    X(never_set_behind, "TC_SCAN: h has no value at the end of the block", tc_tensor h = F(2); AT;                    \
+      TC_SCAN(g, 3, &h) { h = (tc_tensor)&at; })                                                                      \
     X(twice, "TC_SCAN: h is listed twice", tc_tensor h = F(2); AT; TC_SCAN(g, 3, &h, &h) { h = tc_neg(h); })          \
     X(turns, "TC_SCAN: the number of turns is negative: -1", tc_tensor h = F(2); AT; TC_SCAN(g, -1, &h) { })          \
     X(each_size, "tc_each: axis 0 of f32[4,2] is not the number of turns, 3", tc_tensor x = F(4, 2); TC_SCAN(g, 3) {  \
@@ -85,7 +91,7 @@ CASES
 static void left(tc_graph *g)
 {
     tc_tensor h = F(2);
-    TC_SCAN(g, 3, &h) {
+    AT; TC_SCAN(g, 3, &h) {
         return;
     }
 }
@@ -133,12 +139,34 @@ static void twice(tc_graph *g)
     tc_output(g, "y", layer(g, layer(g, x)));
 }
 
+/* Two dims that a loop makes one are said, and are no error. */
+static void two_dims(tc_graph *g)
+{
+    tc_dim n = tc_dynamic(g, "n", 0, 9), m = tc_dynamic(g, "m", 0, 9);
+    tc_tensor x = tc_input(g, "x", TC_F32, n, 2), y = tc_input(g, "y", TC_F32, n, 2), all, both;
+    TC_SCAN(g, m) {
+        tc_collect(tc_each(x), &all);
+        tc_collect(tc_each(y), &both);
+    }
+    tc_output(g, "all", tc_add(all, both));
+}
+
+static void expect_note(void)
+{
+    captured c = capture_body(two_dims);
+    const char *first = strstr(c.errors, "note: tc_each: n and m must be equal from here on: axis 0 of f32[n,2]");
+    tc_ok(c.ok && first && !strstr(first + 1, "note:"), "two dims that a loop makes one: one note, no error");
+    tc_note("%s", c.errors);
+    captured_free(&c);
+}
+
 int main(void)
 {
 #define X EXPECT
     CASES
 #undef X
-    expect("left", left, "test is left within a block, by return, goto or break", false);
+    expect("left", left, "TC_SCAN: it is left by break, return or goto", true);
+    expect_note();
     expect("scope", scope, "a scope is still open at the end of TC_SCAN", false);
     captured c = capture_body(one);
     int count = 0;

@@ -7,6 +7,11 @@
 #define I(...) IN(TC_I64, __VA_ARGS__)
 
 #define CASES                                                                                                         \
+    X(never_set, "tc_neg: argument 'x' is no tensor that was ever made", AT; tc_neg((tc_tensor)&at))                  \
+    X(never_set_inside, "tc_add: argument 'b' is no tensor that was ever made", tc_tensor x = F(2); AT;               \
+      tc_add(x, (tc_tensor)((char *)x + 16)))                                                                         \
+    X(never_set_list, "tc_stack: argument 'x' is no tensor that was ever made", tc_tensor x = F(2); AT;               \
+      tc_stack(0, x, (tc_tensor)(intptr_t)3))                                                                         \
     X(mask_index, "tc_take: the index is i32 or i64, not bool[3]\n  hint: how many elements a mask has is data",      \
       tc_tensor p = IN(TC_BOOL, 3); AT; tc_take(F(3), p))                                                             \
     X(index_nothing, "tc_index: 2 indices of f32[3,4]", AT; tc_index(F(3, 4), NULL, NULL))                            \
@@ -57,6 +62,8 @@
     X(prefix_dtype, "tc_logcumsumexp: needs floats, not i64[3]", AT; tc_logcumsumexp(I(3), 0))                        \
     X(lstm_features, "tc_lstm: layer 0: the input has 5 features, and ih is f32[24,4]", AT;                           \
       tc_lstm(F(3, 2, 5), .weights = &(tc_recurrent_weights){F(24, 4), F(24, 6), NULL, NULL, NULL}))                  \
+    X(lstm_never_set, "tc_rnn: layer 0: a weight is no tensor that was ever made", AT;                                \
+      tc_rnn(F(3, 2, 5), .weights = &(tc_recurrent_weights){F(6, 5), (tc_tensor)&at, NULL, NULL, NULL}))              \
     X(lstm_lengths, "tc_gru: the lengths are i64[3] for x f32[3,2,5]", tc_tensor i = I(3); AT;                        \
       tc_gru(F(3, 2, 5), .weights = &(tc_recurrent_weights){F(18, 5), F(18, 6), NULL, NULL, NULL}, .lengths = i))
 

@@ -191,6 +191,8 @@ TC_FUNCTION(two)
           "hint: a model starts with #include <tensor_compile/model.h>")
     fails("a number in a tensor's place", run(project(MODEL.replace('tc_weight(g, "w")', "1"))), 1,
           "model.c:7:", "the model does not compile")
+    never = MODEL.replace("{\n    tc_dim", "{\n    tc_tensor never;\n    tc_dim").replace('tc_weight(g, "w")', "never")
+    fails("a variable that was never set", run(project(never)), 1, "model.c:", "never", "uninitialized", "the model does not compile")
     fails("a model that crashes", run(project(MODEL.replace("{\n    tc_dim", "{\n    *(volatile int *)0 = 1;\n    tc_dim"))),
           1, "model.c: error:", "the model's program crashed while it was recorded (", "SIGSEGV")
     fails("a model that aborts", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",

@@ -28,9 +28,10 @@ MEMORY = 4 << 30
 GRACE = 5            # seconds of processor time beyond those of the clock: where nobody is left to stop the program
 FILE = 256 << 20     # of the graph, and of what the program says
 MESSAGES = 1 << 20   # of that, what is shown
-# What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place.
+# What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place, a
+# variable that was never set.
 ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion",
-                                              "incompatible-pointer-types"))
+                                              "incompatible-pointer-types", "uninitialized"))
 
 
 @dataclass(frozen=True, slots=True)

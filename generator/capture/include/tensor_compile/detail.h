@@ -9,6 +9,7 @@
 #define TC_PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 #define TC_UNUSED __attribute__((unused))
 #define TC_CONSTRUCTOR __attribute__((constructor))
+#define TC_AT_LEAVING(function) __attribute__((cleanup(function)))
 #else
 #error "model.c is compiled for the build machine by GCC or Clang"
 #endif

@@ -41,7 +41,8 @@
  *
  * Dtypes: all of them.
  * Shape: those of the variables.
- * Errors: a variable without a value before the block, or of another type behind it.
+ * Errors: a variable without a value before the block, or of another type behind it; a block that is left by break, return
+ * or goto.
  * ATen: scan (higher-order operator).
  * ONNX: Scan, Loop with a trip count. */
 #define TC_SCAN(g, ...)                                                                                               \
@@ -51,6 +52,7 @@
 /* tc_each(x): within TC_SCAN, x[t] for turn t along axis 0 of x, which is as long as there are turns.
  * Dtypes: all of them.
  * Shape: that of x without axis 0.
+ * Errors: axis 0 is not the number of turns. Two dynamic sizes become a guard, and a note says so.
  * ATen: none. */
 #define tc_each(x) tc_each_at(TC_HERE, x)
 tc_tensor tc_each_at(tc_site at, tc_tensor x);
@@ -88,11 +90,13 @@ void tc_test_at(tc_site at, tc_tensor p);
                                 (tc_tensor *const[]){TC_TAIL(__VA_ARGS__, NULL)}))
 #define TC_ELSE(g) TC_BLOCK_(g, tc_else_begin_at(TC_HERE, g))
 
-#define TC_BLOCK_(g, begin) for (int tc_once_ = (begin, 1); tc_once_; tc_once_ = (tc_block_end(g), 0))
+#define TC_BLOCK_(g, begin)                                                                                           \
+    for (TC_AT_LEAVING(tc_block_left_) int tc_once_ = (begin, 1); tc_once_; tc_once_ = (tc_block_end(g), 0))
 void tc_scan_begin_at(tc_site at, tc_graph *g, tc_dim turns, const char *names, tc_tensor *const *variables);
 void tc_while_begin_at(tc_site at, tc_graph *g, const char *names, tc_tensor *const *variables);
 void tc_if_begin_at(tc_site at, tc_graph *g, tc_tensor p, const char *names, tc_tensor *const *variables);
 void tc_else_begin_at(tc_site at, tc_graph *g);
 void tc_block_end(tc_graph *g);
+void tc_block_left_(const int *open);
 
 #endif
