@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models on a GPU against themselves on the processor: builds the examples and the decoder of the tests for both, calls
 them with the same data and prints how results differ, whether repetitions give the same bits, what a call takes, and
-what compute-sanitizer finds. Then every family of tests/ops against the interpreter, bit for bit, and `check`. Needs
-nvcc, a C compiler and a GPU; nothing is downloaded, but seeded weights are made (1 GB).
+what compute-sanitizer finds in the smaller ones. Besides `check`, and every family of tests/ops against the interpreter,
+bit for bit. Needs nvcc, a C compiler and a GPU; nothing is downloaded, but seeded weights are made (1 GB).
 
     python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only PART,…]
 
-A part: the name of a model, `families` or `check`.
+A part: the name of a model, `check`, `families` or `sanitizers`.
 """
 from __future__ import annotations
 
@@ -131,13 +131,18 @@ def against_processor(model: Model, libraries: tuple[Path, Path], compare: Path,
     log.say((done.stdout + done.stderr).rstrip())
     if done.returncode:
         log.say(f"exit {done.returncode}")
-    good = done.returncode == 0
+    return done.returncode == 0
+
+
+def sanitized(model: Model, libraries: tuple[Path, Path], compare: Path, log: Log) -> bool:
+    good = True
     for tool in SANITIZERS if model.brief else ():
-        done = subprocess.run([*sanitizer(tool), *words, *model.brief], capture_output=True, text=True, check=False)
+        words = [*sanitizer(tool), compare, *libraries, model.name, *model.brief]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
         found = [line for line in done.stdout.splitlines() if "SUMMARY" in line] \
             or [done.stdout[-400:] + done.stderr[-400:]]
         good &= done.returncode == 0
-        log.say(f"compute-sanitizer {tool}: {'; '.join(line.replace('=', '').strip() for line in found)}")
+        log.say(f"{model.name}, compute-sanitizer {tool}: {'; '.join(line.replace('=', '').strip() for line in found)}")
     return good
 
 
@@ -145,19 +150,38 @@ def sanitizer(tool: str) -> list[str]:
     return ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
 
 
-def families(work: Path, log: Log, target_file: str) -> bool:
-    """Every family of tests/ops on the device; at a few sizes under the sanitizers, too."""
-    env = {**os.environ, "TC_SOURCE_ROOT": str(ROOT), "TC_TESTS_CACHE": str(work / "cache"),
-           "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{ROOT / 'generator'}:{ROOT / 'tests'}"}
-    names = []
-    for path in sorted((ROOT / "tests/ops/families").glob("*.py")):
-        floats = re.search(r"^FLOATS\b.*", path.read_text(encoding="utf-8"), re.MULTILINE)
-        others = re.findall(r'"(f64|f16|bf16)"', floats[0] if floats else "")
-        names += [path.stem, *(f"{path.stem}:{name}" for name in others)]
+class Families:
+    """Those of tests/ops on the device, by tests/cuda/test_families.py."""
 
-    def one(name: str, *wrapper: str) -> tuple[str, bool]:
-        done = subprocess.run([sys.executable, ROOT / "tests/cuda/test_families.py", name, "--device", target_file,
-                               "nvcc", *wrapper], env=env, capture_output=True, text=True, check=False)
+    def __init__(self, work: Path, log: Log, target_file: str):
+        self.log, self.device = log, ("--device", target_file, "nvcc")
+        self.env = {**os.environ, "TC_SOURCE_ROOT": str(ROOT), "TC_TESTS_CACHE": str(work / "cache"),
+                    "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{ROOT / 'generator'}:{ROOT / 'tests'}"}
+
+    def run(self) -> bool:
+        """All of them at all sizes, in every float that they are tested in."""
+        self.log.say("\nfamilies of tests/ops: the interpreter's bits; where indices are outside, the status")
+        names = []
+        for path in sorted((ROOT / "tests/ops/families").glob("*.py")):
+            floats = re.search(r"^FLOATS\b.*", path.read_text(encoding="utf-8"), re.MULTILINE)
+            others = re.findall(r'"(f64|f16|bf16)"', floats[0] if floats else "")
+            names += [path.stem, *(f"{path.stem}:{name}" for name in others)]
+        return self.all([(names[0],)]) & self.all([(name,) for name in names[1:]])  # what all need is built once
+
+    def sanitized(self) -> bool:
+        return self.all([(name, *sanitizer(tool)) for tool in SANITIZERS[:2] for name in SANITIZED])
+
+    def all(self, calls: list[tuple[str, ...]]) -> bool:
+        good = True
+        with ThreadPoolExecutor(12) as pool:
+            for text, right in pool.map(lambda call: self.one(*call), calls):
+                self.log.say(text)
+                good &= right
+        return good
+
+    def one(self, name: str, *wrapper: str) -> tuple[str, bool]:
+        done = subprocess.run([sys.executable, ROOT / "tests/cuda/test_families.py", name, *self.device, *wrapper],
+                              env=self.env, capture_output=True, text=True, check=False)
         lines = done.stdout.splitlines()
         wrong = [i for i, line in enumerate(lines) if line.startswith("not ok")]
         calls = sum(int(line.split()[1]) for line in lines if re.fullmatch(r"# \d+ calls, .*", line))
@@ -169,15 +193,6 @@ def families(work: Path, log: Log, target_file: str) -> bool:
         if not lines or (done.returncode and not wrong):
             text += f"\n  exit {done.returncode}: {done.stderr[-600:]}"
         return text, done.returncode == 0
-
-    log.say("\nfamilies of tests/ops: the interpreter's bits, the status of indices outside, PyTorch's values")
-    found = [one(names[0])]   # what all need is built once
-    with ThreadPoolExecutor(8) as pool:
-        found += pool.map(one, names[1:])
-        found += [x for tool in SANITIZERS[:2] for x in pool.map(lambda name: one(name, *sanitizer(tool)), SANITIZED)]
-    for text, _ in found:
-        log.say(text)
-    return all(good for _, good in found)
 
 
 def checks(work: Path, log: Log, target_file: str) -> bool:
@@ -215,14 +230,20 @@ def main() -> int:
                 f"target {args.target_file}; {first_line([cc, '--version'])}")
         compare = comparison(work, cc)
         chosen = [model for model in models() if not only or model.name in only]
-        with ThreadPoolExecutor(4) as pool:
-            built = pool.map(lambda model: build(model, work, cc, args.target_file), chosen)
-            for model, libraries in zip(chosen, built):
-                good &= against_processor(model, libraries, compare, log, args.repeat)
-        if not only or "families" in only:
-            good &= families(work, log, args.target_file)
+        with ThreadPoolExecutor(8) as pool:  # all of it before the first clock
+            built = list(pool.map(lambda model: build(model, work, cc, args.target_file), chosen))
+        for model, libraries in zip(chosen, built):
+            good &= against_processor(model, libraries, compare, log, args.repeat)
         if not only or "check" in only:
             good &= checks(work, log, args.target_file)
+        family = Families(work, log, args.target_file)
+        if not only or "families" in only:
+            good &= family.run()
+        if not only or "sanitizers" in only:
+            log.say("")
+            for model, libraries in zip(chosen, built):
+                good &= sanitized(model, libraries, compare, log)
+            good &= family.sanitized()
     log.say(f"\n{'all results right, the same from run to run' if good else 'FAILED'}")
     return not good
 

@@ -106,8 +106,8 @@ def checked(out: Path, device: list[str], driver: Path, cxx: list[str], cache: P
     if not ok(absent.returncode == 1 and message in absent.stderr and not absent.stdout, "check without a device"):
         note(absent.stdout + absent.stderr)
     broken = tool("check", FAKE_CUDA_FAIL="cuLaunchKernel:2")
-    message = "digits batch=3 cuda: FAILED: the device's driver refused: digits: cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED"
-    if not ok(broken.returncode == 1 and message in broken.stdout, "check on a device that refuses"):
+    message = "the device's driver refused: digits: cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED"
+    if not ok(broken.returncode == 1 and f"digits batch=3 cuda: FAILED: {message}" in broken.stdout, "check on a device that refuses"):
         note(broken.stdout + broken.stderr)
     text = tool("explain").stdout
     for words in ("target cuda-sm90 (sm_90)", "blocks x threads", "variant reference", "arena: "):
