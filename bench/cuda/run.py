@@ -159,7 +159,7 @@ class Families:
                     "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{ROOT / 'generator'}:{ROOT / 'tests'}"}
 
     def run(self) -> bool:
-        """All of them at all sizes, in every float that they are tested in."""
+        """All of them at all sizes, and at a few in every other float that they are tested in."""
         self.log.say("\nfamilies of tests/ops: the interpreter's bits; where indices are outside, the status")
         names = []
         for path in sorted((ROOT / "tests/ops/families").glob("*.py")):
