@@ -128,7 +128,10 @@ def against_processor(model: Model, libraries: tuple[Path, Path], compare: Path,
     log.say(f"\n{model.name}")
     words = [compare, *libraries, model.name]
     done = subprocess.run([*words, "--repeat", str(repeat), *model.calls], capture_output=True, text=True, check=False)
-    log.say((done.stdout + done.stderr).rstrip())
+    lines = (done.stdout + done.stderr).splitlines()
+    equal = [line for line in lines if ", 0 of " in line]
+    log.say("\n".join([f"{len(equal)} outputs and states with the processor's bits",
+                       *(line for line in lines if line not in equal)]))
     if done.returncode:
         log.say(f"exit {done.returncode}")
     return done.returncode == 0
