@@ -42,7 +42,7 @@ def stub(folder: Path) -> Path:
     script = folder / "stub-nvcc"
     script.write_text("""#!/bin/sh
 case "$1" in
---version) echo "release 13.0, V13.0.0"; exit ;;
+--version) echo "release 13.0, V13.0.0.0"; exit ;;
 --list-gpu-code) echo "sm_90"; exit ;;
 esac
 while [ "$1" != -o ]; do shift; done

@@ -117,7 +117,7 @@ def checked(out: Path, device: list[str], driver: Path, cxx: list[str], cache: P
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
-    cache = folder / "cache"
+    cache = Path(os.environ.get("TC_TESTS_CACHE", folder / "cache"))
     device = ["--target", "cuda", "--target-file", "cuda-sm90", "--nvcc", nvcc]
     quiet = ["-o", str(folder / "refused"), "--cache", str(cache)]
     refused(["--target", "cuda", "--nvcc", "/no/such/nvcc", *quiet], "nvcc not found: /no/such/nvcc", "no nvcc")
