@@ -79,3 +79,15 @@ TC_FUNCTION(op_three)
     tc_output(g, "product", tc_addcmul(x, a, b, 0.7));
     tc_output(g, "quotient", tc_addcdiv(x, a, tc_add(tc_abs(b), 1), -3));
 }
+
+TC_FUNCTION(op_angles)
+{
+    SIZES;
+    INPUT(x);
+    INPUT(y);
+    tc_tensor p = tc_mul(x, 0.0625);
+    tc_output(g, "asin", tc_asin(p));
+    tc_output(g, "acos", tc_acos(p));
+    tc_output(g, "atan", tc_atan(x));
+    tc_output(g, "atan2", tc_atan2(y, x));
+}

@@ -40,6 +40,11 @@ def three(i: dict) -> dict:
             "product": torch.addcmul(x, a, b, value=0.7), "quotient": torch.addcdiv(x, a, b.abs() + 1, value=-3)}
 
 
+def angles(i: dict) -> dict:
+    x, p = i["x"], i["x"] / 16
+    return {"asin": p.asin(), "acos": p.acos(), "atan": x.atan(), "atan2": torch.atan2(i["y"], x)}
+
+
 def functions(rng: Random) -> dict:
     x, a, b = (rng.normal(3, 17) * 3 for _ in range(3))
     sizes = (rng.normal(3, 17) * 3).exp()
@@ -51,7 +56,11 @@ def functions(rng: Random) -> dict:
     odd[1, :4] = torch.tensor([inf, -inf, nan, 40.0])
     a[0, :9] = torch.tensor([inf, inf, -inf, nan, 3.0, 0.0, 0.0, -0.0, 2.0])
     b[0, :9] = torch.tensor([inf, -inf, -inf, 2.0, nan, 0.0, 5.0, -0.0, 2.0])
+    u, v = rng.normal(3, 17) * 6, rng.normal(3, 17) * 6
+    u[0, :16] = torch.tensor([0.0, -0.0, 0.0, -0.0, inf, -inf, inf, -inf, nan, 16.0, -16.0, 8.0, -8.0, 2.0, 17.0, 1.0])
+    v[0, :16] = torch.tensor([0.0, 0.0, -0.0, -0.0, inf, inf, -inf, 3.0, 1.0, 16.0, 16.0, 0.0, -0.0, nan, inf, -2.0])
     return {
+        "angles": ({"x": u, "y": v}, angles, SIZE),
         "logarithms": ({"x": sizes, "p": p}, logarithms, SIZE), "hyperbolic": ({"x": x}, hyperbolic, SIZE),
         "special": ({"x": odd}, special, SIZE), "pairs": ({"a": a, "b": b}, pairs, SIZE),
         "three": ({"x": x, "a": rng.normal(3, 17), "b": rng.rand(3, 17)}, three, SIZE),
