@@ -15,6 +15,7 @@ from tap import done, equal, note, ok, skip
 from tensor_compile.build.cuda import FLAGS
 from tensor_compile.emit.cuda import emit_kernel
 from tensor_compile.loops import schedule_cuda
+from tensor_compile.loops.siblings import MOST_SUMS
 
 nvcc = sys.argv[1] if len(sys.argv) > 1 else "none"
 for case in CASES:
@@ -38,4 +39,7 @@ for case in CASES:
                                  path, "-o", path.with_suffix(".bin")], capture_output=True, text=True, check=False)
         if not ok(result.returncode == 0, f"{case.name}: compiles"):
             note(result.stdout + result.stderr)
+for tile in (schedule_cuda.TILE, schedule_cuda.LOW_TILE):   # what contraction.cu.in takes of it
+    taken = 4 * tile.depth * (tile.rows + 1 + MOST_SUMS * tile.columns)
+    ok(taken <= 48 * 1024, f"a tile of {tile.rows} x {tile.columns} with {MOST_SUMS} sums: {taken} bytes of shared memory")
 done()
