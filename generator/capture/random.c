@@ -141,11 +141,15 @@ static tc_tensor dropout(tc_site at, tc_graph *g, tc_tensor x, double p, tc_oper
         tc_fail(g, NULL, "the probability %g is outside 0..1", p);
         return tc_poison();
     }
+    if (!tc_dtype_is_float(x->type.dtype)) {
+        tc_fail(g, NULL, "needs floats, not %s", tc_type_text(g, &x->type));
+        return tc_poison();
+    }
     tc_tensor u = draw(at, g, seed, offset, &x->type, words_to_uniform);
     if (tc_is_poison(u))
         return u;
-    tc_tensor kept = GE(u, p), grown = MUL(x, p < 1 ? 1 / (1 - p) : 0);
-    return WHERE(kept, grown, 0);
+    tc_tensor kept = GE(u, p), grown = MUL(tc_prim_widen(g, x), p < 1 ? 1 / (1 - p) : 0);
+    return WHERE(kept, tc_prim_narrow(g, grown, x->type.dtype), 0);
 }
 
 tc_tensor tc_dropout_at(tc_site at, tc_tensor x, double p, tc_operand seed, tc_operand offset)

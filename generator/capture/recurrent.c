@@ -45,28 +45,31 @@ static tc_tensor project(tc_site at, const cell *c, tc_tensor x)
     return linear(at, x, c->w.ih, bias);
 }
 
-/* One step from the projected x: the new h; *state becomes the new c. */
+/* One step from the projected x: the new h; *state becomes the new c. Between its products a step computes f16 and bf16 in
+ * f32. */
 static tc_tensor step(tc_site at, const cell *c, tc_tensor x, tc_tensor h, tc_tensor *state)
 {
-    tc_tensor inner = linear(at, h, c->w.hh, c->kind == GRU ? c->w.hh_bias : NULL);
+    tc_graph *g = tc_current_graph();
+    tc_tensor inner = tc_prim_widen(g, linear(at, h, c->w.hh, c->kind == GRU ? c->w.hh_bias : NULL));
+    x = tc_prim_widen(g, x);
     if (c->kind == RNN) {
         tc_tensor sum = ADD(inner, x);
-        return c->relu ? tc_relu_at(at, sum) : tc_tanh_at(at, sum);
+        return tc_prim_narrow(g, c->relu ? tc_relu_at(at, sum) : tc_tanh_at(at, sum), c->dtype);
     }
     if (c->kind == GRU) {
         tc_tensor r = tc_sigmoid_at(at, both_gates(at, c, x, inner, 0));
         tc_tensor z = tc_sigmoid_at(at, both_gates(at, c, x, inner, 1));
         tc_tensor outer_n = gate(at, c, x, 2), inner_n = gate(at, c, inner, 2);
         tc_tensor n = tc_tanh_at(at, ADD(outer_n, MUL(r, inner_n)));
-        tc_tensor made = MUL(SUB(1, z), n), kept = MUL(z, h);
-        return ADD(made, kept);
+        tc_tensor made = MUL(SUB(1, z), n), kept = MUL(z, tc_prim_widen(g, h));
+        return tc_prim_narrow(g, ADD(made, kept), c->dtype);
     }
     tc_tensor gates = ADD(inner, x);
     tc_tensor i = tc_sigmoid_at(at, gate(at, c, gates, 0)), f = tc_sigmoid_at(at, gate(at, c, gates, 1));
     tc_tensor made = tc_tanh_at(at, gate(at, c, gates, 2)), o = tc_sigmoid_at(at, gate(at, c, gates, 3));
-    tc_tensor kept = MUL(f, *state), added = MUL(i, made);
-    *state = ADD(kept, added);
-    h = MUL(o, tc_tanh_at(at, *state));
+    tc_tensor kept = MUL(f, tc_prim_widen(g, *state)), added = MUL(i, made), next = ADD(kept, added);
+    *state = tc_prim_narrow(g, next, c->dtype);
+    h = tc_prim_narrow(g, MUL(o, tc_tanh_at(at, next)), c->dtype);
     return c->w.hr ? linear(at, h, c->w.hr, NULL) : h;
 }
 

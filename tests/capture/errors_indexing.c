@@ -56,6 +56,7 @@
     X(triangle, "tc_tril_indices: -1 rows and 2 columns", AT; tc_tril_indices(g, -1, 2, 0))                           \
     X(integers, "tc_random_integers: no integers 3..2", AT; tc_random_integers(g, 0, 0, 3, 3, 2))                     \
     X(permutation, "tc_random_permutation: -1 elements", AT; tc_random_permutation(g, 0, 0, -1))                      \
+    X(dropout_dtype, "tc_dropout: needs floats, not i64[3]", AT; tc_dropout(I(3), 0.5, 0, 0))                         \
     X(bernoulli, "tc_bernoulli: the probabilities are floats, not i64[3]", AT; tc_bernoulli(I(3), 0, 0))              \
     X(shares, "tc_multinomial: the shares are f32 of rank 1 or 2, not i64[3]", AT; tc_multinomial(I(3), 1, true, 0, 0)) \
     X(choices, "tc_multinomial: -1 choices", AT; tc_multinomial(F(3), -1, true, 0, 0))                                \

@@ -17,7 +17,7 @@
 
 /* tc_embedding(index, table)
  * The rows of table[n, d...] at each index, of any shape.
- * Dtypes: any one for the table, i32 or i64 for the index.
+ * Dtypes: all of them; index i32 or i64.
  * Shape: the index's shape, then the table's other dims.
  * ATen: embedding.
  * ONNX: Gather with axis=0. */
@@ -26,7 +26,7 @@ tc_tensor tc_embedding_at(tc_site at, tc_tensor index, tc_tensor table);
 
 /* tc_gather(x, index, axis)
  * x's slices along `axis` at each index: [x's dims before axis, index's shape, x's dims after].
- * Dtypes: any one for x, i32 or i64 for the index.
+ * Dtypes: all of them; index i32 or i64.
  * Shape: x's dims before the axis, the index's shape, x's dims after.
  * ATen: index_select, for an index of any rank.
  * ONNX: Gather. */
@@ -35,7 +35,7 @@ tc_tensor tc_gather_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
 
 /* tc_take_along(x, index, axis)
  * out[i, j, k] = x[i, index[i, j, k], k] for axis 1, and so on: an index an element.
- * Dtypes: x all; index i32 or i64.
+ * Dtypes: all of them; index i32 or i64.
  * Shape: that of index, of x's rank, whose other sizes are at most x's.
  * ATen: gather, take_along_dim.
  * ONNX: GatherElements. */
@@ -45,7 +45,7 @@ tc_tensor tc_take_along_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
 /* tc_scatter(x, index, values, axis), tc_scatter_add, tc_scatter_mul, tc_scatter_max, tc_scatter_min
  * x, where for every element of values, in row-major order, out[i, index[i, j, k], k] (axis 1) becomes it, or itself plus,
  * times, the larger or smaller of both.
- * Dtypes: x and values the same, numbers but for tc_scatter; index i32 or i64.
+ * Dtypes: numbers, all of them for tc_scatter, x and values the same; index i32 or i64.
  * Shape: values and index have one shape, of x's rank, whose other sizes are at most x's.
  * Numerics: in that order on every machine: the last value stays, sums round at every step.
  * ATen: scatter, scatter_add, scatter_reduce (prod, amax, amin; include_self).
@@ -75,7 +75,7 @@ tc_tensor tc_scatter_reduce_at(tc_site at, tc_tensor x, tc_tensor index, tc_tens
 /* tc_index_add(x, axis, index, values), tc_index_copy, tc_index_mul, tc_index_max, tc_index_min
  * x with values' slices along the axis added to those at each index (written over them, multiplied, the larger, the smaller
  * of both), in ascending order.
- * Dtypes: x and values the same, numbers but for tc_index_copy; index i32 or i64.
+ * Dtypes: numbers, all of them for tc_index_copy, x and values the same; index i32 or i64.
  * Shape: values as tc_gather(x, index, axis).
  * ATen: index_add, index_copy, index_reduce (prod), index_reduce (amax), index_reduce (amin). */
 #define tc_index_add(x, axis, index, values) tc_index_reduce_at(TC_HERE, "tc_index_add", "add", x, axis, index, values)
@@ -106,7 +106,7 @@ tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index);
  * x's elements at indices of its axes; x with values written there, or added where accumulate is true. One index an axis,
  * from the first; NULL stands for all of an axis (x[:, a, :, b] is tc_index(x, NULL, a, NULL, b)). Indices broadcast together to
  * a shape s.
- * Dtypes: x and values the same, numbers to accumulate; indices i32 or i64.
+ * Dtypes: all of them, numbers to accumulate, x and values the same; indices i32 or i64.
  * Shape: x's, with s in the place of the axes that have indices; where there are others between those, s comes first. Values
  * broadcast to it.
  * ATen: index, index_put.
@@ -129,7 +129,7 @@ tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dt
 
 /* tc_masked_fill(x, mask, value)
  * The operand value where the bool mask is true, else x.
- * Dtypes: any one for x and the value, bool for the mask.
+ * Dtypes: all of them; a bool mask.
  * Shape: the broadcast one of x and the mask.
  * ATen: masked_fill. */
 #define tc_masked_fill(x, mask, value) tc_where_at(TC_HERE, mask, TC_OPERAND(value), tc_operand_tensor_(x))

@@ -46,7 +46,7 @@ tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis);
 /* tc_sort(x, axis, descending, indices), tc_argsort(x, axis, descending)
  * The elements along the axis in order, and where they were: i64, in the tc_tensor *indices (NULL: not wanted). Stable:
  * equal elements keep their order, also descending. A NaN is above every number; -0 equals +0.
- * Dtypes: all.
+ * Dtypes: all of them.
  * Shape: that of x.
  * ATen: sort (stable), argsort. */
 #define tc_sort(x, axis, descending, indices) tc_sort_at(TC_HERE, x, axis, descending, indices)
@@ -56,7 +56,7 @@ tc_tensor tc_argsort_at(tc_site at, tc_tensor x, int axis, bool descending);
 
 /* tc_topk(x, k, axis, largest, indices)
  * The k largest (smallest where largest is false) elements along the axis, sorted, and their i64 places. k is a size.
- * Dtypes: all.
+ * Dtypes: all of them.
  * Shape: that of x with k along the axis.
  * Numerics: of equal elements those with the lower index.
  * Errors: k is not within 0..the axis's size.
@@ -68,7 +68,7 @@ tc_tensor tc_topk_at(tc_site at, tc_tensor x, tc_dim k, int axis, bool largest, 
 /* tc_kthvalue(x, k, axis, indices), tc_median(x, axis, indices)
  * The k-th smallest element, counted from 1; the lower one of the two in the middle (of an odd number the middle one).
  * The median of what holds a NaN is the first NaN.
- * Dtypes: all; of the median numbers.
+ * Dtypes: all of them, numbers for tc_median.
  * Shape: x without the axis.
  * ATen: kthvalue, median. */
 #define tc_kthvalue(x, k, axis, indices) tc_kthvalue_at(TC_HERE, x, TC_DIM(k), axis, indices)
@@ -79,7 +79,7 @@ tc_tensor tc_median_at(tc_site at, tc_tensor x, int axis, tc_tensor *indices);
 /* tc_searchsorted(sorted, values, right), tc_bucketize(values, boundaries, right)
  * How many elements of the ascending sorted[n] lie below a value (right: below or equal), for each of the values; or of the
  * sorted[..., n] of each row of values[..., k].
- * Dtypes: numbers, both the same.
+ * Dtypes: all of them, both the same.
  * Shape: i64 of the values' shape.
  * Numerics: counted, n comparisons a value; a NaN among the values lies above all.
  * ATen: searchsorted, bucketize. */

@@ -51,6 +51,7 @@ tc_tensor tc_random_normal_at(tc_site at, tc_graph *g, tc_operand seed, tc_opera
  * 0 with probability p (a C number), else x * (1 / (1 - p)): an element stays where its uniform number is at least p.
  * Dtypes: floats; i64 for seed and offset.
  * Shape: that of x.
+ * Numerics: f16 and bf16 in f32, rounded once.
  * Errors: p outside 0..1.
  * ATen: dropout with train=True, with other numbers.
  * ONNX: Dropout with training_mode, with other numbers. */

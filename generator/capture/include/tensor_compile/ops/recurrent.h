@@ -60,6 +60,7 @@ typedef struct tc_recurrent_args {
  * Dtypes: floats, one for all.
  * Shape: x [time, batch, features] to [time, batch, directions * h]; with batch_first [batch, time, ...] both. h_n
  * [layers * directions, batch, h], c_n [layers * directions, batch, hidden].
+ * Numerics: f16 and bf16 are rounded behind each product and each step, and computed in f32 between.
  * Errors: weights or states that do not fit one another or x. In both directions, a length above the number of steps is a
  * status.
  * ATen: lstm, gru, rnn_tanh, rnn_relu.
