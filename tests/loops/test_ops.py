@@ -47,6 +47,34 @@ case("concat into the result", function([X, "z:f32[batch,seq,2]"], [
 case("concat of a concat", function([X], [
     "%1 = neg(%0) : f32[batch,seq,6]", "%2 = exp(%0) : f32[batch,seq,6]",
     "%3 = concat(%1, %2) {axis=0} : f32[2*batch,seq,6]", "%4 = concat(%3, %0) {axis=0} : f32[3*batch,seq,6]"], "%4"))
+case("parts of parts", function([X], [
+    "%1 = neg(%0) : f32[batch,seq,6]", "%2 = exp(%0) : f32[batch,seq,6]", "%3 = concat(%1, %2) {axis=2} : f32[batch,seq,12]",
+    "%4 = tanh(%2) : f32[batch,seq,6]", "%5 = reshape(%3) {shape=[1, batch, seq, 12]} : f32[1,batch,seq,12]",
+    "%6 = concat(%4, %2) {axis=2} : f32[batch,seq,12]", "%7 = reshape(%6) {shape=[1, batch, seq, 12]} : f32[1,batch,seq,12]",
+    "%8 = concat(%5, %7) {axis=0} : f32[2,batch,seq,12]"], "%8"))
+case("pad of a computed value as a part", function([X], [
+    "%1 = constant() {bits=0x3f800000} : f32[]", "%2 = exp(%0) : f32[batch,seq,6]",
+    "%3 = pad(%2, %1) {low=[0, 0, 1], high=[0, 1, 2]} : f32[batch,seq + 1,9]", "%4 = tanh(%3) : f32[batch,seq + 1,9]",
+    "%5 = reduce(%2) {op=max, axes=[2], order=free} : f32[batch,seq]",
+    "%6 = broadcast(%5) {shape=[batch, seq, 9], axes=[0, 1]} : f32[batch,seq,9]",
+    "%7 = concat(%3, %6, %4) {axis=1} : f32[batch,3*seq + 2,9]"], "%7"))
+case("pad of a computed value as a result", function([X], [
+    "%1 = constant() {bits=0x3f800000} : f32[]", "%2 = exp(%0) : f32[batch,seq,6]",
+    "%3 = pad(%2, %1) {low=[1, 0, 1], high=[2, 0, 2]} : f32[batch + 3,seq,9]"], "%3"))
+case("split and joined", function([X], [
+    "%1 = exp(%0) : f32[batch,seq,6]",
+    "%2 = slice(%1) {start=[0, 0, 0], size=[batch, seq, 3], stride=[1, 1, 1]} : f32[batch,seq,3]",
+    "%3 = slice(%1) {start=[0, 0, 3], size=[batch, seq, 3], stride=[1, 1, 1]} : f32[batch,seq,3]",
+    "%4 = neg(%3) : f32[batch,seq,3]", "%5 = concat(%4, %2) {axis=2} : f32[batch,seq,6]"], "%5"))
+case("sums and squares of rows and columns", function([X], [
+    "%1 = mul(%0, %0) : f32[batch,seq,6]", "%2 = reduce(%0) {op=sum, axes=[0], order=lanes} : f32[seq,6]",
+    "%3 = reduce(%1) {op=sum, axes=[0], order=lanes} : f32[seq,6]", "%4 = add(%2, %3) : f32[seq,6]",
+    "%5 = reduce(%0) {op=max, axes=[2], order=free} : f32[batch,seq]",
+    "%6 = reduce(%1) {op=sum, axes=[2], order=lanes} : f32[batch,seq]",
+    "%7 = broadcast(%4) {shape=[batch, seq, 6], axes=[1, 2]} : f32[batch,seq,6]",
+    "%8 = broadcast(%5) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",
+    "%9 = broadcast(%6) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",
+    "%10 = concat(%7, %8, %9) {axis=2} : f32[batch,seq,18]"], "%10"))
 case("gather", function(["t:f32[7,6]", "i:i64[batch,seq]"], [
     "%2 = gather(%0, %1) {axis=0} : f32[batch,seq,6]", "%3 = neg(%2) : f32[batch,seq,6]"], "%3"))
 case("gather inside", function(["t:f32[batch,7,3]", "i:i32[seq]"], [

@@ -64,6 +64,15 @@ for fused in (True, False):
     difference, _, _ = compare(swap, "f", {"batch": 2}, fused=fused)
     equal(difference, "", f"two states change places{'' if fused else ', not fused'}")
 
+cached = module_of(function(f'%0 "x" : f32[1,2,6] {LOC}', [
+    '%1 = state() {name="k"} : f32[1,8,12]', "%2 = exp(%0) : f32[1,2,6]", "%3 = tanh(%0) : f32[1,2,6]",
+    "%4 = concat(%2, %3) {axis=2} : f32[1,2,12]", "%5 = update_slice(%1, %4) {start=[0, 3, 0]} : f32[1,8,12]",
+    "%6 = neg(%5) : f32[1,8,12]", 'assign "k" %5', 'return "y" %6']), dims=(), states=(("k", "f32[1,8,12]"),))
+for fused in (True, False):
+    difference, program, _ = compare(cached, "f", {}, fused=fused)
+    equal(difference, "", f"parts of a part of a state{'' if fused else ', not fused'}")
+    equal([b.name for b in program.buffers.values() if b.kind == "temp"], [], "are computed where it keeps them")
+
 turned = module_of(function(f'%0 "x" : f32[batch,4] {LOC}', [
     '%1 = state() {name="m"} : f32[4,4]', "%2 = transpose(%1) {perm=[1, 0]} : f32[4,4]", 'assign "m" %2',
     'return "y" %0']), dims=("batch 1:8",), states=(("m", "f32[4,4]"),))

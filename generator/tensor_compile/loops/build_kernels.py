@@ -54,7 +54,6 @@ class KernelBuilder:
 
     def resolver(self, group: Group, made: dict):
         """resolve(member, stage): its value as an expression that can be evaluated in that sweep."""
-        members = {m.item.out: m for m in group.members if self.fusion.member_of.get(m.item.out) is m}
         sums = group.contractions
         rewriters: dict[int, Rewriter] = {}
 
@@ -73,11 +72,9 @@ class KernelBuilder:
         def rewriter(stage: int) -> Rewriter:
             if stage not in rewriters:
                 def leaf(s: Scalar) -> Scalar | None:
-                    if isinstance(s, Load) and not s.dynamic:
-                        found = members.get(s.buffer)
-                        if found is not None and found.index == s.index and not s.valid:
-                            return resolve(found, stage)
-                    return None
+                    here = isinstance(s, Load) and not s.dynamic and not s.valid
+                    found = self.fusion.inside(s, group) if here else None
+                    return resolve(found, stage) if found is not None else None
                 rewriters[stage] = Rewriter(leaf=leaf)
             return rewriters[stage]
         return resolve
@@ -114,9 +111,8 @@ class KernelBuilder:
 
     def leaf_at(self, group: Group, resolve, stage: int):
         def leaf(s: Scalar) -> Scalar | None:
-            if isinstance(s, Load) and self.fusion.inside(s, group):
-                return resolve(self.fusion.member_of[s.buffer], stage)
-            return None
+            found = self.fusion.inside(s, group) if isinstance(s, Load) else None
+            return resolve(found, stage) if found is not None else None
         return leaf
 
     def keep(self, group: Group, last: int) -> None:
@@ -136,14 +132,16 @@ class KernelBuilder:
                 need(m, m.stage)
                 return
             for x in loads(m.value):
-                if self.fusion.inside(x, group):
-                    need(self.fusion.member_of[x.buffer], stage)
+                found = self.fusion.inside(x, group)
+                if found is not None:
+                    need(found, stage)
 
         for m in group.members:
             if m.level in ("reduce", "running"):
                 for x in loads(m.value):
-                    if self.fusion.inside(x, group):
-                        need(self.fusion.member_of[x.buffer], m.stage)
+                    found = self.fusion.inside(x, group)
+                    if found is not None:
+                        need(found, m.stage)
             elif m.stored:
                 need(m, m.stage)
         taken: set[str] = set()

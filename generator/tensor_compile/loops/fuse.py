@@ -31,13 +31,14 @@ from .groups import Group, Member, Refused, absorb, depend, ordered
 from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
     leaves, regions
 from .lower import LoweredFunction
-from .scalars import Rewriter, cost, extent, has_lanes, linear, loads, points, reshaped, substitute, walk
+from .points import apart
+from .repeat import repeat
+from .scalars import extent, has_lanes, linear, loads, points, reshaped, substitute, walk
 from .siblings import alike, join_siblings
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
 MOST_SIBLINGS = 4      # kernels that a reduction of what they load is tried with
-CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
 
 
 @dataclass(slots=True)
@@ -107,7 +108,8 @@ class Fusion:
         self.writers: dict[str, list[int]] = {}
         self.readers: dict[str, list[int]] = {}
         self.loads: list[list[Load]] = []
-        self.member_of: dict[str, Member] = {}          # by buffer, where one item alone writes it
+        self.members: dict[int, Member] = {}            # by item
+        self.made: dict[tuple, int | None] = {}         # by buffer and index: see `maker`
         self.loaded_by: dict[str, dict[Group, None]] = {}
         self.checks: dict[str, list[Group]] = {}
         self.sorts: dict[tuple, Group] = {}
@@ -117,13 +119,17 @@ class Fusion:
     def run(self) -> list:
         self.index_items()
         if not self.separate:
-            self.repeat_cheap()
+            repeat(self)
         for seq, item in enumerate(self.items):
             self.home.append(None)
             if item is not None:
                 self.add(seq, item)
         if not self.separate:
             join_siblings(self)
+        for seq, item in enumerate(self.items):
+            if isinstance(item, Computation) and item.copy and isinstance(item.value, Load) \
+                    and not self.made_in(item.value, self.group_of(seq)):
+                self.refusals.append((f"{item.label} in place", item.copy))
         builder = KernelBuilder(self)
         kernels = [self.region(g.members[0].item) if g.kind == "region" else builder.build(g)
                    for g in ordered(self.groups)]
@@ -196,71 +202,6 @@ class Fusion:
                 self.readers.setdefault(name, []).append(seq)
             self.writers.setdefault(item.out, []).append(seq)
 
-    def repeat_cheap(self) -> None:
-        """Cheap values that are read at other points than they are computed at, by few, are computed by the reader. Not
-        those that some reader reads at an index that is data: they stay in memory anyway."""
-        indirect = {x.buffer for found in self.loads for x in found if x.dynamic}
-        for seq, item in enumerate(self.items):
-            if not isinstance(item, Computation):
-                continue
-            replaced: dict[str, Computation] = {}
-            for x in self.loads[seq]:
-                writers = self.writers.get(x.buffer, ())
-                if len(writers) != 1 or x.buffer in indirect:
-                    continue
-                made = self.items[writers[0]]
-                if isinstance(made, Computation) and (made.index != x.index or item.dynamic) and not x.valid \
-                        and self.repeatable(writers[0], made, x.buffer):
-                    replaced[x.buffer] = made
-            if not replaced:
-                continue
-
-            def leaf(s: Scalar) -> Scalar | None:
-                made = replaced.get(s.buffer) if isinstance(s, Load) else None
-                if made is None:
-                    return None
-                solution = solve(list(zip(made.index, s.index, strict=True)), made.vars)
-                return substitute(made.value, solution) if solution is not None else None
-
-            change = Rewriter(leaf=leaf)
-            self.items[seq] = replace(item, value=change(item.value),
-                                      dynamic=tuple((g, change(v)) for g, v in item.dynamic))
-            self.loads[seq] = item_loads(self.items[seq])
-            for name in replaced:
-                if not any(x.buffer == name for x in self.loads[seq]):
-                    self.readers[name].remove(seq)
-                    if not self.readers[name]:
-                        self.drop(self.writers[name][0])
-            for name in {x.buffer: None for x in self.loads[seq]}:
-                if seq not in self.readers.setdefault(name, []):
-                    self.readers[name].append(seq)
-
-    def repeatable(self, seq: int, made: Computation, name: str) -> bool:
-        if self.buffers[name].kind != "temp" or name in self.outside or len(self.readers[name]) > 2 \
-                or cost(made.value) > CHEAP_TO_REPEAT:
-            return False
-        # what could be the epilogue of a contraction or the tail of a reduction stays there
-        for x in self.loads[seq]:
-            kept = self.buffers[x.buffer].kind in ("input", "packed") or self.read_apart(x.buffer, seq)
-            if x.dynamic or not kept:
-                return False
-        return all(isinstance(self.items[r], Computation) for r in self.readers[name])
-
-    def read_apart(self, name: str, seq: int) -> bool:
-        """The buffer is stored whatever becomes of item `seq`: another one reads it at other points than its own."""
-        if self.buffers[name].kind != "temp" or len(self.writers[name]) != 1:
-            return False
-        made = self.items[self.writers[name][0]]
-        return isinstance(made, (Computation, Contraction)) and any(
-            x.buffer == name and x.index != made.index for r in self.readers[name] if r != seq for x in self.loads[r])
-
-    def drop(self, seq: int) -> None:
-        item = self.items[seq]
-        self.items[seq] = None
-        self.writers[item.out].remove(seq)
-        for name in {x.buffer: None for x in self.loads[seq]}:
-            self.readers[name].remove(seq)
-
     # -- joining --------------------------------------------------------------------------------------------------
     def group_of(self, seq: int) -> Group:
         group = self.home[seq]
@@ -323,7 +264,7 @@ class Fusion:
         found: dict[Group, None] = {}
         for x in self.loads[seq]:
             for w in self.writers.get(x.buffer, ()):
-                if w < seq:
+                if w < seq and self.meets(w, x):
                     found[self.group_of(w)] = None
             for _, value in x.dynamic:
                 found |= self.checks_of(value)
@@ -345,8 +286,9 @@ class Fusion:
         if self.separate or item.dynamic or sorts(item.value):
             return []
         for x in self.loads[seq]:
-            if x.buffer in self.member_of:
-                found[self.group_of(self.member_of[x.buffer].seq)] = None
+            made = self.maker(x)
+            if made is not None:
+                found[self.group_of(made.seq)] = None
         ranked = sorted(found, key=lambda g: (g.kind != "contraction", -g.number))
         if isinstance(item.value, Reduction):
             kind = "rows" if self.is_row(item) else "flat"
@@ -395,10 +337,9 @@ class Fusion:
 
     def enter(self, group: Group, member: Member, found: list[Load]) -> None:
         group.members.append(member)
+        group.writes.setdefault(member.item.out, []).append(member)
         self.home[member.seq] = group
-        out = member.item.out
-        if len(self.writers[out]) == 1 and not self.overwrites(out):
-            self.member_of[out] = member
+        self.members[member.seq] = member
         for x in found:
             group.reads.setdefault(x.buffer, []).append(x)
             self.loaded_by.setdefault(x.buffer, {})[group] = None
@@ -434,20 +375,23 @@ class Fusion:
             if other is not group and other.above & group.mask:
                 raise Refused("it needs another kernel that runs after this one")
         found = self.loads[seq]
+        inside = [x for x in found if self.made_in(x, group)]
         for x in found:
-            if x.buffer not in self.member_of and any(
-                    w < seq and self.group_of(w) is group for w in self.writers.get(x.buffer, ())):
+            if x not in inside and any(w < seq and self.group_of(w) is group and self.meets(w, x)
+                                       for w in self.writers.get(x.buffer, ())):
                 raise Refused(f"{x.buffer} is written in parts")
-        if self.overwrites(item.out):
-            for x in group.reads.get(item.out, ()):
-                if x.index != item.index or x.dynamic:
-                    raise Refused(f"it overwrites {self.buffers[item.out].kind} {item.out} that the kernel reads at other points")
+        for x in group.reads.get(item.out, ()):
+            if not self.overwrites(item.out):
+                if self.inside(x, group) is None and not apart(item.index, x.index):
+                    raise Refused(f"the kernel reads other points of {item.out}")
+            elif x.index != item.index or x.dynamic:
+                raise Refused(f"it overwrites {self.buffers[item.out].kind} {item.out}, "
+                               "which the kernel reads at other points")
         row = self.is_row(item)
         reduction = item.value if row else None
         variables = outer(item) + reduction.vars if row else item.vars
         if row and group.kind == "contraction":
             raise Refused("a reduction is no epilogue of a contraction")
-        inside = [x for x in found if self.inside(x, group)]
         if any(x.valid or x.dynamic for x in inside):
             raise Refused("it reads under a predicate what the kernel computes")
         if isinstance(item.value, Reduction) and not row and not inside:
@@ -459,8 +403,8 @@ class Fusion:
         level = self.level(item, reduction, solution, group)
         stage = 0
         for x in loads(value):
-            if self.inside(x, group):
-                m = self.member_of[x.buffer]
+            m = self.inside(x, group)
+            if m is not None:
                 stage = max(stage, m.stage + (m.level == "reduce"))
         return Member(seq, item, value, index, level, stage)
 
@@ -472,17 +416,40 @@ class Fusion:
         if any(has_lanes(r) != has_lanes(reduction) for r in others):
             raise Refused("one of them runs 16 points at a time and the other does not")
 
-    def inside(self, x: Load, group: Group) -> bool:
-        m = self.member_of.get(x.buffer)
+    def maker(self, x: Load) -> Member | None:
+        """The member that computes what an item loads, where one alone does: of a buffer that is written in parts, that
+        of the part."""
+        key = x.buffer, x.index
+        if key not in self.made:
+            found = list(self.writers.get(x.buffer, ())) if not self.overwrites(x.buffer) else []
+            if len(found) > 1:
+                found = [w for w in found if self.meets(w, x)]
+            self.made[key] = found[0] if len(found) == 1 else None
+        return self.members.get(self.made[key])
+
+    def meets(self, writer: int, x: Load) -> bool:
+        """What is loaded may be an element that the item writes."""
+        item = self.items[writer]
+        return not (isinstance(item, (Computation, Contraction)) and apart(item.index, x.index))
+
+    def made_in(self, x: Load, group: Group) -> bool:
+        """The group computes what an item loads."""
+        m = self.maker(x)
         return m is not None and self.group_of(m.seq) is group
+
+    def inside(self, x: Load, group: Group) -> Member | None:
+        """The member of the group that computes what another one of it loads, at the same point."""
+        if self.overwrites(x.buffer):
+            return None
+        return next((m for m in group.writes.get(x.buffer, ()) if m.index == x.index), None)
 
     def solve(self, found: list[Load], variables: tuple[Sym, ...], group: Group) -> dict[Sym, Expr]:
         """Every variable of an item in the group's coordinates."""
-        own = [(a, b) for x in found if self.inside(x, group)
-               for a, b in zip(x.index, self.member_of[x.buffer].index, strict=True)]
+        made = {x: self.maker(x) for x in found if self.made_in(x, group)}
+        own = [(a, b) for x, m in made.items() for a, b in zip(x.index, m.index, strict=True)]
         shared = []
         for x in found:
-            if not self.inside(x, group) and not x.dynamic:
+            if x not in made and not x.dynamic:
                 for y in group.reads.get(x.buffer, ()):
                     if not y.dynamic:
                         shared.append(list(zip(x.index, y.index, strict=True)))
@@ -498,11 +465,11 @@ class Fusion:
                 return solution
         shape = tuple(extent(s) for s in variables)
         for x in found:
-            if not self.inside(x, group) or points(variables) != self.buffers[x.buffer].elements:
+            if x not in made or points(variables) != self.buffers[x.buffer].elements:
                 continue
             whole = self.buffers[x.buffer].shape
             if linear(tuple(sym(s) for s in variables), shape) == linear(x.index, whole):  # a reshape
-                solution = dict(zip(variables, reshaped(self.member_of[x.buffer].index, whole, shape)))
+                solution = dict(zip(variables, reshaped(made[x].index, whole, shape)))
                 if all(a.substitute(solution) == b for a, b in own) and in_range(solution):
                     return solution
         raise Refused("it reads other points than the kernel computes")
@@ -544,7 +511,7 @@ class Fusion:
     def merge_others(self, group: Group, member: Member, needed: list[Group]) -> None:
         """The other groups that the new member reads at its own points become part of this one, where that is legal."""
         for x in list(self.loads[member.seq]):
-            m = self.member_of.get(x.buffer)
+            m = self.maker(x)
             if m is None or x.valid or x.dynamic:
                 continue
             other = self.group_of(m.seq)
@@ -596,6 +563,11 @@ class Fusion:
                 self.inside(x, other) for m in group.members if m is not reader for x in self.member_loads(m)) \
                 or group in other.before:
             raise Refused("one reads other points of the other")
+        for one, two in ((group, other), (other, group)):
+            for name in one.writes.keys() & two.reads.keys():
+                if any(x.dynamic or m.index != x.index and not apart(m.index, x.index)
+                       for m in one.writes[name] for x in two.reads[name]):
+                    raise Refused(f"one reads other points of {name} than the other writes")
         for one, two in ((group, other), (other, group)):
             for between in two.before:
                 if between is not one and between.above & one.mask:

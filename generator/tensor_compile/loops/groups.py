@@ -27,7 +27,7 @@ class Member:
 
 class Group:
     __slots__ = ("number", "mask", "above", "before", "after", "kind", "rows", "cols", "coords", "members", "seq",
-                 "reads", "merged", "beside")
+                 "reads", "writes", "merged", "beside")
 
     def __init__(self, number: int, kind: str, seq: int, coords: tuple[Sym, ...]):
         self.number, self.mask, self.above = number, 1 << number, 0    # bits of this group, of all it depends on
@@ -38,6 +38,7 @@ class Group:
         self.cols: tuple[Sym, ...] = ()
         self.members: list[Member] = []
         self.reads: dict[str, list[Load]] = {}
+        self.writes: dict[str, list[Member]] = {}
         self.merged: Group | None = None
         self.beside: list[Group] = []    # contractions that run as parts of one kernel, this one first
 
@@ -102,18 +103,20 @@ def absorb(group: Group, other: Group) -> None:
     group.seq = min(group.seq, other.seq)
     for name, found in other.reads.items():
         group.reads.setdefault(name, []).extend(found)
+    for name, made in other.writes.items():
+        group.writes.setdefault(name, []).extend(made)
     hand_over(other, group)
-    stage_of: dict[str, Member] = {}
+    stage_of: dict[tuple, Member] = {}
     for m in group.members:  # stages again, as joined sweeps may wait for each other
         if m.value is None:
-            stage_of[m.item.out] = m
+            stage_of[m.item.out, m.index] = m
             continue
         m.stage = 0
         for x in loads(m.value):
-            made = stage_of.get(x.buffer)
+            made = stage_of.get((x.buffer, x.index))
             if made is not None:
                 m.stage = max(m.stage, made.stage + (made.level == "reduce"))
-        stage_of[m.item.out] = m
+        stage_of[m.item.out, m.index] = m
 
 
 def beside(group: Group, other: Group) -> None:

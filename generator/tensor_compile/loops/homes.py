@@ -5,12 +5,12 @@ state that is updated in place, or a temp of its own."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Callable, Iterator
 
 from ..graph.ir import Function, Node, Value
-from ..symbolic import ZERO
+from ..symbolic import ZERO, is_nonnegative
 from .guards import Index
-from .ir import Buffer
+from .ir import Buffer, row_major
 from .scalars import reshaped
 
 if TYPE_CHECKING:
@@ -19,47 +19,88 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Home:
+    """final: what is written there stays; otherwise it is overwritten, and only the node that does so may read it."""
+
     buffer: Buffer
     place: Callable[[Index], Index]
+    final: bool = True
+
+    def within(self, place: Callable[[Index], Index], final: bool = True) -> Home:
+        """The home of a value whose element at an index is that at place(index) of what lives here."""
+        return Home(self.buffer, lambda index: self.place(place(index)), self.final and final)
+
+    def part(self, start: Index, final: bool = True) -> Home:
+        """The home of a part that begins at `start`."""
+        return self.within(lambda index: tuple(i + s for i, s in zip(index, start, strict=True)), final)
 
 
-def place_results(low: Lowering) -> tuple[list[Buffer], list[tuple[Buffer, Value]]]:
+Copies = list[tuple[Buffer, Value, str]]    # what is copied into a buffer, and why it is not computed there
+
+
+def place_results(low: Lowering) -> tuple[list[Buffer], Copies]:
+    """The outputs, and those of them that are copied."""
     outputs, copies = [], []
     for name, v, _ in low.function.results:
         out = low.buffer(name, v.dtype, v.shape, "output")
         outputs.append(out)
-        if not place_result(low, v, low.home_in(out), low.function):
-            copies.append((out, v))
+        reason = place(low, v, low.home_in(out), low.function)
+        if reason:
+            copies.append((out, v, reason))
     return outputs, copies
 
 
-def place_result(low: Lowering, v: Value, home: Home, function: Function) -> bool:
-    """Has v, a result of the function, computed in `home`; False where it stands elsewhere and must be copied."""
-    base, place = trace(v)
-    if low.is_view(base.node) or base in low.homes or low.owner[base.node] is not function:
-        return False
-    low.homes[base] = Home(home.buffer, lambda index: home.place(place(index)))
-    return True
+def place(low: Lowering, v: Value, home: Home, function: Function) -> str:
+    """Has v computed in `home`, if a node of the function computes it; the reason why it must be copied, or ""."""
+    base, at = trace(v)
+    node, there = base.node, home.within(at)
+    if base in low.homes:
+        b = low.homes[base].buffer
+        return f"it is {b.kind} {b.name}" if b.kind != "temp" else "it stands in another buffer"
+    if node.op in ("weight", "packed", "state"):
+        return f"it is {node.op} {node.attrs['name']}"
+    if node in low.free:
+        return "its elements are known where they are read"
+    if low.owner.get(node) is not function:
+        return "it is computed outside of the loop or branch"
+    if not home.final and any(low.uses[x] > 1 for x in _views(v)):
+        return f"others read what {home.buffer.name} overwrites"
+    if node.op == "pad":
+        if not all(n == ZERO or is_nonnegative(n - 1) for n in (*node.attrs["low"], *node.attrs["high"])):
+            return "its border may have no elements"
+        reason = place(low, node.operands[0], there.part(node.attrs["low"]), function)
+        if reason:
+            return reason
+        low.padded.add(node)
+    elif low.is_view(node):
+        return f"it is a {node.op} of what stands elsewhere"
+    low.homes[base] = there
+    return ""
+
+
+def _views(v: Value) -> Iterator[Value]:
+    """v, what it is a reshape or transpose of, and so on to the first that is none."""
+    yield v
+    while v.node.op in ("reshape", "transpose"):
+        v = v.node.operands[0]
+        yield v
 
 
 def trace(v: Value) -> tuple[Value, Callable[[Index], Index]]:
-    """(base, place): v is reshapes and transposes of `base`; `place` maps an index of base to that of v."""
-    steps = []
-    while v.node.op in ("reshape", "transpose"):
-        steps.append(v.node)
-        v = v.node.operands[0]
+    """(base, at): v is reshapes and transposes of `base`; `at` maps an index of base to that of v."""
+    steps = [x.node for x in _views(v)][:-1]
+    base = steps[-1].operands[0] if steps else v
 
-    def place(index: Index) -> Index:
+    def at(index: Index) -> Index:
         for node in reversed(steps):
             if node.op == "transpose":
                 index = tuple(index[p] for p in node.attrs["perm"])
             else:
                 index = reshaped(index, node.operands[0].shape, node.types[0].shape)
         return index
-    return v, place
+    return base, at
 
 
-def place_states(low: Lowering) -> list[tuple[Buffer, Value]]:
+def place_states(low: Lowering) -> Copies:
     """Chains of update_slice on a state that nobody else reads write into it; others are copied at the end."""
     readers: dict[str, int] = {}
     for node in low.owner:
@@ -71,11 +112,13 @@ def place_states(low: Lowering) -> list[tuple[Buffer, Value]]:
         kind = low.module.states[name].type
         state = low.buffer(name, kind.dtype, kind.shape, "state")
         nodes, at = chain(low, v)
-        if not nodes or at.node.op != "state" or at.node.attrs["name"] != name or readers[name] != 1 \
-                or v in low.homes:
-            copies.append((state, v))
-            continue
-        write_through(low, nodes, state)
+        own = nodes and at.node.op == "state" and at.node.attrs["name"] == name
+        reason = "it is no part of what was there" if not own else \
+            "others read what was there" if readers[name] != 1 else "it is a result as well" if v in low.homes else ""
+        if reason:
+            copies.append((state, v, reason))
+        else:
+            write_through(low, nodes, state)
     return copies
 
 
@@ -96,7 +139,7 @@ def write_through(low: Lowering, nodes: list[Node], buffer: Buffer) -> None:
         low.in_place.add(node)
         low.homes[Value(node)] = low.home_in(buffer)
         if node.op == "update_slice" and len(nodes) == 1:
-            place_part(low, node, node.operands[1], buffer, lambda index: index, node.attrs["start"])
+            place_part(low, node, 1, low.home_in(buffer).part(node.attrs["start"], final=False))
 
 
 def place_carry(low: Lowering, v: Value, base: Value, buffer: Buffer, function: Function) -> bool:
@@ -111,24 +154,27 @@ def place_carry(low: Lowering, v: Value, base: Value, buffer: Buffer, function: 
 
 
 def place_concat(low: Lowering, node: Node) -> None:
+    """Has the parts computed where they stand in the whole, others that read them too."""
     v, axis = Value(node), node.attrs["axis"]
-    home = low.home_of(v)
-    at = ZERO
-    for operand in node.operands:
-        start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
-        place_part(low, node, operand, home.buffer, home.place, start)
+    home, at = low.home_of(v), ZERO
+    for position, operand in enumerate(node.operands):
+        place_part(low, node, position, home.part(tuple(at if d == axis else ZERO for d in range(len(v.shape)))))
         at = at + operand.shape[axis]
 
 
-def place_part(low: Lowering, node: Node, v: Value, buffer: Buffer, outer: Callable[[Index], Index],
-               start: Index) -> None:
-    """Gives v, where its one reader is the node beside it that puts it at `start` of a larger value, its home
-    there."""
-    base, place = trace(v)
-    walk = v
-    while low.uses[walk] == 1 and walk != base:
-        walk = walk.node.operands[0]
-    if walk == base and low.uses[base] == 1 and base not in low.homes and not low.is_view(base.node) \
-            and base.node.op != "concat" and low.owner[base.node] is low.owner[node]:
-        low.homes[base] = Home(
-            buffer, lambda index: outer(tuple(i + s for i, s in zip(place(index), start, strict=True))))
+def place_scatter(low: Lowering, node: Node) -> None:
+    """Has what the scatter changes computed where its result is."""
+    place_part(low, node, 0, low.home_of(Value(node)).part(tuple(ZERO for _ in node.types[0].shape), final=False))
+
+
+def place_part(low: Lowering, node: Node, position: int, home: Home) -> None:
+    """Has operand `position` of the node computed in `home`, its part of a larger value."""
+    v = node.operands[position]
+    base, _ = trace(v)
+    reason = ""
+    if low.uses[v] > 1 or low.uses[base] > 1:   # others walk it in the order that was chosen for them
+        order = low.orders.get(base, row_major(base.shape))
+        if order != (home.buffer.order if len(order) == len(home.buffer.shape) else row_major(base.shape)) \
+                or home.buffer.order != row_major(home.buffer.shape) and base != v:
+            reason = "its other readers want another order"
+    low.placed[node, position] = reason or place(low, v, home, low.owner[node])

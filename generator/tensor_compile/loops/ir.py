@@ -215,6 +215,7 @@ class Computation:
 
     dynamic: as in Store: the points run in order, one after the other, where variables do not occur in `index`.
     window: the reduction slides over its operand (pooling, a convolution without panels): never a row reduction.
+    copy: of a copy to where a value is needed, why it is not computed there.
     """
 
     out: str
@@ -225,6 +226,7 @@ class Computation:
     loc: object = None
     window: bool = False
     dynamic: tuple = ()
+    copy: str = ""
 
 
 @dataclass(slots=True)

@@ -190,7 +190,7 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
                 order = asked
             elif node.op in ("convolution", "packed_convolution"):
                 order = (0, *range(2, rank), 1)
-            elif node.op in ELEMENTWISE or node.op in ("window_reduce", "pad"):
+            elif node.op in ELEMENTWISE or node.op in ("window_reduce", "pad", "concat"):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
             else:
                 order = None

@@ -15,7 +15,7 @@ from ..graph.ir import Function, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
 from .guards import Index, fold, guarded, inside, protect
-from .homes import Home, place_concat, place_part, place_results, place_states, trace
+from .homes import Home, place_concat, place_results, place_scatter, place_states, trace
 from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
@@ -74,6 +74,8 @@ class Lowering:
         self.checked: set[tuple] = set()
         self.free: dict[Node, int] = {}
         self.in_place: set[Node] = set()     # update_slice nodes that write into their state
+        self.placed: dict[tuple[Node, int], str] = {}   # of parts: why they are not computed in the whole, or ""
+        self.padded: set[Node] = set()       # pads that have a home, in which their operand is computed
         self.detached: dict[tuple, Value] = {}
         self.temps = 0
         self.uses: dict[Value, int] = {}
@@ -139,11 +141,11 @@ class Lowering:
         outputs, copies = place_results(self)
         assigned = place_states(self)
         self.lower_nodes(f)
-        for buffer, v in copies:
-            self.copy(v, buffer, lambda index: index, f"copy of {buffer.name}")
+        for buffer, v, why in copies:
+            self.copy(v, buffer, lambda index: index, f"copy of {buffer.name}", why)
         # every new value is known before the first state is overwritten: states may change places
-        for buffer, v in [(buffer, self.detach(v)) for buffer, v in assigned]:
-            self.copy(v, buffer, lambda index: index, f"assign {buffer.name}")
+        for buffer, v, why in [(buffer, self.detach(v), why) for buffer, v, why in assigned]:
+            self.copy(v, buffer, lambda index: index, f"assign {buffer.name}", why)
         states = [b for b in self.buffers.values() if b.kind == "state"]
         dims: set[Sym] = set()
         for b in self.buffers.values():
@@ -159,10 +161,11 @@ class Lowering:
             if node.op == "concat":
                 place_concat(self, node)
             elif node.op == "scatter":
-                home = self.home_of(Value(node))
-                place_part(self, node, node.operands[0], home.buffer, home.place, tuple(ZERO for _ in node.types[0].shape))
+                place_scatter(self, node)
         for node in function.nodes:
-            if not self.is_view(node):
+            if node in self.padded:
+                self.lower_border(node)
+            elif not self.is_view(node):
                 self.lower_node(node)
 
     def classify(self, node: Node) -> None:
@@ -270,9 +273,10 @@ class Lowering:
             return self.detached[key]
         return v
 
-    def copy(self, v: Value, buffer: Buffer, place: Callable[[Index], Index], label: str) -> None:
+    def copy(self, v: Value, buffer: Buffer, place: Callable[[Index], Index], label: str, why: str = "") -> None:
         variables, index = self.vars.space(v.shape)
-        self.items.append(Computation(buffer.name, variables, place(index), self.read(v, index), label, v.node.loc))
+        self.items.append(Computation(buffer.name, variables, place(index), self.read(v, index), label, v.node.loc,
+                                      copy=why))
 
     # -- nodes ----------------------------------------------------------------------------------------------------
     def lower_node(self, node: Node) -> None:
@@ -301,25 +305,37 @@ class Lowering:
 
     def lower_concat(self, node: Node) -> None:
         v, axis = Value(node), node.attrs["axis"]
-        home, at = self.homes[v], ZERO
-        for operand in node.operands:
+        at = ZERO
+        for position, operand in enumerate(node.operands):
             start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
-            self.write_part(node, operand, home, start)
+            self.write_part(node, position, self.homes[v], start)
             at = at + operand.shape[axis]
 
-    def write_part(self, node: Node, operand: Value, home: Home, start: Index) -> None:
-        """Copies operand to its part of `home`, unless it was computed there."""
-        base, _ = trace(operand)
-        there = self.homes.get(base)
-        if there is not None and there.buffer is home.buffer and self.uses[base] == 1 and base.node.op != "concat":
-            return
-        self.copy(operand, home.buffer,
-                  lambda index: home.place(tuple(i + s for i, s in zip(index, start, strict=True))), self.label(node))
+    def write_part(self, node: Node, position: int, home: Home, start: Index) -> None:
+        """Copies an operand to its part of `home`, unless it was computed there."""
+        why = self.placed.get((node, position), "parts of one value are written in turn")
+        if why:
+            part = home.part(start)
+            self.copy(node.operands[position], part.buffer, part.place, self.label(node), why)
+
+    def lower_border(self, node: Node) -> None:
+        """What a pad puts around its operand, which is computed in its place."""
+        x, value = node.operands
+        home, low, high = self.homes[Value(node)], node.attrs["low"], node.attrs["high"]
+        for d in range(len(x.shape)):
+            for size, at in ((low[d], ZERO), (high[d], low[d] + x.shape[d])):
+                if size == ZERO:
+                    continue
+                shape = (*x.shape[:d], size, *node.types[0].shape[d + 1:])
+                part = home.part((*low[:d], at, *(ZERO for _ in shape[d + 1:])))
+                variables, index = self.vars.space(shape)
+                self.items.append(Computation(part.buffer.name, variables, part.place(index), self.read(value, ()),
+                                              self.label(node), node.loc))
 
     def lower_update_slice(self, node: Node) -> None:
         v, (x, y), start = Value(node), node.operands, node.attrs["start"]
         if node in self.in_place:
-            self.write_part(node, y, self.homes[v], start)
+            self.write_part(node, 1, self.homes[v], start)
             return
         variables, index = self.vars.space(v.shape)
         inner = tuple(i - s for i, s in zip(index, start, strict=True))

@@ -22,7 +22,7 @@ def _scatter(low: Lowering, node: Node) -> None:
     v, (x, i, u), axis = Value(node), node.operands, node.attrs["axis"]
     home, bound = low.home_of(v), x.shape[axis]
     if node not in low.in_place:
-        low.write_part(node, x, home, tuple(ZERO for _ in x.shape))
+        low.write_part(node, 0, home, tuple(ZERO for _ in x.shape))
     variables, index = low.vars.space(u.shape)
     count = len(i.shape)
     at = low.read(i, index[axis:axis + count])

@@ -18,7 +18,7 @@ from ..graph.ir import Function, Module, Node, Value
 from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
 from ..symbolic import Sym, sym
-from .homes import Home, place_carry, place_result
+from .homes import Home, place, place_carry
 from .ir import Branch, Load, Loop, row_major
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def lower_cond(low: "Lowering", node: Node) -> None:
 
 def _at_turn(home: Home, turn: Sym) -> Home:
     """The part of a stacked result that a turn makes."""
-    return Home(home.buffer, lambda index: home.place((sym(turn), *index)))
+    return home.within(lambda index: (sym(turn), *index))
 
 
 @contextmanager
@@ -209,11 +209,12 @@ def _body(low: "Lowering", body: Body, homes: dict[int, Home]) -> None:
     """The body's items. homes: where some of its results are computed, or copied to."""
     copies = []
     for i, home in homes.items():
-        if not place_result(low, body.results[i], home, body.function):
-            copies.append((body.results[i], home))
+        why = place(low, body.results[i], home, body.function)
+        if why:
+            copies.append((body.results[i], home, why))
     low.lower_nodes(body.function)
-    for v, home in copies:
-        low.copy(v, home.buffer, home.place, "copy")
+    for v, home, why in copies:
+        low.copy(v, home.buffer, home.place, "copy", why)
 
 
 def _in_place(low: "Lowering", body: Body, carried: dict[int, str]) -> set[int]:

@@ -518,12 +518,13 @@ class _Parser:
 
     def compute(self, line: _Line, unit: _Unit) -> Computation:
         label, variables = line.string(), line.variables()
-        window, loc = line.accept("window"), line.loc()
+        window, copy = line.accept("window"), line.string() if line.accept("copy") else ""
+        loc = line.loc()
         line.expect("{")
         line.end()
         s = self.within(line.item, "a computation").store()
         self.within(line.item, "a computation").closing()
-        return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic)
+        return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic, copy)
 
     def contraction(self, line: _Line, unit: _Unit) -> Contraction | ContractionKernel:
         label, spaces = line.string(), []

@@ -50,7 +50,24 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
 def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
     """No point of one kernel leads to an element b[one] that a point of another one reaches as b[two]: the indices of
     some dim lie in ranges that do not meet. The kernels' variables are not the same ones, whatever they are called."""
-    return any(_below(a, b) or _below(b, a) for a, b in zip(one, two, strict=True))
+    return any(_below(a, b) or _below(b, a) for a, b in zip(one, two, strict=True)) or any(
+        _below(a, b) or _below(b, a) for a, b in zip(_divided(one), _divided(two), strict=True))
+
+
+def _divided(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The index with loops that it divides walked as pairs of quotient and remainder."""
+    for _ in range(_MOST_SPLITS):
+        for s, den in ((s, a.den) for e in index for m, _ in e.terms for a in m if isinstance(a, FloorDiv)
+                       for s in sorted(a.num.symbols(), key=lambda s: s.key) if not s.is_dim):
+            count = exact_div(extent(s), den)
+            if count is not None:
+                outer, inner = Sym(s.name, 0, count - 1), Sym(s.name, 0, den - 1)
+                step = sym(outer) * den + sym(inner)
+                index = tuple(e.substitute({s: step}) for e in index)
+                break
+        else:
+            break
+    return index
 
 
 def _below(a: Expr, b: Expr) -> bool:

@@ -14,7 +14,7 @@ from ..symbolic import Expr, Sym
 from .accesses import Meetings, Touch, conflicts, read, stored_apart, written
 from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
     SiblingsKernel, Step, Store
-from .points import one_to_one
+from .points import apart, one_to_one
 from .scalars import loads
 
 
@@ -75,6 +75,8 @@ def crossed(kernel) -> list[str]:
     found: dict[str, None] = {}
     for x in loads(*values):
         for index in made.get(x.buffer, ()):
+            if not x.dynamic and apart(x.index, index):
+                continue
             if x.dynamic or not all(a == b or rows is not None and not rows & (a.symbols() | b.symbols())
                                     for a, b in zip(x.index, index, strict=True)):
                 found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None

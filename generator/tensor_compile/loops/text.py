@@ -268,7 +268,8 @@ class _Printer:
             return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}", *_interface(k)]
         if isinstance(k, Computation):
             self.share([*(v for _, v in k.dynamic), k.value])
-            return [f"compute {quote(k.label)} ({self.vars(k.vars)}){' window' if k.window else ''}{_loc(k)} {{",
+            how = (" window" if k.window else "") + (f" copy {quote(k.copy)}" if k.copy else "")
+            return [f"compute {quote(k.label)} ({self.vars(k.vars)}){how}{_loc(k)} {{",
                     self.store(Store(k.out, k.index, k.value, k.dynamic), "  "), "}"]
         if isinstance(k, NestKernel):
             out = [f"nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{", *_interface(k)]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that their readers compute rather than load: cheap ones of a few readers, and whatever is read in parts, each
+element once (what is split and joined otherwise needs no memory between)."""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .equations import solve
+from .ir import Computation, Contraction, Load, Reduction, Scalar, Sorted
+from .points import apart, one_to_one
+from .scalars import Rewriter, cost, loads, substitute, walk
+
+if TYPE_CHECKING:
+    from .fuse import Fusion
+
+CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
+MOST_PARTS = 8         # loads of a value whose readers share it out
+
+
+def repeat(fusion: Fusion) -> None:
+    """Rewrites the items of a fusion, before they join any kernel. What some reader reads at an index that is data stays
+    in memory anyway."""
+    indirect = {x.buffer for found in fusion.loads for x in found if x.dynamic}
+    for seq, item in enumerate(fusion.items):
+        if not isinstance(item, Computation):
+            continue
+        replaced: dict[str, Computation] = {}
+        for x in fusion.loads[seq]:
+            writers = fusion.writers.get(x.buffer, ())
+            if len(writers) != 1 or x.buffer in indirect:
+                continue
+            made = fusion.items[writers[0]]
+            if isinstance(made, Computation) and (made.index != x.index or item.dynamic) and not x.valid \
+                    and _repeatable(fusion, writers[0], made, x.buffer):
+                replaced[x.buffer] = made
+        if replaced:
+            _replace(fusion, seq, item, replaced)
+
+
+def _replace(fusion: Fusion, seq: int, item: Computation, replaced: dict[str, Computation]) -> None:
+    """Computes in the item what it loads from the buffers. What nobody loads any more goes."""
+    def leaf(s: Scalar) -> Scalar | None:
+        made = replaced.get(s.buffer) if isinstance(s, Load) else None
+        if made is None:
+            return None
+        solution = solve(list(zip(made.index, s.index, strict=True)), made.vars)
+        return substitute(made.value, solution) if solution is not None else None
+
+    change = Rewriter(leaf=leaf)
+    item = replace(item, value=change(item.value), dynamic=tuple((g, change(v)) for g, v in item.dynamic))
+    fusion.items[seq] = item
+    fusion.loads[seq] = loads(*(v for _, v in item.dynamic), item.value)
+    for name in replaced:
+        if not any(x.buffer == name for x in fusion.loads[seq]):
+            fusion.readers[name].remove(seq)
+            if not fusion.readers[name]:
+                _drop(fusion, fusion.writers[name][0])
+    for name in {x.buffer: None for x in fusion.loads[seq]}:
+        if seq not in fusion.readers.setdefault(name, []):
+            fusion.readers[name].append(seq)
+
+
+def _drop(fusion: Fusion, seq: int) -> None:
+    item = fusion.items[seq]
+    fusion.items[seq] = None
+    fusion.writers[item.out].remove(seq)
+    for name in {x.buffer: None for x in fusion.loads[seq]}:
+        fusion.readers[name].remove(seq)
+
+
+def _repeatable(fusion: Fusion, seq: int, made: Computation, name: str) -> bool:
+    if fusion.buffers[name].kind != "temp" or name in fusion.outside:
+        return False
+    if not all(isinstance(fusion.items[r], Computation) for r in fusion.readers[name]):
+        return False
+    if (len(fusion.readers[name]) > 2 or cost(made.value) > CHEAP_TO_REPEAT) and not _shared_out(fusion, made, name):
+        return False
+    # what could be the epilogue of a contraction or the tail of a reduction stays there
+    for x in fusion.loads[seq]:
+        kept = fusion.buffers[x.buffer].kind in ("input", "packed") or _read_apart(fusion, x.buffer, seq)
+        if x.dynamic or not kept:
+            return False
+    return True
+
+
+def _shared_out(fusion: Fusion, made: Computation, name: str) -> bool:
+    """No element of the buffer is read twice, so its readers compute no more than is computed anyway."""
+    if any(isinstance(s, (Reduction, Sorted)) for s in walk(made.value)):
+        return False
+    parts = [(x, fusion.items[r]) for r in fusion.readers[name] for x in fusion.loads[r] if x.buffer == name]
+    if len(parts) > MOST_PARTS or not all(
+            not x.dynamic and not x.valid and one_to_one(fusion.buffers[name], x.index, item.vars)
+            and not any(isinstance(s, Reduction) for s in walk(item.value)) for x, item in parts):
+        return False
+    return all(apart(x.index, y.index) for i, (x, _) in enumerate(parts) for y, _ in parts[:i])
+
+
+def _read_apart(fusion: Fusion, name: str, seq: int) -> bool:
+    """The buffer is stored whatever becomes of item `seq`: another one reads it at other points than its own."""
+    if fusion.buffers[name].kind != "temp" or len(fusion.writers[name]) != 1:
+        return False
+    made = fusion.items[fusion.writers[name][0]]
+    return isinstance(made, (Computation, Contraction)) and any(
+        x.buffer == name and x.index != made.index for r in fusion.readers[name] if r != seq for x in fusion.loads[r])
