@@ -50,6 +50,16 @@ equal(len(loop.body), 1, "a turn is one kernel")
 ok(isinstance(loop.body[0].kernel, ContractionKernel), "a contraction")
 equal(len(loop.swaps), 1, "and the carry's buffers change places behind it")
 
+# Carries that change places with each other, of which nothing but one is read in the end.
+turning = module_of("\n".join([
+    function("step", "%0 : f32[m,4], %1 : f32[m,4], %2 : f32[m,4]", ["return %1", "return %0", "return %2"]),
+    function("f", f'%0 "h" : f32[m,4] {LOC}, %1 "x" : f32[n,m,4] {LOC}', [
+        "%2 = exp(%0) : f32[m,4]",
+        "%3 = scan(%0, %2, %1) {body=@step, length=[n], carries=2} : (f32[m,4], f32[m,4], f32[n,m,4])",
+        'return "y" %3.1'], entry=True)]), dims=DIMS)
+for n in (0, 1, 2, 3):
+    check("carries change places", turning, {"n": n, "m": 2})
+
 # Pointwise carries are overwritten in place; what does not change leaves the loop.
 running = module_of("\n".join([
     function("step", "%0 : f32[3], %1 : f32[3], %2 : f32[3]", [

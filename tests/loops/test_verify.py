@@ -264,6 +264,15 @@ branch "cond" on "p" {
 }
 arena size=0
 ''', "regions")
+unused = parse_unit('''tensor_compile.loops 1 program
+buffer temp "a" : f32[4]
+buffer temp "b" : f32[4]
+loop "turns" turn t0:4 carried () swap ("a", "b") {
+}
+arena size=0
+''', "unused")
+message = "turns: a and b change places and no turn uses them"
+raises(LoopError, lambda: verify(unused), message, message)
 for message in ("turns: a and b change places and have different sizes", "cond: p is no bool[]"):
     raises(LoopError, lambda: verify(regions), message, message)
 sorts = parse_unit('''tensor_compile.loops 1 program

@@ -121,7 +121,7 @@ class Lives:
             for name in sorted(names):
                 if self.first[name] < start or self.last[name] > end or name in loop.carried or name in swapped:
                     grew |= self._cover(name, start, end)
-            for a, b in loop.swaps:
+            for a, b in (pair for pair in loop.swaps if all(name in self.first for name in pair)):
                 first, last = min(self.first[a], self.first[b]), max(self.last[a], self.last[b])
                 grew |= self._cover(a, first, last) | self._cover(b, first, last)
         return grew

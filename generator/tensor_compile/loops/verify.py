@@ -14,7 +14,7 @@ from typing import Any, Callable
 from ..symbolic import Expr, FloorDiv, is_nonnegative
 from . import accesses, plan, races
 from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
-    NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store
+    NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, leaves
 from .scalars import loads, points, sort_space
 
 
@@ -63,7 +63,10 @@ class _Checker:
 
     def loop(self, loop: Loop, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
         self.readable(loop.label, set(loop.carried), written)
+        used = {b.name for step in leaves([loop]) if isinstance(step, Step) for b in step.kernel.params}
         for a, b in loop.swaps:
+            if not used & {a, b}:
+                self.found.append(f"{loop.label}: {a} and {b} change places and no turn uses them")
             if plan.bytes_of(self.buffers[a]) != plan.bytes_of(self.buffers[b]):
                 self.found.append(f"{loop.label}: {a} and {b} change places and have different sizes")
         self.items(loop.test, written, leaf)
@@ -209,6 +212,7 @@ class _Checker:
             if slot is not None and not is_nonnegative(arena.slots[slot].size - size):
                 self.found.append(f"{name} is larger than its slot")
         together = plan.in_common(program.steps, arena, self.buffers)
+        changing = plan.swapped_with(program.steps)
         open_: list[str] = []
         for name in names:
             first = lives[name][0]
@@ -216,8 +220,9 @@ class _Checker:
             for other in open_:
                 if not together(name, other):
                     continue
-                handed = lives[other][1] == first and plan._in_place(kernel_at.get(first), self.buffers[other],
-                                                                     self.buffers[name])
+                handed = lives[other][1] == first and any(
+                    plan._in_place(kernel_at.get(first), self.buffers[other], self.buffers[partner])
+                    for partner in changing.get(name, (name,)))
                 if not handed:
                     self.found.append(f"{name} and {other} live at the same time in the same memory")
             open_.append(name)
