@@ -3,6 +3,7 @@
 from evaluate import Fault
 from harness import compare, module_of, program_of
 from tap import done, equal, ok, raises
+from tensor_compile.loops.accesses import written
 from tensor_compile.loops.ir import CheckKernel
 
 LOC = 'loc("m.c":1)'
@@ -90,4 +91,17 @@ gathered = module_of(function(f'%0 "t" : f32[4,2] {LOC}, %1 "i" : i64[batch] {LO
 raises(Fault, lambda: compare(gathered, "f", {"batch": 8}, below=50), "gather", "an index out of range is a fault")
 _, program = program_of(gathered, "f")
 ok(isinstance(program.steps[0].kernel, CheckKernel), "found before anything is written")
+
+# Indices that are computed from what is a result, and from a state, beside what else reads the same.
+late = module_of(function(f'%0 "t" : f32[4,2] {LOC}, %1 "i" : i64[batch] {LOC}', [
+    '%2 = state() {name="n"} : i64[batch]', "%3 = add(%1, %2) : i64[batch]", "%4 = mul(%1, %3) : i64[batch]",
+    "%5 = update_slice(%2, %3) {start=[0]} : i64[batch]", "%6 = gather(%0, %5) {axis=0} : f32[batch,2]",
+    'assign "n" %5', 'return "i2" %3', 'return "product" %4', 'return "y" %6']),
+    dims=("batch 1:8",), states=(("n", "i64[batch]"),))
+for fused in (True, False):
+    difference, program, _ = compare(late, "f", {"batch": 3}, fused=fused, below=2)
+    equal(difference, "", f"computed indices{'' if fused else ', not fused'}")
+    checks = [i for i, s in enumerate(program.steps) if isinstance(s.kernel, CheckKernel)]
+    early = [b for s in program.steps[:checks[-1]] for b in written(s.kernel)]
+    equal({program.buffers[b].kind for b in early}, {"temp"}, "nothing but temps is stored before they are looked at")
 done()

@@ -27,6 +27,7 @@ from ..symbolic import Expr, Sym, sym
 from .accesses import read, touched
 from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
+from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
 from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
     leaves, regions
@@ -78,7 +79,7 @@ def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
     """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with)."""
     low = lowered
     fusion = Fusion(low.items, dict(low.buffers), separate, reading_items(low.items))
-    return Fused(low.name, fusion.buffers, fusion.run(), low.inputs, low.outputs, low.states, low.dims, fusion.fusions,
+    return Fused(low.name, fusion.buffers, fusion.run(True), low.inputs, low.outputs, low.states, low.dims, fusion.fusions,
                  fusion.refusals)
 
 
@@ -108,6 +109,7 @@ class Fusion:
         self.writers: dict[str, list[int]] = {}
         self.readers: dict[str, list[int]] = {}
         self.loads: list[list[Load]] = []
+        self.early: set[int] = set()                    # items that must have run before outputs and states are written
         self.members: dict[int, Member] = {}            # by item
         self.made: dict[tuple, int | None] = {}         # by buffer and index: see `maker`
         self.loaded_by: dict[str, dict[Group, None]] = {}
@@ -116,10 +118,11 @@ class Fusion:
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
 
-    def run(self) -> list:
+    def run(self, outermost: bool = False) -> list:
         self.index_items()
         if not self.separate:
             repeat(self)
+        self.early = waited_for(self.items) if outermost else set()
         for seq, item in enumerate(self.items):
             self.home.append(None)
             if item is not None:
@@ -369,6 +372,8 @@ class Fusion:
             raise Refused("a check computes nothing")
         if group.kind in ALONE:
             raise Refused(f"a {group.kind} has a kernel of its own")
+        if (seq in self.early) != (group.members[0].seq in self.early):
+            raise Refused("indices are looked at between the two")
         if len(group.members) >= MOST_MEMBERS:
             raise Refused(f"the kernel has {MOST_MEMBERS} operations already")
         for other in needed:
@@ -548,6 +553,8 @@ class Fusion:
 
     def mergeable(self, group: Group, other: Group, reader: Member | None) -> None:
         """Raises Refused where the two cannot be one kernel."""
+        if (group.members[0].seq in self.early) != (other.members[0].seq in self.early):
+            raise Refused("indices are looked at between the two")
         kinds = {group.kind, other.kind}
         if kinds == {"contraction", "rows"}:
             raise Refused("each needs a kernel of its own")

@@ -34,6 +34,7 @@ class Home:
         return self.within(lambda index: tuple(i + s for i, s in zip(index, start, strict=True)), final)
 
 
+HELD = "an index that may be out of range depends on it"
 Copies = list[tuple[Buffer, Value, str]]    # what is copied into a buffer, and why it is not computed there
 
 
@@ -43,7 +44,7 @@ def place_results(low: Lowering) -> tuple[list[Buffer], Copies]:
     for name, v, _ in low.function.results:
         out = low.buffer(name, v.dtype, v.shape, "output")
         outputs.append(out)
-        reason = place(low, v, low.home_in(out), low.function)
+        reason = HELD if name in low.held else place(low, v, low.home_in(out), low.function)
         if reason:
             copies.append((out, v, reason))
     return outputs, copies
@@ -113,7 +114,7 @@ def place_states(low: Lowering) -> Copies:
         state = low.buffer(name, kind.dtype, kind.shape, "state")
         nodes, at = chain(low, v)
         own = nodes and at.node.op == "state" and at.node.attrs["name"] == name
-        reason = "it is no part of what was there" if not own else \
+        reason = HELD if name in low.held else "it is no part of what was there" if not own else \
             "others read what was there" if readers[name] != 1 else "it is a result as well" if v in low.homes else ""
         if reason:
             copies.append((state, v, reason))

@@ -14,6 +14,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
+from .faults import stored_early
 from .guards import Index, fold, guarded, inside, protect
 from .homes import Home, place_concat, place_results, place_scatter, place_states, trace
 from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar, row_major
@@ -46,7 +47,9 @@ class LoweredFunction:
 def lower(function: Function, module: Module, target, plain: bool = False) -> LoweredFunction:
     """Lowers a function without calls, after layout (and fold). Its state types come from the module. plain: every
     tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
-    return Lowering(function, module, plain).run()
+    made = Lowering(function, module, plain).run()
+    held = stored_early(made.items, made.buffers)
+    return Lowering(function, module, plain, held).run() if held else made
 
 
 class LoweringError(Exception):
@@ -54,9 +57,11 @@ class LoweringError(Exception):
 
 
 class Lowering:
-    def __init__(self, function: Function, module: Module, plain: bool):
+    """held: outputs and states that are copied at the end, as an index is computed from them."""
+
+    def __init__(self, function: Function, module: Module, plain: bool, held: frozenset[str] = frozenset()):
         opened = open_function(function, module)
-        self.function, self.module, self.plain = opened.function, module, plain
+        self.function, self.module, self.plain, self.held = opened.function, module, plain, held
         self.bodies, self.functions = opened.bodies, opened.functions()
         self.owner = {node: f for f in self.functions for node in f.nodes}
         self.orders: dict[Value, tuple[int, ...]] = {}

@@ -57,6 +57,8 @@ def separable(fusion: Fusion, host: Group, group: Group) -> None:
     parts = host.beside or [host]
     if len(parts) >= MOST_PARTS:
         raise Refused(f"a kernel has at most {MOST_PARTS} parts")
+    if (group.members[0].seq in fusion.early) != (host.members[0].seq in fusion.early):
+        raise Refused("indices are looked at between the two")
     if group.above & host.mask or host.above & group.mask:
         raise Refused("one needs the other")
     # What one of them leaves would live through all of what lies between: as long as a decoder, for its encoder's keys.
