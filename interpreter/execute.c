@@ -232,28 +232,6 @@ static bool execute_leaf(tci_run_env *env, const tci_node *node, const char *pre
     return ok;
 }
 
-/* Primitives whose results are elements of their operands (graph/widen.py has the same list), and casts. */
-static bool moves(tci_op op)
-{
-    switch ((int)op) {
-    case TCI_OP_constant:
-    case TCI_OP_cast:
-    case TCI_OP_select:
-    case TCI_OP_broadcast:
-    case TCI_OP_reshape:
-    case TCI_OP_transpose:
-    case TCI_OP_slice:
-    case TCI_OP_pad:
-    case TCI_OP_concat:
-    case TCI_OP_gather:
-    case TCI_OP_update_slice:
-    case TCI_OP_reverse:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool is_narrow(tci_dtype dtype)
 {
     return dtype == TCI_F16 || dtype == TCI_BF16;
@@ -315,7 +293,8 @@ static bool execute_node(tci_run_env *env, const tci_node *node, const char *pre
     bool narrow = false;
     for (size_t i = 0; i < node->operand_count; i++)
         narrow |= is_narrow(in[i].dtype);
-    return narrow && !moves(node->op) ? execute_narrow(env, node, in, out) : execute_kernel(env, node, in, out);
+    narrow = narrow && !tci_primitives[node->op].moves;
+    return narrow ? execute_narrow(env, node, in, out) : execute_kernel(env, node, in, out);
 }
 
 static bool assign(tci_run_env *env, const char *prefix, const tci_entry *entry, const tci_tensor *value)

@@ -7,10 +7,12 @@
 #include <string.h>
 
 const tci_primitive tci_primitives[TCI_OP_COUNT] = {
-#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar)                                           \
-    {#name, #operands[0] == '*' ? -1 : #operands[0] - '0', #results[0] == '*' ? -1 : #results[0] - '0', attributes, scalar},
+#define COUNT(number) (#number[0] == '*' ? -1 : #number[0] - '0')
+#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar, what)                                    \
+    {#name, COUNT(operands), COUNT(results), attributes, scalar, #what[0] == 'm'},
 #include "primitives.def"
 #undef TC_PRIMITIVE
+#undef COUNT
 };
 
 tci_attr_kind tci_primitive_attr(tci_op op, const char *name, size_t *position)

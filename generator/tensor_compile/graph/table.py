@@ -12,7 +12,7 @@ KINDS = ("dims", "ints", "int", "word", "name", "bits", "graph")
 @dataclass(frozen=True, slots=True)
 class Primitive:
     """operands: how many, None for any number; results likewise; attributes: (name, kind) in printing order;
-    graphs: the attributes that name functions of the module."""
+    moves: it computes nothing; graphs: the attributes that name functions of the module."""
 
     name: str
     operands: int | None
@@ -20,6 +20,7 @@ class Primitive:
     attributes: tuple[tuple[str, str], ...]
     rule: str
     scalar: str
+    moves: bool
     graphs: tuple[str, ...]
 
     @property
@@ -27,7 +28,8 @@ class Primitive:
         return self.scalar != ""
 
 
-_LINE = re.compile(r'TC_PRIMITIVE\(\s*(\w+)\s*,\s*(\d+|\*)\s*,\s*(\d+|\*)\s*,\s*"([^"]*)"\s*,\s*(\w+)\s*,\s*"(\w*)"\s*\)')
+_LINE = re.compile(r'TC_PRIMITIVE\(\s*(\w+)\s*,\s*(\d+|\*)\s*,\s*(\d+|\*)\s*,\s*"([^"]*)"\s*,\s*(\w+)\s*,\s*"(\w*)"\s*,'
+                   r'\s*(moves|computes)\s*\)')
 
 
 def read_table(path: Path) -> dict[str, Primitive]:
@@ -39,13 +41,14 @@ def read_table(path: Path) -> dict[str, Primitive]:
         match = _LINE.fullmatch(line.strip())
         if match is None:
             raise ValueError(f"{path}:{number}: not an entry of the table of primitives")
-        name, operands, results, attributes, rule, scalar = match.groups()
+        name, operands, results, attributes, rule, scalar, what = match.groups()
         pairs = tuple((a, k) for a, _, k in (word.partition(":") for word in attributes.split()))
         if name in table or any(kind not in KINDS for _, kind in pairs):
             raise ValueError(f"{path}:{number}: {name}: declared twice, or an attribute of unknown kind")
         count = [None if n == "*" else int(n) for n in (operands, results)]
         graphs = tuple(attribute for attribute, kind in pairs if kind == "graph")
-        table[name] = Primitive(name, count[0], count[1], pairs, rule, scalar, graphs)
+        table[name] = Primitive(name, count[0], count[1], pairs, rule, scalar, what == "moves",
+                                graphs)
     return table
 
 

@@ -14,11 +14,6 @@ from .ir import Function, TensorType, Value
 from .rewrite import Builder, Values
 from .table import PRIMITIVES
 
-# Primitives whose results are elements of their operands, and casts, which round by themselves. The interpreter has the
-# same list (interpreter/execute.c).
-MOVES = frozenset(("weight", "state", "packed", "constant", "cast", "select", "broadcast", "reshape", "transpose", "slice",
-                   "pad", "concat", "gather", "update_slice", "reverse"))
-
 
 def widen(function: Function) -> Function:
     """The function with all arithmetic on 16-bit floats in f32."""
@@ -30,7 +25,7 @@ def widen(function: Function) -> Function:
     for node in function.nodes:
         operands = values.all(node.operands)
         narrow = any(t.dtype in NARROW_FLOATS for t in (*node.types, *(v.type for v in operands)))
-        if not narrow or node.op in MOVES or PRIMITIVES[node.op].graphs:
+        if not narrow or PRIMITIVES[node.op].moves or PRIMITIVES[node.op].graphs:
             values.bind(node, builder.make(node.op, operands, node.attrs, node.types, node.loc, node.scope))
             continue
         types = tuple(TensorType("f32", t.shape) if t.dtype in NARROW_FLOATS else t for t in node.types)
