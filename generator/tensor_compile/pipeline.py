@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Callable, Iterable, Mapping
 
-from .build.target import Target
 from .errors import OptionError, UserError, closest
 from .graph import pipeline as graph_passes
 from .graph.errors import IrError
@@ -22,6 +21,7 @@ from .loops.plan import plan
 from .loops.schedule import schedule
 from .loops.verify import verify as verify_loops
 from .symbolic import Expr
+from .target import Target
 
 # As --dump-after names them.
 LOOPS = ("lower", "fuse", "schedule", "plan")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tap import done, equal, ok
 from tensor_compile import pipeline
-from tensor_compile.build import cpu, target as targets
+from tensor_compile import target as targets
+from tensor_compile.build import cpu
 from tensor_compile.build.options import Options
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.kernels import emit_kernel

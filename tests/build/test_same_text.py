@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tap import done, equal, note, ok
 from tensor_compile import pipeline
-from tensor_compile.build import files, target as targets
+from tensor_compile import target as targets
+from tensor_compile.build import files
 from tensor_compile.build.cpu import kernel_sources
 from tensor_compile.build.options import Options
 from tensor_compile.emit.header import emit_header

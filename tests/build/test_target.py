@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from tap import done, equal, ok, raises
-from tensor_compile.build import target
+from tensor_compile import target
 from tensor_compile.errors import UserError
 
 for name in target.names():

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tap import done, equal, ok, raises, skip
-from tensor_compile.build import cuda, elf, link, objects, target, toolchain
+from tensor_compile import target
+from tensor_compile.build import cuda, elf, link, objects, toolchain
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.options import Options
 from tensor_compile.errors import UserError

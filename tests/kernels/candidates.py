@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cases import convolution, dim, heads, matmul, sums
 from tap import done, note, ok, skip
-from tensor_compile.build import target as targets
+from tensor_compile import target as targets
 from tensor_compile.build import toolchain
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.harness import Case, Toolset, program

@@ -17,7 +17,7 @@ from pathlib import Path
 from cases import convolution, dim, matmul
 from disassembly import CALL, OBJDUMP, STACK, functions, inner_loops
 from tap import done, note, ok, skip
-from tensor_compile.build import target as targets
+from tensor_compile import target as targets
 from tensor_compile.build import toolchain
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.objects import Unit, compile_units

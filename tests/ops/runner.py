@@ -17,7 +17,7 @@ from tensor_compile.build import assemble, capture_run, check
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.options import Options
 from tensor_compile.build.progress import Progress
-from tensor_compile.build.target import ARCHITECTURES
+from tensor_compile.target import ARCHITECTURES
 from tensor_compile.graph.text import print_module
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensor_compile.build.target import find, load
+from tensor_compile.target import find, load
 from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.program import emit_driver
 from tensor_compile.emit.weights import weights_assembly, weights_header

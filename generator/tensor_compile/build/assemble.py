@@ -13,7 +13,7 @@ from ..emit.interface import interface
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import OptionError, UserError, closest
 from ..loops.ir import ModelPlan
-from . import backends, budget, capture_run, files, host_programs, link, objects, pack, target as targets, toolchain
+from . import backends, budget, capture_run, files, host_programs, link, objects, pack, toolchain
 from .backends import Sources
 from .cache import Cache
 from .jobs import spare_jobs
@@ -21,7 +21,8 @@ from .objects import Object, Unit
 from .options import Options
 from .progress import Progress
 from .record import Hashes
-from .target import Target
+from .. import target as targets
+from ..target import Target
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from ..loops.ir import Kernel, ModelPlan
 from .cache import Cache
 from .objects import Object, Unit
 from .options import Options
-from .target import Target
+from ..target import Target
 from .toolchain import Compiler
 
 

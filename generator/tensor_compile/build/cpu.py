@@ -18,7 +18,7 @@ from .cache import Cache
 from .lock import Tuning
 from .objects import Object, Unit
 from .options import Options
-from .target import Target
+from ..target import Target
 from .toolchain import Compiler
 
 DEFAULT_TARGETS = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}

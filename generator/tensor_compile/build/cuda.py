@@ -24,7 +24,7 @@ from .host_programs import TEMPLATES
 from .jobs import run_all
 from .objects import Object, Unit
 from .options import Options
-from .target import Target
+from ..target import Target
 from .toolchain import Compiler
 from .tools import run_tool
 

@@ -17,7 +17,7 @@ from ..symbolic import Sym
 from .cache import Cache
 from .host_programs import ROOT
 from .objects import Unit, compile_units
-from .target import Target
+from ..target import Target
 from .toolchain import Compiler, host_flags, kernel_flags
 from .tools import run_tool
 

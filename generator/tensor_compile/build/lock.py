@@ -21,7 +21,7 @@ from ..errors import UserError
 from ..loops.ir import ContractionKernel
 from . import files
 from .host_programs import TEMPLATES
-from .target import Target
+from ..target import Target
 
 HEADER = "# tensor-compile tuning lock 1"
 _CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) us(?P<emulated> emulated)?, (?P<compiler>[^,]+), "

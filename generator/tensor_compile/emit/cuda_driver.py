@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..build.target import Target
+from ..target import Target
 from ..loops import schedule_cuda
 from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Step
 from .cwriter import string

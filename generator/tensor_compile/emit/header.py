@@ -2,10 +2,10 @@
 """The generated header: the typed interface of a model, and everything a user must know to call it."""
 from __future__ import annotations
 
-from ..build.target import Target
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, ModelPlan, Variant
+from ..target import Target
 from .cwriter import comment, largest, macro
 from .interface import Entry, Interface, interface
 from .memory import buffer_bytes, memory

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Mapping, Protocol
 
-from ..build.target import Target
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, Kernel, ModelPlan, Program, Variant
 from ..symbolic import Expr, Sym, wrap
+from ..target import Target
 from .cwriter import LOWER, fits, integer, largest, string
 from .header import STATE_HEADER, declarations, upper_end
 from .interface import Entry, Interface, interface

@@ -6,9 +6,9 @@ import tomllib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from ..errors import OptionError, UserError, closest
+from .errors import OptionError, UserError, closest
 
-TARGETS = Path(__file__).resolve().parents[3] / "targets"
+TARGETS = Path(__file__).resolve().parents[2] / "targets"
 ARCHITECTURES = {"x86_64": ("scalar", "x86_64", "avx2", "avx512"), "aarch64": ("scalar", "neon"),
                  "riscv64": ("rv64",), "arm": ("m4f",),
                  "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")}
