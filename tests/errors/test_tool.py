@@ -130,6 +130,13 @@ with tempfile.TemporaryDirectory() as place:
 
     fails("an input named as the counters", run(project(MODEL.replace('"x"', '"counters"'))), 1,
           "tiny: input 'counters' and the counters would both be the argument 'counters'")
+    two = MODEL + MODEL[MODEL.index("TC_MODEL"):].replace("TC_MODEL(tiny)", "TC_FUNCTION(NAME)")
+    for name, message in (
+            ("function", "tiny: function 'function' and function 'tiny' would both be tiny_function in C"),
+            ("y_bytes", "tiny: function 'y_bytes' and function 'tiny' would both be tiny_y_bytes in C")):
+        fails(f"a function named {name}", run(project(two.replace("NAME", name))), 1, message,
+              "give the function another name")
+    equal(run(project(two.replace("NAME", "dims"))).returncode, 0, "a function may be called dims, the driver's table is apart")
     guarded = MODEL.replace("1, 8);", "1, 9000);\n    tc_require_at_least(g, batch, 5000);")
     fails("guards that no small size holds", run(project(guarded), command="check"), 1,
           "no small sizes hold the guards of tiny", "name some with --dims")

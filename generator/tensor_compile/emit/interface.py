@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Iterable
 
 from ..errors import UserError
 from ..graph.ir import DimDecl, Guard
@@ -58,7 +59,31 @@ def interface(plan: ModelPlan, external: bool) -> Interface:
     model = identifier(plan.model)
     has_weights = plan.packed_bytes > 0
     entries = tuple(_entry(plan, f, model, external and has_weights) for f in plan.functions)
-    return Interface(model, macro(plan.model), entries, bool(plan.states), external and has_weights, has_weights)
+    made = Interface(model, macro(plan.model), entries, bool(plan.states), external and has_weights, has_weights)
+    _tell_apart(plan.model, made)
+    return made
+
+
+def _tell_apart(name: str, face: Interface) -> None:
+    """No two things that the header declares have one name. What a driver keeps to itself starts with tcd_."""
+    taken: dict[str, str] = {}
+
+    def take(what: str, names: Iterable[str]) -> None:
+        for c_name in names:
+            other = taken.setdefault(c_name, what)
+            if other != what:
+                raise UserError(f"{name}: {what} and {other} would both be {c_name} in C",
+                                hint="give the function another name")
+
+    take("the model", (f"{face.model}_{part}" for part in ("model", "counters")))
+    if face.has_state:
+        take("the model's state", (f"{face.model}_state_{verb}" for verb in ("init", "reset", "copy", "export", "import")))
+    if face.external:
+        take("the model's weights", (f"{face.model}_weights_{verb}" for verb in ("check", "open")))
+    for e in face.entries:
+        sizes = (f"{tensor}_bytes" for tensor in e.tensor_names)
+        parts = (f"{e.symbol}_{part}" for part in ("args", "function", "arena_bytes", *sizes))
+        take(f"function {e.plan.name!r}", (e.symbol, *parts))
 
 
 def _entry(plan: ModelPlan, function: FunctionPlan, model: str, external: bool) -> Entry:

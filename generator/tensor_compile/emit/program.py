@@ -118,7 +118,7 @@ class Function:
 
     def __init__(self, plan: ModelPlan, face: Interface, entry: Entry, target: Target, kernels: KernelTable):
         self.plan, self.face, self.entry, self.target, self.kernels = plan, face, entry, target, kernels
-        self.base = f"{entry.symbol}"
+        self.own = f"tcd_{entry.symbol}"    # starts what the driver keeps to itself
         self.position = {d.sym.name: i for i, d in enumerate(entry.dims)}
 
     def names(self, *exprs: Expr) -> Mapping[Sym, str]:
@@ -144,13 +144,13 @@ class Function:
 
     # -- tables -------------------------------------------------------------------------------------------------
     def dim_table(self) -> str:
-        lines = [f"static const tc_index {self.base}_sizes_{i}[] = {{{', '.join(map(str, self.entry.sizes(i)))}}};"
+        lines = [f"static const tc_index {self.own}_sizes_{i}[] = {{{', '.join(map(str, self.entry.sizes(i)))}}};"
                  for i in self.entry.sized]
-        lines.append(f"static const tc_dim_info {self.base}_dims[] = {{")
+        lines.append(f"static const tc_dim_info {self.own}_dims[] = {{")
         for i, dim in enumerate(self.entry.dims):
             sizes = self.entry.sizes(i)
             tensor, axis, scale, offset = self.binding(dim.sym)
-            table = f"{self.base}_sizes_{i}" if sizes else "0"
+            table = f"{self.own}_sizes_{i}" if sizes else "0"
             lines.append(f"    {{{string(dim.sym.name)}, {dim.sym.lo}, {upper_end(dim.sym.hi, self.target)}, "
                          f"{dim.sym.divisor}, {table}, {len(sizes)}, {tensor}, {axis}, {scale}, {offset}}},")
         if not self.entry.dims:
@@ -174,12 +174,12 @@ class Function:
         return best or (-1, 0, 1, 0)
 
     def tensor_table(self) -> str:
-        lines = [f"static const tc_tensor_info {self.base}_tensors[] = {{"]
+        lines = [f"static const tc_tensor_info {self.own}_tensors[] = {{"]
         lines += [f"    {{{string(b.name)}, {dtype_constant(b.dtype)}, {len(b.shape)}}}," for b in self.entry.tensors]
         return "\n".join([*lines, "};", ""])
 
     def shape(self) -> str:
-        lines = [f"static void {self.base}_shape(const tc_index *d, unsigned tensor, int64_t sizes[TC_MAX_RANK])", "{",
+        lines = [f"static void {self.own}_shape(const tc_index *d, unsigned tensor, int64_t sizes[TC_MAX_RANK])", "{",
                  "    (void)d, (void)sizes;", "    switch (tensor) {"]
         cases: dict[tuple[Expr, ...], list[int]] = {}
         for i, b in enumerate(self.entry.tensors):
@@ -196,8 +196,8 @@ class Function:
         lines = []
         if self.entry.guards:
             names = ", ".join(string(g.name) for g in self.entry.guards)
-            lines.append(f"static const char *const {self.base}_guards[] = {{{names}}};\n")
-        lines += [f"static int {self.base}_guard(const tc_index *d, int64_t sides[2])", "{", "    (void)d, (void)sides;"]
+            lines.append(f"static const char *const {self.own}_guards[] = {{{names}}};\n")
+        lines += [f"static int {self.own}_guard(const tc_index *d, int64_t sides[2])", "{", "    (void)d, (void)sides;"]
         for i, g in enumerate(self.entry.guards):
             for side in (g.lhs, g.rhs):
                 if not fits(side):
@@ -211,7 +211,7 @@ class Function:
     def select(self) -> str:
         variants = self.entry.plan.variants
         assert variants and not variants[-1].when, "the generic variant is last"
-        lines = [f"static unsigned {self.base}_select(const tc_index *d)", "{", "    (void)d;"]
+        lines = [f"static unsigned {self.own}_select(const tc_index *d)", "{", "    (void)d;"]
         for i, variant in enumerate(variants[:-1]):
             test = " && ".join(f"d[{self.position[name]}] == {size}" for name, size in sorted(variant.when.items()))
             lines += [f"    if ({test})", f"        return {i};"]
@@ -219,7 +219,7 @@ class Function:
 
     # -- variants -----------------------------------------------------------------------------------------------
     def variant(self, number: int, variant: Variant) -> str:
-        name, program = f"{self.base}_v{number}", variant.program
+        name, program = f"{self.own}_v{number}", variant.program
         where = memory(program, self.target.apart)
         where.bound(self.target.threads, f"the arena of {self.entry.symbol}")
         steps = ", ".join(string(step.kernel.label) for step in program.kernel_steps)
@@ -266,24 +266,24 @@ class Function:
                 f"    return (uint64_t)({text});\n}}\n")
 
     def variant_table(self) -> str:
-        lines = [f"static const tc_variant {self.base}_variants[] = {{"]
+        lines = [f"static const tc_variant {self.own}_variants[] = {{"]
         for i, variant in enumerate(self.entry.plan.built):
-            name = f"{self.base}_v{i}"
+            name = f"{self.own}_v{i}"
             lines.append(f"    {{{string(variant.name)}, {name}_steps, {name}_arena, {name}_work, {name}_run}},")
         return "\n".join([*lines, "};", ""])
 
     # -- entries ------------------------------------------------------------------------------------------------
     def entries(self) -> str:
-        e, base = self.entry, self.base
+        e, base, own = self.entry, self.entry.symbol, self.own
         dims = ", ".join(f"args->{name}" for name in e.dim_names) or "0"
         buffers = ", ".join(f"(void *)args->{name}" for name in e.tensor_names) or "0"
         state = "args->state" if e.plan.states else "0"
         weights = "args->weights" if self.face.external else "0"
         asked = "".join(f"tc_index {name}, " for name in e.dim_names)
         given = ", ".join(e.dim_names) or "0"
-        reference = f"&{base}_variants[{e.plan.built.index(e.plan.reference)}]" if e.plan.reference else "0"
+        reference = f"&{own}_variants[{e.plan.built.index(e.plan.reference)}]" if e.plan.reference else "0"
         fields = "\n    ".join(f"{field}," for field in self.kernels.function_fields())
-        return f"""static tc_status {base}_call(tc_context *context, const tc_view *inputs, const tc_view *outputs,
+        return f"""static tc_status {own}_call(tc_context *context, const tc_view *inputs, const tc_view *outputs,
                      const tc_call_options *options)
 {{
     tc_index dims[{max(len(e.dims), 1)}];
@@ -301,16 +301,16 @@ TC_PUBLIC const tc_function {base}_function = {{
     .variant_count = {len(e.plan.variants)},
     .uses_state = {int(bool(e.plan.states))},
     .max_threads = {self.target.threads},
-    .dims = {base}_dims,
-    .tensors = {base}_tensors,
-    .shape = {base}_shape,
-    .guards = {f'{base}_guards' if e.guards else '0'},
-    .guard = {base}_guard,
-    .select = {base}_select,
-    .variants = {base}_variants,
+    .dims = {own}_dims,
+    .tensors = {own}_tensors,
+    .shape = {own}_shape,
+    .guards = {f'{own}_guards' if e.guards else '0'},
+    .guard = {own}_guard,
+    .select = {own}_select,
+    .variants = {own}_variants,
     .reference = {reference},
     {fields}
-    .call = {base}_call,
+    .call = {own}_call,
 }};
 
 TC_PUBLIC tc_status {base}(tc_context *context, const {base}_args *args)
