@@ -58,7 +58,6 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     program = variant.program
     sizes: dict[Sym, int] = {d.sym: at.get(d.sym.name, d.sym.lo) for d in function.dims if d.sym.name not in
                              variant.when}
-    chosen = ", ".join(f"{s.name}={n}" for s, n in sizes.items())
     rows, total = [], 0
     number = 0
     device = made.target.apart
@@ -77,12 +76,16 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
                      str(moved.written), code, *grid))
     guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
-    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {_count(len(program.kernel_steps), 'kernel')}, {total} bytes moved"
-            + (f" at {chosen}" if chosen else "")]
+    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {_count(len(program.kernel_steps), 'kernel')}, "
+            f"{total} bytes moved" + (f" at {_at(sizes)}" if sizes else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",
                                  *(["blocks x threads"] if device else [])), rows),
             *(f"    fused: {line}" for line in program.fusions),
-            *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_memory(made, program)]
+            *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_memory(made, program, sizes)]
+
+
+def _at(sizes: Mapping[Sym, int]) -> str:
+    return ", ".join(f"{s.name}={n}" for s, n in sizes.items())
 
 
 def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], instances: int) -> str:
@@ -119,7 +122,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
                                for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in [head, *rows]]
 
 
-def _memory(made: Made, program: Program) -> list[str]:
+def _memory(made: Made, program: Program, sizes: Mapping[Sym, int]) -> list[str]:
     where = memory(program, made.target.apart)
     bound = where.bound(made.target.threads, "the arena")
     if where.temps is not None:
@@ -128,7 +131,9 @@ def _memory(made: Made, program: Program) -> list[str]:
     else:
         upper = {s: s.hi for s in program.dims if isinstance(s.hi, int)}
         lines = [f"    arena: {bound} bytes at the dims' upper ends, {planning.arena_bytes(program, upper)} of them tensors "
-                 f"(at most {planning.live_bytes(program, upper)} live at once)"]
+                 f"(at most {planning.live_bytes(program, upper)} live at once)",
+                 f"      at {_at(sizes)}: {planning.arena_bytes(program, sizes)} of tensors (at most "
+                 f"{planning.live_bytes(program, sizes)} live at once)"]
     used = {p.name for step in program.kernel_steps for p in step.kernel.params}
     for name, (kind, place) in sorted(where.temp.items(), key=lambda item: (item[1][1], item[0])):
         if name not in used:

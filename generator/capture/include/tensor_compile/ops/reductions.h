@@ -106,7 +106,7 @@ tc_tensor tc_logsumexp_at(tc_site at, tc_tensor x, bool keepdims, int count, con
  * Shape: that of x without the axes, or with size 1 there (keepdims).
  * Numerics: sums in order lanes; other p by tc_pow.
  * ATen: linalg_vector_norm, norm.
- * ONNX: ReduceL2 (p = 2), ReduceL1 (p = 1). */
+ * ONNX: ReduceL2 and ReduceL1. */
 #define tc_norm(x, ...) tc_norm_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), false, TC_AXIS_LIST(__VA_ARGS__))
 #define tc_norm_keepdims(x, ...) tc_norm_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), true, TC_AXIS_LIST(__VA_ARGS__))
 tc_tensor tc_norm_at(tc_site at, tc_tensor x, double p, bool keepdims, int count, const int *axes);
