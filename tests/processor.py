@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # x86 sets: what /proc/cpuinfo calls their parts. The sets of other architectures are part of the architecture.
-NEEDS = {"scalar": (), "x86_64": (), "avx2": ("avx2", "fma"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
+NEEDS = {"scalar": (), "x86_64": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
 
 
 def lacks(isa: str) -> list[str]:

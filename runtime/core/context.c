@@ -22,8 +22,8 @@ unsigned tc_cpu_detect(void)
 #if defined(__x86_64__)
     unsigned a, b, c, d;
     found |= 1u << TC_CPU_X86_64;
-    const unsigned osxsave = 1u << 27, fma = 1u << 12, avx = 1u << 28;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (osxsave | fma | avx)) != (osxsave | fma | avx))
+    const unsigned needed = 1u << 12 | 1u << 27 | 1u << 28 | 1u << 29; /* FMA, OSXSAVE, AVX, F16C */
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & needed) != needed)
         return found;
     const unsigned saved = saved_registers(), ymm = 0x06, zmm = 0xe6;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))

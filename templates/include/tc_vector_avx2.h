@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * AVX2 and FMA: two registers of 8 lanes. See tc_vector_parts.h for the contract of the tcq_ functions.
+ * AVX2, FMA and F16C: two registers of 8 lanes. See tc_vector_parts.h for the contract of the tcq_ functions.
  */
 #ifndef TC_VECTOR_AVX2_H
 #define TC_VECTOR_AVX2_H
@@ -171,6 +171,17 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     __m256i big = _mm256_castps_si256(_mm256_cmp_ps(x, _mm256_set1_ps(0x1p31f), _CMP_GE_OQ));
     __m256i number = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_ORD_Q));
     return _mm256_and_si256(number, _mm256_xor_si256(_mm256_cvttps_epi32(x), big));
+}
+
+#define TCQ_F16
+static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+static TC_INLINE void tcq_store_f16(uint16_t *p, tcq_f32 x) {
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+static TC_INLINE tcq_f32 tcq_round_f16(tcq_f32 x) {
+    return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 }
 
 static TC_INLINE tcq_mask tcq_splat_bool(uint8_t x) {

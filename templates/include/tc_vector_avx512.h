@@ -180,6 +180,17 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return _mm512_maskz_mov_epi32(number, _mm512_mask_set1_epi32(_mm512_cvttps_epi32(x), big, INT32_MAX));
 }
 
+#define TCQ_F16
+static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+static TC_INLINE void tcq_store_f16(uint16_t *p, tcq_f32 x) {
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+static TC_INLINE tcq_f32 tcq_round_f16(tcq_f32 x) {
+    return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
 static TC_INLINE tcq_mask tcq_splat_bool(uint8_t x) {
     return (tcq_mask)(x ? 0xffff : 0);
 }

@@ -12,7 +12,11 @@
 #define TCM_I32 tcv_i32
 #define TCM_MASK tcv_mask
 #define TCM(name) tcv_##name
+#ifdef TCV_F16
+#define TCM_F16
+#endif
 #include "tc_half.inc"
+#undef TCM_F16
 #undef TCM_FUNCTION
 #undef TCM_F32
 #undef TCM_I32
@@ -70,6 +74,18 @@ TCV_NARROW_MEMORY(u8, uint8_t)
 TCV_NARROW_MEMORY(i16, int16_t)
 TCV_NARROW_MEMORY(u16, uint16_t)
 
+#ifndef TCV_F16
+static TC_INLINE tcv_f32 tcv_widen_f16(const uint16_t *p)
+{
+    return tcv_unpack_f16(tcv_widen_u16(p));
+}
+
+static TC_INLINE void tcv_narrow_f16(uint16_t *p, tcv_f32 x)
+{
+    tcv_narrow_u16(p, tcv_pack_f16(x));
+}
+#endif
+
 /* Memory of every form, from 16 elements in memory to a register and back. */
 #define TCV_ACCESS(T, C, V, LOAD, STORE)                                                                               \
     static TC_INLINE V tcv_load_##T(const C *p)                                                                        \
@@ -114,7 +130,7 @@ TCV_ACCESS(i8, int8_t, tcv_i32, tcv_widen_i8(p), tcv_narrow_i8(p, x))
 TCV_ACCESS(u8, uint8_t, tcv_i32, tcv_widen_u8(p), tcv_narrow_u8(p, x))
 TCV_ACCESS(i16, int16_t, tcv_i32, tcv_widen_i16(p), tcv_narrow_i16(p, x))
 TCV_ACCESS(u16, uint16_t, tcv_i32, tcv_widen_u16(p), tcv_narrow_u16(p, x))
-TCV_ACCESS(f16, uint16_t, tcv_f32, tcv_unpack_f16(tcv_widen_u16(p)), tcv_narrow_u16(p, tcv_pack_f16(x)))
+TCV_ACCESS(f16, uint16_t, tcv_f32, tcv_widen_f16(p), tcv_narrow_f16(p, x))
 TCV_ACCESS(bf16, uint16_t, tcv_f32, tcv_unpack_bf16(tcv_widen_u16(p)), tcv_narrow_u16(p, tcv_pack_bf16(x)))
 #undef TCV_ACCESS
 

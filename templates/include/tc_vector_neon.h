@@ -159,6 +159,17 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return vcvtq_s32_f32(x);
 }
 
+#define TCQ_F16
+static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+static TC_INLINE void tcq_store_f16(uint16_t *p, tcq_f32 x) {
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x)));
+}
+static TC_INLINE tcq_f32 tcq_round_f16(tcq_f32 x) {
+    return vcvt_f32_f16(vcvt_f16_f32(x));
+}
+
 static TC_INLINE tcq_mask tcq_splat_bool(uint8_t x) {
     return vdupq_n_u32(x ? UINT32_MAX : 0);
 }

@@ -295,12 +295,62 @@ static unsigned char *pages(size_t *size)
         tc_ok(stores, "partial and strided stores of " #T " within their elements");                                   \
     } while (0)
 
-int main(void)
+/* Of 16 f32 the ones whose f16 and bf16 differ from the scalars'. */
+static int halves_differ(const float *x)
 {
+    int wrong = 0;
+    uint16_t f16[16], bf16[16];
+    tcv_store_f16(f16, tcv_cast_f32_f16(tcv_load_f32(x)));
+    tcv_store_bf16(bf16, tcv_cast_f32_bf16(tcv_load_f32(x)));
+    for (int l = 0; l < 16; ++l)
+        wrong += !same_f16(f16[l], tc_cast_f32_f16(x[l])) || !same_bf16(bf16[l], tc_cast_f32_bf16(x[l]));
+    return wrong;
+}
+
+/* Every f16 and bf16; of f32 those around every f16 and around halfway to the next one, and each stride-th. */
+static void check_halves(uint64_t stride)
+{
+    int widened = 1;
+    uint64_t rounded = 0, strided = 0;
+    for (uint32_t first = 0; first < 65536; first += 16) {
+        uint16_t pattern[16];
+        float x[16], f16[16], bf16[16];
+        for (int l = 0; l < 16; ++l)
+            pattern[l] = (uint16_t)(first + (uint32_t)l);
+        tcv_store_f32(f16, tcv_cast_f16_f32(tcv_load_f16(pattern)));
+        tcv_store_f32(bf16, tcv_cast_bf16_f32(tcv_load_bf16(pattern)));
+        for (int l = 0; l < 16; ++l)
+            widened &= same_f32(f16[l], tc_cast_f16_f32(pattern[l])) && same_f32(bf16[l], tc_cast_bf16_f32(pattern[l]));
+        for (int step = 0; step < 6; ++step) {
+            for (int l = 0; l < 16; ++l) /* halfway: the mean of both, exact in f32 */
+                x[l] = step < 3 ? f16[l] : 0.5f * (f16[l] + tc_cast_f16_f32((uint16_t)(pattern[l] + 1)));
+            for (int l = 0; l < 16; ++l)
+                x[l] = tc_asfloat_i32((int32_t)((uint32_t)tc_asint_f32(x[l]) + (uint32_t)(step % 3) - 1));
+            rounded += (uint64_t)halves_differ(x);
+        }
+    }
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 16 * stride) {
+        float x[16];
+        for (uint64_t l = 0; l < 16; ++l)
+            x[l] = tc_asfloat_i32((int32_t)(uint32_t)(bits + l * stride));
+        strided += (uint64_t)halves_differ(x);
+    }
+    tc_ok(widened, "every f16 and bf16 as f32");
+    tc_ok(rounded == 0, "f32 around every f16 and every tie");
+    tc_ok(strided == 0, "f32 to f16 and bf16, every %lluth", (unsigned long long)stride);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "halves") == 0) {
+        check_halves(1);
+        return tc_done();
+    }
     size_t size;
     unsigned char *const page = pages(&size);
     check_operations();
     check_narrow();
+    check_halves(4099);
     check_reductions();
     PARTIAL(f32, float, same_f32, xf, rf);
     PARTIAL(i32, int32_t, same_i32, xi, ri);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles check_vector.c for one instruction set and runs it: its TAP is this test's.
 
-  test_vector.py ISA [OPTIMISATION]
+  test_vector.py ISA [OPTIMISATION [halves]]
 
-OPTIMISATION: -O2 where not given. Compilers take longest, a minute and a half, to optimise what has no vectors."""
+halves: the conversions to 16-bit floats of all 2^32 f32 instead. OPTIMISATION: -O2 where not given. Compilers take longest, a minute and a half, to optimise what has no vectors."""
 import os
 import subprocess
 import sys
@@ -26,4 +26,4 @@ with tempfile.TemporaryDirectory() as folder:
                     *EXACT, *ISA_FLAGS[isa], f"-DTC_ISA_{ISA_MACRO[isa]}", *found.more, "-I",
                     os.path.join(ROOT, "templates", "include"), "-I", os.path.join(ROOT, "tests"),
                     os.path.join(ROOT, "tests", "vector", "check_vector.c"), "-o", program], check=True)
-    sys.exit(subprocess.run([*found.run, program], check=False).returncode)
+    sys.exit(subprocess.run([*found.run, program, *sys.argv[3:]], check=False).returncode)

@@ -31,7 +31,7 @@ BUILD_MACHINE = ("-std=c11", "-O1", "-ffp-contract=off", "-fwrapv", "-fno-math-e
 ISA_FLAGS = {
     "scalar": (),
     "x86_64": ("-march=x86-64", "-mtune=generic"),
-    "avx2": ("-march=x86-64", "-mtune=haswell", "-mavx2", "-mfma"),
+    "avx2": ("-march=x86-64", "-mtune=haswell", "-mavx2", "-mfma", "-mf16c"),
     "avx512": ("-march=x86-64", "-mtune=skylake-avx512", "-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mfma",
                "-mprefer-vector-width=512"),
     "neon": ("-mno-outline-atomics",),

@@ -16,8 +16,8 @@ from .weights import weights_symbol
 
 # Instruction sets that are more than what the compiler makes by default, as functions' targets; and what headers ask
 # for, which Clang does not define for functions.
-TARGETS = {"avx2": "avx2,fma", "avx512": "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"}
-IMPLIED = {"avx2": ("__AVX__", "__AVX2__", "__FMA__"),
+TARGETS = {"avx2": "avx2,fma,f16c", "avx512": "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"}
+IMPLIED = {"avx2": ("__AVX__", "__AVX2__", "__FMA__", "__F16C__"),
            "avx512": ("__AVX__", "__AVX2__", "__FMA__", "__AVX512F__", "__AVX512VL__", "__AVX512DQ__", "__AVX512BW__")}
 SILENT = ("unused-function", "unused-variable", "unused-but-set-variable", "unused-parameter", "sign-compare",
           "missing-field-initializers", "unused-const-variable", "unused-macros", "psabi")

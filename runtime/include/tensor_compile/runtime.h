@@ -75,7 +75,7 @@ typedef struct tc_error {
 typedef enum tc_cpu {
     TC_CPU_SCALAR = 0,
     TC_CPU_X86_64,
-    TC_CPU_AVX2,   /* with FMA */
+    TC_CPU_AVX2,   /* with FMA and F16C */
     TC_CPU_AVX512, /* F, VL, DQ, BW */
     TC_CPU_NEON,
     TC_CPU_RV64,
