@@ -47,8 +47,8 @@ static bool check_ranks(tc_graph *g, const call *c)
     return false;
 }
 
-/* Pads for ceil(size / stride) results an axis: in w where the padding is constant, else as a node. Poison where that was
- * reported. */
+/* Pads for ceil(size / stride) results an axis: in w where the padding is constant, else as a node. Poison where that
+ * was reported. */
 static tc_tensor pad_same(tc_graph *g, const call *c, tc_windows *w)
 {
     tc_tensor x = c->x;
@@ -67,18 +67,18 @@ static tc_tensor pad_same(tc_graph *g, const call *c, tc_windows *w)
     return x;
 }
 
-/* 16-bit operands of a call with a bias in f32: their product is rounded with the bias, once. Operands of several dtypes
- * are left to the primitives, which report them. */
-static call widened(tc_graph *g, const call *c)
+/* With a bias 16-bit operands compute in f32: their product is rounded with the bias, once. */
+static tc_tensor in_f32(tc_graph *g, const call *c, tc_tensor body(tc_graph *g, const call *c))
 {
     call wide = *c;
-    tc_dtype dtype = c->x->type.dtype;
-    if (c->bias && c->weight->type.dtype == dtype && c->bias->type.dtype == dtype) {
-        wide.x = tc_prim_widen(g, c->x);
-        wide.weight = tc_prim_widen(g, c->weight);
-        wide.bias = tc_prim_widen(g, c->bias);
-    }
-    return wide;
+    if (!c->bias)
+        return body(g, c);
+    if (!tc_check_same_dtype(g, &c->x->type, &c->weight->type) || !tc_check_same_dtype(g, &c->x->type, &c->bias->type))
+        return tc_poison();
+    wide.x = tc_prim_widen(g, c->x);
+    wide.weight = tc_prim_widen(g, c->weight);
+    wide.bias = tc_prim_widen(g, c->bias);
+    return tc_prim_narrow(g, body(g, &wide), c->x->type.dtype);
 }
 
 static tc_tensor convolution(tc_graph *g, const call *c)
@@ -100,10 +100,7 @@ static tc_tensor entered(const call *c, tc_tensor body(tc_graph *g, const call *
 {
     tc_graph *g = tc_op_enter(c->at, c->name, c->region, "x weight ?bias", 3,
                               (tc_tensor[]){c->x, c->weight, c->bias});
-    if (!g)
-        return tc_poison();
-    call wide = widened(g, c);
-    return tc_op_leave(g, tc_prim_narrow(g, body(g, &wide), c->x->type.dtype));
+    return g ? tc_op_leave(g, in_f32(g, c, body)) : tc_poison();
 }
 
 /* FIELD: how a field of the arguments is the address of its first number. */
@@ -192,7 +189,8 @@ static tc_tensor convolve_phase(const transposition *t, const phase *p)
         if (t->w.size[i] > 1)
             weight = tc_take_every(g, t->at, weight, 2 + i, p[i].count, last, -p[i].step);
         ones[i] = 1;
-        if (!tc_windows_padding(g, larger(p[i].low, 0), &low[i]) || !tc_windows_padding(g, larger(p[i].high, 0), &high[i]))
+        if (!tc_windows_padding(g, larger(p[i].low, 0), &low[i]) ||
+            !tc_windows_padding(g, larger(p[i].high, 0), &high[i]))
             return tc_poison();
         dilation[i] = (int)p[i].dilation;
     }

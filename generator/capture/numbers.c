@@ -73,5 +73,6 @@ tc_tensor tc_smallest(tc_graph *g, tc_dtype dtype)
     const tc_dtype_info *about = tc_dtype_about(dtype);
     if (about->kind == TC_KIND_FLOAT)
         return tc_constant_of(g, dtype, tc_operand_float_(-INFINITY));
-    return tc_constant_of(g, dtype, tc_operand_int_(about->kind == TC_KIND_SIGNED ? INT64_MIN >> (63 - about->digits) : 0));
+    int64_t least = about->kind == TC_KIND_SIGNED ? INT64_MIN >> (63 - about->digits) : 0;
+    return tc_constant_of(g, dtype, tc_operand_int_(least));
 }

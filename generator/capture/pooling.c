@@ -127,8 +127,8 @@ static tc_tensor largest_of_axis(tc_graph *g, tc_site at, tc_tensor x, const tc_
     *found = places ? tap_of(at, places, axis, count, w, i, 0) : start;
     for (int tap = 1; tap < w->size[i]; ++tap) {
         int64_t before = (int64_t)(tap - 1) * w->dilation[i];
-        tc_tensor value = tap_of(at, padded, axis, count, w, i, tap), larger = GT(value, best), unknown = NE(value, value);
-        tc_tensor wins = OR(larger, unknown);
+        tc_tensor value = tap_of(at, padded, axis, count, w, i, tap), larger = GT(value, best);
+        tc_tensor unknown = NE(value, value), wins = OR(larger, unknown);
         if (before < w->low[i]) { /* while everything so far was padding, the next one wins, unless it is padding too */
             tc_tensor outside = LT(ADD(start, before), 0);
             wins = OR(wins, outside);

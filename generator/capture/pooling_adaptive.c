@@ -82,7 +82,8 @@ static tc_tensor spread_windows(const pool *p, tc_tensor x, int i, span *s)
     tc_graph *g = p->g;
     tc_site at = p->at;
     const tc_expr *rounded = tc_expr_floordiv(tc_expr_add_int(tc_expr_add(p->in[i], p->out[i]), -1), p->out[i]);
-    s->longest = tc_expr_add_int(rounded, 1);
+    const tc_expr *even = tc_expr_exact_div(p->in[i], p->out[i]);
+    s->longest = even ? even : tc_expr_add_int(rounded, 1);
     tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {p->out[i], s->longest}};
     tc_tensor window = tc_prim_iota(g, 0, &plane), place = tc_prim_iota(g, 1, &plane);
     tc_tensor start = bound(p, i, window, false), last = size_value(p, tc_expr_add_int(p->in[i], -1));

@@ -2,7 +2,8 @@
  *
  * Resampling to other sizes, axis by axis from the last: nearest, linear, cubic; areas are an adaptive average.
  *
- * Place i of the result lies at a coordinate of the input, computed as PyTorch does, in f32 (linear and cubic of f64: f64):
+ * Place i of the result lies at a coordinate of the input, computed as PyTorch does, in f32 (linear and cubic of f64: in
+ * f64):
  *   nearest            floor(i * ratio)                       nearest_exact   floor((i + 0.5) * ratio)
  *   linear and cubic   (i + 0.5) * ratio - 0.5, at least 0 for linear; with align_corners i * ratio
  * ratio is 1 / scale, or in / out where sizes are given (align_corners: (in - 1) / (out - 1), 0 for one place).
@@ -284,7 +285,8 @@ static bool check(tc_graph *g, const tc_interpolate_args *args)
         return false;
     if (args->size ? args->size_count != dims : !(args->scale[0] > 0)) {
         tc_fail(g, "TC_SIZES(h, w) or .scale = {2, 2}, a number for each axis behind the channels",
-                args->size ? "%d sizes for %s" : "neither sizes nor scales: %d for %s", args->size_count, tc_type_text(g, x));
+                args->size ? "%d sizes for %s" : "neither sizes nor scales: %d for %s", args->size_count,
+                tc_type_text(g, x));
         return false;
     }
     for (int i = 0; i < dims && !args->size; ++i) {

@@ -7,8 +7,8 @@
 
 #include "internal.h"
 
-/* Keys' kernel at the distance d: below 1, (a + 2)d^3 - (a + 3)d^2 + 1, or (far) from 1 to 2, a(d^3 - 5d^2 + 8d - 4); by
- * Horner's rule. */
+/* Keys' kernel at the distance d: below 1, (a + 2)d^3 - (a + 3)d^2 + 1, or (far) from 1 to 2, a(d^3 - 5d^2 + 8d - 4);
+ * by Horner's rule. */
 tc_tensor tc_cubic_weight(tc_site at, tc_tensor d, double a, bool far);
 
 /* Those of the four elements around a place, a = -0.75; `above`: how far it lies behind the second one, 0 to 1. */

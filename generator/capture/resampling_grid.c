@@ -86,15 +86,15 @@ static tc_tensor beside(const sampling *s, tc_tensor v, tc_tensor like)
     return tc_prim_broadcast(s->g, v, s->dims + 2, like->type.shape, (const int[]){0, 1, 2, 3});
 }
 
-/* The pixels [n, points..., c] at whole coordinates, one an axis, times the weight (NULL: 1), 0 outside of the image. */
+/* The pixels [n, points..., c] at whole coordinates, one an axis, times the weight (NULL: 1), 0 outside. */
 static tc_tensor pixels(const sampling *s, const tc_tensor *where, tc_tensor weight)
 {
     tc_site at = s->at;
     tc_tensor index = limited(s, where[0], 0), keep = inside(s, where[0], 0);
     for (int i = 1; i < s->dims; ++i) {
-        tc_tensor size = tc_size_value(s->g, TC_I64, s->sizes[i]), row = MUL(index, size), place = limited(s, where[i], i);
+        tc_tensor size = tc_size_value(s->g, TC_I64, s->sizes[i]), row = MUL(index, size);
+        tc_tensor place = limited(s, where[i], i), within = inside(s, where[i], i);
         index = ADD(row, place);
-        tc_tensor within = inside(s, where[i], i);
         keep = AND(keep, within);
     }
     tc_tensor found = tc_prim_gather(s->g, s->x, ADD(s->base, index), 0);

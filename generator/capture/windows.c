@@ -97,8 +97,8 @@ bool tc_windows_check_same(tc_graph *g, const tc_windows *w)
     return true;
 }
 
-bool tc_windows_pad_same(tc_graph *g, const tc_windows *w, int i, const tc_expr *size, tc_same same, const tc_expr **low,
-                         const tc_expr **high)
+bool tc_windows_pad_same(tc_graph *g, const tc_windows *w, int i, const tc_expr *size, tc_same same,
+                         const tc_expr **low, const tc_expr **high)
 {
     int64_t stride = w->stride[i], extent = tc_windows_extent(w, i), constant;
     const tc_expr *steps = tc_expr_floordiv(tc_expr_add_int(size, stride - 1), tc_expr_const(&g->dims, stride));

@@ -35,9 +35,10 @@ bool tc_windows_padding(tc_graph *g, int64_t elements, int *out);
 /* The elements from a window's first to its last along axis i. */
 int64_t tc_windows_extent(const tc_windows *w, int i);
 /* Padding of axis i, before and behind, that makes ceil(size / stride) windows of an axis of `size`; where it is odd
- * there is one more behind, or before for TC_SAME_LOWER. A dynamic size needs a window no shorter than the stride: reported. */
-bool tc_windows_pad_same(tc_graph *g, const tc_windows *w, int i, const tc_expr *size, tc_same same, const tc_expr **low,
-                         const tc_expr **high);
+ * there is one more behind, or before for TC_SAME_LOWER. Reported where a dynamic size has windows shorter than the
+ * stride. */
+bool tc_windows_pad_same(tc_graph *g, const tc_windows *w, int i, const tc_expr *size, tc_same same,
+                         const tc_expr **low, const tc_expr **high);
 /* Reported where there is padding beside .same. */
 bool tc_windows_check_same(tc_graph *g, const tc_windows *w);
 /* The positions of a window along axis i of an axis of `size`, which it fits into at least once: reported, NULL. */

@@ -67,6 +67,16 @@
     X(pool_far, "tc_max_pool1d: 2147483648 elements of padding are more than 2147483647", AT;                         \
       tc_max_pool1d(F(1, 1, 4), .kernel = 4, .padding = 2, .stride = 2147483647, .dilation = 1 << 30,                 \
                     .ceil_mode = true))                                                                               \
+    X(unpool_shape, "tc_max_unpool1d: the indices of f32[1,1,4] are i64[1,1,3]", AT;                                  \
+      tc_max_unpool1d(F(1, 1, 4), IN(TC_I64, 1, 1, 3), .kernel = 2))                                                  \
+    X(unpool_kernel, "tc_max_unpool1d: kernel is {0}", AT;                                                            \
+      tc_max_unpool1d(F(1, 1, 4), IN(TC_I64, 1, 1, 4)))                                                               \
+    X(unpool_sizes, "tc_max_unpool2d: 1 sizes for f32[1,1,4,4]", AT;                                                  \
+      tc_max_unpool2d(F(1, 1, 4, 4), IN(TC_I64, 1, 1, 4, 4), TC_SIZES(8)))                                            \
+    X(unpool_empty, "tc_max_unpool1d: axis 2 of the result would have the size 0", AT;                                \
+      tc_max_unpool1d(F(1, 1, 1), IN(TC_I64, 1, 1, 1), .kernel = 2, .padding = 1))                                    \
+    X(conv_dtypes, "tc_conv1d: dtypes differ: f32[1,1,4] and f16[1]", AT;                                             \
+      tc_conv1d(F(1, 1, 4), F(1, 1, 1), IN(TC_F16, 1)))                                                               \
     X(lp_norm, "tc_lp_pool1d: the norm is 0, and .exclude_padding and .divisor have no meaning here", AT;             \
       tc_lp_pool1d(F(1, 1, 4), .kernel = 2))                                                                          \
     X(adaptive_rank, "tc_adaptive_avg_pool2d: needs rank 4, not f32[1,4,4]", AT;                                      \

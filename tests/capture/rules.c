@@ -48,6 +48,12 @@
     X(conv_residual, "f32[1,3,floordiv(h+1,2),h]", "", tc_dim h = H; tc_tensor a = F("a", 1, 3, h, h);                \
       Y(tc_add(tc_conv2d(a, F("w", 3, 3, 3, 3), NULL, .stride = {2, 1}, .padding = {1, 1}),                           \
                tc_conv2d(a, F("v", 3, 3, 1, 1), NULL, .stride = {2, 1}))))                                            \
+    X(conv_same, "f32[1,4,floordiv(h+1,2),floordiv(h+2,3)]", "", tc_dim h = H;                                        \
+      Y(tc_conv2d(F("a", 1, 3, h, h), F("w", 4, 3, 3, 4), .stride = {2, 3}, .same = TC_SAME_LOWER)))                  \
+    X(pool_same, "f32[1,3,4*k]", "", tc_dim k = D8;                                                                   \
+      Y(tc_max_pool1d(F("a", 1, 3, tc_dim_mul(k, 8)), .kernel = 3, .stride = 2, .same = TC_SAME)))                    \
+    X(unpool, "f32[1,3,2*h+1]", "", tc_dim h = H;                                                                     \
+      Y(tc_max_unpool1d(F("a", 1, 3, h), tc_input(g, "i", TC_I64, 1, 3, h), .kernel = 3, .stride = 2)))               \
     X(conv_guard, "f32[1,4,n-2,1]", "n >= 3;", tc_dim n = N;                                                          \
       Y(tc_conv2d(F("a", 1, 3, n, 3), F("w", 4, 3, 3, 3))))                                                           \
     X(conv_dilated, "f32[1,4,4,4]", "",                                                                               \

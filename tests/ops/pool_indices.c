@@ -34,7 +34,19 @@ POOL(max3d, max_pool3d, FLOAT, SIZES(4, h, 5), .kernel = {2, 2, 2}, .ceil_mode =
         tc_output(g, "y", tc_##kind(tc_input(g, "x", FLOAT, batch, 5, spatial), __VA_ARGS__, &indices));              \
         tc_output(g, "at", indices);                                                                                  \
     }
-ADAPTIVE(adaptive1d, adaptive_max_pool1d, h, 3)
 ADAPTIVE(adaptive2d, adaptive_max_pool2d, SIZES(h, 6), 5, 4)
 ADAPTIVE(adaptive2d_even, adaptive_max_pool2d, SIZES(tc_dim_mul(h, 2), 6), h, -1)
 ADAPTIVE(adaptive3d, adaptive_max_pool3d, SIZES(2, 3, h), 1, 2, 3)
+
+/* What pooling found, back in its place, and elements anywhere. */
+TC_FUNCTION(op_unpool)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 4, 40);
+    tc_tensor x = tc_input(g, "x", FLOAT, batch, 5, h, 6), indices, of_pairs;
+    tc_tensor y = tc_max_pool2d(x, .kernel = {3, 2}, .stride = {2, 2}, .padding = {1, 0}, .indices = &indices);
+    tc_output(g, "y", tc_max_unpool2d(y, indices, TC_SIZES(h, 6)));
+    tc_tensor pairs = tc_max_pool3d(tc_unsqueeze(x, 2), .kernel = {1, 1, 2}, .indices = &of_pairs);
+    tc_output(g, "pairs", tc_max_unpool3d(pairs, of_pairs, .kernel = {1, 1, 2}));
+    tc_tensor v = tc_input(g, "v", FLOAT, batch, 2, h), at = tc_input(g, "at", TC_I64, batch, 2, h);
+    tc_output(g, "anywhere", tc_max_unpool1d(v, at, .kernel = 3, .stride = 2, .padding = 1));
+}

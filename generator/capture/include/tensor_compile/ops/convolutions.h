@@ -13,13 +13,13 @@
  *
  * Cross-correlation: x[n, c, h, w], weight[o, c/groups, kh, kw], bias[o] -> [n, o, h', w'], 1d and 3d with one and
  * three axes for the window; h' = floor((h + low + high - dilation*(kh - 1) - 1) / stride) + 1. Padding is zeros,
- * `.padding` on both sides of an axis, or `.low` before and `.high` behind it. With `.same = TC_SAME` there is as much as
- * makes h' = ceil(h / stride): half of it before, and what is odd behind, or before with TC_SAME_LOWER. Left out: stride,
- * dilation and groups 1, padding 0.
+ * `.padding` on both sides of an axis, or `.low` before and `.high` behind it. With `.same = TC_SAME` there is as much
+ * as makes h' = ceil(h / stride): half of it before, and what is odd behind, or before with TC_SAME_LOWER. Left out:
+ * stride, dilation and groups 1, padding 0.
  * Dtypes: numbers, one for all operands.
  * Shape: numbers of channels are constants; of a dynamic size .same needs a window no shorter than the stride.
- * Numerics: order seq, terms in the order window position, input channel; the bias is an addition of its own, for 16 bits
- * in f32, before the one rounding.
+ * Numerics: order seq, terms in the order window position, input channel; the bias is an addition of its own, for 16
+ * bits in f32, before the one rounding.
  * ATen: conv1d, conv2d, conv3d.
  * ONNX: Conv. */
 typedef enum tc_same { TC_SAME = 1, TC_SAME_LOWER } tc_same; /* 0: padding as given */
@@ -59,7 +59,8 @@ tc_tensor tc_conv3d_at(const tc_conv3d_args *args);
  * Dtypes: numbers, one for all operands.
  * Shape: the weight's sizes and the number of channels are constants.
  * Numerics: each of the stride's phases is a convolution by its own taps in descending order: order seq, terms in the
- * order taps (each axis descending), input channel. No zero is multiplied but the padding. The bias as of a convolution.
+ * order taps (each axis descending), input channel. No zero is multiplied but the padding. The bias as of a
+ * convolution.
  * Errors: strides that multiply to more than 4096 phases.
  * ATen: conv_transpose1d, conv_transpose2d, conv_transpose3d.
  * ONNX: ConvTranspose. */

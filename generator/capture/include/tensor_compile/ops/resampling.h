@@ -13,11 +13,11 @@
  *
  * x[n, c, ...] with one to three axes behind the channels, to the given sizes (dims), or to floor(size * scale). Place
  * i of an axis is taken at the coordinate c: i * ratio (TC_NEAREST) or (i + 0.5) * ratio (TC_NEAREST_EXACT), rounded
- * down; (i + 0.5) * ratio - 0.5 (TC_LINEAR, TC_CUBIC), or i * ratio with align_corners. ratio is 1 / scale, or in /
- * out where sizes are given or with recompute_scale, with align_corners (in - 1) / (out - 1). Linear: x[f]*(1 - (c - f))
- * + x[f + 1]*(c - f), f = floor(c), c at least 0; cubic: four elements by the kernel with a = -0.75. What lies outside
- * is the border element. With antialias all elements within the kernel's reach r count, 1 for linear and 2 for cubic (of
- * a = -0.5), times s = max(ratio, 1): from floor(C - r*s + 0.5) to below floor(C + r*s + 0.5), C = (i + 0.5) * ratio,
+ * down; (i + 0.5) * ratio - 0.5 (TC_LINEAR, TC_CUBIC), or i * ratio with align_corners. ratio is 1 / scale, or in / out
+ * where sizes are given or with recompute_scale, with align_corners (in - 1) / (out - 1). Linear: x[f]*(1 - (c - f)) +
+ * x[f + 1]*(c - f), f = floor(c), c at least 0; cubic: four elements by the kernel with a = -0.75. What lies outside is
+ * the border element. With antialias all elements within the kernel's reach r count, 1 for linear and 2 for cubic (of a
+ * = -0.5), times s = max(ratio, 1): from floor(C - r*s + 0.5) to below floor(C + r*s + 0.5), C = (i + 0.5) * ratio,
  * element j by the kernel at (j + 0.5 - C) / s, divided by the sum of these weights. TC_AREA is the average of an
  * adaptive pooling. An axis that keeps its size is left as it is (plain cubic: if the scale is 1).
  * Dtypes: nearest any, the others floats.
@@ -67,9 +67,9 @@ tc_tensor tc_grid_sample_at(const tc_grid_sample_args *args);
 
 /* tc_affine_grid(theta, TC_SIZES(h, w), .align_corners = true)
  *
- * The grid for tc_grid_sample of an affine map: theta[n, 2, 3] -> [n, h, w, 2], point (y, x) of the result's image times
- * theta: theta[:, k, 0]*x + theta[:, k, 1]*y + theta[:, k, 2]. x = (2*i - (w - 1)) / w, or with align_corners divided by
- * w - 1 (0 where w is 1), y likewise. theta[n, 3, 4] and TC_SIZES(d, h, w): volumes.
+ * The grid for tc_grid_sample of an affine map: theta[n, 2, 3] -> [n, h, w, 2], point (y, x) of the result's image
+ * times theta: theta[:, k, 0]*x + theta[:, k, 1]*y + theta[:, k, 2]. x = (2*i - (w - 1)) / w, or with align_corners
+ * divided by w - 1 (0 where w is 1), y likewise. theta[n, 3, 4] and TC_SIZES(d, h, w): volumes.
  * Dtypes: floats.
  * Shape: [n, h, w, 2] or [n, d, h, w, 3].
  * Numerics: the terms are added in that order. 16 bits: in f32 throughout, rounded once.
