@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..symbolic import Expr, Sym
+from ..symbolic import Expr, FloorDiv, Sym, is_nonnegative
 
 
 def c_index(e: Expr, names: Mapping[Sym, str]) -> str:
-    """`names` gives the C text of every symbol. Divisions are of non-negative numbers, as docs/loops.md says of
-    indices, so that C's division is the floor."""
+    """`names` gives the C text of every symbol."""
     text = ""
     for monomial, c in e.terms:
-        factors = [names[a] if isinstance(a, Sym) else f"(({c_index(a.num, names)}) / ({c_index(a.den, names)}))"
-                   for a in monomial]
+        factors = [names[a] if isinstance(a, Sym) else _quotient(a, names) for a in monomial]
         if abs(c) != 1 or not factors:
             factors.append(str(abs(c)))
         text += (" - " if c < 0 else " + ") + " * ".join(factors)
     if not text:
         return "0"
     return ("-" if text.startswith(" - ") else "") + text[3:]
+
+
+def _quotient(a: FloorDiv, names: Mapping[Sym, str]) -> str:
+    """C's division is the floor where the number is not negative; otherwise tc_floordiv is."""
+    num, den = c_index(a.num, names), c_index(a.den, names)
+    return f"(({num}) / ({den}))" if is_nonnegative(a.num) else f"tc_floordiv({num}, {den})"
