@@ -68,9 +68,9 @@ static tc_tensor unpool(tc_graph *g, const call *c)
     tc_tensor index = tc_prim_reshape(g, tc_cast_at(at, c->indices, TC_I64), 3, places.shape);
     tc_tensor size = tc_size_value(g, TC_I64, plane), channels = tc_size_value(g, TC_I64, x->shape[1]);
     tc_tensor image = MUL(tc_prim_iota(g, 0, &places), channels), number = ADD(image, tc_prim_iota(g, 1, &places));
-    tc_tensor target = ADD(MUL(number, size), index), below = LT(index, 0), above = GE(index, size);
-    tc_tensor outside = OR(below, above); /* of its plane: of the whole, so that it is found at run time */
-    target = WHERE(outside, -1, target);
+    tc_tensor target = ADD(MUL(number, size), index), begun = GE(index, 0), within = LT(index, size);
+    tc_tensor inside = AND(begun, within); /* else outside of the whole, too, so that it is found at run time */
+    target = WHERE(inside, target, -1);
     const tc_expr *all = tc_expr_mul(tc_expr_mul(shape[0], shape[1]), plane), *count = tc_element_count(g, x);
     tc_tensor zero = tc_constant_of(g, x->dtype, tc_operand_int_(0));
     zero = tc_prim_broadcast(g, zero, 1, &all, NULL);

@@ -2,9 +2,9 @@
 """Convolutions of one to three dims, transposed ones."""
 from __future__ import annotations
 
-from itertools import product
-
-SIZES = [{"batch": b, "h": h} for b, h in product((1, 2, 3), (4, 5, 6, 7, 8, 9, 10, 11, 13, 17))]
+SIZES = [{"batch": b, "h": h} for b, h in
+         [(1, 4), (1, 6), (1, 7), (1, 9), (1, 13), (2, 5), (2, 7), (2, 8), (2, 10), (2, 17), (3, 4), (3, 5), (3, 6), (3, 7),
+          (3, 11)]]
 
 SPECIALIZED = {"batch": (2,), "h": (7,)}
 

@@ -2,9 +2,9 @@
 """Pooling."""
 from __future__ import annotations
 
-from itertools import product
-
-SIZES = [{"batch": b, "h": h} for b, h in product((1, 2, 3), (4, 5, 6, 7, 8, 9, 13, 16, 17, 33))]
+SIZES = [{"batch": b, "h": h} for b, h in
+         [(1, 4), (1, 7), (1, 9), (1, 16), (1, 33), (2, 5), (2, 6), (2, 7), (2, 13), (2, 17), (3, 4), (3, 5), (3, 7), (3, 8),
+          (3, 9)]]
 
 SPECIALIZED = {"batch": (2,), "h": (7,)}
 
