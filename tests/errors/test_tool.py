@@ -119,6 +119,14 @@ with tempfile.TemporaryDirectory() as place:
           run(folder, "--cc", str(strange), "--target-file", "aarch64", "--isa", ""), 1,
           f"the target aarch64 is aarch64, but {strange} compiles for s390x-linux-gnu")
     fails("a budget that is no size", run(folder, "--max-code", "lots"), 2, "not a size: 'lots' (examples: 65536, 64K, 2M)")
+    for wrong in ("-1", "nan", "little"):
+        fails(f"a bound that is {wrong}", run(folder, f"--rtol={wrong}", command="check"), 2,
+              f"argument --rtol: not a number of at least 0: '{wrong}'")
+    fails("one file for object and header", run(folder, "--object", "x", "--header", "x"), 2,
+          "--object and --header name the same file")
+    fails("a folder in the model's place", subprocess.run([*TOOL, "build", str(folder), "--cache", str(cache)],
+                                                          capture_output=True, text=True), 1,
+          f"{folder}: error: a folder, not the source of a model", "hint: name the file")
     fails("no jobs", run(folder, "--jobs", "0"), 2, "not a positive number: '0'")
     for option in ("--target", "--tune", "--weights"):
         fails(f"an unknown {option}", run(folder, option, "other"), 2, f"argument {option}: invalid choice: 'other'")

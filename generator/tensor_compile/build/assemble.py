@@ -116,6 +116,8 @@ def external_weights(plan: ModelPlan, payload: Path) -> Iterator[bytes]:
 def plan(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Planned:
     """captured: the graph where it is there already; None: options.model is recorded."""
     cache = Cache(Path(options.cache))
+    if captured is None:
+        capture_run.require(Path(options.model), options.shown)  # before anything is compiled for it
     compiler, host, target, target_file = toolchains(options)
     if captured is None:
         progress.say(f"{options.shown}: recording the graph")

@@ -47,12 +47,18 @@ def command(compiler: Sequence[str], preprocessor: Sequence[str]) -> list[str]:
     return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, f"-I{host_programs.CAPTURE / 'include'}", *preprocessor]
 
 
+def require(model: Path, shown: str) -> None:
+    if model.is_dir():
+        raise UserError("a folder, not the source of a model", shown, "name the file: tensor-compile build model.c")
+    if not model.is_file():
+        raise UserError("no such file", shown)
+
+
 def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compiler, cache: Cache,
         seconds: int, jobs: int | None = None, keep: Path | None = None) -> Captured:
     """preprocessor: the user's -I and -D words; shown: how the user named the model; keep: a folder in which the
     program stays, for a debugger."""
-    if not model.is_file():
-        raise UserError("no such file", shown)
+    require(model, shown)
     library = host_programs.capture_library(compiler, cache, jobs)
     with cache.scratch() as scratch:
         folder = keep or Path(scratch)

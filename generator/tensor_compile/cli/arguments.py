@@ -27,6 +27,16 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def bound(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not value >= 0:
+        raise argparse.ArgumentTypeError(f"not a number of at least 0: {text!r}")
+    return value
+
+
 def specialize(text: str) -> tuple[str, tuple[int, ...]]:
     match = re.fullmatch(r"([A-Za-z_]\w*)=(\d+(?:,\d+)*)?", text)
     if not match:
@@ -157,6 +167,9 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
 
     kind = _emitted(args)
     obj = place("object", folder / f"{stem}.{kind}")
+    header = place("header", folder / f"{stem}.h")
+    if obj == header:
+        raise UsageError("--object and --header name the same file")
     dims = [name for name, _ in args.specialize]
     for name in dims:
         if dims.count(name) > 1:
@@ -169,7 +182,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         return os.path.abspath(value) if value else ""
 
     return Options(
-        model=model, shown=args.model, object=obj, header=place("header", folder / f"{stem}.h"),
+        model=model, shown=args.model, object=obj, header=header,
         named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
                             for n, e in (("object", kind), ("header", "h"))),
         cache=os.path.abspath(args.cache) if args.cache else

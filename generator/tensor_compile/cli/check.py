@@ -48,9 +48,9 @@ def add(commands: argparse._SubParsersAction) -> None:
                             "first part that differs is named. --expect may hold such tensors, too")
     group.add_argument("--save", default="", metavar="FILE",
                        help="write the outputs that were computed, taps among them, to this safetensors file")
-    group.add_argument("--rtol", type=float, default=1e-4, metavar="R",
+    group.add_argument("--rtol", type=arguments.bound, default=1e-4, metavar="R",
                        help="bound: |got - want| <= atol + rtol * |want| (default: 1e-4)")
-    group.add_argument("--atol", type=float, default=1e-5, metavar="A", help="(default: 1e-5)")
+    group.add_argument("--atol", type=arguments.bound, default=1e-5, metavar="A", help="(default: 1e-5)")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
     group.add_argument("--threads", type=arguments.positive, default=1, metavar="N", help="the team (default: 1)")
     group.add_argument("--exe-wrapper", type=arguments.words, default=(), metavar="COMMAND",
