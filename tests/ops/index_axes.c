@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(index_axes)
 {
 }
@@ -16,8 +18,8 @@ TC_MODEL(index_axes)
 TC_FUNCTION(op_later_axes)
 {
     SPACE;
-    tc_tensor x = tc_input(g, "x", TC_F32, 3, n, 5, m), a = tc_input(g, "a", TC_I64, i, 1), b = tc_input(g, "b", TC_I32, 2);
-    tc_tensor u = tc_input(g, "u", TC_F32, i, 2, m), v = tc_input(g, "v", TC_F32, 5, m);
+    tc_tensor x = tc_input(g, "x", FLOAT, 3, n, 5, m), a = tc_input(g, "a", TC_I64, i, 1), b = tc_input(g, "b", TC_I32, 2);
+    tc_tensor u = tc_input(g, "u", FLOAT, i, 2, m), v = tc_input(g, "v", FLOAT, 5, m);
     tc_output(g, "read", tc_index(x, NULL, a, b));
     tc_output(g, "apart", tc_index(x, b, NULL, a));
     tc_output(g, "put", tc_index_put(x, u, false, NULL, a, b));
@@ -28,8 +30,8 @@ TC_FUNCTION(op_later_axes)
 TC_FUNCTION(op_slices)
 {
     SPACE;
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m), index = tc_input(g, "index", TC_I64, i);
-    tc_tensor u = tc_input(g, "u", TC_F32, i, m);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m), index = tc_input(g, "index", TC_I64, i);
+    tc_tensor u = tc_input(g, "u", FLOAT, i, m);
     tc_output(g, "filled", tc_index_fill(x, 0, index, 0.25));
     tc_output(g, "product", tc_index_mul(x, 0, index, u));
     tc_output(g, "most", tc_index_max(x, 0, index, u));
@@ -39,8 +41,8 @@ TC_FUNCTION(op_slices)
 TC_FUNCTION(op_reduce)
 {
     SPACE;
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m), index = tc_input(g, "index", TC_I32, i, m);
-    tc_tensor u = tc_input(g, "u", TC_F32, i, m), counts = tc_input(g, "counts", TC_I32, i, m);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m), index = tc_input(g, "index", TC_I32, i, m);
+    tc_tensor u = tc_input(g, "u", FLOAT, i, m), counts = tc_input(g, "counts", TC_I32, i, m);
     tc_output(g, "mean", tc_scatter_reduce(x, index, u, 0, "mean", true));
     tc_output(g, "mean_of_values", tc_scatter_reduce(x, index, u, 0, "mean", false));
     tc_output(g, "product", tc_scatter_reduce(x, index, u, 0, "prod", false));
@@ -51,7 +53,7 @@ TC_FUNCTION(op_reduce)
 TC_FUNCTION(op_masks)
 {
     SPACE;
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m), index = tc_input(g, "index", TC_I64, i), above = tc_gt(x, 0.5);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m), index = tc_input(g, "index", TC_I64, i), above = tc_gt(x, 0.5);
     tc_output(g, "scattered", tc_masked_scatter(x, above, tc_reshape(tc_exp(x), -1)));
     tc_output(g, "places", tc_nonzero_static(above, tc_dim_mul(n, m), -1));
     tc_output(g, "counts", tc_bincount(index, n));

@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(making)
 {
 }
@@ -11,18 +13,18 @@ TC_MODEL(making)
 TC_FUNCTION(op_steps)
 {
     tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 1, 64);
-    tc_output(g, "even", tc_linspace(g, TC_F32, -1, 2.5, n));
+    tc_output(g, "even", tc_linspace(g, FLOAT, -1, 2.5, n));
     tc_output(g, "fine", tc_linspace(g, TC_F64, 3, 1, 8));
-    tc_output(g, "powers", tc_logspace(g, TC_F32, -2, 2, m, 10));
+    tc_output(g, "powers", tc_logspace(g, FLOAT, -2, 2, m, 10));
     tc_output(g, "down", tc_arange_step(g, TC_I64, m, -1, -3));
-    tc_output(g, "eye", tc_eye(g, TC_F32, n, m));
+    tc_output(g, "eye", tc_eye(g, FLOAT, n, m));
     tc_output(g, "same", tc_full_like(tc_eye(g, TC_I32, m, n), 7));
 }
 
 TC_FUNCTION(op_grids)
 {
     tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 1, 64);
-    tc_tensor a = tc_input(g, "a", TC_F32, n), b = tc_input(g, "b", TC_F32, m), ij[3], xy[3];
+    tc_tensor a = tc_input(g, "a", FLOAT, n), b = tc_input(g, "b", FLOAT, m), ij[3], xy[3];
     tc_meshgrid(ij, a, b, a);
     tc_meshgrid_xy(xy, a, b, a);
     tc_output(g, "ij", tc_add(ij[0], tc_mul(ij[1], ij[2])));
@@ -32,7 +34,7 @@ TC_FUNCTION(op_grids)
 
 TC_FUNCTION(op_choices)
 {
-    tc_tensor x = tc_input(g, "x", TC_F32, 5);
+    tc_tensor x = tc_input(g, "x", FLOAT, 5);
     tc_output(g, "triples", tc_combinations(x, 3, false));
     tc_output(g, "repeated", tc_combinations(x, 2, true));
     tc_output(g, "none", tc_combinations(x, 6, false));

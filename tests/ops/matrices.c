@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 TC_MODEL(matrices)
 {
 }
@@ -13,7 +15,7 @@ TC_MODEL(matrices)
 TC_FUNCTION(op_turned)
 {
     SPACE;
-    tc_tensor x = tc_input(g, "x", TC_F32, 2, n, m), lengths = tc_input(g, "lengths", TC_I64, n);
+    tc_tensor x = tc_input(g, "x", FLOAT, 2, n, m), lengths = tc_input(g, "lengths", TC_I64, n);
     tc_output(g, "left", tc_rot90(x, 1, 1, 2));
     tc_output(g, "half", tc_rot90(x, -2, -1, 0));
     tc_output(g, "right", tc_rot90(x, 3, 1, 2));
@@ -25,8 +27,8 @@ TC_FUNCTION(op_turned)
 TC_FUNCTION(op_blocks)
 {
     SPACE;
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m), y = tc_input(g, "y", TC_F32, 3), square = tc_input(g, "square", TC_F32, n, n);
-    tc_tensor line = tc_input(g, "line", TC_F32, n);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m), y = tc_input(g, "y", FLOAT, 3), square = tc_input(g, "square", FLOAT, n, n);
+    tc_tensor line = tc_input(g, "line", FLOAT, n);
     tc_output(g, "kron", tc_kron(x, y));
     tc_output(g, "blocks", tc_block_diag(x, tc_reshape(y, 3, 1), tc_exp(x)));
     tc_output(g, "trace", tc_trace(square));
@@ -37,7 +39,7 @@ TC_FUNCTION(op_blocks)
 TC_FUNCTION(op_depth)
 {
     SPACE;
-    tc_tensor x = tc_input(g, "x", TC_F32, 2, 8, n, m), y = tc_input(g, "y", TC_F32, 3, 4, 6);
+    tc_tensor x = tc_input(g, "x", FLOAT, 2, 8, n, m), y = tc_input(g, "y", FLOAT, 3, 4, 6);
     tc_output(g, "space", tc_depth_to_space(x, 2));
     tc_output(g, "depth", tc_space_to_depth(y, 2));
 }

@@ -4,6 +4,8 @@
  */
 #include <tensor_compile/model.h>
 
+#include "float.h"
+
 #define SPACE tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 0, 5000)
 #define INPUT(dtype) tc_tensor x = tc_input(g, "x", dtype, n, 2, m)
 
@@ -15,7 +17,7 @@ TC_MODEL(ordering)
     TC_FUNCTION(op_prefixes_##axis)                                                                                   \
     {                                                                                                                 \
         SPACE;                                                                                                        \
-        INPUT(TC_F32);                                                                                                \
+        INPUT(FLOAT);                                                                                                \
         tc_output(g, "sums", tc_cumsum(x, axis));                                                                     \
         tc_output(g, "products", tc_cumprod(x, axis));                                                                \
         tc_output(g, "backwards", tc_cumsum_reverse(x, axis));                                                        \
@@ -37,7 +39,7 @@ TC_FUNCTION(op_prefix_integers)
 TC_FUNCTION(op_cummax)
 {
     SPACE;
-    INPUT(TC_F32);
+    INPUT(FLOAT);
     tc_tensor places, low;
     tc_output(g, "y", tc_cummax(x, 2, &places));
     tc_output(g, "places", places);
@@ -48,7 +50,7 @@ TC_FUNCTION(op_cummax)
 TC_FUNCTION(op_logcumsumexp)
 {
     tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m1", 1, 5000);
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m);
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m);
     tc_output(g, "y", tc_logcumsumexp(x, 1));
     tc_output(g, "steep", tc_logcumsumexp(tc_mul(x, 300), 0));
 }
@@ -57,14 +59,14 @@ TC_FUNCTION(op_logcumsumexp)
 TC_FUNCTION(op_cumulative_share)
 {
     SPACE;
-    tc_tensor x = tc_exp(tc_input(g, "x", TC_F32, n, m));
+    tc_tensor x = tc_exp(tc_input(g, "x", FLOAT, n, m));
     tc_output(g, "y", tc_mul(tc_div(tc_cumsum(x, 1), tc_sum_keepdims(x, 1)), 2));
 }
 
 TC_FUNCTION(op_sort)
 {
     SPACE;
-    INPUT(TC_F32);
+    INPUT(FLOAT);
     tc_tensor up, down;
     tc_output(g, "y", tc_sort(x, -1, false, &up));
     tc_output(g, "up", up);
@@ -85,7 +87,7 @@ TC_FUNCTION(op_sort_integers)
 TC_FUNCTION(op_topk)
 {
     tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m3", 3, 60000);
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m), places, least;
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m), places, least;
     tc_output(g, "y", tc_topk(x, 3, 1, true, &places));
     tc_output(g, "places", places);
     tc_output(g, "z", tc_mul(tc_topk(tc_exp(x), 2, 1, false, &least), 2));
@@ -95,7 +97,7 @@ TC_FUNCTION(op_topk)
 TC_FUNCTION(op_median)
 {
     tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m3", 3, 60000);
-    tc_tensor x = tc_input(g, "x", TC_F32, n, m), place;
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m), place;
     tc_output(g, "median", tc_median(x, 1, &place));
     tc_output(g, "place", place);
     tc_output(g, "third", tc_kthvalue(x, 3, 1, &place));
@@ -105,9 +107,9 @@ TC_FUNCTION(op_median)
 TC_FUNCTION(op_searchsorted)
 {
     SPACE;
-    tc_tensor sorted = tc_input(g, "sorted", TC_F32, n), values = tc_input(g, "values", TC_F32, m);
+    tc_tensor sorted = tc_input(g, "sorted", FLOAT, n), values = tc_input(g, "values", FLOAT, m);
     tc_output(g, "left", tc_searchsorted(sorted, values, false));
     tc_output(g, "right", tc_bucketize(values, sorted, true));
-    tc_tensor rows = tc_cumsum(tc_exp(tc_input(g, "rows", TC_F32, n, 4)), 1), marks = tc_input(g, "marks", TC_F32, n, m);
+    tc_tensor rows = tc_cumsum(tc_exp(tc_input(g, "rows", FLOAT, n, 4)), 1), marks = tc_input(g, "marks", FLOAT, n, m);
     tc_output(g, "each", tc_searchsorted(rows, marks, true));
 }

@@ -14,3 +14,7 @@ SIZES = (
          (2, 129), (1, 1000), (1, 1025), (1, 4099), (1, 60000)]])
 
 SPECIALIZED = {"n": (3,), "m": (17,), "m1": (100,), "m3": (100,)}
+
+FLOATS = ("f16", "bf16", "f64")
+# of sums and products that are outputs of the model's own steps
+ROUNDINGS = {"op_cumulative_share": 4}
