@@ -367,6 +367,11 @@ def in_order() -> list[Case]:
         store = Store("y", (sym(r), sym(g), sym(b)), value, ((g, load("i", sym(j), dtype="i64")),))
         out.append(small(f"scatter {count} x {width} into {n}", (r,), [Stage((j, b), [], [store])], (x, i, y),
                          below=n + 1))    # some lie outside
+        if count in (40, 900):   # along an axis: each element has an index of its own
+            i = buffer("i", "i64", (3, count, width), "input")
+            store = Store("y", (sym(r), sym(g), sym(b)), value, ((g, load("i", sym(r), sym(j), sym(b), dtype="i64")),))
+            out.append(small(f"scatter {count} x {width} along {n}", (r,), [Stage((j, b), [], [store])], (x, i, y),
+                             below=n + 1))
     for size in (1, 11, 12, 13, 25, 200):
         r, v, k = loop("r", 3), loop("v", size), loop("k", (size + 1) // 2)
         x, y = buffer("x", "f32", (3, size), "input"), buffer("y", "f32", (3, size), "output")

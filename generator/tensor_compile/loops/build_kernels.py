@@ -181,8 +181,7 @@ class KernelBuilder:
     def build_scatter(self, item: Computation, label: str) -> NestKernel:
         """The variables before the first that the stored index does without are rows."""
         within = set().union(*(e.symbols() for e in item.index))
-        free = [i for i, v in enumerate(item.vars) if v not in within or any(
-            v in e.symbols() for _, d in item.dynamic for x in loads(d) for e in x.index)]
+        free = [i for i, v in enumerate(item.vars) if v not in within]
         first = free[0] if free else len(item.vars)
         store = Store(item.out, item.index, item.value, item.dynamic)
         return NestKernel(label, item.vars[:first], [Stage(item.vars[first:], [], [store])], (), ())

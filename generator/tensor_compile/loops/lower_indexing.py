@@ -9,12 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Callable
 
 from ..graph.ir import Node, Value
-from ..symbolic import ONE, ZERO, Sym, is_nonnegative, sym
-from .ir import Apply, Computation, IndexValue, Load, Reduction, Sorted
+from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
+from .ir import Apply, Buffer, Computation, IndexValue, Load, Reduction, Scalar, Sorted
+from .points import one_to_one
+from .ranges import index_of
+from .scalars import linear
 
 if TYPE_CHECKING:
     from .lower import Lowering
 
+_DEEP = 32    # operations that the linear index of a scatter along an axis may take
 _COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 
 
@@ -30,11 +34,61 @@ def _scatter(low: Lowering, node: Node) -> None:
         at = low.read(low.check(node, i, bound), index[axis:axis + count])
     g = Sym(f"g{len(low.items)}", 0, bound - 1)
     place = home.place((*index[:axis], sym(g), *index[axis + count:]))
+    found = _along(low, i, x) if x.type.rank == 1 else None
+    if found is not None:
+        variables, position, flat, g, at = found
+        index, place = (position,), home.place((flat,))
     value = low.read(u, index)
     if node.attrs["op"] != "set":
         value = Apply(_COMBINE[node.attrs["op"]], v.dtype, (Load(home.buffer.name, v.dtype, place), value))
     low.items.append(Computation(home.buffer.name, variables, place, value, low.label(node), node.loc,
                                  dynamic=((g, at),)))
+
+
+def _along(low: Lowering, i: Value, x: Value) -> tuple | None:
+    """A scatter into all elements in a row, at a linear index that is `place` along one axis and the point's own place
+    along the others, as one over those axes, whose parts do not meet: (variables, position of the point, flat index, g,
+    place), g standing for the place. The linear index was looked at: it is -1 where the place is outside its axis."""
+    if i.node.op != "reshape" or i.node.operands[0].node.op != "select":
+        return None
+    whole = i.node.operands[0]
+    condition, linear_index, outside = whole.node.operands
+    bounds = {v.node.op: v.node.operands for v in condition.node.operands} if condition.node.op == "logical_and" else {}
+    if bounds.keys() != {"ge", "lt"} or bounds["ge"][0] != bounds["lt"][0]:
+        return None
+    variables, index = low.vars.space(whole.shape)
+    low_end, size, none = (index_of(low.read(v, index)) for v in (bounds["ge"][1], bounds["lt"][1], outside))
+    value = bounds["lt"][0]
+    place = low.read(value, index, _DEEP)
+    parts = _affine(low.read(linear_index, index, _DEEP), place)
+    if size is None or parts is None or low_end != ZERO or none != -1:
+        return None
+    g = Sym(f"g{len(low.items)}", 0, size - 1)
+    flat = parts[0] + parts[1] * sym(g)
+    kept = (*(v for v in variables if v in flat.symbols()), g)
+    buffer = Buffer("", x.dtype, x.shape, (0,), "temp")
+    if not (is_nonnegative(flat) and is_nonnegative(x.shape[0] - 1 - flat) and one_to_one(buffer, (flat,), kept)):
+        return None
+    return variables, linear(index, whole.shape), flat, g, low.read(value, index)
+
+
+def _affine(s: Scalar, place: Scalar) -> tuple[Expr, Expr] | None:
+    """(rest, factor) where s = rest + factor * place."""
+    expr = index_of(s)
+    if expr is not None:
+        return expr, ZERO
+    if s is place:
+        return ZERO, ONE
+    if not isinstance(s, Apply) or s.op not in ("add", "mul"):
+        return None
+    a, b = (_affine(x, place) for x in s.args)
+    if a is None or b is None:
+        return None
+    if s.op == "add":
+        return a[0] + b[0], a[1] + b[1]
+    if a[1].terms and b[1].terms:
+        return None
+    return a[0] * b[0], a[0] * b[1] + a[1] * b[0]
 
 
 def _sort(low: Lowering, node: Node) -> None:
