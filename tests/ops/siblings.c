@@ -57,10 +57,10 @@ TC_FUNCTION(op_split)
 {
     ROWS;
     tc_tensor x = tc_input(g, "x", FLOAT, rows, 24), part[3];
-    tc_tensor w = tc_cast(tc_sub(tc_rem(tc_arange(g, TC_I32, 24 * 200), 17), 8), FLOAT);
-    tc_tensor b = tc_cast(tc_rem(tc_arange(g, TC_I32, 200), 5), FLOAT);
-    tc_tensor h = tc_add(tc_matmul(x, tc_mul(tc_reshape(w, 24, 200), 0.03125)), b);
-    tc_split_sizes(h, 1, part, 64, 64, 72);
+    tc_tensor w = tc_cast(tc_sub(tc_rem(tc_arange(g, TC_I32, 24 * 584), 17), 8), FLOAT);
+    tc_tensor b = tc_cast(tc_rem(tc_arange(g, TC_I32, 584), 5), FLOAT);
+    tc_tensor h = tc_add(tc_matmul(x, tc_mul(tc_reshape(w, 24, 584), 0.03125)), b);
+    tc_split_sizes(h, 1, part, 192, 192, 200);
     tc_output(g, "met", tc_mul(tc_silu(part[0]), part[1]));
     tc_output(g, "turned", tc_transpose(part[2], 0, 1));
 }

@@ -25,8 +25,8 @@ weight "conv" : f32[4,2,3,3] file=0
 weight "one" : f32[1] file=0
 weight "a.w" : f32[4] file=0
 weight "b.w" : f32[4] file=0
-weight "w3" : f32[4,192] file=0
-weight "b3" : f32[192] file=0
+weight "w3" : f32[4,576] file=0
+weight "b3" : f32[576] file=0
 state "s" : f32[4]
 state "a.s" : f32[4]
 """

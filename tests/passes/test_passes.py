@@ -54,57 +54,58 @@ return "out" %2""")
 
 # -- divide
 case(divide, "divide: a product that is split is a product a part, through a bias and views", '%0 "x" : f32[n,4]', """
-%1 = weight() {name="w3"} : f32[4,192]
-%2 = dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,192]
-%3 = weight() {name="b3"} : f32[192]
-%4 = broadcast(%3) {shape=[n, 192], axes=[1]} : f32[n,192]
-%5 = add(%2, %4) : f32[n,192]
-%6 = reshape(%5) {shape=[n, 3, 64]} : f32[n,3,64]
-%7 = transpose(%6) {perm=[1, 0, 2]} : f32[3,n,64]
-%8 = slice(%7) {start=[0, 0, 0], size=[2, n, 64], stride=[1, 1, 1]} : f32[2,n,64]
+%1 = weight() {name="w3"} : f32[4,576]
+%2 = dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,576]
+%3 = weight() {name="b3"} : f32[576]
+%4 = broadcast(%3) {shape=[n, 576], axes=[1]} : f32[n,576]
+%5 = add(%2, %4) : f32[n,576]
+%6 = reshape(%5) {shape=[n, 3, 192]} : f32[n,3,192]
+%7 = transpose(%6) {perm=[1, 0, 2]} : f32[3,n,192]
+%8 = slice(%7) {start=[0, 0, 0], size=[2, n, 192], stride=[1, 1, 1]} : f32[2,n,192]
 %9 = slice(%7) {start=[2, 0, 4], size=[1, n, 8], stride=[1, 1, 1]} : f32[1,n,8]
 return "two" %8
 return "third" %9""", """
-%1 = weight() {name="w3"} : f32[4,192]
-%2 = slice(%1) {start=[0, 0], size=[4, 128], stride=[1, 1]} : f32[4,128]
-%3 = dot(%0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,128]
-%4 = slice(%1) {start=[0, 128], size=[4, 64], stride=[1, 1]} : f32[4,64]
-%5 = dot(%0, %4) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,64]
-%6 = weight() {name="b3"} : f32[192]
-%7 = broadcast(%6) {shape=[n, 192], axes=[1]} : f32[n,192]
-%8 = slice(%7) {start=[0, 0], size=[n, 128], stride=[1, 1]} : f32[n,128]
-%9 = add(%3, %8) : f32[n,128]
-%10 = reshape(%9) {shape=[n, 2, 64]} : f32[n,2,64]
-%11 = transpose(%10) {perm=[1, 0, 2]} : f32[2,n,64]
-%12 = slice(%11) {start=[0, 0, 0], size=[2, n, 64], stride=[1, 1, 1]} : f32[2,n,64]
-%13 = slice(%7) {start=[0, 128], size=[n, 64], stride=[1, 1]} : f32[n,64]
-%14 = add(%5, %13) : f32[n,64]
-%15 = reshape(%14) {shape=[n, 1, 64]} : f32[n,1,64]
-%16 = transpose(%15) {perm=[1, 0, 2]} : f32[1,n,64]
+%1 = weight() {name="w3"} : f32[4,576]
+%2 = slice(%1) {start=[0, 0], size=[4, 384], stride=[1, 1]} : f32[4,384]
+%3 = dot(%0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,384]
+%4 = slice(%1) {start=[0, 384], size=[4, 192], stride=[1, 1]} : f32[4,192]
+%5 = dot(%0, %4) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,192]
+%6 = weight() {name="b3"} : f32[576]
+%7 = broadcast(%6) {shape=[n, 576], axes=[1]} : f32[n,576]
+%8 = slice(%7) {start=[0, 0], size=[n, 384], stride=[1, 1]} : f32[n,384]
+%9 = add(%3, %8) : f32[n,384]
+%10 = reshape(%9) {shape=[n, 2, 192]} : f32[n,2,192]
+%11 = transpose(%10) {perm=[1, 0, 2]} : f32[2,n,192]
+%12 = slice(%11) {start=[0, 0, 0], size=[2, n, 192], stride=[1, 1, 1]} : f32[2,n,192]
+%13 = slice(%7) {start=[0, 384], size=[n, 192], stride=[1, 1]} : f32[n,192]
+%14 = add(%5, %13) : f32[n,192]
+%15 = reshape(%14) {shape=[n, 1, 192]} : f32[n,1,192]
+%16 = transpose(%15) {perm=[1, 0, 2]} : f32[1,n,192]
 %17 = slice(%16) {start=[0, 0, 4], size=[1, n, 8], stride=[1, 1, 1]} : f32[1,n,8]
 return "two" %12
 return "third" %17""")
 STAYS = """
-%1 = weight() {name="w3"} : f32[4,192]
-%2 = dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,192]
+%1 = weight() {name="w3"} : f32[4,576]
+%2 = dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,576]
 """
 PARTS = """
-%3 = slice(%2) {start=[0, 0], size=[n, 64], stride=[1, 1]} : f32[n,64]
-%4 = slice(%2) {start=[0, 64], size=[n, 128], stride=[1, 1]} : f32[n,128]
+%3 = slice(%2) {start=[0, 0], size=[n, 192], stride=[1, 1]} : f32[n,192]
+%4 = slice(%2) {start=[0, 192], size=[n, 384], stride=[1, 1]} : f32[n,384]
 """
-for why, text in (("something reads all of it", PARTS + "%5 = exp(%2) : f32[n,192]\nreturn \"all\" %5"),
+for why, text in (("something reads all of it", PARTS + "%5 = exp(%2) : f32[n,576]\nreturn \"all\" %5"),
                   ("it is a result", PARTS + 'return "all" %2\nreturn "part" %4'),
-                  ("parts overlap", PARTS.replace("[0, 64]", "[0, 63]") + 'return "a" %3\nreturn "b" %4'),
+                  ("parts overlap", PARTS.replace("[0, 192]", "[0, 191]") + 'return "a" %3\nreturn "b" %4'),
                   ("parts step", PARTS.replace("stride=[1, 1]", "stride=[1, 2]").replace(
-                      "[0, 64], size=[n, 128]", "[0, 1], size=[n, 64]").replace("f32[n,128]", "f32[n,64]")
+                      "[0, 192], size=[n, 384]", "[0, 1], size=[n, 192]").replace("f32[n,384]", "f32[n,192]")
                    + 'return "a" %3\nreturn "b" %4'),
                   ("there is one part, of all columns",
-                   '%3 = slice(%2) {start=[0, 0], size=[n, 192], stride=[1, 1]} : f32[n,192]\nreturn "a" %3'),
-                  ("a part is narrow", PARTS.replace("size=[n, 64]", "size=[n, 48]").replace("f32[n,64]", "f32[n,48]")
+                   '%3 = slice(%2) {start=[0, 0], size=[n, 576], stride=[1, 1]} : f32[n,576]\nreturn "a" %3'),
+                  ("a part is narrow", PARTS.replace("size=[n, 192]", "size=[n, 48]").replace("f32[n,192]", "f32[n,48]")
                    + 'return "a" %3\nreturn "b" %4'),
-                  ("parts take more panels", PARTS.replace("64]", "65]").replace("128]", "127]") + 'return "a" %3\nreturn "b" %4')):
+                  ("parts take more panels", PARTS.replace("192]", "193]").replace("384]", "383]")
+                   + 'return "a" %3\nreturn "b" %4')):
     stays(divide, f"divide: not where {why}", '%0 "x" : f32[n,4]', STAYS + text)
-stays(divide, "divide: not without constants", '%0 "x" : f32[n,4], %1 "y" : f32[4,192]',
+stays(divide, "divide: not without constants", '%0 "x" : f32[n,4], %1 "y" : f32[4,576]',
       STAYS.split("\n", 2)[2] + PARTS + 'return "a" %3\nreturn "b" %4')
 stays(divide, "divide: not in the order lanes", '%0 "x" : f32[n,4]',
       (STAYS + PARTS + 'return "a" %3\nreturn "b" %4').replace("order=seq", "order=lanes"))

@@ -92,6 +92,8 @@ with tempfile.TemporaryDirectory() as place:
         equal(bill.code, used, f"{model.stem}: code of every kernel once, and of the driver")
     equal([report._count(n, "turn") for n in range(3)], ["0 turns", "1 turn", "2 turns"], "numbers and their nouns")
     ok("fused: softmax joins softmax" in text and "not fused: " in text, "fusions, and refusals with their reasons")
+    ok("fused: linear runs beside linear" in text and "fused: linear and linear are sums of one kernel" in text,
+       "products of one operand in one kernel: queries, keys and values, gate and up")
     result = models.tool(folder, "explain", "digits.c", *(("--isa", "x86_64") if models.X86 else ()), "--at", "batch=7",
                          "--specialize", "batch=1")
     ok(result.returncode == 0 and "bytes moved at batch=7" in result.stdout and

@@ -73,7 +73,7 @@ def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources
                     continue
                 for isa in target.isas:
                     if (form, isa) not in made:
-                        chosen = [tuning.candidate(part, isa) for part in kernel.parts] \
+                        chosen = [tuning.candidate(part, isa, len(kernel.parts)) for part in kernel.parts] \
                             if isinstance(kernel, (ContractionKernel, SiblingsKernel)) else None
                         made[form, isa] = emit_kernel(kernel, isa, chosen)
                     sources.add(kernel, made[form, isa])

@@ -126,8 +126,9 @@ class Tuning:
     def load(mode: str, path: Path, target: Target) -> "Tuning":
         return Tuning(mode, path, target, {} if mode == "off" else read(path))
 
-    def candidate(self, kernel: ContractionKernel, isa: str) -> Candidate:
-        """The kernel's candidate. Where the lock does not decide, the cost model does, and a finding is kept."""
+    def candidate(self, kernel: ContractionKernel, isa: str, parts: int = 1) -> Candidate:
+        """The kernel's candidate. Where the lock does not decide, the cost model does, and a finding is kept. parts: of
+        the kernel that it is a part of."""
         key = kernel_key(kernel, isa, self.target.name)
         entry = self.entries.get(key)
         found = table.find(entry.candidate) if entry else None
@@ -144,7 +145,7 @@ class Tuning:
             return found
         if self.mode != "off":
             self.findings[key] = finding
-        return table.choose(kernel, isa, self.target)
+        return table.choose(kernel, isa, self.target, parts)
 
     def finish(self) -> list[str]:
         """After the last kernel: in mode frozen any finding is an error, which lists them all; else what the user should

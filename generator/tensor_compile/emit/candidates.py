@@ -123,10 +123,11 @@ def legal(kernel: ContractionKernel, isa: str) -> list[Candidate]:
 
 
 # -- the cost model -------------------------------------------------------------------------------------------------
-def choose(kernel: ContractionKernel, isa: str, target) -> Candidate:
-    """The legal candidate of least modelled time; of equal ones the first of the table."""
+def choose(kernel: ContractionKernel, isa: str, target, parts: int = 1) -> Candidate:
+    """The legal candidate of least modelled time; of equal ones the first of the table. parts: of the kernel that it is a
+    part of, which a team shares."""
     access = Access.of(kernel)
-    return min(legal(kernel, isa), key=lambda c: cycles(access, instruction_set(isa), c.rows, c.columns, target))
+    return min(legal(kernel, isa), key=lambda c: cycles(access, instruction_set(isa), c.rows, c.columns, target, parts))
 
 
 def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
@@ -149,17 +150,17 @@ def tail_columns(isa: InstructionSet, rows: int, widest: int, b_pieces_known: bo
     return best
 
 
-def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target) -> float:
+def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, parts: int = 1) -> float:
     """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split. For a dynamic
     number of rows the mean of the time a row at several numbers."""
     if access.rows.is_const:
-        return _cycles(access, isa, rows, columns, target, max(1, access.rows.value))
+        return _cycles(access, isa, rows, columns, target, max(1, access.rows.value), parts)
     most, (least, _) = size(access.rows), access.rows.range()
     numbers = {max(m, least or 1) for m in (most, most // 2 + 1, 5, 1)}
-    return sum(_cycles(access, isa, rows, columns, target, m) / m for m in sorted(numbers))
+    return sum(_cycles(access, isa, rows, columns, target, m, parts) / m for m in sorted(numbers))
 
 
-def _cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, m: int) -> float:
+def _cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, m: int, parts: int) -> float:
     n, k, batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
     once = 10 if batches * 4 * k * n * access.sums > target.l2 else 32   # bytes a cycle, the first time that panels of b are read
 
@@ -188,7 +189,7 @@ def _cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target
         total += across(1, rest, width)
         items += -(-n // width)
     team = min(target.threads, TEAM)
-    shares = -(-batches * items // team) * team / (batches * items)
+    shares = -(-batches * items * parts // team) * team / (batches * items * parts)
     return batches * total * (0.9 + 0.1 * shares)
 
 

@@ -42,7 +42,7 @@ def emit_kernel(kernel: Kernel, isa: str, chosen: Sequence | None = None, target
         from . import candidates
         from .contraction import emit_contraction
         if chosen is None:
-            chosen = [candidates.choose(part, isa, target) for part in kernel.parts]
+            chosen = [candidates.choose(part, isa, target, len(kernel.parts)) for part in kernel.parts]
         text = emit_contraction(kernel, chosen, PLACE)
     else:
         raise TypeError(f"not a kernel: {type(kernel).__name__}")

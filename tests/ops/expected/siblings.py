@@ -24,8 +24,8 @@ def functions(rng: Random) -> dict:
         return {"y": torch.sigmoid(p[0]) * p[1] + torch.tanh(p[2]) * p[3], "first": p[0], "beside": i["x"] @ i["w4"]}
 
     def split(i: dict) -> dict:
-        w, b = (torch.arange(24 * 200).double() % 17 - 8).view(24, 200) / 32, torch.arange(200).double() % 5
-        first, second, third = (i["x"] @ w + b).split([64, 64, 72], 1)
+        w, b = (torch.arange(24 * 584).double() % 17 - 8).view(24, 584) / 32, torch.arange(584).double() % 5
+        first, second, third = (i["x"] @ w + b).split([192, 192, 200], 1)
         return {"met": F.silu(first) * second, "turned": third.T}
 
     return {"split": (weights(), split, "rows=7"),
