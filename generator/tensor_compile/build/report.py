@@ -132,7 +132,7 @@ def _memory(made: Made, program: Program, sizes: Mapping[Sym, int]) -> list[str]
         upper = {s: s.hi for s in program.dims if isinstance(s.hi, int)}
         lines = [f"    arena: {bound} bytes at the dims' upper ends, {planning.arena_bytes(program, upper)} of them tensors "
                  f"(at most {planning.live_bytes(program, upper)} live at once)",
-                 f"      at {_at(sizes)}: {planning.arena_bytes(program, sizes)} of tensors (at most "
+                 f"      at {_at(sizes)}: {planning.arena_bytes(program, sizes)} bytes of tensors (at most "
                  f"{planning.live_bytes(program, sizes)} live at once)"]
     used = {p.name for step in program.kernel_steps for p in step.kernel.params}
     for name, (kind, place) in sorted(where.temp.items(), key=lambda item: (item[1][1], item[0])):
