@@ -21,14 +21,15 @@ SERVER_FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-Wall", "-Wextr
 
 
 # the function of each benchmark that is measured, as the generated header names it
-FUNCTIONS = {"mlp": "mlp", "digits": "digits", "minilm": "minilm", "resnet50": "resnet50",
+FUNCTIONS = {"mlp": "mlp", "lstm-step": "lstm_step", "digits": "digits", "minilm": "minilm", "resnet50": "resnet50",
              "mobilenet_v2": "mobilenet_v2", "gpt2": "gpt2_prefill", "gpt2-decode": "gpt2_decode", "unet": "unet",
              "lstm-vad": "vad"}
 
 
 def source(model: str) -> Path:
     """The model.c of a benchmark."""
-    return HERE / "mlp" / "model.c" if model == "mlp" else ROOT / "examples" / model.partition("-decode")[0] / "model.c"
+    own = HERE / model / "model.c"
+    return own if own.exists() else ROOT / "examples" / model.partition("-decode")[0] / "model.c"
 
 
 def best_isa() -> str:

@@ -18,6 +18,12 @@ def mlp(w: dict, x: dict) -> torch.Tensor:
     return F.linear(h, w["fc3.weight"], w["fc3.bias"])
 
 
+def lstm_step(w: dict, x: dict) -> torch.Tensor:
+    """h' and c', one below the other: what torch.nn.LSTMCell calls."""
+    weights = (w[f"lstm.{kind}_{of}"] for kind in ("weight", "bias") for of in ("ih", "hh"))
+    return torch.stack(torch.lstm_cell(x["x"], (x["h"], x["c"]), *weights))
+
+
 def digits(w: dict, x: dict) -> torch.Tensor:
     h = F.max_pool2d(F.relu(F.conv2d(x["image"], w["conv1.weight"], w["conv1.bias"], padding=1)), 2)
     h = F.max_pool2d(F.relu(F.conv2d(h, w["conv2.weight"], w["conv2.bias"], padding=1)), 2)
@@ -53,6 +59,8 @@ def random_inputs(model: str, **sizes: int) -> dict:
     batch = sizes.get("batch", 1)
     if model == "mlp":
         return {"image": torch.randn(batch, 784, generator=g)}
+    if model == "lstm-step":
+        return {name: torch.randn(1, size, generator=g) for name, size in (("x", 64), ("h", 128), ("c", 128))}
     if model == "digits":
         return {"image": torch.rand(batch, 1, 8, 8, generator=g)}
     if model in ("resnet50", "mobilenet_v2"):
@@ -67,6 +75,6 @@ def random_inputs(model: str, **sizes: int) -> dict:
     return {"ids": ids, "mask": torch.ones(batch, sizes["seq"], dtype=torch.int64)}
 
 
-MODELS = {"mlp": mlp, "digits": digits, "minilm": minilm, "resnet50": networks.resnet50,
+MODELS = {"mlp": mlp, "lstm-step": lstm_step, "digits": digits, "minilm": minilm, "resnet50": networks.resnet50,
           "mobilenet_v2": networks.mobilenet_v2, "gpt2": networks.gpt2, "gpt2-decode": networks.gpt2_decode,
           "unet": networks.unet, "lstm-vad": networks.vad}
