@@ -9,6 +9,7 @@
  *   bits FUNCTION WORD…      random inputs of every fill: for every instruction set of this processor, teams of 1, 2 and
  *                            5, the variant chosen and the generic one, the bits of the interpreter; every buffer lies
  *                            between guard zones; inputs are as before
+ *   shape FUNCTION WORD…     the same as bits on one fill
  *   outside FUNCTION WORD…   indices just outside, and far outside, of their range: the status, and outputs as before
  *   given FUNCTION WORD…     the same as bits on the inputs FUNCTION.in.NAME of GIVEN
  *
@@ -375,19 +376,27 @@ static void fill_inputs(sized *s, int fill)
     }
 }
 
+static int run_fill(runner *r, sized *s, int fill)
+{
+    fill_inputs(s, fill);
+    return interpret(r, s) ? run_all(r, s, fill == ANY_BITS ? "any bits" : tc_fill_names[fill], TC_STATUS_OK) : 0;
+}
+
 static int case_bits(runner *r, sized *s)
 {
     int calls = 0;
     for (int fill = 0; fill < FILLS; ++fill) {
-        fill_inputs(s, fill);
-        const int done = interpret(r, s)
-                             ? run_all(r, s, fill == ANY_BITS ? "any bits" : tc_fill_names[fill], TC_STATUS_OK)
-                             : 0;
+        const int done = run_fill(r, s, fill);
         if (!done)
             return 0;
         calls += done;
     }
     return calls;
+}
+
+static int case_shape(runner *r, sized *s)
+{
+    return run_fill(r, s, TC_FILL_PLAIN);
 }
 
 static int case_outside(runner *r, sized *s)
@@ -441,6 +450,7 @@ static int run_line(runner *r, char *line)
     if (!kind || !name)
         return tc_ok(0, "a case: %s", title);
     int (*const run)(runner *, sized *) = !strcmp(kind, "bits")      ? case_bits
+                                          : !strcmp(kind, "shape")   ? case_shape
                                           : !strcmp(kind, "outside") ? case_outside
                                           : !strcmp(kind, "given")   ? case_given
                                                                      : NULL;

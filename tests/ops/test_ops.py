@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of a family at every size of families/FAMILY.py: the compiled model against the interpreter, bit for bit,
-and the interpreter against PyTorch's outputs (make_expected.py, comparison.py).
+"""Every function of a family at 30 shapes, the sizes of families/FAMILY.py first: the compiled model against the
+interpreter, bit for bit, and the interpreter against PyTorch's outputs (make_expected.py, comparison.py).
 
   test_ops.py FAMILY [--all | --arch ARCH | --floats]
 

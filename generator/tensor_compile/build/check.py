@@ -123,7 +123,7 @@ def _all_sizes(function: FunctionPlan, request: Request) -> list[dict[str, int]]
         for name in dims:
             if name not in given:
                 raise OptionError(f"--dims: {function.name} needs {name} too")
-        failed = _failed_guard(function, given)
+        failed = failed_guard(function, given)
         if failed is not None:
             raise OptionError(f"--dims: the sizes break the guard {failed.name!r} of {function.name}")
     if request.dims or not dims:
@@ -142,12 +142,13 @@ def _sizes_of(function: FunctionPlan, variant: Variant, dims: dict[str, Sym]) ->
 
     for sizes in islice(product(*map(choices, dims)), MOST_TRIED ** 2):
         found = dict(zip(dims, sizes))
-        if _failed_guard(function, found) is None:
+        if failed_guard(function, found) is None:
             return found
     raise UserError(f"no small sizes hold the guards of {function.name}", hint="name some with --dims")
 
 
-def _failed_guard(function: FunctionPlan, sizes: dict[str, int]) -> Guard | None:
+def failed_guard(function: FunctionPlan, sizes: dict[str, int]) -> Guard | None:
+    """The first guard that the sizes break."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims}
     for guard in function.guards:
         left, right = guard.lhs.evaluate(values), guard.rhs.evaluate(values)
