@@ -44,8 +44,16 @@ early = module_of(function(f'%0 "x" : f32[2,4,3] {LOC}', [
     "%3 = constant() {bits=0x40000000} : f32[]", "%4 = broadcast(%3) {shape=[2, 8, 3], axes=[]} : f32[2,8,3]",
     "%5 = neg(%4) : f32[2,8,3]", "%6 = update_slice(%2, %5) {start=[0, 0, 0]} : f32[2,8,3]",
     "%7 = update_slice(%6, %1) {start=[0, 3, 0]} : f32[2,8,3]", 'assign "k" %7', 'return "y" %0']), **CACHE)
+shared = module_of(function(f'%0 "x" : f32[4] {LOC}', [
+    "%1 = exp(%0) : f32[4]", '%2 = state() {name="k"} : f32[8]', "%3 = neg(%1) : f32[4]",
+    "%4 = update_slice(%2, %1) {start=[0]} : f32[8]", "%5 = update_slice(%4, %3) {start=[2]} : f32[8]",
+    'assign "k" %5', 'return "y" %1']), dims=(), states=(("k", "f32[8]"),))
+merged = module_of(function(f'%0 "x" : f32[4] {LOC}, %1 "z" : f32[4] {LOC}', [
+    "%2 = exp(%0) : f32[4]", '%3 = state() {name="k"} : f32[8]', "%4 = tanh(%1) : f32[4]",
+    "%5 = update_slice(%3, %2) {start=[0]} : f32[8]", "%6 = update_slice(%5, %4) {start=[2]} : f32[8]",
+    "%7 = add(%2, %4) : f32[4]", 'assign "k" %6', 'return "y" %7']), dims=(), states=(("k", "f32[8]"),))
 for fused in (True, False):
-    for module in (overlapping, early):
+    for module in (overlapping, early, shared, merged):
         difference, _, _ = compare(module, "f", {}, fused=fused)
         equal(difference, "", f"parts that overlap are written in turn{'' if fused else ', not fused'}")
 

@@ -96,6 +96,8 @@ finds("points that store one element", "two points may store one element of y[i0
 finds("rows that store one element", "two points may store one element of y[0, i1]", ('"y"[i0,i1] =', '"y"[0,i1] ='))
 finds("rows that meet", "two points may store one element of s[i0 - 8*floordiv(i0, 8), i1]",
       ('"s"[i0,i1] =', '"s"[i0-8*floordiv(i0,8),i1] ='))
+finds("stores that meet", "left: another point may store y[i0, i1 + 1] as y[i0, i1]",
+      ('"y"[i0,i1] = ', '"y"[i0,i1+1] = load f32 ("u"[i0,i1])\n    "y"[i0,i1] = '))
 finds("strides that meet", "two points may store one element of s[i0 + i1, 0]", ('"s"[i0,i1] =', '"s"[i0+i1,0] ='),
       ("dim n range=1:64", "dim n range=1:57"))
 

@@ -262,6 +262,10 @@ class Fusion:
         """The buffer has two values here, one before the item that stores into it and one behind it."""
         return name in self.lasting or self.buffers[name].kind == "state"
 
+    def written_in_turn(self, name: str, group: Group) -> list[Member]:
+        """The members that store into a buffer of which several items may store one element."""
+        return group.writes.get(name, []) if self.overwrites(name) else []
+
     def needed(self, seq: int, item) -> list[Group]:
         """The groups that must have run before the item, in order."""
         found: dict[Group, None] = {}
@@ -404,6 +408,8 @@ class Fusion:
         solution = self.solve(found, variables, group)
         mapped = {s: e for s, e in solution.items() if e is not sym(s)}
         index = tuple(e.substitute(mapped) for e in item.index)
+        if any(not apart(m.index, index) for m in self.written_in_turn(item.out, group)):
+            raise Refused(f"the kernel may store the same elements of {item.out}")
         value = substitute(item.value if not row else reduction.value, mapped)
         level = self.level(item, reduction, solution, group)
         stage = 0
@@ -575,6 +581,9 @@ class Fusion:
                 if any(x.dynamic or m.index != x.index and not apart(m.index, x.index)
                        for m in one.writes[name] for x in two.reads[name]):
                     raise Refused(f"one reads other points of {name} than the other writes")
+        for name in group.writes.keys() & other.writes.keys():
+            if any(not apart(m.index, n.index) for m in self.written_in_turn(name, group) for n in other.writes[name]):
+                raise Refused(f"both may store the same elements of {name}")
         for one, two in ((group, other), (other, group)):
             for between in two.before:
                 if between is not one and between.above & one.mask:

@@ -7,7 +7,7 @@ nest: the same row) that stored it.
 """
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym
@@ -50,7 +50,25 @@ def same_element(buffers: dict, item) -> list[str]:
             variables = tuple(v for v in variables if not isinstance(item, NestKernel) or v not in item.rows)
         if not one_to_one(b, s.index, variables):
             found.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
+    for part in item.parts if isinstance(item, SiblingsKernel) else (item,):   # what parts share: `crossed`
+        for (one, _), (two, _) in combinations(stores(part), 2):
+            if one.buffer == two.buffer and not apart(one.index, two.index) \
+                    and not _same_point(one.index, two.index, _rows(part)):
+                found.append(f"{part.label}: another point may store {one.buffer}[{_text(one.index)}] as "
+                             f"{two.buffer}[{_text(two.index)}]")
     return found
+
+
+def _rows(kernel) -> set[Sym] | None:
+    """The variables of a kernel's rows, whose stages are one thread's; None where each point may be another thread's."""
+    if isinstance(kernel, NestKernel) and (len(kernel.stages) > 1 or any(stage.reduces for stage in kernel.stages)):
+        return set(kernel.rows)
+    return None
+
+
+def _same_point(one: tuple[Expr, ...], two: tuple[Expr, ...], rows: set[Sym] | None) -> bool:
+    """Where the indices are of one element, they are of one point, or of one row."""
+    return all(a == b or rows is not None and not rows & (a.symbols() | b.symbols()) for a, b in zip(one, two, strict=True))
 
 
 def crossed(kernel) -> list[str]:
@@ -65,20 +83,17 @@ def crossed(kernel) -> list[str]:
     for s, _ in stores(kernel):
         made.setdefault(s.buffer, []).append(s.index)
     values = [v for s, _ in stores(kernel) for v in s.values]
-    rows: set[Sym] | None = None
     if isinstance(kernel, NestKernel):
         values += [r.value for stage in kernel.stages for r in stage.reduces]
-        if len(kernel.stages) > 1 or any(stage.reduces for stage in kernel.stages):
-            rows = set(kernel.rows)   # the stages of a row are one thread's
     else:
         values += [kernel.a, *kernel.b]
+    rows = _rows(kernel)
     found: dict[str, None] = {}
     for x in loads(*values):
         for index in made.get(x.buffer, ()):
             if not x.dynamic and apart(x.index, index):
                 continue
-            if x.dynamic or not all(a == b or rows is not None and not rows & (a.symbols() | b.symbols())
-                                    for a, b in zip(x.index, index, strict=True)):
+            if x.dynamic or not _same_point(x.index, index, rows):
                 found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
     return list(found)
 
