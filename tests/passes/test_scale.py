@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large graphs: all passes on 5,000 random nodes and on a chain as deep, the time told; the bytes never change."""
+"""Large graphs: all passes on 5,000 random nodes and on chains as deep, the time told; the bytes never change."""
 from __future__ import annotations
 
 import hashlib
@@ -10,11 +10,14 @@ import time
 
 from random_graph import random_module
 from tap import done, equal, note, ok
+from tensor_compile.emit.reduction import siblings
 from tensor_compile.graph import pipeline
+from tensor_compile.graph.divide import divide
 from tensor_compile.graph.ir import Function, Module, Node, TensorType, Value
 from tensor_compile.graph.text import parse_module, print_module
 from tensor_compile.graph.verify import verify
-from tensor_compile.symbolic import const
+from tensor_compile.loops.ir import Apply, Load, Store
+from tensor_compile.symbolic import Sym, const, sym
 
 
 def digest(text: str) -> str:
@@ -59,6 +62,31 @@ start = time.perf_counter()
 compiled = pipeline.run(parse_module(text, "deep.tcg"), verify_each=True)
 note(f"a chain of 5,000 nodes twice: {time.perf_counter() - start:.2f} s with the verifier after each pass")
 equal(len(compiled.constants.functions["constants"].nodes), 5001, "a deep chain of constants is folded whole")
+
+steps = "\n".join(f'  %{i + 1} = tanh(%{i}) : f32[4,384] loc("m.c":2)' for i in range(2, 2002))
+split = f"""tensor_compile.graph 1
+model "split"
+file 0 "w"
+weight "w" : f32[4,384] file=0 loc("m.c":1)
+
+function split(%0 "x" : f32[4,4] loc("m.c":1)) entry {{
+  %1 = weight() {{name="w"}} : f32[4,384] loc("m.c":1)
+  %2 = dot(%0, %1) {{lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq}} : f32[4,384] loc("m.c":1)
+{steps}
+  %2003 = slice(%2002) {{start=[0, 0], size=[4, 192], stride=[1, 1]}} : f32[4,192] loc("m.c":3)
+  %2004 = slice(%2002) {{start=[0, 192], size=[4, 192], stride=[1, 1]}} : f32[4,192] loc("m.c":3)
+  return "y" %2003 loc("m.c":4)
+  return "z" %2004 loc("m.c":4)
+}}
+"""
+divided = divide(parse_module(split, "split.tcg").functions["split"])
+equal(sum(node.op == "tanh" for node in divided.nodes), 4000, "a deep chain behind a product is divided whole")
+
+i = Sym("i", 0, 3)
+squares = Load("x", "f32", (sym(i),))
+for _ in range(48):
+    squares = Apply("mul", "f32", (squares, squares))
+equal(siblings([Store("y", (sym(i),), squares)]), {}, "reductions are looked for in a value of 2^48 paths")
 
 outputs = []
 for seed in ("0", "1", "4242"):

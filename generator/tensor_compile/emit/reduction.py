@@ -110,17 +110,17 @@ def siblings(stores: Iterable[Store]) -> dict[Reduction, tuple[Reduction, ...]]:
     """For each reduction of a value that is stored: those of the other ones that may be computed with it. What holds a
     reduction itself waits for that one, so it is alone."""
     found: dict[Reduction, None] = {}
-
-    def visit(s: Scalar) -> None:
+    seen: set[Scalar] = set()
+    stack = [value for store in stores for value in store.values][::-1]
+    while stack:
+        s = stack.pop()
+        if s in seen:
+            continue
+        seen.add(s)
         if not isinstance(s, Reduction):
-            for c in s.children:
-                visit(c)
+            stack += reversed(s.children)
         elif not any(isinstance(x, Reduction) for x in walk(s.value)):
             found[s] = None
-
-    for store in stores:
-        for value in store.values:
-            visit(value)
     return {s: tuple(x for x in found if x is not s) for s in found} if len(found) > 1 else {}
 
 

@@ -73,28 +73,30 @@ class _Plan:
 
     def follow(self, value: Value, axis: int, unit: int, found: _Found) -> bool:
         """Whether all that reads the value reads parts of it. unit: columns of one step along the axis."""
-        known = found.axes.get(value, self.axes.get(value))
-        if value in self.kept or known not in (None, axis):
-            return False
-        if value in found.axes:
-            return True
-        found.axes[value] = axis
-        for user in self.users.get(value, ()):
-            if user.op == "slice":
-                start, size = user.attrs["start"][axis], user.attrs["size"][axis]
-                if not start.is_const or not size.is_const or user.attrs["stride"][axis] != 1 or size.value == 0:
-                    return False
-                found.parts.add((start.value * unit, size.value * unit))
-            elif PRIMITIVES[user.op].elementwise:
-                if not self.follow(Value(user), axis, unit, found):
-                    return False
-            elif user.op == "transpose":
-                if not self.follow(Value(user), user.attrs["perm"].index(axis), unit, found):
-                    return False
-            else:
-                split = _split(value.shape, axis, user.types[0].shape) if user.op == "reshape" else None
-                if split is None or not self.follow(Value(user), split[0], unit * split[1], found):
-                    return False
+        pending = [(value, axis, unit)]
+        while pending:
+            value, axis, unit = pending.pop()
+            known = found.axes.get(value, self.axes.get(value))
+            if value in self.kept or known not in (None, axis):
+                return False
+            if value in found.axes:
+                continue
+            found.axes[value] = axis
+            for user in self.users.get(value, ()):
+                if user.op == "slice":
+                    start, size = user.attrs["start"][axis], user.attrs["size"][axis]
+                    if not start.is_const or not size.is_const or user.attrs["stride"][axis] != 1 or size.value == 0:
+                        return False
+                    found.parts.add((start.value * unit, size.value * unit))
+                elif PRIMITIVES[user.op].elementwise:
+                    pending.append((Value(user), axis, unit))
+                elif user.op == "transpose":
+                    pending.append((Value(user), user.attrs["perm"].index(axis), unit))
+                else:
+                    split = _split(value.shape, axis, user.types[0].shape) if user.op == "reshape" else None
+                    if split is None:
+                        return False
+                    pending.append((Value(user), split[0], unit * split[1]))
         return True
 
 
@@ -145,20 +147,35 @@ def _rebuilt(function: Function, plan: _Plan) -> Function:
             kind = resized(shape, len(shape) - 1, part[1])
             made[Value(node), part] = make(node, "dot", (a, second), attrs, "f32", kind)
 
+    def source(value: Value, part: Part) -> Part:
+        """The part of a value's operands that a part of it is made of, each counted in steps along its axis."""
+        if value.node.op != "reshape":
+            return part
+        x = value.node.operands[0]
+        steps = exact_div(x.shape[plan.axes[x]], value.shape[plan.axes[value]]).value
+        return part[0] * steps, part[1] * steps
+
     def cut(value: Value, part: Part) -> Value:
-        """A part of a value that is computed part by part, counted in steps along its axis."""
-        if (value, part) in made:
-            return made[value, part]
-        node, axis, (x, *_) = value.node, plan.axes[value], value.node.operands
-        shape = resized(value.shape, axis, part[1])
-        if node.op == "reshape":
-            steps = exact_div(x.shape[plan.axes[x]], value.shape[axis]).value
-            operands, attrs = [cut(x, (part[0] * steps, part[1] * steps))], {"shape": shape}
-        else:
-            operands = [cut(v, part) if v in plan.axes else sliced(node, values[v], axis, part) for v in node.operands]
-            attrs = node.attrs
-        made[value, part] = make(node, node.op, tuple(operands), attrs, value.dtype, shape)
+        """A part of a value that is computed part by part."""
+        pending = [(value, part)]
+        while pending:
+            v, p = pending[-1]
+            within = source(v, p)
+            missing = [(x, within) for x in v.node.operands if x in plan.axes and (x, within) not in made]
+            if (v, p) not in made and missing:
+                pending += missing
+                continue
+            pending.pop()
+            if (v, p) not in made:
+                made[v, p] = computed(v, p, within)
         return made[value, part]
+
+    def computed(value: Value, part: Part, within: Part) -> Value:
+        node, axis = value.node, plan.axes[value]
+        shape = resized(value.shape, axis, part[1])
+        operands = tuple(made[x, within] if x in plan.axes else sliced(node, values[x], axis, part) for x in node.operands)
+        attrs = {"shape": shape} if node.op == "reshape" else node.attrs
+        return make(node, node.op, operands, attrs, value.dtype, shape)
 
     for node in function.nodes:
         if node in plan.parts:
