@@ -49,7 +49,10 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
 
 def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
     """No point of one kernel leads to an element b[one] that a point of another one reaches as b[two]: the indices of
-    some dim lie in ranges that do not meet. The kernels' variables are not the same ones, whatever they are called."""
+    some dim lie in ranges that do not meet. The kernels' variables are not the same ones, whatever they are called.
+    Where there is no point at all nothing is claimed: it would be true of any two, and who reads what would be lost."""
+    if any(extent(s).is_const and extent(s).value <= 0 for e in (*one, *two) for s in e.symbols() if not s.is_dim):
+        return False
     return any(_below(a, b) or _below(b, a) for a, b in zip(one, two, strict=True)) or any(
         _below(a, b) or _below(b, a) for a, b in zip(_divided(one), _divided(two), strict=True))
 
