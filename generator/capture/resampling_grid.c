@@ -54,12 +54,14 @@ static tc_tensor bordered(const sampling *s, tc_tensor x, int i)
     if (s->padding == TC_GRID_REFLECTION) {
         if (!s->align_corners)
             x = reflect(s, x, tc_expr_const(&s->g->dims, -1), tc_expr_add_int(twice, -1));
-        else if (tc_expr_is(size, 1))
-            x = MUL(x, 0);
         else
             x = reflect(s, x, s->g->dims.zero, tc_expr_add_int(twice, -2));
     }
     tc_tensor last = tc_size_value(s->g, s->dtype, tc_expr_add_int(size, -1));
+    if (s->padding == TC_GRID_REFLECTION && s->align_corners && !tc_expr_nonnegative(tc_expr_add_int(size, -2))) {
+        tc_tensor single = EQ(last, 0); /* of one place there is no mirror image but itself */
+        x = WHERE(single, 0, x);
+    }
     return MINIMUM(MAXIMUM(x, 0), last);
 }
 

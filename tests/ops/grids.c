@@ -23,6 +23,7 @@ SAMPLE(border, .padding = TC_GRID_BORDER, .align_corners = true)
 SAMPLE(border_nearest, .padding = TC_GRID_BORDER, .nearest = true)
 SAMPLE(reflection, .padding = TC_GRID_REFLECTION)
 SAMPLE(reflection_corners, .padding = TC_GRID_REFLECTION, .align_corners = true)
+SAMPLE(reflection_single, .padding = TC_GRID_REFLECTION, .align_corners = true)
 SAMPLE(cubic, .padding = TC_GRID_REFLECTION, .cubic = true)
 SAMPLE(cubic_zeros, .cubic = true, .align_corners = true)
 
