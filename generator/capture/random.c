@@ -170,7 +170,7 @@ tc_tensor tc_random_integers_at(tc_site at, tc_graph *g, tc_operand seed, tc_ope
         return tc_poison();
     if (!tc_read_type(g, count, dtype_and_shape, &type))
         return tc_op_leave(g, tc_poison());
-    if (high <= low || high - low > INT64_C(1) << 31 || low < -(INT64_C(1) << 62) || high > INT64_C(1) << 62) {
+    if (high <= low || low < -(INT64_C(1) << 62) || high > INT64_C(1) << 62 || high - low > INT64_C(1) << 31) {
         tc_fail(g, "low < high, at most 2^31 integers", "no integers %lld..%lld", (long long)low, (long long)high - 1);
         return tc_op_leave(g, tc_poison());
     }
@@ -206,11 +206,11 @@ tc_tensor tc_bernoulli_at(tc_site at, tc_tensor p, tc_operand seed, tc_operand o
     return tc_op_leave(g, tc_cast_at(at, LT(u, wide), p->type.dtype));
 }
 
-/* -log(1 - u), of u in [0, 1 - 2^-24] */
+/* -log(1 - u), of u in [0, 1 - 2^-24]; +0 of 0 */
 static void words_to_exponential(tc_site at, tc_tensor c[4])
 {
     for (int i = 0; i < 4; ++i)
-        c[i] = tc_neg_at(at, tc_log_at(at, SUB(1, uniform(at, c[i]))));
+        c[i] = tc_abs_at(at, tc_log_at(at, SUB(1, uniform(at, c[i]))));
 }
 
 tc_tensor tc_random_exponential_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, int count,
@@ -233,7 +233,8 @@ static tc_tensor multinomial(tc_site at, tc_graph *g, tc_tensor p, const tc_expr
     tc_type type = p->type;
     tc_tensor places;
     if (!replacement) {
-        tc_tensor times = draw(at, g, seed, offset, &type, words_to_exponential);
+        /* a time of 0 is half of the least other one: a share of 0 stays 0 */
+        tc_tensor times = MAXIMUM(draw(at, g, seed, offset, &type, words_to_exponential), 0x1p-25);
         tc_topk_at(at, DIV(p, times), tc_dim_of(count), last, true, &places);
         return places;
     }

@@ -60,3 +60,13 @@ TC_FUNCTION(op_multinomial)
     tc_output(g, "several", tc_multinomial(shares, 12, true, seed, offset));
     tc_output(g, "apart", tc_multinomial(shares, 4, false, seed, offset));
 }
+
+/* Word 3 of this seed's first block is below 2^8, so that its uniform number is 0. */
+TC_FUNCTION(op_least)
+{
+    const int64_t seed = 1343428;
+    tc_tensor p = tc_input(g, "p", TC_F32, 2, 4);
+    tc_output(g, "rates", tc_div(1, tc_random_exponential(g, seed, 0, 4)));
+    tc_output(g, "whole", tc_multinomial(tc_select(p, 0, 0), 2, false, seed, 0));
+    tc_output(g, "without", tc_multinomial(tc_select(p, 0, 1), 4, false, seed, 0));
+}

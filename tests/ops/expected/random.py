@@ -45,6 +45,17 @@ def multinomial(i: dict) -> dict:
             "apart": (shares / -torch.log1p(-u[:27].reshape(3, 9))).topk(4, 1).indices}
 
 
+def least(i: dict) -> dict:
+    """The number 3 is 0: its time is 0, its rate infinite, its class the first unless the share is 0."""
+    u = torch.tensor([(w >> 8) * 2.0**-24 for w in words(1343428, 0, 4)], dtype=torch.float64)
+    times = torch.log1p(-u).abs()
+    assert u[3] == 0
+    whole, without = i["p"]
+    race = torch.where(without > 0, without / times, 0.0)
+    return {"rates": 1 / times, "whole": (whole / times).topk(2).indices,
+            "without": race.sort(descending=True, stable=True).indices}
+
+
 def functions(rng: Random) -> dict:
     cases = {"fixed": ({}, lambda i: {"y": torch.tensor(words(0, 0, 51)).reshape(3, 17)}, SIZE)}
     arguments = {"seed": torch.tensor(-0x123456789ABCDEF), "offset": torch.tensor([0x2A0000001F])}
@@ -56,4 +67,5 @@ def functions(rng: Random) -> dict:
         "y": torch.where(uniform(i)[:51].reshape(3, 17) >= 0.3, i["x"] / 0.7, 0.0)}, SIZE)
     cases["drawn"] = (arguments, drawn, SIZE)
     cases["multinomial"] = ({"x": rng.normal(3, 9), **arguments}, multinomial, "n=3")
+    cases["least"] = ({"p": torch.tensor([[1.0, 2, 3, 4], [2.0, 0, 1, 0]])}, least, "")
     return cases

@@ -59,7 +59,7 @@ tc_tensor tc_random_normal_at(tc_site at, tc_graph *g, tc_operand seed, tc_opera
 tc_tensor tc_dropout_at(tc_site at, tc_tensor x, double p, tc_operand seed, tc_operand offset);
 
 /* tc_random_exponential(g, seed, offset, dim...)
- * Exponential with mean 1: -log(1 - u) of a uniform number u.
+ * Exponential with mean 1: -log(1 - u) of a uniform number u, +0 of 0.
  * Dtypes: i64 for seed and offset; the result is f32.
  * Shape: the dims.
  * ATen: exponential, with other numbers. */
@@ -101,7 +101,7 @@ tc_tensor tc_bernoulli_at(tc_site at, tc_tensor p, tc_operand seed, tc_operand o
 /* tc_multinomial(p, count, replacement, seed, offset)
  * Of each row of shares p, `count` classes drawn in proportion to them. With replacement: the first class whose prefix sum of
  * shares is above a uniform number times all of them. Without: the classes of the largest p / e, e an exponential number of
- * each; classes with the share 0 come last.
+ * each, at least 2^-25; classes with the share 0 come last.
  * Dtypes: f32 for p, i64 for the result, seed and offset.
  * Shape: [rows, count] of p[rows, classes]; [count] of [classes].
  * ATen: multinomial, with other numbers.
