@@ -163,7 +163,7 @@ tc_tensor tc_narrow_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim l
 /* Slices of `size` along a constant axis, the last one of what is left; at most `most`. Their number. */
 static int slices(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t whole, int64_t size, int most, tc_tensor *parts)
 {
-    int64_t count = size > 0 ? (whole + size - 1) / size : 1;
+    int64_t count = size > 0 ? whole / size + (whole % size != 0) : 1;
     if (count < 1)
         count = 1; /* of an empty axis: one empty part */
     if (count > most) {
@@ -171,13 +171,14 @@ static int slices(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t whole,
         return 0;
     }
     for (int i = 0; i < (int)count; ++i) {
-        int64_t start = i * size, stop = start + size < whole ? start + size : whole;
+        int64_t start = i * size, stop = size < whole - start ? start + size : whole;
         parts[i] = tc_slice_at(at, x, axis, tc_dim_int_(start), tc_dim_int_(stop), 1);
     }
     return (int)count;
 }
 
-static int part(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t size, int count, tc_tensor *parts)
+/* size: of a part; NULL for `count` parts of one size */
+static int part(tc_graph *g, tc_site at, tc_tensor x, int axis, const int64_t *size, int count, tc_tensor *parts)
 {
     int64_t whole;
     axis = tc_axis(g, axis, x->type.rank);
@@ -188,14 +189,14 @@ static int part(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t size, in
                 tc_type_text(g, &x->type));
         return 0;
     }
-    if (count < 1 || size < 0) {
-        tc_fail(g, NULL, "%s is %lld", count < 1 ? "the number of parts" : "the size", (long long)(count < 1 ? count : size));
+    if (count < 1 || (size && *size < 1)) {
+        tc_fail(g, NULL, "%s is %lld", count < 1 ? "the number of parts" : "the size", (long long)(count < 1 ? count : *size));
         return 0;
     }
-    return slices(g, at, x, axis, whole, size ? size : (whole + count - 1) / count, count, parts);
+    return slices(g, at, x, axis, whole, size ? *size : (whole + count - 1) / count, count, parts);
 }
 
-static int parted(tc_site at, const char *name, tc_tensor x, int axis, int64_t size, int count, tc_tensor *parts)
+static int parted(tc_site at, const char *name, tc_tensor x, int axis, const int64_t *size, int count, tc_tensor *parts)
 {
     for (int i = 0; i < count; ++i)
         parts[i] = tc_poison();
@@ -209,12 +210,12 @@ static int parted(tc_site at, const char *name, tc_tensor x, int axis, int64_t s
 
 int tc_chunk_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
 {
-    return parted(at, "tc_chunk", x, axis, 0, count, parts);
+    return parted(at, "tc_chunk", x, axis, NULL, count, parts);
 }
 
 int tc_split_every_at(tc_site at, tc_tensor x, int axis, int64_t size, int most, tc_tensor *parts)
 {
-    return parted(at, "tc_split_every", x, axis, size > 0 ? size : -1, most, parts);
+    return parted(at, "tc_split_every", x, axis, &size, most, parts);
 }
 
 void tc_tensor_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)

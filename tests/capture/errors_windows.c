@@ -143,7 +143,7 @@
     X(chunk_dynamic, "tc_chunk: axis 0 of f32[n] is not constant", DYNAMIC; tc_tensor p[2]; AT;                       \
       tc_chunk(F(n), 0, 2, p))                                                                                        \
     X(chunk_count, "tc_chunk: the number of parts is 0", tc_tensor p[1]; AT; tc_chunk(F(4), 0, 0, p))                 \
-    X(every_size, "tc_split_every: the size is -1", tc_tensor p[1]; AT; tc_split_every(F(4), 0, 0, 1, p))             \
+    X(every_size, "tc_split_every: the size is 0", tc_tensor p[1]; AT; tc_split_every(F(4), 0, 0, 1, p))             \
     X(every_most, "tc_split_every: 4 parts of 1 do not fit an array of 2", tc_tensor p[2]; AT;                        \
       tc_split_every(F(4), 0, 1, 2, p))                                                                               \
     X(sliding, "tc_sliding: windows of 5 every 1 along axis 0 of f32[4]", AT; tc_sliding(F(4), 0, 5, 1))              \
