@@ -13,6 +13,7 @@ from typing import Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.ir import Function, Guard, Loc, Module, Node, Value
+from ..graph.table import PRIMITIVES
 from ..graph.text import print_module
 from ..graph.verify import held
 from ..loops.ir import FunctionPlan, Variant
@@ -32,7 +33,6 @@ TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_pro
 PART = "a part of `check` does not compile"
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 ANY_INTEGER = 1000  # bound of random integers that index nothing
-MOVING = frozenset(("reshape", "transpose", "broadcast", "slice", "concat", "cast", "pad", "select", "reverse"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +259,12 @@ def _spec(module: Module, function: FunctionPlan, buffer, sizes: dict[str, int])
     return f"{buffer.name}:{buffer.dtype}:{ANY_INTEGER if bound is None else max(bound, 1)}:{shape}"
 
 
+def _moved_by(node: Node) -> tuple[Value, ...]:
+    """The operands whose elements are the node's, at places that are not data; none of a parameter."""
+    about = PRIMITIVES.get(node.op)
+    return node.operands if about and about.moves and node.op != "gather" else ()
+
+
 def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[Node]]:
     """The values that hold elements of an input moved about, and the nodes of the function and of those it holds."""
     root = module.functions[function]
@@ -268,8 +274,7 @@ def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[N
     def follow(body: Function) -> None:
         for node in body.nodes:
             nodes.append(node)
-            moved = node.operands[:1] if node.op == "gather" else node.operands if node.op in MOVING else ()
-            if any(v in carries for v in moved):
+            if any(v in carries for v in (node.operands[:1] if node.op == "gather" else _moved_by(node))):
                 carries.add(Value(node))
             for inner in (module.functions[h] for h in held(node)):
                 given = node.operands[len(node.operands) - len(inner.parameters):]
@@ -294,7 +299,7 @@ def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]
             if made in seen:
                 continue
             seen.add(made)
-            todo += [v.node for v in made.operands] if made.op in ELEMENTWISE or made.op in MOVING else []
+            todo += [v.node for v in (made.operands if made.op in ELEMENTWISE else _moved_by(made))]
             if made.op == "lt" and made.operands[0] in carries:
                 found.append(_repeated(made.operands[1]))
     return min((size.evaluate(values) for size in found if size is not None), default=None)
