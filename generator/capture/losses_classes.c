@@ -92,7 +92,7 @@ static tc_tensor picked(tc_site at, tc_graph *g, tc_tensor x, tc_tensor target)
 /* The terms, NaN where the target is no class of x. */
 static tc_tensor of_known(tc_site at, tc_graph *g, tc_tensor x, tc_tensor target, tc_tensor terms)
 {
-    tc_tensor count = tc_prim_cast(g, tc_prim_dim_value(g, TC_I64, classes(x)), target->type.dtype);
+    tc_tensor count = tc_size_value(g, target->type.dtype, classes(x));
     tc_tensor first = GE(target, 0), last = LT(target, count);
     tc_tensor known = tc_logical_and_at(at, TC_OPERAND(first), TC_OPERAND(last));
     return WHERE(known, terms, (double)NAN);
@@ -242,7 +242,7 @@ static tc_tensor listed(tc_site at, tc_graph *g, tc_tensor target)
 }
 
 /* Each listed class j against each class i that is not listed: maximum(1 - (x[j] - x[i]), 0). The classes i are along the
- * last axis, the places of the list along the one before. */
+ * last axis, the places of the list along the one before. NaN where a listed class is none. */
 static tc_tensor multilabel_margin(tc_graph *g, const tc_margin_loss_args *args)
 {
     const tc_site at = args->at;
@@ -260,7 +260,9 @@ static tc_tensor multilabel_margin(tc_graph *g, const tc_margin_loss_args *args)
     tc_tensor counted = tc_logical_and_at(at, TC_OPERAND(there), TC_OPERAND(other));
     tc_tensor sum = tc_sum_at(at, WHERE(counted, over, 0), false, 2, (const int[]){-1, -2});
     tc_tensor terms = tc_divide_by_size(g, at, sum, classes(args->x));
-    return tc_loss_reduced(g, at, terms, args->reduction, args->x->type.dtype);
+    tc_tensor count = tc_size_value(g, target->type.dtype, classes(args->x)), known = LT(WHERE(there, places, 0), count);
+    known = tc_all_at(at, known, false, 2, (const int[]){-1, -2});
+    return tc_loss_reduced(g, at, WHERE(known, terms, (double)NAN), args->reduction, args->x->type.dtype);
 }
 
 tc_tensor tc_multilabel_margin_loss_at(const tc_margin_loss_args *args)

@@ -45,7 +45,8 @@ static tc_tensor moved(const ctc *c, tc_tensor x, int count, tc_operand number)
     return tc_narrow_at(c->at, padded, 1, tc_dim_int_(0), tc_dim_of(c->places));
 }
 
-/* Fills labels, places and skip. Labels that are no class, behind a target's end, become one: nothing reads them. */
+/* Fills labels, places and skip. Labels that are no class become one: behind a target's end nothing reads them, and before
+ * it of_known does. */
 static void read_labels(ctc *c, tc_tensor target, int blank)
 {
     const tc_site at = c->at;
@@ -57,7 +58,7 @@ static void read_labels(ctc *c, tc_tensor target, int blank)
     tc_tensor pairs = tc_stack_at(at, 2, 2, (const tc_tensor[]){blanks, target});
     pairs = tc_prim_reshape(g, pairs, 2, (const tc_expr *const[]){n, tc_expr_add_int(c->places, -1)});
     tc_tensor labels = tc_pad_axis_at(at, pairs, 1, tc_dim_int_(0), tc_dim_int_(1), TC_OPERAND(blank));
-    tc_tensor most = tc_prim_cast(g, tc_prim_dim_value(g, TC_I64, last), target->type.dtype);
+    tc_tensor most = tc_size_value(g, target->type.dtype, last);
     c->labels = MAXIMUM(MINIMUM(labels, most), 0);
     tc_tensor other = NE(labels, moved(c, labels, 2, TC_OPERAND(blank))), label = NE(labels, blank);
     c->skip = tc_logical_and_at(at, TC_OPERAND(other), TC_OPERAND(label));
@@ -107,12 +108,30 @@ static tc_tensor walk(const ctc *c)
     return alpha;
 }
 
+/* The terms, NaN where a label within its target's length is no class. */
+static tc_tensor of_known(const ctc *c, tc_tensor target, tc_tensor terms)
+{
+    const tc_site at = c->at;
+    tc_graph *g = c->g;
+    tc_tensor classes = tc_size_value(g, target->type.dtype, c->x->type.shape[2]);
+    tc_tensor place = numbers(g, c->target_lengths->type.dtype, target->type.shape[1]);
+    tc_tensor listed = LT(place, tc_unsqueeze_at(at, c->target_lengths, 1));
+    tc_tensor below = LT(target, 0), above = GE(target, classes), other = OR(below, above), unknown = AND(other, listed);
+    return WHERE(tc_any_at(at, unknown, false, 1, (const int[]){1}), (double)NAN, terms);
+}
+
 static tc_tensor ctc_loss(tc_graph *g, const tc_ctc_loss_args *args)
 {
     const tc_site at = args->at;
     if (!check_operands(g, args))
         return tc_poison();
-    ctc c = {.g = g, .at = at, .x = tc_prim_widen(g, args->x), .lengths = args->lengths};
+    const tc_expr *classes = args->x->type.shape[2];
+    if (args->blank < 0 || !tc_at_least(g, classes, tc_expr_const(&g->dims, (int64_t)args->blank + 1))) {
+        tc_fail(g, "classes count from 0", "the blank %d is no class of %s", args->blank, tc_type_text(g, &args->x->type));
+        return tc_poison();
+    }
+    ctc c = {.g = g, .at = at, .x = tc_prim_widen(g, args->x), .lengths = args->lengths,
+             .target_lengths = args->target_lengths};
     read_labels(&c, args->target, args->blank);
     tc_tensor alpha = walk(&c), lengths = args->target_lengths;
     tc_tensor twice = tc_unsqueeze_at(at, MUL(lengths, 2), 1), place = numbers(g, lengths->type.dtype, c.places);
@@ -121,6 +140,7 @@ static tc_tensor ctc_loss(tc_graph *g, const tc_ctc_loss_args *args)
     tc_tensor terms = tc_neg_at(at, tc_logsumexp_at(at, WHERE(end, alpha, (double)-INFINITY), false, 1, (const int[]){1}));
     if (args->zero_infinity)
         terms = WHERE(EQ(terms, (double)INFINITY), 0, terms);
+    terms = of_known(&c, args->target, terms);
     if (args->reduction == TC_LOSS_MEAN && !tc_is_poison(terms))
         terms = DIV(terms, tc_prim_cast(g, MAXIMUM(lengths, 1), terms->type.dtype));
     return tc_loss_reduced(g, at, terms, args->reduction, args->x->type.dtype);

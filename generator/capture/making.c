@@ -4,16 +4,6 @@
  */
 #include "compose.h"
 
-/* A rank-0 number of the dtype: the value of a size. */
-static tc_tensor size_value(tc_graph *g, tc_dtype dtype, const tc_expr *value)
-{
-    int64_t constant;
-    if (tc_expr_value(value, &constant))
-        return tc_constant_of(g, dtype, tc_operand_int_(constant));
-    tc_tensor out = tc_prim_dim_value(g, dtype == TC_I32 ? TC_I32 : TC_I64, value);
-    return dtype == TC_I32 || dtype == TC_I64 ? out : tc_prim_cast(g, out, dtype);
-}
-
 static bool check_number(tc_graph *g, tc_dtype dtype)
 {
     if (tc_dtype_valid(dtype) && dtype != TC_BOOL)
@@ -26,7 +16,7 @@ tc_tensor tc_dim_value_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim dim)
 {
     if (!tc_op_enter_graph(g, at, "tc_dim_value", NULL))
         return tc_poison();
-    return tc_op_leave(g, check_number(g, dtype) ? size_value(g, dtype, tc_dim_expr(g, dim)) : tc_poison());
+    return tc_op_leave(g, check_number(g, dtype) ? tc_size_value(g, dtype, tc_dim_expr(g, dim)) : tc_poison());
 }
 
 static tc_tensor arange(tc_graph *g, tc_site at, tc_dtype dtype, const tc_expr *start, const tc_expr *stop, int step)
@@ -50,7 +40,7 @@ static tc_tensor arange(tc_graph *g, tc_site at, tc_dtype dtype, const tc_expr *
     if (step != 1)
         x = MUL(x, step);
     if (start->count)
-        x = ADD(x, size_value(g, counted, start));
+        x = ADD(x, tc_size_value(g, counted, start));
     return tc_cast_at(at, x, dtype);
 }
 
@@ -118,7 +108,7 @@ static tc_tensor linspace(tc_graph *g, tc_site at, tc_dtype dtype, double start,
     }
     const tc_dtype wide = dtype == TC_F64 ? TC_F64 : TC_F32;
     tc_tensor place = tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {count}});
-    tc_tensor last = size_value(g, TC_I64, tc_expr_add_int(count, -1));
+    tc_tensor last = tc_size_value(g, TC_I64, tc_expr_add_int(count, -1));
     tc_tensor first = tc_constant_of(g, wide, tc_operand_float_(start)), end = tc_constant_of(g, wide, tc_operand_float_(stop));
     tc_tensor gaps = tc_cast_at(at, MAXIMUM(last, 1), wide), step = DIV(SUB(end, first), gaps);
     tc_tensor from_end = SUB(last, place), near = LE(place, from_end);

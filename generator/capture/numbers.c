@@ -64,8 +64,8 @@ tc_tensor tc_size_value(tc_graph *g, tc_dtype dtype, const tc_expr *size)
     int64_t constant;
     if (tc_expr_value(size, &constant))
         return tc_constant_of(g, dtype, tc_operand_int_(constant));
-    tc_tensor value = tc_prim_dim_value(g, TC_I64, size);
-    return dtype == TC_I64 ? value : tc_prim_cast(g, value, dtype);
+    tc_tensor value = tc_prim_dim_value(g, dtype == TC_I32 ? TC_I32 : TC_I64, size);
+    return value->type.dtype == dtype ? value : tc_prim_cast(g, value, dtype);
 }
 
 tc_tensor tc_smallest(tc_graph *g, tc_dtype dtype)

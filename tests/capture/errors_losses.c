@@ -32,6 +32,8 @@
       tc_triplet_margin_loss(F(2), F(2), B(2)))                                                                       \
     X(ctc, "scores f32[9,2,5], targets i64[2,4], lengths i64[2] and i64[3] do not fit", AT;                            \
       tc_ctc_loss(F(9, 2, 5), I(2, 4), I(2), I(3)))                                                                   \
+    X(ctc_blank, "tc_ctc_loss: the blank 5 is no class of f32[9,2,5]", AT;                                           \
+      tc_ctc_loss(F(9, 2, 5), I(2, 4), I(2), I(2), .blank = 5))                                                       \
     X(linear_dtypes, "tc_linear: dtypes differ: f16[2,3] and bf16[4]", AT; tc_linear(H(2, 3), H(4, 3), B(4)))         \
     X(addmm_dtypes, "tc_addmm: dtypes differ: f32[2] and f16[2,3]", AT; tc_addmm(F(2), H(2, 3), H(3, 2)))             \
     X(einsum_dtypes, "tc_einsum: dtypes differ: f16[2] and bf16[2]", AT; tc_einsum("i,i->", H(2), B(2)))              \

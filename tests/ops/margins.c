@@ -97,3 +97,13 @@ TC_FUNCTION(op_ctc)
     tc_output(g, "mean", tc_ctc_loss(x, target, lengths, labels, .zero_infinity = true));
     tc_output(g, "terms", tc_ctc_loss(x, target, lengths, labels, .blank = 5, .reduction = TC_LOSS_NONE));
 }
+
+/* Labels that are no class: read, and behind the end of a list. */
+TC_FUNCTION(op_unknown)
+{
+    tc_tensor x = tc_input(g, "x", FLOAT, 3, 4), list = tc_input(g, "list", TC_I32, 3, 4);
+    tc_tensor steps = tc_input(g, "steps", FLOAT, 5, 3, 4), target = tc_input(g, "target", TC_I64, 3, 2);
+    tc_tensor lengths = tc_input(g, "lengths", TC_I64, 3), labels = tc_input(g, "labels", TC_I64, 3);
+    tc_output(g, "listed", tc_multilabel_margin_loss(x, list, .reduction = TC_LOSS_NONE));
+    tc_output(g, "ctc", tc_ctc_loss(steps, target, lengths, labels, .reduction = TC_LOSS_NONE, .zero_infinity = true));
+}

@@ -59,6 +59,14 @@ def ctc(i: dict) -> dict:
             "terms": F.ctc_loss(x, target, lengths, labels, 5, "none")}
 
 
+def unknown(i: dict) -> dict:
+    """The first of each has a label that is no class, the others only behind their ends."""
+    nan = torch.tensor([float("nan")])
+    listed = F.multilabel_margin_loss(i["x"][1:], i["list"][1:].clamp(-1, 3).long(), reduction="none")
+    ctc = F.ctc_loss(i["steps"][:, 1:], i["target"][1:].clamp(0, 3), i["lengths"][1:], i["labels"][1:], 0, "none")
+    return {"listed": torch.cat([nan, listed]), "ctc": torch.cat([nan, ctc])}
+
+
 def functions(rng: Random) -> dict:
     def n() -> torch.Tensor:
         return rng.normal(4, 10) * 2
@@ -84,4 +92,8 @@ def functions(rng: Random) -> dict:
                  "target": torch.tensor([[1, 2, 3, 4], [1, 1, 2, 2], [3, 4, 0, 0], [2, 0, 0, 0], [1, 1, 3, -7]]),
                  "labels": torch.tensor([4, 4, 2, 0, 3])}, ctc, "t=9,n=5"),
         "row": ({"x": x[1], "target": torch.tensor(4, dtype=torch.int32), "list": lists[0]}, row, "m=10"),
+        "unknown": ({"x": rng.normal(3, 4), "steps": (rng.normal(5, 3, 4) * 2).log_softmax(2),
+                     "list": torch.tensor([[1, 4, -1, 0], [2, 0, -1, 9], [3, -1, 7, 8]], dtype=torch.int32),
+                     "target": torch.tensor([[1, 4], [3, 9], [2, -7]]), "lengths": torch.tensor([5, 5, 4]),
+                     "labels": torch.tensor([2, 1, 1])}, unknown, ""),
     }

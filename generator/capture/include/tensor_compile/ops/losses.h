@@ -179,8 +179,9 @@ tc_tensor tc_nll_loss_at(const tc_class_loss_args *args);
  * x[c] or x[n, c]: one score a class. multi_margin: the sum over the classes i other than the target's y of maximum(x[i] -
  * x[y] + margin, 0)^p, times w[y], divided by c; p is 1 or 2, p and margin left out or 0 are 1; a target that is no class
  * gives NaN. multilabel_margin: the target lists classes j, of x's shape, and ends where it is negative; the sum of
- * maximum(1 - (x[j] - x[i]), 0) over the listed j and the i that are not, divided by c. multilabel_soft_margin: the target
- * has a float for each class; the mean over the last axis of -(target * logsigmoid(x) + (1 - target) * logsigmoid(-x)) * w.
+ * maximum(1 - (x[j] - x[i]), 0) over the listed j and the i that are not, divided by c; a listed j that is no class gives
+ * NaN. multilabel_soft_margin: the target has a float for each class; the mean over the last axis of -(target *
+ * logsigmoid(x) + (1 - target) * logsigmoid(-x)) * w.
  * Dtypes: floats; i32 or i64 for the first two's targets.
  * Shape: rank 0; without reduction x's without the classes.
  * ATen: multi_margin_loss, multilabel_margin_loss, multilabel_soft_margin_loss. */
@@ -205,11 +206,11 @@ tc_tensor tc_multilabel_soft_margin_loss_at(const tc_margin_loss_args *args);
  * -log of the probability that the steps of x[t, n, c], logarithms of probabilities, spell the labels target[n, s] with blanks
  * between them left out: a scan over the t steps. Sequence i has lengths[i] steps and target_lengths[i] labels; what is behind
  * them is not read. The mean is over the sequences, each term divided by its number of labels (at least 1). A target that
- * does not fit into its steps is infinite, or 0 with .zero_infinity.
+ * does not fit into its steps is infinite, or 0 with .zero_infinity; one with a label that is no class gives NaN.
  * Dtypes: floats for x; i32 or i64 for the others.
  * Shape: rank 0; without reduction [n].
  * Numerics: each step adds three exponentials relative to the largest.
- * Errors: shapes that do not fit; targets in one row (pad them to [n, s]).
+ * Errors: shapes that do not fit; targets in one row (pad them to [n, s]); a blank that is no class.
  * ATen: ctc_loss. */
 #define tc_ctc_loss(...) tc_ctc_loss_at(&(const tc_ctc_loss_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_ctc_loss_args {
