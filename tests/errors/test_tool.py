@@ -156,6 +156,12 @@ with tempfile.TemporaryDirectory() as place:
           " can grow beyond 64 bits: batch*batch*batch*batch", "hint: lower the upper ends")
     fails("an input named as the arena", run(project(MODEL.replace('"x"', '"arena"'))), 1,
           "tiny: input 'arena' and the arena would both be the macro TINY_ARENA_BYTES", "give one of them another name")
+    fails("an input named as the weights", run(project(MODEL.replace('"x"', '"Weights"')), "--weights", "external"), 1,
+          "tiny: input 'Weights' and the weights would both be the macro TINY_WEIGHTS_BYTES")
+    kept = MODEL.replace('"x"', '"State"').replace("    tc_weights", '    tc_tensor n = tc_state(g, "n", TC_F32, 3);\n    tc_weights')
+    kept = kept.replace("    tc_output", "    tc_assign(n, tc_weight(g, \"b\"));\n    tc_output")
+    fails("an input named as the state", run(project(kept)), 1,
+          "tiny: input 'State' and the state would both be the macro TINY_STATE_BYTES")
 
     (folder / "file").write_text("")
     fails("an output folder that is a file", run(folder, "-o", "file/out"), 1, "cannot write")

@@ -79,7 +79,7 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
         lines += [f"/* Dim {comment(name)}: its range and what divides it. */", f"#define {base}_MIN {low}",
                   f"#define {base}_MAX {high}", f"#define {base}_DIVISOR {divisor}", ""]
     for entry in face.entries:
-        lines += _tensor_limits(entry)
+        lines += _tensor_limits(entry, face)
     total, whole = 0, True
     for entry in face.entries:
         bounds = [(v, memory(v.program, target.apart).bound(target.threads, f"the arena of {entry.symbol}"))
@@ -114,11 +114,14 @@ def _limits(plan: ModelPlan, face: Interface, target: Target, max_arena: int | N
     return "\n".join(lines)
 
 
-def _tensor_limits(entry: Entry) -> list[str]:
+def _tensor_limits(entry: Entry, face: Interface) -> list[str]:
     """A macro for the bytes of each tensor. Names that differ in case alone would share one."""
     where = ", at the upper ends of the dims" if entry.dims else ""
     lines = [f"/* Bytes of the inputs and outputs of {entry.symbol}{where}. */"]
     taken = {"ARENA": "the arena"}
+    if entry.symbol == face.model:
+        taken |= {name: what for name, what, there in (("STATE", "the state", face.has_state),
+                                                       ("WEIGHTS", "the weights", face.external)) if there}
     for buffer, name in zip(entry.tensors, entry.tensor_names):
         short, what = name.upper(), f"{buffer.kind} {buffer.name!r}"
         full = f"{macro(entry.symbol)}_{short}_BYTES"
