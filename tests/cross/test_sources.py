@@ -33,11 +33,12 @@ def works(result: subprocess.CompletedProcess, what: str) -> bool:
 
 with tempfile.TemporaryDirectory() as name:
     root = Path(name)
+    cache = os.environ.get("TC_TESTS_CACHE", root / "cache")
     for path in (HERE / "consumer" / "model.c", ROOT / "examples" / "digits" / "digits.safetensors"):
         shutil.copy(path, root)
 
     def tool(folder: str, *options: str) -> subprocess.CompletedProcess:
-        return run([*TOOL, "build", "model.c", "-o", folder, "--cache", root / "cache", *options], cwd=root)
+        return run([*TOOL, "build", "model.c", "-o", folder, "--cache", cache, *options], cwd=root)
 
     def compiled(folder: str, program: str, command: list[str]) -> bool:
         """From a folder that holds the sources and the program's main, and nothing else."""

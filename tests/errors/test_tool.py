@@ -41,7 +41,7 @@ WEIGHTS = safetensors({"w": ([3, 4], [0.25 * i for i in range(12)]), "b": ([3], 
 
 with tempfile.TemporaryDirectory() as place:
     root = Path(place)
-    cache = root / "cache"
+    cache = Path(os.environ.get("TC_TESTS_CACHE", root / "cache"))
     count = 0
 
     def project(model: str = MODEL, weights: bytes | None = WEIGHTS) -> Path:

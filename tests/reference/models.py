@@ -71,6 +71,7 @@ def decoder(folder: Path) -> Path:
 
 
 def tool(folder: Path, *words: str) -> subprocess.CompletedProcess:
-    """A sub-command, run in `folder` with one cache."""
-    return subprocess.run([*TOOL, *words, "--cache", str(folder / "cache"), "-j2"], cwd=folder, capture_output=True,
+    """A sub-command, run in `folder` with the cache of all tests."""
+    cache = os.environ.get("TC_TESTS_CACHE", str(folder / "cache"))
+    return subprocess.run([*TOOL, *words, "--cache", cache, "-j2"], cwd=folder, capture_output=True,
                           text=True, check=False)
