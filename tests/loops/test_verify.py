@@ -341,6 +341,11 @@ for change, message in ((('"z"[i0,i1] = acc f32', '"y"[i0,i1] = acc f32'), "one+
                          "one+two: two touches y, which one beside it stores"),
                         (('("x"[i0,k0])', '("x"[i0+1,k0])'), "one: x[i0 + 1, k0] is not proved to be within [4, 8]")):
     raises(LoopError, lambda: verify(parse_unit(beside.replace(*change), "beside")), message, message)
+kept = beside.replace('output "y" : f32[4,16]', 'state "y" : f32[8,16]').replace(
+    '"z"[i0,i1] = acc f32', '"z"[i0,i1] = load f32 ("y"[i0+4,i1])').replace('"c0", "z") dims', '"c0", "y", "z") dims')
+verify(parse_unit(kept, "kept"))
+raises(LoopError, lambda: verify(parse_unit(kept.replace("i0+4", "i0+3"), "kept")),
+       "one+two: two touches y, which one beside it stores", "siblings load nothing but what others leave as it was")
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):

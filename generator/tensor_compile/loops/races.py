@@ -11,7 +11,7 @@ from itertools import combinations, permutations
 from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym
-from .accesses import Meetings, Touch, conflicts, read, stored_apart, written
+from .accesses import Meetings, Touch, conflicts
 from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
     SiblingsKernel, Step, Store
 from .points import apart, one_to_one
@@ -99,8 +99,14 @@ def crossed(kernel) -> list[str]:
 
 
 def met(one, two) -> list[str]:
-    """Buffers that kernel `one` stores into and `two` reads, or may store the same elements of."""
-    return [name for name in written(one) if name in read(two) or name in written(two) and not stored_apart(one, two, name)]
+    """Buffers of which kernel `two` may read, or store as well, elements that kernel `one` stores."""
+    found: dict[str, None] = {}
+    for s, _ in stores(one):
+        touched = [x.index for x in loads(*two.values) if x.buffer == s.buffer]
+        touched += [other.index for other, _ in stores(two) if other.buffer == s.buffer]
+        if any(not apart(s.index, index) for index in touched):
+            found[s.buffer] = None
+    return list(found)
 
 
 def unordered(program: Program, together: Callable[[str, str], bool]) -> list[str]:
