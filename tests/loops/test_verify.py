@@ -346,6 +346,19 @@ kept = beside.replace('output "y" : f32[4,16]', 'state "y" : f32[8,16]').replace
 verify(parse_unit(kept, "kept"))
 raises(LoopError, lambda: verify(parse_unit(kept.replace("i0+4", "i0+3"), "kept")),
        "one+two: two touches y, which one beside it stores", "siblings load nothing but what others leave as it was")
+merged = '''tensor_compile.loops 1 program
+buffer state "s" : f32[3,2,8]
+nest "copy" rows () grain 1 {
+  params ("s") dims ()
+  sweep (i0:24) {
+    "s"[floordiv(i0+24,16),-2*floordiv(i0+24,16)+floordiv(i0+24,8),-8*floordiv(i0+24,8)+i0+24] = load f32 ("s"[floordiv(i0,16),-2*floordiv(i0,16)+floordiv(i0,8),-8*floordiv(i0,8)+i0])
+  }
+}
+arena size=0
+'''
+verify(parse_unit(merged, "merged"))
+raises(LoopError, lambda: verify(parse_unit(merged.replace("i0+24", "i0+23"), "merged")), "which other points of it store",
+       "parts of merged loops are told apart by their addresses")
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):

@@ -12,7 +12,7 @@ from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym
 from .accesses import Meetings, Touch, conflicts
-from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
+from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
     SiblingsKernel, Step, Store
 from .points import apart, one_to_one
 from .scalars import loads
@@ -52,11 +52,16 @@ def same_element(buffers: dict, item) -> list[str]:
             found.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
     for part in item.parts if isinstance(item, SiblingsKernel) else (item,):   # what parts share: `crossed`
         for (one, _), (two, _) in combinations(stores(part), 2):
-            if one.buffer == two.buffer and not apart(one.index, two.index) \
+            if one.buffer == two.buffer and not _apart(buffers[one.buffer], one.index, two.index) \
                     and not _same_point(one.index, two.index, _rows(part)):
                 found.append(f"{part.label}: another point may store {one.buffer}[{_text(one.index)}] as "
                              f"{two.buffer}[{_text(two.index)}]")
     return found
+
+
+def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
+    """By some dim, or by address where loops that walk several dims were merged."""
+    return apart(one, two) or apart((b.address(one),), (b.address(two),))
 
 
 def _rows(kernel) -> set[Sym] | None:
@@ -71,12 +76,12 @@ def _same_point(one: tuple[Expr, ...], two: tuple[Expr, ...], rows: set[Sym] | N
     return all(a == b or rows is not None and not rows & (a.symbols() | b.symbols()) for a, b in zip(one, two, strict=True))
 
 
-def crossed(kernel) -> list[str]:
+def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     """Loads of what other points of the same kernel store."""
     if isinstance(kernel, CheckKernel):
         return []
     if isinstance(kernel, SiblingsKernel):
-        return [line for part in kernel.parts for line in crossed(part)] + [
+        return [line for part in kernel.parts for line in crossed(buffers, part)] + [
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
             for one, two in permutations(kernel.parts, 2) for name in met(one, two)]
     made: dict[str, list[tuple[Expr, ...]]] = {}
@@ -91,7 +96,7 @@ def crossed(kernel) -> list[str]:
     found: dict[str, None] = {}
     for x in loads(*values):
         for index in made.get(x.buffer, ()):
-            if not x.dynamic and apart(x.index, index):
+            if not x.dynamic and _apart(buffers[x.buffer], x.index, index):
                 continue
             if x.dynamic or not _same_point(x.index, index, rows):
                 found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None

@@ -127,7 +127,7 @@ class _Checker:
         else:
             self.readable(k.label, reads, written)
         written |= writes
-        self.found += races.same_element(self.buffers, k) + races.crossed(k)
+        self.found += races.same_element(self.buffers, k) + races.crossed(self.buffers, k)
 
     def contraction(self, k: ContractionKernel) -> None:
         for v in (k.a, *k.b):
