@@ -78,7 +78,11 @@ tc_tensor tc_mean_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int
     for (int i = 0; i < a->count; ++i)
         count = tc_expr_mul(count, x->type.shape[a->list[i]]);
     tc_tensor sum = tc_prim_reduce(g, x, "sum", a->count, a->list);
-    return tc_divide_by_size(g, at, sum, tc_expr_add_int(count, -correction));
+    const tc_expr *divisor = tc_expr_add_int(count, -correction);
+    if (!correction || tc_expr_nonnegative(divisor))
+        return tc_divide_by_size(g, at, sum, divisor);
+    tc_tensor size = MAXIMUM(tc_size_value(g, TC_I64, divisor), 0);
+    return tc_is_poison(sum) ? sum : DIV(sum, tc_prim_cast(g, size, x->type.dtype));
 }
 
 tc_tensor tc_variance_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction, tc_tensor *mean,

@@ -24,7 +24,7 @@ tc_tensor tc_axes_spread(tc_graph *g, tc_tensor reduced, const tc_type *like, co
 
 /* x divided by a size, by its value at run time where it is dynamic. */
 tc_tensor tc_divide_by_size(tc_graph *g, tc_site at, tc_tensor x, const tc_expr *size);
-/* The sum over the axes divided by their count less `correction`; the axes vanish. */
+/* The sum over the axes divided by their count less `correction`, at least 0; the axes vanish. */
 tc_tensor tc_mean_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction);
 /* That mean of (x - mean)^2; the mean in *mean and x - mean in *centered (NULL: not wanted). */
 tc_tensor tc_variance_of(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, int correction, tc_tensor *mean,

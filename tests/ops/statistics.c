@@ -95,3 +95,13 @@ TC_FUNCTION(op_integers)
     tc_output(g, "dot", tc_dot(c, c));
     tc_output(g, "square", tc_square(c));
 }
+
+/* One element fewer than none is none. */
+TC_FUNCTION(op_empty)
+{
+    tc_dim few = tc_dynamic(g, "few", 0, 40);
+    tc_tensor x = tc_input(g, "x", FLOAT, 3, few);
+    tc_output(g, "variance", tc_var_unbiased(x, 1));
+    tc_output(g, "deviation", tc_std_unbiased(x, 1));
+    tc_output(g, "mean", tc_mean(x, 1));
+}

@@ -43,6 +43,11 @@ def integers(i: dict) -> dict:
     return {k: t.to(torch.int32) for k, t in out.items()}
 
 
+def empty(i: dict) -> dict:
+    x = i["x"]
+    return {"variance": x.var(1), "deviation": x.std(1), "mean": x.mean(1)}
+
+
 def functions(rng: Random) -> dict:
     x = rng.normal(2, 6, 33, 3)
     parameters = {"mean": rng.normal(6), "variance": rng.rand(6) + 0.125, "weight": rng.normal(6), "bias": rng.normal(6)}
@@ -60,4 +65,5 @@ def functions(rng: Random) -> dict:
                       "c": rng.integers(torch.int32, 20), "w": rng.integers(torch.int32, 3, 5, 5),
                       "d": rng.integers(torch.int32, 3)}, integers, "n=7"),
         "products": ({"a": rng.normal(7, 24) * 8, "b": rng.normal(24, 20) * 8, "c": rng.normal(20) * 8}, products, "n=7"),
+        "empty": ({"x": torch.zeros(3, 0)}, empty, "few=0"),
     }

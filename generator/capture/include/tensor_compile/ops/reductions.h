@@ -47,7 +47,7 @@ tc_tensor tc_prod_at(tc_site at, tc_tensor x, bool keepdims, int count, const in
 
 /* tc_var(x, axis...), tc_var_keepdims(x, axis...), tc_var_unbiased(x, axis...), tc_var_unbiased_keepdims(x, axis...)
  * Variance, floats, two passes: the mean of (x - mean)^2. tc_var divides by the count n; tc_var_unbiased by n - 1, as
- * PyTorch does by default.
+ * PyTorch does by default. NaN of no elements.
  * Dtypes: floats.
  * Shape: that of x without the axes, or with size 1 there (keepdims).
  * ATen: var with correction=0, var. */
