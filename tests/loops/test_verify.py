@@ -80,6 +80,18 @@ def barrier_before(label: str) -> tuple[str, str]:
 
 verify(parse_unit(GOOD, "good"))
 ok(True, "a program that is right")
+verify(parse_unit("""tensor_compile.loops 1 program
+buffer input "x" : f32[3,0]
+buffer output "y" : f32[3,0]
+nest "none" rows (i0:3) grain 1 {
+  params ("x", "y") dims ()
+  sweep (i1:0) {
+    "y"[i0,i1] = load f32 ("x"[i0,i1])
+  }
+}
+arena size=0 lower_bound=0
+""", "none"))
+ok(True, "where there is no point no two of them meet")
 
 finds("a store behind a check without a barrier", "first: stores before every thread has left the check indices",
       barrier_before("first"))

@@ -104,4 +104,5 @@ TC_FUNCTION(op_empty)
     tc_output(g, "variance", tc_var_unbiased(x, 1));
     tc_output(g, "deviation", tc_std_unbiased(x, 1));
     tc_output(g, "mean", tc_mean(x, 1));
+    tc_output(g, "constant", tc_var_unbiased(tc_slice(x, 1, 0, 0)));
 }

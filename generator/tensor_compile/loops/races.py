@@ -15,7 +15,7 @@ from .accesses import Meetings, Touch, conflicts
 from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
     SiblingsKernel, Step, Store
 from .points import apart, one_to_one
-from .scalars import loads
+from .scalars import extent, loads
 
 
 def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
@@ -40,6 +40,8 @@ def same_element(buffers: dict, item) -> list[str]:
     """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other."""
     found = []
     for s, variables in stores(item):
+        if any(extent(v).is_const and extent(v).value <= 0 for v in variables):
+            continue    # no point at all
         b = buffers[s.buffer]
         if s.dynamic:   # points apart in other variables than those of its index are one thread's, in order
             within = set().union(*(i.symbols() for i in s.index))

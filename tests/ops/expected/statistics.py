@@ -45,7 +45,7 @@ def integers(i: dict) -> dict:
 
 def empty(i: dict) -> dict:
     x = i["x"]
-    return {"variance": x.var(1), "deviation": x.std(1), "mean": x.mean(1)}
+    return {"variance": x.var(1), "deviation": x.std(1), "mean": x.mean(1), "constant": x.var()}
 
 
 def functions(rng: Random) -> dict:
