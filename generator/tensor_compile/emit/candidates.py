@@ -162,7 +162,8 @@ def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target,
 
 def _cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, m: int, parts: int) -> float:
     n, k, batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
-    once = 10 if batches * 4 * k * n * access.sums > target.l2 else 32   # bytes a cycle, the first time that panels of b are read
+    # bytes a cycle, the first time that panels of b are read
+    once = 10 if batches * 4 * k * n * access.sums > target.l2 else 32
 
     def pace(width: int) -> int:
         """Bytes a cycle when they are read again for the next rows: by the level that holds the group's panels."""

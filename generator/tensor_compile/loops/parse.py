@@ -356,8 +356,8 @@ class _Parser:
         return unit.made()
 
     def declaration(self, line: _Line, unit: _Unit) -> None:
-        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction, "siblings": self.siblings,
-                   "loop": self.loop, "while": self.while_, "branch": self.branch}
+        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction,
+                   "siblings": self.siblings, "loop": self.loop, "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
