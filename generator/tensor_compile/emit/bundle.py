@@ -98,9 +98,7 @@ def driver(plan: ModelPlan, text: str) -> str:
     """The driver's file; embedded weights are words there (`weights`)."""
     symbol = weights_symbol(plan)
     text = _KERNEL.sub(f"{identifier(plan.model)}_tck_", text)
-    # the header's inline functions are for callers; Clang warns of them in the file that has the text itself
-    calm = '#ifdef __GNUC__\n#pragma GCC diagnostic ignored "-Wunused-function"\n#endif\n'
-    text = text.replace("#include <tensor_compile/driver.h>\n", CHECKS + EXACT + calm + '#include "tc_driver.h"\n')
+    text = text.replace("#include <tensor_compile/driver.h>\n", CHECKS + EXACT + '#include "tc_driver.h"\n')
     declared = f'extern const unsigned char {symbol}[] __attribute__((visibility("hidden")));\n'
     return text.replace(declared, f"extern const uint64_t {symbol}_words[];\n"
                                   f"#define {symbol} ((const unsigned char *){symbol}_words)\n")

@@ -234,7 +234,7 @@ def _tensor_functions(entry: Entry) -> str:
     """One for every tensor whose size depends on dims; all take the dims of the function."""
     sized = [(i, name) for i, (b, name) in enumerate(zip(entry.tensors, entry.tensor_names)) if b.elements.symbols()]
     dims = ", ".join(f"tc_index {name}" for name in entry.dim_names)
-    functions = [f"""static inline size_t {entry.symbol}_{name}_bytes({dims})
+    functions = [f"""TC_HEADER_FUNCTION size_t {entry.symbol}_{name}_bytes({dims})
 {{
     const tc_index tc_dims[] = {{{", ".join(entry.dim_names)}}};
     return tc_function_tensor_bytes(&{entry.symbol}_function, {i}, tc_dims);
@@ -246,27 +246,27 @@ def _tensor_functions(entry: Entry) -> str:
 def _state_functions(face: Interface) -> str:
     m = face.model
     return f"""/* State: a buffer of {face.prefix}_STATE_BYTES, see tc_state_… in runtime.h. reset makes a used one new. */
-static inline tc_status {m}_state_init(void *state)
+TC_HEADER_FUNCTION tc_status {m}_state_init(void *state)
 {{
     return tc_state_init(&{m}_model, state);
 }}
 
-static inline tc_status {m}_state_reset(void *state)
+TC_HEADER_FUNCTION tc_status {m}_state_reset(void *state)
 {{
     return tc_state_init(&{m}_model, state);
 }}
 
-static inline tc_status {m}_state_copy(void *to, const void *from)
+TC_HEADER_FUNCTION tc_status {m}_state_copy(void *to, const void *from)
 {{
     return tc_state_copy(&{m}_model, to, from);
 }}
 
-static inline tc_status {m}_state_export(const void *state, const char *name, void *data, size_t bytes)
+TC_HEADER_FUNCTION tc_status {m}_state_export(const void *state, const char *name, void *data, size_t bytes)
 {{
     return tc_state_export(&{m}_model, state, name, data, bytes);
 }}
 
-static inline tc_status {m}_state_import(void *state, const char *name, const void *data, size_t bytes)
+TC_HEADER_FUNCTION tc_status {m}_state_import(void *state, const char *name, const void *data, size_t bytes)
 {{
     return tc_state_import(&{m}_model, state, name, data, bytes);
 }}
@@ -276,7 +276,7 @@ static inline tc_status {m}_state_import(void *state, const char *name, const vo
 def _weights_functions(face: Interface) -> str:
     m = face.model
     return f"""/* Checks a weights file in memory ({face.prefix}_WEIGHTS_BYTES) before it is used as args->weights. */
-static inline tc_status {m}_weights_check(const void *weights, size_t bytes)
+TC_HEADER_FUNCTION tc_status {m}_weights_check(const void *weights, size_t bytes)
 {{
     return tc_weights_check(&{m}_model, weights, bytes);
 }}

@@ -30,6 +30,13 @@ extern "C" {
 /* Alignment in bytes of arenas, state buffers and weights. */
 #define TC_ALIGNMENT 64
 
+/* What defines a function of a generated header: files that do not call it get no warning. */
+#ifdef __GNUC__
+#define TC_HEADER_FUNCTION static inline __attribute__((unused))
+#else
+#define TC_HEADER_FUNCTION static inline
+#endif
+
 /* Sizes and positions: elements unless said otherwise. */
 typedef ptrdiff_t tc_index;
 
