@@ -41,7 +41,7 @@ extern "C" {
 typedef ptrdiff_t tc_index;
 
 /* Everything but TC_STATUS_OK leaves outputs and state as they were, except TC_STATUS_INDEX_OUT_OF_RANGE of an index
- * that the model itself computed. */
+ * that is looked at in a loop or a branch (docs/runtime.md). */
 typedef enum tc_status {
     TC_STATUS_OK = 0,
     TC_STATUS_NULL_POINTER,       /* a required pointer is NULL */
