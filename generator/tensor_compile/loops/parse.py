@@ -7,23 +7,15 @@ and memory have to satisfy is verify.py's.
 """
 from __future__ import annotations
 
-from typing import Any, Callable
-
 from ..graph.errors import ParseError
-from ..graph.dtypes import DTYPES
-from ..reader import Line, quote
-from ..symbolic import Expr, Sym
-from .fuse import Fused
-from .ir import Acc, Apply, Arena, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
-    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, \
-    SiblingsKernel, Sorted, Slot, Stage, Step, Store
-from .lower import LoweredFunction
+from ..reader import quote
+from ..symbolic import Sym
+from .ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Load, Loop, \
+    NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step
+from .parse_line import Declarations, ItemLine, Scope
 from .text import VERSION, Unit
 
 _KINDS = ("input", "output", "state", "packed", "temp", "scratch")
-_REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "dot", "argmax", "argmin")
-_ORDERS = ("seq", "lanes", "free", "running")
-_MAX_NESTING = 200   # of scalar operations
 
 
 def parse_units(text: str, file: str) -> list[Unit]:
@@ -39,265 +31,6 @@ def parse_unit(text: str, file: str) -> Unit:
     return found[0]
 
 
-class _Line(Line):
-    """A line of loop text and the item that it stands in."""
-
-    __slots__ = ("item",)
-    kind_of_name = "dim or loop variable"
-
-    def __init__(self, file: str, number: int, text: str, item: "_Item"):
-        super().__init__(file, number, text, item.names)
-        self.item = item
-
-    def dtype(self) -> str:
-        name = self.word("a dtype")
-        if name not in DTYPES:
-            raise self.error(f"unknown dtype {name}; there are {', '.join(DTYPES)}")
-        return name
-
-    def many(self, read: Callable) -> tuple:
-        self.expect("(")
-        return self.items(")", read)
-
-    def exprs(self) -> tuple[Expr, ...]:
-        return self.many(self.dim)
-
-    def setting(self, name: str) -> int:
-        self.expect(name)
-        self.expect("=")
-        return self.integer()
-
-    def variable(self) -> Sym:
-        """NAME:EXTENT, declared here."""
-        name = self.word("a loop variable")
-        self.expect(":")
-        extent = self.dim()
-        if any(not s.is_dim for s in extent.symbols()):
-            raise self.error(f"the extent of {name} depends on a loop variable")
-        found = self.names.get(name)
-        if found is None:
-            found = self.item.unit.variables.setdefault((name, extent), Sym(name, 0, extent - 1))
-            self.names[name] = found
-        elif found.is_dim:
-            raise self.error(f"{name} is a dim")
-        elif found.hi != extent - 1:
-            raise self.error(f"{name} has another extent above")
-        return found
-
-    def variables(self) -> tuple[Sym, ...]:
-        found = self.many(self.variable)
-        if len(set(found)) < len(found):
-            raise self.error("one variable is named twice")
-        return found
-
-    def turn(self) -> Sym:
-        """NAME:COUNT of a loop."""
-        name = self.word("the turn of a loop")
-        self.expect(":")
-        count = self.dim()
-        if name in self.names:
-            raise self.error(f"{name} is the name of a dim or of a loop around this one")
-        return Sym(name, 0, count - 1, is_dim=True)
-
-    def loop_settings(self) -> dict[str, Any]:
-        carried = tuple(b.name for b in self.many(self.buffer)) if self.accept("carried") else ()
-        swaps = []
-        while self.accept("swap"):
-            pair = self.many(self.buffer)
-            if len(pair) != 2:
-                raise self.error("two buffers change places")
-            swaps.append((pair[0].name, pair[1].name))
-        return {"carried": carried, "swaps": tuple(swaps), "meets": self.accept("meets")}
-
-    def buffer(self) -> Buffer:
-        name = self.string()
-        found = self.item.unit.buffers.get(name)
-        if found is None:
-            raise self.error(f"unknown buffer {quote(name)}")
-        return found
-
-    def access(self) -> tuple[Buffer, tuple[Expr, ...]]:
-        b = self.buffer()
-        index = self.listed(self.dim)
-        if len(index) != len(b.shape):
-            raise self.error(f"{quote(b.name)} has rank {len(b.shape)}, not {len(index)}")
-        return b, index
-
-    def reduction(self, word: str) -> tuple[str, str]:
-        op, _, order = word.partition(".")
-        if op not in _REDUCTIONS or order not in _ORDERS:
-            raise self.error(f"unknown reduction {word}")
-        return op, order
-
-    # -- scalar expressions
-    def scalar(self, depth: int = 0) -> Scalar:
-        if depth > _MAX_NESTING:
-            raise self.error("an expression is nested too deeply")
-        if self.peek().startswith("%"):
-            name = self.take(1, "a name")
-            if self.accept("="):
-                self.item.shared[name] = self.operation(depth)
-            elif name not in self.item.shared:
-                raise self.error(f"{name} stands for nothing yet")
-            return self.item.shared[name]
-        return self.operation(depth)
-
-    def operation(self, depth: int) -> Scalar:
-        word = self.word("an operation")
-        if word in DTYPES:
-            bits = self.bits()
-            if bits >> DTYPES[word].bits:
-                raise self.error(f"0x{bits:x} does not fit {word}")
-            return Const(word, bits)
-        if word == "inside":
-            return InBounds(self.exprs())
-        dtype = self.dtype()
-        if word == "acc":
-            return Acc(dtype, self.integer() if self.peek().isdigit() else 0)
-        if word == "local":
-            return Local(self.word("a row reduction"), dtype)
-        if word == "load":
-            return self.load(dtype, depth)
-        if word == "sorted":
-            return self.sorted(depth)
-        if word == "index":
-            (expr,) = self.exactly(1, self.exprs())
-            return IndexValue(dtype, expr)
-        if "." in word:
-            op, order = self.reduction(word)
-            self.expect("over")
-            over = self.variables()
-            (value,) = self.exactly(1, self.many(lambda: self.scalar(depth + 1)))
-            return Reduction(op, order, dtype, over, value, self.exprs() if self.accept("if") else ())
-        args: list[Scalar] = []
-        self.expect("(")
-        while not self.accept(")"):
-            if args:
-                self.expect(",")
-            args.append(self.scalar(depth + 1))
-        return Apply(word, dtype, tuple(args))
-
-    def sorted(self, depth: int) -> Sorted:
-        self.expect("over")
-        (over,) = self.exactly(1, self.variables())
-        count, descending, value = self.sorting(depth)
-        self.expect("at")
-        (at,) = self.exactly(1, self.exprs())
-        return Sorted(over, value, at, count, descending)
-
-    def exactly(self, count: int, found: tuple) -> tuple:
-        if len(found) != count:
-            raise self.error(f"expected {count} in parentheses, not {len(found)}")
-        return found
-
-    def load(self, dtype: str, depth: int) -> Load:
-        self.expect("(")
-        dynamic = self.dynamic(depth)
-        b, index = self.access()
-        valid = self.exprs() if self.accept("if") else ()
-        other = self.operation(depth + 1) if self.accept("else") else None
-        if other is not None and not isinstance(other, Const):
-            raise self.error("what stands for an element that is not there is a constant")
-        self.expect(")")
-        return Load(b.name, dtype, index, valid, other, dynamic)
-
-    def dynamic(self, depth: int) -> tuple:
-        found = []
-        while self.accept("let"):
-            s = self.variable()
-            self.expect("=")
-            found.append((s, self.scalar(depth + 1)))
-            self.expect("in")
-        return tuple(found)
-
-    def sorting(self, depth: int) -> tuple[Expr, bool, Scalar]:
-        self.expect("first")
-        count, descending = self.dim(), self.accept("descending")
-        (value,) = self.exactly(1, self.many(lambda: self.scalar(depth + 1)))
-        return count, descending, value
-
-    def row_sort(self) -> RowSort:
-        b = self.buffer()
-        count, descending, value = self.sorting(0)
-        self.end()
-        return RowSort(b.name, value, count, descending)
-
-    def store(self) -> Store:
-        dynamic = self.dynamic(0)
-        b, index = self.access()
-        self.expect("=")
-        value = self.scalar()
-        self.end()
-        return Store(b.name, index, value, dynamic)
-
-    def closing(self) -> None:
-        self.expect("}")
-        self.end()
-
-    def named_scalar(self, name: str) -> Scalar:
-        self.expect(name)
-        self.expect("=")
-        value = self.scalar()
-        self.end()
-        return value
-
-    def factor(self, name: str) -> Load:
-        value = self.named_scalar(name)
-        if not isinstance(value, Load):
-            raise self.error(f"{name} is a load")
-        return value
-
-    def interface(self) -> tuple[tuple[Buffer, ...], tuple[Sym, ...]]:
-        self.expect("params")
-        params = self.many(self.buffer)
-        self.expect("dims")
-        dims = self.many(self.known_dim)
-        self.end()
-        return params, dims
-
-    def known_dim(self) -> Sym:
-        name = self.word("a dim")
-        unit = self.item.unit
-        found = unit.turns.get(name) or unit.dims.get(name)
-        if found is None:
-            raise self.error(f"unknown dim {name}")
-        return found
-
-
-class _Unit:
-    """What the lines of a unit declare."""
-
-    def __init__(self, kind: str, name: str):
-        self.kind, self.name = kind, name
-        self.dims: dict[str, Sym] = {}
-        self.turns: dict[str, Sym] = {}                  # of the loops around the line
-        self.buffers: dict[str, Buffer] = {}
-        self.variables: dict[tuple[str, Expr], Sym] = {}
-        self.items: list = []                            # of the list that is being read: the unit's, or a region's
-        self.arena = Arena()
-        self.fusions: list[str] = []
-        self.refusals: list[tuple[str, str]] = []
-
-    def made(self) -> Unit:
-        dims = tuple(self.dims.values())
-        if self.kind == "program":
-            return Program(self.buffers, self.items, self.arena, dims, self.fusions, self.refusals)
-        inputs, outputs, states = ([b for b in self.buffers.values() if b.kind == kind]
-                                   for kind in ("input", "output", "state"))
-        if self.kind == "lowered":
-            return LoweredFunction(self.name, self.buffers, self.items, inputs, outputs, states, dims)
-        return Fused(self.name, self.buffers, self.items, inputs, outputs, states, dims, self.fusions, self.refusals)
-
-
-class _Item:
-    """The scope of one item: dims and its loop variables by name, named operations."""
-
-    def __init__(self, unit: _Unit):
-        self.unit = unit
-        self.names: dict[str, Sym] = {**unit.dims, **unit.turns}
-        self.shared: dict[str, Scalar] = {}
-
-
 class _Parser:
     def __init__(self, text: str, file: str):
         self.file = file
@@ -305,16 +38,16 @@ class _Parser:
                       if line.strip() and not line.lstrip().startswith("#")]
         self.at = 0
         self.last = text.rstrip("\n").count("\n") + 1
-        self.barrier: _Line | None = None
+        self.barrier: ItemLine | None = None
 
-    def next(self, item: _Item) -> _Line | None:
+    def next(self, item: Scope) -> ItemLine | None:
         if self.at == len(self.lines):
             return None
         number, text = self.lines[self.at]
         self.at += 1
-        return _Line(self.file, number, text, item)
+        return ItemLine(self.file, number, text, item)
 
-    def within(self, item: _Item, what: str) -> _Line:
+    def within(self, item: Scope, what: str) -> ItemLine:
         line = self.next(item)
         if line is None:
             raise ParseError(self.file, self.last, f"{what} is not closed by '}}'")
@@ -322,8 +55,8 @@ class _Parser:
 
     def units(self) -> list[Unit]:
         out: list[Unit] = []
-        unit = _Unit("", "")
-        while (line := self.next(_Item(unit))) is not None:
+        unit = Declarations("", "")
+        while (line := self.next(Scope(unit))) is not None:
             if line.accept("tensor_compile.loops"):
                 if unit.kind:
                     out.append(self.close(unit))
@@ -336,18 +69,18 @@ class _Parser:
             raise ParseError(self.file, self.last, f"expected 'tensor_compile.loops {VERSION}'")
         return out + [self.close(unit)]
 
-    def open(self, line: _Line) -> _Unit:
+    def open(self, line: ItemLine) -> Declarations:
         version = line.integer()
         if version != VERSION:
             raise line.error(f"version {version} of the loop text is not known; this tool reads version {VERSION}")
         kind = line.word("lowered, fused or program")
         if kind not in ("lowered", "fused", "program"):
             raise line.error(f"expected lowered, fused or program, not {kind}")
-        unit = _Unit(kind, "" if kind == "program" else line.string())
+        unit = Declarations(kind, "" if kind == "program" else line.string())
         line.end()
         return unit
 
-    def close(self, unit: _Unit) -> Unit:
+    def close(self, unit: Declarations) -> Unit:
         if self.barrier is not None:
             raise self.barrier.error("a barrier without a kernel behind it")
         for name, slot in unit.arena.slot_of.items():
@@ -355,7 +88,7 @@ class _Parser:
                 raise ParseError(self.file, self.last, f"{quote(name)} is in slot {slot}, which is not declared")
         return unit.made()
 
-    def declaration(self, line: _Line, unit: _Unit) -> None:
+    def declaration(self, line: ItemLine, unit: Declarations) -> None:
         readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction,
                    "siblings": self.siblings, "loop": self.loop, "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
@@ -378,19 +111,19 @@ class _Parser:
         unit.items.append(made)
 
     # -- regions
-    def inside(self, unit: _Unit, what: str, turn: Sym | None = None) -> tuple[list, _Line]:
+    def inside(self, unit: Declarations, what: str, turn: Sym | None = None) -> tuple[list, ItemLine]:
         """The items up to the line that closes the region, and that line behind its brace."""
         around, turns = unit.items, unit.turns
         unit.items = found = []
         unit.turns = {**turns, turn.name: turn} if turn is not None else turns
-        while not (line := self.within(_Item(unit), what)).accept("}"):
+        while not (line := self.within(Scope(unit), what)).accept("}"):
             self.declaration(line, unit)
         if self.barrier is not None:
             raise self.barrier.error("a barrier without a kernel behind it")
         unit.items, unit.turns = around, turns
         return found, line
 
-    def loop(self, line: _Line, unit: _Unit) -> Loop:
+    def loop(self, line: ItemLine, unit: Declarations) -> Loop:
         label = line.string()
         line.expect("turn")
         turn = line.turn()
@@ -401,7 +134,7 @@ class _Parser:
         last.end()
         return Loop(label, turn, body, **settings)
 
-    def while_(self, line: _Line, unit: _Unit) -> Loop:
+    def while_(self, line: ItemLine, unit: Declarations) -> Loop:
         label, settings = line.string(), line.loop_settings()
         line.expect("{")
         line.end()
@@ -414,7 +147,7 @@ class _Parser:
         last.end()
         return Loop(label, None, body, test=test, condition=condition, barrier=barrier, **settings)
 
-    def branch(self, line: _Line, unit: _Unit) -> Branch:
+    def branch(self, line: ItemLine, unit: Declarations) -> Branch:
         label = line.string()
         line.expect("on")
         condition, barrier = line.buffer().name, line.accept("barrier")
@@ -429,7 +162,7 @@ class _Parser:
         return Branch(label, condition, then, other, barrier)
 
     # -- declarations
-    def dim(self, line: _Line, unit: _Unit) -> None:
+    def dim(self, line: ItemLine, unit: Declarations) -> None:
         name = line.word("the dim's name")
         low = line.setting("range")
         line.expect(":")
@@ -444,7 +177,7 @@ class _Parser:
             raise line.error(f"the divisor of dim {name} is not positive")
         unit.dims[name] = Sym(name, low, high, divisor, is_dim=True)
 
-    def buffer(self, line: _Line, unit: _Unit) -> None:
+    def buffer(self, line: ItemLine, unit: Declarations) -> None:
         kind = line.word("a kind of buffer")
         if kind not in _KINDS:
             raise line.error(f"unknown kind of buffer {kind}; there are {', '.join(_KINDS)}")
@@ -462,28 +195,28 @@ class _Parser:
             raise line.error(f"buffer {quote(name)} is declared twice")
         unit.buffers[name] = Buffer(name, tensor.dtype, tensor.shape, order, kind)
 
-    def fusion(self, line: _Line, unit: _Unit) -> None:
+    def fusion(self, line: ItemLine, unit: Declarations) -> None:
         unit.fusions.append(line.string())
         line.end()
 
-    def refusal(self, line: _Line, unit: _Unit) -> None:
+    def refusal(self, line: ItemLine, unit: Declarations) -> None:
         unit.refusals.append((line.string(), line.string()))
         line.end()
 
-    def meet(self, line: _Line, unit: _Unit) -> None:
+    def meet(self, line: ItemLine, unit: Declarations) -> None:
         line.end()
         if self.barrier is not None:
             raise line.error("two barriers with no kernel between")
         self.barrier = line
 
-    def arena(self, line: _Line, unit: _Unit) -> None:
+    def arena(self, line: ItemLine, unit: Declarations) -> None:
         if line.peek() == "size":
             unit.arena.size = line.setting("size")
         if line.peek() == "lower_bound":
             unit.arena.lower_bound = line.setting("lower_bound")
         line.end()
 
-    def slot(self, line: _Line, unit: _Unit) -> None:
+    def slot(self, line: ItemLine, unit: Declarations) -> None:
         size, above = line.dim(), ()
         if line.accept("above"):
             above = line.listed(line.integer)
@@ -492,7 +225,7 @@ class _Parser:
         line.end()
         unit.arena.slots.append(Slot(size, above))
 
-    def place(self, line: _Line, unit: _Unit) -> None:
+    def place(self, line: ItemLine, unit: Declarations) -> None:
         b = line.buffer()
         if line.peek() == "slot":
             unit.arena.slot_of[b.name] = line.setting("slot")
@@ -501,7 +234,7 @@ class _Parser:
         line.end()
 
     # -- items
-    def interface(self, item: _Item) -> tuple[tuple[Buffer, ...], tuple[Sym, ...]]:
+    def interface(self, item: Scope) -> tuple[tuple[Buffer, ...], tuple[Sym, ...]]:
         """The line of parameters, where there is one."""
         line = self.next(item)
         if line is not None and line.peek() == "params":
@@ -509,14 +242,14 @@ class _Parser:
         self.at -= line is not None
         return (), ()
 
-    def check(self, line: _Line, unit: _Unit) -> CheckKernel:
+    def check(self, line: ItemLine, unit: Declarations) -> CheckKernel:
         label, b = line.string(), line.buffer()
         line.expect("below")
         bound = line.dim()
         line.end()
         return CheckKernel(label, b, bound, *self.interface(line.item))
 
-    def compute(self, line: _Line, unit: _Unit) -> Computation:
+    def compute(self, line: ItemLine, unit: Declarations) -> Computation:
         label, variables = line.string(), line.variables()
         window, copy = line.accept("window"), line.string() if line.accept("copy") else ""
         loc = line.loc()
@@ -526,7 +259,7 @@ class _Parser:
         self.within(line.item, "a computation").closing()
         return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic, copy)
 
-    def contraction(self, line: _Line, unit: _Unit) -> Contraction | ContractionKernel:
+    def contraction(self, line: ItemLine, unit: Declarations) -> Contraction | ContractionKernel:
         label, spaces = line.string(), []
         for name in ("batch", "m", "n", "k"):
             line.expect(name)
@@ -553,21 +286,21 @@ class _Parser:
             raise inner.error("a contraction that stores nothing")
         return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
 
-    def siblings(self, line: _Line, unit: _Unit) -> SiblingsKernel:
+    def siblings(self, line: ItemLine, unit: Declarations) -> SiblingsKernel:
         label, parts = line.string(), []
         line.expect("{")
         line.end()
         params, dims = self.interface(line.item)
-        while not (inner := self.within(_Item(unit), "siblings")).accept("}"):
+        while not (inner := self.within(Scope(unit), "siblings")).accept("}"):
             inner.expect("contraction")
             parts.append(self.contraction(inner, unit))
         inner.end()
         return SiblingsKernel(label, parts, params, dims)
 
-    def factor(self, line: _Line, name: str) -> Load:
+    def factor(self, line: ItemLine, name: str) -> Load:
         return self.within(line.item, "a contraction").factor(name)
 
-    def nest(self, line: _Line, unit: _Unit) -> NestKernel:
+    def nest(self, line: ItemLine, unit: Declarations) -> NestKernel:
         label = line.string()
         line.expect("rows")
         rows = line.variables()
@@ -583,7 +316,7 @@ class _Parser:
         inner.end()
         return NestKernel(label, rows, stages, params, dims, grain)
 
-    def sweep(self, line: _Line) -> Stage:
+    def sweep(self, line: ItemLine) -> Stage:
         stage = Stage(line.variables(), vector=not line.accept("scalar"))
         line.expect("{")
         line.end()
