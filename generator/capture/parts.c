@@ -92,22 +92,9 @@ tc_tensor tc_select_at(tc_site at, tc_tensor x, int axis, tc_dim index)
     return g ? tc_op_leave(g, select_index(g, x, axis, index)) : tc_poison();
 }
 
-static void split(tc_graph *g, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_expr *const *sizes)
+static void take_parts(tc_graph *g, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_expr *const *sizes)
 {
     const tc_expr *start = g->dims.zero;
-    for (int i = 0; i < count; ++i) {
-        if (!tc_at_least(g, sizes[i], g->dims.zero)) {
-            tc_fail(g, NULL, "part %d has the size %s", i, tc_expr_text(sizes[i]));
-            return;
-        }
-        start = tc_expr_add(start, sizes[i]);
-    }
-    if (!tc_same_dim(g, x->type.shape[axis], start)) {
-        tc_fail(g, NULL, "the sizes add up to %s, not to axis %d of %s", tc_expr_text(start), axis,
-                tc_type_text(g, &x->type));
-        return;
-    }
-    start = g->dims.zero;
     for (int i = 0; i < count; ++i) {
         parts[i] = slice(g, x, axis, start, sizes[i], 1);
         start = tc_expr_add(start, sizes[i]);
@@ -129,9 +116,30 @@ void tc_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
         const tc_expr **sizes = tc_arena_alloc(&g->arena, (size_t)count * sizeof *sizes);
         for (int i = 0; i < count; ++i)
             sizes[i] = size;
-        split(g, x, axis, parts, count, sizes);
+        if (tc_same_dim(g, x->type.shape[axis], tc_expr_mul_int(size, count)))
+            take_parts(g, x, axis, parts, count, sizes);
+        else
+            tc_fail(g, "tc_chunk, tc_split_sizes make parts of other sizes", "axis %d of %s is not %d equal parts", axis,
+                    tc_type_text(g, &x->type), count);
     }
     tc_op_leave(g, NULL);
+}
+
+static void split_sizes(tc_graph *g, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_expr *const *sizes)
+{
+    const tc_expr *whole = g->dims.zero;
+    for (int i = 0; i < count; ++i) {
+        if (!tc_at_least(g, sizes[i], g->dims.zero)) {
+            tc_fail(g, NULL, "part %d has the size %s", i, tc_expr_text(sizes[i]));
+            return;
+        }
+        whole = tc_expr_add(whole, sizes[i]);
+    }
+    if (tc_same_dim(g, x->type.shape[axis], whole))
+        take_parts(g, x, axis, parts, count, sizes);
+    else
+        tc_fail(g, NULL, "the sizes add up to %s, not to axis %d of %s", tc_expr_text(whole), axis,
+                tc_type_text(g, &x->type));
 }
 
 void tc_split_sizes_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_dim *sizes)
@@ -146,7 +154,7 @@ void tc_split_sizes_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int 
         const tc_expr **own = tc_arena_alloc(&g->arena, (size_t)count * sizeof *own);
         for (int i = 0; i < count; ++i)
             own[i] = tc_dim_expr(g, sizes[i]);
-        split(g, x, axis, parts, count, own);
+        split_sizes(g, x, axis, parts, count, own);
     }
     tc_op_leave(g, NULL);
 }

@@ -185,8 +185,9 @@
     X(concat, "tc_concat: operand 1 does not fit along axis 0: f32[2,3] and f32[2,4]", AT;                            \
       tc_concat(0, F(2, 3), F(2, 4)))                                                                                 \
     X(concat_none, "tc_concat: no operands", AT; tc_concat_at(TC_HERE, 0, 0, NULL))                                   \
-    X(split, "tc_split: the sizes add up to 6, not to axis 0 of f32[7]", tc_tensor parts[3]; AT;                      \
-      tc_split(F(7), 0, 3, parts))                                                                                    \
+    X(split, "tc_split: axis 0 of f32[7] is not 3 equal parts", tc_tensor parts[3]; AT; tc_split(F(7), 0, 3, parts))  \
+    X(split_sum, "tc_split_sizes: the sizes add up to 6, not to axis 0 of f32[7]", tc_tensor parts[2]; AT;            \
+      tc_split_sizes(F(7), 0, parts, 2, 4))                                                                           \
     X(split_negative, "tc_split_sizes: part 0 has the size -1",                                                       \
       tc_tensor parts[2]; AT; tc_split_sizes(F(7), 0, parts, -1, 8))                                                  \
     X(split_none, "tc_split: 0 parts", tc_tensor parts[1]; AT; tc_split(F(7), 0, 0, parts))                           \
