@@ -83,10 +83,18 @@ ok(True, "a program that is right")
 verify(parse_unit("""tensor_compile.loops 1 program
 buffer input "x" : f32[3,0]
 buffer output "y" : f32[3,0]
+buffer output "z" : f32[0,2]
 nest "none" rows (i0:3) grain 1 {
   params ("x", "y") dims ()
   sweep (i1:0) {
     "y"[i0,i1] = load f32 ("x"[i0,i1])
+  }
+}
+nest "two of none" rows (i0:0) grain 1 {
+  params ("z") dims ()
+  sweep () {
+    "z"[i0,1] = f32 0x0
+    "z"[i0,0] = f32 0x0
   }
 }
 arena size=0 lower_bound=0

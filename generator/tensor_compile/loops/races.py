@@ -36,12 +36,17 @@ def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
                 yield s, item.rows + stage.vars
 
 
+def _stored(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
+    """Those of its stores that have a point."""
+    for s, variables in stores(item):
+        if not any(extent(v).is_const and extent(v).value <= 0 for v in variables):
+            yield s, variables
+
+
 def same_element(buffers: dict, item) -> list[str]:
     """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other."""
     found = []
-    for s, variables in stores(item):
-        if any(extent(v).is_const and extent(v).value <= 0 for v in variables):
-            continue    # no point at all
+    for s, variables in _stored(item):
         b = buffers[s.buffer]
         if s.dynamic:   # points apart in other variables than those of its index are one thread's, in order
             within = set().union(*(i.symbols() for i in s.index))
@@ -53,7 +58,7 @@ def same_element(buffers: dict, item) -> list[str]:
         if not one_to_one(b, s.index, variables):
             found.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
     for part in item.parts if isinstance(item, SiblingsKernel) else (item,):   # what parts share: `crossed`
-        for (one, _), (two, _) in combinations(stores(part), 2):
+        for (one, _), (two, _) in combinations(_stored(part), 2):
             if one.buffer == two.buffer and not _apart(buffers[one.buffer], one.index, two.index) \
                     and not _same_point(one.index, two.index, _rows(part)):
                 found.append(f"{part.label}: another point may store {one.buffer}[{_text(one.index)}] as "
@@ -87,7 +92,7 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
             for one, two in permutations(kernel.parts, 2) for name in met(one, two)]
     made: dict[str, list[tuple[Expr, ...]]] = {}
-    for s, _ in stores(kernel):
+    for s, _ in _stored(kernel):
         made.setdefault(s.buffer, []).append(s.index)
     values = [v for s, _ in stores(kernel) for v in s.values]
     if isinstance(kernel, NestKernel):
@@ -108,9 +113,9 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
 def met(one, two) -> list[str]:
     """Buffers of which kernel `two` may read, or store as well, elements that kernel `one` stores."""
     found: dict[str, None] = {}
-    for s, _ in stores(one):
+    for s, _ in _stored(one):
         touched = [x.index for x in loads(*two.values) if x.buffer == s.buffer]
-        touched += [other.index for other, _ in stores(two) if other.buffer == s.buffer]
+        touched += [other.index for other, _ in _stored(two) if other.buffer == s.buffer]
         if any(not apart(s.index, index) for index in touched):
             found[s.buffer] = None
     return list(found)
