@@ -50,7 +50,7 @@ def write_weights(model: Module, folder: Path) -> None:
 
 
 everything = sys.argv[1:] == ["--all"]
-seeds = range(100) if everything else range(*map(int, sys.argv[1:])) if sys.argv[1:] else range(10)
+seeds = range(100) if everything else range(*map(int, sys.argv[1:])) if sys.argv[1:] else range(6)
 machine = replace(NATIVE, isas=all_isas() if everything else native_isas(2, 1))
 with tempfile.TemporaryDirectory() as folder:
     cache = Cache(Path(os.environ.get("TC_TESTS_CACHE", folder)))
