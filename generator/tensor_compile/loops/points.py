@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, is_nonnegative, sym
 from .ir import Buffer
-from .scalars import extent
+from .scalars import empty, extent
 
 _MOST_SPLITS = 8
 
@@ -51,7 +51,7 @@ def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
     """No point of one kernel leads to an element b[one] that a point of another one reaches as b[two]: the indices of
     some dim lie in ranges that do not meet. The kernels' variables are not the same ones, whatever they are called.
     Where there is no point at all nothing is claimed: it would be true of any two, and who reads what would be lost."""
-    if any(extent(s).is_const and extent(s).value <= 0 for e in (*one, *two) for s in e.symbols() if not s.is_dim):
+    if empty(s for e in (*one, *two) for s in e.symbols() if not s.is_dim):
         return False
     return any(_below(a, b) or _below(b, a) for a, b in zip(one, two, strict=True)) or any(
         _below(a, b) or _below(b, a) for a, b in zip(_divided(one), _divided(two), strict=True))

@@ -15,7 +15,7 @@ from .accesses import Meetings, Touch, conflicts
 from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
     SiblingsKernel, Step, Store
 from .points import apart, one_to_one
-from .scalars import extent, loads
+from .scalars import empty, loads
 
 
 def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
@@ -39,7 +39,7 @@ def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
 def _stored(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     """Those of its stores that have a point."""
     for s, variables in stores(item):
-        if not any(extent(v).is_const and extent(v).value <= 0 for v in variables):
+        if not empty(variables):
             yield s, variables
 
 

@@ -2,7 +2,7 @@
 """Walks over scalar expressions: substitution, loads, cost, and the factory of loop variables."""
 from __future__ import annotations
 
-from typing import Callable, Iterator
+from typing import Callable, Iterable, Iterator
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
@@ -54,6 +54,11 @@ def sort_space(size: Expr, dtype: str) -> Expr:
 
 def extent(s: Sym) -> Expr:
     return wrap(s.hi) + 1
+
+
+def empty(variables: Iterable[Sym]) -> bool:
+    """They are known to have no point."""
+    return any(extent(s).is_const and extent(s).value <= 0 for s in variables)
 
 
 def points(variables: tuple[Sym, ...]) -> Expr:
