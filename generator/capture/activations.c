@@ -5,18 +5,6 @@
 #include "compose.h"
 #include "reductions.h"
 
-/* tc_<name>_at(at, x, number): COMPOSE_WIDE with a number. */
-#define COMPOSE_WIDE_WITH(name, number, expression)                                                                   \
-    tc_tensor tc_##name##_at(tc_site at, tc_tensor x, double number)                                                  \
-    {                                                                                                                 \
-        tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                \
-        if (!g)                                                                                                       \
-            return tc_poison();                                                                                       \
-        const tc_dtype dtype = x->type.dtype;                                                                         \
-        x = tc_prim_widen(g, x);                                                                                      \
-        return tc_op_leave(g, tc_prim_narrow(g, expression, dtype));                                                  \
-    }
-
 /* -- two pieces, which meet in 0 ------------------------------------------------------------------------------------- */
 
 COMPOSE(relu, MAXIMUM(x, 0))

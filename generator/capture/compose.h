@@ -41,8 +41,12 @@
     }
 
 /* The same where several steps round: the expression's x is in f32 where it has 16 bits, and its result is rounded once. */
-#define COMPOSE_WIDE(name, expression)                                                                                \
-    tc_tensor tc_##name##_at(tc_site at, tc_tensor x)                                                                 \
+#define COMPOSE_WIDE(name, expression) COMPOSE_WIDE_OF(name, (tc_site at, tc_tensor x), expression)
+/* The same of a number beside x. */
+#define COMPOSE_WIDE_WITH(name, number, expression)                                                                   \
+    COMPOSE_WIDE_OF(name, (tc_site at, tc_tensor x, double number), expression)
+#define COMPOSE_WIDE_OF(name, parameters, expression)                                                                 \
+    tc_tensor tc_##name##_at parameters                                                                               \
     {                                                                                                                 \
         tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                \
         if (!g)                                                                                                       \

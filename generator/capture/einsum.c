@@ -300,13 +300,8 @@ static tc_tensor einsum(equation *e, const tc_tensor *operands)
 
 tc_tensor tc_einsum_at(tc_site at, const char *text, int count, const tc_tensor *operands)
 {
-    tc_graph *g = tc_current_graph();
-    for (int i = 0; i < count; ++i) { /* one by one: the list is as long as the user likes */
-        if (!tc_op_enter(at, "tc_einsum", NULL, "x", 1, &operands[i]))
-            return tc_poison();
-        tc_op_leave(g, NULL);
-    }
-    if (!tc_op_enter_graph(g, at, "tc_einsum", "einsum"))
+    tc_graph *g = tc_op_enter_list(at, "tc_einsum", "einsum", count, operands);
+    if (!g)
         return tc_poison();
     if (!text) {
         tc_fail(g, NULL, "the equation is NULL");

@@ -257,6 +257,17 @@ bool tc_op_enter_graph(tc_graph *g, tc_site site, const char *name, const char *
     return true;
 }
 
+tc_graph *tc_op_enter_list(tc_site site, const char *name, const char *region, int count, const tc_tensor *operands)
+{
+    tc_graph *g = tc_current_graph();
+    for (int i = 0; i < count; ++i) {
+        if (!tc_op_enter(site, name, NULL, "x", 1, &operands[i]))
+            return NULL;
+        tc_op_leave(g, NULL);
+    }
+    return tc_op_enter_graph(g, site, name, region) ? g : NULL;
+}
+
 tc_tensor tc_op_leave(tc_graph *g, tc_tensor x)
 {
     g->current->scope = g->op_scopes[--g->op_depth];

@@ -282,6 +282,8 @@ void tc_check_else(tc_graph *g, tc_function *f);
  * poisoned. */
 tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const char *names, int count,
                       const tc_tensor *operands);
+/* The same for a list of operands as long as the user likes; count may be 0. */
+tc_graph *tc_op_enter_list(tc_site site, const char *name, const char *region, int count, const tc_tensor *operands);
 /* The same for a call with a graph and no operands. */
 bool tc_op_enter_graph(tc_graph *g, tc_site site, const char *name, const char *region);
 /* Closes it; returns x. */

@@ -314,20 +314,13 @@ tc_tensor tc_sliding_at(tc_site at, tc_tensor x, int axis, int size, int step)
 
 tc_tensor tc_concat_at(tc_site at, int axis, int count, const tc_tensor *tensors)
 {
-    tc_graph *g = tc_current_graph();
-    if (count < 1) {
-        if (tc_op_enter_graph(g, at, "tc_concat", NULL)) {
-            tc_fail(g, NULL, "no operands");
-            tc_op_leave(g, NULL);
-        }
+    tc_graph *g = tc_op_enter_list(at, "tc_concat", NULL, count, tensors);
+    if (!g)
         return tc_poison();
+    if (count < 1) {
+        tc_fail(g, NULL, "no operands");
+        return tc_op_leave(g, tc_poison());
     }
-    for (int i = 0; i < count; ++i) { /* one by one: the list is as long as the user likes */
-        if (!tc_op_enter(at, "tc_concat", NULL, "x", 1, &tensors[i]))
-            return tc_poison();
-        tc_op_leave(g, NULL);
-    }
-    tc_op_enter_graph(g, at, "tc_concat", NULL);
     axis = tc_axis(g, axis, tensors[0]->type.rank);
     if (axis < 0)
         return tc_op_leave(g, tc_poison());
@@ -351,13 +344,8 @@ tc_tensor tc_update_slice_at(tc_site at, tc_tensor x, tc_tensor y, int count, co
 
 tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors)
 {
-    tc_graph *g = tc_current_graph();
-    for (int i = 0; i < count; ++i) { /* one by one: the list is as long as the user likes */
-        if (!tc_op_enter(at, "tc_stack", NULL, "x", 1, &tensors[i]))
-            return tc_poison();
-        tc_op_leave(g, NULL);
-    }
-    if (!tc_op_enter_graph(g, at, "tc_stack", "stack"))
+    tc_graph *g = tc_op_enter_list(at, "tc_stack", "stack", count, tensors);
+    if (!g)
         return tc_poison();
     tc_tensor *parts = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *parts);
     int rank = count > 0 ? tensors[0]->type.rank + 1 : 1;
