@@ -92,6 +92,12 @@ bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int
     case TCI_EXPR_MUL:
         overflow = __builtin_mul_overflow(a, b, value);
         break;
+    case TCI_EXPR_MAX:
+        *value = a > b ? a : b;
+        break;
+    case TCI_EXPR_MIN:
+        *value = a < b ? a : b;
+        break;
     default:
         if (b == 0)
             return tci_fail(diag, loc, "division by zero in a dim expression");

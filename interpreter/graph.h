@@ -54,7 +54,16 @@ extern const tci_primitive tci_primitives[TCI_OP_COUNT];
 
 /* An integer expression over dims. */
 typedef struct tci_expr {
-    enum { TCI_EXPR_CONST, TCI_EXPR_DIM, TCI_EXPR_ADD, TCI_EXPR_SUB, TCI_EXPR_MUL, TCI_EXPR_FLOORDIV } kind;
+    enum {
+        TCI_EXPR_CONST,
+        TCI_EXPR_DIM,
+        TCI_EXPR_ADD,
+        TCI_EXPR_SUB,
+        TCI_EXPR_MUL,
+        TCI_EXPR_FLOORDIV,
+        TCI_EXPR_MAX,
+        TCI_EXPR_MIN
+    } kind;
     int64_t value; /* of a constant; of a dim its index in tci_module.dims */
     const struct tci_expr *a, *b;
 } tci_expr;

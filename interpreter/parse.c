@@ -145,14 +145,15 @@ static const tci_expr *atom(parser *p)
         return inner;
     }
     const char *name = any_word(p, "a dim, a number or '('");
-    if (strcmp(name, "floordiv") == 0 && is_punct(p, "(")) {
+    const bool largest = strcmp(name, "max") == 0, smallest = strcmp(name, "min") == 0;
+    if ((largest || smallest || strcmp(name, "floordiv") == 0) && is_punct(p, "(")) {
         make_expr(p, TCI_EXPR_CONST, 0, NULL, NULL);
         expect(p, "(");
         const tci_expr *a = sum(p);
         expect(p, ",");
         const tci_expr *b = sum(p);
         expect(p, ")");
-        return make_expr(p, TCI_EXPR_FLOORDIV, 0, a, b);
+        return make_expr(p, largest ? TCI_EXPR_MAX : smallest ? TCI_EXPR_MIN : TCI_EXPR_FLOORDIV, 0, a, b);
     }
     for (size_t i = 0; i < p->module->dim_count; i++)
         if (strcmp(p->module->dims[i].name, name) == 0)

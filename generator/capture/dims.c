@@ -13,11 +13,6 @@ typedef struct tc_quotient {
     struct tc_quotient *next;
 } tc_quotient;
 
-typedef struct tc_atom_list {
-    tc_atom atom;
-    struct tc_atom_list *next;
-} tc_atom_list;
-
 /* -- integers ------------------------------------------------------------------------------------------------------ */
 
 int64_t tc_floor_div(int64_t a, int64_t b)
@@ -70,8 +65,8 @@ int tc_atom_compare(const tc_atom *a, const tc_atom *b)
 {
     if (a == b)
         return 0;
-    if (!a->sym != !b->sym)
-        return a->sym ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
     return strcmp(a->key, b->key);
 }
 
@@ -263,7 +258,7 @@ bool tc_expr_uses(const tc_expr *e, const tc_sym *sym)
     return false;
 }
 
-static int64_t constant_term(const tc_expr *e)
+int64_t tc_expr_constant_term(const tc_expr *e)
 {
     return e->count && e->terms[e->count - 1].degree == 0 ? e->terms[e->count - 1].coefficient : 0;
 }
@@ -280,6 +275,8 @@ int64_t tc_expr_divisor(const tc_expr *e)
                 known = atom->sym->divisor;
             else if (atom->exact && tc_expr_divisor(atom->num) >= atom->exact)
                 known = tc_expr_divisor(atom->num) / atom->exact;
+            else if (atom->kind != TC_ATOM_DIVISION)
+                known = tc_gcd(tc_expr_divisor(atom->num), tc_expr_divisor(atom->den));
             if (!__builtin_mul_overflow(term, known, &wider))
                 term = wider;
         }
@@ -292,7 +289,9 @@ static const char *atom_text(tc_dims *dims, const tc_atom *atom)
 {
     if (atom->sym)
         return atom->sym->name;
-    return tc_arena_format(dims->arena, "floordiv(%s, %s)", tc_expr_text(atom->num), tc_expr_text(atom->den));
+    static const char *const names[] = {"", "floordiv", "max", "min"};
+    return tc_arena_format(dims->arena, "%s(%s, %s)", names[atom->kind], tc_expr_text(atom->num),
+                           tc_expr_text(atom->den));
 }
 
 const char *tc_expr_text(const tc_expr *e)
@@ -381,6 +380,11 @@ const tc_expr *tc_expr_mul(const tc_expr *a, const tc_expr *b)
     return make(a->dims, n, terms);
 }
 
+static const tc_expr *combine(tc_atom_kind kind, const tc_expr *a, const tc_expr *b)
+{
+    return kind == TC_ATOM_DIVISION ? tc_expr_floordiv(a, b) : kind == TC_ATOM_MAX ? tc_expr_max(a, b) : tc_expr_min(a, b);
+}
+
 const tc_expr *tc_expr_substitute(const tc_expr *e, const tc_sym *sym, const tc_expr *by)
 {
     if (!tc_expr_uses(e, sym))
@@ -395,8 +399,8 @@ const tc_expr *tc_expr_substitute(const tc_expr *e, const tc_sym *sym, const tc_
             if (atom->sym == sym)
                 factor = by;
             else if (!atom->sym)
-                factor = tc_expr_floordiv(tc_expr_substitute(atom->num, sym, by),
-                                          tc_expr_substitute(atom->den, sym, by));
+                factor = combine(atom->kind, tc_expr_substitute(atom->num, sym, by),
+                                 tc_expr_substitute(atom->den, sym, by));
             term = tc_expr_mul(term, factor);
         }
         out = tc_expr_add(out, term);
@@ -492,7 +496,8 @@ static const tc_expr *division_atom(const tc_expr *num, const tc_expr *den)
     const char *key = tc_arena_format(dims->arena, "%s//%s", tc_expr_text(num), tc_expr_text(den));
     int64_t d;
     bool exact = tc_expr_value(den, &d) && tc_expr_divisor(num) % d == 0;
-    *l = (tc_atom_list){.atom = {.num = num, .den = den, .key = key, .exact = exact ? d : 0}, .next = dims->divisions};
+    *l = (tc_atom_list){.next = dims->divisions};
+    l->atom = (tc_atom){.kind = TC_ATOM_DIVISION, .num = num, .den = den, .key = key, .exact = exact ? d : 0};
     dims->has_exact |= exact;
     dims->divisions = l;
     return tc_expr_of_atom(dims, &l->atom);
@@ -502,7 +507,7 @@ static const tc_expr *division_atom(const tc_expr *num, const tc_expr *den)
 static const tc_expr *divide_by_constant(const tc_expr *num, const tc_expr *den, int64_t d)
 {
     tc_dims *dims = num->dims;
-    int64_t constant = constant_term(num);
+    int64_t constant = tc_expr_constant_term(num);
     const tc_expr *rest = tc_expr_add_int(num, -constant);
     int64_t g = tc_gcd(tc_expr_divisor(rest), d);
     if (g > 1) {
@@ -558,7 +563,7 @@ static const tc_expr *reduce_floordiv(const tc_expr *num, const tc_expr *den)
     }
     if (num->count == 1 && num->terms[0].coefficient == 1 && num->terms[0].degree == 1) {
         const tc_atom *atom = num->terms[0].atoms[0]; /* floor(floor(x/a)/b) = floor(x/(a*b)) */
-        if (!atom->sym)
+        if (atom->kind == TC_ATOM_DIVISION)
             return tc_expr_add(quotient, tc_expr_floordiv(atom->num, tc_expr_mul(atom->den, den)));
     }
     if (!num->count)

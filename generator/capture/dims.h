@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Integer expressions over dynamic dims: canonical polynomials with floor division, and the prover over them. The C
+ * Integer expressions over dynamic dims: canonical polynomials with floor division, maximum and minimum, and the prover over them. The C
  * twin of generator/tensor_compile/symbolic/: the same canonical form, so the same text; tests/capture compares both
  * on random expressions. Expressions are interned: equal polynomials are the same pointer.
  */
@@ -21,11 +21,15 @@ struct tc_sym {
     int64_t lo, hi, divisor;
 };
 
-/* A factor of a monomial: a dim, or a floor division that could not be reduced. */
+/* A factor of a monomial: a dim; a floor division that could not be reduced; the larger or smaller of two expressions that
+ * could not be ordered. In the order in which they are sorted. */
+typedef enum tc_atom_kind { TC_ATOM_SYM, TC_ATOM_DIVISION, TC_ATOM_MAX, TC_ATOM_MIN } tc_atom_kind;
+
 typedef struct tc_atom {
-    const tc_sym *sym; /* NULL: floordiv(num, den) */
-    const tc_expr *num, *den;
-    const char *key; /* sorts among its kind; dims come before divisions */
+    tc_atom_kind kind;
+    const tc_sym *sym;        /* of a dim, else NULL */
+    const tc_expr *num, *den; /* floordiv(num, den); of max and min the operands */
+    const char *key; /* sorts among its kind */
     int64_t exact;   /* of a division: the constant den where the divisors of dims make it divide num, else 0 */
 } tc_atom;
 
@@ -57,7 +61,7 @@ typedef struct tc_dims {
     tc_arena *arena;
     tc_expr **table;
     uint32_t table_size, used;
-    struct tc_atom_list *divisions;
+    struct tc_atom_list *divisions, *extrema;
     bool has_exact; /* some division is exact */
     const tc_expr *zero, *one;
     bool overflow; /* a coefficient left int64; the results since are meaningless */
@@ -74,6 +78,9 @@ const tc_expr *tc_expr_mul(const tc_expr *a, const tc_expr *b);
 const tc_expr *tc_expr_floordiv(const tc_expr *num, const tc_expr *den);
 const tc_expr *tc_expr_add_int(const tc_expr *a, int64_t b);
 const tc_expr *tc_expr_mul_int(const tc_expr *a, int64_t b);
+/* The larger and the smaller (dims_extrema.c). */
+const tc_expr *tc_expr_max(const tc_expr *a, const tc_expr *b);
+const tc_expr *tc_expr_min(const tc_expr *a, const tc_expr *b);
 /* num / den where that is a polynomial for every value of the dims; NULL otherwise. */
 const tc_expr *tc_expr_exact_div(const tc_expr *num, const tc_expr *den);
 const tc_expr *tc_expr_substitute(const tc_expr *e, const tc_sym *sym, const tc_expr *by);
@@ -94,11 +101,17 @@ tc_bound tc_expr_hi(const tc_expr *e);
 bool tc_expr_nonnegative(const tc_expr *e);
 bool tc_expr_never_equal(const tc_expr *a, const tc_expr *b);
 
-/* Shared by the two files. */
+typedef struct tc_atom_list {
+    tc_atom atom;
+    struct tc_atom_list *next;
+} tc_atom_list;
+
+/* Shared by the files. */
 const tc_expr *tc_expr_of_atom(tc_dims *dims, const tc_atom *atom);
 const tc_expr *tc_expr_of_term(tc_dims *dims, const tc_term *term);
 int tc_atom_compare(const tc_atom *a, const tc_atom *b);
 int64_t tc_floor_div(int64_t a, int64_t b);
 int64_t tc_gcd(int64_t a, int64_t b);
+int64_t tc_expr_constant_term(const tc_expr *e);
 
 #endif

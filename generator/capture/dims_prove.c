@@ -11,6 +11,14 @@ static bool product(int64_t a, int64_t b, int64_t *out)
     return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Of what both bounds say; `either`: one alone says something, too. */
+static tc_bound joined(tc_bound a, tc_bound b, bool larger, bool either)
+{
+    if (!a.known || !b.known)
+        return !either ? unknown : a.known ? a : b;
+    return (a.value > b.value) == larger ? a : b;
+}
+
 static void atom_range(const tc_atom *atom, tc_bound *lo, tc_bound *hi)
 {
     if (atom->sym) {
@@ -20,6 +28,12 @@ static void atom_range(const tc_atom *atom, tc_bound *lo, tc_bound *hi)
     }
     tc_bound nlo = tc_expr_lo(atom->num), nhi = tc_expr_hi(atom->num);
     tc_bound dlo = tc_expr_lo(atom->den), dhi = tc_expr_hi(atom->den);
+    if (atom->kind != TC_ATOM_DIVISION) {
+        const bool largest = atom->kind == TC_ATOM_MAX;
+        *lo = joined(nlo, dlo, largest, largest);
+        *hi = joined(nhi, dhi, largest, !largest);
+        return;
+    }
     *lo = *hi = unknown;
     if (!dlo.known || dlo.value <= 0)
         return;
@@ -177,7 +191,7 @@ static bool prove_by_floor(const tc_expr *e)
 {
     for (int i = 0; i < e->count; ++i) {
         const tc_term *t = &e->terms[i];
-        if (t->degree != 1 || t->atoms[0]->sym)
+        if (t->degree != 1 || t->atoms[0]->kind != TC_ATOM_DIVISION)
             continue;
         const tc_expr *n = t->atoms[0]->num, *d = t->atoms[0]->den;
         const tc_expr *rest = tc_expr_mul(tc_expr_sub(e, tc_expr_of_term(e->dims, t)), d);
@@ -205,7 +219,7 @@ static int divisions_of(const tc_expr *e, const tc_atom **out, int room)
             int at = 0;
             while (at < count && tc_atom_compare(out[at], atom) < 0)
                 ++at;
-            if (atom->sym || (at < count && out[at] == atom) || count == room)
+            if (atom->kind != TC_ATOM_DIVISION || (at < count && out[at] == atom) || count == room)
                 continue;
             for (int k = count++; k > at; --k)
                 out[k] = out[k - 1];
@@ -272,6 +286,67 @@ static bool prove_by_remainder(const tc_expr *e)
     return false;
 }
 
+/* The max or min of e that sorts first; NULL where there is none. */
+static const tc_atom *first_extremum(const tc_expr *e)
+{
+    const tc_atom *first = NULL;
+    for (int i = 0; i < e->count; ++i) {
+        for (int j = 0; j < e->terms[i].degree; ++j) {
+            const tc_atom *atom = e->terms[i].atoms[j];
+            if (atom->kind >= TC_ATOM_MAX && (!first || tc_atom_compare(atom, first) < 0))
+                first = atom;
+        }
+    }
+    return first;
+}
+
+/* Whether e grows with `atom` (shrinks, where it is a min): then e is at least what either operand makes of it. */
+static bool monotone(const tc_expr *e, const tc_atom *atom)
+{
+    for (int i = 0; i < e->count; ++i) {
+        const tc_term *t = &e->terms[i];
+        if (!term_has(t, atom))
+            continue;
+        int times = 0;
+        for (int j = 0; j < t->degree; ++j) {
+            tc_bound lo, hi;
+            atom_range(t->atoms[j], &lo, &hi);
+            times += t->atoms[j] == atom;
+            if (t->atoms[j] != atom && (!lo.known || lo.value < 0))
+                return false;
+        }
+        if (times != 1 || (t->coefficient > 0) != (atom->kind == TC_ATOM_MAX))
+            return false;
+    }
+    return true;
+}
+
+/* e with `by` in the place of the atom, outside of other atoms. */
+static const tc_expr *replaced(const tc_expr *e, const tc_atom *atom, const tc_expr *by)
+{
+    const tc_expr *out = e->dims->zero;
+    for (int i = 0; i < e->count; ++i) {
+        const tc_expr *term = tc_expr_const(e->dims, e->terms[i].coefficient);
+        for (int j = 0; j < e->terms[i].degree; ++j) {
+            const tc_atom *factor = e->terms[i].atoms[j];
+            term = tc_expr_mul(term, factor == atom ? by : tc_expr_of_atom(e->dims, factor));
+        }
+        out = tc_expr_add(out, term);
+    }
+    return out;
+}
+
+/* A max or min is one of its operands: with either of them e is not negative. */
+static bool prove_by_extremum(const tc_expr *e)
+{
+    const tc_atom *atom = first_extremum(e);
+    if (!atom)
+        return false;
+    if (monotone(e, atom))
+        return tc_expr_nonnegative(replaced(e, atom, atom->num)) || tc_expr_nonnegative(replaced(e, atom, atom->den));
+    return tc_expr_nonnegative(replaced(e, atom, atom->num)) && tc_expr_nonnegative(replaced(e, atom, atom->den));
+}
+
 bool tc_expr_nonnegative(const tc_expr *e)
 {
     int64_t value;
@@ -281,8 +356,9 @@ bool tc_expr_nonnegative(const tc_expr *e)
         tc_expr *own = (tc_expr *)e;
         own->nonnegative = 1; /* a question that leads back to itself is not proved */
         tc_bound lo = tc_expr_lo(e);
-        own->nonnegative =
-            (lo.known && lo.value >= 0) || prove_by_factor(e) || prove_by_floor(e) || prove_by_remainder(e) ? 2 : 1;
+        const bool proved = (lo.known && lo.value >= 0) || prove_by_factor(e) || prove_by_floor(e) ||
+                            prove_by_remainder(e) || prove_by_extremum(e);
+        own->nonnegative = proved ? 2 : 1;
     }
     return e->nonnegative == 2;
 }

@@ -19,6 +19,26 @@ tc_tensor tc_dim_value_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim dim)
     return tc_op_leave(g, check_number(g, dtype) ? tc_size_value(g, dtype, tc_dim_expr(g, dim)) : tc_poison());
 }
 
+static tc_tensor dims_tensor(tc_graph *g, int count, const tc_dim *dtype_and_dims)
+{
+    tc_tensor parts[16];
+    if (count < 1 || dtype_and_dims[0].expr || !check_number(g, (tc_dtype)dtype_and_dims[0].value))
+        return tc_poison();
+    const tc_dtype dtype = (tc_dtype)dtype_and_dims[0].value;
+    if (count == 1)
+        return tc_prim_iota(g, 0, &(tc_type){.dtype = dtype == TC_I32 ? dtype : TC_I64, .rank = 1, .shape = {g->dims.zero}});
+    for (int i = 1; i < count; ++i)
+        parts[i - 1] = tc_prim_broadcast(g, tc_size_value(g, dtype, tc_dim_expr(g, dtype_and_dims[i])), 1, &g->dims.one, NULL);
+    return count == 2 ? parts[0] : tc_prim_concat(g, 0, count - 1, parts);
+}
+
+tc_tensor tc_dims_tensor_at(tc_site at, tc_graph *g, int count, const tc_dim *dtype_and_dims)
+{
+    if (!tc_op_enter_graph(g, at, "tc_dims_tensor", "dims_tensor"))
+        return tc_poison();
+    return tc_op_leave(g, dims_tensor(g, count, dtype_and_dims));
+}
+
 static tc_tensor arange(tc_graph *g, tc_site at, tc_dtype dtype, const tc_expr *start, const tc_expr *stop, int step)
 {
     if (step == 0) {

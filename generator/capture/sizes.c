@@ -47,8 +47,8 @@ static bool dynamic_ok(tc_graph *g, const char *name, int64_t lo, int64_t hi, in
     }
     if (!tc_check_identifier(g, "dim", name))
         return false;
-    if (!strcmp(name, "floordiv")) {
-        tc_fail(g, NULL, "\"floordiv\" is the name of an operation on dims");
+    if (!strcmp(name, "floordiv") || !strcmp(name, "max") || !strcmp(name, "min")) {
+        tc_fail(g, NULL, "\"%s\" is the name of an operation on dims", name);
         return false;
     }
     if (lo < 0 || hi < lo) {
@@ -162,19 +162,55 @@ tc_dim tc_dim_mul_at(tc_site at, tc_dim a, tc_dim b)
     return combine(at, "tc_dim_mul", tc_expr_mul, a, b);
 }
 
-tc_dim tc_dim_floordiv_at(tc_site at, tc_dim a, tc_dim b)
+static const tc_expr *ceildiv(const tc_expr *a, const tc_expr *b)
+{
+    return tc_expr_floordiv(tc_expr_add_int(tc_expr_add(a, b), -1), b);
+}
+
+static const tc_expr *modulo(const tc_expr *a, const tc_expr *b)
+{
+    return tc_expr_sub(a, tc_expr_mul(b, tc_expr_floordiv(a, b)));
+}
+
+/* The same for a b that is proved to be positive; reported otherwise. */
+static tc_dim divide(tc_site at, const char *name, tc_expr_function *function, tc_dim a, tc_dim b)
 {
     tc_graph *g = tc_current_graph();
-    if (!tc_op_enter_graph(g, at, "tc_dim_floordiv", NULL))
+    if (!tc_op_enter_graph(g, at, name, NULL))
         return a;
     const tc_expr *den = tc_dim_expr(g, b);
     bool positive = tc_expr_nonnegative(tc_expr_add_int(den, -1));
     if (!positive)
         tc_fail(g, "give the dim a range that starts at 1 or more", "the divisor %s is not known to be positive",
                 tc_expr_text(den));
-    tc_dim out = positive ? combine(at, "tc_dim_floordiv", tc_expr_floordiv, a, b) : a;
+    tc_dim out = positive ? combine(at, name, function, a, b) : a;
     tc_op_leave(g, NULL);
     return out;
+}
+
+tc_dim tc_dim_floordiv_at(tc_site at, tc_dim a, tc_dim b)
+{
+    return divide(at, "tc_dim_floordiv", tc_expr_floordiv, a, b);
+}
+
+tc_dim tc_dim_ceildiv_at(tc_site at, tc_dim a, tc_dim b)
+{
+    return divide(at, "tc_dim_ceildiv", ceildiv, a, b);
+}
+
+tc_dim tc_dim_mod_at(tc_site at, tc_dim a, tc_dim b)
+{
+    return divide(at, "tc_dim_mod", modulo, a, b);
+}
+
+tc_dim tc_dim_max_at(tc_site at, tc_dim a, tc_dim b)
+{
+    return combine(at, "tc_dim_max", tc_expr_max, a, b);
+}
+
+tc_dim tc_dim_min_at(tc_site at, tc_dim a, tc_dim b)
+{
+    return combine(at, "tc_dim_min", tc_expr_min, a, b);
 }
 
 void tc_require_at(tc_site at, tc_graph *g, tc_dim a, bool equal, tc_dim b)

@@ -8,7 +8,7 @@ import re
 from .graph.errors import ParseError
 from .graph.dtypes import DTYPES
 from .graph.ir import Loc, TensorType
-from .symbolic import Expr, Sym, const, floordiv, is_nonnegative, sym
+from .symbolic import Expr, Sym, const, floordiv, is_nonnegative, maximum, minimum, sym
 
 _TOKEN = re.compile(r'\s*(?:(%\d+(?:\.\d+)?)|([A-Za-z_][A-Za-z_0-9.]*)|(0x[0-9a-fA-F]+|\d+)|("(?:[^"\\]|\\.)*")'
                     r'|(@[A-Za-z_][A-Za-z_0-9.]*)|(==|>=|[-+*()\[\]{},:=]))', re.ASCII)
@@ -150,13 +150,15 @@ class Line:
             group, text = self.tokens[self.pos]
             if group == 3:
                 return const(self.integer())
-            if text == "floordiv":
+            if text in ("max", "min", "floordiv"):
                 self.pos += 1
                 self.expect("(")
                 num = self.dim(depth + 1)
                 self.expect(",")
                 den = self.dim(depth + 1)
                 self.expect(")")
+                if text != "floordiv":
+                    return maximum(num, den) if text == "max" else minimum(num, den)
                 if not is_nonnegative(den - 1):
                     raise self.error(f"the divisor {den} is not positive for all values of the dims")
                 return floordiv(num, den)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * For test_dims.py: reads `NAME LO HI DIVISOR` lines, then `-`, then expressions in prefix form (`+ a b`, `- a b`,
- * `* a b`, `/ a b`, a number, a name), one a line, and prints the canonical text of each, whether it is proved
+ * `* a b`, `/ a b`, `> a b` the larger, `< a b` the smaller, a number, a name), one a line, and prints the canonical text of each, whether it is proved
  * non-negative, and its bounds.
  */
 #include <stdio.h>
@@ -23,12 +23,14 @@ static const tc_expr *read_expr(char **save)
     const char *token = strtok_r(NULL, " \n", save);
     if (!token)
         exit(1);
-    if (strlen(token) == 1 && strchr("+-*/", *token)) {
+    if (strlen(token) == 1 && strchr("+-*/><", *token)) {
         const tc_expr *a = read_expr(save), *b = read_expr(save);
         switch (*token) {
         case '+': return tc_expr_add(a, b);
         case '-': return tc_expr_sub(a, b);
         case '*': return tc_expr_mul(a, b);
+        case '>': return tc_expr_max(a, b);
+        case '<': return tc_expr_min(a, b);
         default: return tc_expr_floordiv(a, b);
         }
     }

@@ -212,6 +212,10 @@
       tc_dynamic(g, "n", 1, 7); AT; tc_dynamic(g, "n", 1, 8))                                                         \
     X(dynamic_floordiv, "tc_dynamic: \"floordiv\" is the name of an operation on dims",                               \
       AT; tc_dynamic(g, "floordiv", 1, 8))                                                                            \
+    X(dynamic_max, "tc_dynamic: \"max\" is the name of an operation on dims", AT; tc_dynamic(g, "max", 1, 8))           \
+    X(mod, "tc_dim_mod: the divisor n is not known to be positive",                                                   \
+      tc_dim n = tc_dynamic(g, "n", 0, 7); AT; tc_dim_mod(8, n))                                                      \
+    X(dims_tensor, "tc_dims_tensor: the dtype is no number's", AT; tc_dims_tensor(g, TC_BOOL, 4))                     \
     X(floordiv, "tc_dim_floordiv: the divisor n is not known to be positive",                                         \
       tc_dim n = tc_dynamic(g, "n", 0, 7); AT; tc_dim_floordiv(8, n))                                                 \
     X(overflow, "tc_dim_mul: the result leaves 64 bits", tc_dim n = tc_dynamic(g, "n", 0, 7);                         \

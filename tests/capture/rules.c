@@ -77,6 +77,11 @@
     X(reshape_rest, "f32[6*n,2]", "", tc_dim n = N; Y(tc_reshape(F("a", n, 3, 4), -1, 2)))                            \
     X(reshape_guard, "f32[floordiv(3*n,4),4]", "3*n == 4*floordiv(3*n, 4);", tc_dim n = N;                            \
       Y(tc_reshape(F("a", n, 3), -1, 4)))                                                                             \
+    X(dim_max, "f32[max(8,n),min(m,n)]", "", tc_dim n = N; tc_dim m = M;                                              \
+      Y(F("a", tc_dim_max(n, 8), tc_dim_min(n, m))))                                                                  \
+    X(dim_mod, "f32[n-4*floordiv(n,4),floordiv(n+3,4)]", "", tc_dim n = N;                                           \
+      Y(F("a", tc_dim_mod(n, 4), tc_dim_ceildiv(n, 4))))                                                              \
+    X(dim_slice, "f32[min(8,n)]", "", tc_dim n = N; Y(tc_slice(F("a", n), 0, 0, tc_dim_min(n, 8))))                   \
     X(reshape_split, "f32[m,n]", "", tc_dim n = N; tc_dim m = M; Y(tc_reshape(F("a", n, m), -1, n)))                  \
     X(flatten, "f32[n,60]", "", tc_dim n = N; Y(tc_flatten(F("a", n, 3, 4, 5), 1)))                                   \
     X(permute, "f32[4,2,3]", "", Y(tc_permute(F("a", 2, 3, 4), -1, 0, 1)))                                            \

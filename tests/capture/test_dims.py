@@ -20,7 +20,7 @@ def make(rng: random.Random, depth: int) -> tuple[str, symbolic.Expr]:
             return str(value), const(value)
         name = rng.choice(list(SYMS))
         return name, SYMS[name]
-    op = rng.choice("++--**//")
+    op = rng.choice("++--**//><")
     a, ea = make(rng, depth - 1)
     if op == "/":
         if rng.random() < 0.8:
@@ -31,6 +31,8 @@ def make(rng: random.Random, depth: int) -> tuple[str, symbolic.Expr]:
             eb = SYMS[b]
         return f"/ {a} {b}", ea // eb
     b, eb = make(rng, depth - 1)
+    if op in "><":
+        return f"{op} {a} {b}", symbolic.maximum(ea, eb) if op == ">" else symbolic.minimum(ea, eb)
     return f"{op} {a} {b}", ea + eb if op == "+" else ea - eb if op == "-" else ea * eb
 
 

@@ -32,6 +32,17 @@ TC_FUNCTION(op_grids)
     tc_output(g, "pairs", tc_cartesian_prod(a, b));
 }
 
+TC_FUNCTION(op_sizes)
+{
+    tc_dim n = tc_dynamic(g, "n", 0, 64), m = tc_dynamic(g, "m", 1, 64), most = tc_dim_max(n, m);
+    tc_tensor x = tc_input(g, "x", FLOAT, n), y = tc_input(g, "y", FLOAT, m), both = tc_concat(0, x, y);
+    tc_output(g, "sizes", tc_dims_tensor(g, TC_I64, n, 7, most, tc_dim_min(n, m), tc_dim_mod(m, 5), tc_dim_ceildiv(m, 5)));
+    tc_output(g, "one", tc_dims_tensor(g, TC_F32, tc_dim_sub(n, most)));
+    tc_output(g, "none", tc_dims_tensor(g, TC_I64));
+    tc_output(g, "head", tc_mul(tc_slice(both, 0, 0, most), tc_dim_value(g, FLOAT, n)));
+    tc_output(g, "first", tc_slice(x, 0, 0, tc_dim_min(n, tc_dim_mul(m, 2))));
+}
+
 TC_FUNCTION(op_choices)
 {
     tc_tensor x = tc_input(g, "x", FLOAT, 5);

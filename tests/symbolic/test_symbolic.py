@@ -8,7 +8,7 @@ from itertools import product
 
 from tap import done, equal, note, ok, raises
 from tensor_compile import symbolic
-from tensor_compile.symbolic import Expr, Sym, const, exact_div, floordiv, is_nonnegative, never_equal, parse, sym
+from tensor_compile.symbolic import Expr, Sym, const, exact_div, floordiv, is_nonnegative, maximum, minimum, never_equal, parse, sym
 
 DIMS = [Sym("a", 0, 5, is_dim=True), Sym("b", 1, 4, is_dim=True), Sym("c", 4, 12, 4, is_dim=True)]
 NAMES = {s.name: s for s in DIMS}
@@ -37,7 +37,7 @@ class Tree:
     """A random expression twice: as Expr, and as a function that computes it without any simplification."""
 
     def __init__(self, rng: random.Random, symbols: list[Sym], depth: int):
-        kind = rng.randrange(8) if depth else rng.randrange(2)
+        kind = rng.randrange(10) if depth else rng.randrange(2)
         if kind == 0:
             n = rng.randrange(-6, 13)
             self.expr, self.value = const(n), lambda at: n
@@ -52,6 +52,10 @@ class Tree:
                 self.expr, self.value = x.expr - y.expr, lambda at: x.value(at) - y.value(at)
             elif kind == 5:
                 self.expr, self.value = x.expr * y.expr, lambda at: x.value(at) * y.value(at)
+            elif kind == 8:
+                self.expr, self.value = maximum(x.expr, y.expr), lambda at: max(x.value(at), y.value(at))
+            elif kind == 9:
+                self.expr, self.value = minimum(x.expr, y.expr), lambda at: min(x.value(at), y.value(at))
             else:
                 d, den = self.divisor(rng, symbols)
                 if kind == 6:
@@ -155,6 +159,10 @@ CASES = [
     ((B * S * 384) // (B * 384), S, "reshape with -1"),
     (B * (S + N) - B * S, B * N, "past and new sequence"),
     (const(-7) // 2, const(-4), "floor of a negative number"),
+    (maximum(N, 0), N, "a size or 0"),
+    (minimum(N, N + S), N, "the smaller of ordered sizes"),
+    (maximum(N + 1, 5), maximum(4, N) + 1, "a constant outside of a maximum"),
+    (minimum(2 * N, 8), 2 * minimum(4, N), "a factor outside of a minimum"),
 ]
 for got, want, name in CASES:
     equal(got, want, name)
@@ -162,10 +170,13 @@ for e, name in [(B * S - B, "B*S >= B"), (B * S * 384 - 1 - row, "a flat index i
                 (S - 1 - s, "s < S"), (B * S - 1 - (b * S + s), "b*S + s < B*S"), (S * (B - b) - s - 1, "s < S*(B - b)"),
                 (N - (N + 1) // 2, "half a size is within it"), (N - 2 * (N // 2), "x >= 2*(x//2)"),
                 (2 * (N // 2) - N + 1, "2*(x//2) >= x - 1"), (K - 4, "a range"), (N * N - 2 * N + 1, "(n - 1)**2"),
-                (((N + 7) // 2 - 1) * (K - 2), "a product of a strided size and another")]:
+                (((N + 7) // 2 - 1) * (K - 2), "a product of a strided size and another"),
+                (maximum(N, S) - N, "max(n, s) >= n"), (B * (S - minimum(N, S)), "min(n, s) <= s"),
+                (N + S - maximum(N, S), "max(n, s) <= n + s"), (minimum(N, S) - 1, "min(n, s) >= 1"),
+                (maximum(N, S) - minimum(N, S), "min <= max"), (128 - minimum(128, N) * 1, "min(128, n) <= 128")]:
     ok(is_nonnegative(e), f"proved: {name}")
 for e, name in [(S - 2 - s, "s <= S - 2"), (N - B, "n >= batch"), (N - 2, "n >= 2"), (N * N - 3 * N, "n*n >= 3*n"),
-                (N // 2 - 1, "n//2 >= 1")]:
+                (N // 2 - 1, "n//2 >= 1"), (N - maximum(N, S), "max(n, s) <= n")]:
     ok(not is_nonnegative(e), f"not proved: {name}")
 ok(never_equal(2 * N + 1, 2 * B), "odd is never even")
 ok(never_equal(N, 0) and not never_equal(N, 1), "a size from 1 is never 0")
@@ -180,9 +191,9 @@ ok((sym(twins[0]) * 3 + sym(twins[1])) // 4 is again, "an equal division is the 
 
 # -- text
 for text in ("2*n + batch*seq - 1", "floordiv(n + 1, 2)*batch - 3", "-n", "-3*batch*floordiv(batch*n, 3*seq) + 2", "0", "-5",
-             "batch*batch - floordiv(floordiv(batch*n + 1, seq), 2)"):
+             "batch*batch - floordiv(floordiv(batch*n + 1, seq), 2)", "max(batch, 2*n) - 3*min(floordiv(n, 2), seq)"):
     names = {e.terms[0][0][0].name: e.terms[0][0][0] for e in (B, S, N)}
     equal(repr(parse(repr(parse(text, names)), names)), repr(parse(text, names)), f"reads what it prints: {text}")
-for text in ("", "n +", "(n", "n n", "q", "floordiv(n)", "n @ 2", "1.5", "n//2"):
+for text in ("", "n +", "(n", "n n", "q", "floordiv(n)", "max(n)", "n @ 2", "1.5", "n//2"):
     raises(ValueError, lambda: parse(text, names), "", f"not an expression: {text!r}")
 done()

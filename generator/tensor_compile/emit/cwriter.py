@@ -6,7 +6,7 @@ import re
 from typing import Mapping
 
 from ..errors import UserError
-from ..symbolic import Expr, Sym, is_nonnegative, wrap
+from ..symbolic import Expr, Extremum, Sym, is_nonnegative, wrap
 
 # Of C11 and C++17: a header's names must be neither's.
 KEYWORDS = frozenset("""
@@ -55,7 +55,10 @@ def integer(e: Expr, names: Mapping[Sym, str]) -> str:
             if isinstance(atom, Sym):
                 factors.append(names[atom])
                 continue
-            num, den = integer(atom.num, names), integer(atom.den, names)
+            num, den = (integer(part, names) for part in atom.parts)
+            if isinstance(atom, Extremum):
+                factors.append(f"(({num}) {'>' if atom.largest else '<'} ({den}) ? ({num}) : ({den}))")
+                continue
             plain = is_nonnegative(atom.num)
             factors.append(f"(({num}) / ({den}))" if plain else f"tc_floordiv({num}, {den})")
         if abs(c) != 1 or not factors:

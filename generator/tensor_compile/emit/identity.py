@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Hashable
 
 from ..loops.ir import Buffer, Kernel, Load, RowSort, Scalar, Store
-from ..symbolic import Expr, FloorDiv, Sym
+from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym
 
 
 def identity(kernel: Kernel) -> Hashable:
@@ -27,7 +27,7 @@ class _Walk:
     def __init__(self, kernel: Kernel):
         self.position = {p.name: i for i, p in enumerate(kernel.params)}
         self.entries: list[Hashable] = []
-        self.atoms: dict[Sym | FloorDiv, int] = {}
+        self.atoms: dict[Atom, int] = {}
         self.numbers: dict[int, int] = {}
 
     def value(self, x: Any) -> Hashable:
@@ -40,7 +40,7 @@ class _Walk:
             entry = (type(x).__name__, *self.parts(x))
             number = self.numbers[id(x)] = len(self.entries)
             self.entries.append(entry)
-            if isinstance(x, (Sym, FloorDiv)):
+            if isinstance(x, (Sym, FloorDiv, Extremum)):
                 self.atoms[x] = number
         return ("#", number)
 
@@ -51,6 +51,8 @@ class _Walk:
             return [x.name, x.lo, self.value(x.hi), x.divisor, x.is_dim]
         if isinstance(x, FloorDiv):
             return [self.value(x.num), self.value(x.den)]
+        if isinstance(x, Extremum):
+            return [x.largest, *(self.value(part) for part in x.parts)]
         fields = type(x).__slots__
         if isinstance(x, (Load, RowSort, Store)):
             found: list[Hashable] = [self.position[x.buffer]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..symbolic import Expr, FloorDiv, Sym, is_nonnegative
+from ..symbolic import Expr, Extremum, FloorDiv, Sym, is_nonnegative
 
 
 def c_index(e: Expr, names: Mapping[Sym, str]) -> str:
@@ -20,7 +20,9 @@ def c_index(e: Expr, names: Mapping[Sym, str]) -> str:
     return ("-" if text.startswith(" - ") else "") + text[3:]
 
 
-def _quotient(a: FloorDiv, names: Mapping[Sym, str]) -> str:
-    """C's division is the floor where the number is not negative; otherwise tc_floordiv is."""
-    num, den = c_index(a.num, names), c_index(a.den, names)
+def _quotient(a: FloorDiv | Extremum, names: Mapping[Sym, str]) -> str:
+    """Or an extremum. C's division is the floor where the number is not negative; otherwise tc_floordiv is."""
+    num, den = (c_index(part, names) for part in a.parts)
+    if isinstance(a, Extremum):
+        return f"tc_{a.name}({num}, {den})"
     return f"(({num}) / ({den}))" if is_nonnegative(a.num) else f"tc_floordiv({num}, {den})"

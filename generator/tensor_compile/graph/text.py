@@ -157,7 +157,7 @@ class _Parser:
 
     def declare_dim(self, line: _Line, module: Module) -> None:
         name = line.word("the dim's name")
-        if name in DTYPES or name == "floordiv" or "." in name:
+        if name in DTYPES or name in ("floordiv", "max", "min") or "." in name:
             raise line.error(f"a dim cannot be named {name}")
         if name in self.names:
             raise line.error(f"dim {name} is declared twice")

@@ -2,7 +2,7 @@
 """Solves for the variables of an item in the coordinates of a kernel: `index(variables) == known index`."""
 from __future__ import annotations
 
-from ..symbolic import Expr, Sym, is_nonnegative, sym
+from ..symbolic import Expr, FloorDiv, Sym, is_nonnegative, sym
 from .scalars import extent, linear, points, unlinear
 
 
@@ -55,7 +55,7 @@ def _solve_division(a: Expr, b: Expr, later: list, solution: dict, mine: set) ->
         if len(quotient.terms) != 1 or len(quotient.terms[0][0]) != 1 or quotient.terms[0][1] != 1:
             continue
         atom = quotient.terms[0][0][0]
-        if isinstance(atom, Sym) or len(atom.num.terms) != 1:
+        if not isinstance(atom, FloorDiv) or len(atom.num.terms) != 1:
             continue
         (s,), = [m for m, _ in atom.num.terms] if len(atom.num.terms[0][0]) == 1 else [(None,)]
         if not isinstance(s, Sym) or s not in mine or s in solution:

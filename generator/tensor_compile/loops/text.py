@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from ..reader import quote
-from ..symbolic import Expr, Sym
+from ..symbolic import Expr, FloorDiv, Sym
 from .fuse import Fused
 from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
     IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, SiblingsKernel, Sorted, Step, \
@@ -197,7 +197,9 @@ class _Printer:
         return out or "0"
 
     def atom(self, a) -> str:
-        return self.name(a) if isinstance(a, Sym) else f"floordiv({self.expr(a.num)},{self.expr(a.den)})"
+        if isinstance(a, Sym):
+            return self.name(a)
+        return f"{'floordiv' if isinstance(a, FloorDiv) else a.name}({self.exprs(a.parts)})"
 
     def exprs(self, items) -> str:
         return ",".join(self.expr(e) for e in items)

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integer expressions over symbols: canonical polynomials with floor division, and the prover over them.
+"""Integer expressions over symbols: canonical polynomials with floor division, maximum and minimum, and the prover over them.
 
 Dims of tensors and index expressions of loops are both `Expr`. An `Expr` is kept in canonical form (a sum of integer
-multiples of products of atoms), so two equal polynomials are the same object and `==` is identity. An atom is a symbol
-or a floor division that could not be reduced. `x mod d` is never an atom: it is written `x - d*floordiv(x, d)`, which
+multiples of products of atoms), so two equal polynomials are the same object and `==` is identity. An atom is a symbol,
+a floor division that could not be reduced, or the larger or smaller of two expressions. `x mod d` is never an atom: it is written `x - d*floordiv(x, d)`, which
 makes `d*(x//d) + x mod d` collapse to `x` by itself.
 
 A symbol carries its inclusive range: `lo` an int, `hi` an int or an `Expr` (a loop variable's `extent - 1`), and, for a
 dim, a divisor of its value. All values are non-negative unless a range says otherwise.
 
-expressions.py has the data and its arithmetic, division.py the floor division, prover.py what can be proved of ranges,
+expressions.py has the data and its arithmetic, division.py the floor division, extrema.py the larger and smaller,
+prover.py what can be proved of ranges,
 text.py the parser.
 """
-from .expressions import Atom, Expr, FloorDiv, IntLike, ONE, Sym, ZERO, const, divisor_of, exact_div, floordiv, \
-    product, sym, wrap
+from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, ONE, Sym, ZERO, const, divisor_of, exact_div, \
+    floordiv, maximum, minimum, product, sym, wrap
 from .prover import equal, extreme, is_nonnegative, is_zero, never_equal
 from .text import parse
 
-__all__ = ["Atom", "Expr", "FloorDiv", "IntLike", "ONE", "Sym", "ZERO", "const", "divisor_of", "equal", "exact_div",
-           "extreme", "floordiv", "is_nonnegative", "is_zero", "never_equal", "parse", "product", "sym", "wrap"]
+__all__ = ["Atom", "Expr", "Extremum", "FloorDiv", "IntLike", "ONE", "Sym", "ZERO", "const", "divisor_of", "equal", "exact_div",
+           "extreme", "floordiv", "is_nonnegative", "is_zero", "maximum", "minimum", "never_equal", "parse", "product", "sym", "wrap"]

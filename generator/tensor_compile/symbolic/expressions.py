@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbols, floor divisions and the canonical polynomials over them, with the arithmetic that stays polynomial."""
+"""Symbols, divisions, extrema and the canonical polynomials over them, with the arithmetic that stays polynomial."""
 from __future__ import annotations
 
 from math import gcd
@@ -49,6 +49,13 @@ class FloorDiv:
         # The number tells divisions apart whose symbols only share their names.
         self.key = (2, f"{num}//{den}", number)
 
+    @property
+    def parts(self) -> tuple["Expr", "Expr"]:
+        return self.num, self.den
+
+    def combine(self, a: "Expr", b: "Expr") -> "Expr":
+        return floordiv(a, b)
+
     def __repr__(self) -> str:
         return f"floordiv({self.num}, {self.den})"
 
@@ -56,7 +63,31 @@ class FloorDiv:
         return self.key < other.key
 
 
-Atom = Union[Sym, FloorDiv]
+class Extremum:
+    """Atom: the larger or the smaller of two expressions of which neither is proved to be that."""
+
+    __slots__ = ("largest", "parts", "key")
+    exact = 0
+
+    def __init__(self, largest: bool, a: "Expr", b: "Expr", number: int):
+        self.largest, self.parts = largest, (a, b)
+        self.key = (3 if largest else 4, repr(self), number)
+
+    @property
+    def name(self) -> str:
+        return "max" if self.largest else "min"
+
+    def combine(self, a: "Expr", b: "Expr") -> "Expr":
+        return maximum(a, b) if self.largest else minimum(a, b)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.parts[0]}, {self.parts[1]})"
+
+    def __lt__(self, other: "Atom") -> bool:
+        return self.key < other.key
+
+
+Atom = Union[Sym, FloorDiv, Extremum]
 Monomial = tuple  # of atoms, sorted, repeated for powers; () is the constant
 
 _exprs: dict = {}
@@ -87,7 +118,7 @@ class Expr:
         return self.terms[0][1] if self.terms else 0
 
     def symbols(self) -> frozenset:
-        """Every symbol that occurs, inside floor divisions too."""
+        """Every symbol that occurs, inside other atoms too."""
         if self._syms is None:
             found: set = set()
             for monomial, _ in self.terms:
@@ -95,7 +126,7 @@ class Expr:
                     if isinstance(atom, Sym):
                         found.add(atom)
                     else:
-                        found |= atom.num.symbols() | atom.den.symbols()
+                        found |= _atom_syms(atom)
             self._syms = frozenset(found)
         return self._syms
 
@@ -108,10 +139,10 @@ class Expr:
             if s in monomial:
                 rest = list(monomial)
                 rest.remove(s)
-                if s in rest or any(isinstance(a, FloorDiv) and s in _atom_syms(a) for a in rest):
+                if s in rest or any(not isinstance(a, Sym) and s in _atom_syms(a) for a in rest):
                     return None
                 out[tuple(rest)] = out.get(tuple(rest), 0) + c
-            elif any(isinstance(a, FloorDiv) and s in _atom_syms(a) for a in monomial):
+            elif any(not isinstance(a, Sym) and s in _atom_syms(a) for a in monomial):
                 return None
         return make(out)
 
@@ -199,7 +230,7 @@ class Expr:
                 if isinstance(atom, Sym):
                     term = term * wrap(mapping.get(atom, sym(atom)))
                 else:
-                    term = term * floordiv(atom.num.substitute(mapping), atom.den.substitute(mapping))
+                    term = term * atom.combine(*(part.substitute(mapping) for part in atom.parts))
             out = out + term
         return out
 
@@ -207,13 +238,19 @@ class Expr:
         total = 0
         for monomial, c in self.terms:
             for atom in monomial:
-                c *= values[atom] if isinstance(atom, Sym) else atom.num.evaluate(values) // atom.den.evaluate(values)
+                c *= values[atom] if isinstance(atom, Sym) else _evaluate(atom, values)
             total += c
         return total
 
 
-def _atom_syms(atom: FloorDiv) -> frozenset:
-    return atom.num.symbols() | atom.den.symbols()
+def _atom_syms(atom: FloorDiv | Extremum) -> frozenset:
+    a, b = atom.parts
+    return a.symbols() | b.symbols()
+
+
+def _evaluate(atom: FloorDiv | Extremum, values: Mapping[Sym, int]) -> int:
+    a, b = (part.evaluate(values) for part in atom.parts)
+    return a // b if isinstance(atom, FloorDiv) else max(a, b) if atom.largest else min(a, b)
 
 
 _atom_key = attrgetter("key")
@@ -299,12 +336,15 @@ def divisor_of(e: Expr) -> int:
         for atom in monomial:
             if isinstance(atom, Sym):
                 term *= atom.divisor
+            elif isinstance(atom, Extremum):
+                term *= gcd(divisor_of(atom.parts[0]), divisor_of(atom.parts[1]))
             elif atom.exact:
                 term *= max(1, divisor_of(atom.num) // atom.exact)
         out = gcd(out, term)
     return out
 
 
-# Expressions divide and have bounds: these two build on all of the above and so come last.
+# Expressions divide, are ordered and have bounds: these build on all of the above and so come last.
 from .division import floordiv  # noqa: E402
+from .extrema import maximum, minimum  # noqa: E402
 from .prover import bound  # noqa: E402

@@ -2,7 +2,7 @@
 """Bounds of expressions, and the questions that passes ask: is it never negative, never equal?"""
 from __future__ import annotations
 
-from .expressions import Atom, Expr, FloorDiv, IntLike, Sym, divisor_of, exact_div, make, sym, wrap
+from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, Sym, divisor_of, exact_div, make, sym, wrap
 
 
 def _split(e: Expr, s: Sym) -> tuple | None:
@@ -37,7 +37,12 @@ def _atom_range(atom: Atom) -> tuple:
     if isinstance(atom, Sym):
         hi = atom.hi.range()[1] if isinstance(atom.hi, Expr) else atom.hi
         return atom.lo, hi
-    (nlo, nhi), (dlo, dhi) = atom.num.range(), atom.den.range()
+    (nlo, nhi), (dlo, dhi) = (part.range() for part in atom.parts)
+    if isinstance(atom, Extremum):
+        pick = max if atom.largest else min
+        lows, highs = ([end for end in ends if end is not None] for ends in ((nlo, dlo), (nhi, dhi)))
+        return (pick(lows) if len(lows) + atom.largest > 1 and lows else None,
+                pick(highs) if len(highs) + (not atom.largest) > 1 and highs else None)
     if dlo is None or dlo <= 0:
         return None, None
     lo = None if nlo is None else (nlo // (dhi if nlo >= 0 and dhi else dlo) if nlo < 0 or dhi else 0)
@@ -90,7 +95,8 @@ def _prove_nonnegative(e: Expr) -> bool:
         lo = bound(reduced, False)
         if lo is not None and lo >= 0:
             return True
-    return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e)
+    return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e) \
+        or _prove_by_extremum(reduced)
 
 
 def _prove_by_factor(e: Expr) -> bool:
@@ -112,7 +118,7 @@ def _prove_by_factor(e: Expr) -> bool:
 def _prove_by_shift(e: Expr) -> bool:
     """With every symbol and every quotient written as its lower bound plus something that is not negative, no
     coefficient is negative: (f - 1)*(w - 2) for f >= 4 and w >= 7."""
-    above: dict[Sym | FloorDiv, Sym] = {}
+    above: dict[Atom, Sym] = {}
     moved = wrap(0)
     for monomial, c in e.terms:
         part = wrap(c)
@@ -161,6 +167,29 @@ def _prove_by_remainder(e: Expr) -> bool:
             if is_nonnegative(rest if times.value < 0 else rest - times * (d - 1)):
                 return True
     return False
+
+
+def _prove_by_extremum(e: Expr) -> bool:
+    """A max or min is one of its operands: with either of them e is not negative. Where e grows with a max, or shrinks
+    with a min, it is at least what any one operand makes of it."""
+    atom = min((a for m, _ in e.terms for a in m if isinstance(a, Extremum)), key=lambda a: a.key, default=None)
+    if atom is None:
+        return False
+    grows = all(m.count(atom) == 1 and (c > 0) == atom.largest and
+                all((_atom_range(a)[0] or 0) >= 0 and _atom_range(a)[0] is not None for a in m if a is not atom)
+                for m, c in e.terms if atom in m)
+    return (any if grows else all)(is_nonnegative(_replaced(e, atom, part)) for part in atom.parts)
+
+
+def _replaced(e: Expr, atom: Atom, by: Expr) -> Expr:
+    """e with `by` in the place of the atom, outside of other atoms."""
+    out = wrap(0)
+    for monomial, c in e.terms:
+        term = wrap(c)
+        for factor in monomial:
+            term = term * (by if factor is atom else Expr((((factor,), 1),)))
+        out = out + term
+    return out
 
 
 def is_zero(e: IntLike) -> bool:

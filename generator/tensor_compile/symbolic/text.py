@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Mapping
 
-from .expressions import Expr, Sym, const, floordiv, sym
+from .expressions import Expr, Sym, const, floordiv, maximum, minimum, sym
+
+_FUNCTIONS = {"floordiv": floordiv, "max": maximum, "min": minimum}
 
 
 def parse(text: str, names: Mapping[str, Sym]) -> Expr:
-    """The inverse of repr for dims: + - * with integer and symbol factors, parentheses and floordiv(a, b)."""
+    """The inverse of repr for dims: + - * with integer and symbol factors, parentheses, floordiv(a, b), max(a, b), min(a, b)."""
     if text.lstrip("-").isdigit():
         return const(int(text))
     if text in names:
@@ -40,13 +42,13 @@ def parse(text: str, names: Mapping[str, Sym]) -> Expr:
             return inner
         if token == "-":
             return -factor()
-        if token == "floordiv":
+        if token in _FUNCTIONS:
             take("(")
             a = total()
             take(",")
             b = total()
             take(")")
-            return floordiv(a, b)
+            return _FUNCTIONS[token](a, b)
         if token not in names:
             raise ValueError(f"unknown dim {token!r} in {text!r}")
         return sym(names[token])

@@ -20,6 +20,12 @@ def grids(i: dict) -> dict:
     return {"ij": ij[0] + ij[1] * ij[2], "xy": xy[0] + xy[1] * xy[2], "pairs": torch.cartesian_prod(i["a"], i["b"])}
 
 
+def sizes(i: dict) -> dict:
+    both = torch.cat((i["x"], i["y"]))
+    return {"sizes": torch.tensor([N, 7, max(N, M), min(N, M), M % 5, -(-M // 5)]), "one": torch.tensor([N - max(N, M)]).float(),
+            "none": torch.zeros(0, dtype=torch.int64), "head": both[:max(N, M)] * N, "first": i["x"][:min(N, 2 * M)]}
+
+
 def choices(i: dict) -> dict:
     x = i["x"]
     return {"triples": torch.combinations(x, 3), "repeated": torch.combinations(x, 2, with_replacement=True),
@@ -29,4 +35,5 @@ def choices(i: dict) -> dict:
 
 def functions(rng: Random) -> dict:
     return {"steps": ({}, steps, SIZE), "grids": ({"a": rng.normal(N), "b": rng.normal(M)}, grids, SIZE),
+            "sizes": ({"x": rng.normal(N), "y": rng.normal(M)}, sizes, SIZE),
             "choices": ({"x": rng.normal(5)}, choices, "")}

@@ -166,15 +166,24 @@ tc_dim tc_dynamic_at(tc_graph *g, const char *name, int64_t lo, int64_t hi, cons
 #define tc_size(x, axis) tc_size_at(TC_HERE, x, axis)
 tc_dim tc_size_at(tc_site at, tc_tensor x, int axis);
 
-/* a + b, a - b, a * b, and floor(a / b) for b > 0. */
+/* a + b, a - b, a * b; floor(a / b), ceil(a / b) and a - b * floor(a / b), of which 0 <= mod < b, for b > 0; the larger and
+ * the smaller. */
 #define tc_dim_add(a, b) tc_dim_add_at(TC_HERE, TC_DIM(a), TC_DIM(b))
 #define tc_dim_sub(a, b) tc_dim_sub_at(TC_HERE, TC_DIM(a), TC_DIM(b))
 #define tc_dim_mul(a, b) tc_dim_mul_at(TC_HERE, TC_DIM(a), TC_DIM(b))
 #define tc_dim_floordiv(a, b) tc_dim_floordiv_at(TC_HERE, TC_DIM(a), TC_DIM(b))
+#define tc_dim_ceildiv(a, b) tc_dim_ceildiv_at(TC_HERE, TC_DIM(a), TC_DIM(b))
+#define tc_dim_mod(a, b) tc_dim_mod_at(TC_HERE, TC_DIM(a), TC_DIM(b))
+#define tc_dim_max(a, b) tc_dim_max_at(TC_HERE, TC_DIM(a), TC_DIM(b))
+#define tc_dim_min(a, b) tc_dim_min_at(TC_HERE, TC_DIM(a), TC_DIM(b))
 tc_dim tc_dim_add_at(tc_site at, tc_dim a, tc_dim b);
 tc_dim tc_dim_sub_at(tc_site at, tc_dim a, tc_dim b);
 tc_dim tc_dim_mul_at(tc_site at, tc_dim a, tc_dim b);
 tc_dim tc_dim_floordiv_at(tc_site at, tc_dim a, tc_dim b);
+tc_dim tc_dim_ceildiv_at(tc_site at, tc_dim a, tc_dim b);
+tc_dim tc_dim_mod_at(tc_site at, tc_dim a, tc_dim b);
+tc_dim tc_dim_max_at(tc_site at, tc_dim a, tc_dim b);
+tc_dim tc_dim_min_at(tc_site at, tc_dim a, tc_dim b);
 
 /* A condition that the caller of the entry function promises and the entry checks: a == b, a >= b. Capture makes such
  * guards by itself where an operation needs two dynamic sizes equal and cannot prove it. */

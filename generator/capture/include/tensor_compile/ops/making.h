@@ -24,11 +24,20 @@ tc_tensor tc_arange_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim start, tc
  * Dtypes: all of them.
  * Shape: the dims; rank 0 of dim_value.
  * ATen: full, zeros, ones; sym_size.
- * ONNX: ConstantOfShape, Size, Shape. */
+ * ONNX: ConstantOfShape, Size. */
 #define tc_full(g, value, ...) tc_full_at(TC_HERE, g, TC_OPERAND(value), TC_DIM_LIST(__VA_ARGS__))
 #define tc_dim_value(g, dtype, dim) tc_dim_value_at(TC_HERE, g, dtype, TC_DIM(dim))
 tc_tensor tc_full_at(tc_site at, tc_graph *g, tc_operand value, int count, const tc_dim *dtype_and_shape);
 tc_tensor tc_dim_value_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim dim);
+
+/* tc_dims_tensor(g, dtype, dim...)
+ * A vector of sizes: their values at run time. No dims: a vector without elements.
+ * Dtypes: numbers.
+ * Shape: [the number of dims].
+ * ATen: none.
+ * ONNX: Shape, Concat of sizes. */
+#define tc_dims_tensor(g, ...) tc_dims_tensor_at(TC_HERE, g, TC_DIM_LIST(__VA_ARGS__))
+tc_tensor tc_dims_tensor_at(tc_site at, tc_graph *g, int count, const tc_dim *dtype_and_dims);
 
 /* tc_full_like(x, value)
  * Every element the C number value, in x's dtype and shape.
