@@ -76,26 +76,32 @@ static tc_tensor coordinates(const resampling *r)
     return r->mode == TC_NEAREST_EXACT ? middle : SUB(middle, 0.5);
 }
 
-/* x's elements along the axis at the i64 tensor, which is limited to the axis. */
 static tc_tensor elements(const resampling *r, tc_tensor x, tc_tensor index)
 {
-    tc_site at = r->at;
-    tc_tensor last = tc_size_value(r->g, TC_I64, tc_expr_add_int(r->in, -1));
-    return tc_prim_gather(r->g, x, MINIMUM(MAXIMUM(index, 0), last), r->axis);
-}
-
-/* v, along the axis or along that and the next one, repeated to the shape of x. */
-static tc_tensor along(const resampling *r, tc_tensor v, tc_tensor x)
-{
-    if (tc_is_poison(x) || tc_is_poison(v))
-        return tc_poison();
-    return tc_prim_broadcast(r->g, v, x->type.rank, x->type.shape, (const int[]){r->axis, r->axis + 1});
+    return tc_limited_elements(r->g, r->at, x, r->axis, r->in, index);
 }
 
 static tc_tensor weighted(const resampling *r, tc_tensor x, tc_tensor weight)
 {
-    tc_site at = r->at;
-    tc_tensor spread = along(r, weight, x);
+    return tc_weighted_along(r->g, r->at, x, weight, r->axis);
+}
+
+tc_tensor tc_limited_elements(tc_graph *g, tc_site at, tc_tensor x, int axis, const tc_expr *in, tc_tensor places)
+{
+    tc_tensor last = tc_size_value(g, TC_I64, tc_expr_add_int(in, -1));
+    return tc_prim_gather(g, x, MINIMUM(MAXIMUM(places, 0), last), axis);
+}
+
+tc_tensor tc_spread_along(tc_graph *g, tc_tensor v, tc_tensor x, int axis)
+{
+    if (tc_is_poison(x) || tc_is_poison(v))
+        return tc_poison();
+    return tc_prim_broadcast(g, v, x->type.rank, x->type.shape, (const int[]){axis, axis + 1});
+}
+
+tc_tensor tc_weighted_along(tc_graph *g, tc_site at, tc_tensor x, tc_tensor weight, int axis)
+{
+    tc_tensor spread = tc_spread_along(g, weight, x, axis);
     return tc_is_poison(spread) ? spread : MUL(x, spread);
 }
 
@@ -118,18 +124,17 @@ static bool repeats(const resampling *r, int64_t times)
     return true;
 }
 
-/* x[..., n, ...] -> [..., n*times, ...] */
-static tc_tensor repeat(const resampling *r, tc_tensor x, int64_t times)
+tc_tensor tc_repeated_along(tc_graph *g, tc_tensor x, int axis, int64_t times)
 {
     const tc_expr *shape[TC_MAX_RANK], *joined[TC_MAX_RANK];
     int axes[TC_MAX_RANK], rank = x->type.rank;
     for (int i = 0; i < rank; ++i) {
-        axes[i] = i + (i > r->axis);
+        axes[i] = i + (i > axis);
         shape[axes[i]] = joined[i] = x->type.shape[i];
     }
-    shape[r->axis + 1] = tc_expr_const(&r->g->dims, times);
-    joined[r->axis] = r->out;
-    return tc_prim_reshape(r->g, tc_prim_broadcast(r->g, x, rank + 1, shape, axes), rank, joined);
+    shape[axis + 1] = tc_expr_const(&g->dims, times);
+    joined[axis] = tc_expr_mul_int(joined[axis], times);
+    return tc_prim_reshape(g, tc_prim_broadcast(g, x, rank + 1, shape, axes), rank, joined);
 }
 
 static tc_tensor nearest(const resampling *r, tc_tensor x)
@@ -137,7 +142,7 @@ static tc_tensor nearest(const resampling *r, tc_tensor x)
     int64_t times;
     const tc_expr *quotient = tc_expr_exact_div(r->out, r->in);
     if (quotient && tc_expr_value(quotient, &times) && (r->scale == 0 || r->scale == (double)times) && repeats(r, times))
-        return repeat(r, x, times);
+        return tc_repeated_along(r->g, x, r->axis, times);
     tc_tensor index = tc_cast_at(r->at, tc_floor_at(r->at, coordinates(r)), TC_I64);
     return elements(r, x, index);
 }
@@ -235,7 +240,7 @@ static tc_tensor antialiased(const resampling *r, tc_tensor x)
     tc_tensor distance = MUL(ADD(SUB(tc_cast_at(at, index, r->dtype), middle), 0.5), inverse);
     tc_tensor raw = WHERE(inside, filter(r, distance), 0);
     tc_tensor total = tc_sum_at(at, raw, true, 1, (const int[]){1}), weight = DIV(raw, total);
-    tc_tensor term = weighted(r, elements(r, x, index), weight), keep = along(r, inside, term);
+    tc_tensor term = weighted(r, elements(r, x, index), weight), keep = tc_spread_along(g, inside, term, r->axis);
     return tc_is_poison(keep) ? keep : tc_sum_at(at, WHERE(keep, term, 0), false, 1, (const int[]){r->axis + 1});
 }
 
@@ -244,19 +249,11 @@ static tc_tensor antialiased(const resampling *r, tc_tensor x)
 static const tc_expr *target_size(tc_graph *g, const tc_interpolate_args *args, int i, double *scale)
 {
     const tc_expr *in = args->x->type.shape[2 + i];
-    int64_t constant;
     *scale = 0;
     if (args->size)
         return tc_dim_expr(g, args->size[i]);
     *scale = args->scale[i];
-    if (tc_expr_value(in, &constant))
-        return tc_expr_const(&g->dims, (int64_t)floor((double)constant * *scale));
-    for (int64_t under = 1; under <= 64; ++under) { /* a dynamic size times a fraction */
-        double over = *scale * (double)under;
-        if (over == floor(over) && over < 1 << 20)
-            return tc_expr_floordiv(tc_expr_mul_int(in, (int64_t)over), tc_expr_const(&g->dims, under));
-    }
-    return NULL;
+    return tc_scaled_size(g, in, *scale);
 }
 
 static bool check_mode(tc_graph *g, const tc_interpolate_args *args)

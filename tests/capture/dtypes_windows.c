@@ -47,6 +47,9 @@ static tc_dtype dtype; /* of the operands of the body under capture */
     T(cubic, FLOATS, tc_interpolate(IMAGE, .mode = TC_CUBIC, TC_SIZES(4, 9)))                                         \
     T(antialias, FLOATS, tc_interpolate(IMAGE, .mode = TC_CUBIC, TC_SIZES(4, 9), .antialias = true))                  \
     T(area, FLOATS, tc_interpolate(IMAGE, .mode = TC_AREA, TC_SIZES(4, 9)))                                           \
+    T(resize_nearest, ALL, tc_resize(IMAGE, .mode = TC_NEAREST, TC_RESIZE_AXES(1, 3), .scale = {2, 0.6}))                \
+    T(resize_linear, FLOATS, tc_resize(IMAGE, .mode = TC_LINEAR, .places = TC_CROP, TC_RESIZE_AXES(3), TC_SIZES(4)))      \
+    T(resize_cubic, FLOATS, tc_resize(IMAGE, .mode = TC_CUBIC, .antialias = true, TC_RESIZE_AXES(2), .scale = {0.6}))     \
     T(grid, FLOATS, tc_grid_sample(IMAGE, X("grid", 2, 3, 5, 2), .padding = TC_GRID_REFLECTION))                      \
     T(grid_nearest, FLOATS, tc_grid_sample(IMAGE, X("grid", 2, 3, 5, 2), .nearest = true))                            \
     T(grid_cubic, FLOATS, tc_grid_sample(IMAGE, X("grid", 2, 3, 5, 2), .cubic = true, .align_corners = true))         \

@@ -183,6 +183,21 @@
       tc_interpolate(F(1, 1, 3), TC_SIZES(0)))                                                                        \
     X(resample_dynamic, "tc_interpolate: axis 2 of f32[1,1,n] cannot get the size times 1.2345", DYNAMIC; AT;         \
       tc_interpolate(F(1, 1, n), .scale = {1.2345}))                                                                  \
+    X(resize_mode, "tc_resize: 4 is no mode of it", AT; tc_resize(F(1, 3), .mode = TC_AREA, .scale = {1, 2}))         \
+    X(resize_places, "tc_resize: .places is 9, .rounding 0", AT;                                                      \
+      tc_resize(F(1, 3), .places = (tc_resize_places)9, .scale = {1, 2}))                                             \
+    X(resize_option, "tc_resize: exclude_outside has no meaning for this mode", AT;                                   \
+      tc_resize(F(1, 3), .mode = TC_NEAREST, .exclude_outside = true, .scale = {1, 2}))                               \
+    X(resize_sizes, "tc_resize: 1 sizes for 2 axes", AT; tc_resize(F(1, 3), TC_SIZES(3)))                             \
+    X(resize_roi, "tc_resize: the roi of 1 axes is f32[3]", tc_tensor roi = F(3); AT;                                 \
+      tc_resize(F(1, 3), TC_RESIZE_AXES(1), TC_SIZES(3), .places = TC_CROP, .roi = roi))                              \
+    X(resize_scale, "tc_resize: scale 1 is 0", AT; tc_resize(F(1, 3), .scale = {1}))                                  \
+    X(resize_empty, "tc_resize: axis 0 of f32[0] cannot get the size 2", AT; tc_resize(F(0), TC_SIZES(2)))            \
+    X(resize_dynamic, "tc_resize: axis 0 of f32[n] cannot get the size times 1.2345", DYNAMIC; AT;                    \
+      tc_resize(F(n), .scale = {1.2345}))                                                                             \
+    X(resize_axes, "tc_resize: 2 axes of f32[3]", AT; tc_resize(F(3), TC_RESIZE_AXES(0, 0), .scale = {2, 2}))         \
+    X(resize_twice, "tc_resize: axis -1 is named twice", AT;                                                          \
+      tc_resize(F(3, 3), TC_RESIZE_AXES(1, -1), .scale = {2, 2}))                                                     \
     X(grid_shape, "tc_grid_sample: shapes do not fit: f32[1,1,3,3] at f32[1,2,2,3]", AT;                              \
       tc_grid_sample(F(1, 1, 3, 3), F(1, 2, 2, 3)))                                                                   \
     X(grid_dtype, "tc_grid_sample: needs floats of one dtype: i32[1,1,3,3] at f32[1,2,2,2]", AT;                      \

@@ -56,6 +56,7 @@ def in_sixteen_bits(inputs: dict) -> dict:
 
 
 def write(family: str) -> None:
+    sys.path[:1] = [str(EXPECTED), str(EXPECTED.parent)]
     spec = importlib.util.spec_from_file_location(family, EXPECTED / f"{family}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -75,5 +76,5 @@ def write(family: str) -> None:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or sorted(p.stem for p in EXPECTED.glob("*.py")):
+    for name in sys.argv[1:] or sorted(p.stem for p in EXPECTED.glob("*.safetensors")):
         write(name)

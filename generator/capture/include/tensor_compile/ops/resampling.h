@@ -27,7 +27,7 @@
  * ATen: upsample_nearest1d, upsample_nearest2d, upsample_nearest3d, _upsample_nearest_exact, upsample_linear1d,
  * upsample_bilinear2d, upsample_trilinear3d, upsample_bicubic2d, _upsample_bilinear2d_aa, _upsample_bicubic2d_aa,
  * interpolate with mode='area'.
- * ONNX: Resize (half_pixel, asymmetric with floor, align_corners, antialias with half_pixel). */
+ * ONNX: none, see tc_resize. */
 typedef enum tc_interpolation { TC_NEAREST, TC_NEAREST_EXACT, TC_LINEAR, TC_CUBIC, TC_AREA } tc_interpolation;
 #define TC_SIZES(...) .size_count = TC_COUNT(__VA_ARGS__), .size = (const tc_dim[]){TC_DIMS(__VA_ARGS__)}
 #define tc_interpolate(...) tc_interpolate_at(&(const tc_interpolate_args){__VA_ARGS__, .at = TC_HERE})
@@ -41,6 +41,61 @@ typedef struct tc_interpolate_args {
     tc_site at;
 } tc_interpolate_args;
 tc_tensor tc_interpolate_at(const tc_interpolate_args *args);
+
+/* tc_resize(x, .mode = TC_LINEAR, .places = TC_ALIGN_CORNERS, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w))
+ * tc_resize(x, .mode = TC_NEAREST, .rounding = TC_ROUND_DOWN, .places = TC_ASYMMETRIC, .scale = {1, 1, 2, 2})
+ * tc_resize(x, .mode = TC_CUBIC, .a = -0.5, .exclude_outside = true, TC_RESIZE_AXES(2, 3), .scale = {0.8, 0.8})
+ * tc_resize(x, .places = TC_CROP, .outside = 10, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w), .start = {0.4, 0.6}, .end = {0.6, 0.8})
+ *
+ * x of any rank along the axes (TC_RESIZE_AXES; all where none is named) to sizes (one for each), or to floor(size * scale). With
+ * s the scale, out / in where none is given, place i of an axis is taken at the coordinate c = (i + 0.5) / s - 0.5
+ * (TC_HALF_PIXEL, which is 0), plus in/2 * (1 - out / (in * s)) (TC_HALF_PIXEL_SYMMETRIC), or 0 where in * s is 1
+ * (TC_PYTORCH_HALF_PIXEL); i * (in - 1) / (in * s - 1), 0 where in * s is 1 (TC_ALIGN_CORNERS); i / s (TC_ASYMMETRIC);
+ * (i + 0.5) / s (TC_HALF_PIXEL_FOR_NEAREST); start * (in - 1) + i * (end - start) * (in - 1) / (in * s - 1), of one place
+ * the middle (start + end) / 2 * (in - 1) (TC_CROP), where the result is the number .outside if c is not within 0..in - 1;
+ * .roi, a tensor of all starts and then all ends, instead of the numbers.
+ * TC_NEAREST takes the element nearest to c, of two the lower (TC_ROUND_HALF_DOWN, which is 0) or upper one
+ * (TC_ROUND_HALF_UP), or that below (TC_ROUND_DOWN) or above (TC_ROUND_UP). TC_LINEAR weighs the elements around c by
+ * 1 - d at the distance d, TC_CUBIC four by the kernel with .a, -0.75 if left out. With .antialias the distances are
+ * multiplied by min(s, 1), ceil(1 / min(s, 1)) elements (cubic: 2 / min(s, 1)) on either side count, and weights are
+ * divided by their sum. An element outside of the axis is the border's; with .exclude_outside its weight is 0, and the
+ * others are divided by their sum. Sizes and scales together: s is the scale. An axis of scale 1 that keeps its size is
+ * left as it is (but for TC_CROP).
+ * Dtypes: nearest any, the others floats; roi a float.
+ * Shape: that of x with the sizes; a dynamic size takes a scale that is a fraction with a denominator of at most 64, or an
+ * f32 number.
+ * Numerics: coordinates and weights in f64, the weights rounded to f32, for f64 not; the last axis first, the sum of the terms
+ * ascending, with antialias in order lanes. 16 bits: in f32 throughout, rounded once.
+ * Errors: an empty axis; options that the mode has not.
+ * ATen: none, see tc_interpolate.
+ * ONNX: Resize (keep_aspect_ratio_policy: the sizes and the scale that follow), Upsample. */
+typedef enum tc_resize_places {
+    TC_HALF_PIXEL,
+    TC_HALF_PIXEL_SYMMETRIC,
+    TC_PYTORCH_HALF_PIXEL,
+    TC_ALIGN_CORNERS,
+    TC_ASYMMETRIC,
+    TC_HALF_PIXEL_FOR_NEAREST,
+    TC_CROP
+} tc_resize_places;
+typedef enum tc_resize_rounding { TC_ROUND_HALF_DOWN, TC_ROUND_HALF_UP, TC_ROUND_DOWN, TC_ROUND_UP } tc_resize_rounding;
+#define TC_RESIZE_AXES(...) .axis_count = TC_COUNT(__VA_ARGS__), .axes = (const int[]){__VA_ARGS__}
+#define tc_resize(...) tc_resize_at(&(const tc_resize_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_resize_args {
+    tc_tensor x;
+    tc_interpolation mode;
+    tc_resize_places places;
+    tc_resize_rounding rounding;
+    int axis_count, size_count;
+    const int *axes;    /* NULL: all */
+    const tc_dim *size; /* NULL: by scale */
+    double scale[TC_MAX_RANK], start[TC_MAX_RANK], end[TC_MAX_RANK];
+    tc_tensor roi; /* NULL: start and end */
+    double a, outside;
+    bool antialias, exclude_outside;
+    tc_site at;
+} tc_resize_args;
+tc_tensor tc_resize_at(const tc_resize_args *args);
 
 /* tc_grid_sample(x, grid, .padding = TC_GRID_BORDER, .nearest = true, .align_corners = true)
  * tc_grid_sample(x, grid, .cubic = true)
