@@ -23,6 +23,7 @@
 #include "ops/contractions.h"
 #include "ops/attention.h"
 #include "ops/convolutions.h"
+#include "ops/quantization.h"
 #include "ops/pooling.h"
 #include "ops/normalization.h"
 #include "ops/distances.h"

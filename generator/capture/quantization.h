@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the operations of quantized tensors share.
+ */
+#ifndef TC_CAPTURE_QUANTIZATION_H
+#define TC_CAPTURE_QUANTIZATION_H
+
+#include "internal.h"
+
+/* Reported where it is none. */
+bool tc_check_small_float(tc_graph *g, tc_small_float which);
+/* tc_encode_float of operands that are no poison. */
+tc_tensor tc_encode_float_of(tc_graph *g, const tc_encode_float_args *args);
+/* A scale or zero (`what`) as a tensor that broadcasts to x: one number has rank 0; one a slice stands along the axis; one a
+ * block (0: none) is repeated. Reported and poison where it is none of them. */
+tc_tensor tc_quantized_along(tc_graph *g, tc_site at, const char *what, tc_tensor p, const tc_type *x, int axis, int block);
+/* Whether the dtype is an integer of at most 16 bits. */
+bool tc_is_short_integer(tc_dtype dtype);
+/* round(x * scale) + zero in the dtype, x i32: the scale f32 and broadcast to x already, zero (NULL: none) too. */
+tc_tensor tc_requantize_by(tc_graph *g, tc_site at, tc_tensor x, tc_tensor scale, tc_tensor zero, tc_dtype dtype);
+
+#endif
