@@ -34,6 +34,7 @@ BEYOND_REACH = {
     "out of memory: a tensor of … bytes": "memory would have to end",
     "tensor-compile: error: capture: out of memory": "memory would have to end",
     "cannot be mapped: …": "memory would have to end",
+    "the file of external data has become shorter": "somebody would have to cut it while it is read",
 }
 
 C_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|\w+|\S', re.S)

@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str]) -> int:
-    from . import build, check, explain, pack, tune
+    from . import build, check, explain, import_, pack, tune
 
     parser = Parser(
         prog="tensor-compile", allow_abbrev=False,
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
                "tensor-compile. `tensor-compile COMMAND --help` describes a command.")
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for module in (build, tune, check, explain, pack):
+    for module in (build, import_, tune, check, explain, pack):
         module.add(commands)
     for sub_command in commands.choices.values():
         sub_command.siblings = commands.choices

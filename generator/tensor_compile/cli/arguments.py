@@ -121,6 +121,16 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                        help="compilers at once (default: what the jobserver grants, else one a core)")
 
 
+def add_import(parser: argparse.ArgumentParser) -> None:
+    """How a model of another format is imported."""
+    group = parser.add_argument_group("import (of a .onnx)")
+    group.add_argument("--dim", action="append", default=[], metavar="DIM=LOW:HIGH",
+                       help="range of a dynamic dim (default: 1:4096); DIM=LOW:HIGH:DIVISOR: multiples of the divisor alone; "
+                            "DIM=SIZE: a constant")
+    group.add_argument("--set", action="append", default=[], metavar="INPUT=NUMBER,…",
+                       help="makes an input a constant: where sizes follow from it")
+
+
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("outputs")
     group.add_argument("-o", "--out", dest="out", default="", metavar="DIR",

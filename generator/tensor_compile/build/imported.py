@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of other formats: model.c and weights, in a folder of the user's or in the cache."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import OptionError, UserError
+from ..importer.dims import Range
+from ..importer.output import Written, check_untouched
+from . import files
+
+SUFFIXES = (".onnx",)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """dims: NAME=RANGE words; fixed: NAME=VALUES words: inputs that are constants."""
+
+    dims: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+
+
+def is_foreign(model: str) -> bool:
+    """Whether a model is of a format that is imported."""
+    return model.endswith(SUFFIXES)
+
+
+def ranges(words: tuple[str, ...]) -> dict[str, Range]:
+    found: dict[str, Range] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        r = Range.parse(text)
+        if not re.fullmatch(r"[A-Za-z_]\w*", name) or r is None:
+            raise OptionError(f"--dim: not DIM=SIZE, DIM=LOW:HIGH or DIM=LOW:HIGH:DIVISOR: {word!r}")
+        if name in found:
+            raise OptionError(f"--dim names {name} more than once")
+        found[name] = r
+    return found
+
+
+def read(model: Path, shown: str, name: str, asked: Asked) -> Written:
+    if not is_foreign(model.name):
+        raise UserError("only .onnx files are imported", shown)
+    from ..importer.onnx import reader
+
+    return reader.import_file(model, shown, name, ranges(asked.dims), asked.fixed)
+
+
+def write(model: Path, shown: str, folder: Path, name: str, asked: Asked, force: bool) -> None:
+    """model.c and model.safetensors in a folder: both or none."""
+    made = read(model, shown, name, asked)
+    source = folder / "model.c"
+    if not force:
+        check_untouched(source, str(source))
+    with files.Outputs() as outputs:
+        outputs.write(source, made.text)
+        if len(made.weights):
+            outputs.write(folder / "model.safetensors", made.blocks())

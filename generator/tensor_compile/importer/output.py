@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""model.c and its weights, as text and as a stream of bytes; and whether what lies there is the user's by now."""
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, Sequence
+
+from ..errors import UserError
+from .program import Program, without_dead
+from .scopes import part
+from .source import Writer, comment_text
+from .weights import Weights
+
+_SEAL = re.compile(r"^ \* sha256 of the lines below: ([0-9a-f]{64})\n", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an import gives. sources: the files that it read besides the model."""
+
+    text: str
+    weights: Weights
+    sources: tuple[Path, ...] = ()
+
+    def blocks(self) -> Iterator[bytes]:
+        return self.weights.blocks()
+
+
+def write(programs: Sequence[Program], weights_name: str, comment: Sequence[str], model: str = "",
+          sources: tuple[Path, ...] = ()) -> Written:
+    """The source of the programs. model: the name of a model without outputs, whose functions they all are; "": the first
+    program is the model."""
+    weights = Weights()
+    writer = Writer(weights, weights_name)
+    for program in programs:
+        writer.reserve(program.name)
+    lines: list[str] = []
+    if model:
+        lines += [f"TC_MODEL({model})", "{", "}", ""]
+    for i, program in enumerate(programs):
+        program.statements = without_dead(program.statements, [v.number for _, v in program.outputs])
+        parted = part(program)
+        for function in parted.functions:
+            lines += writer.function(function, program)
+        if program.comment:
+            lines += ["/* " + "\n * ".join(map(comment_text, program.comment)) + " */"]
+        lines += [*writer.entry(program, parted.main, not model and i == 0), ""]
+    code = re.sub(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', "", "\n".join(lines), flags=re.S)
+    includes = ["#include <math.h>", ""] if re.search(r"\b(?:INFINITY|NAN)\b", code) else []
+    body = "\n".join([*includes, "#include <tensor_compile/model.h>", "", *lines])
+    seal = hashlib.sha256(body.encode()).hexdigest()
+    head = "\n".join(f" * {comment_text(line)}".rstrip() for line in comment)
+    return Written(f"/*{head[2:]}\n *\n * Change what you like: an import leaves alone what no longer is as it wrote it.\n"
+                   f" * sha256 of the lines below: {seal}\n */\n{body}", weights, sources)
+
+
+def check_untouched(path: Path, shown: str) -> None:
+    """Raises where a file lies there that an import did not write, or that was changed since."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    found = _SEAL.search(text)
+    rest = text[text.index(" */\n", found.end()) + 4:] if found and " */\n" in text[found.end():] else ""
+    if not found or hashlib.sha256(rest.encode()).hexdigest() != found[1]:
+        raise UserError("it was changed since it was imported, or no import wrote it", shown,
+                        "--force overwrites it; -o names another folder")

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements to C: variables, constants, line breaks."""
+from __future__ import annotations
+
+import re
+from typing import Iterable, Sequence
+
+from ..symbolic import Expr, wrap
+from . import dims as sizes
+from .dims import Dims
+from .program import Origin, Program, Statement, substitute, values_of
+from .scopes import Function
+from .values import Element, Value, number
+from .weights import Weights
+
+COLUMNS = 120
+
+_KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true
+false asm typeof near far NULL NAN INFINITY main g i""".split()
+# Names that headers or the compiler know as functions: not for functions of ours.
+_LIBRARY = """abs labs div exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt hypot sin cos tan asin acos atan atan2 sinh
+cosh tanh asinh acosh atanh erf erfc lgamma tgamma gamma ceil floor trunc round rint fmod remainder fmin fmax fdim fma
+ldexp frexp modf scalb logb copysign nan j0 j1 jn y0 y1 yn index rindex select read write open close exit abort malloc
+free printf puts memcpy memset memmove strlen time clock signal sigmoid""".split()
+
+
+def identifier(text: str, fallback: str = "x") -> str:
+    """A C identifier that reads as the text does."""
+    word = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    word = re.sub(r"__+", "_", word)
+    if not word:
+        word = fallback
+    if word[0].isdigit():
+        word = f"{fallback}{word}"
+    return word[:60] if not re.match(r"(?i)tc_", word) else f"{fallback}_{word[:56]}"
+
+
+class Names:
+    """Identifiers that are taken, in one function."""
+
+    def __init__(self, taken: Iterable[str] = ()):
+        self.taken = {*_KEYWORDS, *taken}
+
+    def take(self, wanted: str) -> str:
+        name, count = wanted, 2
+        while name in self.taken:
+            name, count = f"{wanted}_{count}", count + 1
+        self.taken.add(name)
+        return name
+
+
+def quoted(text: str) -> str:
+    """A C string literal."""
+    return '"' + "".join(c if c >= " " and c not in '"\\' and c != "\x7f" else f"\\{ord(c):03o}" if c not in '"\\'
+                         else "\\" + c for c in text) + '"'
+
+
+def comment_text(text: str) -> str:
+    """What may stand in a comment."""
+    return re.sub(r"[\x00-\x1f\x7f]", " ", text).replace("*/", "* /").replace("/*", "/ *")
+
+
+# -- lines ---------------------------------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[({\[]|[)}\]]|, |[^"(){}\[\],]+|,')
+
+
+def wrapped(text: str, indent: int) -> list[str]:
+    """A statement in lines of at most 120 columns where it can be broken behind commas: what follows stands below the
+    innermost open bracket."""
+    pad = " " * indent
+    if len(text) + indent <= COLUMNS:
+        return [pad + text]
+    pieces: list[str] = [""]          # parts that stay together
+    for token in _TOKEN.findall(text):
+        if token == ", " and not pieces[-1].endswith("(g"):
+            pieces[-1] += ","
+            pieces.append("")
+        else:
+            pieces[-1] += token
+    lines, line, stack = [], pad, [indent + 4]
+    for i, piece in enumerate(pieces):
+        last = 1 if i + 1 == len(pieces) else 0
+        begin = line == pad or line.isspace()
+        if not begin and len(line) + 1 + len(piece) - last > COLUMNS - last:
+            lines.append(line)
+            line = " " * (stack[-1] if stack[-1] <= COLUMNS - 40 else indent + 8)
+            begin = True
+        if not begin:
+            line += " "
+        for token in _TOKEN.findall(piece):
+            line += token
+            if token in "({[" and len(token) == 1:
+                stack.append(len(line))
+            elif token in ")}]" and len(stack) > 1:
+                stack.pop()
+    lines.append(line)
+    return lines
+
+
+class Writer:
+    """The text of a model.c of several programs that share one file of weights."""
+
+    def __init__(self, weights: Weights, weights_name: str):
+        self.weights, self.weights_name = weights, weights_name
+        self._names = Names(_LIBRARY)      # of functions and dims
+        self._weight_names: dict[int, str] = {}
+
+    # -- constants -----------------------------------------------------------------------------------------------------
+    def constant(self, value: Value, dims: Dims, scope: str, prefix: str) -> str:
+        """The expression that gives a constant as a tensor. scope: what tc_weight puts before names here."""
+        dtype = f"TC_{value.dtype.upper()}"
+        single = value.splat if value.splat is not None else \
+            value.single if value.data is None or value.rank == 0 or not value.weight else None
+        if single is not None and not (isinstance(single, Expr) and not single.is_const):
+            text = number(single, value.dtype)
+            if text is not None:
+                shape = f", {dims.list(value.shape)}" if value.shape else ""
+                return f"tc_full(g, {text}, {dtype}{shape})"
+        if value.data is None and any(isinstance(e, Expr) and not e.is_const for e in value.known or ()):
+            return self._sizes(value, dims)
+        name = self.weight_name(value, prefix)
+        local = name[len(scope) + 1:] if scope and name.startswith(scope + ".") else name
+        return f"tc_weight(g, {quoted(local)})"
+
+    def _sizes(self, value: Value, dims: Dims) -> str:
+        """A tensor of sizes that are known at run time."""
+        found = [wrap(e) for e in value.known or ()]  # type: ignore[arg-type]
+        dtype = f"TC_{value.dtype.upper()}"
+        if not value.rank:
+            if value.dtype in ("i32", "i64"):
+                return f"tc_dim_value(g, {dtype}, {dims.c(found[0])})"
+            return f"tc_cast(tc_dim_value(g, TC_I64, {dims.c(found[0])}), {dtype})"
+        vector = f"tc_dims_tensor(g, {dtype}, {dims.list(found)})"
+        return vector if value.rank == 1 else f"tc_reshape({vector}, {dims.list(value.shape)})"
+
+    def weight_name(self, value: Value, prefix: str) -> str:
+        """The name of a constant in the weights file, given at its first use."""
+        if value.number not in self._weight_names:
+            wanted = prefix + (value.weight or value.hint or "constant")
+            name, count = wanted, 2
+            while name in self.weights:
+                name, count = f"{wanted}_{count}", count + 1
+            self.weights.add(name, value)
+            self._weight_names[value.number] = name
+        return self._weight_names[value.number]
+
+    # -- functions -------------------------------------------------------------------------------------------------------
+    def reserve(self, wanted: str) -> str:
+        return self._names.take(wanted)
+
+    def function(self, function: Function, program: Program) -> list[str]:
+        """A scope's function."""
+        names, body = self._begin(function, program)
+        parameters = ["tc_graph *g"]
+        for value in function.inputs:
+            names[value.number] = body.take(hint(value))
+            parameters.append(f"tc_tensor {names[value.number]}")
+        parameters += [f"tc_dim {dim}" for dim in function.dims]
+        several = len(function.outputs) > 1
+        if several:
+            parameters += [f"tc_tensor *{body.take('out')}" for _ in function.outputs]
+        result = "void" if several else "tc_tensor"
+        head = f"static {result} {function.name}({', '.join(parameters)})"
+        lines = [*wrapped(head, 0), "{"]
+        lines += self._statements(function.statements, program, names, body, function.scope, 1)
+        if several:
+            outs = [p.rpartition("*")[2] for p in parameters if p.startswith("tc_tensor *")]
+            for out, value in zip(outs, function.outputs, strict=True):
+                lines += wrapped(f"*{out} = {self._text(f'{value}', program, names, function.scope)};", 4)
+        else:
+            lines += wrapped(f"return {self._text(f'{function.outputs[0]}', program, names, function.scope)};", 4)
+        return [*lines, "}", ""]
+
+    def _begin(self, function: Function, program: Program) -> tuple[dict[int, str], Names]:
+        taken = set(program.dims.declared) | self._names.taken
+        return {}, Names(taken)
+
+    def entry(self, program: Program, main: Function, is_model: bool) -> list[str]:
+        """The body of a program."""
+        names: dict[int, str] = {}
+        body = Names({*self._names.taken, *program.dims.declared})
+        lines = [f"{'TC_MODEL' if is_model else 'TC_FUNCTION'}({program.name})", "{"]
+        inner: list[str] = []
+        read = {n for s in main.statements for n in s.reads()} | {v.number for _, v in program.outputs}
+        used = {name for s in main.statements for text in s.texts() for name in sizes.used(text)}
+        for name, value in program.inputs:
+            used.update(sizes.used(program.dims.list(value.shape)))
+        for name, value in program.inputs:
+            shape = f", {program.dims.list(value.shape)}" if value.shape else ""
+            call = f"tc_input(g, {quoted(name)}, TC_{value.dtype.upper()}{shape})"
+            if value.number in read:
+                names[value.number] = body.take(name)
+                call = f"tc_tensor {names[value.number]} = {call}"
+            inner += wrapped(sizes.plain(call) + ";", 4)
+        statements = self._statements(main.statements, program, names, body, "", 1)
+        outputs = []
+        for name, value in program.outputs:
+            text = self._text(f"{value}", program, names, "")
+            used.update(sizes.used(text))
+            outputs += wrapped(sizes.plain(f"tc_output(g, {quoted(name)}, {text});"), 4)
+        if len(self.weights):
+            inner.append(f"    tc_weights(g, {quoted(self.weights_name)});")
+        for name, s in program.dims.declared.items():
+            # A dim that nothing names is declared nowhere.
+            if name in used or any(name in re.findall(r"\w+", line) for line in statements + outputs):
+                divisor = f", .divisor = {s.divisor}" if s.divisor > 1 else ""
+                lines.append(f"    tc_dim {name} = tc_dynamic(g, {quoted(name)}, {s.lo}, {s.hi}{divisor});")
+        return [*lines, *inner, "", *statements, *outputs, "}"]
+
+    def _text(self, text: str, program: Program, names: dict[int, str], scope: str) -> str:
+        """C of a marked text; constants stand where they are used."""
+        found = dict(names)
+        for n in values_of(text):
+            if n not in found:
+                found[n] = self.constant(program.values[n], program.dims, scope, program.prefix)
+        return substitute(text, found)
+
+    def _statements(self, statements: Sequence[Statement], program: Program, names: dict[int, str], body: Names,
+                    scope: str, depth: int) -> list[str]:
+        lines: list[str] = []
+        said: Origin | None = None
+        for statement in statements:
+            origin = statement.origin if statement.origin != said else None
+            said = statement.origin
+            written = self._statement(statement, program, names, body, scope, depth)
+            note = _note(origin)
+            if note and len(written[0]) + len(note) + 1 <= COLUMNS and len(written) == 1:
+                written[0] = f"{written[0]} {note}"
+            elif note:
+                written.insert(0, "    " * depth + note)
+            lines += written
+        return lines
+
+    def _statement(self, s: Statement, program: Program, names: dict[int, str], body: Names, scope: str,
+                   depth: int) -> list[str]:
+        indent = 4 * depth
+        lines: list[str] = []
+
+        def c(text: str) -> str:
+            return sizes.plain(self._text(text, program, names, scope))
+
+        if s.array is not None:
+            base = names[s.array.number] = body.take(hint(s.array))
+            lines.append(f"{' ' * indent}tc_tensor {base}[{len(s.parts)}];")
+            for i, part in enumerate(s.parts):
+                names[part.number] = f"{base}[{i}]"
+        if s.declared:
+            for value in s.declared:
+                names[value.number] = body.take(hint(value))
+            lines += wrapped(f"tc_tensor {', '.join(names[v.number] for v in s.declared)};", indent)
+        if s.head:
+            lines += wrapped(c(s.head) + " {", indent)
+            lines += self._statements(s.body, program, dict(names), body, scope, depth + 1)
+            return [*lines, " " * indent + "}"]
+        text = c(s.text)
+        if s.target is not None:
+            name = names[s.target.number] = body.take(hint(s.target))
+            text = f"tc_tensor {name} = {text}"
+        return lines + wrapped(text + ";", indent)
+
+
+def hint(value: Value) -> str:
+    """What a variable is called: the last part of the model's name, as C names read."""
+    name = re.sub(r"(_output_\d+|:\d+)+$", "", value.hint)
+    last = re.split(r"[/:.]", name.rstrip("/:."))[-1]
+    return identifier(re.sub(r"_+\d+$", "", last) or last, "v").lower()
+
+
+def _note(origin: Origin | None) -> str:
+    if origin is None or not (origin.kind or origin.name):
+        return ""
+    return f"/* {comment_text(f'{origin.kind} {origin.name}'.strip())} */"
