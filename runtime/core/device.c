@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of models that were compiled for a device. The arena is the device's; arguments are copied to it and, once all
- * kernels have ended well, results back: a call that fails leaves outputs and state as they were.
+ * Calls of models that were compiled for a device. Arguments in its memory are used where they are, and nothing is waited
+ * for. Those in the processor's memory are copied to the arena and, once all kernels have ended well, results back: a call
+ * that fails leaves outputs and state as they were.
  */
 #include "internal.h"
 
@@ -10,10 +11,31 @@ static int stopped(const tc_frame *frame)
     return frame->fault || frame->device->refused;
 }
 
-void tc_device_upload(tc_frame *frame, uint64_t to, const void *from, int64_t bytes)
+static void upload(tc_frame *frame, uint64_t to, const void *from, int64_t bytes)
 {
     if (bytes > 0 && !stopped(frame))
         frame->device->upload(frame->device, to, from, (size_t)bytes);
+}
+
+uint64_t tc_device_input(tc_frame *frame, unsigned input, uint64_t place, int64_t bytes)
+{
+    if (frame->resident)
+        return (uint64_t)(uintptr_t)frame->buffers[input];
+    upload(frame, place, frame->buffers[input], bytes);
+    return place;
+}
+
+uint64_t tc_device_output(tc_frame *frame, unsigned buffer, uint64_t place)
+{
+    return frame->resident ? (uint64_t)(uintptr_t)frame->buffers[buffer] : place;
+}
+
+uint64_t tc_device_state(tc_frame *frame, uint64_t offset, uint64_t place, int64_t bytes)
+{
+    if (frame->resident)
+        return (uint64_t)(uintptr_t)frame->state + offset;
+    upload(frame, place, frame->state + offset, bytes);
+    return place;
 }
 
 void tc_device_download(tc_frame *frame, void *to, uint64_t from, int64_t bytes)
@@ -22,8 +44,24 @@ void tc_device_download(tc_frame *frame, void *to, uint64_t from, int64_t bytes)
         frame->device->download(frame->device, to, from, (size_t)bytes);
 }
 
-void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
-                    unsigned threads)
+int tc_device_begin(tc_frame *frame, int varies, uint64_t *externals, unsigned count)
+{
+    tc_device *device = frame->device;
+    if (stopped(frame))
+        return 0;
+    /* Who wants to see every kernel sees none of a recording. */
+    if (frame->context->profile || (frame->logs & TC_LOG_KERNELS) || frame->variant == frame->function->reference)
+        varies = TC_DEVICE_VARIES;
+    return device->begin(device, frame->variant, frame->dims, frame->function->dim_count, varies, externals, count);
+}
+
+void tc_device_end(tc_frame *frame)
+{
+    frame->device->end(frame->device); /* a recording ends even where a launch was refused */
+}
+
+void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
+                    unsigned blocks, unsigned threads)
 {
     const tc_context *context = frame->context;
     tc_device *device = frame->device;
@@ -38,52 +76,59 @@ void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint6
         context->profile(context->profile_user, function, variant, name, step, 0, 1);
     }
     if (blocks)
-        device->launch(device, kernel, arguments, blocks, threads);
+        device->launch(device, kernel, arguments, bytes, blocks, threads);
     if (context->profile) {
         device->wait(device);
         context->profile(context->profile_user, function, variant, name, step, 0, 0);
     }
 }
 
-int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
-                    unsigned threads, const char *name, tc_dtype dtype, int64_t bound)
+/* Waits for the device's cell; whether the call ends. */
+static int look(tc_frame *frame)
 {
-    const uint64_t none = UINT64_MAX, cell = arguments[1];
-    uint64_t position = none;
-    tc_device_upload(frame, cell, &none, sizeof none);
-    tc_device_step(frame, step, kernel, arguments, blocks, threads);
-    tc_device_download(frame, &position, cell, sizeof position);
-    if (stopped(frame) || position == none)
+    static const tc_device_fault none;
+    tc_device_fault found = none;
+    tc_device_download(frame, &found, frame->device->cell, sizeof found);
+    if (!stopped(frame))
+        frame->device->wait(frame->device);
+    if (stopped(frame) || !found.position)
         return stopped(frame);
-    int64_t wide = 0;
-    int32_t narrow = 0;
-    if (dtype == TC_DTYPE_I32)
-        tc_device_download(frame, &narrow, arguments[0] + position * sizeof narrow, sizeof narrow);
-    else
-        tc_device_download(frame, &wide, arguments[0] + position * sizeof wide, sizeof wide);
+    upload(frame, frame->device->cell, &none, sizeof none);
+    frame->fault_name = ((const tc_device_index *)(uintptr_t)found.index)->name;
+    frame->fault_position = (int64_t)found.position - 1;
+    frame->fault_value = found.value;
+    frame->fault_bound = found.bound;
     frame->fault = 1;
-    frame->fault_name = name;
-    frame->fault_bound = bound;
-    frame->fault_position = (int64_t)position;
-    frame->fault_value = dtype == TC_DTYPE_I32 ? narrow : wide;
     return 1;
 }
 
-int tc_device_holds(tc_frame *frame, uint64_t address)
+int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
+                    unsigned blocks, unsigned threads)
+{
+    tc_device_step(frame, step, kernel, arguments, bytes, blocks, threads);
+    return frame->variant == frame->function->reference ? look(frame) : stopped(frame);
+}
+
+int tc_device_holds(tc_frame *frame, uint64_t address, int checks)
 {
     unsigned char value = 0;
     tc_device_download(frame, &value, address, 1);
-    return !stopped(frame) && value;
-}
-
-int tc_device_ready(tc_frame *frame)
-{
     if (!stopped(frame))
         frame->device->wait(frame->device);
+    return !(checks ? look(frame) : stopped(frame)) && value;
+}
+
+int tc_device_ready(tc_frame *frame, int checks)
+{
+    if (stopped(frame) || frame->resident)
+        return 0;
+    if (checks)
+        return !look(frame);
+    frame->device->wait(frame->device);
     return !stopped(frame);
 }
 
-tc_status tc_run_on_device(tc_frame *frame)
+tc_status tc_run_on_device(tc_frame *frame, void *stream)
 {
     const tc_function *f = frame->function;
     tc_context *context = frame->context;
@@ -100,6 +145,7 @@ tc_status tc_run_on_device(tc_frame *frame)
                        "the device's arena has %v bytes, this call needs %l");
     }
     device->refused = device->reason = NULL;
+    device->stream = frame->resident ? stream : device->own_stream;
     frame->device_arena = device->arena;
     if (!device->enter(device, f->model, &frame->device_weights) && !device->refused)
         return tc_fail(context, TC_STATUS_NO_DEVICE, f, &(tc_detail){.subject = f->model->name, .position = -1},

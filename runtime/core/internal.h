@@ -41,10 +41,13 @@ tc_status tc_check_dims(tc_context *context, const tc_function *function, const 
 int64_t tc_tensor_bytes(const tc_function *function, const tc_index *dims, unsigned tensor);
 
 /* The call of a model that was compiled for a device, whose arguments are checked. */
-tc_status tc_run_on_device(tc_frame *frame);
+tc_status tc_run_on_device(tc_frame *frame, void *stream);
 
 /* The failure of a call whose index check found one outside its range. */
 tc_status tc_fail_index(const tc_frame *frame);
+
+/* Of arguments in a device's memory: kernels read 16 bytes at a time. */
+enum { TC_RESIDENT_ALIGNMENT = 16 };
 
 /* The header of a state buffer. */
 enum { TC_STATE_HEADER = 64 };

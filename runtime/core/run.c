@@ -80,10 +80,13 @@ static tc_status check_block(tc_context *context, const tc_function *f, const ch
     return TC_STATUS_OK;
 }
 
-static tc_status check_blocks(tc_context *context, const tc_function *f, const void *state, const void *weights)
+static tc_status check_blocks(tc_context *context, const tc_function *f, const void *state, const void *weights,
+                              int resident)
 {
     tc_status status = TC_STATUS_OK;
     const tc_model *model = f->model;
+    if (resident)
+        return f->uses_state ? check_block(context, f, "state", state) : TC_STATUS_OK;
     if (f->uses_state && (status = check_block(context, f, "state", state)) == TC_STATUS_OK &&
         !tc_state_ready(model, state))
         status = tc_fail(context, TC_STATUS_BAD_STATE, f, &(tc_detail){.subject = "state", .position = -1},
@@ -96,12 +99,13 @@ static tc_status check_blocks(tc_context *context, const tc_function *f, const v
 }
 
 static tc_status check_tensors(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers,
-                               const void *state, const void *weights)
+                               const void *state, const void *weights, int resident)
 {
     const unsigned count = f->input_count + f->output_count;
     for (unsigned i = 0; i < count; ++i) {
         const tc_tensor_info *tensor = &f->tensors[i];
-        const int64_t bytes = tc_tensor_bytes(f, dims, i), natural = (int64_t)tc_dtype_bytes(tensor->dtype);
+        const int64_t bytes = tc_tensor_bytes(f, dims, i);
+        const int64_t natural = resident ? TC_RESIDENT_ALIGNMENT : (int64_t)tc_dtype_bytes(tensor->dtype);
         const tc_detail detail = {tensor->name, tensor_role(f, i), -1, 0, natural, natural};
         if (bytes < 0)
             return tc_fail(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "%o %s is larger than memory");
@@ -275,19 +279,19 @@ static void run_thread(void *argument, tc_index thread, tc_index threads)
     tc_fpenv_leave(saved);
 }
 
-tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers, void *state,
-                 const void *weights, void *counters)
+static tc_status run(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers, void *state,
+                     const void *weights, void *counters, int resident, void *stream)
 {
     if (!context)
         return TC_STATUS_NULL_POINTER;
     tc_status status = tc_check_dims(context, f, dims, counters);
     if (status == TC_STATUS_OK)
-        status = check_blocks(context, f, state, weights);
+        status = check_blocks(context, f, state, weights, resident);
     if (status == TC_STATUS_OK)
-        status = check_tensors(context, f, dims, buffers, state, weights);
+        status = check_tensors(context, f, dims, buffers, state, weights, resident);
     if (status != TC_STATUS_OK)
         return status;
-    tc_frame frame = {.function = f, .dims = dims, .buffers = buffers, .context = context};
+    tc_frame frame = {.function = f, .dims = dims, .buffers = buffers, .context = context, .resident = resident};
     if (!f->model->device)
         status = choose_kernels(context, f, &frame.kernels);
     if (status == TC_STATUS_OK)
@@ -297,7 +301,7 @@ tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims
     frame.state = f->uses_state ? (unsigned char *)state + TC_STATE_HEADER : NULL;
     frame.logs = context->log ? context->log_topics : 0;
     if (f->model->device)
-        return tc_run_on_device(&frame);
+        return tc_run_on_device(&frame, stream);
     const tc_index threads = team_size(context, f, frame.variant, dims);
     status = check_arena(context, f, dims, buffers, state, weights,
                          frame.variant->arena(dims, (uint64_t)threads, NULL));
@@ -312,6 +316,18 @@ tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims
     else
         context->team.run(context->team.user, threads, run_thread, &frame);
     return frame.fault ? tc_fail_index(&frame) : TC_STATUS_OK;
+}
+
+tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers, void *state,
+                 const void *weights, void *counters)
+{
+    return run(context, f, dims, buffers, state, weights, counters, 0, NULL);
+}
+
+tc_status tc_run_resident(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers,
+                          void *state, void *counters, void *stream)
+{
+    return run(context, f, dims, buffers, state, NULL, counters, 1, stream);
 }
 
 tc_status tc_fail_index(const tc_frame *frame)

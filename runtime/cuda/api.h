@@ -32,6 +32,13 @@ typedef uint64_t tc_cuda_address;
     X(launch, "cuLaunchKernel",                                                                                        \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
        unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                        \
+    X(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))                                  \
+    X(record_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                               \
+    X(record_end, "cuStreamEndCapture", (void *stream, void **graph))                                                  \
+    X(graph_make, "cuGraphInstantiateWithFlags", (void **made, void *graph, unsigned long long flags))                 \
+    X(graph_launch, "cuGraphLaunch", (void *made, void *stream))                                                       \
+    X(graph_drop_made, "cuGraphExecDestroy", (void *made))                                                             \
+    X(graph_drop, "cuGraphDestroy", (void *graph))                                                                     \
     X(driver_version, "cuDriverGetVersion", (int *version))                                                            \
     X(error_name, "cuGetErrorName", (int error, const char **name))                                                    \
     X(error_text, "cuGetErrorString", (int error, const char **text))

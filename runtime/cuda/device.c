@@ -2,33 +2,15 @@
  *
  * A CUDA device behind the core's tc_device: the models that are loaded on it, its arena and its stream.
  */
-#include "api.h"
-
-#include <tensor_compile/cuda.h>
-#include <tensor_compile/driver.h>
+#include "device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { NON_BLOCKING = 1, ALIGNMENT = 256, WEIGHTS_HEADER = 128 }; /* of streams; of allocations; core/weights.c */
-
-/* A loaded model. functions: one a kernel, in the order of its table; modules likewise, shared by none. */
-typedef struct loaded {
-    const tc_model *model;
-    tc_cuda_address weights;
-    void **modules, **functions;
-    struct loaded *next;
-} loaded;
-
-struct tc_cuda {
-    tc_device device; /* first: the core's view */
-    tc_cuda_api api;
-    int ordinal;
-    void *context, *stream;
-    int owns_arena;
-    loaded *models;
-    const loaded *current; /* during a call */
-};
+#define PARAMETERS ((void *)1) /* of cuLaunchKernel: what follows are they, in one block; its size */
+#define PARAMETER_BYTES ((void *)2)
+enum { MOST_DYNAMIC_SHARED = 8, USUAL_SHARED = 48 << 10 };          /* a function's attribute; what needs none */
 
 static tc_status fail(tc_error *error, tc_status status, const char *subject, const char *reason)
 {
@@ -71,7 +53,7 @@ static tc_status answer_to_image(const tc_cuda *cuda, int code, tc_error *error)
 
 /* -- calls --------------------------------------------------------------------------------------------------------- */
 
-static void note(tc_cuda *cuda, int code, const char *what)
+void tc_cuda_note(tc_cuda *cuda, int code, const char *what)
 {
     if (code && !cuda->device.refused) {
         cuda->device.refused = what;
@@ -87,7 +69,7 @@ static int enter(tc_device *device, const tc_model *model, uint64_t *weights)
     if (!cuda->current)
         return 0;
     *weights = cuda->current->weights;
-    note(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent");
+    tc_cuda_note(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent");
     return !device->refused;
 }
 
@@ -95,38 +77,40 @@ static void leave(tc_device *device)
 {
     tc_cuda *cuda = (tc_cuda *)device;
     void *popped;
-    if (device->refused)
-        cuda->api.stream_wait(cuda->stream); /* the caller's memory is not read any more */
-    note(cuda, cuda->api.context_pop(&popped), "cuCtxPopCurrent");
+    if (device->stream == device->own_stream) /* copies to and from the caller's memory have ended */
+        tc_cuda_note(cuda, cuda->api.stream_wait(device->stream), "cuStreamSynchronize");
+    tc_cuda_note(cuda, cuda->api.context_pop(&popped), "cuCtxPopCurrent");
 }
 
 static void upload(tc_device *device, uint64_t to, const void *from, size_t bytes)
 {
     tc_cuda *cuda = (tc_cuda *)device;
-    note(cuda, cuda->api.upload(to, from, bytes, cuda->stream), "cuMemcpyHtoDAsync");
+    tc_cuda_note(cuda, cuda->api.upload(to, from, bytes, cuda->device.stream), "cuMemcpyHtoDAsync");
 }
 
 static void wait_for_all(tc_device *device)
 {
     tc_cuda *cuda = (tc_cuda *)device;
-    note(cuda, cuda->api.stream_wait(cuda->stream), "cuStreamSynchronize");
+    tc_cuda_note(cuda, cuda->api.stream_wait(cuda->device.stream), "cuStreamSynchronize");
 }
 
 static void download(tc_device *device, void *to, uint64_t from, size_t bytes)
 {
     tc_cuda *cuda = (tc_cuda *)device;
-    note(cuda, cuda->api.download(to, from, bytes, cuda->stream), "cuMemcpyDtoHAsync");
-    wait_for_all(device);
+    tc_cuda_note(cuda, cuda->api.download(to, from, bytes, cuda->device.stream), "cuMemcpyDtoHAsync");
 }
 
-static void launch(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads)
+static void launch(tc_device *device, unsigned kernel, const void *arguments, size_t bytes, unsigned blocks,
+                   unsigned threads)
 {
     tc_cuda *cuda = (tc_cuda *)device;
-    void *parameters[] = {(void *)(uintptr_t)arguments};
-    note(cuda,
-         cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, 0, cuda->stream, parameters,
-                          NULL),
-         "cuLaunchKernel");
+    const unsigned shared = cuda->current->model->device->kernels[kernel].shared_bytes;
+    void *stream = cuda->recording ? device->own_stream : device->stream;
+    void *extra[] = {PARAMETERS, (void *)(uintptr_t)arguments, PARAMETER_BYTES, &bytes, NULL};
+    tc_cuda_note(cuda,
+                 cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, shared, stream, NULL,
+                                  extra),
+                 "cuLaunchKernel");
 }
 
 /* -- opening and closing ------------------------------------------------------------------------------------------- */
@@ -144,7 +128,9 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
                                .leave = leave,
                                .upload = upload,
                                .download = download,
+                               .begin = tc_cuda_begin,
                                .launch = launch,
+                               .end = tc_cuda_end,
                                .wait = wait_for_all};
     const char *missing = tc_cuda_api_load(&cuda->api);
     if (missing) {
@@ -167,7 +153,8 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
     void *popped;
     status = answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error);
     if (status == TC_STATUS_OK) {
-        status = answer(cuda, cuda->api.stream_create(&cuda->stream, NON_BLOCKING), "cuStreamCreate", error);
+        status = answer(cuda, cuda->api.stream_create(&cuda->device.own_stream, NON_BLOCKING), "cuStreamCreate", error);
+        cuda->device.stream = cuda->device.own_stream;
         cuda->api.context_pop(&popped);
     }
     if (status != TC_STATUS_OK) {
@@ -179,7 +166,7 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
     return TC_STATUS_OK;
 }
 
-static void unload(tc_cuda *cuda, loaded *model)
+static void unload(tc_cuda *cuda, tc_cuda_loaded *model)
 {
     for (unsigned i = 0; model->modules && i < model->model->device->kernel_count; ++i)
         if (model->modules[i])
@@ -193,6 +180,7 @@ static void unload(tc_cuda *cuda, loaded *model)
 
 static void drop_arena(tc_cuda *cuda)
 {
+    tc_cuda_drop_graphs(cuda); /* they have its address */
     if (cuda->owns_arena)
         cuda->api.release(cuda->device.arena);
     cuda->owns_arena = 0;
@@ -205,13 +193,16 @@ void tc_cuda_close(tc_cuda *cuda)
         return;
     void *popped;
     if (cuda->api.context_push(cuda->context) == 0) {
+        tc_cuda_drop_graphs(cuda);
         while (cuda->models) {
-            loaded *next = cuda->models->next;
+            tc_cuda_loaded *next = cuda->models->next;
             unload(cuda, cuda->models);
             cuda->models = next;
         }
         drop_arena(cuda);
-        cuda->api.stream_destroy(cuda->stream);
+        if (cuda->device.cell)
+            cuda->api.release(cuda->device.cell);
+        cuda->api.stream_destroy(cuda->device.own_stream);
         cuda->api.context_pop(&popped);
     }
     cuda->api.context_release(cuda->ordinal);
@@ -226,7 +217,7 @@ void tc_context_use_cuda(tc_context *context, tc_cuda *cuda)
 
 /* -- models -------------------------------------------------------------------------------------------------------- */
 
-static tc_status load_kernels(tc_cuda *cuda, loaded *made, tc_error *error)
+static tc_status load_kernels(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *error)
 {
     const tc_device_code *code = made->model->device;
     for (unsigned i = 0; i < code->kernel_count; ++i) {
@@ -235,13 +226,30 @@ static tc_status load_kernels(tc_cuda *cuda, loaded *made, tc_error *error)
         if (status == TC_STATUS_OK)
             status = answer(cuda, cuda->api.module_function(&made->functions[i], made->modules[i], kernel->name),
                             "cuModuleGetFunction", error);
+        if (status == TC_STATUS_OK && kernel->shared_bytes > USUAL_SHARED)
+            status = answer(cuda,
+                            cuda->api.function_set(made->functions[i], MOST_DYNAMIC_SHARED, (int)kernel->shared_bytes),
+                            "cuFuncSetAttribute", error);
         if (status != TC_STATUS_OK)
             return status;
     }
     return TC_STATUS_OK;
 }
 
-static tc_status load_weights(tc_cuda *cuda, loaded *made, const unsigned char *payload, tc_error *error)
+/* The cell that checks of indices leave faults in. */
+static tc_status make_cell(tc_cuda *cuda, tc_error *error)
+{
+    static const tc_device_fault none;
+    if (cuda->device.cell)
+        return TC_STATUS_OK;
+    tc_status status = answer(cuda, cuda->api.allocate(&cuda->device.cell, sizeof none), "cuMemAlloc", error);
+    if (status == TC_STATUS_OK)
+        status = answer(cuda, cuda->api.upload(cuda->device.cell, &none, sizeof none, cuda->device.own_stream),
+                        "cuMemcpyHtoDAsync", error);
+    return status;
+}
+
+static tc_status load_weights(tc_cuda *cuda, tc_cuda_loaded *made, const unsigned char *payload, tc_error *error)
 {
     const size_t bytes = (size_t)made->model->weights_bytes;
     if (!bytes)
@@ -249,9 +257,9 @@ static tc_status load_weights(tc_cuda *cuda, loaded *made, const unsigned char *
     tc_status status = answer(cuda, cuda->api.allocate(&made->weights, bytes), "cuMemAlloc", error);
     if (status == TC_STATUS_OK)
         status =
-            answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->stream), "cuMemcpyHtoDAsync", error);
+            answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->device.own_stream), "cuMemcpyHtoDAsync", error);
     if (status == TC_STATUS_OK)
-        status = answer(cuda, cuda->api.stream_wait(cuda->stream), "cuStreamSynchronize", error);
+        status = answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
     return status;
 }
 
@@ -276,17 +284,17 @@ tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights
         return fail(error, TC_STATUS_NULL_POINTER, cuda ? "model" : "cuda", "is NULL");
     if (!model->device)
         return fail(error, TC_STATUS_BAD_ARGUMENT, model->name, "was not compiled for CUDA");
-    for (const loaded *other = cuda->models; other; other = other->next)
+    for (const tc_cuda_loaded *other = cuda->models; other; other = other->next)
         if (other->model == model)
             return fail(error, TC_STATUS_BAD_ARGUMENT, model->name, "is loaded already");
     tc_status status = find_weights(model, weights, &payload, error);
     if (status != TC_STATUS_OK)
         return status;
     const size_t count = model->device->kernel_count ? model->device->kernel_count : 1;
-    loaded *made = calloc(1, sizeof *made);
+    tc_cuda_loaded *made = calloc(1, sizeof *made);
     if (!made)
         return fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
-    *made = (loaded){model, 0, calloc(count, sizeof(void *)), calloc(count, sizeof(void *)), cuda->models};
+    *made = (tc_cuda_loaded){model, 0, calloc(count, sizeof(void *)), calloc(count, sizeof(void *)), cuda->models};
     void *popped;
     status = made->modules && made->functions
                  ? answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error)
@@ -297,7 +305,9 @@ tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights
         free(made);
         return status;
     }
-    status = load_kernels(cuda, made, error);
+    status = make_cell(cuda, error);
+    if (status == TC_STATUS_OK)
+        status = load_kernels(cuda, made, error);
     if (status == TC_STATUS_OK)
         status = load_weights(cuda, made, payload, error);
     if (status == TC_STATUS_OK)
@@ -344,4 +354,87 @@ tc_status tc_cuda_borrow(tc_cuda *cuda, uint64_t address, size_t bytes, tc_error
     cuda->device.arena = address;
     cuda->device.arena_bytes = bytes;
     return TC_STATUS_OK;
+}
+
+/* -- memory of the caller's on the device --------------------------------------------------------------------------- */
+
+/* Makes the device's context current, or says why not. */
+static tc_status work_on(tc_cuda *cuda, tc_error *error)
+{
+    return cuda ? answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error)
+                : fail(error, TC_STATUS_NULL_POINTER, "cuda", "is NULL");
+}
+
+static tc_status done(tc_cuda *cuda, int code, const char *what, tc_error *error)
+{
+    void *popped;
+    const tc_status status = answer(cuda, code, what, error);
+    cuda->api.context_pop(&popped);
+    return status;
+}
+
+tc_status tc_cuda_allocate(tc_cuda *cuda, uint64_t *address, size_t bytes, tc_error *error)
+{
+    if (!address)
+        return fail(error, TC_STATUS_NULL_POINTER, "address", "is NULL");
+    *address = 0;
+    const tc_status status = work_on(cuda, error);
+    return status == TC_STATUS_OK ? done(cuda, cuda->api.allocate(address, bytes ? bytes : 1), "cuMemAlloc", error)
+                                  : status;
+}
+
+tc_status tc_cuda_free(tc_cuda *cuda, uint64_t address, tc_error *error)
+{
+    if (!address)
+        return TC_STATUS_OK;
+    const tc_status status = work_on(cuda, error);
+    return status == TC_STATUS_OK ? done(cuda, cuda->api.release(address), "cuMemFree", error) : status;
+}
+
+tc_status tc_cuda_upload(tc_cuda *cuda, uint64_t to, const void *from, size_t bytes, void *stream, tc_error *error)
+{
+    const tc_status status = bytes ? work_on(cuda, error) : TC_STATUS_OK;
+    return bytes && status == TC_STATUS_OK
+               ? done(cuda, cuda->api.upload(to, from, bytes, stream), "cuMemcpyHtoDAsync", error)
+               : status;
+}
+
+tc_status tc_cuda_download(tc_cuda *cuda, void *to, uint64_t from, size_t bytes, void *stream, tc_error *error)
+{
+    const tc_status status = bytes ? work_on(cuda, error) : TC_STATUS_OK;
+    return bytes && status == TC_STATUS_OK
+               ? done(cuda, cuda->api.download(to, from, bytes, stream), "cuMemcpyDtoHAsync", error)
+               : status;
+}
+
+tc_status tc_cuda_finish(tc_cuda *cuda, void *stream, tc_error *error)
+{
+    static const tc_device_fault none;
+    tc_device_fault found = none;
+    tc_status status = work_on(cuda, error);
+    if (status != TC_STATUS_OK)
+        return status;
+    int code = cuda->device.cell ? cuda->api.download(&found, cuda->device.cell, sizeof found, stream) : 0;
+    if (!code)
+        code = cuda->api.stream_wait(stream);
+    if (!code && found.position)
+        code = cuda->api.upload(cuda->device.cell, &none, sizeof none, stream);
+    status = done(cuda, code, "cuStreamSynchronize", error);
+    if (status != TC_STATUS_OK || !found.position)
+        return status;
+    const tc_device_index *index = (const tc_device_index *)(uintptr_t)found.index;
+    const int64_t at = (int64_t)found.position - 1;
+    if (error) {
+        *error = (tc_error){.status = TC_STATUS_INDEX_OUT_OF_RANGE, .function = index->function->name,
+                            .subject = index->name, .position = at, .value = found.value, .high = found.bound - 1};
+        snprintf(error->message, sizeof error->message, "%s: %s[%lld] = %lld is not in 0..%lld", error->function,
+                 error->subject, (long long)at, (long long)found.value, (long long)found.bound - 1);
+    }
+    return TC_STATUS_INDEX_OUT_OF_RANGE;
+}
+
+void tc_cuda_graphs(tc_cuda *cuda, int sizes)
+{
+    if (cuda)
+        cuda->graphs_asked = sizes;
 }

@@ -23,4 +23,24 @@ template <int POINTERS, int DIMS> struct tc_arguments {
     tc_index d[DIMS > 0 ? DIMS : 1];
 };
 
+/* The address of a buffer of the caller's. In a recorded call it is where the address lies, marked by the highest bit. */
+static __device__ inline void *tc_external(void *p)
+{
+    const uint64_t bits = (uint64_t)p;
+    return bits >> 63 ? *(void *const *)(bits << 1 >> 1) : p;
+}
+
+/* What a check leaves in the device's cell: tc_device_fault of driver.h. */
+struct tc_fault {
+    unsigned long long position;
+    int64_t value, bound;
+    void *index;
+};
+
+/* An index that is data, within what there is. */
+static __device__ inline tc_index tc_within(int64_t value, int64_t least, int64_t most)
+{
+    return (tc_index)(value < least ? least : value > most ? most : value);
+}
+
 #endif

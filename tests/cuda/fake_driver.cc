@@ -20,6 +20,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace
 {
@@ -69,6 +70,23 @@ int entered(const char *name)
     if (depth == 0)                                                                                                    \
         return INVALID_CONTEXT;
 
+/* A launch, with its parameters; a recording of some. */
+struct launched {
+    emulated_kernel *function;
+    unsigned blocks, threads;
+    std::vector<char> parameters;
+};
+
+typedef std::vector<launched> graph;
+graph *recording;
+int graphs; /* made and not destroyed */
+
+void run(const launched &one)
+{
+    const char *order = getenv("FAKE_CUDA_ORDER");
+    emulated_launch(one.function, one.parameters.data(), one.blocks, one.threads, order && !strcmp(order, "reverse"));
+}
+
 bool inside(uint64_t address, size_t bytes)
 {
     auto after = memory.upper_bound(address);
@@ -105,8 +123,9 @@ int cuDevicePrimaryCtxRetain(void **context, int)
 
 int cuDevicePrimaryCtxRelease_v2(int)
 {
-    if (!memory.empty() || depth)
-        fprintf(stderr, "fake driver: %zu allocations left, context pushed %d times\n", memory.size(), depth);
+    if (!memory.empty() || depth || graphs || recording)
+        fprintf(stderr, "fake driver: %zu allocations and %d graphs left, context pushed %d times\n", memory.size(), graphs,
+                depth);
     return OK;
 }
 
@@ -142,6 +161,8 @@ int cuStreamSynchronize(void *)
 {
     CURRENT
     ENTER("cuStreamSynchronize")
+    if (recording)
+        return INVALID_VALUE;
     return OK;
 }
 
@@ -170,6 +191,8 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *)
 {
     CURRENT
     ENTER("cuMemcpyHtoDAsync")
+    if (recording)
+        return INVALID_VALUE;
     if (!inside(to, bytes))
         return LAUNCH_FAILED;
     memcpy((void *)(uintptr_t)to, from, bytes);
@@ -213,16 +236,85 @@ int cuModuleGetFunction(void **function, void *, const char *name)
     return *function ? OK : NOT_FOUND;
 }
 
+int cuFuncSetAttribute(void *, int, int)
+{
+    CURRENT
+    ENTER("cuFuncSetAttribute")
+    return OK;
+}
+
+/* Parameters come as one block: extra is {1, block, 2, &bytes, NULL}. */
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned count, unsigned down, unsigned deep,
-                   unsigned, void *, void **parameters, void **)
+                   unsigned shared, void *, void **parameters, void **extra)
 {
     CURRENT
     ENTER("cuLaunchKernel")
-    const char *order = getenv("FAKE_CUDA_ORDER");
-    const bool reverse = order && !strcmp(order, "reverse");
-    if (!x || y != 1 || z != 1 || !count || count > 1024 || down != 1 || deep != 1)
+    if (!x || y != 1 || z != 1 || !count || count > 1024 || down != 1 || deep != 1 || shared > 227 << 10)
         return LAUNCH_FAILED;
-    emulated_launch((emulated_kernel *)function, parameters[0], x, count, reverse);
+    if (parameters || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4])
+        return INVALID_VALUE;
+    const char *block = (const char *)extra[1];
+    const launched made = {(emulated_kernel *)function, x, count, {block, block + *(const size_t *)extra[3]}};
+    if (recording)
+        recording->push_back(made);
+    else
+        run(made);
+    return OK;
+}
+
+int cuStreamBeginCapture_v2(void *, int)
+{
+    CURRENT
+    ENTER("cuStreamBeginCapture")
+    if (recording)
+        return INVALID_VALUE;
+    recording = new graph;
+    return OK;
+}
+
+int cuStreamEndCapture(void *, void **made)
+{
+    CURRENT
+    *made = recording;
+    recording = nullptr;
+    if (int failed = entered("cuStreamEndCapture")) {
+        delete (graph *)*made;
+        *made = nullptr;
+        return failed;
+    }
+    return OK;
+}
+
+int cuGraphInstantiateWithFlags(void **made, void *from, unsigned long long)
+{
+    CURRENT
+    ENTER("cuGraphInstantiate")
+    *made = new graph(*(graph *)from);
+    ++graphs;
+    return OK;
+}
+
+int cuGraphLaunch(void *made, void *)
+{
+    CURRENT
+    ENTER("cuGraphLaunch")
+    for (const launched &one : *(graph *)made)
+        run(one);
+    return OK;
+}
+
+int cuGraphExecDestroy(void *made)
+{
+    CURRENT
+    delete (graph *)made;
+    --graphs;
+    return OK;
+}
+
+int cuGraphDestroy(void *made)
+{
+    CURRENT
+    delete (graph *)made;
     return OK;
 }
 

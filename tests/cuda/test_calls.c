@@ -102,6 +102,96 @@ static void short_of_memory(tc_cuda *cuda)
           "there is memory again");
 }
 
+/* Arguments on the device. */
+static uint64_t d_ids, d_logits[2], d_state;
+
+static void place(tc_cuda *cuda)
+{
+    tc_state_init(&decoder_model_model, state);
+    tc_cuda_allocate(cuda, &d_ids, sizeof ids, &error);
+    for (int i = 0; i < 2; ++i)
+        tc_cuda_allocate(cuda, &d_logits[i], sizeof logits, &error);
+    tc_ok(tc_cuda_allocate(cuda, &d_state, sizeof state, &error) == TC_STATUS_OK, "memory on the device");
+    tc_ok(tc_cuda_upload(cuda, d_state, state, sizeof state, NULL, &error) == TC_STATUS_OK &&
+              tc_cuda_upload(cuda, d_ids, ids, sizeof ids, NULL, &error) == TC_STATUS_OK,
+          "the arguments are there");
+}
+
+static tc_status prefill_there(int which, tc_index length)
+{
+    return decoder_model_prefill_cuda(&context,
+                                      &(decoder_model_prefill_args){.length = length,
+                                                                    .ids = (const int32_t *)(uintptr_t)d_ids,
+                                                                    .logits = (float *)(uintptr_t)d_logits[which],
+                                                                    .state = (void *)(uintptr_t)d_state},
+                                      NULL);
+}
+
+/* What the device has as logits and state is that of the call with pointers of the processor's memory. */
+static int right(tc_cuda *cuda, int which)
+{
+    static float found[LENGTH * VOCABULARY];
+    static unsigned char there[DECODER_MODEL_STATE_BYTES];
+    return tc_cuda_download(cuda, found, d_logits[which], sizeof found, NULL, &error) == TC_STATUS_OK &&
+           tc_cuda_download(cuda, there, d_state, sizeof there, NULL, &error) == TC_STATUS_OK &&
+           tc_cuda_finish(cuda, NULL, &error) == TC_STATUS_OK && !memcmp(found, logits, sizeof logits) &&
+           !memcmp(there, state, sizeof state);
+}
+
+static void give_back(tc_cuda *cuda)
+{
+    tc_cuda_free(cuda, d_ids, &error), tc_cuda_free(cuda, d_state, &error), tc_cuda_free(cuda, 0, &error);
+    tc_ok(tc_cuda_free(cuda, d_logits[0], &error) == TC_STATUS_OK && tc_cuda_free(cuda, d_logits[1], &error) == TC_STATUS_OK,
+          "and given back");
+}
+
+static void resident(tc_cuda *cuda)
+{
+    ready(cuda);
+    place(cuda);
+    tc_ok(prefill() == TC_STATUS_OK, "a call with the processor's memory");
+    for (int sizes = 0; sizes < 3; ++sizes) {
+        tc_cuda_graphs(cuda, sizes);
+        for (int i = 0; i < 4; ++i)
+            tc_ok(prefill_there(i % 2, LENGTH) == TC_STATUS_OK && right(cuda, i % 2), "%d recordings, call %d: %s", sizes, i,
+                  context.error.message);
+        tc_ok(prefill_there(0, 2) == TC_STATUS_OK && prefill_there(1, LENGTH) == TC_STATUS_OK && right(cuda, 1),
+              "another size between");
+    }
+    tc_ok(prefill() == TC_STATUS_OK && right(cuda, 1), "the processor's memory by a recording");
+    ids[3] = VOCABULARY + 1;
+    tc_cuda_upload(cuda, d_ids, ids, sizeof ids, NULL, &error);
+    tc_ok(prefill_there(0, LENGTH) == TC_STATUS_OK, "a call does not wait for what it finds");
+    tc_ok(tc_cuda_finish(cuda, NULL, &error) == TC_STATUS_INDEX_OUT_OF_RANGE && error.position == 3 &&
+              error.value == VOCABULARY + 1 && error.high == VOCABULARY - 1 && !strcmp(error.subject, "ids"),
+          "it is told at the end: %s", error.message);
+    tc_ok(tc_cuda_finish(cuda, NULL, &error) == TC_STATUS_OK, "once");
+    ids[3] = 1;
+    tc_cuda_upload(cuda, d_ids, ids, sizeof ids, NULL, &error);
+    tc_cuda_upload(cuda, d_state, before, sizeof before, NULL, &error);
+    tc_cuda_graphs(cuda, -1);
+    tc_ok(prefill_there(0, LENGTH) == TC_STATUS_OK && right(cuda, 0), "nothing recorded");
+    d_logits[0] += 4;
+    tc_ok(prefill_there(0, LENGTH) == TC_STATUS_MISALIGNED, "misaligned: %s", context.error.message);
+    d_logits[0] -= 4;
+    tc_ok(tc_cuda_allocate(cuda, NULL, 4, &error) == TC_STATUS_NULL_POINTER &&
+              tc_cuda_finish(NULL, NULL, &error) == TC_STATUS_NULL_POINTER,
+          "nowhere: %s", error.message);
+    give_back(cuda);
+}
+
+/* A recording that the driver refuses ends its call; the next one is right. */
+static void recorded(tc_cuda *cuda)
+{
+    ready(cuda);
+    place(cuda);
+    tc_cuda_graphs(cuda, 4);
+    tc_ok(said(prefill_there(0, LENGTH), TC_STATUS_DEVICE, &context.error), "refused: %s", context.error.message);
+    tc_ok(prefill() == TC_STATUS_OK && prefill_there(1, LENGTH) == TC_STATUS_OK && right(cuda, 1), "the next call: %s",
+          context.error.message);
+    give_back(cuda);
+}
+
 int main(int argc, char **argv)
 {
     const char *scenario = argc > 1 ? argv[1] : "";
@@ -121,6 +211,10 @@ int main(int argc, char **argv)
         tc_ok(tc_cuda_load(cuda, &decoder_model_model, NULL, &error) == TC_STATUS_OK, "loaded at the next try");
     } else if (!strcmp(scenario, "memory")) {
         short_of_memory(cuda);
+    } else if (!strcmp(scenario, "resident")) {
+        resident(cuda);
+    } else if (!strcmp(scenario, "recorded")) {
+        recorded(cuda);
     } else if (!strcmp(scenario, "call")) {
         ready(cuda);
         failing_call();

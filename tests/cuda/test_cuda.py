@@ -62,12 +62,15 @@ def refusals(folder: Path) -> list[tuple[str, str, dict[str, str]]]:
             fails("foreign", "cuModuleLoadData:2:222", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (a driver of CUDA 12.2)"),
             fails("load", "cuModuleLoadData:2:200", "CUDA_ERROR_INVALID_IMAGE"),
             fails("load", "cuMemAlloc:1:2", "CUDA_ERROR_OUT_OF_MEMORY"),
-            fails("memory", "cuMemAlloc:2:2", "CUDA_ERROR_OUT_OF_MEMORY"),
+            fails("memory", "cuMemAlloc:3:2", "CUDA_ERROR_OUT_OF_MEMORY"),
             fails("call", "cuLaunchKernel:3", lost),
             fails("call", "cuMemcpyDtoHAsync:2", lost),
             fails("call", "cuCtxPushCurrent:4", lost),
             ("lost", lost, {"FAKE_CUDA_FAIL": "cuLaunchKernel:3:719+"}),
-            ("lost", lost, {"FAKE_CUDA_FAIL": "cuStreamSynchronize:3:719+"})]
+            ("lost", lost, {"FAKE_CUDA_FAIL": "cuStreamSynchronize:2:719+"}),
+            ("resident", "", {}),
+            *(fails("recorded", f"{function}:1", lost) for function in
+              ("cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphLaunch", "cuLaunchKernel"))]
 
 
 def objects(folder: Path, device: list[str], cache: Path) -> None:

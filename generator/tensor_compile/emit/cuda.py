@@ -54,16 +54,24 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
         text, f'extern "C" __global__ void __launch_bounds__({threads})',
         f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
         f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
-        f"    {part}({{arguments.p}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
+        f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i, b in enumerate(kernel.params)),
+        f"    {part}({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 
 def dim_names(kernel: Kernel) -> dict[Sym, str]:
     return {s: "n_" + re.sub(r"\W", "_", s.name) for s in kernel.dims}
 
 
-def emitter(kernel: Kernel, written: Iterable[str], accs: Sequence[str] = ()) -> ScalarEmitter:
+class Emitter(ScalarEmitter):
+    """Indices that are data stay within what there is to read: a fault is found by a check, which no kernel waits for."""
+
+    def position(self, s: Sym, text: str) -> str:
+        return f"tc_within({text}, {s.lo}, {self.index(extent(s) - 1)})"
+
+
+def emitter(kernel: Kernel, written: Iterable[str], accs: Sequence[str] = ()) -> Emitter:
     """Of a kernel's statements, with its dims and buffers named."""
-    return ScalarEmitter(dim_names(kernel), {b.name: f"p{i}" for i, b in enumerate(kernel.params)}, 1, accs=accs,
+    return Emitter(dim_names(kernel), {b.name: f"p{i}" for i, b in enumerate(kernel.params)}, 1, accs=accs,
                          buffers={b.name: b for b in kernel.params}, written=written)
 
 
@@ -80,8 +88,8 @@ def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: I
 
 
 def pointers(kernel: Kernel) -> int:
-    """Of a kernel's arguments: its buffers; a check's also has the cell for its answer."""
-    return len(kernel.params) + isinstance(kernel, CheckKernel)
+    """Of a kernel's arguments: its buffers; a check's also has the cell for its answer, and what to leave there."""
+    return len(kernel.params) + 2 * isinstance(kernel, CheckKernel)
 
 
 def prologue(kernel: Kernel, used: set[str], written: frozenset[str]) -> list[str]:
@@ -103,7 +111,11 @@ def _pointer(i: int, b: Buffer, written: bool, names: dict[Sym, str]) -> str:
         size = f"(({c_index(b.elements, names)}) * {DTYPES[b.dtype].bytes} + 63) / 64 * 64"
         return f"{c_type} *const p{i} = ({c_type} *)((char *)arguments.p[{i}] + (tc_index)blockIdx.x * ({size}));"
     restrict = "__restrict__ " if b.kind == "packed" else ""
-    return f"{c_type} *{restrict}const p{i} = ({c_type} *)arguments.p[{i}];"
+    return f"{c_type} *{restrict}const p{i} = ({c_type} *){_address(i, b)};"
+
+
+def _address(i: int, b: Buffer) -> str:
+    return f"tc_external(arguments.p[{i}])" if b.kind in ("input", "output", "state") else f"arguments.p[{i}]"
 
 
 def grid_loop(name: str, count: str, each: int) -> str:
@@ -126,10 +138,13 @@ def decode(e: ScalarEmitter, position: str, variables: tuple[Sym, ...]) -> list[
 
 
 def emit_check(kernel: CheckKernel, symbol: str) -> str:
-    """The least position of an index outside its bound goes to the cell, which holds the largest number before."""
+    """One block finds the first index outside its bound, and leaves it in the cell unless that has one already."""
     names = dim_names(kernel)
-    body = [f"const int64_t bound = {c_index(kernel.bound, names)};",
+    body = ["__shared__ unsigned long long first;", "if (threadIdx.x == 0)", "    first = ~0ull;", "__syncthreads();",
+            f"const int64_t bound = {c_index(kernel.bound, names)};",
             f"{grid_loop('i', '(' + c_index(kernel.buffer.elements, names) + ')', schedule_cuda.THREADS)}",
-            "    if (p0[i] < 0 || p0[i] >= bound)",
-            "        atomicMin((unsigned long long *)arguments.p[1], (unsigned long long)i);"]
+            "    if (p0[i] < 0 || p0[i] >= bound)", "        atomicMin(&first, (unsigned long long)i);",
+            "__syncthreads();", "tc_fault *const cell = (tc_fault *)arguments.p[1];",
+            "if (threadIdx.x == 0 && first != ~0ull && cell->position == 0)",
+            "    *cell = {first + 1, (int64_t)p0[first], bound, arguments.p[2]};"]
     return function(kernel, symbol, f"every index is in 0..{kernel.bound} - 1.", body, ())

@@ -2,8 +2,9 @@
 """The driver of a model for a CUDA device: tables and entries as for the processor, with kernels as images that the
 hosted part loads, and steps that are launches.
 
-A call copies its inputs (and its state) to the device's arena, launches every step in order on one stream, and copies
-outputs and state back when all has ended well. Loops and branches are the driver's: it fetches what they depend on."""
+A call finds where its inputs, outputs and state are for the device, which copies those of the processor's memory, and
+launches every step in order on one stream, or starts a recording of that; then results that are the processor's are
+copied back. Loops and branches are the driver's: it fetches what they depend on."""
 from __future__ import annotations
 
 from typing import Mapping
@@ -12,7 +13,7 @@ from ..target import Target
 from ..loops import schedule_cuda
 from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Step
 from .cwriter import string
-from .memory import CELL, buffer_bytes, is_check
+from .memory import buffer_bytes, is_check
 from .program import Function, KernelTable, Source, driver_text
 from .steps import StepsWriter
 
@@ -32,7 +33,7 @@ class _Images(KernelTable):
         names = [names[0] for names in self.rows]
         lines = [f"extern const unsigned char {name}[] __attribute__((visibility(\"hidden\")));" for name in names]
         lines += ["", "static const tc_device_kernel device_kernels[] = {"]
-        lines += [f"    {{{string(name)}, {name}}}," for name in names] or ["    {0, 0},"]
+        lines += [f"    {{{string(name)}, {name}, 0}}," for name in names] or ["    {0, 0, 0},"]
         return "\n".join([*lines, "};\n", "static const tc_device_code device_code = {",
                           '    .kind = "cuda",', f"    .kernel_count = {len(names)},", "    .kernels = device_kernels,",
                           "};", ""])
@@ -46,22 +47,50 @@ class _Launches(StepsWriter):
     arena = "f->device_arena"
 
     def begin(self) -> None:
-        for b in self.copied():
-            if b.kind != "output":
-                self.put(f"tc_device_upload(f, {self.pointer(b)}, {super().pointer(b)}, {self.bytes(b)});")
+        externals, plan = list(self.externals), self.function.entry.plan
+        self.put(f"uint64_t e[{max(len(externals), 1)}];")
+        for i, b in enumerate(externals):
+            place, size = f"{self.place(b)}", self.function.c(buffer_bytes(b))
+            if b.kind == "input":
+                text = f"tc_device_input(f, {[x.name for x in plan.inputs].index(b.name)}, {place}, {size})"
+            elif b.kind == "output":
+                number = len(plan.inputs) + [x.name for x in plan.outputs].index(b.name)
+                text = f"tc_device_output(f, {number}, {place})"
+            else:
+                text = f"tc_device_state(f, {self.function.plan.state_offset[b.name]}, {place}, {size})"
+            self.put(f"e[{i}] = {text};")
+        self.put(f"if (tc_device_begin(f, {self.varies}, e, {len(externals)})) {{")
+        self.depth += 1
+
+    @property
+    def externals(self) -> list[Buffer]:
+        """What the caller has."""
+        return [self.program.buffers[name] for name, _ in self.where.copies]
+
+    @property
+    def varies(self) -> str:
+        """Which of its calls are the same launches but for the externals' addresses."""
+        if any(not isinstance(item, Step) for item in self.program.steps):
+            return "TC_DEVICE_VARIES"
+        return "TC_DEVICE_BY_DIMS" if self.program.dims else "TC_DEVICE_FIXED"
+
+    @property
+    def has_checks(self) -> int:
+        return int(any(is_check(step) for step in self.program.kernel_steps))
+
+    def place(self, b: Buffer) -> str:
+        """Where a copy of an external lies."""
+        return f"f->device_arena + offsets[{self.where.copy_numbers[b.name]}]"
 
     def end(self) -> None:
         written = {s.buffer for step in self.program.kernel_steps for s in _stores(step.kernel)}
-        self.put("if (!tc_device_ready(f))", "    return;")
-        for b in self.copied():
+        self.put("tc_device_end(f);")
+        self.depth -= 1
+        self.put("}", f"if (!tc_device_ready(f, {self.has_checks}))", "    return;")
+        for b in self.externals:
             if b.kind == "output" or (b.kind == "state" and b.name in written):
-                self.put(f"tc_device_download(f, {super().pointer(b)}, {self.pointer(b)}, {self.bytes(b)});")
-
-    def copied(self) -> list[Buffer]:
-        return [self.program.buffers[name] for name, _ in self.where.copies if name != CELL]
-
-    def bytes(self, b: Buffer) -> str:
-        return self.function.c(buffer_bytes(b))
+                self.put(f"tc_device_download(f, {super().pointer(b)}, {self.place(b)}, "
+                         f"{self.function.c(buffer_bytes(b))});")
 
     def barrier(self) -> None:
         """Launches follow each other."""
@@ -70,27 +99,30 @@ class _Launches(StepsWriter):
         """Each check is looked at where it stands."""
 
     def condition(self, name: str) -> str:
-        return f"tc_device_holds(f, {self.pointer(self.program.buffers[name])})"
+        return f"tc_device_holds(f, {self.pointer(self.program.buffers[name])}, {self.has_checks})"
 
     def call(self, step: Step) -> None:
         number, kernel, c = self.step, step.kernel, self.function.c
         self.step += 1
         values = [self.scratch(number, j) if b.kind == "scratch" else self.pointer(b)
                   for j, b in enumerate(kernel.params)]
-        if is_check(step):
-            values.append(f"f->device_arena + offsets[{self.where.copy_numbers[CELL]}]")
-        values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
-        reference = self.function.entry.plan.reference
-        launch = schedule_cuda.launch(kernel, plain=reference is not None and reference.program is self.program)
-        blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
-        row = f"{number}, {self.function.kernels.row(kernel)}, a, {blocks}, {launch.threads}"
-        self.put("{", f"    const uint64_t a[] = {{{', '.join(values)}}};")
+        self.put("{")
         if is_check(step):
             b = kernel.buffer
-            asked = f"{row}, {string(b.name)}, {self.function.dtype(b)}, {c(kernel.bound)}"
-            self.put(f"    if (tc_device_check(f, {asked}))", "        return;")
+            self.put(f"    static const tc_device_index index = {{&{self.function.entry.symbol}_function, {string(b.name)}}};")
+            values += ["f->device->cell", "(uint64_t)(uintptr_t)&index"]
+        values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
+        reference = self.function.entry.plan.reference
+        plain = reference is not None and reference.program is self.program
+        launch = schedule_cuda.launch(kernel, plain)
+        blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
+        row = f"f, {number}, {self.function.kernels.row(kernel)}, a, sizeof a, {blocks}, {launch.threads}"
+        self.put(f"    const uint64_t a[] = {{{', '.join(values)}}};")
+        if is_check(step):
+            self.put(*([f"    if (tc_device_check({row}))", "        return;"] if plain else
+                       [f"    tc_device_check({row});"]))
         else:
-            self.put(f"    tc_device_step(f, {row});")
+            self.put(f"    tc_device_step({row});")
         self.put("}")
 
     def pointer(self, b: Buffer) -> str:
@@ -98,7 +130,7 @@ class _Launches(StepsWriter):
         if b.kind == "packed":
             return f"f->device_weights + {self.function.plan.packed[b.name]}"
         if b.kind in ("input", "output", "state"):
-            return f"f->device_arena + offsets[{self.where.copy_numbers[b.name]}]"
+            return f"e[{[x.name for x in self.externals].index(b.name)}]"
         return super().pointer(b)
 
 
@@ -109,6 +141,22 @@ class _Function(Function):
     def instances(self) -> str:
         """Of scratch: as many as blocks may have one, whatever a caller thinks of threads."""
         return str(self.target.threads)
+
+    def entries(self) -> str:
+        e, base = self.entry, self.entry.symbol
+        dims = ", ".join(f"args->{name}" for name in e.dim_names) or "0"
+        buffers = ", ".join(f"(void *)args->{name}" for name in e.tensor_names) or "0"
+        return super().entries() + f"""
+TC_PUBLIC tc_status {base}_cuda(tc_context *context, const {base}_args *args, void *stream)
+{{
+    if (!args)
+        return tc_run_null(context, &{base}_function);
+    const tc_index dims[] = {{{dims}}};
+    void *const buffers[] = {{{buffers}}};
+    return tc_run_resident(context, &{base}_function, dims, buffers, {"args->state" if e.plan.states else "0"},
+                           args->counters ? &args->counters->{e.symbol} : 0, stream);
+}}
+"""
 
 
 def _stores(kernel: Kernel) -> list:

@@ -15,7 +15,7 @@ from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.ir import NestKernel, RowReduce, Stage
 from ..symbolic import product
-from .cuda import decode, emitter, function, grid_loop, team
+from .cuda import Emitter, decode, emitter, function, grid_loop, team
 from .nest import emit_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
 from .scalar import C_TYPE, Value, constant, extent, indent
@@ -29,7 +29,7 @@ def emit_nest(kernel: NestKernel, symbol: str) -> str:
 
 def emit_team(kernel: NestKernel, symbol: str) -> str:
     """One element after the other, by the threads of the grid."""
-    return team(kernel, symbol, emit_scalar(kernel, "scalar", f"{symbol}_part"))
+    return team(kernel, symbol, emit_scalar(kernel, "scalar", f"{symbol}_part", Emitter))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def emit_header(plan: ModelPlan, target: Target, *, stem: str = "model", embed: 
 """]
     parts.append(_limits(plan, face, target, max_arena))
     parts.append('#ifdef __cplusplus\nextern "C" {\n#endif\n')
-    parts.append(declarations(plan, face))
+    parts.append(declarations(plan, face, target))
     if face.has_state:
         parts.append(_state_functions(face))
     if face.external:
@@ -50,7 +50,7 @@ def emit_header(plan: ModelPlan, target: Target, *, stem: str = "model", embed: 
     return "\n".join(parts)
 
 
-def declarations(plan: ModelPlan, face: Interface) -> str:
+def declarations(plan: ModelPlan, face: Interface, target: Target) -> str:
     """Types and prototypes; the driver starts with the same text, so the two cannot differ."""
     parts = [f"/* The model, for tc_state_… and tc_weights_…. */\nextern const tc_model {face.model}_model;\n"]
     counters = [(e.symbol, field, text) for e in face.entries for field, text in zip(e.counters, _counter_texts(e))]
@@ -64,7 +64,7 @@ typedef struct {face.model}_counters {{""")
     parts.append(f"}} {face.model}_counters;\n")
     for entry in face.entries:
         parts.append(_arguments(face, entry))
-        parts.append(_prototypes(entry))
+        parts.append(_prototypes(entry, target))
     return "\n".join(parts)
 
 
@@ -212,7 +212,7 @@ def _stores(kernel: object) -> list:
     return [s for stage in stages for s in stage.stores] if stages is not None else list(getattr(kernel, "stores", []))
 
 
-def _prototypes(entry: Entry) -> str:
+def _prototypes(entry: Entry, target: Target) -> str:
     inputs = ", ".join(b.name for b in entry.tensors[:entry.inputs])
     outputs = ", ".join(b.name for b in entry.tensors[entry.inputs:])
     dims = "".join(f"tc_index {name}, " for name in entry.dim_names)
@@ -221,13 +221,23 @@ def _prototypes(entry: Entry) -> str:
     return f"""/* Computes {comment(outputs)}{f' from {comment(inputs)}' if inputs else ''}. A status but TC_STATUS_OK is explained in context->error; what
  * each one leaves untouched is said at tc_status.{guards} */
 tc_status {entry.symbol}(tc_context *context, const {entry.symbol}_args *args);
-
+{_resident(entry) if target.apart else ""}
 /* The function, for tc_call. */
 extern const tc_function {entry.symbol}_function;
 
 /* Bytes of arena that one call needs with a team of up to `threads`{asked}. */
 size_t {entry.symbol}_arena_bytes({dims}tc_index threads);
 {_tensor_functions(entry)}"""
+
+
+def _resident(entry: Entry) -> str:
+    state = ", state (tc_cuda_upload of an initialised one)" if entry.plan.states else ""
+    return f"""
+/* The same with tensors{state} in the memory of the context's device, aligned to 16 bytes. The work goes
+ * to `stream` (a CUstream or cudaStream_t) and is not waited for; tc_cuda_finish tells of indices out of range, for which
+ * outputs and state are then undefined. */
+tc_status {entry.symbol}_cuda(tc_context *context, const {entry.symbol}_args *args, void *stream);
+"""
 
 
 def _tensor_functions(entry: Entry) -> str:

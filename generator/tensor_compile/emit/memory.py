@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops.ir import Buffer, CheckKernel, Program, Slot, Step
-from ..symbolic import Expr, wrap
+from ..symbolic import Expr
 from .cwriter import largest
-
-CELL = "fault cell"   # of copies: where checks in a memory of its own leave their answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,6 @@ def memory(program: Program, apart: bool = False) -> Memory:
     slots = () if constant else tuple(arena.slots)
     copies: list[tuple[str, Expr]] = [(b.name, buffer_bytes(b)) for b in program.buffers.values()
                                       if b.kind in ("input", "output", "state")]
-    if any(is_check(step) for step in steps):
-        copies.append((CELL, wrap(8)))
     return Memory(arena.size if constant else None, slots, where, tuple(tuple(g) for g in groups if g),
                   tuple(copies) if apart else ())
 

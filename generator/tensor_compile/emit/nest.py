@@ -53,8 +53,8 @@ def pointer(i: int, b: Buffer, written: bool) -> list[str]:
     return [f"{const_text}{c_type} *{restrict}const p{i} = p[{i}];".replace("*const", "*const")]
 
 
-def emit_nest(kernel: NestKernel, isa: str, symbol: str) -> str:
-    return _Nest(kernel, isa).source(symbol)
+def emit_nest(kernel: NestKernel, isa: str, symbol: str, emitter: type[ScalarEmitter] = ScalarEmitter) -> str:
+    return _Nest(kernel, isa, emitter).source(symbol)
 
 
 @dataclass(slots=True)
@@ -78,13 +78,13 @@ class _Row:
 
 
 class _Nest:
-    def __init__(self, kernel: NestKernel, isa: str):
+    def __init__(self, kernel: NestKernel, isa: str, emitter: type[ScalarEmitter]):
         self.kernel, self.vectors = kernel, isa not in ("scalar", "rv64", "m4f")
         self.written = {x.buffer for stage in kernel.stages for x in stage.stores}
         names = {s: f"n_{_identifier(s.name)}" for s in kernel.dims}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
         buffers = {b.name: b for b in kernel.params}
-        self.e = ScalarEmitter(names, pointers, 1, None, None, None, buffers, self.written)
+        self.e = emitter(names, pointers, 1, None, None, None, buffers, self.written)
         self.e.steady = True
         for stage in kernel.stages:
             self.e.siblings |= siblings(stage.stores)

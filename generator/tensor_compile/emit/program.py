@@ -42,7 +42,7 @@ def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str
 def driver_text(plan: ModelPlan, target: Target, kernels: KernelTable, function: type[Function], embed: bool) -> str:
     """The driver around what a target decides: how it holds kernels, and how a function's steps run."""
     face = interface(plan, not embed)
-    parts = ["#include <tensor_compile/driver.h>\n", declarations(plan, face), kernels.text()]
+    parts = ["#include <tensor_compile/driver.h>\n", declarations(plan, face, target), kernels.text()]
     parts.append(_model(plan, face, kernels))
     for entry in face.entries:
         parts.append(function(plan, face, entry, target, kernels).text())

@@ -288,11 +288,15 @@ class ScalarEmitter:
                 self.scopes[depth].lines += [f"int32_t {array}[16];", f"tcv_store_i32({array}, {v.text});"]
                 self.names[s] = f"{array}[l]"
             else:
-                self.names[s] = f"(tc_index){v.text}"
+                self.names[s] = self.position(s, v.text)
         try:
             return self.read(node, depth, spread)
         finally:
             self.names = kept
+
+    def position(self, s: Sym, text: str) -> str:
+        """C text of an index symbol that is data."""
+        return f"(tc_index){text}"
 
     def inside(self, node: Load) -> bool:
         """The element exists wherever the load's own predicate holds."""

@@ -4,7 +4,7 @@
     points       a nest of pointwise stores: one point a thread, neighbours along the innermost loop
     rows         a nest with sweeps: one row a block, whose threads share each sweep
     tiles        a contraction: one tile of results a block, some of them a thread
-    indices      a check: one index a thread
+    indices      a check: one block, which finds the first that is outside
     team         a nest whose points follow each other, or whose sums a block has no room for, and every kernel of the
                  reference: threads are those of the processor's kernel, some rows or points each
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from ..graph.dtypes import DTYPES
-from ..symbolic import ZERO, Expr, Sym, product
+from ..symbolic import ONE, ZERO, Expr, Sym, product
 from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort, SiblingsKernel
 from .scalars import extent, walk
 
@@ -67,7 +67,7 @@ class Launch:
 def launch(kernel: Kernel, plain: bool = False) -> Launch:
     """plain: as a kernel of the reference."""
     if isinstance(kernel, CheckKernel):
-        return Launch(kernel.buffer.elements, THREADS, THREADS)
+        return Launch(ONE, THREADS, THREADS)
     if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         if plain:
             points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.parts]

@@ -37,6 +37,7 @@ static inline int64_t tc_floordiv(int64_t a, int64_t b)
 typedef void tc_kernel(void *const *p, const tc_index *d, tc_index thread, tc_index threads);
 
 typedef struct tc_frame tc_frame;
+typedef struct tc_variant tc_variant;
 
 /* sizes: those with variants of their own (count of them), for messages and counters. */
 typedef struct tc_dim_info {
@@ -64,10 +65,12 @@ typedef struct tc_state_info {
 
 /* -- devices: kernels that run in a memory of their own, whose addresses are 64-bit numbers ------------------------ */
 
-/* A kernel as the model's object holds it: the name of its function in an image that the device's driver loads. */
+/* A kernel as the model's object holds it: the name of its function in an image that the device's driver loads, and the
+ * bytes of shared memory that each launch asks for. */
 typedef struct tc_device_kernel {
     const char *name;
     const unsigned char *image;
+    unsigned shared_bytes;
 } tc_device_kernel;
 
 typedef struct tc_device_code {
@@ -76,20 +79,47 @@ typedef struct tc_device_code {
     const tc_device_kernel *kernels;
 } tc_device_code;
 
-/* What a hosted part fills in. Work is done in the order in which it is asked for; only download and wait wait for it.
- * Each function leaves what refused, and its reason, in `refused` and `reason` (static storage): after that the core
- * asks for nothing more in the call. */
+/* An index check of a function: what its kernel leaves in the device's cell where an index is out of range. */
+typedef struct tc_device_index {
+    const tc_function *function;
+    const char *name; /* of the tensor */
+} tc_device_index;
+
+/* The cell of a device, all 0 before the first fault: 1 + the position of the first index that was out of range, its
+ * value, its bound, and the address of its tc_device_index. Later faults leave it as it is. */
+typedef struct tc_device_fault {
+    uint64_t position;
+    int64_t value, bound;
+    uint64_t index;
+} tc_device_fault;
+
+/* How often a variant's steps are the same launches: never (loops, branches), for one set of dims, for all calls. */
+enum { TC_DEVICE_VARIES, TC_DEVICE_BY_DIMS, TC_DEVICE_FIXED };
+
+/* An entry of a recorded call's arguments that is the address of an address: this bit and where that lies. */
+#define TC_DEVICE_INDIRECT (UINT64_C(1) << 63)
+
+/* What a hosted part fills in. Work is done in the order in which it is asked for on `stream`; only wait waits for
+ * it, and leave where the stream is the device's own. Each function leaves what refused, and its reason, in `refused` and `reason` (static storage): after that
+ * the core asks for nothing more in the call. */
 struct tc_device {
     const char *kind;
-    uint64_t arena, arena_bytes;
+    uint64_t arena, arena_bytes, cell;
     const char *refused, *reason;
+    void *own_stream, *stream; /* the device's; the one of the call */
     /* Before all others of a call; 0 where the model is not loaded. weights: where its packed weights lie. */
     int (*enter)(tc_device *device, const tc_model *model, uint64_t *weights);
     void (*leave)(tc_device *device); /* after a call that entered */
     void (*upload)(tc_device *device, uint64_t to, const void *from, size_t bytes);
     void (*download)(tc_device *device, void *to, uint64_t from, size_t bytes);
+    /* Before the steps of a call: 0 where a recording of them has been started in their place. Otherwise the call goes on
+     * with its launches and `end`; where those are recorded, the externals (addresses of arguments) become indirect. */
+    int (*begin)(tc_device *device, const tc_variant *variant, const tc_index *dims, unsigned dim_count, int varies,
+                 uint64_t *externals, unsigned count);
     /* arguments: as the kernel takes them, one block of memory */
-    void (*launch)(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads);
+    void (*launch)(tc_device *device, unsigned kernel, const void *arguments, size_t bytes, unsigned blocks,
+                   unsigned threads);
+    void (*end)(tc_device *device);
     void (*wait)(tc_device *device);
 };
 
@@ -105,14 +135,14 @@ struct tc_model {
     const tc_device_code *device; /* NULL: its functions run on the processor */
 };
 
-typedef struct tc_variant {
+struct tc_variant {
     const char *name;
     const char *const *steps; /* kernel names in order */
     /* Bytes of arena for a team; where its slots and scratch lie goes to `offsets`, which may be NULL. */
     uint64_t (*arena)(const tc_index *dims, uint64_t threads, uint64_t *offsets);
     uint64_t (*work)(const tc_index *dims); /* estimated scalar operations */
     void (*run)(tc_frame *frame, tc_index thread, tc_index threads);
-} tc_variant;
+};
 
 struct tc_function {
     const tc_model *model;
@@ -157,11 +187,17 @@ struct tc_frame {
     int64_t fault_position, fault_value, fault_bound;
     tc_device *device;                  /* of the context, where the model was compiled for one */
     uint64_t device_arena, device_weights;
+    int resident; /* buffers and state are in the device's memory */
 };
 
 /* The typed entry's call: dims and buffers (inputs, then outputs) in the function's order. */
 tc_status tc_run(tc_context *context, const tc_function *function, const tc_index *dims, void *const *buffers,
                  void *state, const void *weights, void *counters);
+
+/* The same where buffers and state are in the memory of the context's device, which has loaded the weights. The call's
+ * work goes to `stream` and is not waited for. */
+tc_status tc_run_resident(tc_context *context, const tc_function *function, const tc_index *dims, void *const *buffers,
+                          void *state, void *counters, void *stream);
 
 /* tc_function_arena_bytes under the default stance. */
 size_t tc_run_arena_bytes(const tc_function *function, const tc_index *dims, tc_index threads);
@@ -194,23 +230,33 @@ static inline unsigned tc_blocks(int64_t points, int64_t each, unsigned most)
     return blocks < (int64_t)most ? (unsigned)blocks : most;
 }
 
-/* Copies between the caller's memory and the device's; nothing where bytes is 0. */
-void tc_device_upload(tc_frame *frame, uint64_t to, const void *from, int64_t bytes);
+/* The address of an input, output or state for kernels: its own where it is in the device's memory, else `place`, where
+ * inputs and state are copied to. */
+uint64_t tc_device_input(tc_frame *frame, unsigned input, uint64_t place, int64_t bytes);
+uint64_t tc_device_output(tc_frame *frame, unsigned buffer, uint64_t place);
+uint64_t tc_device_state(tc_frame *frame, uint64_t offset, uint64_t place, int64_t bytes);
+
+/* Around the steps; 0: they are not to be run. externals: the addresses from above. */
+int tc_device_begin(tc_frame *frame, int varies, uint64_t *externals, unsigned count);
+void tc_device_end(tc_frame *frame);
+
+/* Starts a kernel (its number in tc_device_code); nothing where blocks is 0. bytes: of the arguments. */
+void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
+                    unsigned blocks, unsigned threads);
+
+/* The same for a check of indices: arguments[1] is the device's cell, arguments[2] a tc_device_index. Whether the call
+ * ends, which a check of the reference waits to know; other kernels read nothing outside, whatever an index is. */
+int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
+                    unsigned blocks, unsigned threads);
+
+/* Waits, and returns the bool at an address; 0 once the call has ended. checks: as below. */
+int tc_device_holds(tc_frame *frame, uint64_t address, int checks);
+
+/* Whether results are to be fetched: 0 where the caller's buffers are the device's, else it waits for all kernels.
+ * checks: some of them check indices. */
+int tc_device_ready(tc_frame *frame, int checks);
+
+/* Copies from the device's memory, until the call ends; nothing where bytes is 0. */
 void tc_device_download(tc_frame *frame, void *to, uint64_t from, int64_t bytes);
-
-/* Starts a kernel (its number in tc_device_code); nothing where blocks is 0. */
-void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
-                    unsigned threads);
-
-/* The same for a check of n indices at arguments[0]: it leaves the least position of one outside 0..bound-1 in the 8
- * bytes at `cell`, which is arguments[1]. Waits, and returns whether the call ends: with a fault, or refused. */
-int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
-                    unsigned threads, const char *name, tc_dtype dtype, int64_t bound);
-
-/* Waits, and returns the bool at an address; 0 once the call has ended. */
-int tc_device_holds(tc_frame *frame, uint64_t address);
-
-/* Waits for all kernels; whether results may be fetched. */
-int tc_device_ready(tc_frame *frame);
 
 #endif

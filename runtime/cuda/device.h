@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An open device, for the files of this folder.
+ */
+#ifndef TC_CUDA_DEVICE_H
+#define TC_CUDA_DEVICE_H
+
+#include "api.h"
+
+#include <tensor_compile/cuda.h>
+#include <tensor_compile/driver.h>
+
+/* A loaded model. functions: one a kernel, in the order of its table; modules likewise, shared by none. */
+typedef struct tc_cuda_loaded {
+    const tc_model *model;
+    tc_cuda_address weights;
+    void **modules, **functions;
+    struct tc_cuda_loaded *next;
+} tc_cuda_loaded;
+
+/* A recorded call (graphs.c). */
+typedef struct tc_cuda_graph tc_cuda_graph;
+
+struct tc_cuda {
+    tc_device device; /* first: the core's view */
+    tc_cuda_api api;
+    int ordinal;
+    void *context;
+    int owns_arena;
+    tc_cuda_loaded *models;
+    const tc_cuda_loaded *current; /* during a call */
+    int graphs_asked;              /* as tc_cuda_graphs has it */
+    tc_cuda_graph *graphs;         /* last used first */
+    tc_cuda_graph *recording;      /* between begin and end of a call */
+};
+
+/* Keeps what a call was refused for, where it is the first. */
+void tc_cuda_note(tc_cuda *cuda, int code, const char *what);
+
+/* tc_device.begin and .end, and where launches go between them. */
+int tc_cuda_begin(tc_device *device, const tc_variant *variant, const tc_index *dims, unsigned dim_count, int varies,
+                  uint64_t *externals, unsigned count);
+void tc_cuda_end(tc_device *device);
+
+/* Gives all recordings back; the device's context is current. */
+void tc_cuda_drop_graphs(tc_cuda *cuda);
+
+#endif
