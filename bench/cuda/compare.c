@@ -6,8 +6,9 @@
  *
  * Each .so is a model's object alone; the runtime is this program's. Functions are called in order on one state a side.
  * --below: integers of the input NAME are below N, from then on. --repeat: each call is made once more to see that it
- * gives the same bits, and then N times for the clock. Prints a line for each output, state and call; exit 1 where any
- * output differs by more than 1e-4 of its largest element or a repetition differs by a bit.
+ * gives the same bits, and then N times for the clock; so are calls with everything in the device's memory, recorded and
+ * not, whose time is that of many in a row. --tolerance: of the largest element, in place of 1e-4. Prints a line for
+ * each output, state and call; exit 1 where any output differs by more or a repetition differs by a bit.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <tensor_compile/cuda.h>
@@ -34,6 +35,7 @@ typedef struct side {
 } side;
 
 static uint64_t seed = 1;
+static double tolerance = 1e-4;
 
 static uint64_t next_random(void)
 {
@@ -131,13 +133,85 @@ static int compare(const char *what, const char *name, const void *a, const void
     }
     if (dtype != TC_DTYPE_F32)
         different = memcmp(a, b, bytes) != 0;
-    const int good = dtype == TC_DTYPE_F32 ? error <= 1e-4 * (largest > 1.0 ? largest : 1.0) : !different;
+    const int good = dtype == TC_DTYPE_F32 ? error <= tolerance * (largest > 1.0 ? largest : 1.0) : !different;
     printf("%s %s: largest error %.3g of %.3g, %zu of %zu elements differ in a bit%s\n", what, name, error, largest,
            different, dtype == TC_DTYPE_F32 ? n : bytes / tc_dtype_bytes(dtype), good ? "" : " FAILED");
     return good;
 }
 
-static int run(side *cpu, side *cuda, const char *name, const tc_index *dims, const char *below_name, int64_t below,
+static uint64_t upload(tc_cuda *device, const void *from, size_t bytes)
+{
+    tc_error error;
+    uint64_t address;
+    if (tc_cuda_allocate(device, &address, bytes, &error) != TC_STATUS_OK ||
+        tc_cuda_upload(device, address, from, bytes, NULL, &error) != TC_STATUS_OK ||
+        tc_cuda_finish(device, NULL, &error) != TC_STATUS_OK)
+        die("device", error.message);
+    return address;
+}
+
+/* Calls with everything on the device: whether they give the bits of the call before; their times are printed. */
+static int resident(tc_cuda *device, side *s, const char *name, const tc_index *dims, void *const *inputs, int repeat)
+{
+    const tc_function *f = s->function;
+    const unsigned count = f->input_count + f->output_count;
+    enum { IN_A_ROW = 20 };
+    uint64_t there[2 * MOST], state = 0;
+    void *buffers[2 * MOST];
+    tc_error error;
+    int same = 1;
+    double *times = malloc((size_t)repeat * sizeof *times), median[2], host[2];
+    for (unsigned i = 0; i < count; ++i) {
+        const size_t bytes = bytes_of(f, dims, i);
+        there[i] = upload(device, i < f->input_count ? inputs[i] : s->outputs[i - f->input_count], bytes);
+        buffers[i] = (void *)(uintptr_t)there[i];
+    }
+    if (s->state)
+        state = upload(device, s->before, tc_state_bytes(s->model));
+    for (int recorded = 0; recorded < 2; ++recorded) {
+        tc_cuda_graphs(device, recorded ? 4 : -1);
+        double asking = 0;
+        for (int r = -1; r < repeat; ++r) {
+            if (s->state)
+                tc_cuda_upload(device, state, s->before, tc_state_bytes(s->model), NULL, &error);
+            if (tc_cuda_finish(device, NULL, &error) != TC_STATUS_OK)
+                die("device", error.message);
+            const double start = now();
+            const int calls = r < 0 || repeat == 1 ? 1 : IN_A_ROW;
+            for (int i = 0; i < calls; ++i)
+                if (tc_run_resident(&s->context, f, dims, buffers, (void *)(uintptr_t)state, NULL, NULL) != TC_STATUS_OK)
+                    die(s->name, s->context.error.message);
+            const double asked = now() - start;
+            if (tc_cuda_finish(device, NULL, &error) != TC_STATUS_OK)
+                die("device", error.message);
+            if (r >= 0) {
+                times[r] = (now() - start) / calls;
+                asking += asked / calls / repeat;
+            }
+            for (unsigned i = 0; r < 2 && i < f->output_count; ++i) {
+                const size_t bytes = bytes_of(f, dims, f->input_count + i);
+                void *found = block(bytes);
+                if (tc_cuda_download(device, found, there[f->input_count + i], bytes, NULL, &error) != TC_STATUS_OK ||
+                    tc_cuda_finish(device, NULL, &error) != TC_STATUS_OK)
+                    die("device", error.message);
+                same &= !memcmp(found, s->outputs[i], bytes);
+                free(found);
+            }
+        }
+        qsort(times, (size_t)repeat, sizeof *times, by_time);
+        median[recorded] = times[repeat / 2], host[recorded] = asking;
+    }
+    printf("%s: with everything on the device %s bits; %.1f us a call recorded (%.1f us of the processor's), %.1f us (%.1f "
+           "us) not\n",
+           name, same ? "the same" : "OTHER", median[1], host[1], median[0], host[0]);
+    for (unsigned i = 0; i < count; ++i)
+        tc_cuda_free(device, there[i], &error);
+    tc_cuda_free(device, state, &error);
+    free(times);
+    return same;
+}
+
+static int run(tc_cuda *device, side *cpu, side *cuda, const char *name, const tc_index *dims, const char *below_name, int64_t below,
                int repeat)
 {
     const tc_function *f = cpu->function;
@@ -206,6 +280,7 @@ static int run(side *cpu, side *cuda, const char *name, const tc_index *dims, co
                "with its copies (medians)\n",
                name, repeat, same ? "the same" : "OTHER", median[0], median[1]);
         good &= same;
+        good &= resident(device, cuda, name, dims, inputs, repeat);
         for (unsigned i = 0; i < f->output_count; ++i)
             free(first[i]);
     }
@@ -250,6 +325,8 @@ int main(int argc, char **argv)
     for (int i = 4; i < argc; ++i) {
         if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {
             repeat = atoi(argv[++i]);
+        } else if (!strcmp(argv[i], "--tolerance") && i + 1 < argc) {
+            tolerance = atof(argv[++i]);
         } else if (!strcmp(argv[i], "--memory") && i + 1 < argc) {
             memory = (size_t)strtoull(argv[++i], NULL, 10);
         } else if (!strcmp(argv[i], "--below") && i + 1 < argc) {
@@ -282,7 +359,7 @@ int main(int argc, char **argv)
             const size_t need = tc_function_arena_bytes(cuda.function, dims, 1, TC_STANCE_DEFAULT);
             if (tc_cuda_reserve(device, need > memory ? need : memory, &error) != TC_STATUS_OK)
                 die("device", error.message);
-            good &= run(&cpu, &cuda, shown, dims, below_name, below, repeat);
+            good &= run(device, &cpu, &cuda, shown, dims, below_name, below, repeat);
         }
     }
     tc_cuda_close(device);

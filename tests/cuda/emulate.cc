@@ -18,10 +18,13 @@ namespace
 
 enum { STACK = 64 << 10 };
 
+/* Where a thread is: it runs, has ended, or waits for the others of its warp or of its block. */
+enum state { RUNS, WAITS_FOR_WARP, WAITS_FOR_BLOCK, DONE };
+
 struct coroutine {
-    ucontext_t state;
+    ucontext_t context;
     std::vector<char> stack;
-    bool done;
+    state is;
 };
 
 std::vector<coroutine> threads;
@@ -29,12 +32,44 @@ ucontext_t scheduler;
 emulated_kernel *running;
 const void *given;
 unsigned current;
+unsigned char slots[1024][16]; /* of shuffles */
 
 void start()
 {
     running(given);
-    threads[current].done = true;
-    swapcontext(&threads[current].state, &scheduler);
+    threads[current].is = DONE;
+    swapcontext(&threads[current].context, &scheduler);
+}
+
+void wait(state what)
+{
+    threads[current].is = what;
+    swapcontext(&threads[current].context, &scheduler);
+}
+
+/* Runs the threads begin..end-1 until each waits for the block or is done. */
+void run_warp(unsigned begin, unsigned end, bool reverse)
+{
+    for (;;) {
+        for (unsigned i = begin; i < end; ++i) {
+            current = reverse ? end - 1 - (i - begin) : i;
+            if (threads[current].is != RUNS)
+                continue;
+            emulated_thread.x = current;
+            swapcontext(&scheduler, &threads[current].context);
+        }
+        unsigned waiting = 0;
+        for (unsigned i = begin; i < end; ++i)
+            waiting += threads[i].is == WAITS_FOR_WARP;
+        if (!waiting)
+            return;
+        if (waiting != end - begin) {
+            fprintf(stderr, "emulation: %u threads wait for %u of their warp\n", waiting, end - begin - waiting);
+            abort();
+        }
+        for (unsigned i = begin; i < end; ++i)
+            threads[i].is = RUNS;
+    }
 }
 
 void run_block(unsigned count, bool reverse)
@@ -44,24 +79,30 @@ void run_block(unsigned count, bool reverse)
     for (unsigned t = 0; t < count; ++t) {
         coroutine &c = threads[t];
         c.stack.resize(STACK);
-        c.done = false;
-        getcontext(&c.state);
-        c.state.uc_stack.ss_sp = c.stack.data();
-        c.state.uc_stack.ss_size = STACK;
-        c.state.uc_link = nullptr;
-        makecontext(&c.state, start, 0);
+        c.is = RUNS;
+        getcontext(&c.context);
+        c.context.uc_stack.ss_sp = c.stack.data();
+        c.context.uc_stack.ss_size = STACK;
+        c.context.uc_link = nullptr;
+        makecontext(&c.context, start, 0);
     }
-    for (unsigned left = count; left > 0;) {
-        for (unsigned i = 0; i < count; ++i) {
-            current = reverse ? count - 1 - i : i;
-            emulated_thread.x = current;
-            swapcontext(&scheduler, &threads[current].state);
-            left -= threads[current].done;
+    for (;;) {
+        const unsigned warps = (count + 31) / 32;
+        for (unsigned i = 0; i < warps; ++i) {
+            const unsigned begin = 32 * (reverse ? warps - 1 - i : i);
+            run_warp(begin, begin + 32 < count ? begin + 32 : count, reverse);
         }
-        if (left != 0 && left != count) {
-            fprintf(stderr, "emulation: %u threads wait at a barrier that %u never reach\n", left, count - left);
+        unsigned waiting = 0;
+        for (unsigned t = 0; t < count; ++t)
+            waiting += threads[t].is == WAITS_FOR_BLOCK;
+        if (!waiting)
+            return;
+        if (waiting != count) {
+            fprintf(stderr, "emulation: %u threads wait at a barrier that %u never reach\n", waiting, count - waiting);
             abort();
         }
+        for (unsigned t = 0; t < count; ++t)
+            threads[t].is = RUNS;
     }
 }
 
@@ -69,7 +110,17 @@ void run_block(unsigned count, bool reverse)
 
 void emulated_barrier(void)
 {
-    swapcontext(&threads[current].state, &scheduler);
+    wait(WAITS_FOR_BLOCK);
+}
+
+void emulated_warp_barrier(void)
+{
+    wait(WAITS_FOR_WARP);
+}
+
+void *emulated_slot(unsigned lane)
+{
+    return slots[current / 32 * 32 + lane];
 }
 
 void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned blocks, unsigned count, int reverse)

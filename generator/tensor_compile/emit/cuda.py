@@ -80,11 +80,18 @@ def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: I
     """The translation unit around a body. what: of the first comment; header: of templates/cuda."""
     launch = schedule_cuda.launch(kernel)
     used = set(re.findall(r"\w+", "\n".join(body)))
-    return "\n".join([
+    return narrow(kernel, "\n".join([
         "/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: {what}", *parameters(kernel), " */",
         f'#include "tc_{header}.cuh"', "", f'extern "C" __global__ void __launch_bounds__({launch.threads})',
         f"{symbol}(const tc_arguments<{pointers(kernel)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        *indent(prologue(kernel, used, frozenset(written))), *indent(body), "}", ""])
+        *indent(prologue(kernel, used, frozenset(written))), *indent(body), "}", ""]))
+
+
+def narrow(kernel: Kernel, text: str) -> str:
+    """The text with positions as ints, where all of them fit: division by 64 bits is slow."""
+    if not schedule_cuda.is_small(kernel):
+        return text
+    return re.sub(r"\btc_(floordiv|min|max)\(", r"tc_small_\1(", text.replace("tc_index", "int"))
 
 
 def pointers(kernel: Kernel) -> int:
@@ -109,7 +116,7 @@ def _pointer(i: int, b: Buffer, written: bool, names: dict[Sym, str]) -> str:
     c_type = f"{'' if written else 'const '}{C_TYPE[b.dtype]}"
     if b.kind == "scratch":
         size = f"(({c_index(b.elements, names)}) * {DTYPES[b.dtype].bytes} + 63) / 64 * 64"
-        return f"{c_type} *const p{i} = ({c_type} *)((char *)arguments.p[{i}] + (tc_index)blockIdx.x * ({size}));"
+        return f"{c_type} *const p{i} = ({c_type} *)((char *)arguments.p[{i}] + (ptrdiff_t)blockIdx.x * ({size}));"
     restrict = "__restrict__ " if b.kind == "packed" else ""
     return f"{c_type} *{restrict}const p{i} = ({c_type} *){_address(i, b)};"
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NestKernel as CUDA C: one point a thread, or one row a block.
+"""A NestKernel as CUDA C: some points a thread, one row a warp, or one row a block.
 
-The threads of a row's block take the points of a sweep in passes, neighbours side by side. Where a sweep sums floats,
-the terms of a pass go to shared memory and are added there in the order that docs/numerics.md gives, by the first 16
-threads (`lanes`) or the first one (`seq`); what is associative each thread reduces for itself and the block by a tree.
-Every thread then has the result. A barrier ends each stage, as a later one may load what it stored, and its sums take
-the same shared memory."""
+The threads of a row take the points of a sweep in passes, neighbours side by side. Where a sweep sums floats, the terms
+of a pass are added in the order that docs/numerics.md gives, by the first 16 threads (`lanes`) or the first one (`seq`),
+which get them from the others by shuffles, in a block through shared memory; what is associative each thread reduces for
+itself and all by a tree. Every thread then has the result. A barrier ends each stage, as a later one may load what it
+stored, and its sums take the same shared memory.
+
+Where a thread has several points of a sweep without sums, it loads what all of them need before it stores anything."""
 from __future__ import annotations
 
 import re
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.ir import NestKernel, RowReduce, Stage
+from ..loops.schedule_cuda import UNROLL, usual
 from ..symbolic import product
 from .cuda import Emitter, decode, emitter, function, grid_loop, team
 from .nest import emit_nest as emit_scalar
@@ -34,8 +37,8 @@ def emit_team(kernel: NestKernel, symbol: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A reduction of a sweep. acc: what each thread holds; shared: its memory; lanes: threads that add (0: by a tree);
-    total: over blocks of terms ("" where there is one)."""
+    """A reduction of a sweep. acc: what each thread holds; shared: its memory, or where a warp has the row the start of
+    its names; lanes: threads that add (0: by a tree); total: over blocks of terms ("" where there is one)."""
 
     reduce: RowReduce
     acc: str
@@ -43,9 +46,20 @@ class _Sum:
     lanes: int
     total: str
 
+    warp: bool
+
     @property
     def pair(self) -> bool:
         return self.lanes > 0 and self.reduce.op == "dot"
+
+    @property
+    def term(self) -> str:
+        """Where a thread leaves its term of a pass; of a pair the first."""
+        return f"{self.shared}_term" if self.warp else f"{self.shared}[threadIdx.x]"
+
+    @property
+    def term_b(self) -> str:
+        return f"{self.shared}_term_b" if self.warp else f"{self.shared}_b[threadIdx.x]"
 
 
 class _Nest:
@@ -55,7 +69,10 @@ class _Nest:
         self.e = emitter(kernel, self.written)
         for stage in kernel.stages:
             self.e.siblings |= siblings(stage.stores)
-        self.threads = schedule_cuda.launch(kernel).threads
+        self.launch = schedule_cuda.launch(kernel)
+        self.warps = self.launch.warps
+        self.threads = 32 if self.warps else self.launch.threads   # of a row
+        self.thread, self.barrier = ("lane", "__syncwarp();") if self.warps else ("threadIdx.x", "__syncthreads();")
         self.taken = 0   # bytes of shared memory, by the sums of the stage so far
 
     def source(self, symbol: str) -> str:
@@ -65,24 +82,65 @@ class _Nest:
             variables = kernel.rows + kernel.stages[0].vars
             points = e.fresh("points")
             e.lines.append(f"const tc_index {points} = {e.index(product(extent(s) for s in variables))};")
-            lines = decode(e, "point", variables)
-            e.open(variables)
-            e.lines += lines
-            e.stores(kernel.stages[0].stores)
-            e.close(grid_loop("point", points, self.threads))
+            self.points(kernel.stages[0].stores, variables, points, self.launch.unroll, "(tc_index)blockIdx.x",
+                        "(tc_index)gridDim.x")
         else:
             what, header = f"one row a block of {self.threads} threads.", "block"
             rows = e.fresh("rows")
             e.lines.append(f"const tc_index {rows} = {e.index(product(extent(s) for s in kernel.rows))};")
-            if used := schedule_cuda.shared_bytes(kernel) * self.threads:
+            head = grid_loop("row", rows, 1)
+            if self.warps:
+                what, header = "one row a warp.", "warp"
+                each = self.launch.each
+                head = f"for (tc_index row = (tc_index)blockIdx.x * {each} + threadIdx.x / 32; row < {rows}; " \
+                       f"row += (tc_index)gridDim.x * {each})"
+                e.lines.append("const int lane = threadIdx.x % 32;")
+            elif used := schedule_cuda.shared_bytes(kernel) * self.threads:
                 e.lines.append(f"__shared__ __align__(16) unsigned char {MEMORY}[{used}];")
             lines = decode(e, "row", kernel.rows)
             e.open(kernel.rows)
             e.lines += lines
             for stage in kernel.stages:
                 self.stage(stage)
-            e.close(grid_loop("row", rows, 1))
+            e.close(head)
         return function(kernel, symbol, what, e.lines, self.written, header)
+
+    def points(self, stores: list, variables: tuple, count: str, unroll: int, block: str, blocks: str) -> None:
+        """All points by threads side by side, `unroll` a thread at a time. block: which piece is the first."""
+        e = self.e
+        first, at = e.fresh("first"), e.fresh("at")
+        threads = self.launch.threads if not self.warps else 32
+        thread = self.thread
+        size = threads * unroll
+        kept = [e.fresh("kept") for _ in stores]
+        e.open()
+        position = f"const tc_index {at} = {first} + {thread};"
+        if unroll > 1:
+            e.lines += [f"{C_TYPE[x.value.dtype]} {name}[{unroll}];" for x, name in zip(stores, kept)]
+            position = f"const tc_index {at} = {first} + u * {threads} + {thread};"
+            e.open()
+        e.lines.append(position)
+        lines = decode(e, at, variables)
+        e.open(variables)
+        e.lines += lines
+        if unroll == 1:
+            e.stores(stores)
+            e.close(f"if ({at} < {count})")
+        else:
+            for x, name in zip(stores, kept):
+                e.lines.append(f"{name}[u] = {e.scalar(x.value)};")
+            e.close(f"if ({at} < {count})")
+            e.close(f"#pragma unroll\nfor (int u = 0; u < {unroll}; ++u)")
+            e.open()
+            e.lines.append(position)
+            lines = decode(e, at, variables)
+            e.open(variables)
+            e.lines += lines
+            for x, name in zip(stores, kept):
+                e.store_value(x, Value(f"{name}[u]", False, len(e.scopes) - 1))
+            e.close(f"if ({at} < {count})")
+            e.close(f"#pragma unroll\nfor (int u = 0; u < {unroll}; ++u)")
+        e.close(f"for (tc_index {first} = {block} * {size}; {first} < {count}; {first} += {blocks} * {size})")
 
     def stage(self, stage: Stage) -> None:
         e = self.e
@@ -90,16 +148,21 @@ class _Nest:
             if stage.stores:
                 e.open()
                 e.stores(stage.stores)
-                e.close("if (threadIdx.x == 0)")
-                e.lines.append("__syncthreads();")
+                e.close(f"if ({self.thread} == 0)")
+                e.lines.append(self.barrier)
             return
         self.taken = 0
         sums = [self.start(r, stage) for r in stage.reduces]
         count = e.fresh("count")
         e.lines.append(f"const tc_index {count} = {e.index(product(extent(s) for s in stage.vars))};")
+        if not sums:
+            unroll = UNROLL if usual(stage.vars) >= UNROLL * self.threads else 1
+            self.points(stage.stores, stage.vars, count, unroll, "(tc_index)0", "1")
+            e.lines.append(self.barrier)
+            return
         first, at = e.fresh("first"), e.fresh("at")
         e.open()
-        e.lines.append(f"const tc_index {at} = {first} + threadIdx.x;")
+        e.lines.append(f"const tc_index {at} = {first} + {self.thread};")
         for s in sums:
             e.lines += self.absent(s)
         lines = decode(e, at, stage.vars)
@@ -109,11 +172,12 @@ class _Nest:
         e.close(f"if ({at} < {count})")
         for s in sums:
             e.lines += self.add(s, first)
-        e.close(f"for (tc_index {first} = 0; {first} < {count}; {first} += {self.threads})")
+        unroll = "#pragma unroll 4\n" if self.warps and not stage.stores else ""
+        e.close(f"{unroll}for (tc_index {first} = 0; {first} < {count}; {first} += {self.threads})")
         for s in sums:
             self.finish(s, count)
         if stage.stores:
-            e.lines.append("__syncthreads();")
+            e.lines.append(self.barrier)
 
     def point(self, stage: Stage, sums: list[_Sum], at: str) -> None:
         """The statements of one point: reductions first, then the stores."""
@@ -126,9 +190,9 @@ class _Nest:
             r = s.reduce
             if s.pair:
                 a, b = (e.scalar(x) for x in r.value.args)
-                e.lines += [f"{s.shared}[threadIdx.x] = {a};", f"{s.shared}_b[threadIdx.x] = {b};"]
+                e.lines += [f"{s.term} = {a};", f"{s.term_b} = {b};"]
             elif s.lanes:
-                e.lines.append(f"{s.shared}[threadIdx.x] = {e.scalar(r.value)};")
+                e.lines.append(f"{s.term} = {e.scalar(r.value)};")
             elif r.op in POSITIONS:
                 value = e.scalar(r.value)
                 e.lines += [f"if ({s.acc} < 0 || {better(r.op, r.value.dtype, value, s.acc + '_best')}) {{",
@@ -143,16 +207,20 @@ class _Nest:
         terms = product(extent(v) for v in stage.vars).range()[1]
         lanes = {"lanes": 16, "seq": 1}.get(r.order, 0)
         blocks = lanes == 16 and not (terms is not None and terms <= BLOCK)
-        s = _Sum(r, e.fresh("r"), e.fresh("shared"), lanes, e.fresh("r") if blocks else "")
+        s = _Sum(r, e.fresh("r"), e.fresh("shared"), lanes, e.fresh("r") if blocks else "", self.warps)
         if r.op in POSITIONS:
             c_type = C_TYPE[r.value.dtype]
+            if self.warps:
+                e.lines += [f"{c_type} {s.acc}_best = 0;", f"int64_t {s.acc} = -1;"]
+                return s
             e.lines += [self.array("int64_t", 8, f"{s.shared}_at"),
                         self.array(c_type, DTYPES[r.value.dtype].bytes, s.shared), f"{c_type} {s.acc}_best = 0;",
                         f"int64_t {s.acc} = -1;"]
             return s
         c_type, size = C_TYPE[r.dtype], DTYPES[r.dtype].bytes
-        e.lines.append(self.array(c_type, size, s.shared))
-        if s.pair:
+        if not self.warps:
+            e.lines.append(self.array(c_type, size, s.shared))
+        if s.pair and not self.warps:
             e.lines.append(self.array(c_type, size, f"{s.shared}_b"))
         e.lines.append(f"{c_type} {s.acc} = {constant(identity(r.op, r.order, r.dtype))};")
         if s.total:
@@ -169,16 +237,23 @@ class _Nest:
         if not s.lanes:
             return []
         none = constant(identity("sum", "lanes", s.reduce.dtype))
-        return [f"{s.shared}[threadIdx.x] = {none};"] + ([f"{s.shared}_b[threadIdx.x] = 0;"] if s.pair else [])
+        kind = f"{C_TYPE[s.reduce.dtype]} " if self.warps else ""
+        return [f"{kind}{s.term} = {none};"] + ([f"{kind}{s.term_b} = 0;"] if s.pair else [])
 
     def add(self, s: _Sum, first: str) -> list[str]:
         """After a pass: its terms to the lanes; after a block of terms its lanes to the total."""
         if not s.lanes:
             return []
         dtype, c_type = s.reduce.dtype, C_TYPE[s.reduce.dtype]
-        text = f"tc_fma_{dtype}({s.shared}[i], {s.shared}_b[i], lane)" if s.pair else \
-            f"tc_add_{dtype}(lane, {s.shared}[i])"
-        lines = [f"tc_block_add<{self.threads}, {s.lanes}>({s.acc}, [&]({c_type} lane, int i) {{ return {text}; }});"]
+        if self.warps:
+            terms, names = (f"{s.term}, {s.term_b}", "a, {0} b") if s.pair else (s.term, "a")
+            text = f"tc_fma_{dtype}(a, b, lane)" if s.pair else f"tc_add_{dtype}(lane, a)"
+            lines = [f"tc_warp_add{s.lanes}({s.acc}, {terms}, [&]({c_type} lane, {c_type} {names.format(c_type)}) "
+                     f"{{ return {text}; }});"]
+        else:
+            text = f"tc_fma_{dtype}({s.shared}[i], {s.shared}_b[i], lane)" if s.pair else \
+                f"tc_add_{dtype}(lane, {s.shared}[i])"
+            lines = [f"tc_block_add<{self.threads}, {s.lanes}>({s.acc}, [&]({c_type} lane, int i) {{ return {text}; }});"]
         if s.total:
             lines += [f"if (({first} + {self.threads}) % {BLOCK} == 0) {{",
                       *indent([f"{s.total} = tc_add_{dtype}({s.total}, {self.lanes(s)});",
@@ -187,8 +262,10 @@ class _Nest:
 
     def lanes(self, s: _Sum) -> str:
         dtype = s.reduce.dtype
-        return f"tc_block_lanes({s.acc}, {s.shared}, [](const {C_TYPE[dtype]} *lane) {{ " \
-               f"return tc_lanes_sum_{dtype}(lane); }})"
+        c_type = C_TYPE[dtype]
+        if self.warps:
+            return f"tc_warp_lanes({s.acc}, []({c_type} a, {c_type} b) {{ return tc_add_{dtype}(a, b); }})"
+        return f"tc_block_lanes({s.acc}, {s.shared}, [](const {c_type} *lane) {{ return tc_lanes_sum_{dtype}(lane); }})"
 
     def finish(self, s: _Sum, count: str) -> None:
         """Names the result as the local that later stages read."""
@@ -197,21 +274,23 @@ class _Nest:
         if r.op in POSITIONS:
             c_type = C_TYPE[r.value.dtype]
             rule = better(r.op, r.value.dtype, "a", "b")
-            text = f"tc_block_position<{self.threads}>({s.acc}_best, {s.acc}, {s.shared}, {s.shared}_at, " \
-                   f"[]({c_type} a, {c_type} b) {{ return {rule}; }})"
+            rule = f"[]({c_type} a, {c_type} b) {{ return {rule}; }}"
+            text = f"tc_warp_position({s.acc}_best, {s.acc}, {rule})" if self.warps else \
+                f"tc_block_position<{self.threads}>({s.acc}_best, {s.acc}, {s.shared}, {s.shared}_at, {rule})"
         elif s.lanes == 16:
             text = self.lanes(s)
             if s.total:
                 text = f"{count} % {BLOCK} != 0 ? tc_add_{dtype}({s.total}, {text}) : {s.total}"
             text = f"{count} == 0 ? ({C_TYPE[dtype]})0 : {text}"
         elif s.lanes:
-            text = f"tc_block_first({s.acc}, {s.shared})"
+            text = f"__shfl_sync(TC_WARP, {s.acc}, 0)" if self.warps else f"tc_block_first({s.acc}, {s.shared})"
             if r.op == "dot":
                 text = f"tc_add_{dtype}({text}, ({C_TYPE[dtype]})0)"
         else:
             op, c_type = OPERATION["sum" if r.op == "dot" else r.op], C_TYPE[dtype]
-            text = f"tc_block_reduce<{self.threads}>({s.acc}, {s.shared}, " \
-                   f"[]({c_type} a, {c_type} b) {{ return tc_{op}_{dtype}(a, b); }})"
+            combine = f"[]({c_type} a, {c_type} b) {{ return tc_{op}_{dtype}(a, b); }}"
+            text = f"tc_warp_reduce({s.acc}, {combine})" if self.warps else \
+                f"tc_block_reduce<{self.threads}>({s.acc}, {s.shared}, {combine})"
         name = "row_" + re.sub(r"\W", "_", r.name)
         e.lines.append(f"const {C_TYPE[dtype]} {name} = {text};")
         e.locals[r.name] = Value(name, False, len(e.scopes) - 1)

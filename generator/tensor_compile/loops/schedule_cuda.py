@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the loops of a kernel, in the order that schedule.py gave them, are spread over the blocks and threads of a GPU.
 
-    points       a nest of pointwise stores: one point a thread, neighbours along the innermost loop
-    rows         a nest with sweeps: one row a block, whose threads share each sweep
+    points       a nest of pointwise stores: some points a thread, neighbours along the innermost loop
+    rows         a nest with sweeps: one row a warp, or a block where rows are few or long, whose threads share each sweep
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one block, which finds the first that is outside
     team         a nest whose points follow each other, or whose sums a block has no room for, and every kernel of the
@@ -22,8 +22,11 @@ from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles
 FEWEST = 32          # threads of a row: a warp
+UNROLL = 4           # points of a thread, where there are
+MANY_POINTS = 1 << 19
 SHARED = 32 * 1024   # bytes of shared memory that the sums of a row may take: every device has 48 KiB for a block
 MOST_BLOCKS = 1 << 16
+MOST_SMALL = 1 << 29   # elements and points, of which positions are an int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +44,27 @@ class Tile:
         return self.rows // self.height * (self.columns // self.width)
 
 
-# For many rows, and for so few that most of the first would be idle.
-TILE, LOW_TILE = Tile(64, 64, 16, 4, 4), Tile(4, 64, 32, 1, 1)
-FEW_ROWS = 16
+# From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column.
+TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 4), Tile(64, 64, 32, 8, 4), Tile(64, 32, 32, 4, 4),
+         Tile(32, 64, 32, 4, 4), Tile(32, 32, 64, 4, 2), Tile(16, 64, 64, 2, 4), Tile(16, 32, 64, 2, 2),
+         Tile(8, 32, 128, 1, 2), Tile(8, 32, 32, 1, 2))
+MULTIPROCESSORS = 132   # of an H100 or H200; decides speed alone
+USUAL_ROWS = 256        # of a contraction, where dims decide
+SUMS_OF_A_THREAD = 64   # registers that accumulators may take
+FLOATS_OF_A_BLOCK = 12 * 1024   # of shared memory
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: each block has an
-    instance of it."""
+    instance of it. warps: each warp has a row. unroll: points that a thread takes side by side."""
 
     points: Expr
     each: int
     threads: int
     scratch: bool = False
+    warps: bool = False
+    unroll: int = 1
 
     def most(self, instances: int) -> int:
         """Blocks; instances: of scratch."""
@@ -80,8 +90,11 @@ def launch(kernel: Kernel, plain: bool = False) -> Launch:
         threads = 1 if scratch else FEWEST
         return Launch(points, threads, threads, scratch)
     if is_flat(kernel):
-        return Launch(points, THREADS, THREADS)
-    return Launch(product(extent(s) for s in kernel.rows), 1, row_threads(kernel), scratch)
+        side_by_side = UNROLL if (points.range()[1] or MANY_POINTS) >= MANY_POINTS else 1
+        return Launch(points, THREADS * side_by_side, THREADS, unroll=side_by_side)
+    if not scratch and has_warps(kernel):
+        return Launch(points, THREADS // 32, THREADS, warps=True)
+    return Launch(points, 1, row_threads(kernel), scratch)
 
 
 def is_team(kernel: NestKernel) -> bool:
@@ -102,6 +115,13 @@ def is_flat(kernel: NestKernel) -> bool:
     return len(kernel.stages) == 1 and not kernel.stages[0].reduces and all(b.kind != "scratch" for b in kernel.params)
 
 
+def has_warps(kernel: NestKernel) -> bool:
+    """Whether a warp a row is enough: as short as the sweeps are, or as many as the rows are."""
+    longest = max((usual(stage.vars) for stage in kernel.stages), default=1)
+    rows = usual(kernel.rows)
+    return longest <= 64 or (longest <= 1024 and rows >= 64) or (longest <= 8192 and rows >= 16 * MULTIPROCESSORS)
+
+
 def row_threads(kernel: NestKernel) -> int:
     """Threads of a row's block: a power of two, no more than its longest sweep has use for."""
     longest = 1
@@ -114,6 +134,18 @@ def row_threads(kernel: NestKernel) -> int:
     while threads > FEWEST and threads * shared_bytes(kernel) > SHARED:
         threads //= 2
     return threads
+
+
+def is_small(kernel: Kernel) -> bool:
+    """Whether all positions in it fit in an int, with room for what they are computed from."""
+    counts = [b.elements for b in kernel.params]
+    if isinstance(kernel, NestKernel):
+        rows = product(extent(s) for s in kernel.rows)
+        counts += [rows * product(extent(s) for s in stage.vars) for stage in kernel.stages]
+    elif not isinstance(kernel, CheckKernel):
+        for part in kernel.parts:
+            counts += [product(extent(s) for s in part.batch + part.m + part.n), product(extent(s) for s in part.k)]
+    return all((most := count.range()[1]) is not None and most < MOST_SMALL for count in counts)
 
 
 def shared_bytes(kernel: NestKernel) -> int:
@@ -131,8 +163,35 @@ def sum_bytes(reduce: RowReduce) -> int:
 
 
 def tile(kernel: ContractionKernel | SiblingsKernel) -> Tile:
-    rows = product(extent(s) for s in kernel.parts[0].m).range()[1]
-    return LOW_TILE if rows is not None and rows <= FEW_ROWS else TILE
+    """The tile that is estimated to be done first, of equal ones the larger."""
+    return min(fitting(max(len(part.b) for part in kernel.parts)), key=lambda t: estimate(kernel, t))
+
+
+def fitting(sums: int) -> list[Tile]:
+    """The tiles for which a block has room, with so many second operands."""
+    return [t for t in TILES if sums * t.height * t.width <= SUMS_OF_A_THREAD
+            and 2 * t.depth * (t.rows + 4 + sums * t.columns) <= FLOATS_OF_A_BLOCK]
+
+
+def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
+    """Cycles a term: blocks that share a multiprocessor wait for its arithmetic or its shared memory; a block alone for
+    the chain of its own instructions."""
+    blocks = 0
+    for part in kernel.parts:
+        batch, rows, columns = (usual(group) for group in (part.batch, part.m, part.n))
+        blocks += batch * -(-rows // tile.rows) * -(-columns // tile.columns)
+    warps = tile.threads / 32
+    arithmetic = tile.rows * tile.columns / 128
+    across = tile.columns // tile.width
+    reads = warps * (max(1, tile.height // 4) + max(1, min(32, across) * tile.width // 32))
+    alone = 6 + tile.height * tile.width / 2 + (tile.height + tile.width) / 4
+    return max(max(arithmetic, reads) * 1.1 * -(-blocks // MULTIPROCESSORS), alone * -(-blocks // (4 * MULTIPROCESSORS)))
+
+
+def usual(variables: tuple[Sym, ...]) -> int:
+    """Points of some loops, where dims decide a usual number."""
+    low, high = product(extent(s) for s in variables).range()
+    return low if low == high else min(USUAL_ROWS, high) if high is not None else USUAL_ROWS
 
 
 def tiles(kernel: ContractionKernel, shape: Tile) -> Expr:
