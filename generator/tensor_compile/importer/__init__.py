@@ -5,6 +5,7 @@
     front end (onnx/graph.py)              walks the nodes in order, one short function an operation (onnx/ops_*.py)
     values.py                              what is known of a result: its type, its elements, the bytes of a constant
     dims.py                                sizes: expressions over the model's dims, and how C writes them
+    problems.py                            what is wrong or unsupported, and the one report of all of it
     program.py                             the statements that the operations write, before they are text
     scopes.py                              statements to functions; equal ones become one function called in a loop
     source.py                              statements to C, names, line breaks

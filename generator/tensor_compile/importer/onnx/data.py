@@ -9,10 +9,10 @@ from typing import Iterator
 
 from ...errors import UserError
 from ...symbolic import wrap
+from ..problems import Malformed, Unsupported
 from ..values import DTYPES, Bytes, Value
 from . import wire
 from .model import Tensor
-from .wire import Malformed
 
 # ONNX's numbers of element types. Those without a dtype here have a word for messages.
 TYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64", 12: "u32",
@@ -24,14 +24,6 @@ NUMBER_OF = {name: number for number, name in (TYPES | OTHERS).items()}
 BLOCK = 1 << 20
 _GOES_ON = bytes(range(128, 256))
 MOST = 1 << 40   # bytes of a tensor: what is larger is no tensor
-
-
-class Unsupported(Exception):
-    """Something in a correct file that cannot be imported: message, and what to do."""
-
-    def __init__(self, message: str, hint: str = ""):
-        super().__init__(message)
-        self.message, self.hint = message, hint
 
 
 def dtype_name(number: int) -> str:

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
 from ...errors import UserError
 from ...symbolic import Expr, parse, wrap
 from ..dims import Dims
+from ..problems import Malformed, Problem, Unsupported
 from ..program import Origin, Program, Statement
 from ..source import Names, identifier
 from ..values import Value
 from . import registry
-from .data import Source, Unsupported, dtype_of
+from .data import Source, dtype_of
 from .model import Attribute, Dimension, Function, Graph, Model, NodeMessage, Tensor, ValueInfo
 from .registry import DOMAINS, NeedsValue, Node
-from .wire import Malformed
 
 MOST_CALLS = 32          # of model-local functions within each other
 MOST_NODES = 1_000_000   # that functions and graphs within graphs may expand to
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A node that cannot be imported. what: the operation; why; inputs: the model's inputs that would have to be fixed."""
-
-    what: str
-    why: str
-    node: str
-    hint: str = ""
-    inputs: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -355,24 +343,6 @@ def _name(message: NodeMessage) -> str:
 
 def _describe(message: NodeMessage) -> str:
     return f"{message.op_type} node {_name(message)!r}"
-
-
-def report(problems: Sequence[Problem], shown: str) -> UserError:
-    """One error that names everything: each operation and reason once, with how often and where first."""
-    groups: dict[tuple[str, str], list[Problem]] = {}
-    for p in problems:
-        groups.setdefault((p.what, p.why), []).append(p)
-    counts = Counter(p.what for p in problems)
-    lines = []
-    for (what, why), found in sorted(groups.items(), key=lambda g: (-counts[g[0][0]], g[0])):
-        where = ", ".join(dict.fromkeys(p.node for p in found[:3] if p.node)) + (", …" if len(found) > 3 else "")
-        times = f"{len(found)} x " if len(found) > 1 else ""
-        lines.append(f"  {times}{what}: {why}" + (f" (at {where})" if where else ""))
-        if found[0].hint:
-            lines.append(f"      {found[0].hint}")
-    nodes = len(problems)
-    return UserError(f"{nodes} node{'s' * (nodes > 1)} of the model cannot be imported:\n" + "\n".join(lines), shown,
-                     "nothing was written; export the model with other operations, or compose them in a model.c of your own")
 
 
 def origin(node: Node) -> Origin:

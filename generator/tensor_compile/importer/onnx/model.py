@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Iterator
 
 from . import wire
-from .wire import DEPTH, FIXED32, FIXED64, LENGTH, VARINT, Malformed
+from ..problems import Malformed
+from .wire import DEPTH, FIXED32, FIXED64, LENGTH, VARINT
 
 
 @dataclass(frozen=True, slots=True)

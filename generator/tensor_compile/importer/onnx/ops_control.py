@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..program import Statement
 from ..values import Value
 from .registry import Node, op
-from .wire import Malformed
+from ..problems import Malformed
 
 
 @op("If")

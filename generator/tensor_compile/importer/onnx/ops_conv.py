@@ -8,7 +8,7 @@ from ...symbolic import Expr, IntLike, floordiv, product, wrap
 from ..program import Statement
 from ..values import Value
 from .registry import Node, op
-from .wire import Malformed
+from ..problems import Malformed
 
 
 def listed(values: Sequence[int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...symbolic import Expr, IntLike, wrap
 from ..values import Value
 from .registry import Node, op
-from .wire import Malformed
+from ..problems import Malformed
 
 
 def from_front(n: Node, index: Value, size: Expr) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...symbolic import Expr
 from ..dims import Shape, broadcast
 from .registry import Node, op
-from .wire import Malformed
+from ..problems import Malformed
 
 
 def matmul_shape(a: Shape, b: Shape) -> Shape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...symbolic import IntLike
 from .registry import Node, op
-from .wire import Malformed
+from ..problems import Malformed
 
 
 @op("BatchNormalization")

@@ -8,7 +8,7 @@ from ...symbolic import IntLike, equal, product, wrap
 from ..program import Statement
 from ..values import FLOATS, Value
 from .registry import Node, add, op
-from .wire import Malformed
+from ..problems import Malformed
 
 # The opset from which on the axes of a reduction are an input.
 _INPUT_SINCE = {"ReduceSum": 13}

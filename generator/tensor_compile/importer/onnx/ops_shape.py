@@ -8,7 +8,7 @@ from ...symbolic import Expr, equal, exact_div, floordiv, maximum, minimum, prod
 from ..dims import Shape, broadcast, constants
 from ..values import INTEGERS, Element, Value, taken
 from .registry import Node, op
-from .wire import Malformed
+from ..problems import Malformed
 
 # -- sizes as values -------------------------------------------------------------------------------------------------------
 

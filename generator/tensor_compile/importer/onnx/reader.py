@@ -11,13 +11,13 @@ from ...errors import OptionError, UserError, closest
 from ...symbolic import wrap
 from ..dims import Dims, Range
 from ..output import Written, write
+from ..problems import Malformed, report
 from ..program import Program
 from ..source import identifier
 from ..values import FLOATS, Value
 from .data import TYPES, Source
-from .graph import Importer, report
+from .graph import Importer
 from .model import Model, read
-from .wire import Malformed
 
 HINT = "is it whole, and an ONNX model?"
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Callable, NoReturn, Sequence
 from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
 from ..dims import Shape
+from ..problems import Malformed, Unsupported
 from ..program import Origin, Statement
 from ..values import FLOATS, Element, Value, number
-from .data import Unsupported, dtype_of
+from .data import dtype_of
 from .model import Attribute, Graph, Tensor
-from .wire import Malformed
 
 if TYPE_CHECKING:
     from .graph import Importer

@@ -9,13 +9,11 @@ from __future__ import annotations
 import struct
 from typing import Iterator
 
+from ..problems import Malformed
+
 DEPTH = 64
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
-
-
-class Malformed(Exception):
-    """The bytes are no message."""
 
 
 def varint(view: memoryview, at: int) -> tuple[int, int]:
