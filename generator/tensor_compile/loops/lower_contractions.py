@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
-from ..symbolic import ZERO, Expr, floordiv, sym, wrap
+from ..symbolic import ONE, ZERO, Expr, floordiv, sym, wrap
 from .guards import Index, inside
 from .ir import Apply, Const, Contraction, Load, Reduction
 from .scalars import linear
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def lower_dot(low: Lowering, node: Node) -> None:
     a, b = node.operands
     attrs = node.attrs
-    heads, out, a_index, reduced = dot_sides(low, node)
+    heads, out, a_index, terms, reduced = dot_sides(low, node)
     b_index: list = [ZERO] * len(b.shape)
     for d, i in zip(attrs["rhs_batch"], out[:heads], strict=True):
         b_index[d] = i
-    for d, s in zip(attrs["rhs_contract"], reduced, strict=True):
-        b_index[d] = sym(s)
+    for d, i in zip(attrs["rhs_contract"], terms, strict=True):
+        b_index[d] = i
     free = [d for d in range(len(b.shape)) if d not in attrs["rhs_batch"] and d not in attrs["rhs_contract"]]
     for d, i in zip(free, out[len(out) - len(free):], strict=True):
         b_index[d] = i
@@ -36,37 +36,39 @@ def lower_dot(low: Lowering, node: Node) -> None:
         return
     pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, tuple(b_index))))
     variables, index = low.vars.space(node.types[0].shape)
-    kept = tuple(s for s in reduced if s.hi != 0) or reduced[-1:]
     order = attrs["order"] if DTYPES[a.dtype].is_float else "free"
-    value = Reduction("dot", order, a.dtype, kept, pair) if kept else Const(a.dtype, 0)
-    low.compute(node, variables, index, value)
+    low.compute(node, variables, index, Reduction("dot", order, a.dtype, reduced, pair))
 
 
 def dot_sides(low: Lowering, node: Node) -> tuple:
-    """(batch rank, result index, index of a, reduced variables) of a dot or packed_dot."""
+    """(batch rank, result index, index of a, index along the contracted axes, reduced variables) of a dot or packed_dot.
+    Axes of size 1 have no variable; but there is one always, as a term is a product, and one of no axes has one term."""
     a, attrs = node.operands[0], node.attrs
     _, out = low.vars.space(node.types[0].shape)
     heads = len(attrs["lhs_batch"])
-    reduced = tuple(low.vars.get("k", j, a.shape[d]) for j, d in enumerate(attrs["lhs_contract"]))
+    sizes = [a.shape[d] for d in attrs["lhs_contract"]]
+    variables = [low.vars.get("k", j, size) for j, size in enumerate(sizes)]
+    reduced = tuple(s for s, size in zip(variables, sizes) if size != ONE) or (low.vars.get("k", 0, ONE),)
+    terms = tuple(sym(s) if s in reduced else ZERO for s in variables)
     a_index: list = [ZERO] * len(a.shape)
     for d, i in zip(attrs["lhs_batch"], out[:heads], strict=True):
         a_index[d] = i
-    for d, s in zip(attrs["lhs_contract"], reduced, strict=True):
-        a_index[d] = sym(s)
+    for d, i in zip(attrs["lhs_contract"], terms, strict=True):
+        a_index[d] = i
     free = [d for d in range(len(a.shape)) if d not in attrs["lhs_batch"] and d not in attrs["lhs_contract"]]
     for d, i in zip(free, out[heads:heads + len(free)], strict=True):
         a_index[d] = i
-    return heads, out, tuple(a_index), reduced
+    return heads, out, tuple(a_index), terms, reduced
 
 
 def lower_packed_dot(low: Lowering, node: Node) -> None:
     a, b = node.operands[0], low.stored(node.operands[1])
     panel = node.attrs["panel"]
-    heads, out, a_index, reduced = dot_sides(low, node)
-    free = len(out) - heads - (len(a.shape) - heads - len(reduced))
+    heads, out, a_index, terms, reduced = dot_sides(low, node)
+    free = len(out) - heads - (len(a.shape) - heads - len(terms))
     shape = node.types[0].shape
     n = linear(out[len(out) - free:], shape[len(shape) - free:])
-    k = linear(tuple(sym(s) for s in reduced), tuple(wrap(s.hi) + 1 for s in reduced))
+    k = linear(terms, tuple(a.shape[d] for d in node.attrs["lhs_contract"]))
     block = n // panel
     b_index = (*out[:heads], block, k, n - block * panel)
     contract(low, node, heads, free, out, reduced, low.load(a, a_index, node), low.load(b, b_index, node),

@@ -209,9 +209,6 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
     if not n:
         n = (Sym("n", 0, 0),)
         b = tuple(Load(x.buffer, x.dtype, (*x.index[:-1], x.index[-1] + sym(n[0])), x.valid, x.other) for x in b)
-    if not k:
-        k = (Sym("k", 0, 0),)
-        a = Load(a.buffer, a.dtype, (*a.index[:-1], a.index[-1] + sym(k[0])), a.valid, a.other)
     change = Rewriter(lambda e: e.substitute(mapping)) if mapping else Rewriter()
     a, b = change(a), tuple(change(x) for x in b)
     stores = [rewritten(x, change) for x in stores]
