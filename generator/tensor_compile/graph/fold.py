@@ -14,7 +14,7 @@ here touches an element: the interpreter (C) runs `constants`.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from .infer import Context
 from .ir import Function, Module, Node, Value
@@ -55,6 +55,17 @@ def fold(module: Module, functions: Sequence[Function]) -> tuple[Module, list[Fu
     return folder.constants(), rebuilt
 
 
+def is_constant(node: Node, known: Collection[Node]) -> bool:
+    """The node can be computed on the build machine. known: the constant nodes among those before it."""
+    if node.op in _NEVER or PRIMITIVES[node.op].graphs or len(node.types) != 1:
+        return False
+    if node.op not in _LEAVES and (not node.operands or any(v.node not in known for v in node.operands)):
+        return False
+    return (all(d.is_const for t in node.types for d in t.shape)
+            and all(e.is_const for name, kind in PRIMITIVES[node.op].attributes if kind == "dims"
+                    for e in node.attrs[name]))
+
+
 class _Split:
     """What becomes of the constant nodes of one function: stored, kept in place, or needed by stored ones alone."""
 
@@ -66,19 +77,10 @@ class _Split:
         self.kept: set[Node] = set()
         self.deferred: list[Node] = []       # views of a weight, stored only where the weight is not
         for node in function.nodes:
-            if self._is_constant(node):
+            if is_constant(node, self.constant):
                 self.constant.add(node)
                 if node.op == "weight" or any(v.node in self.weighty for v in node.operands):
                     self.weighty.add(node)
-
-    def _is_constant(self, node: Node) -> bool:
-        if node.op in _NEVER or PRIMITIVES[node.op].graphs or len(node.types) != 1:
-            return False
-        if node.op not in _LEAVES and (not node.operands or any(v.node not in self.constant for v in node.operands)):
-            return False
-        return (all(d.is_const for t in node.types for d in t.shape)
-                and all(e.is_const for name, kind in PRIMITIVES[node.op].attributes if kind == "dims"
-                        for e in node.attrs[name]))
 
     def decide(self) -> None:
         """Sets stored, kept and deferred; a deferred node is kept for now."""

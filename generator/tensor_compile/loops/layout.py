@@ -5,7 +5,8 @@
 (transpose, reshape, pad) in panels [batch..., N/P, K, P]: of a constant they are folded with it, of anything else they
 are a nest of the program. An operand that already has stride 1 in n (the values of attention) stays as it is. A
 `convolution` becomes `packed_convolution` the same way; one with few output channels a group (depthwise) keeps no
-panel: its weights are turned to [window..., c, o], so that the reduction can be vectorized over o.
+panel: its weights are turned to [window..., c, o], so that the reduction can be vectorized over o. A product of two
+constants stays what it is: fold computes it.
 
 `orders` says how each value that is computed lies in memory: channels-last behind convolutions, the order in which its
 reader walks it where that is another one, row-major otherwise. Lowering asks for it; inputs, outputs and state are
@@ -13,12 +14,12 @@ row-major always.
 """
 from __future__ import annotations
 
+from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
 from ..graph.table import PRIMITIVES
 from ..symbolic import ONE, Expr, floordiv, product, wrap
 
 VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
-_CONSTANT_LEAVES = frozenset(("weight", "packed", "constant"))
 ELEMENTWISE = frozenset(name for name, p in PRIMITIVES.items() if p.elementwise)
 
 
@@ -59,7 +60,7 @@ class _Rewriter:
 
     def keep(self, node: Node) -> Value:
         self.nodes.append(node)
-        if node.op in _CONSTANT_LEAVES or (node.operands and all(v.node in self.constant for v in node.operands)):
+        if is_constant(node, self.constant):
             self.constant.add(node)
         return Value(node)
 
