@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
+from ..loops.accesses import written
 from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Stage, Store
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
@@ -80,7 +81,7 @@ class _Row:
 class _Nest:
     def __init__(self, kernel: NestKernel, isa: str, emitter: type[ScalarEmitter]):
         self.kernel, self.vectors = kernel, isa not in ("scalar", "rv64", "m4f")
-        self.written = {x.buffer for stage in kernel.stages for x in stage.stores}
+        self.written = frozenset(written(kernel))
         names = {s: f"n_{_identifier(s.name)}" for s in kernel.dims}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
         buffers = {b.name: b for b in kernel.params}

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
-from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, SiblingsKernel, \
-    Step, Store, leaves, regions
+from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, RowSort, \
+    SiblingsKernel, Step, Store, leaves, regions
 from .points import apart
 from .scalars import loads
 
@@ -23,7 +23,9 @@ def written(item) -> list[str]:
     """Buffers that a kernel or item stores into, each once."""
     if isinstance(item, (Computation, Contraction)):
         return [item.out]
-    return list({s.buffer: None for s in stores(item)})
+    sorted_rows = [r.buffer for stage in item.stages for r in stage.reduces if isinstance(r, RowSort)] \
+        if isinstance(item, NestKernel) else []
+    return list(dict.fromkeys([*(s.buffer for s in stores(item)), *sorted_rows]))
 
 
 def read(item) -> list[str]:
