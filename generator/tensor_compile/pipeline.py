@@ -75,12 +75,15 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
 
         def built(name: str, when: Mapping[str, int], function: Function, lowered: LoweredFunction,
                   separate: bool) -> Variant:
+            facts = _facts(function) if verify else ()
+            if verify:
+                verify_loops(lowered, facts)
             fused = fuse(lowered, separate)
+            if verify:
+                verify_loops(fused, facts)
             scheduled = schedule(fused, target)
             program = plan(scheduled, target)
             if verify:
-                facts = _facts(function)
-                verify_loops(lowered, facts)
                 verify_loops(program, facts)
             if dump:
                 for title, unit in zip(LOOPS, (lowered, fused, scheduled, program), strict=True):

@@ -54,9 +54,12 @@ def program_of(module, name: str, fused: bool = True, check: bool = True):
     function = module.functions[name]
     laid_out = replace(module, functions={n: layout.apply(f, TARGET) for n, f in module.functions.items()})
     lowered = lower.lower(laid_out.functions[name], laid_out, TARGET)
-    made = plan.plan(schedule.schedule(fuse.fuse(lowered, separate=not fused), TARGET), TARGET)
+    joined = fuse.fuse(lowered, separate=not fused)
     if check:
         verify.verify(lowered)
+        verify.verify(joined)
+    made = plan.plan(schedule.schedule(joined, TARGET), TARGET)
+    if check:
         verify.verify(made)
     return function, made
 

@@ -129,6 +129,39 @@ finds("another point's value", "second: reads u[i0, 0], which other points of it
 finds("another row's value", "second: reads u[n - i0 - 1, i1], which other points of it store",
       ('load f32 ("u"[i0,i1])', 'load f32 ("u"[n-1-i0,i1])'))
 
+# -- which variable, accumulator and row reduction a value speaks of
+finds("a variable of another sweep", "second: nothing binds the variable i1",
+      ('  sweep (i1:8) {\n    "u"[i0,i1] = div', '  sweep () {\n    "u"[i0,i1] = div'))
+finds("a variable of another reduction", "first: nothing binds the variable k0",
+      ('load f32 ("x"[i0,i1])', 'mul f32 (max.free f32 over (k0:8) (load f32 ("x"[i0,k0])), load f32 ("x"[i0,k0]))'))
+finds("a reduction over the point's own variable", "first: i1 is bound again where it has a value",
+      ('load f32 ("x"[i0,i1])', 'max.free f32 over (i1:8) (load f32 ("x"[i0,i1]))'))
+finds("a reduction within one over the same variable", "first: k0 is bound again where it has a value",
+      ('load f32 ("x"[i0,i1])', 'max.free f32 over (k0:8) (min.free f32 over (k0:8) (load f32 ("x"[i0,k0])))'))
+finds("a reduction along no variable of the point", "first: nothing binds the variable k0",
+      ('load f32 ("x"[i0,i1])', 'max.running f32 over (k0:8) (load f32 ("x"[i0,k0]))'))
+finds("an index within one of the same variable", "second: g0 is bound again where it has a value",
+      ('load i64 ("i"[i0])', 'load i64 (let g0:8 = load i64 ("i"[i0]) in "i"[g0])'))
+finds("a loop within one of the same variable", "left: i0 is the variable of two loops",
+      ("sweep (i1:4) {\n    \"y\"[i0,i1] =", "sweep (i0:n) {\n    \"y\"[i0,0] ="), ('"u"[i0,i1])\n  }\n}\nnest "right"',
+                                                                              '"u"[i0,0])\n  }\n}\nnest "right"'))
+finds("a row reduction before its value", "second: the row reduction r0 has no value yet",
+      ('mul f32 (load f32 ("t"', 'mul f32 (local f32 r0, load f32 ("t"'))
+tiled = parse_unit('''tensor_compile.loops 1 fused "f"
+buffer input "x" : f32[4,8]
+buffer output "y" : f32[8,16]
+nest "softmax" rows (i0:16) grain 1 {
+  sweep (r0:8) {
+    r0 = max.free f32 (load f32 ("x"[-4*floordiv(r0,4)+r0,-8*floordiv(i0,8)+i0]))
+  }
+  sweep (r0:8) {
+    "y"[r0,i0] = sum.lanes f32 over (r0:8) (sub f32 (load f32 ("x"[-4*floordiv(r0,4)+r0,-8*floordiv(i0,8)+i0]), local f32 r0))
+  }
+}
+''', "tiled")
+raises(LoopError, lambda: verify(tiled), "softmax: r0 is bound again where it has a value",
+       "of what fusion made, before the schedule takes its loops apart")
+
 finds("out of bounds", "first: x[i0 + 1, i1] is not proved to be within [n, 8]", ('"x"[i0,i1]', '"x"[i0+1,i1]'))
 finds("read before written", "first: reads u before it is written",
       ('load f32 ("x"[i0,i1])', 'load f32 ("u"[i0,i1])'), ('("x", "s", "t")', '("u", "s", "t")'))
@@ -330,6 +363,8 @@ contraction "dots" batch () m (i0:4) n (i1:16) k (k0:8) panel 16 {
 }
 arena size=0
 ''', "sums")
+accs = print_unit(sums).replace("acc f32 1", "acc f32 2")
+raises(LoopError, lambda: verify(parse_unit(accs, "sums")), "dots: there is no accumulator 2", "an accumulator too many")
 for message in ("dots: its second operands lie otherwise", "dots: c1[k0 - 1, k0, i1] is not proved to be within [2, 8, 16]"):
     raises(LoopError, lambda: verify(sums), message, message)
 beside = '''tensor_compile.loops 1 program

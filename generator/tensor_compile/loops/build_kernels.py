@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..symbolic import Expr, sym
 from .groups import Group, Member
 from .ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, NestKernel, RowReduce, RowSort, \
-    Scalar, SiblingsKernel, Sorted, Stage, Store
-from .scalars import CHEAP, Rewriter, cost, extent, loads, sort_space, walk
+    Reduction, Scalar, SiblingsKernel, Sorted, Stage, Store
+from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
 if TYPE_CHECKING:
     from .fuse import Fusion
@@ -72,12 +72,23 @@ class KernelBuilder:
         def rewriter(stage: int) -> Rewriter:
             if stage not in rewriters:
                 def leaf(s: Scalar) -> Scalar | None:
+                    if isinstance(s, Reduction) and s.order != "running":
+                        return self.apart(s, rewriters[stage])
                     here = isinstance(s, Load) and not s.dynamic and not s.valid
                     found = self.fusion.inside(s, group) if here else None
                     return resolve(found, stage) if found is not None else None
                 rewriters[stage] = Rewriter(leaf=leaf)
             return rewriters[stage]
         return resolve
+
+    def apart(self, s: Reduction, change: Rewriter) -> Reduction:
+        """A reduction whose value is changed, with variables that no reduction within the new value binds."""
+        value = change(s.value)
+        while taken := set(s.vars) & bound(value):
+            again = rebound(s, taken, self.fusion.others)
+            assert isinstance(again, Reduction)
+            s, value = again, change(again.value)
+        return Reduction(s.op, s.order, s.dtype, s.vars, value, s.valid)
 
     def build_contraction(self, group: Group, label: str) -> ContractionKernel:
         sums = group.contractions

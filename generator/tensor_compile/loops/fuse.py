@@ -34,7 +34,7 @@ from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loo
 from .lower import LoweredFunction
 from .points import apart
 from .repeat import repeat
-from .scalars import extent, has_lanes, linear, loads, points, reshaped, substitute, walk
+from .scalars import Others, extent, has_lanes, linear, loads, points, rebound, reshaped, substitute, walk
 from .siblings import alike, join_siblings
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
@@ -115,6 +115,7 @@ class Fusion:
         self.loaded_by: dict[str, dict[Group, None]] = {}
         self.checks: dict[str, list[Group]] = {}
         self.sorts: dict[tuple, Group] = {}
+        self.others = Others()
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
 
@@ -383,7 +384,10 @@ class Fusion:
         for other in needed:
             if other is not group and other.above & group.mask:
                 raise Refused("it needs another kernel that runs after this one")
-        found = self.loads[seq]
+        row, found = self.is_row(item), self.loads[seq]
+        if not row and (value := rebound(item.value, set(group.coords), self.others)) is not item.value:
+            item = replace(item, value=value)   # reductions inside points have variables of their own
+            found = item_loads(item)
         inside = [x for x in found if self.made_in(x, group)]
         for x in found:
             if x not in inside and any(w < seq and self.group_of(w) is group and self.meets(w, x)
@@ -396,7 +400,6 @@ class Fusion:
             elif x.index != item.index or x.dynamic:
                 raise Refused(f"it overwrites {self.buffers[item.out].kind} {item.out}, "
                                "which the kernel reads at other points")
-        row = self.is_row(item)
         reduction = item.value if row else None
         variables = outer(item) + reduction.vars if row else item.vars
         if row and group.kind == "contraction":

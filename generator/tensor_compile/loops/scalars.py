@@ -179,6 +179,36 @@ def substitute(s: Scalar, mapping: dict[Sym, Expr]) -> Scalar:
     return Rewriter(lambda e: e.substitute(mapping))(s) if mapping else s
 
 
+class Others(dict[Sym, Sym]):
+    """Variables by those that they stand for where these mean something else. All who ask get the same one, so that
+    reductions that share a sweep still do."""
+
+    def __missing__(self, s: Sym) -> Sym:
+        self[s] = Sym(s.name, s.lo, s.hi)
+        return self[s]
+
+
+def bound(s: Scalar) -> set[Sym]:
+    """The variables that reductions in s bind. A running one goes along a variable of the point."""
+    return {v for x in walk(s) if isinstance(x, Reduction) and x.order != "running" for v in x.vars}
+
+
+def rebound(s: Scalar, taken: set[Sym], others: Others) -> Scalar:
+    """s, whose reductions bind none of the variables `taken`."""
+    if not taken & bound(s):
+        return s
+
+    def leaf(x: Scalar) -> Scalar | None:
+        if not isinstance(x, Reduction) or x.order == "running" or not taken & set(x.vars):
+            return None
+        names = {v: others[v] for v in x.vars if v in taken}
+        mapping = {v: sym(other) for v, other in names.items()}
+        return Reduction(x.op, x.order, x.dtype, tuple(names.get(v, v) for v in x.vars),
+                         substitute(change(x.value), mapping), tuple(e.substitute(mapping) for e in x.valid))
+    change = Rewriter(leaf=leaf)
+    return change(s)
+
+
 def walk(*roots: Scalar) -> Iterator[Scalar]:
     """Every distinct node below the roots, children before parents."""
     seen: set[int] = set()

@@ -2,9 +2,9 @@
 """The verifier of the loop IR: raises LoopError with every finding.
 
 Of a LoweredFunction and of a Program: every load and store is within its buffer, proved or guarded; dtypes agree; what
-is read has been written; no two points store one element. Of a Program also: temps that live at the same time do not
+is read has been written; every variable is bound, and once (scopes.py); no two points store one element. Of a Program also: temps that live at the same time do not
 overlap, unless one is overwritten point by point; parameters name every buffer that is used; where threads depend on
-each other there is a barrier (races.py).
+each other there is a barrier (races.py). Of what fusion made: its variables, which the schedule takes apart and renames.
 """
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from itertools import combinations
 from typing import Any, Callable
 
 from ..symbolic import Expr, FloorDiv, is_nonnegative
-from . import accesses, plan, races
+from . import accesses, plan, races, scopes
+from .fuse import Fused
 from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
     NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, leaves
 from .scalars import loads, points, sort_space
@@ -23,10 +24,12 @@ class LoopError(Exception):
 
 
 def verify(thing, facts: tuple[Expr, ...] = ()) -> None:
-    """A LoweredFunction or a Program. facts: what the entry's guards make sure of, as expressions that are >= 0."""
+    """A LoweredFunction, a Fused or a Program. facts: what the entry's guards make sure of, as expressions that are >= 0."""
     found: list[str] = []
     if isinstance(thing, Program):
         _Checker(thing.buffers, found, facts).program(thing)
+    elif isinstance(thing, Fused):
+        found = [line for kernel in leaves(thing.kernels) for line in scopes.unbound(kernel)]
     else:
         _Checker(thing.buffers, found, facts).lowered(thing)
     if found:
@@ -84,6 +87,7 @@ class _Checker:
         self.readable(region.label, {b.name}, written)
 
     def item(self, item: Any, written: set[str]) -> None:
+        self.found += scopes.unbound(item)
         self.found += races.same_element(self.buffers, item)
         if isinstance(item, CheckKernel):
             self.readable(item.label, {item.buffer.name}, written)
@@ -107,6 +111,7 @@ class _Checker:
         missing = (reads | writes) - {b.name for b in k.params}
         if missing:
             self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
+        self.found += scopes.unbound(k)
         if isinstance(k, NestKernel):
             mine: set[str] = set()
             for stage in k.stages:
