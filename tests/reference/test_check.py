@@ -28,6 +28,15 @@ TC_MODEL(guarded)
     tc_output(g, "z", tc_add(x, tc_reshape(y, n)));
 }
 
+/* What nobody reads is not run: its indices may be any. */
+TC_FUNCTION(unread)
+{
+    tc_dim count = tc_dynamic(g, "count", 1, 9);
+    tc_tensor rows = tc_input(g, "rows", TC_I64, count);
+    tc_embedding(rows, tc_input(g, "table", TC_F32, 3, 2));
+    tc_output(g, "next", tc_add(rows, 1));
+}
+
 TC_FUNCTION(twice)
 {
     tc_output(g, "two", tc_mul(tc_input(g, "one", TC_F32, 4), 2));
@@ -178,14 +187,16 @@ with tempfile.TemporaryDirectory() as place:
     ok(result.returncode == 0 and "n=4, half=2" in result.stdout, "default sizes hold the model's guards")
     result = models.tool(folder, "check", "guarded.c", *isa, "--dims", "n=3,half=2")
     ok(result.returncode == 2 and "--dims: the sizes break the guard " in result.stderr, "given ones have to")
+    result = models.tool(folder, "check", "guarded.c", *isa, "--function", "unread")
+    ok(result.returncode == 0 and "next: equal" in result.stdout, "a gather that nobody reads") or note(result.stderr)
     for name in ("twice", "guarded_twice"):
         result = models.tool(folder, "check", "guarded.c", *isa, "--function", name)
         ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()} ==
            {"guarded_twice"}, f"--function {name}: the function of that name alone, shown by its C name")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "guarded_thrice")
-    ok(result.returncode == 2 and "its functions: guarded, guarded_twice" in result.stderr, "no such C name")
+    ok(result.returncode == 2 and "its functions: guarded, guarded_unread, guarded_twice" in result.stderr, "no such C name")
     lines = models.tool(folder, "explain", "guarded.c", *isa).stdout.splitlines()
-    equal([line for line in lines if line.startswith("function ")], ["function guarded", "function guarded_twice"],
+    equal([line for line in lines if line.startswith("function ")], ["function guarded", "function guarded_unread", "function guarded_twice"],
           "explain: functions by their C names")
     for words, text in (("batch=65", "batch = 65 is not in 1..64"), ("length=1", "--dims: the model has no dim 'length'")):
         result = models.tool(folder, "check", "mlp.c", *isa, "--dims", words)

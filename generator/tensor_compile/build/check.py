@@ -6,18 +6,20 @@ and compares.
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
+from ..graph.dce import dce
 from ..graph.ir import Function, Guard, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES
 from ..graph.text import print_module
 from ..graph.verify import held
-from ..loops.ir import FunctionPlan, Variant
+from ..loops.ir import Buffer, FunctionPlan, Variant
 from ..loops.layout import ELEMENTWISE
+from ..pipeline import Compiled
 from ..symbolic import Expr, Sym, const
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made
@@ -77,7 +79,7 @@ def run(options: Options, request: Request) -> int:
             if options.weights == "external":
                 weights = str(folder / "weights")
                 files.write(Path(weights), assemble.external_weights(made.compiled.plan, made.weights))
-            for name, module in (("captured", made.compiled.captured), ("reference", made.compiled.reference)):
+            for name, module in (("captured", _live(made.compiled.captured)), ("reference", made.compiled.reference)):
                 (folder / f"{name}.tcg").write_text(print_module(placed(module, made)), encoding="utf-8")
             good = True
             checked = [f for f in made.compiled.plan.functions if request.function in ("", f.name, symbols[f.name])]
@@ -96,6 +98,11 @@ def placed(module: Module, made: Made) -> Module:
     """The module with absolute paths of its weight files."""
     return Module(module.model, module.dims, [str(p) for p in made.weight_files], module.weights, module.states,
                   module.functions)
+
+
+def _live(module: Module) -> Module:
+    """The module without what no result needs: an index of what is not read cannot be out of range."""
+    return replace(module, functions={name: dce(f) for name, f in module.functions.items()})
 
 
 def _known_dims(options: Options, functions: list[FunctionPlan], request: Request) -> None:
@@ -173,7 +180,7 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     inputs = Path(request.inputs) if request.inputs else tools.folder / "inputs"
     if not request.inputs:
-        specs = [_spec(made.compiled.reference, function, buffer, sizes) for buffer in function.inputs]
+        specs = [_spec(made.compiled, function, buffer, sizes) for buffer in function.inputs]
         _run([str(tools.data), "random", str(request.seed), str(inputs), *specs])
     elif not inputs.is_file():
         raise UserError("no such file", request.inputs)
@@ -251,11 +258,14 @@ def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want
     return result.returncode == 0
 
 
-def _spec(module: Module, function: FunctionPlan, buffer, sizes: dict[str, int]) -> str:
-    """What tc-data makes for an input: NAME:DTYPE:BOUND:SIZES."""
+def _spec(compiled: Compiled, function: FunctionPlan, buffer: Buffer, sizes: dict[str, int]) -> str:
+    """What tc-data makes for an input: NAME:DTYPE:BOUND:SIZES. The bound suits the graph as recorded, too: results of
+    a called function that nobody uses are computed there."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims}
     shape = "x".join(str(d.evaluate(values)) for d in buffer.shape)
-    bound = index_bound(module, function.name, buffer.name, values)
+    bounds = [index_bound(module, function.name, buffer.name, values)
+              for module in (compiled.captured, compiled.reference)]
+    bound = min((b for b in bounds if b is not None), default=None)
     return f"{buffer.name}:{buffer.dtype}:{ANY_INTEGER if bound is None else max(bound, 1)}:{shape}"
 
 
