@@ -99,10 +99,14 @@ class _Emitter:
     def fetches(self) -> bool:
         """Full tiles fetch constant panels ahead of their use: there are several to share a group of them among."""
         rows = self.access.rows
-        second = {b.buffer for b in self.kernel.b}
-        constant = all(p.kind == "packed" for p in self.kernel.params if p.name in second)
+        constant = all(p.kind == "packed" for p in self.kernel.params if p.name in self.second)
         return self.vector and constant and not self.in_place \
             and not (rows.is_const and rows.value < 2 * self.candidate.rows)
+
+    @property
+    def second(self) -> set[str]:
+        """The buffers of the second operands."""
+        return {b.buffer for b in self.kernel.b}
 
     @property
     def parameter(self) -> dict[str, int]:
@@ -315,6 +319,7 @@ class _Emitter:
             "wide": wide_text if wide else "", "place_first": place_first, "place_row": place_row,
             "batch_decode": "\n".join(self.batch_decode()),
             "fetches": self.fetches,
+            "b_floats": min(p.elements.value for p in kernel.params if p.name in self.second) if self.fetches else 0,
             "b_next": self.text(access.b_offset, {access.column: "(j + columns_a_tile)"} | self.batch_names("t.")),
             "cases": [{"rows": g.rows, "group": g.name} for g in groups],
         }).rstrip("\n")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What contractions fetch ahead of its use: lines of their second operands, and nothing behind the ends of these. An
+address behind them may be no memory at all, and to find that out takes longer than the fetch saves.
+
+Kernels are compiled with a macro in place of the compiler's prefetch, which looks at the address.
+"""
+from __future__ import annotations
+
+import platform
+import subprocess
+import tempfile
+from pathlib import Path
+
+from cases import convolution, dim, matmul, siblings, sums
+from processor import lacks
+from tap import done, note, ok
+from tensor_compile import target as targets
+from tensor_compile.build import toolchain
+from tensor_compile.build.cache import Cache
+from tensor_compile.build.host_programs import TEMPLATES
+from tensor_compile.emit import candidates as table
+from tensor_compile.emit.contraction import emit_contraction
+from tensor_compile.symbolic import sym
+
+# Put before every kernel.
+HEADER = """#include "tc_kernel.h"
+void prefetch_seen(const void *at);
+#define __builtin_prefetch(at, ...) prefetch_seen(at)
+"""
+
+PROGRAM = """#include <stdio.h>
+#include <stdlib.h>
+{kernels}
+static struct {{ const char *at, *end; }} seconds[8];
+static int second_count;
+static long inside, outside;
+
+void prefetch_seen(const void *at)
+{{
+    const char *c = at;
+    int found = 0;
+    for (int i = 0; i < second_count; ++i)
+        found |= c >= seconds[i].at && c < seconds[i].end;
+    inside += found;
+    outside += !found;
+}}
+
+static void *buffer(size_t bytes, int is_second)
+{{
+    char *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!p)
+        exit(2);
+    for (size_t i = 0; i < bytes; ++i)
+        p[i] = 0;
+    if (is_second)
+        seconds[second_count].at = p, seconds[second_count++].end = p + bytes;
+    return p;
+}}
+
+int main(void)
+{{
+{runs}
+    return 0;
+}}
+"""
+
+
+def kernels() -> list[tuple[str, object, dict]]:
+    m = dim("m")
+    return [("rows", matmul(sym(m), 150, 19), {m: 61}), ("one row", matmul(sym(m), 150, 19), {m: 1}),
+            ("few terms", matmul(130, 33, 1), {}), ("whole groups", matmul(126, 192, 40), {}),
+            ("sums", sums(130, 70, 19, 2), {}), ("siblings", siblings(130, 24, (64, 16, 80)), {}),
+            ("convolution", convolution(1, 64, 28, 28, 100, (3, 3), pad=1), {}),
+            ("groups", convolution(1, 8, 28, 28, 128, (3, 3), groups=4, pad=1), {})]
+
+
+def main() -> None:
+    arch = platform.machine()
+    isas = [isa for isa in targets.ARCHITECTURES.get(arch, ()) if isa != "scalar" and not lacks(isa)]
+    target = targets.load(targets.find(arch))
+    with tempfile.TemporaryDirectory() as folder:
+        compiler = toolchain.detect(("cc",), Cache(Path(folder)).root, "compiler")
+        for isa in isas:
+            check(isa, [*compiler.command, *toolchain.kernel_flags(compiler, isa, target.flags, (), arch)], Path(folder))
+    done()
+
+
+def check(isa: str, compile_command: list[str], folder: Path) -> None:
+    """One point a kernel and candidate: every fourth of those that it fits, other ones for its neighbour."""
+    names, runs, declared, sources = [], [], [], [folder / f"{isa}.c"]
+    (folder / "seen.h").write_text(HEADER, encoding="utf-8")
+    for number, (name, kernel, sizes) in enumerate(kernels()):
+        second = {b.buffer for part in kernel.parts for b in part.b}
+        dims = ", ".join(str(sizes[s]) for s in kernel.dims) or "0"
+        buffers = ", ".join(f"buffer({p.elements.evaluate(sizes) * 4}, {int(p.name in second)})" for p in kernel.params)
+        fitting = table.legal(kernel.parts[0], isa)
+        for c in fitting[number % 4::4] or fitting[:1]:
+            symbol = f"k{number}_{c.name}"
+            sources.append(folder / f"{isa}_{symbol}.c")
+            sources[-1].write_text(emit_contraction(kernel, [c] * len(kernel.parts), symbol), encoding="utf-8")
+            declared.append(f"tc_kernel {symbol};")
+            runs += ["    {", f"        void *p[] = {{{buffers}}};", f"        tc_index d[] = {{{dims}}};",
+                     f"        {symbol}(p, d, 0, 1);", '        printf("%ld %ld\\n", inside, outside);',
+                     "        inside = outside = second_count = 0;", "    }"]
+            names.append((name, c.name))
+    sources[0].write_text(PROGRAM.format(kernels="\n".join(declared), runs="\n".join(runs)), encoding="utf-8")
+    program = folder / f"{isa}_run"
+    subprocess.run([*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}", "-include", str(folder / "seen.h"),
+                    *map(str, sources), "-o", str(program)], check=True)
+    result = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    fetched = 0
+    for (name, candidate), line in zip(names, result.stdout.splitlines(), strict=True):
+        inside, outside = map(int, line.split())
+        fetched += inside
+        if not ok(outside == 0, f"{isa}: {name} by {candidate}"):
+            note(f"{outside} fetches outside of its second operands, {inside} inside")
+    ok(fetched > 0, f"{isa}: something is fetched")
+
+
+main()
