@@ -82,12 +82,30 @@ static tc_tensor join_heads(const attention *a, tc_tensor x, const tc_type *like
     return tc_prim_reshape(a->g, x, rank, shape);
 }
 
-/* The bool tensor [l, s] that is true where column <= row. */
-static tc_tensor causal_mask(tc_graph *g, tc_site at, const tc_expr *rows, const tc_expr *columns)
+/* The bool tensor [l, s] that is true where column <= row + offset, and column > row + offset - window. */
+static tc_tensor causal_mask(tc_graph *g, const tc_attention_args *args, const tc_expr *rows, const tc_expr *columns)
 {
+    const tc_site at = args->at;
+    const tc_expr *offset = tc_dim_expr(g, args->offset);
     tc_type plane = {.dtype = TC_I32, .rank = 2, .shape = {rows, columns}};
-    tc_tensor column = tc_prim_iota(g, 1, &plane);
-    return LE(column, tc_prim_iota(g, 0, &plane));
+    tc_tensor column = tc_prim_iota(g, 1, &plane), row = tc_prim_iota(g, 0, &plane);
+    if (!tc_expr_is(offset, 0))
+        row = ADD(row, tc_size_value(g, TC_I32, offset));
+    tc_tensor seen = LE(column, row);
+    return args->window ? AND(seen, GT(column, SUB(row, args->window))) : seen;
+}
+
+/* bool [b, 1..., s], of the scores' rank: which columns each batch has. */
+static tc_tensor length_mask(tc_graph *g, tc_site at, tc_tensor lengths, const tc_type *scores)
+{
+    tc_type row = {.dtype = lengths->type.dtype, .rank = scores->rank};
+    const tc_expr *column[TC_MAX_RANK];
+    for (int i = 0; i < scores->rank; ++i) {
+        row.shape[i] = i + 1 == scores->rank ? scores->shape[i] : g->dims.one;
+        column[i] = i ? g->dims.one : scores->shape[0];
+    }
+    tc_tensor place = tc_prim_iota(g, scores->rank - 1, &row);
+    return LT(place, tc_prim_reshape(g, lengths, scores->rank, column));
 }
 
 static tc_tensor masked(tc_graph *g, tc_site at, tc_tensor scores, tc_tensor mask)
@@ -117,7 +135,9 @@ static tc_tensor with_masks(tc_graph *g, const tc_attention_args *args, tc_tenso
     const tc_type *q = &args->q->type, *k = &args->k->type;
     if (args->causal)
         scores = masked(g, args->at, scores,
-                        causal_mask(g, args->at, q->shape[q->rank - 2], k->shape[k->rank - 2]));
+                        causal_mask(g, args, q->shape[q->rank - 2], k->shape[k->rank - 2]));
+    if (args->lengths && !tc_is_poison(scores))
+        scores = masked(g, args->at, scores, length_mask(g, args->at, args->lengths, &scores->type));
     return args->mask ? masked(g, args->at, scores, args->mask) : scores;
 }
 
@@ -136,13 +156,35 @@ static bool read_scale(tc_graph *g, const tc_attention_args *args, double *scale
     return false;
 }
 
+static bool check_options(tc_graph *g, const tc_attention_args *args)
+{
+    const tc_type *q = &args->q->type, *n = args->lengths ? &args->lengths->type : NULL;
+    if (args->window < 0 || (!args->causal && (args->window || !tc_expr_is(tc_dim_expr(g, args->offset), 0)))) {
+        tc_fail(g, ".window = a number of columns", ".offset and a .window above 0 are options of .causal");
+        return false;
+    }
+    if (n && ((n->dtype != TC_I32 && n->dtype != TC_I64) || n->rank != 1 || q->rank < 3 ||
+              !tc_same_dim(g, n->shape[0], q->shape[0]))) {
+        tc_fail(g, "i32 or i64, one a batch, axis 0 of q", "the lengths are %s for q %s", tc_type_text(g, n), tc_type_text(g, q));
+        return false;
+    }
+    return true;
+}
+
+/* The scores where they are asked for, in the dtype of q. */
+static void give_scores(tc_graph *g, const tc_attention_args *args, tc_attention_scores step, tc_tensor scores)
+{
+    if (args->scores && args->scores_at == step)
+        *args->scores = tc_prim_narrow(g, scores, args->q->type.dtype);
+}
+
 /* 16-bit floats are in f32 from the first product to the last: the result alone is rounded. */
 static tc_tensor attend(tc_graph *g, const tc_attention_args *args)
 {
     const tc_site at = args->at;
     attention a = {.g = g, .at = at, .q = args->q, .k = args->k, .v = args->v, .groups = 1};
     double scale;
-    if (!attention_shapes(&a) || !read_scale(g, args, &scale))
+    if (!attention_shapes(&a) || !read_scale(g, args, &scale) || !check_options(g, args))
         return tc_poison();
     const tc_type *q = &args->q->type;
     const int rank = q->rank;
@@ -160,9 +202,14 @@ static tc_tensor attend(tc_graph *g, const tc_attention_args *args)
     if (grouped)
         scores = join_heads(&a, scores, q);
     scores = MUL(scores, scale);
+    give_scores(g, args, TC_SCORES_SCALED, scores);
     if (args->softcap != 0)
         scores = MUL(tc_tanh_at(at, DIV(scores, args->softcap)), args->softcap);
-    tc_tensor p = tc_softmax_at(at, TC_SOFTMAX, with_masks(g, args, scores), 1, (const int[]){-1});
+    give_scores(g, args, TC_SCORES_CAPPED, scores);
+    scores = with_masks(g, args, scores);
+    give_scores(g, args, TC_SCORES_MASKED, scores);
+    tc_tensor p = tc_softmax_at(at, TC_SOFTMAX, scores, 1, (const int[]){-1});
+    give_scores(g, args, TC_SCORES_SOFTMAX, p);
     if (grouped && !tc_is_poison(p))
         p = split_heads(&a, p);
     tc_tensor out = tc_prim_dot(g, p, tc_prim_widen(g, args->v), rank - 2, rank - 1 + grouped, rank - 2);
@@ -172,6 +219,9 @@ static tc_tensor attend(tc_graph *g, const tc_attention_args *args)
 tc_tensor tc_scaled_dot_product_attention_at(const tc_attention_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_scaled_dot_product_attention", "scaled_dot_product_attention",
-                              "q k v ?mask", 4, (tc_tensor[]){args->q, args->k, args->v, args->mask});
+                              "q k v ?mask ?lengths", 5,
+                              (tc_tensor[]){args->q, args->k, args->v, args->mask, args->lengths});
+    if (args->scores)
+        *args->scores = tc_poison();
     return g ? tc_op_leave(g, attend(g, args)) : tc_poison();
 }

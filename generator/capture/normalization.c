@@ -21,11 +21,18 @@ static tc_tensor inverse_deviation(tc_site at, tc_tensor x, double eps)
     return tc_rsqrt_at(at, ADD(x, eps > 0 ? eps : 1e-5));
 }
 
-/* (x - mean) * (1 / sqrt(variance + eps)) over the axes; without `center` x * (1 / sqrt(mean of squares + eps)). */
-static tc_tensor standardize(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, double eps, bool center)
+/* (x - mean) * (1 / sqrt(variance + eps)) over the axes; without `center` x * (1 / sqrt(mean of squares + eps)). *mean and
+ * *inverse (NULL: not wanted) become the mean and the factor, with axes of size 1. */
+static tc_tensor standardize(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, double eps, bool center, tc_tensor *mean,
+                             tc_tensor *inverse)
 {
-    tc_tensor out = x, spread = center ? tc_variance_of(g, at, x, a, 0, NULL, &out) : tc_mean_of(g, at, MUL(x, x), a, 0);
-    return MUL(out, tc_axes_spread(g, inverse_deviation(at, spread, eps), &x->type, a));
+    tc_tensor out = x, spread = center ? tc_variance_of(g, at, x, a, 0, mean, &out) : tc_mean_of(g, at, MUL(x, x), a, 0);
+    tc_tensor factor = inverse_deviation(at, spread, eps);
+    if (mean)
+        *mean = tc_axes_keep(g, *mean, &x->type, a);
+    if (inverse)
+        *inverse = tc_axes_keep(g, factor, &x->type, a);
+    return MUL(out, tc_axes_spread(g, factor, &x->type, a));
 }
 
 /* x * weight + bias, each optional, and of a shape that broadcasts to x. */
@@ -58,27 +65,38 @@ static tc_tensor layer_norm(tc_graph *g, const tc_norm_args *args, bool center)
         tc_fail(g, NULL, "%d axes of %s cannot be normalized", count, tc_type_text(g, &x->type));
         return tc_poison();
     }
+    if (!center && args->mean) {
+        tc_fail(g, NULL, ".mean is of tc_layer_norm: nothing else subtracts one");
+        return tc_poison();
+    }
     if (!tc_check_float(g, &x->type) || !fits_last(g, "weight", args->weight, &x->type, count) ||
         !fits_last(g, "bias", args->bias, &x->type, count))
         return tc_poison();
     const tc_axes a = last_axes(x->type.rank, x->type.rank - count);
-    tc_tensor y = standardize(g, args->at, tc_prim_widen(g, x), &a, args->eps, center);
+    tc_tensor y = standardize(g, args->at, tc_prim_widen(g, x), &a, args->eps, center, args->mean, args->inverse);
     tc_tensor weight = tc_prim_widen(g, args->weight), bias = tc_prim_widen(g, args->bias);
     return tc_prim_narrow(g, scale_and_shift(args->at, y, weight, bias), x->type.dtype);
 }
 
+static tc_tensor last_axes_norm(const tc_norm_args *args, const char *name, bool center)
+{
+    tc_graph *g = tc_op_enter(args->at, name, name + 3, "x ?weight ?bias", 3,
+                              (tc_tensor[]){args->x, args->weight, args->bias});
+    if (args->mean)
+        *args->mean = tc_poison();
+    if (args->inverse)
+        *args->inverse = tc_poison();
+    return g ? tc_op_leave(g, layer_norm(g, args, center)) : tc_poison();
+}
+
 tc_tensor tc_layer_norm_at(const tc_norm_args *args)
 {
-    tc_graph *g = tc_op_enter(args->at, "tc_layer_norm", "layer_norm", "x ?weight ?bias", 3,
-                              (tc_tensor[]){args->x, args->weight, args->bias});
-    return g ? tc_op_leave(g, layer_norm(g, args, true)) : tc_poison();
+    return last_axes_norm(args, "tc_layer_norm", true);
 }
 
 tc_tensor tc_rms_norm_at(const tc_norm_args *args)
 {
-    tc_graph *g = tc_op_enter(args->at, "tc_rms_norm", "rms_norm", "x ?weight ?bias", 3,
-                              (tc_tensor[]){args->x, args->weight, args->bias});
-    return g ? tc_op_leave(g, layer_norm(g, args, false)) : tc_poison();
+    return last_axes_norm(args, "tc_rms_norm", false);
 }
 
 /* -- channels --------------------------------------------------------------------------------------------------------- */
@@ -152,7 +170,7 @@ static tc_tensor normalize_channels(tc_graph *g, const tc_group_norm_args *args,
     const tc_axes a = last_axes(x->type.rank, 2);
     if (!fit_channels(g, type, 2, (const tc_tensor[]){args->weight, args->bias}, (const char *const[]){"weight", "bias"}))
         return tc_poison();
-    tc_tensor y = standardize(g, args->at, x, &a, args->eps, true);
+    tc_tensor y = standardize(g, args->at, x, &a, args->eps, true, NULL, NULL);
     y = tc_prim_reshape(g, y, type->rank, type->shape);
     return tc_prim_narrow(g, scale_channels(g, args->at, y, args->weight, args->bias), type->dtype);
 }

@@ -79,7 +79,10 @@ TC_FUNCTION(op_layer_norm)
 {
     ROWS;
     tc_tensor weight = tc_input(g, "weight", FLOAT, m), bias = tc_input(g, "bias", FLOAT, m);
-    tc_output(g, "y", tc_layer_norm(x, weight, bias, .eps = 1e-5));
+    tc_tensor mean, inverse;
+    tc_output(g, "y", tc_layer_norm(x, weight, bias, .eps = 1e-5, .mean = &mean, .inverse = &inverse));
+    tc_output(g, "mean", mean);
+    tc_output(g, "inverse", inverse);
 }
 
 TC_FUNCTION(op_rms_norm)

@@ -98,8 +98,8 @@ def _shared_out(fusion: Fusion, made: Computation, name: str) -> bool:
 
 def _read_apart(fusion: Fusion, name: str, seq: int) -> bool:
     """The buffer is stored whatever becomes of item `seq`: another one reads it at other points than its own."""
-    if fusion.buffers[name].kind != "temp" or len(fusion.writers[name]) != 1:
-        return False
+    if fusion.buffers[name].kind != "temp" or len(fusion.writers.get(name, ())) != 1:
+        return False  # not one writer among these items: a loop's body reads what was made before the loop, too
     made = fusion.items[fusion.writers[name][0]]
     return isinstance(made, (Computation, Contraction)) and any(
         x.buffer == name and x.index != made.index for r in fusion.readers[name] if r != seq for x in fusion.loads[r])

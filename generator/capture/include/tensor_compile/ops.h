@@ -37,7 +37,9 @@
 #include "ops/borders.h"
 #include "ops/control.h"
 #include "ops/recurrent.h"
+#include "ops/recurrent_onnx.h"
 #include "ops/losses.h"
+#include "ops/training.h"
 #include "ops/random.h"
 
 #endif
