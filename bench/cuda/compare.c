@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same model compiled for the processor and for CUDA, called with the same random data, result by result:
+ * The same model compiled for the processor and for CUDA (or twice for CUDA), called with the same random data, result by
+ * result:
  *
  *   compare CPU.so CUDA.so MODEL [--below NAME=N] [--repeat N] [--memory BYTES] FUNCTION[,DIM=SIZE…] …
  *
@@ -211,8 +212,8 @@ static int resident(tc_cuda *device, side *s, const char *name, const tc_index *
     return same;
 }
 
-static int run(tc_cuda *device, side *cpu, side *cuda, const char *name, const tc_index *dims, const char *below_name, int64_t below,
-               int repeat)
+static int run(tc_cuda *device, side *cpu, side *cuda, const char *name, const tc_index *dims,
+               const char *below_name, int64_t below, int repeat)
 {
     const tc_function *f = cpu->function;
     const unsigned count = f->input_count + f->output_count;
@@ -229,7 +230,7 @@ static int run(tc_cuda *device, side *cpu, side *cuda, const char *name, const t
         }
     }
     side *const sides[] = {cpu, cuda};
-    const size_t arena = tc_function_arena_bytes(f, dims, 1, TC_STANCE_DEFAULT);
+    const size_t arena = cpu->model->device ? 0 : tc_function_arena_bytes(f, dims, 1, TC_STANCE_DEFAULT);
     cpu->arena = block(arena);
     cpu->context.arena = cpu->arena;
     cpu->context.arena_bytes = arena;
@@ -252,7 +253,7 @@ static int run(tc_cuda *device, side *cpu, side *cuda, const char *name, const t
         good &= compare(name, state->name, a, b, state->dtype, state->bytes);
         free(a), free(b);
     }
-    double *times = malloc((size_t)(repeat + 1) * sizeof *times), median[2] = {0, 0};
+    double *times = malloc((size_t)(repeat + 1) * sizeof *times), median = 0;
     if (repeat) {
         void *first[MOST];
         int same = 1;
@@ -261,24 +262,19 @@ static int run(tc_cuda *device, side *cpu, side *cuda, const char *name, const t
             first[i] = block(bytes);
             memcpy(first[i], cuda->outputs[i], bytes);
         }
-        for (int s = 0; s < 2; ++s)
-            for (int r = 0; r < repeat; ++r) {
-                if (sides[s]->state)
-                    memcpy(sides[s]->state, sides[s]->before, tc_state_bytes(sides[s]->model));
-                const double start = now();
-                call(sides[s], dims, inputs);
-                times[r] = now() - start;
-                if (r == repeat - 1) {
-                    qsort(times, (size_t)repeat, sizeof *times, by_time);
-                    median[s] = times[repeat / 2];
-                }
-                for (unsigned i = 0; s == 1 && i < f->output_count; ++i)
-                    same &= !memcmp(first[i], cuda->outputs[i], bytes_of(f, dims, f->input_count + i));
-            }
-        printf("%s: %d repetitions give %s bits; a call takes %.1f us on one thread of the processor, %.1f us on the "
-               "device "
-               "with its copies (medians)\n",
-               name, repeat, same ? "the same" : "OTHER", median[0], median[1]);
+        for (int r = 0; r < repeat; ++r) {
+            if (cuda->state)
+                memcpy(cuda->state, cuda->before, tc_state_bytes(cuda->model));
+            const double start = now();
+            call(cuda, dims, inputs);
+            times[r] = now() - start;
+            for (unsigned i = 0; i < f->output_count; ++i)
+                same &= !memcmp(first[i], cuda->outputs[i], bytes_of(f, dims, f->input_count + i));
+        }
+        qsort(times, (size_t)repeat, sizeof *times, by_time);
+        median = times[repeat / 2];
+        printf("%s: %d repetitions give %s bits; a call takes %.1f us with its copies (median)\n", name, repeat,
+               same ? "the same" : "OTHER", median);
         good &= same;
         good &= resident(device, cuda, name, dims, inputs, repeat);
         for (unsigned i = 0; i < f->output_count; ++i)
@@ -319,9 +315,11 @@ int main(int argc, char **argv)
     int64_t below = 2;
     int repeat = 0, good = 1;
     if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK ||
-        tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK)
+        tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK ||
+        (cpu.model->device && cpu.model != cuda.model && tc_cuda_load(device, cpu.model, NULL, &error) != TC_STATUS_OK))
         die("device", error.message);
     tc_context_use_cuda(&cuda.context, device);
+    tc_context_use_cuda(&cpu.context, device);
     for (int i = 4; i < argc; ++i) {
         if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {
             repeat = atoi(argv[++i]);
@@ -356,7 +354,9 @@ int main(int argc, char **argv)
                         dims[d] = (tc_index)strtoll(equals + 1, NULL, 10);
                 next = end ? end + 1 : NULL;
             }
-            const size_t need = tc_function_arena_bytes(cuda.function, dims, 1, TC_STANCE_DEFAULT);
+            size_t need = tc_function_arena_bytes(cuda.function, dims, 1, TC_STANCE_DEFAULT);
+            const size_t other = tc_function_arena_bytes(cpu.function, dims, 1, TC_STANCE_DEFAULT);
+            need = cpu.model->device && other > need ? other : need;
             if (tc_cuda_reserve(device, need > memory ? need : memory, &error) != TC_STATUS_OK)
                 die("device", error.message);
             good &= run(device, &cpu, &cuda, shown, dims, below_name, below, repeat);

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What calls on a GPU take, with everything in the device's memory: builds each model, compares its results with those
+of the processor's (or, with a precision, with the exact ones of the GPU), then prints medians. Needs nvcc, a C compiler
+and a GPU. bench/cuda/torch_speed.py measures PyTorch on models of the same shapes.
+
+    python3 bench/cuda/speed.py [--log FILE] [--work DIR] [--only NAME,…] [--precision f32,bf16] [--kernels]
+
+--kernels: what each kernel takes, by ncu.
+"""
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from run import ROOT, TOOL, Log, comparison, first_line, run
+
+MODELS = ROOT / "bench" / "cuda" / "models"
+EXAMPLES = ROOT / "examples"
+
+
+@dataclass(frozen=True)
+class Case:
+    """weights: the source of the program that writes them, and its options. checked: calls that are compared with the
+    processor's; timed: further ones, which are not, as it would take long."""
+
+    name: str
+    model: str
+    source: Path
+    weights: tuple[Path, ...]
+    options: tuple[str, ...]
+    checked: tuple[str, ...]
+    timed: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+def cases() -> list[Case]:
+    own = MODELS / "make_weights.c"
+    bert = ("-DLAYERS=12", "-DHIDDEN=768", "-DHEADS=12")
+    ids, tokens = ("--below", "ids=30522"), ("--below", "ids=50257")
+    return [
+        Case("mlp", "mlp", MODELS / "mlp.c", (own, "-DMLP"), ("--specialize", "batch=1,64"), ("mlp,batch=1", "mlp,batch=64")),
+        Case("gated", "gated", MODELS / "gated.c", (own, "-DGATED"), ("--specialize", "rows=8192"), ("gated,rows=8192",)),
+        Case("bert", "minilm", EXAMPLES / "minilm/model.c", (own, "-DBERT"),
+             (*bert, "--specialize", "batch=1,32", "--specialize", "seq=128"), ("minilm,batch=1,seq=128",),
+             ("minilm,batch=32,seq=128",), ids),
+        Case("resnet50", "resnet50", EXAMPLES / "resnet50/model.c", (EXAMPLES / "resnet50/make_weights.c",),
+             ("--specialize", "batch=1,32"), ("resnet50,batch=1",), ("resnet50,batch=32",)),
+        Case("gpt2", "gpt2", EXAMPLES / "gpt2/model.c", (EXAMPLES / "gpt2/make_weights.c",),
+             ("--specialize", "length=512", "--specialize", "past=128"), ("gpt2_prefill,length=512", "gpt2_decode,past=128"),
+             (), tokens),
+        Case("minilm", "minilm", EXAMPLES / "minilm/model.c", (EXAMPLES / "minilm/make_weights.c",),
+             ("-DLAYERS=6", "-DHIDDEN=384", "-DHEADS=12", "--specialize", "batch=1,8", "--specialize", "seq=128"),
+             ("minilm,batch=1,seq=128", "minilm,batch=8,seq=128", "minilm,batch=2,seq=33"), (), ids),
+    ]
+
+
+def build(case: Case, target: str, more: tuple[str, ...], work: Path, cc: str, out: str) -> Path:
+    folder = work / case.name / out
+    done = folder / "model.so"
+    run([*TOOL, "build", case.source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc,
+         f'-DWEIGHTS="{work}/{case.name}.safetensors"', *case.options, *more,
+         *(("--target", "cuda", "--target-file", target) if target else ())])
+    run([cc, "-shared", folder / f"{case.source.stem}.o", "-o", done])
+    return done
+
+
+def prepare(case: Case, target: str, precisions: list[str], work: Path, cc: str) -> dict[str, Path]:
+    weights = work / f"{case.name}.safetensors"
+    if not weights.exists():
+        maker = work / f"make_{case.name}"
+        run([cc, "-O2", *case.weights, "-o", maker, "-lm"])
+        run([maker, weights])
+    isa = "avx512" if "avx512bw" in Path("/proc/cpuinfo").read_text(encoding="utf-8") else "avx2"
+    made = {"cpu": build(case, "", ("--isa", isa), work, cc, "cpu")}
+    for precision in precisions:
+        more = () if precision == "f32" else ("--precision", precision)
+        made[precision] = build(case, target, more, work, cc, precision)
+    return made
+
+
+def compared(log: Log, words: list) -> bool:
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).splitlines()
+    equal = [line for line in lines if ", 0 of " in line]
+    log.say("\n".join([f"{len(equal)} results with the same bits"] + [line for line in lines if line not in equal][:40]))
+    if done.returncode:
+        log.say(f"exit {done.returncode}")
+    return done.returncode == 0
+
+
+def kernels(log: Log, words: list, call: str) -> None:
+    """The kernels of one call by what they take in all."""
+    command = ["ncu", "--clock-control", "none", "--metrics", "gpu__time_duration.sum", "--csv", *map(str, words), call]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    text = done.stdout
+    start = text.find('"ID"')
+    if start < 0:
+        log.say(f"ncu: {done.stdout[-300:]}{done.stderr[-300:]}")
+        return
+    total: dict[tuple[str, str], list[float]] = {}
+    for row in csv.DictReader(io.StringIO(text[start:])):
+        if row.get("Metric Value"):
+            scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1.0, "usecond": 1.0, "ms": 1e3, "msecond": 1e3}[row["Metric Unit"]]
+            name = re.sub(r"^tck_|_[0-9a-f]{12}__cuda.*", "", row["Kernel Name"])
+            total.setdefault((name, row["Grid Size"] + row["Block Size"]), []).append(
+                float(row["Metric Value"].replace(",", "")) * scale)
+    log.say(f"{call}: {sum(map(len, total.values()))} kernels, {sum(map(sum, total.values())):.1f} us in all")
+    for (name, grid), times in sorted(total.items(), key=lambda item: -sum(item[1]))[:16]:
+        log.say(f"  {sum(times):9.1f} us  {len(times):4} x {sum(times) / len(times):8.2f}  {grid:32} {name[:60]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--work", type=Path)
+    parser.add_argument("--target-file", default="cuda-sm90")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--precision", default="f32")
+    parser.add_argument("--repeat", type=int, default=10)
+    parser.add_argument("--kernels", action="store_true")
+    parser.add_argument("--tolerance", default="0.05", help="of a precision, of the largest element")
+    args = parser.parse_args()
+    cc, log, only = os.environ.get("CC", "cc"), Log(args.log), set(filter(None, args.only.split(",")))
+    precisions = list(dict.fromkeys(["f32", *args.precision.split(",")]))
+    good = True
+    with tempfile.TemporaryDirectory() as place:
+        work = (args.work or Path(place)).resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        log.say(f"device: {first_line(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'])}")
+        compare = comparison(work, cc)
+        chosen = [case for case in cases() if not only or case.name in only]
+        with ThreadPoolExecutor(8) as pool:   # all of it before the first clock
+            built = list(pool.map(lambda case: prepare(case, args.target_file, precisions, work, cc), chosen))
+        for case, made in zip(chosen, built):
+            for precision in args.precision.split(","):
+                exact = precision == "f32"
+                log.say(f"\n{case.name} {precision}")
+                repeat = ["--repeat", str(args.repeat)]
+                if exact:
+                    good &= compared(log, [compare, made["cpu"], made["f32"], case.model, *repeat, *case.words, *case.checked])
+                others = case.timed if exact else case.checked + case.timed
+                if others:
+                    good &= compared(log, [compare, made["f32"], made[precision], case.model, "--tolerance",
+                                           args.tolerance, *repeat, *case.words, *others])
+        if args.kernels:
+            for case, made in zip(chosen, built):
+                for precision in args.precision.split(","):
+                    for call in case.checked + case.timed:
+                        log.say(f"\n{case.name} {precision}")
+                        kernels(log, [compare, made[precision], made[precision], case.model, *case.words], call)
+    log.say(f"\n{'all results within their bounds' if good else 'FAILED'}")
+    return not good
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What PyTorch takes for models of the shapes of bench/cuda/speed.py, with TF32 off: eager, and compiled in each mode.
+Prints medians of calls in microseconds.
+
+    python3 bench/cuda/torch_speed.py [--dtype f32,bf16] [--mode eager,default,…] [--only NAME,…] [--seconds N]
+"""
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+SECONDS = 0.3
+
+
+class Layer(nn.Module):
+    def __init__(self, width: int, heads: int, causal: bool, before: bool, tanh: bool):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.a, self.b = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.heads, self.causal, self.before, self.tanh = heads, causal, before, "tanh" if tanh else "none"
+
+    def attend(self, x, cache=None, past=0):
+        batch, length, width = x.shape
+        q, k, v = (t.view(batch, length, self.heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        if cache is not None:
+            cache[0][:, :, past:past + length] = k
+            cache[1][:, :, past:past + length] = v
+            k, v = cache[0][:, :, :past + length], cache[1][:, :, :past + length]
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal and cache is None)
+        return self.out(a.transpose(1, 2).reshape(batch, length, width))
+
+    def forward(self, x, cache=None, past=0):
+        if self.before:
+            x = x + self.attend(self.a(x), cache, past)
+            return x + self.down(F.gelu(self.up(self.b(x)), approximate=self.tanh))
+        x = self.a(x + self.attend(x))
+        return self.b(x + self.down(F.gelu(self.up(x))))
+
+
+class Bert(nn.Module):
+    def __init__(self, width=768, layers=12, heads=12):
+        super().__init__()
+        self.word, self.position, self.norm = nn.Embedding(30522, width), nn.Embedding(512, width), nn.LayerNorm(width)
+        self.layers = nn.ModuleList(Layer(width, heads, False, False, False) for _ in range(layers))
+
+    def forward(self, ids):
+        x = self.norm(self.word(ids) + self.position.weight[:ids.shape[1]])
+        for layer in self.layers:
+            x = layer(x)
+        return x.mean(1)
+
+
+class Gpt2(nn.Module):
+    def __init__(self, past=None):
+        super().__init__()
+        self.word, self.position, self.norm = nn.Embedding(50257, 768), nn.Embedding(1024, 768), nn.LayerNorm(768)
+        self.layers = nn.ModuleList(Layer(768, 12, True, True, True) for _ in range(12))
+        self.past = past
+        if past is not None:
+            self.register_buffer("cache", torch.zeros(12, 2, 1, 12, 1024, 64))
+
+    def forward(self, ids):
+        start = self.past or 0
+        x = self.word(ids) + self.position.weight[start:start + ids.shape[1]]
+        for i, layer in enumerate(self.layers):
+            x = layer(x, None if self.past is None else self.cache[i], start)
+        return F.linear(self.norm(x), self.word.weight)
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, inside, width, stride, first):
+        super().__init__()
+        def conv(a, b, size, step):
+            return nn.Sequential(nn.Conv2d(a, b, size, step, size // 2, bias=False), nn.BatchNorm2d(b))
+        self.a, self.b, self.c = conv(inside, width, 1, 1), conv(width, width, 3, stride), conv(width, 4 * width, 1, 1)
+        self.down = conv(inside, 4 * width, 1, stride) if first else nn.Identity()
+
+    def forward(self, x):
+        return F.relu(self.c(F.relu(self.b(F.relu(self.a(x))))) + self.down(x))
+
+
+def resnet50() -> nn.Module:
+    layers, inside = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64
+    for stage, count in enumerate((3, 4, 6, 3)):
+        for i in range(count):
+            layers.append(Bottleneck(inside, 64 << stage, 2 if stage and i == 0 else 1, i == 0))
+            inside = 256 << stage
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.gate = nn.LayerNorm(4096), nn.Parameter(torch.ones(4096))
+
+    def forward(self, x, r):
+        return F.gelu(self.norm(x + r)) * self.gate
+
+
+def models() -> dict:
+    """name: (module, inputs made for a device and dtype)"""
+    def tokens(batch, length, most):
+        return lambda kind: (torch.randint(most, (batch, length), device="cuda"),)
+    def floats(*shapes):
+        return lambda kind: tuple(torch.randn(*shape, device="cuda", dtype=kind) for shape in shapes)
+    mlp = lambda: nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))  # noqa: E731
+    return {"mlp b1": (mlp, floats((1, 784))), "mlp b64": (mlp, floats((64, 784))),
+            "gated 8192": (Gated, floats((8192, 4096), (8192, 4096))),
+            "bert b1 t128": (Bert, tokens(1, 128, 30522)), "bert b32 t128": (Bert, tokens(32, 128, 30522)),
+            "resnet50 b1": (resnet50, floats((1, 3, 224, 224))), "resnet50 b32": (resnet50, floats((32, 3, 224, 224))),
+            "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)), "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
+            "minilm b1 t128": (lambda: Bert(384, 6, 12), tokens(1, 128, 30522))}
+
+
+def measure(call) -> float:
+    for _ in range(4):
+        call()
+    torch.cuda.synchronize()
+    times, started = [], time.time()
+    while len(times) < 10 or (time.time() - started < SECONDS and len(times) < 100):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(10):
+            call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) * 100)
+    return statistics.median(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dtype", default="f32,bf16")
+    parser.add_argument("--mode", default="eager,default,reduce-overhead,max-autotune")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=1e9, help="starts no further measurement after that")
+    args = parser.parse_args()
+    begun = time.time()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, microseconds a call", flush=True)
+    for mode in args.mode.split(","):
+        for dtype in args.dtype.split(","):
+            for name, (make, given) in models().items():
+                if args.only and name.split()[0] not in args.only.split(","):
+                    continue
+                if time.time() - begun > args.seconds:
+                    print("time is up", flush=True)
+                    return
+                kind = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[dtype]
+                try:
+                    torch.manual_seed(0)
+                    module = make().cuda().to(kind).eval()
+                    if name.startswith("resnet"):
+                        module = module.to(memory_format=torch.channels_last)
+                    inputs = given(kind)
+                    torch._dynamo.reset()
+                    call = module if mode == "eager" else torch.compile(module, mode=mode)
+                    with torch.inference_mode():
+                        print(f"{mode} {dtype} {name}: {measure(lambda: call(*inputs)):.1f}", flush=True)
+                except Exception as error:  # one that fails is no reason to lose the others
+                    print(f"{mode} {dtype} {name}: {type(error).__name__}: {str(error)[:120]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
