@@ -99,6 +99,19 @@ ok(result.returncode == 1 and "it was changed since it was imported, or no impor
 equal(tool("import", "net.onnx", "-o", "net", "--force").returncode, 0, "--force overwrites it")
 equal(source.read_text(), text, "as it was at first")
 
+# -- built without a model.c of the user's -----------------------------------------------------------------------------------
+result = tool("build", "net.onnx", "-o", "built", "--isa", "avx2", "--cache", CACHE, "--depfile", "built/net.d", "--dim",
+              "batch=1:8")
+equal((result.returncode, result.stderr), (0, ""), "build takes the .onnx")
+depends = (work / "built" / "net.d").read_text()
+ok(str(work / "net.onnx") in depends and "imports" not in depends, "its depfile names the .onnx, and nothing in the cache")
+ok("NET_IMAGE_BYTES" in (work / "built" / "net.h").read_text(), "the header is named by the file")
+equal(tool("check", "net.onnx", "--dims", "batch=2", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8").returncode, 0,
+      "so does check")
+ok("conv2d" in tool("explain", "net.onnx", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8").stdout, "so does explain")
+result = tool("build", "net/model.c", "-o", "no", "--cache", CACHE, "--dim", "batch=3")
+ok(result.returncode == 2 and "--dim goes with a model that is imported (.onnx)" in result.stderr, "--dim of a model.c")
+
 # -- external data -----------------------------------------------------------------------------------------------------------
 
 

@@ -68,7 +68,7 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
     if machine.device:
         options = replace(options, backend="cuda", target_file=machine.device[0], nvcc=machine.device[1:])
     begin = time.monotonic()
-    recorded = capture_run.Captured(graph, ()) if graph else None
+    recorded = capture_run.Captured(graph, (), model) if graph else None
     with Progress() as progress:
         made = assemble.run(options, progress, recorded)
     note(f"{model.name} for {' '.join(made.target.isas)}: {len(made.objects)} kernels built in "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Iterator
 
@@ -13,7 +13,7 @@ from ..emit.interface import interface
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import OptionError, UserError, closest
 from ..loops.ir import ModelPlan
-from . import backends, budget, capture_run, files, host_programs, link, objects, pack, toolchain
+from . import backends, budget, capture_run, files, host_programs, imported, link, objects, pack, toolchain
 from .backends import Sources
 from .cache import Cache
 from .jobs import spare_jobs
@@ -78,9 +78,12 @@ def toolchains(options: Options) -> tuple[toolchain.Compiler, toolchain.Compiler
 
 
 def capture(options: Options, host: toolchain.Compiler, cache: Cache) -> capture_run.Captured:
-    return capture_run.run(Path(options.model), options.shown, options.preprocessor, host, cache,
-                           options.capture_timeout, options.jobs,
-                           keep=Path(options.keep) if options.keep else None)
+    """Records the model; one of another format is imported in the cache before."""
+    found = imported.in_cache(options, cache) if imported.is_foreign(options.model) else None
+    captured = capture_run.run(found.model if found else Path(options.model), options.shown, options.preprocessor, host,
+                               cache, options.capture_timeout, options.jobs,
+                               keep=Path(options.keep) if options.keep else None)
+    return replace(captured, headers=found.sources) if found else captured
 
 
 def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compiled:
@@ -131,7 +134,7 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
         compiled = compile_graph(options, captured.text, target)
     progress.say(f"{options.shown}: packing weights")
     hashes = Hashes(cache.root)
-    weight_files = pack.weight_files(compiled.constants, Path(options.model))
+    weight_files = pack.weight_files(compiled.constants, captured.model)
     weights = pack.pack(compiled, weight_files, options.shown, host, cache, hashes, options.jobs)
     hashes.save()
 

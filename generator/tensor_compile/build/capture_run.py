@@ -36,10 +36,12 @@ ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """text: the graph; headers: absolute paths of the files that model.c includes but the system's."""
+    """text: the graph; headers: absolute paths of the files that model.c includes but the system's (of an imported model:
+    the files that it consists of); model: the model.c."""
 
     text: str
     headers: tuple[Path, ...]
+    model: Path
 
 
 def command(compiler: Sequence[str], preprocessor: Sequence[str]) -> list[str]:
@@ -75,7 +77,7 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         if result.stderr:
             sys.stderr.write(result.stderr)
         _execute(program, graph, model, shown, seconds, keep is not None)
-        return Captured(graph.read_text(encoding="utf-8"), tuple(_dependencies(depfile, model)))
+        return Captured(graph.read_text(encoding="utf-8"), tuple(_dependencies(depfile, model)), model)
 
 
 def _compile_hint(model: Path, messages: str) -> str:

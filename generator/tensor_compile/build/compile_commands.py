@@ -14,6 +14,7 @@ from typing import Iterable
 from ..errors import UserError
 from . import files
 from .capture_run import command
+from .imported import is_foreign
 from .options import Options
 
 
@@ -27,7 +28,7 @@ def _entry(options: Options) -> dict[str, object]:
 def update(path: Path, cache: Path, builds: Iterable[Options]) -> None:
     """Puts the builds' models into the file, which is made where it is not there; other entries stay. cache: the folder
     whose builds take turns."""
-    found = {options.object: _entry(options) for options in builds}
+    found = {options.object: _entry(options) for options in builds if not is_foreign(options.model)}
     if not found:
         return
     try:

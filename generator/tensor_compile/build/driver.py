@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import compile_commands, depfile, files, record
+from . import compile_commands, depfile, files, imported, record
 from .host_programs import ROOT
 from .options import Options
 from .progress import Progress
@@ -14,7 +14,7 @@ TOOL = ("generator", "templates", "interpreter", "runtime/include", "runtime/cor
 
 def build(options: Options) -> None:
     """Makes the outputs, or only renews their times where the last build still stands."""
-    if options.compile_commands:
+    if options.compile_commands and not imported.is_foreign(options.model):
         compile_commands.update(Path(options.compile_commands), Path(options.cache), [options])
     tool = [path for part in TOOL for path in files.tree_files(ROOT / part)]
     lock = options.lock_path
@@ -34,7 +34,8 @@ def build(options: Options) -> None:
             made = assemble.run(options, progress)
             progress.say(f"{options.shown}: linking")
             outputs = assemble.write(made, options)
-    inputs = depfile.model_inputs(Path(options.model), made.headers, made.weight_files, lock, made.target_file, tool)
+    weights = [] if imported.is_foreign(options.model) else made.weight_files   # those of an import lie in the cache
+    inputs = depfile.model_inputs(Path(options.model), made.headers, weights, lock, made.target_file, tool)
     if Path(options.object).parent == lock.parent:
         inputs.remove(str(lock.parent))  # the outputs lie in it: it is always as new as they are
     _write_depfile(options, inputs)

@@ -10,6 +10,9 @@ from ..errors import OptionError, UserError
 from ..importer.dims import Range
 from ..importer.output import Written, check_untouched
 from . import files
+from .cache import Cache
+from .options import Options
+from .record import Hashes
 
 SUFFIXES = (".onnx",)
 
@@ -46,6 +49,34 @@ def read(model: Path, shown: str, name: str, asked: Asked) -> Written:
     from ..importer.onnx import reader
 
     return reader.import_file(model, shown, name, ranges(asked.dims), asked.fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """model: the model.c in the cache; sources: what the model consists of besides its file."""
+
+    model: Path
+    sources: tuple[Path, ...]
+
+
+def in_cache(options: Options, cache: Cache) -> Found:
+    """The model of a build as model.c and weights in the cache, made where they are not there yet."""
+    from ..importer import onnx
+    from ..importer.onnx import reader
+
+    model = Path(options.model)
+    sources = reader.external_files(model, options.shown)
+    hashes = Hashes(cache.root)
+    key = files.digest(files.tree_digest([Path(onnx.__file__).resolve().parents[1]]), model.name, *options.dims, "",
+                       *options.fixed, "", *(hashes.of(path) for path in (model, *sources)))
+    hashes.save()
+
+    def make(folder: Path) -> None:
+        made = read(model, options.shown, "", Asked(options.dims, options.fixed))
+        (folder / "model.c").write_text(made.text, encoding="utf-8")
+        files.write(folder / "model.safetensors", made.blocks())
+
+    return Found(cache.entry("imports", key, make) / "model.c", sources)
 
 
 def write(model: Path, shown: str, folder: Path, name: str, asked: Asked, force: bool) -> None:

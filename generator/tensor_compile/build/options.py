@@ -49,6 +49,8 @@ class Options:
     nvcc: tuple[str, ...] = ("nvcc",)
     cflags: tuple[str, ...] = ()
     capture_timeout: int = 30
+    dims: tuple[str, ...] = ()     # how a model of another format is imported: --dim and --set
+    fixed: tuple[str, ...] = ()
     jobs: int | None = field(default=None, compare=False)
 
     def text(self) -> str:

@@ -8,6 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
+from ..build import imported
 from ..build.options import Options
 from ..errors import UsageError
 
@@ -59,7 +60,8 @@ def command(text: str) -> tuple[str, ...]:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model and everything that decides what is built from it."""
-    parser.add_argument("model", metavar="MODEL.c", help="the model's source")
+    parser.add_argument("model", metavar="MODEL.c", help="the model's source, or a .onnx, which is imported in the cache")
+    add_import(parser)
     group = parser.add_argument_group("model")
     group.add_argument("-I", dest="preprocessor", action="append", metavar="DIR", default=[],
                        type=lambda d: f"-I{os.path.abspath(d)}", help="folder of headers of the model's source")
@@ -168,6 +170,8 @@ def default_cache(args: argparse.Namespace) -> str:
 def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     """The build that the arguments ask for; out: the folder of outputs where the sub-command has no such options."""
     model = os.path.abspath(args.model)
+    if (args.dim or args.set) and not imported.is_foreign(model):
+        raise UsageError(f"--{'dim' if args.dim else 'set'} goes with a model that is imported (.onnx)")
     stem = Path(model).stem
     folder = Path(os.path.abspath(out or getattr(args, "out", "") or "."))
 
@@ -210,4 +214,4 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         cc=args.cc or command(os.environ.get("CC", "") or "cc"),
         host_cc=args.host_cc or command(os.environ.get("CC_FOR_BUILD", "") or "cc"),
         nvcc=args.nvcc or command(os.environ.get("NVCC", "") or "nvcc"), cflags=args.cflags,
-        capture_timeout=args.capture_timeout, jobs=args.jobs)
+        capture_timeout=args.capture_timeout, dims=tuple(args.dim), fixed=tuple(args.set), jobs=args.jobs)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX: reader, front end and the tables of its operations.
 
-To add operations: write a function in the ops_*.py of their topic (a new topic: a new file, named in registry.TOPICS),
+To add operations: write a function in the ops_*.py of their topic (a new topic: a new file),
 
     @op("LeakyRelu", since=6)
     def leaky_relu(n: Node) -> None:

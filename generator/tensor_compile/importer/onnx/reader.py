@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import mmap
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from ...errors import OptionError, UserError, closest
 from ...symbolic import wrap
 from ..dims import Dims, Range
 from ..output import Written, write
-from ..problems import Malformed, report
+from ..problems import Malformed, Unsupported, report
 from ..program import Program
 from ..source import identifier
 from ..values import FLOATS, Value
 from .data import TYPES, Source
 from .graph import Importer
-from .model import Model, read
+from .model import Model, Tensor, read
 
 HINT = "is it whole, and an ONNX model?"
 
@@ -35,6 +35,33 @@ def load(path: Path, shown: str) -> memoryview:
         raise UserError("no such file", shown) from None
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", shown) from None
+
+
+def external_files(path: Path, shown: str) -> tuple[Path, ...]:
+    """The files that a model has data in besides its own."""
+    source = Source(path.parent)
+    try:
+        model: Model = read(Model, load(path, shown))
+        for tensor in _tensors(model):
+            if tensor.data_location == 1:
+                source.value(tensor)
+    except (Malformed, Unsupported):
+        pass   # the import says what is wrong
+    return tuple(source.external.values())
+
+
+def _tensors(model: Model) -> Iterator[Tensor]:
+    graphs = [model.graph] if model.graph else []
+    nodes = [n for f in model.functions for n in f.node]
+    while graphs or nodes:
+        if graphs:
+            g = graphs.pop()
+            yield from g.initializer
+            nodes += g.node
+            continue
+        for a in nodes.pop().attribute:
+            yield from (*((a.t,) if a.t else ()), *a.tensors)
+            graphs += [*((a.g,) if a.g else ()), *a.graphs]
 
 
 def fixed_inputs(model: Model, words: Sequence[str], shown: str) -> dict[str, Value]:

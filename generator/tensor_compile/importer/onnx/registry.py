@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Callable, NoReturn, Sequence
 
 from ...symbolic import Expr, IntLike, wrap
@@ -17,8 +18,6 @@ from .model import Attribute, Graph, Tensor
 
 if TYPE_CHECKING:
     from .graph import Importer
-
-TOPICS = ("elementwise", "shape", "reduce", "matmul", "conv", "norm", "control", "indexing")
 
 # Domains that are one: what ONNX calls its own.
 DOMAINS = {"ai.onnx": ""}
@@ -44,8 +43,8 @@ def add(function: Function, *names: str, since: int = 1, domain: str = "") -> No
 def find(domain: str, name: str, opset: int) -> Function | None:
     """The function of the newest opset that the model's has reached."""
     if not _table:
-        for topic in TOPICS:
-            import_module(f".ops_{topic}", __package__)
+        for path in sorted(Path(__file__).parent.glob("ops_*.py")):
+            import_module(f".{path.stem}", __package__)
     found = [entry for entry in _table.get((domain, name), ()) if entry[0] <= opset]
     return max(found, key=lambda entry: entry[0])[1] if found else None
 
