@@ -34,9 +34,9 @@ from tensor_compile.errors import Reported, UserError
 from tensor_compile.importer import output
 from tensor_compile.importer.dims import Dims, constants
 from tensor_compile.importer.onnx import graph as onnx_graph
-from tensor_compile.importer.onnx.data import Source, Unsupported
+from tensor_compile.importer.onnx.data import Source
 from tensor_compile.importer.onnx.model import Model, Tensor, read
-from tensor_compile.importer.onnx.wire import Malformed
+from tensor_compile.importer.problems import Malformed, Unsupported
 from tensor_compile.importer.program import Program
 from tensor_compile.importer.values import FLOATS, Value, decode
 from tensor_compile.importer.weights import Weights
