@@ -13,7 +13,7 @@ from .graph.dtypes import DTYPES
 from .graph.ir import DimDecl, Function, Loc, Module, Node, TensorType
 from .graph.tap import tap
 from .graph.text import parse_module, print_module
-from .loops import layout, text as loops_text
+from .loops import layout, text as loops_text, tiles
 from .loops.fuse import fuse
 from .loops.ir import Buffer, FunctionPlan, ModelPlan, Variant
 from .loops.lower import LoweredFunction, lower
@@ -24,7 +24,7 @@ from .symbolic import Expr
 from .target import Target
 
 # As --dump-after names them.
-LOOPS = ("lower", "fuse", "schedule", "plan")
+LOOPS = ("lower", "fuse", "tile", "schedule", "plan")
 PASSES = (*graph_passes.ORDER, "constants", *LOOPS)
 ALIGNMENT = 64  # of every tensor of the weights and of the state
 
@@ -81,12 +81,15 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             fused = fuse(lowered, separate)
             if verify:
                 verify_loops(fused, facts)
-            scheduled = schedule(fused, target)
+            tiled = tiles.form(fused, target) if target.tiles and not separate else fused
+            if verify and tiled is not fused:
+                verify_loops(tiled, facts)
+            scheduled = schedule(tiled, target)
             program = plan(scheduled, target)
             if verify:
                 verify_loops(program, facts)
             if dump:
-                for title, unit in zip(LOOPS, (lowered, fused, scheduled, program), strict=True):
+                for title, unit in zip(LOOPS, (lowered, fused, tiled, scheduled, program), strict=True):
                     printed[title].append(f"# {entry.name} {name}\n{loops_text.print_unit(unit)}")
             return Variant(name, dict(when), program)
 

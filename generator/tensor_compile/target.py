@@ -39,6 +39,11 @@ class Target:
         """Kernels run in a memory of their own, which inputs, outputs and state are copied to and from."""
         return self.arch in DEVICES
 
+    @property
+    def tiles(self) -> bool:
+        """Kernels may stand in tile regions; elsewhere each is a step of its own."""
+        return not self.apart
+
     def with_isas(self, isas: tuple[str, ...]) -> "Target":
         """Only these instruction sets, in the target's order of preference."""
         known = ARCHITECTURES[self.arch]

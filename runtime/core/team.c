@@ -34,21 +34,34 @@ void tc_barrier(tc_frame *frame, tc_index threads)
     }
 }
 
-void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
-             tc_index threads)
+/* member, team: who the kernel is told that it is; thread: who it is. */
+static void run_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                     tc_index thread, tc_index member, tc_index team, int logged)
 {
     const tc_context *context = frame->context;
     const char *name = frame->variant->steps[step];
-    if (thread == 0 && (frame->logs & TC_LOG_KERNELS))
+    if (logged && (frame->logs & TC_LOG_KERNELS))
         context->log(context->log_user, TC_LOG_KERNELS, name);
     if (!context->profile) {
-        kernel(p, d, thread, threads);
+        kernel(p, d, member, team);
         return;
     }
     const char *function = frame->function->name, *variant = frame->variant->name;
     context->profile(context->profile_user, function, variant, name, step, thread, 1);
-    kernel(p, d, thread, threads);
+    kernel(p, d, member, team);
     context->profile(context->profile_user, function, variant, name, step, thread, 0);
+}
+
+void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
+             tc_index threads)
+{
+    run_step(frame, step, kernel, p, d, thread, thread, threads, thread == 0);
+}
+
+void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
+                  tc_index tile)
+{
+    run_step(frame, step, kernel, p, d, thread, 0, 1, tile == 0);
 }
 
 void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc_dtype dtype, int64_t n, int64_t bound)

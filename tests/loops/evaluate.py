@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 import struct
 from functools import cmp_to_key
-from itertools import count
+from itertools import count, product
 
 from scalar_functions import FUNCTIONS as MORE
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.arena import offsets
 from tensor_compile.loops.ir import Acc, Apply, Branch, CheckKernel, Const, ContractionKernel, InBounds, IndexValue, \
-    Load, Local, Loop, NestKernel, Reduction, RowSort, Scalar
+    Load, Local, Loop, NestKernel, Reduction, RowSort, Scalar, Tiles
 from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Sym
 
@@ -231,7 +231,7 @@ class _Memory:
             raise OutOfBounds(f"load {name}[{address}] of {self.sizes[name]}")
         if (name, address) not in self.written:
             self.read.add((name, address))
-        if self.program.buffers[name].kind in ("temp", "scratch"):
+        if self.program.buffers[name].kind in ("temp", "scratch", "tile"):
             tag, value = self.arena.get(self.key(name, address), (None, None))
             if tag != name:
                 raise Clobbered(f"{name}[{address}] holds {tag}")
@@ -246,7 +246,7 @@ class _Memory:
             raise OutOfBounds(f"store {name}[{address}] of {self.sizes[name]}")
         self.written.add((name, address))
         kind = self.program.buffers[name].kind
-        if kind in ("temp", "scratch"):
+        if kind in ("temp", "scratch", "tile"):
             self.arena[self.key(name, address)] = (name, value)
         else:
             assert kind in ("output", "state"), f"store into {kind} {name}"
@@ -258,9 +258,14 @@ class _Memory:
         other = {a: b, b: a}
         self.arena = {key: (other.get(tag, tag), value) for key, (tag, value) in self.arena.items()}
 
+    def forget(self) -> None:
+        """What a tile handed on is gone."""
+        kinds = {name: b.kind for name, b in self.program.buffers.items()}
+        self.arena = {key: held for key, held in self.arena.items() if kinds[held[0]] != "tile"}
+
     def key(self, name: str, address: int):
         if name not in self.base:
-            assert self.program.buffers[name].kind == "scratch", f"{name} has no place"
+            assert self.program.buffers[name].kind in ("scratch", "tile"), f"{name} has no place"
             return (name, address)
         at = self.base[name] + address * DTYPES[self.program.buffers[name].dtype].bytes
         assert at < self.limit, f"{name} lies beyond the arena"
@@ -387,6 +392,15 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
             elif isinstance(item, Loop):
                 for memory.dims[item.turn] in range(extent(item.turn).evaluate(dims)):
                     turn(item)
+            elif isinstance(item, Tiles):
+                starts = [range(0, a.size.evaluate(dims), a.block) for a in item.axes]
+                for at in sorted(product(*starts), reverse=backwards):
+                    for a, start in zip(item.axes, at):
+                        memory.dims[a.start] = start
+                        if a.count is not None:
+                            memory.dims[a.count] = min(a.block, a.size.evaluate(dims) - start)
+                    memory.forget()
+                    items(item.body)
             else:
                 counts.append(_kernel(memory, item.kernel, backwards))
 

@@ -15,9 +15,10 @@ import reference
 from reference import Tensor, indices
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
-from tensor_compile.loops import fuse, layout, lower, plan, schedule, verify
+from tensor_compile.loops import fuse, layout, lower, plan, schedule, tiles, verify
 
-TARGET = SimpleNamespace(panel=16)
+TARGET = SimpleNamespace(panel=16, tiles=True, l2=1 << 20, threads=16)
+TINY = SimpleNamespace(panel=16, tiles=True, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
 GRAPHS = os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "graphs")
 
 
@@ -48,17 +49,19 @@ def module_of(body: str, result: str = "", dims: tuple = ("batch 1:64", "seq 1:6
     return parse_module("\n".join(head) + "\n\n" + body, "m.tcg")
 
 
-def program_of(module, name: str, fused: bool = True, check: bool = True):
+def program_of(module, name: str, fused: bool = True, check: bool = True, target: SimpleNamespace = TARGET):
     """(function before layout, program)."""
     module = inline(module)
     function = module.functions[name]
     laid_out = replace(module, functions={n: layout.apply(f, TARGET) for n, f in module.functions.items()})
     lowered = lower.lower(laid_out.functions[name], laid_out, TARGET)
     joined = fuse.fuse(lowered, separate=not fused)
+    tiled = tiles.form(joined, target) if fused else joined
     if check:
         verify.verify(lowered)
         verify.verify(joined)
-    made = plan.plan(schedule.schedule(joined, TARGET), TARGET)
+        verify.verify(tiled)
+    made = plan.plan(schedule.schedule(tiled, TARGET), TARGET)
     if check:
         verify.verify(made)
     return function, made
@@ -91,10 +94,10 @@ def physical(buffer, dims: dict, t: Tensor) -> list:
 
 
 def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bool = False, fused: bool = True,
-            backwards: bool = False, below: int = 5):
+            backwards: bool = False, below: int = 5, target: SimpleNamespace = TARGET):
     """(difference or "", program, bytes that each kernel moved)."""
     rng = random.Random(seed)
-    function, program = program_of(module, name, fused)
+    function, program = program_of(module, name, fused, target=target)
     dims = {d.sym: sizes[n] for n, d in module.dims.items() if n in sizes}
     concrete = lambda t: tuple(d.evaluate(dims) for d in t.shape)  # noqa: E731
     inputs = {p.attrs["name"]: random_tensor(rng, p.types[0].dtype, concrete(p.types[0]), extreme, below)

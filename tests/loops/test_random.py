@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from harness import compare
+from harness import TARGET, TINY, compare
 from tap import done, equal
 from tensor_compile.graph.text import parse_module
 
@@ -15,11 +15,11 @@ for seed in range(24):
                               [PASSES, os.environ["PYTHONPATH"]])})
     module = parse_module(made.stdout, f"seed {seed}")
     sizes = {"n": seed % 4 + 1, "m": seed % 3 + 1}
-    for fused in (True, False):
+    for how, fused, target in (("", True, TARGET), (", not fused", False, TARGET), (", in tiles", True, TINY)):
         try:
             difference, program, _ = compare(module, "random", sizes, seed=seed, extreme=True, fused=fused,
-                                             backwards=fused)
+                                             backwards=fused, target=target)
         except Exception as error:  # noqa: BLE001 - any failure is this seed's
             difference = f"{type(error).__name__}: {error}"
-        equal(difference, "", f"seed {seed}{'' if fused else ', not fused'}")
+        equal(difference, "", f"seed {seed}{how}")
 done()

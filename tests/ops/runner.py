@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -27,12 +28,14 @@ SOURCES = [ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c",
 @dataclass(frozen=True)
 class Machine:
     """What cases are compiled for, and what starts them here. isas: () all of the target's. device: a GPU's target file
-    and nvcc, empty for the processor."""
+    and nvcc, empty for the processor. little_cache: the architecture's own target, but for its cache, which holds next to
+    nothing, and its team of at most four."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
     isas: tuple[str, ...] = ()
     device: tuple[str, ...] = ()
+    little_cache: bool = False
 
     @property
     def missing(self) -> str:
@@ -67,6 +70,8 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
                       cc=machine.cc, preprocessor=defines)
     if machine.device:
         options = replace(options, backend="cuda", target_file=machine.device[0], nvcc=machine.device[1:])
+    if machine.little_cache:
+        options = replace(options, target_file=little_cache(cache.root))
     begin = time.monotonic()
     recorded = capture_run.Captured(graph, (), model) if graph else None
     with Progress() as progress:
@@ -74,6 +79,15 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
     note(f"{model.name} for {' '.join(made.target.isas)}: {len(made.objects)} kernels built in "
          f"{time.monotonic() - begin:.1f} s")
     return made
+
+
+def little_cache(folder: Path) -> str:
+    """The path of this architecture's target file with other sizes."""
+    text = (ROOT / "targets" / f"{platform.machine()}.toml").read_text(encoding="utf-8")
+    made = folder / f"little-cache-{platform.machine()}.toml"
+    folder.mkdir(parents=True, exist_ok=True)
+    made.write_text(re.sub(r"(?m)^threads = \d+", "threads = 4", re.sub(r"(?m)^l2 = \d+", "l2 = 64", text)), encoding="utf-8")
+    return str(made)
 
 
 def words(made: assemble.Made, function: str, sizes: dict[str, int]) -> str:

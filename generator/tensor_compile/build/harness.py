@@ -101,7 +101,7 @@ def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
         stored, second = {s.buffer for s in kernel.stores}, {b.buffer for b in kernel.b}
         for p in kernel.params:
             finite = bool(access.bounds) and p.name in second
-            aligned = p.kind in ("packed", "temp", "scratch")
+            aligned = p.kind in ("packed", "temp", "scratch", "tile")
             lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {p.elements.evaluate(case.sizes)}, {int(finite)}, '
                          f'{int(aligned)}, {int(p.name in stored)}}},')
         sizes = ", ".join(str(case.sizes[s]) for s in kernel.dims) or "0"

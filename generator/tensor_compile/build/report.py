@@ -7,8 +7,8 @@ from typing import Iterator, Mapping
 from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
-from ..loops.ir import Branch, FunctionPlan, Kernel, Loop, Program, Step, Variant, parts
-from ..loops.scalars import extent
+from ..loops.ir import Branch, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, Variant, parts
+from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
 from . import budget
@@ -67,7 +67,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
                          *([""] if device else [])))
             continue
         i, number = number, number + 1
-        step, at_zero = item, {**sizes, **{s: 0 for s in item.kernel.dims if s.is_turn}}
+        step, at_zero = item, {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_turn}}
         moved = traffic(step.kernel, at_zero)
         total += turns * (moved.read + moved.written)
         symbols = [made.sources.symbol(step.kernel, isa) for isa in made.target.isas]
@@ -101,11 +101,18 @@ def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, turns: int = 1)
         if not isinstance(item, Step):
             counted = isinstance(item, Loop) and item.turn is not None
             often = turns * (extent(item.turn).evaluate(sizes) if counted else 1)
+            for axis in item.axes if isinstance(item, Tiles) else ():
+                often *= axis.blocks.evaluate(sizes)
             for part in parts(item):
                 yield from _walk(part, sizes, depth + 1, often)
 
 
-def _region(region: Loop | Branch, sizes: Mapping[Sym, int]) -> str:
+def _region(region: Region, sizes: Mapping[Sym, int]) -> str:
+    if isinstance(region, Tiles):
+        count = 1
+        for axis in region.axes:
+            count *= axis.blocks.evaluate(sizes)
+        return f"{region.label}: {_count(count, 'tile')} of"
     if isinstance(region, Branch):
         return f"{region.label}: one side of"
     return f"{region.label}: while" if region.turn is None else \

@@ -21,6 +21,7 @@ from ..emit.candidates import Candidate
 from ..emit.key import kernel_key
 from ..errors import UserError
 from ..loops.ir import ContractionKernel, ModelPlan, SiblingsKernel
+from ..loops.scalars import first
 from ..symbolic import Sym, sym
 from . import lock as locks
 from .harness import Case, Toolset, program
@@ -48,8 +49,9 @@ def contractions(plan: ModelPlan) -> list[ContractionKernel]:
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
-    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first turn."""
-    return {s: 0 if s.is_turn else table.size(sym(s)) for s in kernel.dims}
+    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first turn
+    or tile."""
+    return {s: first(s) if s.is_turn else table.size(sym(s)) for s in kernel.dims}
 
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:

@@ -104,7 +104,7 @@ class _Launches(StepsWriter):
     def call(self, step: Step) -> None:
         number, kernel, c = self.step, step.kernel, self.function.c
         self.step += 1
-        values = [self.scratch(number, j) if b.kind == "scratch" else self.pointer(b)
+        values = [self.scratch(number, j, b) if b.kind == "scratch" else self.pointer(b)
                   for j, b in enumerate(kernel.params)]
         self.put("{")
         if is_check(step):

@@ -6,10 +6,10 @@ barrier the same bytes serve again. In a program with loops or branches every st
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Buffer, CheckKernel, Program, Slot, Step
+from ..loops.ir import Buffer, CheckKernel, Program, Slot, Step, Tiles, leaves
 from ..symbolic import Expr
 from .cwriter import largest
 
@@ -19,13 +19,15 @@ class Memory:
     """temps: bytes (int where constant), or None where the slots say.
     temp: position of each temp: ("offset", bytes) or ("slot", number). scratch: the groups of steps between barriers,
     each the scratch buffers of its steps as (step, parameter, bytes); their numbers count through all groups. copies:
-    where the arena is a memory of its own, bytes of what a call brings into it; they lie behind the scratch."""
+    where the arena is a memory of its own, bytes of what a call brings into it; they lie behind the scratch. shared: for
+    each (step, parameter) that is a buffer of tiles, the one that stands for it in `scratch`."""
 
     temps: int | None
     slots: tuple[Slot, ...]
     temp: dict[str, tuple[str, int]]
     scratch: tuple[tuple[tuple[int, int, Expr], ...], ...]
     copies: tuple[tuple[str, Expr], ...] = ()
+    shared: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def bound(self, threads: int, what: str) -> int:
         """Bytes at the upper ends of the dims."""
@@ -40,20 +42,25 @@ class Memory:
                                                for group in self.scratch), default=0)
 
     @property
+    def scratch_count(self) -> int:
+        return sum(map(len, self.scratch))
+
+    @property
     def scratch_numbers(self) -> dict[tuple[int, int], int]:
-        return {(step, parameter): i
-                for i, (step, parameter, _) in enumerate(s for group in self.scratch for s in group)}
+        numbers = {(step, parameter): i
+                   for i, (step, parameter, _) in enumerate(s for group in self.scratch for s in group)}
+        return numbers | {at: numbers[first] for at, first in self.shared.items()}
 
     @property
     def copy_numbers(self) -> dict[str, int]:
         """Each copy's number, counted on behind slots and scratch."""
-        first = len(self.slots) + len(self.scratch_numbers)
+        first = len(self.slots) + self.scratch_count
         return {name: first + i for i, (name, _) in enumerate(self.copies)}
 
     @property
     def count(self) -> int:
         """Of offsets that are known at entry only."""
-        return len(self.slots) + len(self.scratch_numbers) + len(self.copies)
+        return len(self.slots) + self.scratch_count + len(self.copies)
 
 
 def round64(size: int) -> int:
@@ -72,17 +79,25 @@ def memory(program: Program, apart: bool = False) -> Memory:
     constant = arena.size is not None and all(name in arena.offset for name in temps)
     where = {name: ("offset", arena.offset[name]) if constant else ("slot", arena.slot_of[name]) for name in temps}
     groups: list[list[tuple[int, int, Expr]]] = [[]]
-    straight = len(steps) == len(program.steps)
-    for i, step in enumerate(steps):
+    shared: dict[tuple[int, int], tuple[int, int]] = {}
+    straight = all(isinstance(item, (Step, Tiles)) for item in program.steps)
+    number = 0
+    for i, item in enumerate(program.steps):
         if straight and meets_before(program.steps, i):
             groups.append([])
-        if not isinstance(step.kernel, CheckKernel):
-            groups[-1] += [(i, j, buffer_bytes(p)) for j, p in enumerate(step.kernel.params) if p.kind == "scratch"]
+        handed: dict[str, tuple[int, int]] = {}    # a buffer of tiles is one for all kernels of its region
+        for step in leaves([item]):
+            for j, p in enumerate(step.kernel.params if not isinstance(step.kernel, CheckKernel) else ()):
+                if p.kind == "scratch" or p.kind == "tile" and p.name not in handed:
+                    groups[-1].append((number, j, buffer_bytes(p)))
+                if p.kind == "tile":
+                    shared[number, j] = handed.setdefault(p.name, (number, j))
+            number += 1
     slots = () if constant else tuple(arena.slots)
     copies: list[tuple[str, Expr]] = [(b.name, buffer_bytes(b)) for b in program.buffers.values()
                                       if b.kind in ("input", "output", "state")]
     return Memory(arena.size if constant else None, slots, where, tuple(tuple(g) for g in groups if g),
-                  tuple(copies) if apart else ())
+                  tuple(copies) if apart else (), shared)
 
 
 def is_check(item: object) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..loops.ir import Branch, Buffer, Kernel, Loop, Program, Step, regions
+from ..loops.ir import Branch, Buffer, Kernel, Loop, Program, Step, Tiles, leaves, regions
 from ..loops.scalars import extent
 from .cwriter import string
-from .memory import Memory, closes_checks, is_check
+from .memory import Memory, buffer_bytes, closes_checks, is_check
 
 if TYPE_CHECKING:
     from .program import Function
@@ -30,6 +30,7 @@ class StepsWriter:
         self.depth = 1
         self.step = 0          # the next one's number
         self.checks = 0        # groups of checks so far
+        self.within = False    # in tiles, whose kernels are one thread's each
         pairs = [pair for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps]
         swapped = dict.fromkeys(name for pair in pairs for name in pair)
         self.moving = {name: f"moving{i}" for i, name in enumerate(swapped)}
@@ -61,13 +62,15 @@ class StepsWriter:
         for i, item in enumerate(items):
             if closes_checks(items, i):
                 self.end_checks()
-            elif isinstance(item, Step) and item.barrier:
+            elif isinstance(item, (Step, Tiles)) and item.barrier:
                 self.barrier()
             if isinstance(item, Step):
                 self.checks += is_check(item) and not (i and is_check(items[i - 1]))
                 self.call(item)
             elif isinstance(item, Loop):
                 self.loop(item)
+            elif isinstance(item, Tiles):
+                self.tiles(item)
             else:
                 self.branch(item)
         if closes_checks(items, len(items)):
@@ -117,6 +120,36 @@ class StepsWriter:
             self.depth -= 1
         self.put("}")
 
+    def tiles(self, tiles: Tiles) -> None:
+        """Each thread takes a contiguous share of the tiles, the last axis innermost, and is a team of one within."""
+        c, dim = self.function.c, self.function.dim
+        used = {s for step in leaves([tiles]) for s in step.kernel.dims}
+        count = " * ".join(f"(tc_index)({c(a.blocks)})" for a in tiles.axes)
+        self.put(f"{{ /* {_comment(tiles.label)}: tiles */")
+        self.depth += 1
+        self.put("tc_index tile, end;", f"tc_share({count}, thread, threads, &tile, &end);",
+                 "for (; tile < end; ++tile) {")
+        self.depth += 1
+        self.put("tc_index left = tile;", "(void)left;")
+        for i, a in reversed(list(enumerate(tiles.axes))):
+            start = dim(a.start)
+            if a.start in used or a.count in used:
+                block = f"left % ({c(a.blocks)})" if i else "left"
+                self.put(f"const tc_index {start} = {block} * {a.block};" if a.block > 1 else
+                         f"const tc_index {start} = {block};")
+            if a.count in used:
+                self.put(f"const tc_index {dim(a.count)} = {c(a.size)} - {start} < {a.block} ? {c(a.size)} - {start} : "
+                         f"{a.block};")
+            if i:
+                self.put(f"left /= {c(a.blocks)};")
+        self.within = True
+        self.items(tiles.body)
+        self.within = False
+        self.depth -= 1
+        self.put("}")
+        self.depth -= 1
+        self.put("}")
+
     def condition(self, name: str) -> str:
         return f"*(const unsigned char *)({self.pointer(self.program.buffers[name])})"
 
@@ -124,7 +157,7 @@ class StepsWriter:
     def call(self, step: Step) -> None:
         number, kernel = self.step, step.kernel
         self.step += 1
-        pointers = [self.scratch(number, j) if b.kind == "scratch" else self.pointer(b)
+        pointers = [self.scratch(number, j, b) if b.kind in ("scratch", "tile") else self.pointer(b)
                     for j, b in enumerate(kernel.params)]
         check = is_check(step)
         self.put("{")
@@ -134,7 +167,8 @@ class StepsWriter:
             self.put("int32_t fault = 0;")
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
-        self.put(f"tc_step(f, {number}, k[{self.function.kernels.row(kernel)}], p, {dims}, thread, threads);")
+        run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
+        self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel)}], p, {dims}, {team});")
         if check:
             b = kernel.buffer
             self.put("if (fault)", f"    tc_fault(f, {self.checks}, {string(b.name)}, p[0], {self.function.dtype(b)}, "
@@ -151,8 +185,10 @@ class StepsWriter:
         self.put(f"const tc_index e[] = {{{', '.join(names)}}};")
         return "e"
 
-    def scratch(self, step: int, parameter: int) -> str:
-        return f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
+    def scratch(self, step: int, parameter: int, b: Buffer) -> str:
+        """The first thread's, from which a kernel steps to its own; in tiles the thread's."""
+        first = f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
+        return f"{first} + (uint64_t)thread * tc_round({self.function.c(buffer_bytes(b))})" if self.within else first
 
     def temp(self, name: str) -> str:
         kind, value = self.where.temp[name]

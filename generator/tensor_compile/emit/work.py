@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..loops.ir import Branch, CheckKernel, ContractionKernel, Kernel, Program, Reduction, RowSort, Scalar, \
-    SiblingsKernel, Step
+    SiblingsKernel, Step, Tiles
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
@@ -30,6 +30,11 @@ def _work(items: list) -> Expr:
             total = total + _over_dims(_kernel(item.kernel))
         elif isinstance(item, Branch):
             total = total + _work(item.then) + _work(item.other)
+        elif isinstance(item, Tiles):
+            tiles = ONE
+            for axis in item.axes:
+                tiles = tiles * axis.blocks
+            total = total + _over_dims(_work(item.body)) * tiles
         else:
             turns = TURNS
             if item.turn is not None and extent(item.turn).is_const:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
 from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, RowSort, \
-    SiblingsKernel, Step, Store, leaves, regions
+    SiblingsKernel, Step, Store, Tiles, leaves, regions
 from .points import apart
 from .scalars import loads
 
@@ -15,6 +15,8 @@ from .scalars import loads
 def stores(kernel) -> list[Store]:
     if isinstance(kernel, CheckKernel):
         return []
+    if isinstance(kernel, Tiles):
+        return [s for item in leaves([kernel]) for s in stores(item.kernel if isinstance(item, Step) else item)]
     return kernel.stores if isinstance(kernel, (ContractionKernel, SiblingsKernel)) else \
         [s for stage in kernel.stages for s in stage.stores]
 
@@ -48,7 +50,7 @@ def read(item) -> list[str]:
 def touched(items: Iterable) -> tuple[dict[str, None], dict[str, None]]:
     """(read, written) by a list and its regions; a condition is read."""
     items = list(items)
-    conditions = {r.condition: None for r in regions(items) if r.condition}
+    conditions = {r.condition: None for r in regions(items) if not isinstance(r, Tiles) and r.condition}
     reads = conditions | {name: None for item in leaves(items) for name in read(item)}
     return reads, {name: None for item in leaves(items) for name in written(item)}
 
@@ -100,8 +102,18 @@ class Meetings:
                 continue
             since = {} if checked else since   # the threads meet to hear what the checks found
             checked = False
+            if isinstance(item, Tiles):
+                since = self.touch(item, self.tiles(item), since)
+                continue
             since = self.loop(item, since) if isinstance(item, Loop) else self.branch(item, since)
         return {} if checked else since
+
+    def tiles(self, tiles: Tiles) -> Touch:
+        """All kernels of a region as one; what they hand on is each thread's own."""
+        reads, writes = touched([step.kernel for step in leaves([tiles])])
+        own = {b.name for step in leaves([tiles]) for b in step.kernel.params if b.kind == "tile"}
+        return Touch(tiles.label, tiles, tuple(r for r in reads if r not in own),
+                     tuple(w for w in writes if w not in own))
 
     def touch(self, place: object, touch: Touch, since: Since) -> Since:
         if self.meets(place, touch, since.values()):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Callable, Iterable, Iterator
 
-from ..symbolic import Expr, Sym, ZERO, ONE, product
+from ..symbolic import Expr, Sym, ZERO, ONE, product, sym, wrap
 
 
 # -- buffers --------------------------------------------------------------------------------------------------------
@@ -17,7 +17,7 @@ class Buffer:
     """A tensor in memory. `order` lists the logical dims from slowest to fastest; elements are dense in that order.
 
     kind: input | output | state | packed (read-only, built at build time) | temp (arena) | scratch (arena, one
-    instance a thread; `shape` is one thread's).
+    instance a thread, for one kernel; `shape` is one thread's) | tile (the same, for the kernels of one tile region).
     """
 
     name: str
@@ -396,25 +396,27 @@ Kernel = NestKernel | ContractionKernel | SiblingsKernel | CheckKernel
 
 
 # -- regions ---------------------------------------------------------------------------------------------------------
-def parts(region: Loop | Branch) -> tuple[list, ...]:
+def parts(region: Region) -> tuple[list, ...]:
     """The lists that a region holds, in the order of the text."""
-    return (region.test, region.body) if isinstance(region, Loop) else (region.then, region.other)
+    if isinstance(region, Branch):
+        return region.then, region.other
+    return (region.test, region.body) if isinstance(region, Loop) else (region.body,)
 
 
 def leaves(items: Iterable) -> Iterator:
     """The elements of a list and of its regions, without the regions themselves."""
     for item in items:
-        if isinstance(item, (Loop, Branch)):
+        if isinstance(item, (Loop, Branch, Tiles)):
             for part in parts(item):
                 yield from leaves(part)
         else:
             yield item
 
 
-def regions(items: Iterable) -> Iterator[Loop | Branch]:
+def regions(items: Iterable) -> Iterator[Region]:
     """Every region below, outer ones first."""
     for item in items:
-        if isinstance(item, (Loop, Branch)):
+        if isinstance(item, (Loop, Branch, Tiles)):
             yield item
             for part in parts(item):
                 yield from regions(part)
@@ -428,6 +430,8 @@ def mapped(items: Iterable, change: Callable) -> list:
             item = replace(item, test=mapped(item.test, change), body=mapped(item.body, change))
         elif isinstance(item, Branch):
             item = replace(item, then=mapped(item.then, change), other=mapped(item.other, change))
+        elif isinstance(item, Tiles):
+            item = replace(item, body=mapped(item.body, change))
         else:
             item = change(item)
         out.append(item)
@@ -474,6 +478,64 @@ class Branch:
     then: list
     other: list
     barrier: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The points 0..size-1, cut into blocks of `block`. Kernels receive the first point of their block (`start`, a
+    multiple of `block`) among their dims, and where the last block may have fewer points, how many there are (`count`;
+    None: always `block`)."""
+
+    start: Sym
+    count: Sym | None
+    block: int
+    size: Expr
+
+    @staticmethod
+    def of(name: str, block: int, size: Expr) -> Axis:
+        """An axis whose symbols are named after `name`; no block is longer than the axis."""
+        block = min(block, size.value) if size.is_const else block
+        whole = block == 1 or (size.is_const and size.value % block == 0)
+        count = None if whole else Sym(f"{name}n", 1, wrap(block), is_dim=True)
+        points = wrap(block) if count is None else sym(count)
+        return Axis(Sym(name, 0, size - points, block, is_dim=True), count, block, size)
+
+    @property
+    def points(self) -> Expr:
+        """Of one block."""
+        return wrap(self.block) if self.count is None else sym(self.count)
+
+    @property
+    def blocks(self) -> Expr:
+        return (self.size + (self.block - 1)) // self.block
+
+    @property
+    def symbols(self) -> tuple[Sym, ...]:
+        return (self.start,) if self.count is None else (self.start, self.count)
+
+
+@dataclass(slots=True)
+class Tiles:
+    """`body` once for every combination of blocks of the axes: a tile. The team shares the tiles; of each, one thread runs
+    the whole list, one kernel behind the other, without barriers.
+
+    Buffers of kind `tile` hold what the kernels of one tile hand on. Kernels of different tiles store different
+    elements of all other buffers, and none loads what another tile stores.
+    barrier: all threads meet before the first tile.
+    """
+
+    label: str
+    axes: tuple[Axis, ...]
+    body: list
+    barrier: bool = False
+
+    @property
+    def symbols(self) -> tuple[Sym, ...]:
+        """What kernels inside may have among their dims."""
+        return tuple(s for axis in self.axes for s in axis.symbols)
+
+
+Region = Loop | Branch | Tiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from ..graph.errors import ParseError
 from ..reader import quote
 from ..symbolic import Sym
 from .ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Load, Loop, \
-    NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step
+    NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
 from .text import VERSION, Unit
 
-_KINDS = ("input", "output", "state", "packed", "temp", "scratch")
+_KINDS = ("input", "output", "state", "packed", "temp", "scratch", "tile")
 
 
 def parse_units(text: str, file: str) -> list[Unit]:
@@ -94,7 +94,7 @@ class _Parser:
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
-            readers |= {"nest": self.nest, "fusion": self.fusion, "refusal": self.refusal}
+            readers |= {"nest": self.nest, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
         if unit.kind == "program":
             readers |= {"barrier": self.meet, "arena": self.arena, "slot": self.slot, "place": self.place}
         word = line.word("a declaration")
@@ -105,17 +105,19 @@ class _Parser:
         made = readers[word](line, unit)
         if made is None:
             return
-        if unit.kind == "program" and not isinstance(made, (Loop, Branch)):
+        if isinstance(made, Tiles):
+            made.barrier, self.barrier = self.barrier is not None, None
+        elif unit.kind == "program" and not isinstance(made, (Loop, Branch)):
             made = Step(made, self.barrier is not None)
             self.barrier = None
         unit.items.append(made)
 
     # -- regions
-    def inside(self, unit: Declarations, what: str, turn: Sym | None = None) -> tuple[list, ItemLine]:
-        """The items up to the line that closes the region, and that line behind its brace."""
+    def inside(self, unit: Declarations, what: str, *symbols: Sym) -> tuple[list, ItemLine]:
+        """The items up to the line that closes the region, and that line behind its brace. symbols: known inside."""
         around, turns = unit.items, unit.turns
         unit.items = found = []
-        unit.turns = {**turns, turn.name: turn} if turn is not None else turns
+        unit.turns = turns | {s.name: s for s in symbols}
         while not (line := self.within(Scope(unit), what)).accept("}"):
             self.declaration(line, unit)
         if self.barrier is not None:
@@ -160,6 +162,19 @@ class _Parser:
         other, last = self.inside(unit, "a branch")
         last.end()
         return Branch(label, condition, then, other, barrier)
+
+    def tiles(self, line: ItemLine, unit: Declarations) -> Tiles:
+        label, axes = line.string(), line.many(line.axis)
+        line.expect("{")
+        line.end()
+        meets, self.barrier = self.barrier, None
+        names = [s.name for a in axes for s in a.symbols]
+        if len(set(names)) < len(names):
+            raise line.error("one variable is named twice")
+        body, last = self.inside(unit, "tiles", *(s for a in axes for s in a.symbols))
+        last.end()
+        self.barrier = meets
+        return Tiles(label, axes, body)
 
     # -- declarations
     def dim(self, line: ItemLine, unit: Declarations) -> None:

@@ -8,7 +8,7 @@ from ..graph.dtypes import DTYPES
 from ..reader import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
-from .ir import Acc, Apply, Arena, Buffer, Const, InBounds, IndexValue, Load, Local, Program, Reduction, \
+from .ir import Acc, Apply, Arena, Axis, Buffer, Const, InBounds, IndexValue, Load, Local, Program, Reduction, \
     RowSort, Scalar, Sorted, Store
 from .lower import LoweredFunction
 from .text import Unit
@@ -111,6 +111,20 @@ class ItemLine(Line):
         if name in self.names:
             raise self.error(f"{name} is the name of a dim or of a loop around this one")
         return Sym(name, 0, count - 1, is_dim=True)
+
+    def axis(self) -> Axis:
+        """NAME by BLOCK of SIZE."""
+        name = self.word("an axis of tiles")
+        self.expect("by")
+        block = self.integer()
+        self.expect("of")
+        size = self.dim()
+        if block < 1:
+            raise self.error("a block has at least one point")
+        axis = Axis.of(name, block, size)
+        if any(s.name in self.names for s in axis.symbols):
+            raise self.error(f"{name} is the name of a dim or of a loop around this one")
+        return axis
 
     def loop_settings(self) -> dict[str, Any]:
         carried = tuple(b.name for b in self.many(self.buffer)) if self.accept("carried") else ()

@@ -20,8 +20,8 @@ from . import arena
 from .accesses import Meetings, Touch, conflicts, read, written
 from .arena import Block
 from .fuse import Fused
-from .ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, NestKernel, Program, Reduction, Step, leaves, mapped, \
-    regions
+from .ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, NestKernel, Program, Reduction, Region, Step, Tiles, \
+    leaves, mapped, regions
 from .scalars import loads, walk
 
 
@@ -70,7 +70,8 @@ class Lives:
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.position: dict[int, int] = {}                       # of a Step, by identity
-        self.steps: list[tuple[int, Step]] = []
+        self.steps: list[tuple[int, Step]] = []                  # those outside of tiles
+        self.tiles: list[tuple[int, Tiles]] = []
         self.end = 0
         self._loops: list[tuple[Loop, int, int, set[str]]] = []  # loop, its positions, what it touches
         self._names: list[set[str]] = [set()]                    # touched within each of the open loops
@@ -91,6 +92,9 @@ class Lives:
                 self.position[id(item)] = self.end
                 self.steps.append((self.end, item))
                 self._touch([b.name for b in item.kernel.params])
+            elif isinstance(item, Tiles):    # one position: other tiles are at any of its kernels
+                self.tiles.append((self.end, item))
+                self._touch([b.name for step in leaves([item]) for b in step.kernel.params])
             elif isinstance(item, Branch):
                 self._touch([item.condition])
                 self._walk(item.then)
@@ -131,16 +135,18 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
     first, last = lives.first, lives.last
     blocks: list[Block] = []
     block_of: dict[str, Block] = {}
-    for i, step in lives.steps:
-        for name in written(step.kernel):
+    alone = [(i, step.kernel, step.kernel) for i, step in lives.steps]
+    shared = [(i, step.kernel, None) for i, tiles in lives.tiles for step in leaves([tiles])]
+    for i, kernel, whole in sorted(alone + shared, key=lambda x: x[0]):    # whole: its points are all that runs there
+        for name in written(kernel):
             b = scheduled.buffers[name]
             if b.kind != "temp" or name in block_of:
                 continue
             host = None
-            for x in step.kernel.params if first[name] == i else ():
+            for x in whole.params if whole is not None and first[name] == i else ():
                 held = block_of.get(x.name)
                 if x.kind == "temp" and held is not None and last[x.name] == i and held.last == i \
-                        and bytes_of(x) == bytes_of(b) and _in_place(step.kernel, x, b):
+                        and bytes_of(x) == bytes_of(b) and in_place(whole, x, b):
                     host = held
                     break
             if host is None:
@@ -153,7 +159,7 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
     return sorted(blocks, key=lambda b: b.first), block_of
 
 
-def _in_place(kernel, x: Buffer, out: Buffer) -> bool:
+def in_place(kernel, x: Buffer, out: Buffer) -> bool:
     """`out` may overwrite x point by point. Never in a contraction, whose template may hold sums in `out`."""
     if not isinstance(kernel, NestKernel):
         return False
@@ -231,10 +237,12 @@ def _barriers(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> None:
     for step in leaves(steps):
         step.barrier = False
     for region in regions(steps):
+        if isinstance(region, Tiles):
+            region.barrier = False
         if isinstance(region, Loop):
             region.meets = any(isinstance(s.kernel, CheckKernel) for s in leaves([region]))
 
-    def meets(place: Step | Loop | Branch, touch: Touch, since: Iterable[Touch]) -> bool:
+    def meets(place: Step | Region, touch: Touch, since: Iterable[Touch]) -> bool:
         place.barrier = place.barrier or any(
             before.is_check and not touch.is_check or any(conflicts(touch, before, together)) for before in since)
         return place.barrier

@@ -10,10 +10,10 @@ from __future__ import annotations
 from itertools import combinations, permutations
 from typing import Callable, Iterable, Iterator
 
-from ..symbolic import Expr, Sym
+from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import Meetings, Touch, conflicts
-from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, Program, \
-    SiblingsKernel, Step, Store
+from .ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, NestKernel, Program, \
+    Region, Scalar, SiblingsKernel, Step, Store
 from .points import apart, one_to_one
 from .scalars import empty, loads
 
@@ -43,11 +43,14 @@ def _stored(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
             yield s, variables
 
 
-def same_element(buffers: dict, item) -> list[str]:
-    """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other."""
+def same_element(buffers: dict, item, in_tiles: bool = False) -> list[str]:
+    """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other.
+    in_tiles: `between_tiles` looks at the points of all tiles together."""
     found = []
     for s, variables in _stored(item):
         b = buffers[s.buffer]
+        if in_tiles and b.kind not in ("scratch", "tile"):
+            continue
         if s.dynamic:   # points apart in other variables than those of its index are one thread's, in order
             within = set().union(*(i.symbols() for i in s.index))
             if isinstance(item, NestKernel) and any(v not in within for v in item.rows):
@@ -94,20 +97,22 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     made: dict[str, list[tuple[Expr, ...]]] = {}
     for s, _ in _stored(kernel):
         made.setdefault(s.buffer, []).append(s.index)
-    values = [v for s, _ in stores(kernel) for v in s.values]
-    if isinstance(kernel, NestKernel):
-        values += [r.value for stage in kernel.stages for r in stage.reduces]
-    else:
-        values += [kernel.a, *kernel.b]
     rows = _rows(kernel)
     found: dict[str, None] = {}
-    for x in loads(*values):
+    for x in loads(*_values(kernel)):
         for index in made.get(x.buffer, ()):
             if not x.dynamic and _apart(buffers[x.buffer], x.index, index):
                 continue
             if x.dynamic or not _same_point(x.index, index, rows):
                 found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
     return list(found)
+
+
+def _values(kernel: NestKernel | ContractionKernel | SiblingsKernel) -> list[Scalar]:
+    """All that a kernel evaluates."""
+    if not isinstance(kernel, NestKernel):
+        return kernel.values
+    return [v for s, _ in stores(kernel) for v in s.values] + [r.value for stage in kernel.stages for r in stage.reduces]
 
 
 def met(one, two) -> list[str]:
@@ -121,12 +126,62 @@ def met(one, two) -> list[str]:
     return list(found)
 
 
+def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: list) -> list[str]:
+    """Elements that two tiles store, or one loads and another one stores. A kernel's own points are `same_element`'s and
+    `crossed`'s."""
+    found: dict[str, None] = {}
+    several = [a for a in axes if a.blocks != 1]
+    made = [(kernel, s, variables) for kernel in kernels for s, variables in _stored(kernel)
+            if buffers[s.buffer].kind != "tile" and buffers[s.buffer].kind != "scratch"]
+    for kernel, s, variables in made:
+        index = s.index
+        for a in several:
+            index, variables = _all_blocks(a, index, variables)
+        if s.dynamic or not one_to_one(buffers[s.buffer], index, variables):
+            found[f"{kernel.label}: two tiles may store one element of {s.buffer}[{_text(s.index)}]"] = None
+    for (one, s, _), (two, t, _) in combinations(made, 2):
+        if s.buffer == t.buffer and not _apart(buffers[s.buffer], s.index, t.index) \
+                and not _one_tile(several, s.index, t.index):
+            found[f"{two.label}: stores {t.buffer}[{_text(t.index)}], which {one.label} stores in another tile"] = None
+    for kernel in kernels:
+        for x in loads(*_values(kernel)):
+            for one, s, _ in made:
+                if s.buffer == x.buffer and (x.dynamic or not _apart(buffers[s.buffer], s.index, x.index)
+                                             and not _one_tile(several, s.index, x.index)):
+                    found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which {one.label} stores in another "
+                          "tile"] = None
+    return list(found)
+
+
+def _all_blocks(axis: Axis, index: tuple[Expr, ...], variables: tuple[Sym, ...]) \
+        -> tuple[tuple[Expr, ...], tuple[Sym, ...]]:
+    """The index over all tiles along the axis: with one variable for the axis' points where a variable of the kernel walks
+    those of a block, else with one more for the number of the block."""
+    for v in variables:
+        if v.hi == axis.points - 1:
+            whole = Sym(v.name, 0, axis.size - 1)
+            walked = tuple(e.substitute({v: sym(whole) - sym(axis.start)}) for e in index)
+            if not any(axis.start in e.symbols() for e in walked):
+                return walked, (*(w for w in variables if w is not v), whole)
+    number = Sym(axis.start.name, 0, axis.blocks - 1)
+    return tuple(e.substitute({axis.start: sym(number) * axis.block}) for e in index), (*variables, number)
+
+
+def _one_tile(axes: list[Axis], one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
+    """Where the indices are of one element, they are of one tile: for each axis a dim of both lies within the tile's
+    block."""
+    def within(e: Expr, axis: Axis) -> bool:
+        rest = e - sym(axis.start)
+        return is_nonnegative(rest) and is_nonnegative(axis.points - 1 - rest)
+    return all(any(within(a, axis) and within(b, axis) for a, b in zip(one, two, strict=True)) for axis in axes)
+
+
 def unordered(program: Program, together: Callable[[str, str], bool]) -> list[str]:
     """Kernels that touch what another one stores, or store what it reads, with no barrier between, and decisions about
     what is still being stored. together(a, b): the two buffers share memory."""
     found: dict[str, None] = {}
 
-    def meets(place: Step | Loop | Branch, touch: Touch, since: Iterable[Touch]) -> bool:
+    def meets(place: Step | Region, touch: Touch, since: Iterable[Touch]) -> bool:
         for before in since if not place.barrier else ():
             if before.is_check and touch.writes:
                 found[f"{touch.label}: stores before every thread has left the check {before.label}"] = None

@@ -13,7 +13,7 @@ from ..symbolic import Expr, FloorDiv, Sym
 from .fuse import Fused
 from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
     IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, SiblingsKernel, Sorted, Step, \
-    Store, leaves, regions
+    Store, Tiles, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 
@@ -57,6 +57,10 @@ def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
             out += (["barrier"] if item.barrier else []) + _Printer(names).item(item.kernel)
         elif isinstance(item, Loop):
             out += _loop(item, names)
+        elif isinstance(item, Tiles):
+            axes = ", ".join(f"{a.start.name} by {a.block} of {_expr(a.size)}" for a in item.axes)
+            out += [*(["barrier"] if item.barrier else []), f"tiles {quote(item.label)} ({axes}) {{",
+                    *_inside(item.body, (*names, *item.symbols)), "}"]
         elif isinstance(item, Branch):
             out += [f"branch {quote(item.label)} on {quote(item.condition)}{_meeting(item)} {{",
                     *_inside(item.then, names), "} else {", *_inside(item.other, names), "}"]
@@ -119,6 +123,8 @@ def _dims(buffers: dict[str, Buffer], items: list, more: tuple[Sym, ...]) -> tup
     for region in regions(items):
         if isinstance(region, Loop) and region.turn is not None:
             found |= extent(region.turn).symbols()
+        for axis in region.axes if isinstance(region, Tiles) else ():
+            found |= axis.size.symbols()
     for item in leaves(items):
         for e in _asked(item.kernel if isinstance(item, Step) else item):
             found |= e.symbols()

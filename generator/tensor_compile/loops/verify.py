@@ -15,7 +15,7 @@ from ..symbolic import Expr, FloorDiv, is_nonnegative
 from . import accesses, plan, races, scopes
 from .fuse import Fused
 from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
-    NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, leaves
+    NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, Tiles, leaves
 from .scalars import loads, points, sort_space
 
 
@@ -40,6 +40,7 @@ class _Checker:
     def __init__(self, buffers: dict[str, Buffer], found: list[str], facts: tuple[Expr, ...]):
         self.buffers, self.found, self.facts = buffers, found, facts
         self.proved: set[tuple] = set()
+        self.in_tiles = False
 
     def lowered(self, function) -> None:
         self.items(function.items, set(), self.item)
@@ -55,6 +56,8 @@ class _Checker:
         for item in items:
             if isinstance(item, Loop):
                 self.loop(item, written, leaf)
+            elif isinstance(item, Tiles):
+                self.tiles(item, written, leaf)
             elif isinstance(item, Branch):
                 self.decision(item, written)
                 then, other = set(written), set(written)
@@ -79,6 +82,20 @@ class _Checker:
         self.items(loop.body, inside, leaf)
         if loop.turn is not None:
             written |= inside - {name for pair in loop.swaps for name in pair}
+
+    def tiles(self, tiles: Tiles, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
+        """Every tile begins without what the kernels of another one handed on."""
+        own = {b.name for b in self.buffers.values() if b.kind == "tile"}
+        if any(not isinstance(item, Step) or isinstance(item.kernel, CheckKernel) for item in tiles.body):
+            self.found.append(f"{tiles.label}: tiles hold a check, a loop or a branch")
+            return
+        if any(item.barrier for item in tiles.body):
+            self.found.append(f"{tiles.label}: a barrier within tiles, which threads run as they come")
+        inside, self.in_tiles = written - own, True
+        self.items(tiles.body, inside, leaf)
+        self.in_tiles = False
+        written |= inside - own
+        self.found += races.between_tiles(self.buffers, tiles.axes, [step.kernel for step in tiles.body])
 
     def decision(self, region: Loop | Branch, written: set[str]) -> None:
         b = self.buffers[region.condition]
@@ -109,6 +126,9 @@ class _Checker:
         k = step.kernel
         reads, writes = set(accesses.read(k)), set(accesses.written(k))
         missing = (reads | writes) - {b.name for b in k.params}
+        for b in k.params:
+            if b.kind == "tile" and not self.in_tiles:
+                self.found.append(f"{k.label}: {b.name} belongs to a tile, and the kernel stands in none")
         if missing:
             self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
         self.found += scopes.unbound(k)
@@ -132,7 +152,7 @@ class _Checker:
         else:
             self.readable(k.label, reads, written)
         written |= writes
-        self.found += races.same_element(self.buffers, k) + races.crossed(self.buffers, k)
+        self.found += races.same_element(self.buffers, k, self.in_tiles) + races.crossed(self.buffers, k)
 
     def contraction(self, k: ContractionKernel) -> None:
         for v in (k.a, *k.b):
@@ -197,7 +217,7 @@ class _Checker:
 
     def readable(self, label: str, names: set[str], written: set[str]) -> None:
         for name in sorted(names):
-            if self.buffers[name].kind in ("temp", "scratch", "output") and name not in written:
+            if self.buffers[name].kind in ("temp", "scratch", "tile", "output") and name not in written:
                 self.found.append(f"{label}: reads {name} before it is written")
 
     # -- memory ---------------------------------------------------------------------------------------------------
@@ -226,7 +246,7 @@ class _Checker:
                 if not together(name, other):
                     continue
                 handed = lives[other][1] == first and any(
-                    plan._in_place(kernel_at.get(first), self.buffers[other], self.buffers[partner])
+                    plan.in_place(kernel_at.get(first), self.buffers[other], self.buffers[partner])
                     for partner in changing.get(name, (name,)))
                 if not handed:
                     self.found.append(f"{name} and {other} live at the same time in the same memory")

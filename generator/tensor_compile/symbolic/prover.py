@@ -16,6 +16,8 @@ def extreme(e: Expr, upper: bool) -> Expr:
         loops = sorted((s for s in e.symbols() if isinstance(s.hi, Expr) or not s.is_dim and s.hi is not None),
                        key=lambda s: s.key)
         done = True
+        within = frozenset().union(*(s.hi.symbols() for s in loops if isinstance(s.hi, Expr)))
+        loops.sort(key=lambda s: s in within)   # the range of another one depends on it: it comes last
         for s in loops:
             split = _split(e, s)
             if split is None:
@@ -69,18 +71,37 @@ def bound(e: Expr, upper: bool) -> int | None:
     return total
 
 
-_nonneg: dict = {}
+_proved: dict[Expr, bool] = {}
+_open: dict[Expr, int] = {}       # the questions that lead to the one of the moment, with their depths
+_led_back = [1 << 30]             # the least depth of an open question that was asked again
 
 
 def is_nonnegative(e: IntLike) -> bool:
-    """True only where e >= 0 is proved for every value of its symbols within their ranges."""
+    """True only where e >= 0 is proved for every value of its symbols within their ranges.
+
+    A question that leads back to itself is not proved by that way. What was not proved while an earlier question was
+    open may be proved without it, so it is not remembered: answers do not depend on what was asked before.
+    """
     e = wrap(e)
     if e.is_const:
         return e.value >= 0
-    found = _nonneg.get(e)
-    if found is None:
-        _nonneg[e] = False  # a question that leads back to itself is not proved
-        found = _nonneg[e] = _prove_nonnegative(e)
+    found = _proved.get(e)
+    if found is not None:
+        return found
+    if e in _open:
+        _led_back[0] = min(_led_back[0], _open[e])
+        return False
+    depth = _open[e] = len(_open)
+    around, _led_back[0] = _led_back[0], 1 << 30
+    try:
+        found = _prove_nonnegative(e)
+    finally:
+        del _open[e]
+        back, _led_back[0] = _led_back[0], around
+    if found or back >= depth:
+        _proved[e] = found
+    else:
+        _led_back[0] = min(around, back)
     return found
 
 

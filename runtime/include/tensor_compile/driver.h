@@ -212,6 +212,18 @@ tc_status tc_call_with(tc_context *context, const tc_function *function, const t
 void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
              tc_index threads);
 
+/* The same within tile number `tile` of a region: the kernel is this thread's alone. */
+void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
+                  tc_index tile);
+
+/* Thread `thread`'s share [*begin, *end) of n tiles: contiguous, sizes at most one apart. */
+static inline void tc_share(tc_index n, tc_index thread, tc_index threads, tc_index *begin, tc_index *end)
+{
+    const tc_index size = n / threads, more = n % threads;
+    *begin = thread * size + (thread < more ? thread : more);
+    *end = *begin + size + (thread < more);
+}
+
 /* All threads of the call meet. What each wrote before is seen by all after. */
 void tc_barrier(tc_frame *frame, tc_index threads);
 

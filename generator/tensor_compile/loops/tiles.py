@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile regions: chains of kernels that hand rows on run block by block, so that what they hand on stays in a thread's
+cache.
+
+A chain begins at a contraction. The next kernel joins it where it alone reads a temp of the last one, at equal rows: each
+row dim of the temp is walked by variables of both kernels' rows alone. Those dims are the axes of the tiles. The last
+axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads become buffers
+of kind `tile`.
+
+A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every block walks the
+second operands of the contractions again. explain says what was decided and why.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from ..graph.dtypes import DTYPES
+from ..symbolic import Expr, Sym, ZERO, sym, wrap
+from .accesses import read, written
+from .fuse import Fused, reading_items
+from .ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, NestKernel, Store, Tiles
+from .plan import bytes_of, in_place
+from .races import between_tiles
+from .scalars import Rewriter, extent, linear, loads, points, rewritten, unlinear
+
+ROWS = 32          # points of a block of the last axis
+FEWEST = 8         # below, contractions run too few rows side by side
+MOST = 4           # kernels of a region
+UNKNOWN = 1024     # what a dim without an upper end is taken for
+
+Chained = ContractionKernel | NestKernel
+
+
+def form(fused: Fused, target) -> Fused:
+    """The same kernels, some of them within tile regions."""
+    former = _Former(fused, target)
+    return replace(fused, kernels=former.list(fused.kernels), buffers=former.buffers, fusions=former.fusions,
+                   refusals=former.refusals)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """kernels with their positions in the list; handed: the temps between them; rows: for each axis, a dim's extent and
+    the variables that walk it in each kernel."""
+
+    at: list[int]
+    kernels: list[Chained]
+    handed: list[str]
+    rows: list[tuple[Expr, list[tuple[Sym, ...]]]]
+
+    @property
+    def label(self) -> str:
+        return "+".join(dict.fromkeys(k.label for k in self.kernels))
+
+
+def row_variables(kernel: Chained) -> tuple[Sym, ...]:
+    return kernel.batch + kernel.m if isinstance(kernel, ContractionKernel) else kernel.rows
+
+
+def values(kernel: Chained) -> list:
+    if isinstance(kernel, ContractionKernel):
+        return kernel.values
+    return [r.value for s in kernel.stages for r in s.reduces] + [v for s in kernel.stages for x in s.stores
+                                                                  for v in x.values]
+
+
+def stores(kernel: Chained) -> list[Store]:
+    return kernel.stores if isinstance(kernel, ContractionKernel) else [x for s in kernel.stages for x in s.stores]
+
+
+def walked_by(e: Expr, kernel: Chained) -> tuple[Sym, ...] | None:
+    """The row variables of the kernel that e is the row-major position of; None where e is anything else."""
+    found = tuple(s for s in row_variables(kernel) if s in e.symbols())
+    if not found or linear(tuple(map(sym, found)), tuple(map(extent, found))) != e:
+        return None
+    return found
+
+
+def least(e: Expr) -> int:
+    """The value with dims at their lower ends."""
+    return max(1, e.evaluate({s: s.lo for s in e.symbols()}))
+
+
+class _Former:
+    def __init__(self, fused: Fused, target):
+        self.buffers, self.target = dict(fused.buffers), target
+        self.fusions, self.refusals = list(fused.fusions), list(fused.refusals)
+        self.readers: Counter[str] = reading_items(fused.kernels)
+        self.taken = {s.name for s in fused.dims} | {s.name for b in fused.buffers.values() for d in b.shape
+                                                     for s in d.symbols()}
+
+    def list(self, kernels: list) -> list:
+        """One list of kernels, and those of the regions within it."""
+        out: list = []
+        for item in kernels:
+            if isinstance(item, Loop):
+                item = replace(item, test=self.list(item.test), body=self.list(item.body))
+            elif isinstance(item, Branch):
+                item = replace(item, then=self.list(item.then), other=self.list(item.other))
+            out.append(item)
+        for i, kernel in enumerate(out):
+            if isinstance(kernel, ContractionKernel):
+                chain = self.chain(out, i)
+                if chain is not None:
+                    self.settle(out, chain)
+        return [item for item in out if item is not None]
+
+    # -- chains
+    def chain(self, items: list, first: int) -> _Chain | None:
+        """The longest chain from a contraction, where it has rows; None where nothing joins it."""
+        chain = _Chain([first], [items[first]], [], [])
+        while len(chain.kernels) < MOST:
+            longer = self.longer(items, chain)
+            if longer is None:
+                break
+            chain = longer
+        return chain if len(chain.kernels) > 1 else None
+
+    def longer(self, items: list, chain: _Chain) -> _Chain | None:
+        last, at = chain.kernels[-1], chain.at[-1]
+        for name in written(last):
+            if self.buffers[name].kind != "temp" or self.readers[name] - (name in read(last)) != 1:
+                continue
+            number = next((j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, NestKernel))
+                           and name in read(items[j])), None)
+            if number is None or not self.movable(items, chain, number):
+                continue
+            joined = items[number]
+            if any(x.dynamic for x in (*stores(joined), *loads(*values(joined)))):
+                continue
+            rows = self.rows(chain, joined, name)
+            if rows:
+                return _Chain([*chain.at, number], [*chain.kernels, joined], [*chain.handed, name], rows)
+        return None
+
+    def movable(self, items: list, chain: _Chain, to: int) -> bool:
+        """The chain may run where the item at `to` does: nothing between writes what it touches or reads what it
+        writes."""
+        reads = {name for k in chain.kernels for name in read(k)}
+        writes = {name for k in chain.kernels for name in written(k)}
+        for j in range(chain.at[0] + 1, to):
+            item = items[j]
+            if item is None or j in chain.at:
+                continue
+            if isinstance(item, (Loop, Branch, Tiles)):
+                return False
+            if set(written(item)) & (reads | writes) or set(read(item)) & writes:
+                return False
+        return True
+
+    def rows(self, chain: _Chain, joined: Chained, name: str) -> list[tuple[Expr, list[tuple[Sym, ...]]]]:
+        """The axes that stay when a kernel joins the chain, which it reads through `name`."""
+        last = chain.kernels[-1]
+        made = list(dict.fromkeys(s.index for s in stores(last) if s.buffer == name))
+        used = list(dict.fromkeys(x.index for x in loads(*values(joined)) if x.buffer == name))
+        if len(made) != 1 or any(x.index != made[0] for x in loads(*values(last)) if x.buffer == name):
+            return []
+        found = []
+        known = {walkers[-1]: (size, walkers) for size, walkers in chain.rows}
+        for d, e in enumerate(made[0]):
+            by = walked_by(e, last)
+            through = {walked_by(index[d], joined) for index in used}
+            if by is None or len(through) != 1 or None in through or (chain.handed and by not in known):
+                continue
+            size, walkers = known.get(by, (self.buffers[name].shape[d], [by]))
+            (reader,) = through
+            if points(reader) == size:
+                found.append((size, [*walkers, reader]))
+        return found
+
+    # -- decisions
+    def settle(self, items: list, chain: _Chain) -> None:
+        """Puts the chain's kernels into a region, where that pays; says so, or why not."""
+        block = self.block(chain)
+        reason = self.refusal(chain, block)
+        if reason:
+            self.refusals.append((f"{chain.label} in tiles", reason))
+            return
+        before = dict(self.buffers)
+        tiles = self.tiles(chain, block)
+        if between_tiles(self.buffers, tiles.axes, tiles.body):
+            self.buffers = before
+            self.refusals.append((f"{chain.label} in tiles", "a tile would need what another one stores"))
+            return
+        for at in chain.at:
+            items[at] = None
+        items[chain.at[-1]] = tiles
+        what = " by ".join(f"{a.block} of {a.size}" for a in tiles.axes)
+        self.fusions.append(f"{chain.label} runs in tiles of {what} points")
+
+    def size(self, e: Expr) -> int:
+        """With dims at their upper ends."""
+        for _ in range(8):
+            if not e.symbols():
+                break
+            e = e.substitute({s: wrap(UNKNOWN if s.hi is None else s.hi) for s in e.symbols()})
+        return e.value
+
+    def handed_bytes(self, chain: _Chain) -> int:
+        """Of all that the kernels hand on."""
+        return sum(self.size(bytes_of(self.buffers[name])) for name in chain.handed)
+
+    def block(self, chain: _Chain) -> int:
+        """Rows of a block: what they hand on and walk fits half of the cache."""
+        rows = self.size(chain.rows[-1][0])
+        total = max(1, self.size(points(row_variables(chain.kernels[0]))))
+        block = min(ROWS, max(1, rows))
+        while block > FEWEST and self.handed_bytes(chain) // total * block > self.target.l2 // 2:
+            block = max(FEWEST, block // 2)
+        return block
+
+    def refusal(self, chain: _Chain, block: int) -> str:
+        cache = self.target.l2 // 2
+        if not cache:
+            return "the target has no second level of cache"
+        if any(len(by) > 1 for by in chain.rows[-1][1]):
+            return "its rows are walked by several loops"
+        handed = self.handed_bytes(chain)
+        if handed <= cache:
+            return f"what its kernels hand on, {handed} bytes, stays in the cache as it is"
+        count = 1
+        for size, walkers in chain.rows:
+            count *= -(-least(size) // (block if walkers is chain.rows[-1][1] else 1))
+        if 2 * count < self.target.threads:
+            return f"a team of {self.target.threads} would share {count} tiles where dims are small"
+        blocks = -(-self.size(chain.rows[-1][0]) // block)
+        outer = self.size(points(tuple(s for _, walkers in chain.rows[:-1] for s in walkers[0])))
+        again = sum(self.operands(k, [walkers[i] for _, walkers in chain.rows]) for i, k in enumerate(chain.kernels)
+                    if isinstance(k, ContractionKernel))
+        cost = outer * (blocks - 1) * again if again > cache else 0
+        if cost >= 2 * handed:
+            return f"each block would walk {again} bytes of second operands again, for {handed} bytes handed on"
+        return ""
+
+    def operands(self, kernel: ContractionKernel, walkers: list[tuple[Sym, ...]]) -> int:
+        """Bytes of second operands that a block walks."""
+        within = {s for by in walkers for s in by}
+        total = 0
+        for b in kernel.b:
+            found = {s for e in b.index for s in e.symbols() if not s.is_dim} - within
+            total += self.size(points(tuple(found))) * DTYPES[b.dtype].bytes
+        return total
+
+    # -- making
+    def tiles(self, chain: _Chain, block: int) -> Tiles:
+        names = (name for i in range(len(self.taken) + 16) if (name := f"tile{i}") not in self.taken)
+        last = len(chain.rows) - 1
+        axes = tuple(Axis.of(next(names), block if i == last else 1, size) for i, (size, _) in enumerate(chain.rows))
+        joined = self.in_place(chain)
+        body = [self.cut(chain, i, kernel, axes, joined) for i, kernel in enumerate(chain.kernels)]
+        return Tiles(chain.label, axes, body)
+
+    def in_place(self, chain: _Chain) -> dict[str, str]:
+        """For each temp that is handed on, the one whose memory it is in: the one before, where that may be overwritten."""
+        host = {name: name for name in chain.handed}
+        for kernel, x, out in zip(chain.kernels[1:], chain.handed, chain.handed[1:]):
+            one, two = self.buffers[x], self.buffers[out]
+            if (one.shape, one.order, one.dtype) == (two.shape, two.order, two.dtype) and in_place(kernel, one, two):
+                host[out] = host[x]
+        return host
+
+    def cut(self, chain: _Chain, number: int, kernel: Chained, axes: tuple[Axis, ...], host: dict[str, str]) -> Chained:
+        """The kernel at the points of one tile."""
+        step: dict[Sym, Expr] = {}     # of indices of what all tiles share
+        inner: dict[Sym, Expr] = {}    # of indices of what a tile hands on
+        new: dict[Sym, tuple[Sym, ...]] = {}
+        for axis, (size, walkers) in zip(axes, chain.rows, strict=True):
+            by = walkers[number]
+            if axis.block == 1:
+                parts = unlinear(sym(axis.start), tuple(map(extent, by)))
+                step |= dict(zip(by, parts, strict=True))
+                inner |= {s: ZERO for s in by}
+                new |= {s: () for s in by}
+            else:
+                (s,) = by
+                own = Sym(s.name, 0, axis.points - 1)
+                step[s], inner[s], new[s] = sym(axis.start) + sym(own), sym(own), (own,)
+        handed = {name: self.handed(chain, host[name], axes) for name in chain.handed}
+
+        def leaf(x):
+            if isinstance(x, Load) and x.buffer in handed:
+                return Load(handed[x.buffer].name, x.dtype, tuple(e.substitute(inner) for e in x.index),
+                            tuple(e.substitute(step) for e in x.valid), x.other)
+            return None
+        change = Rewriter(lambda e: e.substitute(step), leaf)
+
+        def stored(s: Store) -> Store:
+            if s.buffer in handed:
+                return Store(handed[s.buffer].name, tuple(e.substitute(inner) for e in s.index), change(s.value))
+            return rewritten(s, change)
+
+        def kept(variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
+            return tuple(t for s in variables for t in new.get(s, (s,)))
+        if isinstance(kernel, ContractionKernel):
+            return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change(kernel.a),
+                           b=tuple(change(b) for b in kernel.b), stores=[stored(s) for s in kernel.stores])
+        stages = [replace(s, reduces=[replace(r, value=change(r.value)) for r in s.reduces],
+                          stores=[stored(x) for x in s.stores]) for s in kernel.stages]
+        return replace(kernel, rows=kept(kernel.rows), stages=stages)
+
+    def handed(self, chain: _Chain, name: str, axes: tuple[Axis, ...]) -> Buffer:
+        """The buffer of one tile for a temp that is handed on."""
+        old = self.buffers[name]
+        if old.kind == "tile":
+            return old
+        number = chain.handed.index(name)
+        index = next(s.index for s in stores(chain.kernels[number]) if s.buffer == name)
+        shape = list(old.shape)
+        for axis, (_, walkers) in zip(axes, chain.rows, strict=True):
+            for d, e in enumerate(index):
+                if walked_by(e, chain.kernels[number]) == walkers[number]:
+                    shape[d] = wrap(axis.block)
+        made = self.buffers[name] = Buffer(old.name, old.dtype, tuple(shape), old.order, "tile")
+        return made

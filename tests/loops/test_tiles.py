@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tile regions: what runs in them gives the bits of the direct evaluation, and what the verifier says of mistakes."""
+from harness import TARGET, TINY, compare, module_of, sample
+from tap import done, equal, ok, raises
+from tensor_compile.graph.errors import ParseError
+from tensor_compile.graph.text import parse_module
+from tensor_compile.loops.ir import Tiles, regions
+from tensor_compile.loops.parse import parse_unit
+from tensor_compile.loops.text import print_unit
+from tensor_compile.loops.verify import LoopError, verify
+
+LOC = 'loc("m.c":1)'
+
+
+def entry(parameters: str, lines: list[str], **options):
+    body = "\n".join(f"  {line} {LOC}" for line in lines)
+    return module_of(f"function f({parameters}) entry {{\n{body}\n}}\n", **options)
+
+
+def attention(heads: int, shared: int, rows: str, keys: str, features: int, out: int, causal: bool):
+    """The graph of scaled_dot_product_attention."""
+    group = heads // shared
+    scores, split = f"f32[{heads},{rows},{keys}]", f"f32[{shared},{group},{rows}"
+    lines = [f"%3 = reshape(%0) {{shape=[{shared}, {group}, {rows}, {features}]}} : {split},{features}]",
+             f"%4 = dot(%3, %1) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[3], rhs_contract=[2], order=seq}} : {split},{keys}]",
+             f"%5 = reshape(%4) {{shape=[{heads}, {rows}, {keys}]}} : {scores}"]
+    at = 5
+
+    def put(line: str) -> int:
+        nonlocal at
+        at += 1
+        lines.append(f"%{at} = {line}")
+        return at
+    if causal:
+        column = put(f"iota() {{axis=2}} : i32[{heads},{rows},{keys}]")
+        row = put(f"iota() {{axis=1}} : i32[{heads},{rows},{keys}]")
+        mask = put(f"le(%{column}, %{row}) : bool[{heads},{rows},{keys}]")
+        low = put("constant() {bits=0xff800000} : f32[]")
+        low = put(f"broadcast(%{low}) {{shape=[{heads}, {rows}, {keys}], axes=[]}} : {scores}")
+        put(f"select(%{mask}, %5, %{low}) : {scores}")
+    masked = at
+    top = put(f"reduce(%{masked}) {{op=max, axes=[2], order=free}} : f32[{heads},{rows}]")
+    top = put(f"broadcast(%{top}) {{shape=[{heads}, {rows}, {keys}], axes=[0, 1]}} : {scores}")
+    e = put(f"sub(%{masked}, %{top}) : {scores}")
+    e = put(f"exp(%{e}) : {scores}")
+    total = put(f"reduce(%{e}) {{op=sum, axes=[2], order=lanes}} : f32[{heads},{rows}]")
+    total = put(f"broadcast(%{total}) {{shape=[{heads}, {rows}, {keys}], axes=[0, 1]}} : {scores}")
+    p = put(f"div(%{e}, %{total}) : {scores}")
+    p = put(f"reshape(%{p}) {{shape=[{shared}, {group}, {rows}, {keys}]}} : {split},{keys}]")
+    y = put(f"dot(%{p}, %2) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[3], rhs_contract=[1], order=seq}} : {split},{out}]")
+    y = put(f"reshape(%{y}) {{shape=[{heads}, {rows}, {out}]}} : f32[{heads},{rows},{out}]")
+    lines.append(f'return "y" %{y}')
+    return entry(f'%0 "q" : f32[{heads},{rows},{features}] {LOC}, %1 "k" : f32[{shared},{keys},{features}] {LOC}, '
+                 f'%2 "v" : f32[{shared},{keys},{out}] {LOC}', lines, dims=("n 1:20", "s 1:40"))
+
+
+def check(name: str, module, sizes: dict[str, int], count: int = 1, **options):
+    """The program in tiles, once it gave the right results forwards and backwards."""
+    for backwards in (False, True):
+        difference, program, _ = compare(module, "f", sizes, backwards=backwards, target=TINY, **options)
+        equal(difference, "", f"{name}, {sizes}{', backwards' if backwards else ''}")
+    found = [r for r in regions(program.steps) if isinstance(r, Tiles)]
+    equal(len(found), count, f"{name}: regions")
+    equal(print_unit(parse_unit(print_unit(program), name)), print_unit(program), f"{name}: read as it was printed")
+    return found[0] if found else None
+
+
+for heads, shared in ((2, 2), (4, 2)):
+    for causal in (False, True):
+        name = f"{heads} heads over {shared}{', causal' if causal else ''}"
+        for sizes in ({"n": 8, "s": 8}, {"n": 17, "s": 17}, {"n": 3, "s": 21}):
+            tiles = check(name, attention(heads, shared, "n", "s", 4, 16, causal), sizes, seed=heads, extreme=sizes["n"] == 8)
+        equal(len(tiles.body), 3, f"{name}: product, softmax and product are one region")
+tiles = check("sizes that are constant", attention(2, 2, "16", "24", 4, 16, True), {})
+equal([(a.block, a.count) for a in tiles.axes], [(1, None), (8, None)], "blocks that divide the rows need no count")
+tiles = check("rows that blocks do not divide", attention(2, 2, "19", "24", 4, 16, True), {})
+ok(tiles.axes[1].count is not None, "the last block is shorter")
+
+# A residual sum that others read too, and its norm: what stays a tensor is stored and read by one tile.
+norm = entry(f'%0 "x" : f32[n,16] {LOC}, %1 "h" : f32[n,32] {LOC}', [
+    '%2 = weight() {name="w"} : f32[16,32]',
+    "%3 = dot(%0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,32]",
+    "%4 = add(%3, %1) : f32[n,32]", "%5 = mul(%4, %4) : f32[n,32]",
+    "%6 = reduce(%5) {op=sum, axes=[1], order=lanes} : f32[n]", "%7 = broadcast(%6) {shape=[n, 32], axes=[0]} : f32[n,32]",
+    "%8 = div(%4, %7) : f32[n,32]", 'return "sum" %4', 'return "y" %8'],
+    dims=("n 1:40",), weights=(("w", "f32[16,32]"),))
+for n in (1, 8, 21):
+    tiles = check("a norm behind a product", norm, {"n": n}, seed=n)
+difference, program, _ = compare(norm, "f", {"n": 8}, target=TARGET)
+ok(not list(regions(program.steps)), "in a larger cache it pays to leave them apart")
+
+# Images of a batch: convolution and pooling of some of them at a time.
+digits = parse_module(sample("digits"), "digits.tcg")
+for batch in (1, 9):
+    difference, program, _ = compare(digits, "digits", {"batch": batch}, backwards=True, target=TINY)
+    equal(difference, "", f"digits in tiles, batch {batch}")
+labels = [[s.kernel.label for s in r.body] for r in regions(program.steps)]
+equal(labels, [["conv2d_relu", "max_pool2d", "conv2d_relu"]], "chains of digits")
+
+# -- mistakes
+GOOD = '''tensor_compile.loops 1 program
+dim n range=1:64 divisor=1
+buffer input "x" : f32[n,8]
+buffer output "y" : f32[n,8]
+buffer output "z" : f32[n]
+buffer tile "t" : f32[4,8]
+nest "before" rows (i0:n) grain 1 {
+  params ("x", "z") dims (n)
+  sweep () {
+    "z"[i0] = load f32 ("x"[i0,0])
+  }
+}
+barrier
+tiles "both" (t0 by 4 of n) {
+  nest "first" rows (i0:t0n) grain 1 {
+    params ("x", "t") dims (t0, t0n)
+    sweep (i1:8) {
+      "t"[i0,i1] = exp f32 (load f32 ("x"[i0+t0,i1]))
+    }
+  }
+  nest "second" rows (i0:t0n) grain 1 {
+    params ("t", "z", "y") dims (t0, t0n)
+    sweep (i1:8) {
+      "y"[i0+t0,i1] = mul f32 (load f32 ("t"[i0,i1]), load f32 ("z"[i0+t0]))
+    }
+  }
+}
+arena size=0
+'''
+verify(parse_unit(GOOD, "good"))
+ok(True, "a region that is right")
+for what, message, *changes in (
+        ("without a barrier", "both: reads z where before stores z, with no barrier between", ("barrier\ntiles", "tiles")),
+        ("a barrier within", "both: a barrier within tiles, which threads run as they come", ('  nest "second"', '  barrier\n  nest "second"')),
+        ("one row stored by two tiles", "second: two tiles may store one element of y[i0, i1]", ('"y"[i0+t0,i1]', '"y"[i0,i1]')),
+        ("blocks that overlap", "second: two tiles may store one element of y", ("rows (i0:t0n) grain 1 {\n    params (\"t\"", "rows (i0:t0n+1) grain 1 {\n    params (\"t\"")),
+        ("a row past the tensor", "first: x[t0 + i0 + 1, i1] is not proved to be within", ('"x"[i0+t0,i1]', '"x"[i0+t0+1,i1]')),
+        ("what another tile stores", "second: reads y[0, i1], which second stores in another tile",
+         ('load f32 ("z"[i0+t0])', 'load f32 ("y"[0,i1])')),
+        ("one tile's, of the next row", "second: reads z[t0], which first stores in another tile",
+         ('"t"[i0,i1] = exp f32 (load f32 ("x"[i0+t0,i1]))', '"z"[i0+t0+4] = load f32 ("x"[i0+t0,i1])'),
+         ('params ("x", "t")', 'params ("x", "z")'), ('load f32 ("t"[i0,i1]), load f32 ("z"[i0+t0])',
+                                                      'f32 0x0, load f32 ("z"[t0])')),
+        ("a buffer of tiles outside", "before: t belongs to a tile, and the kernel stands in none",
+         ('params ("x", "z") dims (n)\n  sweep () {\n    "z"[i0] = load f32 ("x"[i0,0])',
+          'params ("x", "z", "t") dims (n)\n  sweep () {\n    "z"[i0] = load f32 ("t"[0,0])')),
+        ("what a tile before left", "first: reads t before it is written", ('(load f32 ("x"[i0+t0,i1]))', '(load f32 ("t"[i0,i1]))')),
+        ("a check", "both: tiles hold a check, a loop or a branch", ('  nest "second"', '  check "c" "z" below 3\n    params ("z") dims ()\n  nest "second"')),
+        ("a region", "both: tiles hold a check, a loop or a branch", ('  nest "second"', '  loop "l" turn u0:n {\n  }\n  nest "second"'))):
+    text = GOOD
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    raises(LoopError, lambda: verify(parse_unit(text, "m")), message, what)
+for old, new, message in (("by 4", "by 0", "a block has at least one point"),
+                          ("t0 by 4 of n", "n by 4 of n", "n is the name of a dim or of a loop around this one"),
+                          ("(t0 by 4 of n)", "(t0 by 4 of n, t0 by 1 of 8)", "one variable is named twice")):
+    raises(ParseError, lambda: parse_unit(GOOD.replace(old, new, 1), "m"), message, message)
+done()
