@@ -155,6 +155,31 @@ static tc_tensor log_sigmoid(tc_site at, tc_tensor x)
 COMPOSE_WIDE(logsigmoid, log_sigmoid(at, x))
 COMPOSE_WIDE(mish, MUL(x, tc_tanh_at(at, softplus(at, x, 1, 20))))
 
+static tc_tensor shrink(tc_site at, tc_tensor x, double lambda, double bias)
+{
+    tc_tensor low = LT(x, -lambda), high = GT(x, lambda), raised = ADD(x, bias), lowered = SUB(x, bias);
+    tc_tensor upper = WHERE(high, lowered, 0);
+    return WHERE(low, raised, upper);
+}
+
+COMPOSE_WIDE_OF(shrink, (tc_site at, tc_tensor x, double lambda, double bias), shrink(at, x, lambda, bias))
+COMPOSE_WIDE_WITH(swish, alpha, MUL(x, tc_sigmoid_at(at, MUL(x, alpha))))
+
+tc_tensor tc_hardmax_at(tc_site at, tc_tensor x, int axis)
+{
+    tc_graph *g = tc_op_enter(at, "tc_hardmax", "hardmax", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    tc_tensor place = axis < 0 ? tc_poison() : tc_argmax_at(at, x, axis, true);
+    if (tc_is_poison(place))
+        return tc_op_leave(g, place);
+    tc_type type = x->type;
+    type.dtype = TC_I64;
+    tc_tensor each = tc_prim_iota(g, axis, &type);
+    return tc_op_leave(g, tc_cast_at(at, EQ(each, place), x->type.dtype));
+}
+
 /* -- gates ----------------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis)

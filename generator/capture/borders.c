@@ -73,3 +73,28 @@ tc_tensor tc_pad_circular_at(const tc_pad_args *args)
 {
     return padded(args, "tc_pad_circular", CIRCULAR);
 }
+
+/* -- the middle ------------------------------------------------------------------------------------------------------------ */
+
+static tc_tensor center_crop_pad(tc_graph *g, tc_site at, tc_tensor x, int axis, const tc_expr *size)
+{
+    const tc_expr *have = x->type.shape[axis], *two = tc_expr_const(&g->dims, 2), *zero = g->dims.zero;
+    if (!tc_at_least(g, size, zero)) {
+        tc_fail(g, NULL, "a size of %s", tc_expr_text(size));
+        return tc_poison();
+    }
+    const tc_expr *less = tc_expr_max(tc_expr_sub(have, size), zero), *more = tc_expr_max(tc_expr_sub(size, have), zero);
+    const tc_expr *start = tc_expr_floordiv(less, two), *low = tc_expr_floordiv(more, two), *kept = tc_expr_sub(have, less);
+    x = tc_slice_at(at, x, axis, tc_dim_of(start), tc_dim_of(tc_expr_add(start, kept)), 1);
+    const tc_dim before = tc_dim_of(low), behind = tc_dim_of(tc_expr_sub(more, low));
+    return tc_pad_axis_at(at, x, axis, before, behind, tc_operand_int_(0));
+}
+
+tc_tensor tc_center_crop_pad_at(tc_site at, tc_tensor x, int axis, tc_dim size)
+{
+    tc_graph *g = tc_op_enter(at, "tc_center_crop_pad", "center_crop_pad", "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    return tc_op_leave(g, axis < 0 ? tc_poison() : center_crop_pad(g, at, x, axis, tc_dim_expr(g, size)));
+}

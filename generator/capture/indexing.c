@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compose.h"
+#include "indexing.h"
 
 /* -- lookups ----------------------------------------------------------------------------------------------------------- */
 
@@ -31,7 +32,7 @@ tc_tensor tc_gather_at(tc_site at, tc_tensor x, tc_tensor index, int axis)
     return tc_op_leave(g, axis < 0 ? tc_poison() : tc_prim_gather(g, x, index, axis));
 }
 
-static bool is_index(tc_graph *g, tc_tensor index)
+bool tc_index_check(tc_graph *g, tc_tensor index)
 {
     if (index->type.dtype == TC_I32 || index->type.dtype == TC_I64)
         return true;
@@ -42,8 +43,7 @@ static bool is_index(tc_graph *g, tc_tensor index)
     return false;
 }
 
-/* Joins `count` axes of x from `first` on. */
-static tc_tensor joined_from(tc_graph *g, tc_tensor x, int first, int count)
+tc_tensor tc_index_joined(tc_graph *g, tc_tensor x, int first, int count)
 {
     const tc_expr *shape[TC_MAX_RANK] = {g->dims.one}, *all = g->dims.one;
     int rank = 0;
@@ -61,11 +61,10 @@ static tc_tensor joined_from(tc_graph *g, tc_tensor x, int first, int count)
 /* All elements in a row. */
 static tc_tensor joined(tc_graph *g, tc_tensor x)
 {
-    return joined_from(g, x, 0, x->type.rank);
+    return tc_index_joined(g, x, 0, x->type.rank);
 }
 
-/* Adds the place in an axis of `size` to a linear index: linear*size + place. NULL stands for 0. */
-static tc_tensor further(tc_graph *g, tc_site at, tc_tensor linear, const tc_expr *size, tc_tensor place)
+tc_tensor tc_index_further(tc_graph *g, tc_site at, tc_tensor linear, const tc_expr *size, tc_tensor place)
 {
     if (!linear)
         return place;
@@ -73,8 +72,7 @@ static tc_tensor further(tc_graph *g, tc_site at, tc_tensor linear, const tc_exp
     return ADD(MUL(linear, count), place);
 }
 
-/* 0 <= place < size. */
-static tc_tensor within(tc_graph *g, tc_site at, tc_tensor place, const tc_expr *size)
+tc_tensor tc_index_within(tc_graph *g, tc_site at, tc_tensor place, const tc_expr *size)
 {
     tc_tensor count = tc_dim_value_at(at, g, TC_I64, tc_dim_of(size));
     tc_tensor above = GE(place, 0), below = LT(place, count);
@@ -98,9 +96,9 @@ static tc_tensor along(tc_graph *g, tc_site at, tc_tensor x, tc_tensor index, in
     type.dtype = TC_I64;
     tc_tensor linear = NULL, place = tc_cast_at(at, index, TC_I64);
     for (int i = 0; i < x->type.rank; ++i)
-        linear = further(g, at, linear, x->type.shape[i], i == axis ? place : tc_prim_iota(g, i, &type));
+        linear = tc_index_further(g, at, linear, x->type.shape[i], i == axis ? place : tc_prim_iota(g, i, &type));
     if (x->type.rank > 1)
-        linear = WHERE(within(g, at, place, x->type.shape[axis]), linear, -1);
+        linear = WHERE(tc_index_within(g, at, place, x->type.shape[axis]), linear, -1);
     return tc_is_poison(linear) ? linear : joined(g, linear);
 }
 
@@ -110,7 +108,7 @@ tc_tensor tc_take_along_at(tc_site at, tc_tensor x, tc_tensor index, int axis)
     if (!g)
         return tc_poison();
     axis = tc_axis(g, axis, x->type.rank);
-    tc_tensor linear = axis < 0 || !is_index(g, index) ? tc_poison() : along(g, at, x, index, axis);
+    tc_tensor linear = axis < 0 || !tc_index_check(g, index) ? tc_poison() : along(g, at, x, index, axis);
     if (tc_is_poison(linear))
         return tc_op_leave(g, tc_poison());
     tc_tensor taken = tc_prim_gather(g, joined(g, x), linear, 0);
@@ -143,7 +141,7 @@ tc_tensor tc_scatter_at(tc_site at, const char *name, const char *op, tc_tensor 
     if (!g)
         return tc_poison();
     axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0 || !is_index(g, index))
+    if (axis < 0 || !tc_index_check(g, index))
         return tc_op_leave(g, tc_poison());
     return tc_op_leave(g, scatter(g, at, op, x, index, values, axis));
 }
@@ -205,7 +203,7 @@ tc_tensor tc_scatter_reduce_at(tc_site at, tc_tensor x, tc_tensor index, tc_tens
     if (!g)
         return tc_poison();
     axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0 || !is_index(g, index))
+    if (axis < 0 || !tc_index_check(g, index))
         return tc_op_leave(g, tc_poison());
     tc_tensor start = tc_prim_widen(g, x), given = tc_prim_widen(g, values);
     tc_tensor out = scatter_reduce(g, at, start, index, given, axis, op ? op : "", include_self);
@@ -231,7 +229,7 @@ tc_tensor tc_index_fill_at(tc_site at, tc_tensor x, int axis, tc_tensor index, t
     if (!g)
         return tc_poison();
     axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0 || !is_index(g, index))
+    if (axis < 0 || !tc_index_check(g, index))
         return tc_op_leave(g, tc_poison());
     if (given && (given->type.rank || given->type.dtype != x->type.dtype)) {
         tc_fail(g, "a C number, or a tensor of rank 0 and of x's dtype", "the value is %s", tc_type_text(g, &given->type));
@@ -253,7 +251,7 @@ tc_tensor tc_index_fill_at(tc_site at, tc_tensor x, int axis, tc_tensor index, t
 tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index)
 {
     tc_graph *g = tc_op_enter(at, "tc_take", "take", "x index", 2, (tc_tensor[]){x, index});
-    return g ? tc_op_leave(g, is_index(g, index) ? tc_prim_gather(g, joined(g, x), index, 0) : tc_poison()) : tc_poison();
+    return g ? tc_op_leave(g, tc_index_check(g, index) ? tc_prim_gather(g, joined(g, x), index, 0) : tc_poison()) : tc_poison();
 }
 
 /* -- an index an axis ------------------------------------------------------------------------------------------------ */
@@ -272,14 +270,14 @@ static tc_tensor together(tc_graph *g, tc_site at, const indexed *in, const tc_t
 {
     tc_tensor linear = NULL, valid = NULL;
     for (int i = 0; i < in->count; ++i) {
-        if (!is_index(g, indices[i]))
+        if (!tc_index_check(g, indices[i]))
             return tc_poison();
         if (in->count == 1)
             return indices[0];
         const tc_expr *size = in->x->type.shape[in->first + i];
-        tc_tensor place = tc_cast_at(at, indices[i], TC_I64), inside = within(g, at, place, size);
+        tc_tensor place = tc_cast_at(at, indices[i], TC_I64), inside = tc_index_within(g, at, place, size);
         valid = valid ? AND(valid, inside) : inside;
-        linear = further(g, at, linear, size, place);
+        linear = tc_index_further(g, at, linear, size, place);
     }
     return WHERE(valid, linear, -1);
 }
@@ -338,7 +336,7 @@ tc_tensor tc_index_at(tc_site at, tc_tensor x, int count, const tc_tensor *indic
     indexed in;
     if (!index_axes(g, at, x, count, indices, &in))
         return tc_op_leave(g, tc_poison());
-    return tc_op_leave(g, tc_prim_gather(g, joined_from(g, in.x, in.first, in.count), in.linear, in.first));
+    return tc_op_leave(g, tc_prim_gather(g, tc_index_joined(g, in.x, in.first, in.count), in.linear, in.first));
 }
 
 /* The values as what tc_index gives there. */
@@ -371,7 +369,7 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
     if (!index_axes(g, at, x, count, indices, &in))
         return tc_op_leave(g, tc_poison());
     values = as_indexed(g, &in, values);
-    tc_tensor flat = joined_from(g, in.x, in.first, in.count);
+    tc_tensor flat = tc_index_joined(g, in.x, in.first, in.count);
     tc_tensor out = tc_is_poison(values) ? values
                                          : tc_prim_scatter(g, flat, in.linear, values, accumulate ? "add" : "set", in.first);
     if (tc_is_poison(out))
@@ -447,7 +445,7 @@ tc_tensor tc_bincount_at(tc_site at, tc_tensor index, tc_dim bins)
     if (!g)
         return tc_poison();
     const tc_expr *size = tc_dim_expr(g, bins);
-    if (!is_index(g, index))
+    if (!tc_index_check(g, index))
         return tc_op_leave(g, tc_poison());
     if (!tc_at_least(g, size, g->dims.zero)) {
         tc_fail(g, NULL, "%s bins", tc_expr_text(size));
@@ -464,7 +462,7 @@ tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dt
     if (!g)
         return tc_poison();
     const tc_expr *size = tc_dim_expr(g, classes);
-    if (!is_index(g, index))
+    if (!tc_index_check(g, index))
         return tc_op_leave(g, tc_poison());
     if (!tc_at_least(g, size, g->dims.zero)) {
         tc_fail(g, NULL, "%s classes", tc_expr_text(size));

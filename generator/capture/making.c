@@ -99,7 +99,7 @@ tc_tensor tc_full_like_at(tc_site at, tc_tensor x, tc_operand value)
     return tc_op_leave(g, tc_broadcast_to(g, tc_constant_of(g, x->type.dtype, value), x->type.rank, x->type.shape));
 }
 
-tc_tensor tc_eye_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim rows, tc_dim columns)
+tc_tensor tc_eye_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim rows, tc_dim columns, int offset)
 {
     if (!tc_op_enter_graph(g, at, "tc_eye", "eye"))
         return tc_poison();
@@ -110,6 +110,8 @@ tc_tensor tc_eye_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim rows, tc_dim
             return tc_op_leave(g, tc_poison());
         }
     tc_tensor row = tc_prim_iota(g, 0, &plane), column = tc_prim_iota(g, 1, &plane);
+    if (offset)
+        row = ADD(row, offset);
     return tc_op_leave(g, tc_cast_at(at, EQ(row, column), dtype));
 }
 

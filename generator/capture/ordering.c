@@ -51,6 +51,19 @@ tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char
     return tc_op_leave(g, axis < 0 ? tc_poison() : tc_prim_cumulative(g, x, op, axis, reverse));
 }
 
+tc_tensor tc_cumulative_exclusive_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse)
+{
+    tc_graph *g = tc_op_enter(at, name, name + 3, "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    axis = tc_axis(g, axis, x->type.rank);
+    tc_tensor y = axis < 0 ? tc_poison() : tc_prim_cumulative(g, x, op, axis, reverse);
+    if (tc_is_poison(y))
+        return tc_op_leave(g, y);
+    y = tc_pad_axis_at(at, y, axis, tc_dim_int_(!reverse), tc_dim_int_(reverse), tc_operand_int_(op[0] == 'p'));
+    return tc_op_leave(g, part(g, y, axis, reverse ? g->dims.one : g->dims.zero, x->type.shape[axis]));
+}
+
 tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tensor *indices)
 {
     nothing(indices);

@@ -25,6 +25,14 @@ static tc_dtype dtype; /* of the operands */
     X(masked_fill, tc_masked_fill(x, tc_input(g, "p", TC_BOOL, 4, 4), y))                                             \
     X(masked_scatter, tc_masked_scatter(x, tc_input(g, "p", TC_BOOL, 4, 4), y))                                       \
     X(nonzero_static, tc_nonzero_static(x, 4, 0))                                                                     \
+    X(one_hot_values, tc_one_hot_values(INDEX(4), 5, tc_reshape(tc_slice(tc_select(x, 0, 0), 0, 0, 2), 2), 0))        \
+    X(gather_nd, tc_gather_nd(x, INDEX(3, 2), 0)) X(scatter_nd, tc_scatter_nd(x, INDEX(4, 1), y))                     \
+    X(scatter_nd_add, tc_scatter_nd_add(x, INDEX(4, 1), y)) X(scatter_nd_mul, tc_scatter_nd_mul(x, INDEX(4, 1), y))   \
+    X(scatter_nd_max, tc_scatter_nd_max(x, INDEX(4, 1), y)) X(scatter_nd_min, tc_scatter_nd_min(x, INDEX(4, 1), y))   \
+    X(tensor_scatter, tc_tensor_scatter(x, y, INDEX(4), 1, true)) X(count_nonzero, tc_count_nonzero(x))               \
+    X(compress, tc_compress(x, tc_input(g, "p", TC_BOOL, 4), 1, 2, 0)) X(unique, tc_unique(x, .first = &z))           \
+    X(cumsum_exclusive, tc_cumsum_exclusive(x, 0)) X(cumprod_exclusive, tc_cumprod_exclusive(x, 0))                   \
+    X(cumprod_reverse, tc_cumprod_reverse(x, 0))                                                                      \
     X(cumsum, tc_cumsum(x, 0)) X(cumprod, tc_cumprod(x, 0)) X(cumulative_max, tc_cumulative_max(x, 0))                \
     X(cumulative_min, tc_cumulative_min(x, 0)) X(cumsum_reverse, tc_cumsum_reverse(x, 0))                             \
     X(cummax, tc_cummax(x, 0, &z)) X(cummin, tc_cummin(x, 0, &z)) X(logcumsumexp, tc_logcumsumexp(x, 0))              \

@@ -22,7 +22,7 @@ spec.loader.exec_module(make_ops)
 FLOATS = {"f32", "f64", "f16", "bf16"}
 NUMBERS = FLOATS | {f"{sign}{bits}" for sign in "iu" for bits in (8, 16, 32, 64)}
 SETS = {"all of them": NUMBERS | {"bool"}, "numbers": NUMBERS, "floats": FLOATS}
-TOPICS = ("indexing", "ordering", "parts", "rearranging", "making", "views", "random", "recurrent")
+TOPICS = ("indexing", "selecting", "ordering", "parts", "rearranging", "making", "views", "random", "recurrent")
 
 
 def documented(sentence: str, name: str) -> set[str]:

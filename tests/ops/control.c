@@ -31,6 +31,18 @@ TC_FUNCTION(op_scan)
     tc_output(g, "sums", sums);
 }
 
+/* A sort of what a turn reads from around it, at the order that the turns before left. */
+TC_FUNCTION(op_scan_sort)
+{
+    SIZES;
+    tc_tensor xs = tc_round(tc_input(g, "xs", TC_F32, n, m)), order = tc_arange(g, TC_I64, m), places;
+    TC_SCAN(g, n, &order) {
+        tc_sort(tc_gather(tc_each(xs), order, 0), 0, false, &places);
+        order = tc_gather(order, places, 0);
+    }
+    tc_output(g, "order", order);
+}
+
 /* No carries (a map), two that change places, one that is never read, and a result nobody needs. */
 TC_FUNCTION(op_scan_kinds)
 {

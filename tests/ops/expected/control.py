@@ -67,6 +67,12 @@ def functions(rng: Random) -> dict:
             at += 1
         return {"tokens": tokens, "count": torch.tensor(at), "h_n": h}
 
+    def sorted_by_all(i: dict) -> dict:
+        order = torch.arange(17)
+        for x in i["xs"].round():
+            order = order[x[order].sort(stable=True).indices]
+        return {"order": order}
+
     def walked(i: dict) -> dict:
         c = i["c"]
         for index in i["index"]:
@@ -77,6 +83,7 @@ def functions(rng: Random) -> dict:
     return {
         "scan": ({"xs": rng.normal(5, 3, 8), "h": rng.normal(3, 8), "bias": rng.normal(8)}, scan, "n=5,m=3"),
         "scan_kinds": ({"xs": rng.normal(5, 3), "a": rng.normal(3), "b": rng.normal(3)}, kinds, "n=5,m=3"),
+        "scan_sort": ({"xs": rng.normal(5, 17)}, sorted_by_all, "n=5,m=17"),
         "while": ({"a": rng.normal(5) * 10}, newton, "m=5"),
         "while_never": ({"x": rng.normal(5)}, lambda i: {"y": i["x"]}, "m=5"),
         "if": ({"x": rng.normal(5, 8) + 0.5}, choose, "m=5"),

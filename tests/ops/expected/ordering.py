@@ -43,9 +43,10 @@ def functions(rng: Random) -> dict:
 
     def topk(i: dict) -> dict:
         most, least = i["x"].topk(3, 1), i["x"].exp().topk(2, 1, largest=False)
-        return {"y": most.values, "places": most.indices, "z": least.values * 2, "least": least.indices}
+        return {"y": most.values, "places": most.indices, "z": least.values * 2, "least": least.indices,
+                "alone": i["one"]}
     apart = rng.rand(5, 100).argsort(1).float() / 8 - 6  # no two alike, in 16 bits either
-    cases["topk"] = ({"x": apart}, topk, "n=5,m3=100")
+    cases["topk"] = ({"x": apart, "one": torch.ones(1)}, topk, "n=5,m3=100")
 
     def median(i: dict) -> dict:
         middle, third = i["x"].median(1), i["x"].kthvalue(3, 1)

@@ -28,6 +28,7 @@
 #include "ops/normalization.h"
 #include "ops/distances.h"
 #include "ops/indexing.h"
+#include "ops/selecting.h"
 #include "ops/ordering.h"
 #include "ops/views.h"
 #include "ops/parts.h"

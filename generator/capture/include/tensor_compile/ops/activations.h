@@ -123,6 +123,27 @@ tc_tensor tc_logsigmoid_at(tc_site at, tc_tensor x);
 tc_tensor tc_mish_at(tc_site at, tc_tensor x);
 tc_tensor tc_softsign_at(tc_site at, tc_tensor x);
 
+/* tc_shrink(x, lambda, bias), tc_swish(x, alpha)
+ * x + bias below -lambda, x - bias above lambda, else 0; and x * sigmoid(alpha * x). C numbers.
+ * Dtypes: floats, of tc_shrink signed integers too.
+ * Shape: that of x.
+ * Numerics: f16 and bf16 in f32, rounded once.
+ * ATen: none.
+ * ONNX: Shrink, Swish. */
+#define tc_shrink(x, lambda, bias) tc_shrink_at(TC_HERE, x, lambda, bias)
+#define tc_swish(x, alpha) tc_swish_at(TC_HERE, x, alpha)
+tc_tensor tc_shrink_at(tc_site at, tc_tensor x, double lambda, double bias);
+tc_tensor tc_swish_at(tc_site at, tc_tensor x, double alpha);
+
+/* tc_hardmax(x, axis)
+ * 1 at the first largest element along the axis, else 0.
+ * Dtypes: numbers.
+ * Shape: that of x.
+ * ATen: none.
+ * ONNX: Hardmax. */
+#define tc_hardmax(x, axis) tc_hardmax_at(TC_HERE, x, axis)
+tc_tensor tc_hardmax_at(tc_site at, tc_tensor x, int axis);
+
 /* tc_glu(x, axis)
  * The first half of x along the axis times the sigmoid of the second.
  * Dtypes: floats.

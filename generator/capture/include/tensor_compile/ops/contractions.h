@@ -103,4 +103,15 @@ typedef struct tc_bilinear_args {
 } tc_bilinear_args;
 tc_tensor tc_bilinear_at(const tc_bilinear_args *args);
 
+/* tc_det(x)
+ * The determinant of each matrix of the last two axes: the product of the pivots of an elimination, each the largest magnitude
+ * of what is left of its column, of equal ones the first.
+ * Dtypes: floats.
+ * Shape: that of x without the last two axes, whose sizes are equal.
+ * Numerics: f16 and bf16 in f32, rounded once. One turn of a loop a row.
+ * ATen: det.
+ * ONNX: Det. */
+#define tc_det(x) tc_det_at(TC_HERE, x)
+tc_tensor tc_det_at(tc_site at, tc_tensor x);
+
 #endif

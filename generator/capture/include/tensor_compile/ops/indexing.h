@@ -6,9 +6,9 @@
  * they were. Where an operation stores several values at one place, it stores them in row-major order of the index.
  *
  * Every size is known before a call, so there is no operation whose result's size is data (ATen nonzero, masked_select,
- * unique, unique_consecutive, repeat_interleave with a tensor; ONNX NonZero, Compress, Unique). Instead: keep the size and a mask
- * (tc_where, tc_masked_fill, sums over tc_where), or take as many elements as there may be, tc_nonzero_static with a fill, tc_topk
- * or tc_sort. Of a sorted x, tc_ne of neighbours marks where runs of equal elements begin, and its tc_cumsum numbers them.
+ * unique, unique_consecutive, repeat_interleave with a tensor). Instead: keep the size and a mask (tc_where, tc_masked_fill, sums
+ * over tc_where), or take as many elements as there may be, and their number beside them: tc_compress, tc_unique,
+ * tc_nonzero_static and tc_count_nonzero, tc_topk.
  */
 #ifndef TENSOR_COMPILE_OPS_INDEXING_H
 #define TENSOR_COMPILE_OPS_INDEXING_H
@@ -110,7 +110,7 @@ tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index);
  * Shape: x's, with s in the place of the axes that have indices; where there are others between those, s comes first. Values
  * broadcast to it.
  * ATen: index, index_put.
- * ONNX: GatherND, ScatterND. */
+ * ONNX: none, see tc_gather_nd, tc_scatter_nd. */
 #define tc_index(x, ...) tc_index_at(TC_HERE, x, TC_TENSOR_LIST(__VA_ARGS__))
 #define tc_index_put(x, values, accumulate, ...) \
     tc_index_put_at(TC_HERE, x, values, accumulate, TC_TENSOR_LIST(__VA_ARGS__))
@@ -123,9 +123,65 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
  * Dtypes: index i32 or i64; the result's is given.
  * Shape: the index's, then the classes.
  * ATen: one_hot.
- * ONNX: OneHot (whose indices outside leave zeros). */
+ * ONNX: none, see tc_one_hot_values. */
 #define tc_one_hot(index, classes, dtype) tc_one_hot_at(TC_HERE, index, TC_DIM(classes), dtype)
 tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dtype);
+
+/* tc_one_hot_values(index, classes, values, axis)
+ * values[1] where the new axis, of size classes, is at the index, else values[0]. A negative index counts from the end; one
+ * outside of -classes..classes - 1 leaves values[0] alone. The axis counts in the result.
+ * Dtypes: all of them for values[2], which is the result's; index i32 or i64.
+ * Shape: the index's, with the classes along the new axis.
+ * ATen: none.
+ * ONNX: OneHot. */
+#define tc_one_hot_values(index, classes, values, axis) tc_one_hot_values_at(TC_HERE, index, TC_DIM(classes), values, axis)
+tc_tensor tc_one_hot_values_at(tc_site at, tc_tensor index, tc_dim classes, tc_tensor values, int axis);
+
+/* tc_from_end(index, size), tc_from_end(index, size...)
+ * The index with the size of its axis added where it is negative: -1 is the last one. Several sizes: of the axes that the
+ * places of the index's last axis are in, as tc_gather_nd has them.
+ * Dtypes: index i32 or i64; the result is i64.
+ * Shape: the index's.
+ * ATen: none.
+ * ONNX: what negative indices of Gather, GatherElements, GatherND, ScatterElements and ScatterND mean. */
+#define tc_from_end(index, ...) tc_from_end_at(TC_HERE, index, TC_DIM_LIST(__VA_ARGS__))
+tc_tensor tc_from_end_at(tc_site at, tc_tensor index, int count, const tc_dim *sizes);
+
+/* tc_gather_nd(x, index, batch)
+ * The slices of x at index[..., k], whose last axis holds a place in each of k axes of x: the first ones, or those behind the
+ * `batch` first axes, which x and the index have in common.
+ * Dtypes: all of them; index i32 or i64.
+ * Shape: the index's without the last axis, then x's behind the axes that are indexed.
+ * ATen: none.
+ * ONNX: GatherND. */
+#define tc_gather_nd(x, index, batch) tc_gather_nd_at(TC_HERE, x, index, batch)
+tc_tensor tc_gather_nd_at(tc_site at, tc_tensor x, tc_tensor index, int batch);
+
+/* tc_scatter_nd(x, index, values), tc_scatter_nd_add, tc_scatter_nd_mul, tc_scatter_nd_max, tc_scatter_nd_min
+ * x, where each slice that tc_gather_nd(x, index, 0) reads becomes that of values, or itself plus, times, the larger or
+ * smaller of both.
+ * Dtypes: numbers, all of them for tc_scatter_nd, x and values the same; index i32 or i64.
+ * Shape: that of x; values have tc_gather_nd's.
+ * Numerics: in row-major order of the index on every machine; sums round at every step.
+ * ATen: none.
+ * ONNX: ScatterND. */
+#define tc_scatter_nd(x, index, values) tc_scatter_nd_at(TC_HERE, "tc_scatter_nd", "set", x, index, values)
+#define tc_scatter_nd_add(x, index, values) tc_scatter_nd_at(TC_HERE, "tc_scatter_nd_add", "add", x, index, values)
+#define tc_scatter_nd_mul(x, index, values) tc_scatter_nd_at(TC_HERE, "tc_scatter_nd_mul", "mul", x, index, values)
+#define tc_scatter_nd_max(x, index, values) tc_scatter_nd_at(TC_HERE, "tc_scatter_nd_max", "max", x, index, values)
+#define tc_scatter_nd_min(x, index, values) tc_scatter_nd_at(TC_HERE, "tc_scatter_nd_min", "min", x, index, values)
+tc_tensor tc_scatter_nd_at(tc_site at, const char *name, const char *op, tc_tensor x, tc_tensor index, tc_tensor values);
+
+/* tc_tensor_scatter(x, y, start, axis, circular)
+ * x, a cache [b, ..., n, ...], with the elements of y[b, ..., m, ...] along the axis from start[i] on, i the place in the
+ * first axis; start NULL: from 0. circular: places are taken modulo n.
+ * Dtypes: all of them, x and y the same; start i32 or i64.
+ * Shape: that of x.
+ * Errors: places behind the end are a status, without circular.
+ * ATen: none.
+ * ONNX: TensorScatter. */
+#define tc_tensor_scatter(x, y, start, axis, circular) tc_tensor_scatter_at(TC_HERE, x, y, start, axis, circular)
+tc_tensor tc_tensor_scatter_at(tc_site at, tc_tensor x, tc_tensor y, tc_tensor start, int axis, bool circular);
 
 /* tc_masked_fill(x, mask, value)
  * The operand value where the bool mask is true, else x.

@@ -53,9 +53,18 @@ tc_tensor tc_full_like_at(tc_site at, tc_tensor x, tc_operand value);
  * Dtypes: all of them.
  * Shape: [rows, columns].
  * ATen: eye.
- * ONNX: EyeLike (k = 0). */
-#define tc_eye(g, dtype, rows, columns) tc_eye_at(TC_HERE, g, dtype, TC_DIM(rows), TC_DIM(columns))
-tc_tensor tc_eye_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim rows, tc_dim columns);
+ * ONNX: EyeLike with k=0. */
+#define tc_eye(g, dtype, rows, columns) tc_eye_at(TC_HERE, g, dtype, TC_DIM(rows), TC_DIM(columns), 0)
+tc_tensor tc_eye_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim rows, tc_dim columns, int offset);
+
+/* tc_eye_offset(g, dtype, rows, columns, offset)
+ * 1 (true) where the column is the row + offset, else 0.
+ * Dtypes: all of them.
+ * Shape: [rows, columns].
+ * ATen: none.
+ * ONNX: EyeLike. */
+#define tc_eye_offset(g, dtype, rows, columns, offset)                                                                \
+    tc_eye_at(TC_HERE, g, dtype, TC_DIM(rows), TC_DIM(columns), offset)
 
 /* tc_linspace(g, dtype, start, stop, count), tc_logspace(g, dtype, start, stop, count, base)
  * `count` numbers from start to stop, C numbers both and both included, at even distances; base to the power of them. With

@@ -22,6 +22,23 @@
 #define tc_cumsum_reverse(x, axis) tc_cumulative_at(TC_HERE, "tc_cumsum_reverse", x, "sum", axis, true)
 tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse);
 
+/* tc_cumsum_exclusive(x, axis), tc_cumsum_exclusive_reverse(x, axis), tc_cumprod_exclusive(x, axis),
+ * tc_cumprod_exclusive_reverse(x, axis), tc_cumprod_reverse(x, axis)
+ * exclusive: of the elements before each one alone, y[0] = 0 (1 of products), y[i] = y[i-1] op x[i-1]. reverse: from the end.
+ * Dtypes: numbers.
+ * Shape: that of x.
+ * Numerics: as of tc_cumsum.
+ * ATen: none.
+ * ONNX: CumSum, CumProd. */
+#define tc_cumsum_exclusive(x, axis) tc_cumulative_exclusive_at(TC_HERE, "tc_cumsum_exclusive", x, "sum", axis, false)
+#define tc_cumsum_exclusive_reverse(x, axis)                                                                          \
+    tc_cumulative_exclusive_at(TC_HERE, "tc_cumsum_exclusive_reverse", x, "sum", axis, true)
+#define tc_cumprod_exclusive(x, axis) tc_cumulative_exclusive_at(TC_HERE, "tc_cumprod_exclusive", x, "prod", axis, false)
+#define tc_cumprod_exclusive_reverse(x, axis)                                                                         \
+    tc_cumulative_exclusive_at(TC_HERE, "tc_cumprod_exclusive_reverse", x, "prod", axis, true)
+#define tc_cumprod_reverse(x, axis) tc_cumulative_at(TC_HERE, "tc_cumprod_reverse", x, "prod", axis, true)
+tc_tensor tc_cumulative_exclusive_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse);
+
 /* tc_cummax(x, axis, indices), tc_cummin(x, axis, indices)
  * The largest (smallest) element so far, and in the tc_tensor *indices the i64 place of the last one that is equal to it;
  * the last NaN from the first one on.
