@@ -34,7 +34,7 @@ from tensor_compile.errors import Reported, UserError
 from tensor_compile.importer import output
 from tensor_compile.importer.dims import Dims, constants
 from tensor_compile.importer.onnx import graph as onnx_graph
-from tensor_compile.importer.onnx.data import Source
+from tensor_compile.importer.onnx.data import TYPES, Source
 from tensor_compile.importer.onnx.model import Model, Tensor, read
 from tensor_compile.importer.problems import Malformed, Unsupported
 from tensor_compile.importer.program import Program
@@ -119,7 +119,7 @@ def _job(case: Path, data: Path, model: Model, taken: set[str]) -> Job:
             info = next(v for v in model.graph.input if v.name == input_name)
             if info.type is None or info.type.tensor is None:
                 raise Unsupported("an input that is no tensor")
-            given[input_name] = stored(path)
+            given[input_name] = _as_declared(stored(path), TYPES.get(info.type.tensor.elem_type))
     for info in model.graph.output:
         if info.type is None or info.type.tensor is None:
             raise Unsupported("an output that is no tensor")
@@ -156,9 +156,17 @@ def _job(case: Path, data: Path, model: Model, taken: set[str]) -> Job:
                     dims[s.name] = actual
     outputs = {}
     for i, (c_name, _) in enumerate(program.outputs):
-        path = data / f"output_{i}.pb"
-        outputs[c_name] = stored(path)
+        declared_type = model.graph.output[i].type
+        assert declared_type is not None and declared_type.tensor is not None
+        outputs[c_name] = _as_declared(stored(data / f"output_{i}.pb"), TYPES.get(declared_type.tensor.elem_type))
     return Job(case.name, function, program, inputs, outputs, tolerance(case), sorted(fixed), dims)
+
+
+def _as_declared(value: Value, dtype: str | None) -> Value:
+    """Suite 1.12 stores bf16 as the bits of u16."""
+    if value.dtype == "u16" and dtype == "bf16":
+        return Value("bf16", value.shape, data=value.data)
+    return value
 
 
 # -- building ----------------------------------------------------------------------------------------------------------------

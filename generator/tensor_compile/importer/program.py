@@ -101,6 +101,8 @@ def without_dead(statements: list[Statement], needed: Iterable[int]) -> list[Sta
     live = set(needed)
     kept = []
     for statement in reversed(statements):
+        if statement.head:
+            statement.body = without_dead(statement.body, live)
         if statement.keep or any(value.number in live for value in statement.results):
             live.update(statement.reads())
             kept.append(statement)

@@ -63,7 +63,7 @@ def comment_text(text: str) -> str:
 
 # -- lines ---------------------------------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[({\[]|[)}\]]|, |[^"(){}\[\],]+|,')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\{[^{}"]{,40}\}|[({\[]|[)}\]]|, |[^"(){}\[\],]+|,')
 
 
 def wrapped(text: str, indent: int) -> list[str]:
@@ -242,30 +242,37 @@ class Writer:
             return sizes.plain(self._text(text, program, names, scope))
 
         if s.array is not None:
-            base = names[s.array.number] = body.take(hint(s.array))
+            base = names[s.array.number] = body.take(hint(s.array, s.origin.kind))
             lines.append(f"{' ' * indent}tc_tensor {base}[{len(s.parts)}];")
             for i, part in enumerate(s.parts):
                 names[part.number] = f"{base}[{i}]"
         if s.declared:
             for value in s.declared:
-                names[value.number] = body.take(hint(value))
+                names[value.number] = body.take(hint(value, s.origin.kind))
             lines += wrapped(f"tc_tensor {', '.join(names[v.number] for v in s.declared)};", indent)
         if s.head:
             lines += wrapped(c(s.head) + " {", indent)
             lines += self._statements(s.body, program, dict(names), body, scope, depth + 1)
             return [*lines, " " * indent + "}"]
+        if not s.text:
+            return lines
         text = c(s.text)
         if s.target is not None:
-            name = names[s.target.number] = body.take(hint(s.target))
+            name = names[s.target.number] = body.take(hint(s.target, s.origin.kind))
             text = f"tc_tensor {name} = {text}"
         return lines + wrapped(text + ";", indent)
 
 
-def hint(value: Value) -> str:
-    """What a variable is called: the last part of the model's name, as C names read."""
-    name = re.sub(r"(_output_\d+|:\d+)+$", "", value.hint)
-    last = re.split(r"[/:.]", name.rstrip("/:."))[-1]
-    return identifier(re.sub(r"_+\d+$", "", last) or last, "v").lower()
+_ANONYMOUS = re.compile(r"(?i)(?:tmp|out|output|y|v|x|val|onnx)?_*\d*")
+
+
+def hint(value: Value, kind: str = "") -> str:
+    """What a variable is called: the last part of the model's name that says something, else the kind of node."""
+    parts = [re.sub(r"(?:_output)?_+\d+$|^\d+$", "", part) for part in re.split(r"[/:.]+", value.hint)]
+    last = next((part for part in reversed(parts) if not _ANONYMOUS.fullmatch(part)), "")
+    if not last:
+        last = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind) or value.hint
+    return identifier(last, "v").lower()
 
 
 def _note(origin: Origin | None) -> str:

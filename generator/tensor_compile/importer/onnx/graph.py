@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Mapping, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from ...errors import UserError
 from ...symbolic import Expr, parse, wrap
@@ -271,6 +272,34 @@ class Importer:
             scope.values[info.name] = value
         self.nodes(graph.node, scope, opsets, [o.name for o in graph.output], attributes)
         return [self._output(o.name, scope) for o in graph.output]
+
+    @contextmanager
+    def within(self, statements: list[Statement]) -> Iterator[None]:
+        """Statements go there."""
+        kept, self.statements = self.statements, statements
+        try:
+            yield
+        finally:
+            self.statements = kept
+
+    @contextmanager
+    def aside(self) -> Iterator[list[Statement]]:
+        """Statements go into a list of their own: the body of a block."""
+        body: list[Statement] = []
+        with self.within(body):
+            yield body
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Nothing that happens here stays, only what is known of the results."""
+        problems = len(self.problems)
+        with self.aside():
+            yield
+        del self.problems[problems:]
+
+    def opaque(self, value: Value) -> Value:
+        """A value of the same type of which nothing else is known."""
+        return self.program.value(value.dtype, value.shape, hint=value.hint)
 
     # -- what messages need ------------------------------------------------------------------------------------------------
     def inputs_of(self, value: Value) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ...symbolic import Expr, IntLike, floordiv, product, wrap
+from ...symbolic import Expr, IntLike, equal, floordiv, product, wrap
 from ..program import Statement
-from ..values import Value
+from ..values import FLOATS, Value
 from .registry import Node, op
 from ..problems import Malformed
 
@@ -163,12 +163,13 @@ def pool(n: Node) -> None:
     counts_padding, column = n.integer("count_include_pad", 0), n.integer("storage_order", 0)
     p = n.integer("p", 2)
     window.fixed(x)
-    if column and n.wants(1):
-        n.refuse("indices in column-major order (storage_order=1)")
     name = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[n.op_type]
     if name != "max" and any(d != 1 for d in window.dilation):
         n.refuse("dilations of a pool that is no maximum")
     shape: list[IntLike] = [x.shape[0], x.shape[1], *window.out(x, ceil)]
+    if any(2 * p > k for p, k in zip((*window.low, *window.high), window.kernel * 2)):
+        _wide_padding(n, x, window, name, ceil, bool(counts_padding), shape)
+        return
     text = f"tc_{name}_pool{window.rank}d({x}, .kernel = {listed(window.kernel)}"
     if not any(s != 1 for s in window.stride):
         text += f", .stride = {listed(window.stride)}"   # left out it would be the kernel's size
@@ -185,11 +186,38 @@ def pool(n: Node) -> None:
     value = n.value(x.dtype, shape, n.outputs[0] or "values")
     n.emit(Statement(f"{text}, .indices = &{indices})", value, declared=(indices,)))
     n.give(value)
+    if column:
+        # Within a plane the rows change fastest.
+        if window.rank != 2:
+            n.refuse("indices in column-major order of no images")
+        h, w = (f"tc_dim_value(g, TC_I64, {n.dim(s)})" for s in x.shape[2:])
+        row, line = f"tc_div({indices}, {w})", f"tc_rem({indices}, {w})"
+        indices = n.let(f"tc_add({row}, tc_mul({line}, {h}))", "i64", shape, "indices")
     # ONNX counts within the whole tensor, the pool within a plane.
     planes = f"tc_reshape(tc_arange(g, TC_I64, {n.dim(x.shape[0] * x.shape[1])}), " \
              f"{n.dim_list([x.shape[0], x.shape[1], *(1 for _ in window.kernel)])})"
     plane = n.dim(product(x.shape[2:]))
     n.result(f"tc_add({indices}, tc_mul({planes}, tc_dim_value(g, TC_I64, {plane})))", "i64", shape, 1)
+
+
+def _wide_padding(n: Node, x: Value, window: Window, name: str, ceil: bool, counts_padding: bool,
+                  shape: list[IntLike]) -> None:
+    """Padding of more than half of the window, which pools do not take: as elements of the tensor."""
+    if n.wants(1) or name == "lp" or ceil:
+        n.refuse("padding of more than half of the window, with indices or ceil_mode")
+    low, high = [0, 0, *window.low], [0, 0, *window.high]
+    pads = f".low = {listed(low)}, .high = {listed(high)}"
+    options = f".kernel = {listed(window.kernel)}, .stride = {listed(window.stride)}"
+    if name == "max":
+        if x.dtype not in FLOATS:
+            n.refuse("padding of more than half of the window of integers")
+        n.result(f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = -INFINITY), {options})", x.dtype, shape)
+        return
+    text = f"tc_avg_pool{window.rank}d(tc_pad({x}, {pads}), {options})"
+    if not counts_padding:
+        ones = f"tc_pad(tc_full(g, 1, TC_{x.dtype.upper()}, 1, 1, {n.dim_list(x.shape[2:])}), {pads})"
+        text = f"tc_div({text}, tc_avg_pool{window.rank}d({ones}, {options}))"
+    n.result(text, x.dtype, shape)
 
 
 @op("GlobalAveragePool", "GlobalMaxPool")
@@ -217,17 +245,11 @@ def max_unpool(n: Node) -> None:
     local = n.let(f"tc_remainder({indices}, tc_dim_value(g, TC_{indices.dtype.upper()}, {n.dim(inner)}))", indices.dtype,
                   indices.shape)
     shape: list[IntLike] = [x.shape[0], x.shape[1], *sizes]
+    text = f"tc_max_unpool{window.rank}d({x}, {local}, TC_SIZES({n.dim_list(sizes)}))"
     if given is not None:
         # The indices count within the shape that the windows give; the result is larger.
         target = n.sizes(given, "the output shape")
-        flat = f"tc_max_unpool{window.rank}d({x}, {local}, TC_SIZES({n.dim_list(sizes)}))"
-        text = flat
         for i, (a, b) in enumerate(zip(sizes, target[2:])):
-            text = f"tc_pad_axis({text}, {i + 2}, 0, {n.dim(b - a)}, 0)"
-        del text, flat
-        whole = product(target[2:])
-        local = n.let(f"tc_remainder({indices}, tc_dim_value(g, TC_{indices.dtype.upper()}, {n.dim(whole)}))",
-                      indices.dtype, indices.shape)
-        n.result(f"tc_max_unpool{window.rank}d({x}, {local}, TC_SIZES({n.dim_list(target[2:])}))", x.dtype, target)
-        return
-    n.result(f"tc_max_unpool{window.rank}d({x}, {local}, TC_SIZES({n.dim_list(sizes)}))", x.dtype, shape)
+            text = text if equal(a, b) else f"tc_pad_axis({text}, {i + 2}, 0, {n.dim(b - a)}, 0)"
+        shape = [*target]
+    n.result(text, x.dtype, shape)

@@ -2,11 +2,12 @@
 """Element by element: arithmetic, comparisons, functions, activations."""
 from __future__ import annotations
 
+import math
 import operator
 from typing import Callable, Sequence
 
 from ...symbolic import Expr, equal, maximum, minimum, never_equal, wrap
-from ..values import FLOATS, INTEGERS, UNSIGNED, Element, Value
+from ..values import FLOATS, INTEGERS, UNSIGNED, Element, Value, round_to
 from .registry import Node, add, op
 
 # -- one operand -----------------------------------------------------------------------------------------------------------
@@ -18,6 +19,22 @@ UNARY = {"Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh"
          "Tanh": "tanh", "Mish": "mish", "HardSwish": "hardswish", "Not": "logical_not", "BitwiseNot": "bit_not"}
 
 
+# Of single floats, which sizes may follow from.
+FLOAT_UNARY: dict[str, Callable[[float], float]] = {
+    "floor": lambda v: float(math.floor(v)), "ceil": lambda v: float(math.ceil(v)), "neg": operator.neg,
+    "relu": lambda v: max(v, 0.0)}
+
+
+def single_float(value: Value) -> float | None:
+    """The one number of a float constant."""
+    found = value.single
+    if value.dtype not in ("f32", "f64"):
+        return None
+    if isinstance(found, Expr):
+        found = float(found.value) if found.is_const and abs(found.value) < 1 << 24 else None
+    return float(found) if found is not None and math.isfinite(found) else None
+
+
 def _unary(function: str) -> Callable[[Node], None]:
     def apply(n: Node) -> None:
         n.ints("consumed_inputs")
@@ -27,6 +44,8 @@ def _unary(function: str) -> Callable[[Node], None]:
         elif function in ("floor", "ceil", "round") and x.folded is not None \
                 and all(isinstance(e, Expr) for e in x.folded):
             n.give(x)
+        elif function in FLOAT_UNARY and (single := single_float(x)) is not None:
+            n.give_elements([FLOAT_UNARY[function](single)], x.dtype, x.shape)
         elif function == "logical_not" and x.folded is not None and all(isinstance(e, (bool, int)) for e in x.folded):
             n.give_elements([not e for e in x.folded], "bool", x.shape)
         else:
@@ -228,9 +247,21 @@ def pairwise(a: Value, b: Value) -> list[tuple[Element, Element]] | None:
     return list(zip(a.folded, b.folded)) if a.shape == b.shape else None
 
 
+def folded_number(a: Value, b: Value, function: str) -> list[Element] | None:
+    """The same of two single floats, which sizes may follow from (a Range of floats). In f64 and rounded once: exact."""
+    if a.dtype not in ("f32", "f64") or a.dtype != b.dtype or function not in ("add", "sub", "mul", "div"):
+        return None
+    x, y = single_float(a), single_float(b)
+    if x is None or y is None or function == "div" and not y:
+        return None
+    value = {"add": x + y, "sub": x - y, "mul": x * y, "div": x / y if y else 0.0}[function]
+    rounded = round_to(value, a.dtype)
+    return None if rounded is None else [rounded]
+
+
 def binary(n: Node, function: str, a: Value, b: Value, dtype: str = "") -> None:
     shape = n.broadcast(a, b)
-    known = folded(n, a, b, function)
+    known = folded(n, a, b, function) or folded_number(a, b, function)
     if known is not None:
         n.give_elements(known, a.dtype, shape)
         return
@@ -397,6 +428,9 @@ def cast(n: Node) -> None:
         return
     if known is not None and x.dtype in FLOATS and to in ("i32", "i64") and all(isinstance(e, Expr) for e in known):
         n.give_elements(known, to, x.shape)
+        return
+    if (single := single_float(x)) is not None and to in ("i32", "i64", "bool") and abs(single) < 1 << 31:
+        n.give_elements([bool(single) if to == "bool" else int(single)], to, x.shape)
         return
     n.result(f"tc_cast({x}, TC_{to.upper()})", to, x.shape)
 

@@ -2,7 +2,7 @@
 """Reading and writing at indices."""
 from __future__ import annotations
 
-from ...symbolic import Expr, IntLike, wrap
+from ...symbolic import Expr, IntLike, product, wrap
 from ..values import Value
 from .registry import Node, op
 from ..problems import Malformed
@@ -95,9 +95,21 @@ def gather_nd(n: Node) -> None:
 def scatter_nd(n: Node) -> None:
     x, index, values = (n.input(i) for i in range(3))
     how = n.text("reduction", "none")
-    if how not in ("none", "add"):
-        n.refuse(f"reduction={how!r}")
+    if how not in ("none", "add", "mul", "max", "min"):
+        raise Malformed(f"reduction={how!r}")
     parts = _tuples(n, x, index, 0)
+    if how not in ("none", "add"):
+        # The indexed axes as one, and the tuples as places in it.
+        count = len(parts)
+        place = f"{parts[0]}"
+        for part, size in zip(parts[1:], x.shape[1:]):
+            place = f"tc_add(tc_mul({place}, tc_dim_value(g, TC_{index.dtype.upper()}, {n.dim(size)})), {part})"
+        rows, many = product(x.shape[:count]), product(index.shape[:-1])
+        flat = f"tc_reshape({x}, {n.dim_list([rows, *x.shape[count:]])})"
+        slices = f"tc_reshape({values}, {n.dim_list([many, *x.shape[count:]])})"
+        text = f"tc_index_{how}({flat}, 0, tc_reshape({place}, {n.dim(many)}), {slices})"
+        n.result(f"tc_reshape({text}, {n.dim_list(x.shape)})", x.dtype, x.shape)
+        return
     n.result(f"tc_index_put({x}, {values}, {'true' if how == 'add' else 'false'}, {', '.join(f'{p}' for p in parts)})",
              x.dtype, x.shape)
 

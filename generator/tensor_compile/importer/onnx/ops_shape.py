@@ -410,6 +410,7 @@ def _sliced(n: Node, text: str, axis: int, a: Expr, b: Expr, count: Expr, total:
 def pad(n: Node) -> None:
     x = n.input(0)
     mode = n.text("mode", "constant")
+    value: Value | None = None
     if n.opset < 11:
         pads = [wrap(p) for p in (n.ints("pads") if n.has("pads") else n.ints("paddings")) or []]
         fill: str = str(n.real("value", 0.0))
@@ -443,9 +444,18 @@ def pad(n: Node) -> None:
         if fill in ("0", "0.0") and constants(low + high) is not None and len(padded) > 1:
             n.result(f"tc_pad({text}, {_pads(low, high)})", x.dtype, target)
             return
+        number = value is None or value.single is not None
+        padded_text = text
         for axis in padded:
-            text = f"tc_pad_axis({text}, {axis}, {n.dim(low[axis])}, {n.dim(high[axis])}, {fill})"
-        n.result(text, x.dtype, target)
+            padded_text = f"tc_pad_axis({padded_text}, {axis}, {n.dim(low[axis])}, {n.dim(high[axis])}, {fill if number else 0})"
+        if number:
+            n.result(padded_text, x.dtype, target)
+            return
+        # The value is known at run time: it stands wherever nothing of x does.
+        inside = f"tc_full(g, 1, TC_BOOL, {n.dim_list([s - a - b for s, a, b in zip(target, low, high)])})"
+        for axis in padded:
+            inside = f"tc_pad_axis({inside}, {axis}, {n.dim(low[axis])}, {n.dim(high[axis])}, 0)"
+        n.result(f"tc_where({inside}, {padded_text}, {fill})", x.dtype, target)
         return
     function = {"reflect": "tc_pad_reflect", "edge": "tc_pad_replicate", "wrap": "tc_pad_circular"}.get(mode)
     if function is None:
