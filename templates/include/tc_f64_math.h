@@ -45,7 +45,7 @@ static inline double tc_expm1_reduced_f64(double x, int64_t *n)
     return tc_fma_f64(r * r, tc_exp_rest_f64(r), r);
 }
 
-/* x 2^n rounded once, for x near 1 and -2044 <= n <= 2046: by two normal powers of two. */
+/* x 2^n rounded once, for x near 1 and -2044 <= n <= 2046: by two normal powers of two; 0 for an n of -2045 or -2046. */
 static inline double tc_scale_f64(double x, int64_t n)
 {
     const int64_t half = n >> 1;
@@ -53,11 +53,11 @@ static inline double tc_scale_f64(double x, int64_t n)
            tc_asfloat_i64((int64_t)((uint64_t)(n - half + 1023) << 52));
 }
 
-/* Beyond the clamp the result is 0 or infinite. */
+/* Beyond the clamp the result is 0, by a factor of 0 as in tc_exp_f32, or infinite. */
 static inline double tc_exp_f64(double x)
 {
     int64_t n;
-    x = x < -746.0 ? -746.0 : x > 710.0 ? 710.0 : x;
+    x = x < -1418.0 ? -1418.0 : x > 710.0 ? 710.0 : x;
     const double p = tc_expm1_reduced_f64(x, &n);
     return tc_scale_f64(1.0 + p, x == x ? n : 0);
 }

@@ -105,8 +105,9 @@ static TC_INLINE tcq_f32 tcq_greater_f32(tcq_f32 x, tcq_f32 y) {
     return _mm512_max_ps(x, y);
 }
 #define TCQ_SCALE
+/* Lanes whose result is 0 are left out, as the instruction rounds denormal numbers on the way to it. */
 static TC_INLINE tcq_f32 tcq_scale_f32(tcq_f32 x, tcq_f32 n) {
-    return _mm512_scalef_ps(x, n);
+    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(n, _mm512_set1_ps(-252.0f), _CMP_NLT_UQ), x, n);
 }
 static TC_INLINE tcq_mask tcq_eq_f32(tcq_f32 x, tcq_f32 y) {
     return _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ);

@@ -25,5 +25,5 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([found.compiler, "-std=c11", optimisation, "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                     *EXACT, *ISA_FLAGS[isa], f"-DTC_ISA_{ISA_MACRO[isa]}", *found.more, "-I",
                     os.path.join(ROOT, "templates", "include"), "-I", os.path.join(ROOT, "tests"),
-                    os.path.join(ROOT, "tests", "vector", "check_vector.c"), "-o", program], check=True)
+                    os.path.join(ROOT, "tests", "vector", "check_vector.c"), "-o", program, "-lm"], check=True)
     sys.exit(subprocess.run([*found.run, program, *sys.argv[3:]], check=False).returncode)
