@@ -76,6 +76,17 @@ equal([(a.block, a.count) for a in tiles.axes], [(1, None), (8, None)], "blocks 
 tiles = check("rows that blocks do not divide", attention(2, 2, "19", "24", 4, 16, True), {})
 ok(tiles.axes[1].count is not None, "the last block is shorter")
 
+# Causal attention leaves out columns that are masked in all rows of a tile, and keeps what values that are no numbers do.
+for heads, shared in ((2, 2), (4, 2)):
+    for n in (1, 8, 9, 20):
+        for extreme in (False, True):
+            for seed in range(3):
+                tiles = check("causal", attention(heads, shared, "n", "n", 4, 16, True), {"n": n}, seed=seed, extreme=extreme)
+    equal(len(tiles.body), 4, "a kernel more: what was left out, summed")
+tiles = check("causal, constant", attention(2, 2, "24", "24", 4, 16, True), {}, extreme=True)
+equal(str(tiles.body[0].kernel.n[0].hi + 1), "tile1 + 8", "columns up to the tile's last row")
+equal(str(check("full", attention(2, 2, "24", "24", 4, 16, False), {}).body[0].kernel.n[0].hi), "23", "no mask, all columns")
+
 # A residual sum that others read too, and its norm: what stays a tensor is stored and read by one tile.
 norm = entry(f'%0 "x" : f32[n,16] {LOC}, %1 "h" : f32[n,32] {LOC}', [
     '%2 = weight() {name="w"} : f32[16,32]',

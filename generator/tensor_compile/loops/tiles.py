@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .accesses import read, written
+from .clip import clip
 from .fuse import Fused, reading_items
-from .ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, NestKernel, Store, Tiles
+from .ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, NestKernel, Store, Tiles, row_major
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, points, rewritten, unlinear
@@ -177,17 +178,20 @@ class _Former:
         if reason:
             self.refusals.append((f"{chain.label} in tiles", reason))
             return
-        before = dict(self.buffers)
-        tiles = self.tiles(chain, block)
+        were = dict(self.buffers)
+        before, tiles = self.tiles(chain, block)
         if between_tiles(self.buffers, tiles.axes, tiles.body):
-            self.buffers = before
+            self.buffers = were
             self.refusals.append((f"{chain.label} in tiles", "a tile would need what another one stores"))
             return
         for at in chain.at:
             items[at] = None
         items[chain.at[-1]] = tiles
+        if before is not None:
+            items[chain.at[0]] = before
         what = " by ".join(f"{a.block} of {a.size}" for a in tiles.axes)
-        self.fusions.append(f"{chain.label} runs in tiles of {what} points")
+        self.fusions.append(f"{chain.label} runs in tiles of {what} points" +
+                            (", without columns that are masked in all of a tile's rows" if before is not None else ""))
 
     def size(self, e: Expr) -> int:
         """With dims at their upper ends."""
@@ -243,13 +247,27 @@ class _Former:
         return total
 
     # -- making
-    def tiles(self, chain: _Chain, block: int) -> Tiles:
+    def tiles(self, chain: _Chain, block: int) -> tuple[NestKernel | None, Tiles]:
+        """The region, and what has to run before it."""
         names = (name for i in range(len(self.taken) + 16) if (name := f"tile{i}") not in self.taken)
         last = len(chain.rows) - 1
         axes = tuple(Axis.of(next(names), block if i == last else 1, size) for i, (size, _) in enumerate(chain.rows))
         joined = self.in_place(chain)
-        body = [self.cut(chain, i, kernel, axes, joined) for i, kernel in enumerate(chain.kernels)]
-        return Tiles(chain.label, axes, body)
+        body, step = [], {}
+        for i, kernel in enumerate(chain.kernels):
+            cut, step = self.cut(chain, i, kernel, axes, joined)
+            body.append(cut)
+        whole = chain.kernels[-1]
+        clipped = clip(body, axes[-1], whole, step, self.fresh) if isinstance(whole, ContractionKernel) else None
+        if clipped is not None:
+            return clipped.before, Tiles(chain.label, axes, clipped.body)
+        return None, Tiles(chain.label, axes, body)
+
+    def fresh(self, kind: str, shape: tuple[Expr, ...]) -> Buffer:
+        """A new buffer of f32."""
+        name = next(n for i in range(len(self.buffers) + 1) if (n := f"%t{i}") not in self.buffers)
+        made = self.buffers[name] = Buffer(name, "f32", shape, row_major(shape), kind)
+        return made
 
     def in_place(self, chain: _Chain) -> dict[str, str]:
         """For each temp that is handed on, the one whose memory it is in: the one before, where that may be overwritten."""
@@ -260,8 +278,9 @@ class _Former:
                 host[out] = host[x]
         return host
 
-    def cut(self, chain: _Chain, number: int, kernel: Chained, axes: tuple[Axis, ...], host: dict[str, str]) -> Chained:
-        """The kernel at the points of one tile."""
+    def cut(self, chain: _Chain, number: int, kernel: Chained, axes: tuple[Axis, ...], host: dict[str, str]) \
+            -> tuple[Chained, dict[Sym, Expr]]:
+        """The kernel at the points of one tile, and what its row variables are there."""
         step: dict[Sym, Expr] = {}     # of indices of what all tiles share
         inner: dict[Sym, Expr] = {}    # of indices of what a tile hands on
         new: dict[Sym, tuple[Sym, ...]] = {}
@@ -294,10 +313,10 @@ class _Former:
             return tuple(t for s in variables for t in new.get(s, (s,)))
         if isinstance(kernel, ContractionKernel):
             return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change(kernel.a),
-                           b=tuple(change(b) for b in kernel.b), stores=[stored(s) for s in kernel.stores])
+                           b=tuple(change(b) for b in kernel.b), stores=[stored(s) for s in kernel.stores]), step
         stages = [replace(s, reduces=[replace(r, value=change(r.value)) for r in s.reduces],
                           stores=[stored(x) for x in s.stores]) for s in kernel.stages]
-        return replace(kernel, rows=kept(kernel.rows), stages=stages)
+        return replace(kernel, rows=kept(kernel.rows), stages=stages), step
 
     def handed(self, chain: _Chain, name: str, axes: tuple[Axis, ...]) -> Buffer:
         """The buffer of one tile for a temp that is handed on."""

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns that are masked in every row of a tile are left out: causal attention does half of the work.
+
+The chain is a product whose column j of row i is -inf where j > i, softmax over the columns, and a product with the
+result. Of a block of rows that ends before row c the columns from c on are not computed at all. No bit changes:
+
+- The maximum of a row is the same without terms of -inf, as a row has column 0 at least.
+- A masked term is exp(-inf - max). Where max is finite or +inf that is +0. The sum of the other terms, which are exp's,
+  is never -0, so +0 more changes nothing. Where max is -inf or NaN all terms of the row are NaN, with or without them.
+- In the second product a masked weight is +0 (or NaN, in a row of NaN). fma(+0, v, sum) is sum where v is finite, but
+  for a sum of -0, which ends as +0 anyway, by the last step of the order `seq`. Where v is not finite it is NaN.
+  So `beyond`, the sum of 0 * v over what was left out, is added to the result: it is a zero or NaN. It is summed once
+  for each block of rows, and over blocks in each tile.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Callable, Mapping
+
+from ..symbolic import Expr, Sym, sym, wrap
+from .ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, IndexValue, Load, Local, NestKernel, Reduction, \
+    RowReduce, Scalar, Stage, Store
+from .scalars import Rewriter, extent, rewritten, walk
+
+_LOWEST = Const("f32", 0xff800000)
+_ZERO = Const("f32", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """before: what has to run before the region; body: the tile's kernels with fewer columns."""
+
+    before: NestKernel
+    body: list
+
+
+def clip(body: list, axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Expr],
+         fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> Clipped | None:
+    """None where the tile's kernels are no such chain. whole: the last one as it was, whose variables are those of `step`
+    in a tile; fresh(kind, shape): makes a buffer of f32."""
+    found = _chain(body, axis)
+    if found is None:
+        return None
+    first, softmax, last, columns = found
+    limit = sym(axis.start) + axis.points
+    left_out = _left_out(whole, axis, fresh)
+    (store,) = left_out.stages[0].stores
+    later = _later(whole, axis, step, store, fresh)
+    zeros = later.stages[0].stores[0]
+    return Clipped(left_out, [_fewer(first, first.n[0], limit), _fewer(softmax, columns, limit), later,
+                              _added(_fewer(last, last.k[0], limit), zeros, last.n, whole.n)])
+
+
+# -- what may be left out
+def _chain(body: list, axis: Axis) -> tuple[ContractionKernel, NestKernel, ContractionKernel, Sym] | None:
+    """The kernels and the variable of softmax's columns."""
+    if len(body) != 3 or axis.blocks == 1:
+        return None
+    first, softmax, last = body
+    if not (isinstance(first, ContractionKernel) and isinstance(softmax, NestKernel)
+            and isinstance(last, ContractionKernel)) or not len(first.n) == len(first.stores) == len(last.k) == 1 \
+            or len(last.b) > 1 or last.b_panel or last.b[0].valid or last.a.valid:
+        return None
+    (scores,) = first.stores
+    columns = _softmax(softmax, scores.buffer)
+    if columns is None or last.a.buffer != softmax.stages[-1].stores[0].buffer \
+            or any(extent(s) != axis.size for s in (first.n[0], columns, last.k[0])):
+        return None
+    return (first, softmax, last, columns) if masked(scores.value, first.n[0], axis) else None
+
+
+def masked(value: Scalar, column: Sym, axis: Axis) -> bool:
+    """The value is -inf in all rows of the tile where the column is not below the tile's end."""
+    end = sym(axis.start) + axis.points
+    for s in walk(value):
+        left = _holds_where(s)
+        if left is None or left.coefficient(column) != -1:
+            continue
+        rest = left + sym(column)                  # the comparison is false where the column is above it
+        for own in sorted((v for v in rest.symbols() if not v.is_dim), key=lambda v: v.key):
+            rest = rest.substitute({own: wrap(own.hi)}) if rest.coefficient(own) == 1 else rest
+        if rest == end - 1 and _lowest(value, s):
+            return True
+    return False
+
+
+def _holds_where(s: Scalar) -> Expr | None:
+    """A comparison of indices as the expression that is >= 0 where it holds."""
+    if not isinstance(s, Apply) or s.op not in ("le", "lt", "ge", "gt") \
+            or not all(isinstance(a, IndexValue) for a in s.args):
+        return None
+    low, high = (a.expr for a in (s.args if s.op in ("le", "lt") else s.args[::-1]))
+    return high - low if s.op in ("le", "ge") else high - low - 1
+
+
+def _lowest(value: Scalar, false: Scalar) -> bool:
+    """The value is -inf where `false` is."""
+    if not isinstance(value, Apply) or value.op != "select":
+        return value is _LOWEST
+    condition, yes, no = value.args
+    return _lowest(no, false) and (_is_false(condition, false) or _lowest(yes, false))
+
+
+def _is_false(condition: Scalar, false: Scalar) -> bool:
+    return condition is false or isinstance(condition, Apply) and condition.op == "logical_and" \
+        and any(_is_false(a, false) for a in condition.args)
+
+
+def _softmax(kernel: NestKernel, scores: str) -> Sym | None:
+    """The variable over which the kernel is the softmax of a buffer, and nothing else; None where it is something else."""
+    if len(kernel.stages) != 3 or any(len(s.vars) != 1 or s.vars != kernel.stages[0].vars for s in kernel.stages):
+        return None
+    top, total, result = kernel.stages
+    shape = [(len(s.reduces), len(s.stores)) for s in kernel.stages]
+    if shape != [(1, 0), (1, 1), (0, 1)] or not all(isinstance(s.reduces[0], RowReduce) for s in (top, total)):
+        return None
+    most, sums, kept, out = top.reduces[0], total.reduces[0], total.stores[0], result.stores[0]
+    x = most.value
+    if not isinstance(x, Load) or x.buffer != scores or x.valid or (most.op, most.dtype, sums.op, sums.order) != (
+            "max", "f32", "sum", "lanes"):
+        return None
+    e = Apply("exp", "f32", (Apply("sub", "f32", (x, Local(most.name, "f32"))),))
+    quotient = Apply("div", "f32", (Load(kept.buffer, "f32", kept.index), Local(sums.name, "f32")))
+    right = sums.value is e and kept.value is e and out.value is quotient
+    return top.vars[0] if right else None
+
+
+# -- what is left
+def _fewer(kernel: ContractionKernel | NestKernel, old: Sym, count: Expr) -> ContractionKernel | NestKernel:
+    """The kernel with `count` points of a variable."""
+    new = Sym(old.name, 0, count - 1)
+    change = Rewriter(lambda e: e.substitute({old: sym(new)}))
+
+    def kept(variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
+        return tuple(new if s is old else s for s in variables)
+    if isinstance(kernel, ContractionKernel):
+        return replace(kernel, n=kept(kernel.n), k=kept(kernel.k), a=change(kernel.a),
+                       b=tuple(change(b) for b in kernel.b), stores=[rewritten(s, change) for s in kernel.stores])
+    return replace(kernel, stages=[replace(s, vars=kept(s.vars), stores=[rewritten(x, change) for x in s.stores],
+                                           reduces=[replace(r, value=change(r.value)) for r in s.reduces])
+                                   for s in kernel.stages])
+
+
+def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> NestKernel:
+    """For each block of rows of the second operand the sum of 0 * v, which is a zero, or NaN where a v is not finite."""
+    (b,), (k,) = whole.b, whole.k
+    batch = tuple(s for s in whole.batch if any(s in e.symbols() for e in b.index))
+    block, within = Sym("block", 0, axis.blocks - 1), Sym("k", 0, wrap(axis.block - 1))
+    at = sym(block) * axis.block + sym(within)
+    v = Load(b.buffer, b.dtype, tuple(e.substitute({k: at}) for e in b.index))
+    valid = (axis.size - 1 - at,) if axis.count is not None else ()
+    total = Reduction("sum", "seq", "f32", (within,), Apply("mul", "f32", (v, _ZERO)), valid)
+    made = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
+    points = (*batch, block, *whole.n)
+    return NestKernel(f"{whole.label}_finite", points,
+                      [Stage((), [], [Store(made.name, tuple(map(sym, points)), total)])], (), ())
+
+
+def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store,
+           fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> NestKernel:
+    """The sum over the blocks behind the tile's."""
+    here = sym(axis.start) // axis.block
+    after = Sym("block", 0, axis.blocks - 2 - here)
+    batch = left_out.index[:len(left_out.index) - len(whole.n) - 1]
+    x = Load(left_out.buffer, "f32", (*(e.substitute(dict(step)) for e in batch), here + 1 + sym(after), *map(sym, whole.n)))
+    made = fresh("tile", tuple(extent(s) for s in whole.n))
+    total = Reduction("sum", "seq", "f32", (after,), x)
+    return NestKernel(f"{whole.label}_finite", whole.n, [Stage((), [], [Store(made.name, tuple(map(sym, whole.n)), total)])],
+                      (), ())
+
+
+def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...]) -> ContractionKernel:
+    """The kernel with what was left out added to its accumulator."""
+    names = {a: sym(b) for a, b in zip(before, now, strict=True)}
+    more = Load(zeros.buffer, "f32", tuple(e.substitute(names) for e in zeros.index))
+
+    def leaf(s: Scalar) -> Scalar | None:
+        return Apply("add", "f32", (s, more)) if isinstance(s, Acc) else None
+    change = Rewriter(leaf=leaf)
+    return replace(kernel, stores=[rewritten(s, change) for s in kernel.stores])
