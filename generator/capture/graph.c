@@ -92,7 +92,7 @@ tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, c
     tc_tensor x = tc_arena_alloc(&g->arena, sizeof *x);
     *x = (struct tc_value){.self = x, .function = f, .node = node, .type = *type};
     *node = (tc_node){.op = TC_OP_parameter, .result_count = 1, .results = x, .site = g->op_site};
-    node->attrs[0] = tc_attr_name(name);
+    node->attrs[0] = tc_attr_name(tc_arena_copy(&g->arena, name));
     *f->parameters_end = node;
     f->parameters_end = &node->next;
     return x;

@@ -180,6 +180,7 @@ struct tc_graph {
     int file_count;
     tc_weight_decl *weights, **weights_end, *weight_chains[TC_WEIGHT_BUCKETS];
     tc_state_decl *states, **states_end;
+    int64_t state_bytes;     /* no less than what they need */
     tc_function *functions, **functions_end;
     tc_entry *const *entries; /* under capture */
     int entry_count;

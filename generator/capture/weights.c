@@ -35,7 +35,7 @@ static const char *file_hint(const char *error)
 
 static void add_file(tc_graph *g, tc_site at, const char *path)
 {
-    const char *printed = path[0] == '/' ? path : tc_short_path(g, tc_join_path(g, at.file, path));
+    const char *printed = path[0] == '/' ? tc_arena_copy(&g->arena, path) : tc_short_path(g, tc_join_path(g, at.file, path));
     for (const tc_weight_file *f = g->files; f; f = f->next)
         if (!strcmp(f->printed, printed))
             return; /* functions may each name the file they share */
@@ -254,6 +254,18 @@ tc_tensor tc_weight_at(tc_site at, tc_graph *g, const char *name, int count, con
 
 /* -- states ---------------------------------------------------------------------------------------------------------- */
 
+/* What the states before it and this one need, its own rounded up; false beyond 64 bits. Sizes are constant. */
+static bool add_state_bytes(tc_graph *g, const tc_type *type)
+{
+    enum { ALIGNMENT = 64 }; /* of each, and the size of the header before the first: no less than the planner's */
+    int64_t bytes = tc_dtype_size(type->dtype), size;
+    for (int i = 0; i < type->rank; ++i)
+        if (!tc_expr_value(type->shape[i], &size) || __builtin_mul_overflow(bytes, size, &bytes))
+            return false;
+    return !__builtin_add_overflow(bytes, 2 * ALIGNMENT - 1, &bytes) &&
+           !__builtin_add_overflow(g->state_bytes, bytes & -ALIGNMENT, &g->state_bytes);
+}
+
 static bool declare_state(tc_graph *g, const char *absolute, const tc_type *type)
 {
     for (int i = 0; i < type->rank; ++i) {
@@ -270,6 +282,10 @@ static bool declare_state(tc_graph *g, const char *absolute, const tc_type *type
             return true;
         tc_fail(g, "functions share states by name", "state \"%s\" is %s here and %s at line %d", absolute,
                 tc_type_text(g, type), tc_type_text(g, &d->type), d->site.line);
+        return false;
+    }
+    if (!add_state_bytes(g, type)) {
+        tc_fail(g, NULL, "state \"%s\" needs more bytes than 64 bits count: %s", absolute, tc_type_text(g, type));
         return false;
     }
     tc_state_decl *d = tc_arena_alloc(&g->arena, sizeof *d);

@@ -27,6 +27,7 @@ from .target import Target
 LOOPS = ("lower", "fuse", "tile", "schedule", "plan")
 PASSES = (*graph_passes.ORDER, "constants", *LOOPS)
 ALIGNMENT = 64  # of every tensor of the weights and of the state
+HEADERS = 128    # bytes at most before either of them
 
 Dump = Callable[[str, str], None]
 
@@ -67,6 +68,10 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     if dump:
         dump("constants", print_module(constants))
     packed, packed_bytes = _offsets((n, v.type) for n, v, _ in constants.functions[CONSTANTS].results)
+    state_offset, state_bytes = _offsets((s.name, s.type) for s in captured.states.values())
+    for what, needed in (("state", state_bytes), ("packed weights", packed_bytes)):
+        if needed + HEADERS >= 1 << target.index_bits - 1:
+            raise UserError(f"{needed} bytes of {what}: more than {target.index_bits} bits address", name)
 
     functions = []
     printed: dict[str, list[str]] = {name: [] for name in LOOPS}
@@ -109,7 +114,6 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
 
     states = [Buffer(s.name, s.type.dtype, s.type.shape, tuple(range(s.type.rank)), "state")
               for s in captured.states.values()]
-    state_offset, state_bytes = _offsets((s.name, s.type) for s in captured.states.values())
     return Compiled(captured, graph.reference, constants,
                     ModelPlan(captured.model, functions, packed, packed_bytes, states, state_offset, state_bytes),
                     leaves("packed", padded_weights(graph.module.functions.values())),

@@ -4,7 +4,8 @@
  */
 #include <tensor_compile/hosted.h>
 
-#include <pthread.h>
+#include "forks.h"
+
 #include <sched.h>
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ typedef struct worker {
 
 struct tc_pool {
     tc_index threads;
+    unsigned made;   /* tc_forks then: in a child of that process its workers do not exist, and its locks may be held */
     worker *workers; /* threads - 1 of them */
     pthread_mutex_t busy;
     pthread_mutex_t lock; /* of what follows; `round` is also read without it */
@@ -79,7 +81,7 @@ static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
 {
     tc_pool *pool = user;
     const tc_index size = threads < pool->threads ? threads : pool->threads;
-    if (size < 2 || pthread_mutex_trylock(&pool->busy)) {
+    if (size < 2 || tc_forks() != pool->made || pthread_mutex_trylock(&pool->busy)) {
         job(argument, 0, 1);
         return;
     }
@@ -112,6 +114,7 @@ tc_pool *tc_pool_create(tc_index threads)
     if (!pool)
         return NULL;
     pool->threads = threads;
+    pool->made = tc_forks();
     pool->workers = calloc((size_t)threads, sizeof *pool->workers);
     if (!pool->workers) {
         free(pool);
@@ -134,8 +137,14 @@ tc_pool *tc_pool_create(tc_index threads)
 
 void tc_pool_destroy(tc_pool *pool)
 {
-    if (pool)
+    if (!pool)
+        return;
+    if (tc_forks() == pool->made) {
         end(pool, pool->threads - 1);
+        return;
+    }
+    free(pool->workers); /* there is nobody to join, and locks that may be held are not to be destroyed */
+    free(pool);
 }
 
 static void yield(void *user)
@@ -146,7 +155,9 @@ static void yield(void *user)
 
 void tc_context_use_pool(tc_context *context, tc_pool *pool)
 {
-    context->team = (tc_team){run, pool, pool->threads};
-    context->yield = yield;
+    if (!context)
+        return;
+    context->team = pool ? (tc_team){run, pool, pool->threads} : (tc_team){NULL, NULL, 1};
+    context->yield = pool ? yield : NULL;
     context->yield_user = NULL;
 }

@@ -226,6 +226,12 @@
       tc_dim n = tc_dynamic(g, "n", 0, 7); AT; tc_require_at_least(g, 1, tc_dim_add(n, 2)))                           \
     X(state_dynamic, "tc_state: the size of a state is constant, not f32[n]", tc_dim n = tc_dynamic(g, "n", 0, 7);    \
       AT; tc_state(g, "s", TC_F32, n))                                                                                \
+    X(state_large, "tc_state: state \"s\" needs more bytes than 64 bits count: f32[2305843009213693952]", AT;          \
+      tc_state(g, "s", TC_F32, INT64_C(1) << 61))                                                                     \
+    X(state_wraps, "tc_state: state \"s\" needs more bytes than 64 bits count: i8[4294967296,4294967296,4294967296]", \
+      AT; tc_state(g, "s", TC_I8, INT64_C(1) << 32, INT64_C(1) << 32, INT64_C(1) << 32))                              \
+    X(states_large, "tc_state: state \"t\" needs more bytes than 64 bits count: u8[4611686018427387904]",              \
+      tc_state(g, "s", TC_U8, INT64_C(1) << 62); AT; tc_state(g, "t", TC_U8, INT64_C(1) << 62))                       \
     X(state_type, "tc_assign: state \"s\" is f32[2], the value f32[3]", tc_tensor s = tc_state(g, "s", TC_F32, 2);    \
       AT; tc_assign(s, F(3)))                                                                                         \
     X(state_twice, "tc_assign: state \"s\" was assigned at line", tc_tensor s = tc_state(g, "s", TC_F32, 2);          \

@@ -14,6 +14,9 @@
 
 /* name, type of y, guards (each ended by a semicolon), body */
 #define CASES                                                                                                         \
+    /* names are the library's from the call on: the caller's memory may change */                                    \
+    X(names_in_a_loop, "f32[3]", "", char name[4] = "a0"; tc_tensor sum = tc_input(g, "s", TC_F32, 3);                 \
+      for (; name[1] < '8'; ++name[1]) sum = tc_add(sum, tc_input(g, name, TC_F32, 3)); Y(sum))                       \
     X(add, "f32[2,3,4]", "", Y(tc_add(F("a", 2, 1, 4), F("b", 3, 1))))                                                \
     X(add_number, "i64[3]", "", Y(tc_add(1, tc_input(g, "a", TC_I64, 3))))                                            \
     X(add_dynamic, "f32[n]", "n == m;", tc_dim n = N; Y(tc_add(F("a", n), F("b", M))))                                \

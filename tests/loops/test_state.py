@@ -3,8 +3,12 @@
 from evaluate import Fault
 from harness import compare, module_of, program_of
 from tap import done, equal, ok, raises
+from tensor_compile import pipeline
+from tensor_compile.errors import UserError
+from tensor_compile.graph.text import print_module
 from tensor_compile.loops.accesses import written
 from tensor_compile.loops.ir import CheckKernel
+from tensor_compile.target import find, load
 
 LOC = 'loc("m.c":1)'
 
@@ -112,4 +116,9 @@ for fused in (True, False):
     checks = [i for i, s in enumerate(program.steps) if isinstance(s.kernel, CheckKernel)]
     early = [b for s in program.steps[:checks[-1]] for b in written(s.kernel)]
     equal({program.buffers[b].kind for b in early}, {"temp"}, "nothing but temps is stored before they are looked at")
+
+large = print_module(module_of(function(f'%0 "x" : f32[2] {LOC}', ['return "y" %0']),
+                               states=(("k", "u8[2147483647]"),)))
+raises(UserError, lambda: pipeline.run(large, "m.c", load(find("cortex-m4f")), {}),
+       "m.c: error: 2147483648 bytes of state: more than 32 bits address", "a state that 32 bits do not address")
 done()

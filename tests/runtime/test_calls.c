@@ -12,8 +12,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
+#include <unistd.h>
 
 int kernels_watch;
 const char *kernels_ran;
@@ -339,6 +341,70 @@ static void test_teams(fixture *f)
     }
 }
 
+/* A context without a pool, or with one that could not be made, has the calling thread alone. */
+static void test_no_pool(fixture *f)
+{
+    setup(f, 61, 60);
+    f->context.team = (tc_team){own_run, &(tc_index){0}, 5};
+    tc_context_use_pool(&f->context, NULL);
+    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && !f->context.team.run && !f->context.yield,
+          "no pool: the calling thread alone");
+    tc_context_use_pool(NULL, NULL);
+#ifdef TEST_OPENMP
+    tc_context_use_openmp(NULL, 2);
+#endif
+    tc_ok(1, "no context: nothing happens");
+}
+
+/* What a child behind fork() does with the parent's team; it has none of the parent's threads. */
+static int in_child(fixture *f, tc_pool *pool)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60); /* where it hangs */
+        int good = 1;
+        for (int call = 0; call < 3; ++call) {
+            setup(f, 60 + call, 60);
+            if (pool)
+                tc_context_use_pool(&f->context, pool);
+#ifdef TEST_OPENMP
+            else
+                tc_context_use_openmp(&f->context, 4);
+#endif
+            good &= fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f);
+        }
+        tc_pool_destroy(pool);
+        tc_pool *own = tc_pool_create(3);
+        setup(f, 64, 60);
+        tc_context_use_pool(&f->context, own);
+        good &= own && fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f);
+        tc_pool_destroy(own);
+        _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void test_fork(fixture *f)
+{
+    tc_pool *pool = tc_pool_create(4);
+    tc_ok(in_child(f, pool), "a child calls with the parent's pool before the parent did, ends it and has one of its own");
+    for (int turn = 0; turn < 2; ++turn) {
+        setup(f, 64, 60);
+        tc_context_use_pool(&f->context, pool);
+        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "the parent calls");
+        tc_ok(in_child(f, pool), "and a child behind it");
+    }
+    tc_pool_destroy(pool);
+#ifdef TEST_OPENMP
+    setup(f, 64, 60);
+    tc_context_use_openmp(&f->context, 4);
+    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "the parent calls on OpenMP's threads");
+    tc_ok(in_child(f, NULL), "and a child behind it");
+#endif
+}
+
 typedef struct caller {
     fixture fixture;
     tc_pool *pool;
@@ -505,6 +571,8 @@ int main(int argc, char **argv)
     test_other_functions(f);
     test_state(f);
     test_teams(f);
+    test_no_pool(f);
+    test_fork(f);
     test_contexts();
     test_environment(f);
     test_logs(f);

@@ -26,7 +26,8 @@ tc_index tc_environment_threads(void);
 
 /* A pool of resident POSIX threads. The calling thread is one of the team: `threads` - 1 are started. Between calls
  * they spin for a short time, then sleep. A pool serves one call at a time: a call that finds it busy runs on its own
- * thread alone, so contexts in several threads may share it. */
+ * thread alone, so contexts in several threads may share it. In a child behind fork() a pool of its parent has no
+ * threads: calls on it run on the calling thread alone, and it may be destroyed. */
 typedef struct tc_pool tc_pool;
 
 /* NULL where threads < 1, or where memory or threads cannot be had. */
@@ -35,11 +36,13 @@ tc_pool *tc_pool_create(tc_index threads);
 /* No call may be using it any more. NULL is accepted. */
 void tc_pool_destroy(tc_pool *pool);
 
-/* The context's calls run on the pool from now on, and yield the processor when they wait long. */
+/* The context's calls run on the pool from now on, and yield the processor when they wait long. Without a pool (NULL: as
+ * where it could not be made) they run on the calling thread alone. */
 void tc_context_use_pool(tc_context *context, tc_pool *pool);
 
 /* The same on OpenMP's threads (link with the dependency tensor-compile-openmp): up to `threads` of them, 0: as many
- * as OpenMP would use by itself. */
+ * as OpenMP would use by itself. In a child behind fork() calls run on the calling thread alone where the parent had
+ * such a team. */
 void tc_context_use_openmp(tc_context *context, tc_index threads);
 
 /* -- external weights ---------------------------------------------------------------------------------------------- */
