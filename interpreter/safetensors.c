@@ -125,6 +125,25 @@ static bool read_escape(reader *r, char **out)
     return true;
 }
 
+/* No cut, overlong or surrogate sequence, nothing beyond U+10FFFF. */
+static bool is_utf8(const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        const unsigned first = *p++;
+        const int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : -1;
+        if (more < 0)
+            return false;
+        const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+        const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+        if (more > 0 && (*p < low || *p > high))
+            return false;
+        for (int i = 0; i < more; i++)
+            if ((*p++ & 0xc0) != 0x80)
+                return false;
+    }
+    return true;
+}
+
 static const char *read_string(reader *r)
 {
     if (!expect(r, '"'))
@@ -153,6 +172,10 @@ static const char *read_string(reader *r)
             return NULL;
     }
     *out = '\0';
+    if (!is_utf8(text)) {
+        corrupt(r, "a string that is no UTF-8");
+        return NULL;
+    }
     r->at = close + 1;
     return text;
 }
@@ -341,7 +364,8 @@ bool tc_st_open(tc_st_file *file, const char *path, tci_diag *diag)
 {
     const tci_loc loc = {path, 0};
     *file = (tc_st_file){0};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* of a FIFO, it does not wait for a writer */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return tci_fail(diag, loc, "cannot be opened: %s", strerror(errno));
     struct stat info;

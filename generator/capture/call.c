@@ -182,6 +182,8 @@ void tc_call_results_at(tc_site at, tc_graph *g, const tc_graph_function *functi
         return;
     if (!prefix)
         tc_fail(g, "\"\" for none", "argument 'prefix' is NULL");
+    else if (!tc_check_text(g, "prefix", prefix))
+        ;
     else if (count > 16)
         tc_fail(g, NULL, "more than 16 operands");
     else if (tc_op_enter(at, "tc_call", NULL, operand_names, count, operands)) {

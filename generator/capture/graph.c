@@ -133,33 +133,6 @@ static tc_node *find_parameter(tc_function *f, const char *name)
     return p;
 }
 
-bool tc_check_identifier(tc_graph *g, const char *what, const char *name)
-{
-    static const char *const reserved[] = {
-        "auto", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double", "else",
-        "enum", "extern", "float", "for", "friend", "goto", "if", "inline", "int", "long", "namespace", "new",
-        "operator", "private", "protected", "public", "register", "restrict", "return", "short", "signed", "sizeof",
-        "static", "struct", "switch", "template", "this", "throw", "try", "typedef", "union", "unsigned", "using",
-        "virtual", "void", "volatile", "while", "bool", "true", "false"};
-    const char *p = name;
-    while (*p && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' ||
-                  (p > name && *p >= '0' && *p <= '9')))
-        ++p;
-    if (!*name || *p) {
-        tc_fail(g, "names become members of the generated header: letters, digits and _", "%s name \"%s\" is no C identifier",
-                what, name);
-        return false;
-    }
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; ++i) {
-        if (!strcmp(name, reserved[i])) {
-            tc_fail(g, "names become members of the generated header", "%s name \"%s\" is a keyword of C or C++", what,
-                    name);
-            return false;
-        }
-    }
-    return true;
-}
-
 tc_tensor tc_input_at(tc_site at, tc_graph *g, const char *name, int count, const tc_dim *dtype_and_shape)
 {
     tc_type type;
@@ -188,8 +161,8 @@ tc_tensor tc_parameter_at(tc_site at, tc_graph *g, const char *name)
         return tc_poison();
     tc_function *f = g->current;
     tc_tensor x = tc_poison();
-    if (!name)
-        tc_fail(g, NULL, "argument 'name' is NULL");
+    if (!tc_check_text(g, "name", name))
+        ;
     else if (f->block)
         tc_fail(g, "declare it before the block", "parameters are no part of a block");
     else if (f->is_entry)
@@ -209,8 +182,8 @@ void tc_output_at(tc_site at, tc_graph *g, const char *name, tc_tensor x)
     tc_function *f = g->current;
     ++f->results_declared;
     const tc_named *before = name ? find_named(f->results, name) : NULL;
-    if (!name)
-        tc_fail(g, NULL, "argument 'name' is NULL");
+    if (!tc_check_text(g, "name", name))
+        ;
     else if (f->block)
         tc_fail(g, "list a variable in the block's head, or tc_collect it", "outputs are no part of a block");
     else if (before)
@@ -345,6 +318,8 @@ void tc_scope_push_at(tc_site at, tc_graph *g, const char *format, ...)
     va_end(args);
     if (!*name)
         tc_fail(g, NULL, "the scope's name is empty");
+    else if (!tc_check_text(g, "name", name))
+        name = "scope";
     tc_op_leave(g, NULL);
     g->current->scope = region_new(g, g->current->scope, name, true);
 }
@@ -355,6 +330,8 @@ void tc_region_push_at(tc_site at, tc_graph *g, const char *name)
         return;
     if (!name || !*name) {
         tc_fail(g, NULL, "the region needs a name");
+        name = "region";
+    } else if (!tc_check_text(g, "name", name)) {
         name = "region";
     }
     tc_op_leave(g, NULL);
@@ -402,6 +379,14 @@ static bool shares_name_with_dim(tc_graph *g, const char *name)
     return false;
 }
 
+static const tc_state_decl *shares_name_with_state(const tc_graph *g, const char *name)
+{
+    const tc_state_decl *d = g->states;
+    while (d && strcmp(d->name, name))
+        d = d->next;
+    return d;
+}
+
 static void check_entry(tc_graph *g, const tc_function *f, tc_site site)
 {
     if (!f->results_declared && !f->assigns)
@@ -414,6 +399,13 @@ static void check_entry(tc_graph *g, const tc_function *f, tc_site site)
         if (shares_name_with_dim(g, r->name))
             tc_error(g, r->site, "inputs, outputs and dims are members of one struct",
                      "output \"%s\" has the name of a dim", r->name);
+    const char *hint = "a report and a call's detail name them all: give one another name";
+    for (const tc_node *p = f->parameters; p; p = p->next)
+        if (shares_name_with_state(g, p->attrs[0].text))
+            tc_error(g, p->site, hint, "input \"%s\" has the name of a state", p->attrs[0].text);
+    for (const tc_named *r = f->results; r; r = r->next)
+        if (shares_name_with_state(g, r->name))
+            tc_error(g, r->site, hint, "output \"%s\" has the name of a state", r->name);
 }
 
 bool tc_capture(tc_graph *g, int count, tc_entry *const *entries)
@@ -428,6 +420,8 @@ bool tc_capture(tc_graph *g, int count, tc_entry *const *entries)
             model = entries[i];
             g->model = model->name;
             g->model_file = model->site.file;
+            g->op_site = model->site; /* where its name is judged */
+            tc_check_identifier(g, "model", model->name);
         } else {
             tc_error(g, entries[i]->site, "further entry functions are TC_FUNCTION",
                      "a second TC_MODEL: %s (the first is %s)", entries[i]->name, model->name);

@@ -303,6 +303,8 @@ bool tc_read_type(tc_graph *g, int count, const tc_dim *dtype_and_shape, tc_type
 const char *tc_scoped_name(tc_graph *g, const char *name);
 /* Reports where it is not a C identifier. */
 bool tc_check_identifier(tc_graph *g, const char *what, const char *name);
+/* Text that goes into the graph, not NULL; reported. */
+bool tc_check_text(tc_graph *g, const char *argument, const char *text);
 
 /* -- primitives.c and infer*.c ------------------------------------------------------------------------------------ */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L
 #include "safetensors_header.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_HEADER = 100 << 20 }; /* the limit of the format's reference implementation */
 
@@ -125,6 +127,8 @@ static const char *string(reader *r)
     }
     take(r, '"');
     out[n] = 0;
+    if (!tc_is_utf8(out))
+        fail(r, "a string that is no UTF-8");
     return out;
 }
 
@@ -248,10 +252,12 @@ static const char *check(tc_arena *arena, const tc_safetensors *file, uint64_t d
         int bits = bits_of(e->dtype);
         if (!bits)
             return tc_arena_format(arena, "\"%s\" has the unknown dtype \"%s\"", e->name, e->dtype);
-        uint64_t bytes = (uint64_t)bits / 8;
+        uint64_t bytes = 1; /* elements first, as the format's reference implementation has it */
+        bool fits = true;
         for (int d = 0; d < e->rank; ++d)
-            if (__builtin_mul_overflow(bytes, (uint64_t)e->shape[d], &bytes))
-                return tc_arena_format(arena, "\"%s\" is larger than 64 bits count", e->name);
+            fits = fits && !__builtin_mul_overflow(bytes, (uint64_t)e->shape[d], &bytes);
+        if (!fits || __builtin_mul_overflow(bytes, (uint64_t)bits / 8, &bytes))
+            return tc_arena_format(arena, "\"%s\" is larger than 64 bits count", e->name);
         if (e->begin > e->end || e->end - e->begin != bytes)
             return tc_arena_format(arena, "\"%s\" needs %llu bytes, its data_offsets are %llu..%llu", e->name,
                                    (unsigned long long)bytes, (unsigned long long)e->begin, (unsigned long long)e->end);
@@ -339,6 +345,11 @@ static tc_safetensors *read_stream(tc_arena *arena, FILE *in, const char **error
 
 tc_safetensors *tc_safetensors_read(tc_arena *arena, const char *path, const char **error)
 {
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* to open a FIFO is to wait for its writer */
+        *error = "not a regular file";
+        return NULL;
+    }
     FILE *in = fopen(path, "rb");
     if (!in) {
         *error = tc_arena_format(arena, "cannot be opened: %s", strerror(errno));

@@ -245,10 +245,10 @@ tc_tensor tc_weight_at(tc_site at, tc_graph *g, const char *name, int count, con
     tc_tensor x = tc_poison();
     if (!tc_op_enter_graph(g, at, "tc_weight", NULL))
         return x;
-    if (name && *name)
+    if (name && !*name)
+        tc_fail(g, NULL, "argument 'name' is empty");
+    else if (tc_check_text(g, "name", name))
         x = weight(g, name, count, dtype_and_shape);
-    else
-        tc_fail(g, NULL, "argument 'name' is %s", name ? "empty" : "NULL");
     return tc_op_leave(g, x);
 }
 
@@ -301,9 +301,9 @@ tc_tensor tc_state_at(tc_site at, tc_graph *g, const char *name, int count, cons
     tc_type type;
     if (!tc_op_enter_graph(g, at, "tc_state", NULL))
         return x;
-    if (!name || !*name) {
-        tc_fail(g, NULL, "argument 'name' is %s", name ? "empty" : "NULL");
-    } else if (tc_read_type(g, count, dtype_and_shape, &type)) {
+    if (name && !*name) {
+        tc_fail(g, NULL, "argument 'name' is empty");
+    } else if (tc_check_text(g, "name", name) && tc_read_type(g, count, dtype_and_shape, &type)) {
         const char *relative = tc_scoped_name(g, tc_arena_copy(&g->arena, name));
         if (declare_state(g, tc_arena_format(&g->arena, "%s%s", g->current->base, relative), &type)) {
             x = find_read(g->current, TC_OP_state, relative);

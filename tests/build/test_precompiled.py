@@ -40,7 +40,9 @@ for name in ("gcc", "clang"):
         equal([o.path.read_bytes() for o in got], [o.path.read_bytes() for o in want], f"{name}: the same objects")
         stale = next((many.root / "headers").iterdir())
         shutil.rmtree(many.root / "objects")
-        if name == "gcc":  # a header of another compiler, or another file system's leftovers
+        if name == "gcc":  # a header of another compiler of the same version
+            many = Cache(many.root)
+            many.entry("headers", stale.name, lambda work: None)  # is whole; what becomes of it then is not looked at
             (stale / f"{precompiled.HEADER}.gch").write_bytes(b"gpch.014" + bytes(64))
             got = compile_units(units(flags, True, precompiled.LEAST), compiler, many, 2)
             equal([o.path.read_bytes() for o in got], [o.path.read_bytes() for o in want],

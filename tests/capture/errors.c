@@ -9,6 +9,17 @@
       tc_input(g, "x", TC_F32, 1); AT; tc_input(g, "x", TC_F32, 1))                                                   \
     X(input_name, "tc_input: input name \"a b\" is no C identifier", AT; tc_input(g, "a b", TC_F32))                  \
     X(input_keyword, "tc_input: input name \"int\" is a keyword of C or C++", AT; tc_input(g, "int", TC_F32))         \
+    X(input_macro, "tc_input: input name \"errno\" is a macro of C's headers or of a compiler", AT;                    \
+      tc_input(g, "errno", TC_F32))                                                                                   \
+    X(input_reserved, "tc_input: input name \"tc_index\" is reserved", AT; tc_input(g, "tc_index", TC_F32))            \
+    X(state_empty, "tc_state: argument 'name' is empty", AT; tc_state(g, "", TC_F32, 1))                               \
+    X(weight_empty, "tc_weight: argument 'name' is empty", AT; tc_weight(g, ""))                                       \
+    X(state_text, "tc_state: argument 'name' is no UTF-8", AT; tc_state(g, "\xff", TC_F32, 1))                         \
+    X(weight_text, "tc_weight: argument 'name' is no UTF-8", AT; tc_weight(g, "a\xc3"))                                \
+    X(scope_text, "tc_scope_push: argument 'name' is no UTF-8", AT; TC_SCOPE(g, "%s", "\xed\xa0\x80") (void)0)         \
+    X(region_text, "tc_region_push: argument 'name' is no UTF-8", AT; TC_REGION(g, "\x80") (void)0)                    \
+    X(prefix_text, "tc_call: argument 'prefix' is no UTF-8", AT; tc_call(g, inputs, "\xff", F(1)))                     \
+    X(output_text, "tc_output: argument 'name' is no UTF-8", AT; tc_output(g, "\xff", F(1)))                           \
     X(input_dtype, "tc_input: the dtype is missing", AT; tc_input(g, "x", 3, 4))                                      \
     X(input_negative, "tc_input: dim 1 is negative: -4", AT; tc_input(g, "x", TC_F32, 2, -4))                         \
     X(input_null, "tc_input: argument 'name' is NULL", AT; tc_input(g, NULL, TC_F32))                                 \
@@ -232,6 +243,10 @@
       AT; tc_state(g, "s", TC_I8, INT64_C(1) << 32, INT64_C(1) << 32, INT64_C(1) << 32))                              \
     X(states_large, "tc_state: state \"t\" needs more bytes than 64 bits count: u8[4611686018427387904]",              \
       tc_state(g, "s", TC_U8, INT64_C(1) << 62); AT; tc_state(g, "t", TC_U8, INT64_C(1) << 62))                       \
+    X(output_state, "output \"s\" has the name of a state", tc_tensor s = tc_state(g, "s", TC_F32, 2); AT;              \
+      tc_output(g, "s", s))                                                                                           \
+    X(input_state, "input \"s\" has the name of a state", AT; tc_tensor x = tc_input(g, "s", TC_F32, 2);               \
+      tc_output(g, "y", tc_add(x, tc_state(g, "s", TC_F32, 2))))                                                      \
     X(state_type, "tc_assign: state \"s\" is f32[2], the value f32[3]", tc_tensor s = tc_state(g, "s", TC_F32, 2);    \
       AT; tc_assign(s, F(3)))                                                                                         \
     X(state_twice, "tc_assign: state \"s\" was assigned at line", tc_tensor s = tc_state(g, "s", TC_F32, 2);          \

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "safetensors_cases.h"
@@ -98,6 +99,7 @@ int main(void)
     expect_error("{\"a\\u12\":1}", 0, "a bad \\u escape");
     expect_error("{\"a\\ud800\":1}", 0, "a bad \\u escape");
     expect_error("{\"a\n\":1}", 0, "a control character");
+    expect_error("{\"a\xff\":1}", 0, "a string that is no UTF-8 at byte");
     expect_error("{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, "dtype, shape or data_offsets of \"a\" missing");
     expect_error("{\"a\":{\"layout\":\"x\"}}", 4, "unknown key \"layout\"");
     expect_error("{" T("a", "F32", "[-1]", "[0,4]") "}", 4, "an unsigned integer missing");
@@ -122,6 +124,9 @@ int main(void)
     tc_ok(!tc_safetensors_read(&arena, path, &error) && strstr(error, "3 bytes"), "refused: shorter than a length");
     tc_ok(!tc_safetensors_read(&arena, "/nonexistent/x", &error) && strstr(error, "cannot be opened"), "refused: no file");
     tc_ok(!tc_safetensors_read(&arena, "/tmp", &error), "refused: a directory");
+    remove(path);
+    tc_ok(mkfifo(path, 0600) == 0 && !tc_safetensors_read(&arena, path, &error) && strstr(error, "not a regular file"),
+          "refused: a FIFO, and nobody waits for its writer");
     tc_arena_free(&arena);
     remove(path);
     return tc_done();

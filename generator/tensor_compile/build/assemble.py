@@ -20,9 +20,12 @@ from .jobs import spare_jobs
 from .objects import Object, Unit
 from .options import Options
 from .progress import Progress
-from .record import Hashes
+from .record import Inputs
 from .. import target as targets
 from ..target import Target
+
+
+LONGEST_MODEL = 200  # characters of its name in a file's name
 
 
 @dataclass(slots=True)
@@ -63,7 +66,8 @@ class Made:
     host: toolchain.Compiler
 
 
-def toolchains(options: Options) -> tuple[toolchain.Compiler, toolchain.Compiler, Target, Path]:
+def toolchains(options: Options, inputs: Inputs | None = None
+               ) -> tuple[toolchain.Compiler, toolchain.Compiler, Target, Path]:
     """The target's compiler, the build machine's, the target and its file."""
     cache = Path(options.cache)
     compiler = toolchain.detect(options.cc, cache, "the compiler for the target")
@@ -74,15 +78,18 @@ def toolchains(options: Options) -> tuple[toolchain.Compiler, toolchain.Compiler
         raise UserError(f"no target is known for {compiler.machine}",
                         hint=f"name one with --target-file: {', '.join(targets.names())}, or a .toml file of your own")
     path = targets.find(name)
+    if inputs:
+        inputs.digest(path)
     return compiler, host, backend.target(options, targets.load(path), compiler), path
 
 
-def capture(options: Options, host: toolchain.Compiler, cache: Cache) -> capture_run.Captured:
-    """Records the model; one of another format is imported in the cache before."""
-    found = imported.in_cache(options, cache) if imported.is_foreign(options.model) else None
+def capture(options: Options, host: toolchain.Compiler, cache: Cache, inputs: Inputs | None = None
+            ) -> capture_run.Captured:
+    """Records the model; one of another format is imported in the cache before. inputs: what is read is noted there."""
+    found = imported.in_cache(options, cache, inputs or Inputs(cache.root)) if imported.is_foreign(options.model) else None
     captured = capture_run.run(found.model if found else Path(options.model), options.shown, options.preprocessor, host,
                                cache, options.capture_timeout, options.jobs,
-                               keep=Path(options.keep) if options.keep else None)
+                               keep=Path(options.keep) if options.keep else None, inputs=None if found else inputs)
     return replace(captured, headers=found.sources) if found else captured
 
 
@@ -116,12 +123,15 @@ def external_weights(plan: ModelPlan, payload: Path) -> Iterator[bytes]:
     yield from files.blocks(payload)
 
 
-def plan(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Planned:
-    """captured: the graph where it is there already; None: options.model is recorded."""
+def plan(options: Options, progress: Progress, captured: capture_run.Captured | None = None,
+         inputs: Inputs | None = None) -> Planned:
+    """captured: the graph where it is there already; None: options.model is recorded. inputs: what is read is noted
+    there."""
     cache = Cache(Path(options.cache))
+    inputs = inputs or Inputs(cache.root)
     if captured is None:
         capture_run.require(Path(options.model), options.shown)  # before anything is compiled for it
-    compiler, host, target, target_file = toolchains(options)
+    compiler, host, target, target_file = toolchains(options, inputs)
     if captured is None:
         progress.say(f"{options.shown}: recording the graph")
         host_programs.capture_library(host, cache, options.jobs)
@@ -129,14 +139,15 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
         # Recording and passes are one process: the interpreter, which packs the weights, is compiled meanwhile.
         if spare := spare_jobs(options.jobs):
             beside.submit(host_programs.interpreter, host, cache, spare)
-        captured = captured or capture(options, host, cache)
+        captured = captured or capture(options, host, cache, inputs)
         progress.say(f"{options.shown}: passes")
         compiled = compile_graph(options, captured.text, target)
     progress.say(f"{options.shown}: packing weights")
-    hashes = Hashes(cache.root)
     weight_files = pack.weight_files(compiled.constants, captured.model)
-    weights = pack.pack(compiled, weight_files, options.shown, host, cache, hashes, options.jobs)
-    hashes.save()
+    own = captured.model == Path(options.model)  # else they were imported in the cache: no inputs
+    weights = pack.pack(compiled, weight_files, options.shown, host, cache, inputs if own else Inputs(cache.root),
+                        options.jobs)
+    inputs.hashes.save()
 
     embed = options.weights == "embed"
     backend = backends.find(options.backend)
@@ -147,12 +158,13 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
                                max_arena=options.max_arena), compiler, host)
 
 
-def run(options: Options, progress: Progress, captured: capture_run.Captured | None = None) -> Made:
-    """The plan, compiled; captured: as of `plan`."""
-    planned = plan(options, progress, captured)
+def run(options: Options, progress: Progress, captured: capture_run.Captured | None = None,
+        inputs: Inputs | None = None) -> Made:
+    """The plan, compiled; captured, inputs: as of `plan`."""
+    planned = plan(options, progress, captured, inputs)
     compiler, target, sources = planned.compiler, planned.target, planned.sources
     # The driver runs before the instruction set is chosen: it is compiled for the baseline.
-    driver = Unit(f"tcd_{planned.compiled.plan.model}", planned.driver_text,
+    driver = Unit(f"tcd_{planned.compiled.plan.model[:LONGEST_MODEL]}", planned.driver_text,
                   toolchain.kernel_flags(compiler, toolchain.BASELINE[compiler.arch], target.flags, options.cflags,
                                          compiler.arch, optimise="-O2"))
     if options.keep:

@@ -2,17 +2,47 @@
 """The cache under a build directory: entries by the digest of everything that makes them, never rewritten.
 
 An entry is a folder. It is made in a temporary folder and renamed into place, so builds that run at once may both make
-it and one of the two equal results stays. Nothing in it is an output: deleting the cache costs time only.
+it and one of the two equal results stays. It lists its files with their digests, which are compared when it is used: what
+was cut, changed or lost is made again. Nothing in the cache is an output: deleting it costs time only.
+
+A temporary folder is locked by the process that works in it. One that nobody holds is of a build that was killed, and the
+next build takes it away.
 """
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import shutil
 import tempfile
+import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable, Iterator
 
 from ..errors import UserError
+from . import files
+
+LISTING = "files.json"  # of an entry
+UNLOCKED = 60           # seconds in which a temporary folder is surely locked by its maker
+LEFT = 3600             # seconds after which a half-written record is of a build that was killed
+
+
+def remember(path: Path, value: dict[str, Any]) -> None:
+    """Writes a JSON file of the tool's own, with its digest."""
+    text = json.dumps(value, sort_keys=True)
+    files.write(path, f'{{"digest": "{files.digest(text)}",\n"value": {text}}}\n')
+
+
+def recall(path: Path) -> dict[str, Any]:
+    """What `remember` wrote; empty where there is no such file or it is not as it was written."""
+    try:
+        read = json.loads(b"".join(files.blocks(path)))
+        value = read["value"]
+        good = isinstance(value, dict) and read["digest"] == files.digest(json.dumps(value, sort_keys=True))
+        return value if good else {}
+    except (OSError, UserError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
 
 
 class Cache:
@@ -20,45 +50,137 @@ class Cache:
 
     def __init__(self, root: Path):
         self.root = Path(os.path.abspath(root))  # tools run in other folders
+        self._checked: set[Path] = set()  # entries that were whole
+        self._swept: set[Path] = set()
 
     def _place(self, kind: str, key: str) -> Path:
         return self.root / kind / key[:40]
 
     def _make(self, kind: str) -> Path:
-        """The folder root/kind. Version control leaves a cache alone."""
+        """The folder root/kind, without what killed builds left in it. Version control leaves a cache alone."""
         folder = self.root / kind
         folder.mkdir(parents=True, exist_ok=True)
         ignore = self.root / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
+        if folder not in self._swept:
+            self._swept.add(folder)
+            _sweep(folder)
+            _sweep_records(self.root)
         return folder
 
     def has(self, kind: str, key: str) -> bool:
         return self._place(kind, key).is_dir()
 
     def entry(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
-        """The folder of `key`, made by make(folder) where it does not exist; what make raises leaves nothing behind."""
+        """The folder of `key`, made by make(folder) where it does not exist or is damaged; what make raises leaves
+        nothing behind."""
         final = self._place(kind, key)
-        if final.is_dir():
+        if self._is_whole(final):
             return final
         try:
-            work = Path(tempfile.mkdtemp(prefix="new-", dir=self._make(kind)))
+            folder = self._make(kind)
+            self._drop(final)
         except OSError as error:
             raise UserError(f"cannot write: {error.strerror}", str(final.parent)) from None
-        try:
-            make(work)
+        with _temporary(folder, "new-") as work:
+            made = work / "entry"
+            made.mkdir()
+            make(made)
+            listing = {str(path.relative_to(made)): [path.stat().st_size, files.file_digest(path)]
+                       for path in files.tree_files(made)}
+            remember(made / LISTING, listing)
             try:
-                os.rename(work, final)
+                os.rename(made, final)
             except OSError as error:
-                if not final.is_dir():  # otherwise another build was first: its entry is the same
+                if not self._is_whole(final):  # otherwise another build was first: its entry is the same
                     raise UserError(f"cannot write: {error.strerror}", str(final)) from None
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        self._checked.add(final)
         return final
 
-    def scratch(self) -> tempfile.TemporaryDirectory:
+    def _is_whole(self, final: Path) -> bool:
+        if final in self._checked:
+            return True
+        whole = _is_whole(final)
+        if whole:
+            self._checked.add(final)
+        return whole
+
+    def _drop(self, final: Path) -> None:
+        """Takes a damaged entry away. Builds take turns: none takes away what another one has just made again."""
+        if not os.path.lexists(final):
+            return
+        with open(self.root / "lock", "w", encoding="utf-8") as turn, _temporary(final.parent, "new-") as work:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            if os.path.lexists(final) and not _is_whole(final):
+                os.rename(final, work / "damaged")
+
+    @contextmanager
+    def scratch(self) -> Iterator[str]:
         """A temporary folder on the cache's file system."""
         try:
-            return tempfile.TemporaryDirectory(prefix="run-", dir=self._make("tmp"))
+            folder = self._make("tmp")
         except OSError as error:
             raise UserError(f"cannot write: {error.strerror}", str(self.root)) from None
+        with _temporary(folder, "run-") as work:
+            yield str(work)
+
+
+def _is_whole(final: Path) -> bool:
+    listing = recall(final / LISTING)
+    try:
+        return bool(listing) and all((final / name).stat().st_size == size and files.file_digest(final / name) == digest
+                                     for name, (size, digest) in listing.items())
+    except (OSError, UserError):
+        return False
+
+
+@contextmanager
+def _temporary(folder: Path, prefix: str) -> Iterator[Path]:
+    """A folder that is gone behind the block, and that no other build takes for one that was left."""
+    try:
+        work = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+        held = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UserError(f"cannot write: {error.strerror}", str(folder)) from None
+    try:
+        _lock(held)
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(held)
+
+
+def _lock(fd: int) -> bool:
+    """Whether it is this process's now. A file system that has no locks gives none."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
+
+
+def _sweep(folder: Path) -> None:
+    """Takes away the temporary folders whose makers were killed."""
+    for path in [*folder.glob("new-*"), *folder.glob("run-*")]:
+        try:
+            if time.time() - path.stat().st_mtime < UNLOCKED:
+                continue
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            if _lock(fd):
+                shutil.rmtree(path, ignore_errors=True)
+        finally:
+            os.close(fd)
+
+
+def _sweep_records(root: Path) -> None:
+    """And records that were half-written then: files.Outputs names them with dots."""
+    for path in root.glob("**/.*.json.*"):
+        try:
+            if time.time() - path.stat().st_mtime > LEFT:
+                path.unlink()
+        except OSError:
+            continue

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Sequence
 
 from ..errors import Reported, UserError
-from . import host_programs
+from . import depfile, files, host_programs
 from .cache import Cache
+from .record import Inputs
 from .toolchain import Compiler
 from .tools import ToolBroken
 
@@ -28,6 +29,7 @@ MEMORY = 4 << 30
 GRACE = 5            # seconds of processor time beyond those of the clock: where nobody is left to stop the program
 FILE = 256 << 20     # of the graph, and of what the program says
 MESSAGES = 1 << 20   # of that, what is shown
+TARGET = "model"     # in the compiler's depfiles
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place, a
 # variable that was never set.
 ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion",
@@ -36,8 +38,9 @@ ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """text: the graph; headers: absolute paths of the files that model.c includes but the system's (of an imported model:
-    the files that it consists of); model: the model.c."""
+    """text: the graph; headers: the files that the compiler read for model.c, itself among them, but the system's, as
+    they were named: absolute, links in their paths kept (of an imported model: the files that it consists of); model:
+    the model.c."""
 
     text: str
     headers: tuple[Path, ...]
@@ -49,27 +52,35 @@ def command(compiler: Sequence[str], preprocessor: Sequence[str]) -> list[str]:
     return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, f"-I{host_programs.CAPTURE / 'include'}", *preprocessor]
 
 
+def source(model: Path) -> str:
+    """The model's name in its folder as an argument: one that begins as options do is told apart."""
+    return f"./{model.name}" if model.name[0] in "-@" else model.name
+
+
 def require(model: Path, shown: str) -> None:
     if model.is_dir():
         raise UserError("a folder, not the source of a model", shown, "name the file: tensor-compile build model.c")
     if not model.is_file():
-        raise UserError("no such file", shown)
+        raise UserError("not a regular file" if model.exists() else "no such file", shown)
 
 
 def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compiler, cache: Cache,
-        seconds: int, jobs: int | None = None, keep: Path | None = None) -> Captured:
+        seconds: int, jobs: int | None = None, keep: Path | None = None, inputs: Inputs | None = None) -> Captured:
     """preprocessor: the user's -I and -D words; shown: how the user named the model; keep: a folder in which the
-    program stays, for a debugger."""
+    program stays, for a debugger; inputs: headers are noted there before they are read."""
     require(model, shown)
     library = host_programs.capture_library(compiler, cache, jobs)
     with cache.scratch() as scratch:
         folder = keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        program, graph, depfile = folder / "capture", folder / "graph.tcg", folder / "capture.d"
+        program, graph, dependencies = folder / "capture", folder / "graph.tcg", folder / "capture.d"
         graph.unlink(missing_ok=True)
-        words = [*command(compiler.command, preprocessor), "-MMD", "-MF", str(depfile), model.name, str(library), "-lm",
-                 "-o", str(program)]
-        result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, check=False)
+        words = command(compiler.command, preprocessor)
+        if inputs:
+            for path in _listed(words, dependencies, model):
+                inputs.digest(path)
+        words += ["-MMD", "-MT", TARGET, "-MF", str(dependencies), source(model), str(library), "-lm", "-o", str(program)]
+        result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, errors="replace", check=False)
         if result.returncode:
             sys.stderr.write(result.stderr)
             raise UserError("the model does not compile (the compiler's messages are above)", shown,
@@ -77,7 +88,11 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         if result.stderr:
             sys.stderr.write(result.stderr)
         _execute(program, graph, model, shown, seconds, keep is not None)
-        return Captured(graph.read_text(encoding="utf-8"), tuple(_dependencies(depfile, model)), model)
+        headers = _dependencies(dependencies, model)
+        if inputs:
+            for path in headers:
+                inputs.read_unseen(path)
+        return Captured(files.decoded(graph.read_bytes()), tuple(headers), model)
 
 
 def _compile_hint(model: Path, messages: str) -> str:
@@ -133,12 +148,23 @@ def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, 
                         "does it define TC_MODEL(name), and no main of its own?")
 
 
-def _dependencies(depfile: Path, model: Path) -> list[Path]:
+def _listed(words: list[str], dependencies: Path, model: Path) -> list[Path]:
+    """What the compiler would read for the model now; nothing where it cannot say: compiling tells why."""
+    done = subprocess.run([*words, "-MM", "-MT", TARGET, "-MF", str(dependencies), source(model)], cwd=model.parent,
+                          capture_output=True, check=False)
+    return [path for path in _dependencies(dependencies, model) if path.is_file()] if done.returncode == 0 else []
+
+
+def _dependencies(dependencies: Path, model: Path) -> list[Path]:
     """The user's files that the compiler read: not the system's (the compiler's identity stands for them)."""
     try:
-        text = depfile.read_text(encoding="utf-8")
+        text = files.decoded(dependencies.read_bytes())
     except OSError:
         raise ToolBroken("the compiler wrote no depfile") from None
-    words = re.findall(r"(?:\\.|[^\s\\])+", text.replace("\\\n", " ").split(":", 1)[1])
-    paths = {(model.parent / re.sub(r"\\(.)", r"\1", word).replace("$$", "$")).resolve() for word in words}
-    return sorted(p for p in paths if not p.is_relative_to(host_programs.CAPTURE))
+    paths = {_named(model.parent, name) for name in depfile.read(text, TARGET)}
+    return sorted(p for p in paths if not p.resolve().is_relative_to(host_programs.CAPTURE))
+
+
+def _named(folder: Path, name: str) -> Path:
+    path = folder / name.removeprefix("./")
+    return path if path.exists() else folder / name.removeprefix("./").replace("\\:", ":")

@@ -80,7 +80,7 @@ def run(options: Options, request: Request) -> int:
                 weights = str(folder / "weights")
                 files.write(Path(weights), assemble.external_weights(made.compiled.plan, made.weights))
             for name, module in (("captured", _live(made.compiled.captured)), ("reference", made.compiled.reference)):
-                (folder / f"{name}.tcg").write_text(print_module(placed(module, made)), encoding="utf-8")
+                (folder / f"{name}.tcg").write_bytes(files.encoded(print_module(placed(module, made))))
             good = True
             checked = [f for f in made.compiled.plan.functions if request.function in ("", f.name, symbols[f.name])]
             _known_dims(options, checked, request)

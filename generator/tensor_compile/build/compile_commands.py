@@ -13,7 +13,7 @@ from typing import Iterable
 
 from ..errors import UserError
 from . import files
-from .capture_run import command
+from .capture_run import command, source
 from .imported import is_foreign
 from .options import Options
 
@@ -22,7 +22,7 @@ def _entry(options: Options) -> dict[str, object]:
     """The model as it is compiled to be recorded; output: the object, which tells builds of one model apart."""
     model = Path(options.model)
     return {"directory": str(model.parent), "file": str(model), "output": options.object,
-            "arguments": [*command(options.host_cc, options.preprocessor), "-c", model.name]}
+            "arguments": [*command(options.host_cc, options.preprocessor), "-c", source(model)]}
 
 
 def update(path: Path, cache: Path, builds: Iterable[Options]) -> None:

@@ -2,9 +2,10 @@
 """One build: options -> object, header, packed weights; and the shortcut where nothing has changed."""
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from . import compile_commands, depfile, files, imported, record
+from . import capture_run, compile_commands, depfile, files, imported, record
 from .host_programs import ROOT
 from .options import Options
 from .progress import Progress
@@ -17,29 +18,34 @@ def build(options: Options) -> None:
     if options.compile_commands and not imported.is_foreign(options.model):
         compile_commands.update(Path(options.compile_commands), Path(options.cache), [options])
     tool = [path for part in TOOL for path in files.tree_files(ROOT / part)]
-    lock = options.lock_path
+    lock = [options.lock_path] if os.path.exists(options.lock_path) else []
     if not options.keep and not options.dump_after:
-        inputs = record.renew(options, [*tool, lock] if lock.exists() else tool)
-        if inputs is not None:
-            _write_depfile(options, inputs)
+        known = record.renew(options, [*tool, *lock])
+        if known is not None:
+            _write_depfile(options, known)
             return
+    capture_run.require(Path(options.model), options.shown)
+    inputs = record.Inputs(Path(options.cache))
+    for path in (Path(options.model), *lock, *tool):
+        inputs.digest(path)
     from . import assemble, sources  # the passes are imported only where there is work for them
 
     with Progress() as progress:
         made: assemble.Planned | assemble.Made
         if options.emit == "c":
-            made = assemble.plan(options, progress)
+            made = assemble.plan(options, progress, inputs=inputs)
             outputs = sources.write(made, options)
         else:
-            made = assemble.run(options, progress)
+            made = assemble.run(options, progress, inputs=inputs)
             progress.say(f"{options.shown}: linking")
             outputs = assemble.write(made, options)
     weights = [] if imported.is_foreign(options.model) else made.weight_files   # those of an import lie in the cache
-    inputs = depfile.model_inputs(Path(options.model), made.headers, weights, lock, made.target_file, tool)
-    if Path(options.object).parent == lock.parent:
-        inputs.remove(str(lock.parent))  # the outputs lie in it: it is always as new as they are
-    _write_depfile(options, inputs)
-    record.write(options, map(Path, inputs), outputs)
+    named, folders = depfile.model_inputs(Path(options.model), made.headers, weights, options.lock_path, made.target_file,
+                                          tool)
+    # A folder that outputs lie in is always as new as they are: it would never be up to date.
+    folders = [f for f in folders if Path(f) not in {path.parent for path in outputs}]
+    _write_depfile(options, named + folders)
+    record.write(options, inputs, folders, outputs)
 
 
 def _write_depfile(options: Options, inputs: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Iterable, Iterator
@@ -12,11 +13,23 @@ from typing import Iterable, Iterator
 from ..errors import UserError
 
 
+LONGEST_NAME = 255  # bytes of a file's name
+
+
+def encoded(text: str | bytes) -> bytes:
+    """As UTF-8. A path may hold bytes that are none: Python has them as surrogates, and they stay what they are."""
+    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+
+
+def decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
 def digest(*parts: bytes | str) -> str:
     """SHA-256 of the parts, each delimited by its length."""
     h = hashlib.sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        data = encoded(part)
         h.update(len(data).to_bytes(8, "little"))
         h.update(data)
     return h.hexdigest()
@@ -44,8 +57,12 @@ def tree_digest(roots: Iterable[Path]) -> str:
 
 
 def blocks(path: Path) -> Iterator[bytes]:
-    """The content of a file that may be larger than memory."""
-    with open(path, "rb") as f:
+    """The content of a file that may be larger than memory. A FIFO or a device may have no end: they are the user's
+    error."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # of a FIFO, it does not wait for a writer
+    with open(fd, "rb") as f:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise UserError("not a regular file", str(path))
         while block := f.read(1 << 20):
             yield block
 
@@ -77,7 +94,7 @@ class Outputs:
     def write(self, path: Path, data: bytes | str | Iterable[bytes]) -> None:
         """Where data is no text and no bytes, it is written part by part."""
         if isinstance(data, str):
-            data = data.encode()
+            data = encoded(data)
         try:
             with open(self._stage(path), "wb") as f:
                 for part in (data,) if isinstance(data, bytes) else data:
@@ -98,14 +115,21 @@ class Outputs:
 
     def _stage(self, path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        shown = decoded(encoded(path.name)[:LONGEST_NAME - 20])  # room for the dots and what mkstemp appends
+        fd, name = tempfile.mkstemp(prefix=f".{shown}.", dir=path.parent)
         os.close(fd)
         self._staged.append((Path(name), path))
         return Path(name)
 
     def _commit(self) -> None:
         for _beside, path in self._staged:
-            if path.is_dir():
+            try:
+                taken = stat.S_ISDIR(os.stat(path).st_mode)
+            except FileNotFoundError:
+                continue
+            except OSError as error:  # a name that is too long, say
+                raise _unwritable(path, error) from None
+            if taken:
                 raise UserError("cannot write: Is a directory", str(path))
         for beside, path in self._staged:
             try:
@@ -126,7 +150,7 @@ def _unwritable(path: Path, error: OSError) -> UserError:
 
 
 def write_if_changed(path: Path, data: bytes | str) -> bool:
-    data = data.encode() if isinstance(data, str) else data
+    data = encoded(data)
     try:
         if path.read_bytes() == data:
             return False

@@ -12,7 +12,7 @@ from ..importer.output import Written, check_untouched
 from . import files
 from .cache import Cache
 from .options import Options
-from .record import Hashes
+from .record import Inputs
 
 SUFFIXES = (".onnx",)
 
@@ -59,22 +59,23 @@ class Found:
     sources: tuple[Path, ...]
 
 
-def in_cache(options: Options, cache: Cache) -> Found:
-    """The model of a build as model.c and weights in the cache, made where they are not there yet."""
+def in_cache(options: Options, cache: Cache, inputs: Inputs) -> Found:
+    """The model of a build as model.c and weights in the cache, made where they are not there yet. inputs: its files are
+    noted there before they are read."""
     from ..importer import onnx
     from ..importer.onnx import reader
 
     model = Path(options.model)
     sources = reader.external_files(model, options.shown)
-    hashes = Hashes(cache.root)
     key = files.digest(files.tree_digest([Path(onnx.__file__).resolve().parents[1]]), model.name, *options.dims, "",
-                       *options.fixed, "", *(hashes.of(path) for path in (model, *sources)))
-    hashes.save()
+                       *options.fixed, "", *map(inputs.digest, (model, *sources)))
+    inputs.hashes.save()
 
     def make(folder: Path) -> None:
         made = read(model, options.shown, "", Asked(options.dims, options.fixed))
         (folder / "model.c").write_text(made.text, encoding="utf-8")
         files.write(folder / "model.safetensors", made.blocks())
+        inputs.check_unchanged((model, *sources))
 
     return Found(cache.entry("imports", key, make) / "model.c", sources)
 

@@ -10,6 +10,7 @@ compared, but for the templates' digest, by which `tune` knows what to measure a
 """
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,10 +77,10 @@ def parse(text: str, where: str) -> dict[str, Entry]:
 
 def read(path: Path) -> dict[str, Entry]:
     """The entries of a lock; none where the file does not exist."""
+    if not os.path.lexists(path):  # nor can, where its name is too long
+        return {}
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read the tuning lock: {error}", str(path)) from None
     return parse(text, str(path))

@@ -15,7 +15,7 @@ from ..graph.text import print_module
 from ..pipeline import Compiled, leaves, padded_weights
 from . import files, host_programs
 from .cache import Cache
-from .record import Hashes
+from .record import Inputs
 from .toolchain import Compiler
 from .tools import ToolBroken
 
@@ -24,7 +24,7 @@ def weight_files(module: Module, model: Path, replacements: Sequence[Path] = ())
     """The module's weight files, in its order; relative ones lie beside model.c. replacements: taken instead."""
     if replacements and len(replacements) != len(module.files):
         raise UserError(f"the model reads {len(module.files)} weight files, {len(replacements)} were given")
-    return list(replacements) or [(model.parent / name).resolve() for name in module.files]
+    return list(replacements) or [model.parent / name for name in module.files]
 
 
 def sources_of(constants: Module, packed: str) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def sources_of(constants: Module, packed: str) -> tuple[str, ...]:
     return leaves("weight", [value.node for name, value, _ in constants.functions[CONSTANTS].results if name == packed])
 
 
-def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Compiler, cache: Cache, hashes: Hashes,
+def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Compiler, cache: Cache, inputs: Inputs,
          jobs: int | None = None) -> Path:
     """The file of packed weights in the cache, made where it is not there yet. Its key is the constant graph and the
     content of the files, which are read only when their size or time is new."""
@@ -48,18 +48,20 @@ def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Comp
     placed = Module(constants.model, constants.dims, [str(p) for p in weights], constants.weights, constants.states,
                     constants.functions)
     key = files.digest(program.parent.name, print_module(constants, places=False), *finite,
-                       *(hashes.of(p) for p in weights))
+                       *map(inputs.digest, weights))
 
     def make(folder: Path) -> None:
         graph, out = folder / "constants.tcg", folder / "weights.bin"
-        graph.write_text(print_module(placed), encoding="utf-8")
+        graph.write_bytes(files.encoded(print_module(placed)))
         entry = placed.entries
         if not entry or not entry[0].results:
             out.write_bytes(b"")
             return
         checks = [word for name in finite for word in ("--check-finite", name)]
         result = subprocess.run([str(program), str(graph), "--function", entry[0].name, "--weights-dir", "/",
-                                 "--pack", str(out), *checks], capture_output=True, text=True, check=False)
+                                 "--pack", str(out), *checks], capture_output=True, text=True, errors="replace",
+                                check=False)
+        inputs.check_unchanged(weights)
         if result.returncode == 1 and result.stderr:
             sys.stderr.write(re.sub(r'result "(c\d+)"', lambda m: "what is computed from " + ", ".join(
                 f'"{name}"' for name in sources_of(constants, m[1])), result.stderr))

@@ -7,7 +7,6 @@ the host never reach a kernel: docs/numerics.md holds for every build type.
 """
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from ..errors import UserError
 from . import files
+from .cache import recall, remember
 
 # What decides results, and what keeps the object small and freestanding.
 EXACT = ("-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-fast-math", "-fno-trapping-math")
@@ -94,12 +94,12 @@ def detect(command: tuple[str, ...], cache: Path, what: str) -> Compiler:
     stat = os.stat(program)
     record = cache / "compilers" / (files.digest(*command, program, str(stat.st_size), str(stat.st_mtime_ns)) + ".json")
     try:
-        stored = json.loads(record.read_text(encoding="utf-8"))
+        stored = recall(record)
         return Compiler(**{**stored, "command": tuple(stored["command"])})
-    except (OSError, ValueError, TypeError):
+    except (KeyError, TypeError):  # none, or another version's
         pass
     compiler = _ask(command, what)
-    files.write(record, json.dumps(asdict(compiler), sort_keys=True))
+    remember(record, asdict(compiler))
     return compiler
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import re
 import signal
@@ -57,6 +58,8 @@ def main(argv: list[str]) -> int:
         module.add(commands)
     for sub_command in commands.choices.values():
         sub_command.siblings = commands.choices
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")  # paths need not be UTF-8
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         commands.choices[args.command].error(f"unrecognized arguments: {' '.join(unknown)}")

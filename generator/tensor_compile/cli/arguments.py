@@ -58,6 +58,14 @@ def command(text: str) -> tuple[str, ...]:
     return (os.path.abspath(found[0]), *found[1:]) if found and os.sep in found[0] else found
 
 
+def from_environment(variable: str, default: str) -> tuple[str, ...]:
+    """The command that an environment variable names."""
+    try:
+        return command(os.environ.get(variable, "") or default)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"${variable}: {error}") from None
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model and everything that decides what is built from it."""
     parser.add_argument("model", metavar="MODEL.c", help="the model's source, or a .onnx, which is imported in the cache")
@@ -195,7 +203,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     def absolute(value: str) -> str:
         return os.path.abspath(value) if value else ""
 
-    return Options(
+    asked = Options(
         model=model, shown=args.model, object=obj, header=header,
         named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
                             for n, e in (("object", kind), ("header", "h"))),
@@ -211,7 +219,12 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
         keep=absolute(args.keep), preprocessor=tuple(args.preprocessor),
-        cc=args.cc or command(os.environ.get("CC", "") or "cc"),
-        host_cc=args.host_cc or command(os.environ.get("CC_FOR_BUILD", "") or "cc"),
-        nvcc=args.nvcc or command(os.environ.get("NVCC", "") or "nvcc"), cflags=args.cflags,
+        cc=args.cc or from_environment("CC", "cc"),
+        host_cc=args.host_cc or from_environment("CC_FOR_BUILD", "cc"),
+        nvcc=args.nvcc or from_environment("NVCC", "nvcc"), cflags=args.cflags,
         capture_timeout=args.capture_timeout, dims=tuple(args.dim), fixed=tuple(args.set), jobs=args.jobs)
+    for path in (asked.model, asked.object, asked.header, asked.weights_file, asked.cache, asked.lock, asked.target_file,
+                 *asked.preprocessor):
+        if "\n" in path:
+            raise UsageError(f"a line break in a name, which Make and Ninja cannot write: {path!r}")
+    return asked

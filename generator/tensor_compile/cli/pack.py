@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from ..build import assemble, files, pack
     from ..build.cache import Cache
     from ..build.progress import Progress
-    from ..build.record import Hashes
+    from ..build.record import Inputs
 
     output = Path(os.path.abspath(args.output))
     options = arguments.options(args, output.parent)
@@ -39,10 +39,10 @@ def run(args: argparse.Namespace) -> int:
         cache = Cache(Path(options.cache))
         captured = assemble.capture(options, host, cache)
         compiled = assemble.compile_graph(options, captured.text, target)
-        hashes = Hashes(cache.root)
+        inputs = Inputs(cache.root)
         sources = pack.weight_files(compiled.constants, captured.model,
                                     [Path(os.path.abspath(p)) for p in args.sources])
-        payload = pack.pack(compiled, sources, options.shown, host, cache, hashes, options.jobs)
-        hashes.save()
+        payload = pack.pack(compiled, sources, options.shown, host, cache, inputs, options.jobs)
+        inputs.hashes.save()
         files.write(output, assemble.external_weights(compiled.plan, payload))
     return 0

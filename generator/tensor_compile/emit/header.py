@@ -225,8 +225,8 @@ tc_status {entry.symbol}(tc_context *context, const {entry.symbol}_args *args);
 /* The function, for tc_call. */
 extern const tc_function {entry.symbol}_function;
 
-/* Bytes of arena that one call needs with a team of up to `threads`{asked}. */
-size_t {entry.symbol}_arena_bytes({dims}tc_index threads);
+/* Bytes of arena that one call needs with a team of up to `{entry.threads}`{asked}. */
+size_t {entry.symbol}_arena_bytes({dims}tc_index {entry.threads});
 {_tensor_functions(entry)}"""
 
 

@@ -32,6 +32,14 @@ class Entry:
         return len(self.plan.inputs)
 
     @property
+    def threads(self) -> str:
+        """What a parameter beside the dims is called."""
+        name = "threads"
+        while name in self.dim_names:
+            name += "_"
+        return name
+
+    @property
     def counters(self) -> tuple[str, ...]:
         """The fields of its counters block, all uint64_t, in the core's order."""
         return ("calls", "generic", *(f"miss_{self.dim_names[i]}" for i in self.sized),
@@ -101,6 +109,9 @@ def _entry(plan: ModelPlan, function: FunctionPlan, model: str, external: bool) 
         if field in taken:
             raise UserError(f"{function.name}: {what} and {taken[field]} would both be the argument {field!r}",
                             hint="give one of them another name")
+        if field.startswith(macro(model) + "_") and field == field.upper():
+            raise UserError(f"{function.name}: {what} is named as the macros of the model's header are",
+                            hint="give it another name")
         taken[field] = what
         names.append(field)
     for buffer in tensors:

@@ -323,9 +323,9 @@ TC_PUBLIC tc_status {base}(tc_context *context, const {base}_args *args)
                   args->counters ? &args->counters->{e.symbol} : 0);
 }}
 
-TC_PUBLIC size_t {base}_arena_bytes({asked}tc_index threads)
+TC_PUBLIC size_t {base}_arena_bytes({asked}tc_index {e.threads})
 {{
-    const tc_index dims[] = {{{given}}};
-    return tc_run_arena_bytes(&{base}_function, dims, threads);
+    const tc_index tc_dims[] = {{{given}}};
+    return tc_run_arena_bytes(&{base}_function, tc_dims, {e.threads});
 }}
 """
