@@ -127,6 +127,8 @@ static tc_tensor quantize(tc_graph *g, const tc_quantize_args *args)
     tc_tensor scale = tc_quantized_along(g, at, "scale", args->scale, type, args->axis, args->block);
     tc_tensor zero = args->zero ? tc_quantized_along(g, at, "zero", args->zero, type, args->axis, args->block) : NULL;
     tc_tensor x = tc_cast_at(at, args->x, precision), y = DIV(x, tc_cast_at(at, scale, precision));
+    if (args->format == TC_E2M1)
+        y = ADD(y, 0); /* ONNX adds the zero there: -0 becomes +0 */
     if (args->format)
         return tc_is_poison(y) ? y
                                : tc_encode_float_of(g, &(tc_encode_float_args){.x = y, .format = args->format,

@@ -137,14 +137,8 @@ tc_tensor tc_conv_integer_at(const tc_conv_integer_args *args)
 
 static bool check_scales(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor y)
 {
-    const tc_tensor all[] = {a, b, y};
-    for (int i = 0; i < 3; ++i) {
-        if (all[i]->type.dtype != TC_F32) {
-            tc_fail(g, NULL, "a scale is f32, not %s", tc_type_text(g, &all[i]->type));
-            return false;
-        }
-    }
-    return true;
+    return tc_check_float(g, &a->type) && tc_check_same_dtype(g, &a->type, &b->type) &&
+           tc_check_same_dtype(g, &a->type, &y->type);
 }
 
 /* round(x * (a * b / y)) + zero; a and b broadcast to x. */
@@ -158,7 +152,7 @@ static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor x, tc_tensor a, tc_
         tc_fail(g, "i8, u8, i16 or u16", "zero is %s", tc_type_text(g, &zero->type));
         return tc_poison();
     }
-    return tc_requantize_by(g, at, x, DIV(MUL(a, b), y), zero, dtype);
+    return tc_requantize_by(g, at, x, tc_cast_at(at, DIV(MUL(a, b), y), TC_F32), zero, dtype);
 }
 
 static tc_tensor qlinear_matmul(tc_graph *g, const tc_qlinear_matmul_args *args)

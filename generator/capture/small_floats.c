@@ -136,7 +136,7 @@ static tc_tensor encode(tc_graph *g, tc_site at, const tc_encode_float_args *arg
         signed_code = WHERE(over, beyond, signed_code);
     else
         signed_code = WHERE(over, ADD(sign, beyond), signed_code);
-    signed_code = WHERE(tc_isnan_at(at, x), f->nan < 0 ? f->most : f->nan, signed_code);
+    signed_code = WHERE(tc_isnan_at(at, x), f->nan < 0 ? 1 << bits : f->nan, signed_code);
     return tc_prim_cast(g, signed_code, TC_U8);
 }
 

@@ -40,6 +40,12 @@
       tc_rotary_embedding(F(2, 1, 3, 8), F(2, 3, 4), F(2, 3, 4), .dims = 7))                                          \
     X(rotary_table, "tc_rotary_embedding: cosines are f32[2,3,3] for f32[2,1,3,8]", AT;                               \
       tc_rotary_embedding(F(2, 1, 3, 8), F(2, 3, 3), F(2, 3, 4)))                                                     \
+    X(linear_heads, "tc_linear_attention: 3 heads of q and 2 of k and v", AT;                                         \
+      tc_linear_attention(F(1, 2, 6), F(1, 2, 4), F(1, 2, 4), .q_heads = 3, .kv_heads = 2))                           \
+    X(linear_split, "tc_linear_attention: k is f32[1,2,5] for 2 heads", AT;                                           \
+      tc_linear_attention(F(1, 2, 4), F(1, 2, 5), F(1, 2, 4), .q_heads = 2, .kv_heads = 2))                           \
+    X(linear_state, "tc_linear_attention: the state is f32[1,2,2,3], not [1,2,2,2]", AT;                              \
+      tc_linear_attention(F(1, 2, 4), F(1, 2, 4), F(1, 2, 4), .q_heads = 2, .kv_heads = 2, .state = F(1, 2, 2, 3)))   \
     X(rms_mean, "tc_rms_norm: .mean is of tc_layer_norm: nothing else subtracts one", tc_tensor m; AT;                \
       tc_rms_norm(F(2, 3), .mean = &m))                                                                               \
     X(adam_states, "tc_adam: what is remembered is left out, or another optimizer's", AT;                             \

@@ -61,7 +61,7 @@
       tc_conv_integer(I8(1, 3, 5), I8(2, 3, 1), .x_zero = I8(3)))                                                     \
     X(conv_w_zero, "tc_conv_integer: w_zero is i8[2,1]", AT;                                                          \
       tc_conv_integer(I8(1, 3, 5), I8(2, 3, 1), .w_zero = I8(2, 1)))                                                  \
-    X(qlinear_scale, "tc_qlinear_matmul: a scale is f32, not f64[]", AT;                                              \
+    X(qlinear_scale, "tc_qlinear_matmul: dtypes differ: f32[] and f64[]", AT;                                         \
       tc_qlinear_matmul(.a = {I8(2, 3), S}, .b = {I8(3, 4), IN(TC_F64)}, .scale = S))                                 \
     X(qlinear_zero, "tc_qlinear_matmul: zero is i32[]", AT;                                                           \
       tc_qlinear_matmul(.a = {I8(2, 3), S}, .b = {I8(3, 4), S}, .scale = S, .zero = IN(TC_I32)))                      \

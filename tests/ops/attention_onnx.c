@@ -59,3 +59,15 @@ TC_FUNCTION(op_rotary)
     tc_output(g, "partly", tc_rotary_embedding(rows, IN("c4", 2, l, 2), IN("s4", 2, l, 2), .heads = 3, .dims = 4));
     tc_output(g, "partly_pairs", tc_rotary_embedding(x, IN("c6", 2, l, 3), IN("s6", 2, l, 3), .dims = 6, .interleaved = true));
 }
+
+/* Decay and delta rule behind a state, grouped heads; and the plain sum. */
+TC_FUNCTION(op_linear)
+{
+    STEPS;
+    tc_tensor q = IN("q", 2, l, 4 * 6), k = IN("k", 2, l, 2 * 6), v = IN("v", 2, l, 2 * 5), state;
+    tc_output(g, "gated_delta", tc_linear_attention(q, k, v, .state = IN("s", 2, 2, 6, 5), .decay = IN("d", 2, l, 2 * 6),
+                                                    .beta = IN("b", 2, l, 2), .q_heads = 4, .kv_heads = 2,
+                                                    .present_state = &state));
+    tc_output(g, "state", state);
+    tc_output(g, "plain", tc_linear_attention(q, k, v, .q_heads = 4, .kv_heads = 2, .scale = 0.5));
+}

@@ -43,6 +43,12 @@ def functions(rng: Random) -> dict:
                 "partly": run(i["rows"], i["c4"], i["s4"], num_heads=3, rotary_embedding_dim=4),
                 "partly_pairs": run(i["x"], i["c6"], i["s6"], rotary_embedding_dim=6, interleaved=1)}
 
+    def linear(i: dict) -> dict:
+        run = lambda *x, **options: onnx_node.run("LinearAttention", list(x), 2, opset=27, by="reference", q_num_heads=4,  # noqa: E731
+                                                  kv_num_heads=2, **options)
+        y, state = run(*(i[k] for k in "qkvsdb"))
+        return {"gated_delta": y, "state": state, "plain": run(*(i[k] for k in "qkv"), update_rule="linear", scale=0.5)[0]}
+
     n = rng.normal
     seen = rng.rand(L, L) > 0.4
     seen[:, 0] = True
@@ -52,6 +58,8 @@ def functions(rng: Random) -> dict:
         "lengths": ({"q": n(2, 3, L, 8), "k": n(2, 3, L + P, 8), "v": n(2, 3, L + P, 8), "lengths": torch.tensor([3, 5]),
                      "seen": seen}, lengths, f"l={L},p={P}"),
         "window": ({k: n(2, L, 8) for k in "qkv"}, window, f"l={L}"),
+        "linear": ({"q": n(2, L, 24), "k": n(2, L, 12) * 0.4, "v": n(2, L, 10), "s": n(2, 2, 6, 5), "d": -rng.rand(2, L, 12),
+                    "b": rng.rand(2, L, 2)}, linear, f"l={L}"),
         "rotary": ({"x": n(2, 3, L, 8), "rows": n(2, L, 24), "c": n(64, 4), "s": n(64, 4), "at": rng.randint(0, 64, (2, L)),
                     "c4": n(2, L, 2), "s4": n(2, L, 2), "c6": n(2, L, 3), "s6": n(2, L, 3)}, rotary, f"l={L}"),
     }

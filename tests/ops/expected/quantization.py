@@ -225,7 +225,7 @@ def functions(rng: Random) -> dict:
         code = (i["code"].numpy() & 15).astype(numpy.uint8)
         return {"value": torch.from_numpy(code.view(format_).astype(numpy.float32)),
                 "bits": torch.from_numpy(i["x"].numpy().astype(numpy.float32).astype(format_).view(numpy.uint8).copy())}
-    quarters = torch.cat([torch.arange(-8, 8.25, 0.25), torch.tensor([math.inf, -math.inf, -0.0, 0.26, 5.001, 4.999])])
+    quarters = torch.cat([torch.arange(-8, 8.25, 0.25), torch.tensor([math.inf, -math.inf, math.nan, -0.0, 0.26, 5.001, 4.999])])
     cases["e2m1"] = ({"x": quarters, "code": codes}, e2m1, f"m={len(quarters)}")
 
     def float8(i: dict) -> dict:

@@ -10,7 +10,7 @@ from typing import Iterator
 from ...errors import UserError
 from ...symbolic import wrap
 from ..problems import Malformed, Unsupported
-from ..values import DTYPES, Bytes, Value
+from ..values import DTYPES, Bytes, Data, Value
 from . import wire
 from .model import Tensor
 
@@ -19,6 +19,10 @@ TYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64", 9: 
          13: "u64", 16: "bf16"}
 OTHERS = {8: "string", 14: "complex64", 15: "complex128", 17: "float8e4m3fn", 18: "float8e4m3fnuz", 19: "float8e5m2",
           20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 24: "float8e8m0", 25: "uint2", 26: "int2"}
+# Of these, those that are stored as another dtype (values.Value.kind), and the bits of one element in a file.
+SMALL = {17: ("u8", "e4m3fn", 8), 18: ("u8", "e4m3fnuz", 8), 19: ("u8", "e5m2", 8), 20: ("u8", "e5m2fnuz", 8),
+         21: ("u8", "u4", 4), 22: ("i8", "i4", 4), 23: ("u8", "e2m1", 4), 24: ("u8", "e8m0", 8), 25: ("u8", "u2", 2),
+         26: ("i8", "i2", 2)}
 NUMBER_OF = {name: number for number, name in (TYPES | OTHERS).items()}
 
 BLOCK = 1 << 20
@@ -34,6 +38,31 @@ def dtype_of(number: int) -> str:
     if number not in TYPES:
         raise Unsupported(f"tensors of {dtype_name(number)}")
     return TYPES[number]
+
+
+def type_of(number: int) -> tuple[str, str]:
+    """The dtype of a tensor, and what its elements stand for where that is another type ("" where not)."""
+    return SMALL[number][:2] if number in SMALL else (dtype_of(number), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """Elements of 4 or 2 bits, each a byte: the lowest bits of a byte are the first."""
+
+    packed: Data
+    bits: int
+    signed: bool
+    length: int
+
+    def blocks(self) -> Iterator[bytes]:
+        count, mask, half = 8 // self.bits, (1 << self.bits) - 1, 1 << self.bits - 1
+        table = [bytes((((b >> i * self.bits & mask) ^ half) - half) & 0xff if self.signed else b >> i * self.bits & mask
+                       for i in range(count)) for b in range(256)]
+        left = self.length
+        for block in self.packed.blocks():
+            elements = b"".join(table[b] for b in block)[:left]
+            left -= len(elements)
+            yield elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +149,7 @@ class Source:
 
     def value(self, tensor: Tensor, name: str = "") -> Value:
         named = f"the tensor {name or tensor.name!r}"
-        dtype = dtype_of(tensor.data_type)
+        dtype, kind = type_of(tensor.data_type)
         if any(d < 0 for d in tensor.dims):
             raise Malformed(f"{named} has a negative size")
         count = math.prod(tensor.dims)
@@ -128,7 +157,12 @@ class Source:
         if count * size > MOST:
             raise Malformed(f"{named} would have {count} elements")
         value = Value(dtype, tuple(wrap(d) for d in tensor.dims), hint=name or tensor.name)
-        data = value.data = self._data(tensor, dtype)
+        data: Data = self._data(tensor, dtype)
+        value.kind = kind
+        bits = SMALL[tensor.data_type][2] if kind else 8
+        if bits < 8 and data.length == (count * bits + 7) // 8:
+            data = Unpacked(data, bits, dtype == "i8", count)
+        value.data = data
         if data.length != count * size:
             raise Malformed(f"{named} has {data.length} bytes, its shape needs {count * size}")
         return value

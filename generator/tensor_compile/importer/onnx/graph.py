@@ -15,7 +15,7 @@ from ..program import Origin, Program, Statement
 from ..source import Names, identifier
 from ..values import Value
 from . import registry
-from .data import Source, dtype_of
+from .data import Source, type_of
 from .model import Attribute, Dimension, Function, Graph, Model, NodeMessage, Tensor, ValueInfo
 from .registry import DOMAINS, NeedsValue, Node
 
@@ -125,12 +125,12 @@ class Importer:
                          if kind is not None and getattr(kind, w) is not None), "")
             raise Unsupported(f"it is {word + ' of tensors' if word else 'of no type'}, not a tensor",
                               "only tensors go in and out")
-        dtype = dtype_of(kind.tensor.elem_type)
+        dtype, small = type_of(kind.tensor.elem_type)
         if kind.tensor.shape is None:
             raise Unsupported("its number of dims is not known",
                               "give it a shape where the model is exported: dims may be dynamic, their number not")
         shape = tuple(self.declared_size(d, info.name, axis) for axis, d in enumerate(kind.tensor.shape.dims))
-        return Value(dtype, shape, hint=info.name)
+        return Value(dtype, shape, hint=info.name, kind=small)
 
     def declared_size(self, d: Dimension, tensor: str, axis: int) -> Expr:
         """A size as a model declares it: a number, a dim by its name, an expression over such names."""
@@ -189,6 +189,9 @@ class Importer:
                     (*self._path, *_scope(message)), domain)
         before = len(self.statements)
         try:
+            kinds = [v.kind for v in inputs if v is not None and v.kind]
+            if kinds and not own and (domain, message.op_type) not in registry.SMALL:
+                raise Unsupported(f"an input of {kinds[0]}", "convert it with Cast before")
             if own:
                 self._call(own, node, message, scope)
             else:
@@ -202,6 +205,9 @@ class Importer:
         except Malformed as error:
             text = str(error)
             raise Malformed(text if " node " in text or ": " in text else f"{_describe(message)}: {text}") from None
+        if kinds and (domain, message.op_type) in registry.MOVES:
+            for value in node.given.values():
+                value.kind = kinds[0]
         for i, name in enumerate(message.output):
             if name and i in node.given:
                 scope.values[name] = node.given[i]

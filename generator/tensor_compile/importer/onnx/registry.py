@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, NoReturn, Sequence
+from typing import TYPE_CHECKING, Callable, Mapping, NoReturn, Sequence
 
 from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
@@ -18,6 +18,11 @@ from .model import Attribute, Graph, Tensor
 
 if TYPE_CHECKING:
     from .graph import Importer
+
+# Operations that take elements of 4 and 2 bits and small floats (Value.kind): those that move them, and conversions.
+MOVES = {("", name) for name in ("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten")}
+SMALL = MOVES | {("", name) for name in ("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "Shape", "Size")} | {
+    ("com.microsoft", "QuantizeLinear"), ("com.microsoft", "DequantizeLinear")}
 
 # Domains that are one: what ONNX calls its own.
 DOMAINS = {"ai.onnx": ""}
@@ -257,6 +262,18 @@ class Node:
         """Output i by a statement."""
         value = self.let(text, dtype, shape, self._hint(i))
         self.given[i] = value
+        return value
+
+    def call(self, text: str, dtype: str, shape: Sequence[IntLike], more: Mapping[int, tuple[str, Sequence[IntLike]]],
+             i: int = 0) -> Value:
+        """Output i by a call that gives others, too, through pointers: `{out1}` in its text is the C variable of output 1,
+        declared before. more: the types of those by number."""
+        others = {k: self.value(t, s, self._hint(k)) for k, (t, s) in more.items()}
+        for k, other in others.items():
+            text = text.replace(f"{{out{k}}}", f"{other}")
+        value = self.value(dtype, shape, self._hint(i))
+        self.emit(Statement(text, value, declared=tuple(others.values())))
+        self.given |= {i: value, **others}
         return value
 
     def give(self, value: Value, i: int = 0) -> None:

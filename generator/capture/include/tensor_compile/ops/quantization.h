@@ -31,8 +31,7 @@ tc_tensor tc_decode_float_at(tc_site at, tc_tensor x, tc_small_float format);
 
 /* tc_encode_float(x, TC_E4M3FN, .overflow = true, .rounding = TC_E8M0_DOWN)
  * The bit pattern of the nearest value, of two the even one. What is beyond the largest, infinities too, becomes the largest;
- * with .overflow infinity, or NaN in formats without one. A NaN loses its sign; in E2M1, which has none, it is the largest
- * number. E8M0 takes the power of two above x or x itself (.rounding: below, nearest; of 2^-127 and below
+ * with .overflow infinity, or NaN in formats without one. A NaN loses its sign; in E2M1, which has none, it is -0. E8M0 takes the power of two above x or x itself (.rounding: below, nearest; of 2^-127 and below
  * 0 too), or NaN for infinities and NaN and, with .overflow, beyond 2^127; the sign is lost.
  * Dtypes: floats, f64 rounded to f32 before; the result is u8.
  * Shape: that of x.
@@ -64,7 +63,7 @@ tc_tensor tc_pack_bits_at(tc_site at, tc_tensor x, int bits);
  * tc_quantize(x, scale, .format = TC_E4M3FN, .overflow = true, .axis, .block, .precision)
  *
  * saturate(round(x / scale) + zero), halves to even, limited to the integers of `.dtype`, of as few `.bits` as are named; left
- * out, the dtype is that of zero, or u8. With .format the bit pattern of x / scale as tc_encode_float gives it. The axis left
+ * out, the dtype is that of zero, or u8. With .format the bit pattern of x / scale as tc_encode_float gives it, but +0 for -0 in E2M1. The axis left
  * out is 0.
  * Dtypes: floats or i32 (cast before) for x, floats for the scale; i8, u8, i16, u16 or i32 for zero and the result.
  * Shape: that of x.
@@ -194,8 +193,10 @@ typedef struct tc_quantized {
  * The quantized product of quantized operands: tc_requantize by scale_a * scale_b / s of tc_matmul_integer or tc_conv_integer.
  * The scales are one number, or one a row of a, a column of b, an output channel of w; bias has the scale of the product and
  * zero 0.
- * Dtypes: i8 or u8 for the operands; f32 scales; the result is of the dtype of zero, left out that of a or x.
+ * Dtypes: i8 or u8 for the operands; floats of one dtype for the scales; the result is of the dtype of zero, left out that of a
+ * or x.
  * Shape: that of the product.
+ * Numerics: scale_a * scale_b / s rounds in the scales' dtype.
  * ATen: none.
  * ONNX: QLinearMatMul, QLinearConv. */
 #define tc_qlinear_matmul(...) tc_qlinear_matmul_at(&(const tc_qlinear_matmul_args){__VA_ARGS__, .at = TC_HERE})
