@@ -63,7 +63,8 @@ result = tool("import", "net.onnx", "-o", "net")
 equal((result.returncode, result.stdout + result.stderr), (0, ""), "a network is imported, silently")
 text = (work / "net" / "model.c").read_text()
 for line in ('tc_dim batch = tc_dynamic(g, "batch", 1, 4096);', 'tc_input(g, "image", TC_F32, batch, 1, 4, 4)',
-             'tc_conv2d(image, tc_weight(g, "conv.weight"), tc_weight(g, "conv.bias"), .padding = {1, 1})',
+             'static tc_tensor features(tc_graph *g, const char *scope, tc_tensor image)', 'features(g, "conv", image)',
+             'tc_conv2d(image, tc_weight(g, "weight"), tc_weight(g, "bias"), .padding = {1, 1})',
              '.kernel = {2, 2}, .stride = {2, 2}', 'tc_reshape(pooled, batch, 8)', 'tc_linear(flat, tc_weight(g, "fc.weight")',
              'tc_output(g, "probabilities"'):
     ok(line in text, f"model.c has {line}")

@@ -40,9 +40,13 @@ def write(programs: Sequence[Program], weights_name: str, comment: Sequence[str]
     lines: list[str] = []
     if model:
         lines += [f"TC_MODEL({model})", "{", "}", ""]
+    for program in programs:
+        for dim in program.dims.declared:
+            writer.reserve(dim)
     for i, program in enumerate(programs):
         program.statements = without_dead(program.statements, [v.number for _, v in program.outputs])
-        parted = part(program)
+        parted = part(program, writer.function_name)
+        writer.name_weights(program)
         for function in parted.functions:
             lines += writer.function(function, program)
         if program.comment:

@@ -9,9 +9,9 @@ from ..symbolic import Expr, wrap
 from . import dims as sizes
 from .dims import Dims
 from .program import Origin, Program, Statement, substitute, values_of
-from .scopes import Function
-from .values import Element, Value, number
-from .weights import Weights
+from .scopes import Function, dotted, relative
+from .values import Value, number
+from .weights import Weights, is_weight, single
 
 COLUMNS = 120
 
@@ -104,22 +104,20 @@ class Writer:
 
     def __init__(self, weights: Weights, weights_name: str):
         self.weights, self.weights_name = weights, weights_name
-        self._names = Names(_LIBRARY)      # of functions and dims
+        self._names = Names()              # of functions and dims
         self._weight_names: dict[int, str] = {}
+        self._depth = 0                    # of the scope whose function is written
 
     # -- constants -----------------------------------------------------------------------------------------------------
     def constant(self, value: Value, dims: Dims, scope: str, prefix: str) -> str:
         """The expression that gives a constant as a tensor. scope: what tc_weight puts before names here."""
-        dtype = f"TC_{value.dtype.upper()}"
-        single = value.splat if value.splat is not None else \
-            value.single if value.data is None or value.rank == 0 or not value.weight else None
-        if single is not None and not (isinstance(single, Expr) and not single.is_const):
-            text = number(single, value.dtype)
-            if text is not None:
-                shape = f", {dims.list(value.shape)}" if value.shape else ""
-                return f"tc_full(g, {text}, {dtype}{shape})"
-        if value.data is None and any(isinstance(e, Expr) and not e.is_const for e in value.known or ()):
-            return self._sizes(value, dims)
+        if not is_weight(value):
+            dtype = f"TC_{value.dtype.upper()}"
+            one = single(value)
+            if one is None:
+                return self._sizes(value, dims)
+            shape = f", {dims.list(value.shape)}" if value.shape else ""
+            return f"tc_full(g, {number(one, value.dtype)}, {dtype}{shape})"
         name = self.weight_name(value, prefix)
         local = name[len(scope) + 1:] if scope and name.startswith(scope + ".") else name
         return f"tc_weight(g, {quoted(local)})"
@@ -135,10 +133,16 @@ class Writer:
         vector = f"tc_dims_tensor(g, {dtype}, {dims.list(found)})"
         return vector if value.rank == 1 else f"tc_reshape({vector}, {dims.list(value.shape)})"
 
+    def name_weights(self, program: Program) -> None:
+        """Takes every weight that the program reads, of all instances of its functions, in the order of the nodes."""
+        for number_ in dict.fromkeys(n for s in program.statements for n in s.reads()):
+            if is_weight(value := program.values[number_]):
+                self.weight_name(value, program.prefix)
+
     def weight_name(self, value: Value, prefix: str) -> str:
         """The name of a constant in the weights file, given at its first use."""
         if value.number not in self._weight_names:
-            wanted = prefix + (value.weight or value.hint or "constant")
+            wanted = prefix + (value.weight or dotted(value.hint) or "constant")
             name, count = wanted, 2
             while name in self.weights:
                 name, count = f"{wanted}_{count}", count + 1
@@ -148,12 +152,19 @@ class Writer:
 
     # -- functions -------------------------------------------------------------------------------------------------------
     def reserve(self, wanted: str) -> str:
+        """A name of a function."""
         return self._names.take(wanted)
+
+    def function_name(self, word: str) -> str:
+        name = snake(identifier(word, "part"))
+        return self.reserve(f"{name}_part" if name in _LIBRARY else name)
 
     def function(self, function: Function, program: Program) -> list[str]:
         """A scope's function."""
         names, body = self._begin(function, program)
         parameters = ["tc_graph *g"]
+        if function.scoped:
+            parameters.append(f"const char *{body.take('scope')}")
         for value in function.inputs:
             names[value.number] = body.take(hint(value))
             parameters.append(f"tc_tensor {names[value.number]}")
@@ -164,12 +175,15 @@ class Writer:
         result = "void" if several else "tc_tensor"
         head = f"static {result} {function.name}({', '.join(parameters)})"
         lines = [*wrapped(head, 0), "{"]
+        lines += ['    tc_scope_push(g, "%s", scope);'] if function.scoped else []
+        self._depth = function.depth
         lines += self._statements(function.statements, program, names, body, function.scope, 1)
         if several:
             outs = [p.rpartition("*")[2] for p in parameters if p.startswith("tc_tensor *")]
             for out, value in zip(outs, function.outputs, strict=True):
                 lines += wrapped(f"*{out} = {self._text(f'{value}', program, names, function.scope)};", 4)
-        else:
+        lines += ["    tc_scope_pop(g);"] if function.scoped else []
+        if not several:
             lines += wrapped(f"return {self._text(f'{function.outputs[0]}', program, names, function.scope)};", 4)
         return [*lines, "}", ""]
 
@@ -181,6 +195,7 @@ class Writer:
         """The body of a program."""
         names: dict[int, str] = {}
         body = Names({*self._names.taken, *program.dims.declared})
+        self._depth = 0
         lines = [f"{'TC_MODEL' if is_model else 'TC_FUNCTION'}({program.name})", "{"]
         inner: list[str] = []
         read = {n for s in main.statements for n in s.reads()} | {v.number for _, v in program.outputs}
@@ -225,7 +240,7 @@ class Writer:
             origin = statement.origin if statement.origin != said else None
             said = statement.origin
             written = self._statement(statement, program, names, body, scope, depth)
-            note = _note(origin)
+            note = _note(relative(origin, self._depth) if origin else None)
             if note and len(written[0]) + len(note) + 1 <= COLUMNS and len(written) == 1:
                 written[0] = f"{written[0]} {note}"
             elif note:
@@ -268,14 +283,17 @@ _ANONYMOUS = re.compile(r"(?i)(?:tmp|out|output|y|v|x|val|onnx)?_*\d*")
 
 def hint(value: Value, kind: str = "") -> str:
     """What a variable is called: the last part of the model's name that says something, else the kind of node."""
-    parts = [re.sub(r"(?:_output)?_+\d+$|^\d+$", "", part) for part in re.split(r"[/:.]+", value.hint)]
+    parts = [re.sub(r"(?:_output|_+\d+)+$|^\d+$", "", part) for part in re.split(r"[/:.]+", value.hint)]
     last = next((part for part in reversed(parts) if not _ANONYMOUS.fullmatch(part)), "")
-    if not last:
-        last = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind) or value.hint
-    return identifier(last, "v").lower()
+    return snake(identifier(last or kind or value.hint, "v"))
+
+
+def snake(name: str) -> str:
+    """CamelCase as camel_case."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _note(origin: Origin | None) -> str:
-    if origin is None or not (origin.kind or origin.name):
+    if origin is None or not origin.name:
         return ""
     return f"/* {comment_text(f'{origin.kind} {origin.name}'.strip())} */"

@@ -5,11 +5,32 @@ from __future__ import annotations
 import json
 from typing import Iterator
 
+from ..symbolic import Expr
 from .dims import constants
-from .values import DTYPES, Bytes, Data, Value, encode
+from .values import DTYPES, Bytes, Data, Element, Value, encode, number
 
 _NAMES = {"f32": "F32", "f64": "F64", "f16": "F16", "bf16": "BF16", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64",
           "u8": "U8", "u16": "U16", "u32": "U32", "u64": "U64", "bool": "BOOL"}
+
+
+def single(value: Value) -> Element | None:
+    """The number that a constant is written as, where it is one for all elements; a stored weight of one axis or more keeps
+    its name."""
+    if value.splat is not None:
+        return value.splat
+    if value.rank and value.data is not None and not constants(value.shape) == [1]:
+        return None
+    found = value.single
+    if isinstance(found, Expr):
+        found = found.value if found.is_const else None
+    return found if found is not None and number(found, value.dtype) is not None else None
+
+
+def is_weight(value: Value) -> bool:
+    """Whether a constant is read from the weights file: it is no one number and no dims."""
+    if not value.is_constant or single(value) is not None:
+        return False
+    return value.data is not None or not any(isinstance(e, Expr) and not e.is_const for e in value.known or ())
 
 
 class Weights:

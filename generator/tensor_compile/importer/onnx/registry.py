@@ -2,6 +2,7 @@
 """The table of operations, and what a function of it works with."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -241,7 +242,8 @@ class Node:
 
     # -- what it gives -----------------------------------------------------------------------------------------------------
     def _hint(self, i: int) -> str:
-        return self.outputs[i] if i < len(self.outputs) and self.outputs[i] else self.op_type
+        name = self.outputs[i] if i < len(self.outputs) else ""
+        return self.op_type if re.fullmatch(r"onnx::\w+|\W*\d*", name) else name
 
     def value(self, dtype: str, shape: Sequence[IntLike], hint: str = "") -> Value:
         """A value that a statement of the node will make."""
