@@ -14,7 +14,7 @@ from .cache import Cache
 from .options import Options
 from .record import Inputs
 
-SUFFIXES = (".onnx",)
+SUFFIXES = (".onnx", ".pt2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,11 @@ def ranges(words: tuple[str, ...]) -> dict[str, Range]:
 
 def read(model: Path, shown: str, name: str, asked: Asked) -> Written:
     if not is_foreign(model.name):
-        raise UserError("only .onnx files are imported", shown)
+        raise UserError(f"only {' and '.join(SUFFIXES)} files are imported", shown)
+    if model.name.endswith(".pt2"):
+        from ..importer.pytorch import reader as pytorch
+
+        return pytorch.import_file(model, shown, name, ranges(asked.dims), asked.fixed)
     from ..importer.onnx import reader
 
     return reader.import_file(model, shown, name, ranges(asked.dims), asked.fixed)

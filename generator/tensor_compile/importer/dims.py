@@ -47,12 +47,13 @@ class Dims:
         self.declared: dict[str, Sym] = {}
         self._fixed: dict[str, int] = {}
 
-    def named(self, name: str) -> Expr:
-        """The dim of this name, a C identifier; a constant where the command line fixes it."""
+    def named(self, name: str, default: Range = Range()) -> Expr:
+        """The dim of this name, a C identifier; a constant where the command line fixes it. default: what the model says of
+        it."""
         if name in self._fixed:
             return wrap(self._fixed[name])
         if name not in self.declared:
-            r = self.asked.get(name, Range())
+            r = self.asked.get(name, default)
             if r.lo == r.hi:
                 self._fixed[name] = r.lo
                 return wrap(r.lo)

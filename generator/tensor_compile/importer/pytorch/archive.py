@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A .pt2 file: a zip archive of a JSON program and raw tensors. Nothing in it is unpickled, and nothing is believed."""
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator, Mapping, Sequence
+
+from ...errors import UserError
+from ..problems import Malformed, Unsupported
+from ..values import DTYPES
+
+# torch.export's numbers of element types (its ScalarType), and of those that are not here the words for messages.
+TYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 12: "bool", 13: "bf16",
+         28: "u16"}
+OTHERS = {9: "complex32", 10: "complex64", 11: "complex128", 29: "float8_e4m3fn", 30: "float8_e5m2",
+          31: "float8_e4m3fnuz", 32: "float8_e5m2fnuz"}
+SCHEMA = 8                  # the major version that is read
+MOST_JSON = 1 << 30         # bytes of the program
+MOST_MEMBERS = 1 << 20
+BLOCK = 1 << 20
+HINT = "is it whole, and written by torch.export.save?"
+
+Json = Mapping[str, Any]
+
+
+def dtype_of(number: int) -> str:
+    if number not in TYPES:
+        raise Unsupported(f"tensors of {OTHERS.get(number, f'element type {number}')}")
+    return TYPES[number]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Bytes `offset` to `offset + length` of a member of the archive."""
+
+    archive: Path
+    name: str
+    offset: int
+    length: int
+
+    def blocks(self) -> Iterator[bytes]:
+        with zipfile.ZipFile(self.archive) as z, z.open(self.name) as f:
+            f.seek(self.offset)
+            left = self.length
+            while left:
+                block = f.read(min(left, BLOCK))
+                if not block:
+                    raise UserError(f"the member {self.name} is shorter than it says", str(self.archive), HINT)
+                left -= len(block)
+                yield block
+
+
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """The row-major bytes of a tensor that lies otherwise in its storage (a transposed or sliced weight). storage: from the
+    tensor's first element on; strides count elements."""
+
+    storage: Member
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+
+    @property
+    def length(self) -> int:
+        total = self.size
+        for s in self.shape:
+            total *= s
+        return total
+
+    def blocks(self) -> Iterator[bytes]:
+        content = memoryview(b"".join(self.storage.blocks()))
+        size = self.size
+
+        def rows(axis: int, at: int) -> Iterator[bytes]:
+            count, stride = self.shape[axis], self.strides[axis]
+            if axis + 1 < len(self.shape):
+                for i in range(count):
+                    yield from rows(axis + 1, at + i * stride)
+            elif stride == 1:
+                yield bytes(content[at * size:(at + count) * size])
+            else:
+                yield b"".join(content[(at + i * stride) * size:(at + i * stride + 1) * size] for i in range(count))
+
+        if self.length:
+            yield from rows(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A tensor of the archive. alias: equal for tensors that are the same elements of one storage."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: Member | Strided
+    alias: tuple[object, ...]
+
+
+class Archive:
+    """program: the JSON of the exported program; dims: names of sizes that the export script kept, by PyTorch's symbol."""
+
+    def __init__(self, path: Path, shown: str):
+        self.path, self.shown = path, shown
+        try:
+            with zipfile.ZipFile(path) as z:
+                infos = z.infolist()
+        except IsADirectoryError:
+            raise UserError("a folder, not an archive", shown) from None
+        except FileNotFoundError:
+            raise UserError("no such file", shown) from None
+        except OSError as error:
+            raise UserError(f"cannot be read: {error.strerror}", shown) from None
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise UserError(f"no archive of torch.export.save ({error})", shown, HINT) from None
+        if len(infos) > MOST_MEMBERS:
+            raise Malformed(f"the archive has {len(infos)} members")
+        self._sizes = {i.filename: i.file_size for i in infos}
+        self.program = self._program()
+        self._weights = self._table("weights")
+        self._constants = self._table("constants")
+
+    # -- members -----------------------------------------------------------------------------------------------------------
+    def _named(self, *endings: str) -> list[str]:
+        return sorted(name for name in self._sizes if any(("/" + name).endswith(e) for e in endings))
+
+    def _json(self, name: str) -> Json:
+        if self._sizes[name] > MOST_JSON:
+            raise Malformed(f"{name} would have {self._sizes[name]} bytes")
+        try:
+            with zipfile.ZipFile(self.path) as z, z.open(name) as f:
+                found = json.loads(f.read(MOST_JSON + 1))
+        except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+            raise Malformed(f"{name} cannot be read ({error})") from None
+        except (ValueError, RecursionError):
+            raise Malformed(f"{name} is no JSON") from None
+        if not isinstance(found, dict):
+            raise Malformed(f"{name} is no JSON object")
+        return found
+
+    def _program(self) -> Json:
+        names = [n for n in self._sizes if n.endswith(".json") and "/models/" in "/" + n]
+        if not names:
+            if self._named("/serialized_exported_program.json"):
+                raise UserError("the archive is of an old form, whose weights are pickled", self.shown,
+                                "save it again with PyTorch 2.8 or newer: torch.export.save(torch.export.load(old), new)")
+            raise UserError("the archive has no program", self.shown, HINT)
+        if len(names) > 1:
+            raise UserError(f"the archive has several programs: {', '.join(sorted(names))}", self.shown,
+                            "save one program an archive")
+        program = self._json(names[0])
+        version = program.get("schema_version")
+        major = version.get("major") if isinstance(version, dict) else None
+        if major != SCHEMA:
+            raise UserError(f"the program is of schema version {major}; version {SCHEMA} can be read", self.shown,
+                            "save it with another version of PyTorch: 2.6 and newer write it")
+        return program
+
+    def _table(self, kind: str) -> dict[str, tuple[str, Json]]:
+        """Names of tensors to members and their descriptions."""
+        found: dict[str, tuple[str, Json]] = {}
+        for config in self._named(f"_{kind}_config.json"):
+            folder = config.rpartition("/")[0]
+            entries = self._json(config).get("config")
+            if not isinstance(entries, dict):
+                raise Malformed(f"{config} has no table of tensors")
+            for name, entry in entries.items():
+                if not isinstance(entry, dict) or not isinstance(entry.get("path_name"), str):
+                    raise Malformed(f"{config} does not say where {name!r} lies")
+                found[name] = f"{folder}/{entry['path_name']}", entry
+        return found
+
+    # -- tensors -----------------------------------------------------------------------------------------------------------
+    def weight(self, name: str) -> Stored:
+        return self._stored(name, *self._find(self._weights, name, "weight"))
+
+    def constant(self, name: str) -> Stored:
+        found = self._constants if name in self._constants else self._weights
+        return self._stored(name, *self._find(found, name, "constant"))
+
+    def _find(self, table: dict[str, tuple[str, Json]], name: str, kind: str) -> tuple[str, Json]:
+        if name not in table:
+            raise Malformed(f"the archive has no {kind} {name!r}")
+        return table[name]
+
+    def _stored(self, name: str, member: str, entry: Json) -> Stored:
+        if entry.get("use_pickle"):
+            raise Unsupported(f"the tensor {name!r} is pickled", "only plain tensors are read")
+        if member not in self._sizes:
+            raise Malformed(f"the archive has no member {member} for {name!r}")
+        meta = entry.get("tensor_meta")
+        if not isinstance(meta, dict):
+            raise Malformed(f"the tensor {name!r} has no type")
+        dtype = dtype_of(number(meta, "dtype"))
+        shape = tuple(whole(s, name) for s in items(meta, "sizes"))
+        strides = tuple(whole(s, name) for s in items(meta, "strides"))
+        offset = whole(meta.get("storage_offset", {"as_int": 0}), name)
+        size = DTYPES[dtype][0]
+        if len(strides) != len(shape) or min((*shape, *strides, offset), default=0) < 0:
+            raise Malformed(f"the tensor {name!r} has the sizes {list(shape)} and the strides {list(strides)}")
+        count, row_major, last = 1, True, 0
+        for s, stride in zip(reversed(shape), reversed(strides)):
+            row_major &= s == 1 or stride == count
+            count *= s
+            last += (s - 1) * stride
+        extent = (last + 1) * size if count else 0
+        if (offset * size + extent) > self._sizes[member]:
+            raise Malformed(f"the tensor {name!r} needs {offset * size + extent} bytes, {member} has {self._sizes[member]}")
+        storage = Member(self.path, member, offset * size, extent)
+        if not row_major and count * size > max(16 * extent, 1 << 20):
+            raise Malformed(f"the tensor {name!r} repeats few elements {count} times")
+        data = storage if row_major or not count else Strided(storage, shape, strides, size)
+        return Stored(dtype, shape, data, (member, offset, dtype, shape, strides))
+
+
+# -- what JSON gives --------------------------------------------------------------------------------------------------------
+def items(of: Json, key: str) -> Sequence[Any]:
+    found = of.get(key)
+    if not isinstance(found, list):
+        raise Malformed(f"{key} is missing or no list")
+    return found
+
+
+def member(of: Json, key: str) -> Json:
+    found = of.get(key)
+    if not isinstance(found, dict):
+        raise Malformed(f"{key} is missing or no object")
+    return found
+
+
+def text(of: Json, key: str) -> str:
+    found = of.get(key)
+    if not isinstance(found, str):
+        raise Malformed(f"{key} is missing or no text")
+    return found
+
+
+def number(of: Json, key: str) -> int:
+    found = of.get(key)
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise Malformed(f"{key} is missing or no number")
+    return found
+
+
+def whole(size: object, name: str) -> int:
+    """A size that must be a number."""
+    found = size.get("as_int") if isinstance(size, dict) else None
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise Malformed(f"the stored tensor {name!r} has a size that is no number")
+    return found

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A .pt2 file to model.c and weights."""
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Mapping, Sequence
+
+from ...errors import OptionError, UserError, closest
+from ..dims import Dims, Range
+from ..output import Written, write
+from ..problems import Malformed, Problem, Unsupported, report
+from ..program import Program
+from ..source import Names, identifier
+from .archive import HINT, Archive, items, member, text
+from .graph import Importer
+
+# Beside the program, by tensor-compile-export.py: what the user called the sizes.
+NAMES_MEMBER = "extra/tensor_compile_dims.json"
+
+
+def dim_names(archive: Archive) -> dict[str, str]:
+    """C identifiers for PyTorch's symbols: the user's names where the archive has them, else INPUT_AXIS of the first input of
+    that size."""
+    found: dict[str, str] = {}
+    names = Names()
+    for symbol, name in _kept(archive).items():
+        found[symbol] = names.take(identifier(name, "dim"))
+    module = member(archive.program, "graph_module")
+    graph = member(module, "graph")
+    types = member(graph, "tensor_values")
+    for spec in items(member(module, "signature"), "input_specs"):
+        arg = spec.get("user_input", {}).get("arg", {}) if isinstance(spec, dict) else {}
+        tensor = arg.get("as_tensor") if isinstance(arg, dict) else None
+        if not isinstance(tensor, dict):
+            continue
+        name = text(tensor, "name")
+        meta = types.get(name)
+        for axis, size in enumerate(items(meta, "sizes") if isinstance(meta, dict) else ()):
+            for symbol in _symbols(size):
+                if symbol not in found:
+                    found[symbol] = names.take(identifier(f"{name}_{axis}", "dim"))
+    return found
+
+
+def _symbols(size: object) -> list[str]:
+    found = size.get("as_expr") if isinstance(size, dict) else None
+    if not isinstance(found, dict) or not isinstance(found.get("expr_str"), str):
+        return []
+    return list(dict.fromkeys(re.findall(r"\bs\d+\b", found["expr_str"])))
+
+
+def _kept(archive: Archive) -> Mapping[str, str]:
+    try:
+        with zipfile.ZipFile(archive.path) as z:
+            name = next((n for n in z.namelist() if n.endswith(NAMES_MEMBER)), "")
+            found = json.loads(z.read(name)) if name and z.getinfo(name).file_size < 1 << 20 else {}
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        return {}
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+
+
+def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range] | None = None) -> Program:
+    """name: a C identifier."""
+    program = Program(name, Dims(ranges))
+    problems: list[Problem] = []
+    try:
+        archive = Archive(path, shown)
+        importer = Importer(archive, program, dim_names(archive))
+        problems = importer.problems
+        importer.run()
+    except Malformed as error:
+        raise UserError(str(error), shown, HINT) from None
+    except Unsupported as error:
+        problems.append(Problem("program", error.message, "", error.hint))
+    except RecursionError:
+        raise UserError("its graphs are nested too deeply", shown, HINT) from None
+    if problems:
+        raise report(problems, shown)
+    for dim in program.dims.unknown():
+        raise UserError(f"--dim: the model has no dim {dim!r}", shown, closest(dim, program.dims.declared) +
+                        f"its dims: {', '.join(program.dims.declared) or 'none'}")
+    return program
+
+
+def import_file(path: Path, shown: str, name: str = "", ranges: Mapping[str, Range] | None = None,
+                fixed: Sequence[str] = ()) -> Written:
+    """name: of the model, "": by the file's; weights lie in NAME.safetensors beside model.c."""
+    if fixed:
+        raise OptionError("--set: a PyTorch program has constants where the export made them", shown,
+                          "give the value when the module is exported")
+    name = name or identifier(path.stem, "model")
+    program = import_program(path, shown, name, ranges)
+    comment = [f"{path.name}, a PyTorch program, imported by tensor-compile."]
+    return write([program], "model.safetensors", comment)

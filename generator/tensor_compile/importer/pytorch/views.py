@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that are changed in place: what a name holds, and what its views hold then.
+
+PyTorch's programs may write into a tensor or into a view of it; the DSL's tensors never change. A Slot is what one name
+of the program stands for. Writing to a view makes a new whole of its parent, and reading a view whose root has changed
+makes the view again.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable
+
+from ..problems import Unsupported
+from ..values import Value
+
+if TYPE_CHECKING:
+    from .graph import Importer
+    from .registry import Node
+
+# The parent with the part in its place.
+Inverse = Callable[["Node", Value, Value], str]
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """value: as it was last computed; again: computes a view from what its parent holds now; back: the text of the parent
+    with a new part. version: how often it was changed."""
+
+    value: Value
+    parent: Slot | None = None
+    again: Callable[[], Value] | None = None
+    back: Callable[[Value, Value], str] | None = None
+    version: int = 0
+    seen: int = 0
+
+    def __post_init__(self) -> None:
+        self.seen = self.root.version
+
+    @property
+    def root(self) -> Slot:
+        slot = self
+        while slot.parent is not None:
+            slot = slot.parent
+        return slot
+
+    def read(self, importer: Importer) -> Value:
+        if self.parent is not None and self.seen != self.root.version:
+            assert self.again is not None
+            self.value = self.again()
+            self.seen = self.root.version
+        return self.value
+
+    def change(self, importer: Importer, value: Value) -> None:
+        if self.parent is None:
+            self.value = value
+            self.version += 1
+            return
+        assert self.back is not None
+        whole = self.parent.read(importer)
+        made = importer.program.value(whole.dtype, whole.shape, hint=whole.hint)
+        from ..program import Statement
+
+        importer.emit(Statement(self.back(whole, value), made))
+        self.parent.change(importer, made)
+        self.value = value
+        self.seen = self.root.version
+
+
+def _reshaped(n: Node, whole: Value, part: Value) -> str:
+    return f"tc_reshape({part}, {n.dim_list(whole.shape)})" if whole.shape else f"tc_reshape_scalar({part})"
+
+
+def _select(n: Node, whole: Value, part: Value) -> str:
+    axis = n.axis("dim", whole.rank)
+    return f"tc_select_scatter({whole}, {part}, {axis}, {n.dim(n.size('index'))})"
+
+
+def _slice(n: Node, whole: Value, part: Value) -> str:
+    from .ops_parts import bounds
+
+    axis, start, stop, step = bounds(n, whole)
+    return f"tc_slice_scatter({whole}, {part}, {axis}, {n.dim(start)}, {n.dim(stop)}, {step})"
+
+
+def _transposed(n: Node, whole: Value, part: Value) -> str:
+    return f"tc_transpose({part}, {n.integer('dim0')}, {n.integer('dim1')})"
+
+
+def _permuted(n: Node, whole: Value, part: Value) -> str:
+    order = [n.counted(a, whole.rank) for a in n.integers("dims")]
+    return f"tc_permute({part}, {', '.join(str(order.index(i)) for i in range(whole.rank))})"
+
+
+def _matrix(n: Node, whole: Value, part: Value) -> str:
+    return f"tc_transpose({part}, 0, 1)" if whole.rank == 2 else f"{part}"
+
+
+def _diagonal(n: Node, whole: Value, part: Value) -> str:
+    if whole.rank != 2:
+        raise Unsupported("writing to a diagonal of more than two axes")
+    return f"tc_diagonal_scatter({whole}, {part}, {n.integer('offset', 0)})"
+
+
+def _whole(n: Node, whole: Value, part: Value) -> str:
+    return f"{part}"
+
+
+_INVERSES: dict[str, Inverse] = {
+    "aten.select.int": _select,
+    "aten.slice.Tensor": _slice,
+    "aten.transpose.int": _transposed,
+    "aten.permute.default": _permuted,
+    "aten.t.default": _matrix,
+    "aten.diagonal.default": _diagonal,
+    "aten.alias.default": _whole,
+    "aten.detach.default": _whole,
+    **{f"aten.{name}": _reshaped for name in (
+        "view.default", "reshape.default", "unsqueeze.default", "squeeze.default", "squeeze.dim", "squeeze.dims",
+        "flatten.using_ints", "unflatten.int", "view_as.default", "_unsafe_view.default")},
+}
+
+
+def inverse(target: str) -> Inverse | None:
+    """How a part is written back, for operations whose result is a view; None for the others."""
+    return _INVERSES.get(target)
