@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs all tests from nothing:
+# Runs all tests from nothing, or those of the suites and tests that are named (docs/testing.md):
 #
-#     bash tests/run.sh [--all]
+#     bash tests/run.sh [--all] [NAME...]
 #
 # Needs a C compiler, git and Python; gets the rest by itself: Meson and Ninja, and, as root on Debian, the cross
 # compilers and emulators. What cannot be had is a SKIP with its reason. --all adds what is too long for continuous
@@ -14,11 +14,13 @@ cd "$(dirname "$0")/.." || exit 1
 . examples/setup.sh
 
 all=
+names=()
 for argument; do
     case $argument in
     --all) all=1 ;;
     -h | --help) sed -n '3,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "usage: bash tests/run.sh [--all]" >&2; exit 2 ;;
+    -*) echo "usage: bash tests/run.sh [--all] [NAME...]" >&2; exit 2 ;;
+    *) names+=("$argument") ;;
     esac
 done
 
@@ -50,13 +52,20 @@ jobs=$(nproc 2>/dev/null || echo 2)
 results=
 
 suite() { # suite NAME "MESON SETUP OPTIONS" [MESON TEST OPTIONS]
-    local name=$1 options=$2 dir=$build/$1
+    local name=$1 options=$2 dir=$build/$1 selected=()
     shift 2
     results="$results $name=$dir"
     rm -f "$dir/meson-logs/testlog.json"
     # shellcheck disable=SC2086
     if [ ! -f "$dir/build.ninja" ]; then
         meson setup "$dir" $options || return
+    fi
+    if [ ${#names[@]} -gt 0 ]; then
+        mapfile -t selected < <(meson introspect --tests "$dir" | python3 tests/select_tests.py ${all:+--all} "${names[@]}")
+        wait $! || exit 2
+        # Only what these tests need is built; a long one that is named runs, too.
+        meson test -C "$dir" --setup=all --num-processes "$jobs" --timeout-multiplier 4 "${selected[@]}"
+        return
     fi
     meson compile -C "$dir" -j "$jobs" || return
     meson test -C "$dir" --no-rebuild --num-processes "$jobs" --timeout-multiplier 4 "$@"
