@@ -141,6 +141,19 @@ def exported(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, A
         fail(f"torch.export.export says:\n{error}")
 
 
+def size_names(program: torch.export.ExportedProgram, dynamic: list[str]) -> dict[str, str]:
+    """PyTorch's symbols of sizes -> what --dynamic called them, which the archive does not keep otherwise."""
+    inputs = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    names = {}
+    for word in dynamic:
+        place, _, name = word.partition("=")
+        tensor, _, axis = place.partition(".")
+        value = inputs.get(tensor)
+        if isinstance(value, torch.Tensor) and isinstance(value.shape[int(axis)], torch.SymInt):
+            names[str(value.shape[int(axis)])] = name.partition(":")[0]
+    return names
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog=__doc__.split("\n\n", 1)[1],
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -163,7 +176,8 @@ def main() -> int:
         outputs = module(*copies[0], **copies[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.stem + ".part.pt2")
-    torch.export.save(program, str(beside))
+    names_of_sizes = json.dumps(size_names(program, options.dynamic))
+    torch.export.save(program, str(beside), extra_files={"tensor_compile_dims.json": names_of_sizes})
     os.replace(beside, path)
     save_tensors(path.with_suffix(".inputs.safetensors"),
                  [(name, x) for name, x in zip(names, inputs, strict=True) if isinstance(x, torch.Tensor)])
