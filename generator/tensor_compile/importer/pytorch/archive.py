@@ -131,10 +131,10 @@ class Archive:
         try:
             with zipfile.ZipFile(self.path) as z, z.open(name) as f:
                 found = json.loads(f.read(MOST_JSON + 1))
-        except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-            raise Malformed(f"{name} cannot be read ({error})") from None
         except (ValueError, RecursionError):
             raise Malformed(f"{name} is no JSON") from None
+        except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
+            raise Malformed(f"{name} cannot be read ({error})") from None
         if not isinstance(found, dict):
             raise Malformed(f"{name} is no JSON object")
         return found
@@ -215,29 +215,33 @@ class Archive:
 
 
 # -- what JSON gives --------------------------------------------------------------------------------------------------------
-def items(of: Json, key: str) -> Sequence[Any]:
-    found = of.get(key)
+def _entry(of: object, key: str) -> object:
+    return of.get(key) if isinstance(of, dict) else None
+
+
+def items(of: object, key: str) -> Sequence[Any]:
+    found = _entry(of, key)
     if not isinstance(found, list):
         raise Malformed(f"{key} is missing or no list")
     return found
 
 
-def member(of: Json, key: str) -> Json:
-    found = of.get(key)
+def member(of: object, key: str) -> Json:
+    found = _entry(of, key)
     if not isinstance(found, dict):
         raise Malformed(f"{key} is missing or no object")
     return found
 
 
-def text(of: Json, key: str) -> str:
-    found = of.get(key)
+def text(of: object, key: str) -> str:
+    found = _entry(of, key)
     if not isinstance(found, str):
         raise Malformed(f"{key} is missing or no text")
     return found
 
 
-def number(of: Json, key: str) -> int:
-    found = of.get(key)
+def number(of: object, key: str) -> int:
+    found = _entry(of, key)
     if not isinstance(found, int) or isinstance(found, bool):
         raise Malformed(f"{key} is missing or no number")
     return found

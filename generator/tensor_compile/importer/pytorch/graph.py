@@ -18,6 +18,7 @@ from .registry import Argument, Node, Type
 from .views import Slot, inverse
 
 MOST_NODES = 1_000_000
+MOST_NESTED = 32   # graphs within nodes within graphs
 
 _SCALARS = ("as_int", "as_float", "as_bool", "as_string")
 _LISTS = ("as_ints", "as_floats", "as_bools", "as_strings")
@@ -47,7 +48,7 @@ class Importer:
         self._ranges = archive.program.get("range_constraints") or {}
         self._symbols: dict[str, Expr] = {}
         self._stored: dict[tuple[object, ...], Value] = {}
-        self._nodes = 0
+        self._nodes = self._nested = 0
         self._slots: dict[int, Slot] = {}    # by the number of a value: where it may be changed in place
         self.around: Scope = Scope({})
 
@@ -209,7 +210,10 @@ class Importer:
 
     def _outputs(self, args: Sequence[Json], wanted: Sequence[str], scope: Scope, names: Names) -> None:
         for arg, name in zip(args, wanted, strict=True):
-            value = self.argument(arg, scope)
+            try:
+                value = self.argument(arg, scope)
+            except Poisoned:
+                continue
             if isinstance(value, Value):
                 self.program.outputs.append((names.take(identifier(name, "output")), self.current(value)))
             elif isinstance(value, (Expr, int, float)) and not isinstance(value, bool):
@@ -238,10 +242,14 @@ class Importer:
             raise Malformed(f"a graph of {len(names)} inputs is given {len(operands)}")
         inner.values.update(zip(names, operands))
         around, self.around = self.around, inner
+        self._nested += 1
+        if self._nested > MOST_NESTED:
+            raise Malformed(f"its graphs are nested more than {MOST_NESTED} deep")
         try:
             self.nodes(items(graph, "nodes"), inner)
         finally:
             self.around = around
+            self._nested -= 1
         return [self.argument(arg, inner) for arg in items(graph, "outputs")]
 
     def _node(self, message: Json, scope: Scope) -> None:

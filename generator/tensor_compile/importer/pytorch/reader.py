@@ -75,8 +75,6 @@ def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range
         raise UserError(str(error), shown, HINT) from None
     except Unsupported as error:
         problems.append(Problem("program", error.message, "", error.hint))
-    except RecursionError:
-        raise UserError("its graphs are nested too deeply", shown, HINT) from None
     if problems:
         raise report(problems, shown)
     for dim in program.dims.unknown():
