@@ -87,7 +87,7 @@ def if_(n: Node) -> None:
     for i, (a, b) in enumerate(zip(*results, strict=True)):
         if a.dtype != b.dtype or joined(a.shape, b.shape) is None:
             n.refuse(f"a condition that is known at run time only, and branches that give different types: "
-                     f"{a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}")
+                     f"{a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}", _what_decides(n))
     made = []
     for i, value in enumerate(results[0]):
         shape = f", {n.dim_list(value.shape)}" if value.shape else ""
@@ -101,6 +101,13 @@ def if_(n: Node) -> None:
         n.emit(Statement(head=head, body=body, keep=True))
     for i, value in enumerate(made):
         n.give(value, i)
+
+
+def _what_decides(n: Node) -> str:
+    """What the user may fix, so that a condition is known."""
+    dims = [f"--dim {name}=…" for name in n.importer.dims.declared]
+    inputs = [f"--set {name}=…" for name in n.importer.inputs_of(n.input(0))]
+    return f"it may be known where sizes or inputs are: {', '.join(dims + inputs)}" if dims or inputs else ""
 
 
 # -- Loop -----------------------------------------------------------------------------------------------------------------

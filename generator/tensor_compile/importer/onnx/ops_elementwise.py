@@ -290,7 +290,7 @@ def compared(a: Element, b: Element, name: str) -> bool | None:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return None
         return bool(getattr(operator, name)(a, b))
-    x, y = wrap(a), wrap(b)
+    x, y = wrap(int(a) if isinstance(a, bool) else a), wrap(int(b) if isinstance(b, bool) else b)
     if name in ("eq", "ne"):
         found = True if equal(x, y) else False if never_equal(x, y) else None
         return found if name == "eq" or found is None else not found
@@ -421,6 +421,11 @@ def cast(n: Node) -> None:
         n.give(x)
         return
     known = x.folded
+    if known is not None and to == "bool" and x.dtype in INTEGERS:
+        truths = [compared(e, 0, "ne") for e in known]
+        if None not in truths:
+            n.give_elements(truths, "bool", x.shape)  # type: ignore[arg-type]
+            return
     if known is not None and x.dtype in INTEGERS + ("bool",) and to in INTEGERS + FLOATS \
             and all(isinstance(e, (Expr, int)) for e in known):
         # Sizes are whole numbers in any dtype: as floats they stay sizes until something is computed with them.
