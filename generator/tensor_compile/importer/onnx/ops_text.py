@@ -23,7 +23,7 @@ def tf_idf(n: Node) -> None:
     if mode not in ("TF", "IDF", "TFIDF") or not 1 <= shortest <= longest <= len(starts) or skips < 0:
         raise Malformed(f"mode={mode!r}, n-grams of {shortest} to {longest}, {len(starts)} counts")
     length = x.shape[-1].value
-    found: list[str] = []
+    chunks: list[str] = []
     count = 0
     for size in range(1, len(starts) + 1):
         begin = starts[size - 1]
@@ -34,14 +34,14 @@ def tf_idf(n: Node) -> None:
         if not grams:
             continue
         count += grams
-        found.append(_counts(n, x, pool[begin:end], size, skips, length) if shortest <= size <= longest else
+        chunks.append(_counts(n, x, pool[begin:end], size, skips, length) if shortest <= size <= longest else
                      f"tc_full(g, 0, TC_F32, {n.dim_list([*x.shape[:-1], grams])})")
     if len(places) != count or not places or min(places) < 0 or weights is not None and len(weights) != count:
         raise Malformed(f"{count} n-grams, {len(places)} places")
     batch = list(x.shape[:-1])
     total: list[IntLike] = [*batch, max(places) + 1]
     axis = x.rank - 1
-    every = found[0] if len(found) == 1 else f"tc_concat({axis}, {', '.join(found)})"
+    every = chunks[0] if len(chunks) == 1 else f"tc_concat({axis}, {', '.join(chunks)})"
     if mode == "IDF":
         every = f"tc_cast(tc_gt({every}, 0), TC_F32)"
     if mode != "TF" and weights is not None:
