@@ -278,6 +278,12 @@ class Node:
         self.given |= {i: value, **others}
         return value
 
+    def declare(self, text: str, dtype: str, shape: Sequence[IntLike], others: Sequence[Value]) -> Value:
+        """A step by a call that sets other values, too, which are declared before; made by `value` and named in its text."""
+        value = self.value(dtype, shape)
+        self.emit(Statement(text, value, declared=tuple(others)))
+        return value
+
     def give(self, value: Value, i: int = 0) -> None:
         """Output i is a value that exists."""
         self.given[i] = value

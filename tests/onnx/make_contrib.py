@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes contrib.zip: cases of com.microsoft operations as ONNX's suite has them, with what ONNX Runtime gives.
+
+  python make_contrib.py        (needs numpy, onnx and onnxruntime)
+"""
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+MS = "com.microsoft"
+rng = np.random.default_rng(1)
+
+
+def f(*shape: int) -> np.ndarray:
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def u8(*shape: int) -> np.ndarray:
+    return rng.integers(0, 256, shape).astype(np.uint8)
+
+
+def i8(*shape: int) -> np.ndarray:
+    return rng.integers(-128, 128, shape).astype(np.int8)
+
+
+def i32(*values: Any) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+def s(value: float) -> np.ndarray:
+    return np.array(value, np.float32)
+
+
+def z(value: int, dtype: type = np.uint8) -> np.ndarray:
+    return np.array(value, dtype)
+
+
+def cases() -> dict[str, tuple]:
+    """name -> (operation, inputs (None: left out; of those in a list the array is constant), types of outputs, attributes)."""
+    x, h = f(2, 5, 8), f(8)
+    q = {"x": u8(2, 3, 4), "scale": s(0.05), "zero": z(120)}
+    triple = [q["x"], q["scale"], q["zero"]]
+    result = [s(0.02), z(100)]
+    qkv = [f(2, 5, 12), f(2, 5, 12), f(2, 5, 12)]
+    tables = [f(16, 2), f(16, 2)]
+    wide = [f(16, 8), f(16, 8)]
+    past = [f(2, 3, 4, 4), f(2, 3, 4, 4)]
+    F = T.FLOAT
+    return {
+        "gelu": ("Gelu", [x], [F], {}), "bias_gelu": ("BiasGelu", [x, h], [F], {}), "fast_gelu": ("FastGelu", [x, h], [F], {}),
+        "quick_gelu": ("QuickGelu", [x], [F], {"alpha": 1.5}),
+        "fused_matmul": ("FusedMatMul", [f(2, 4, 3), f(2, 5, 4)], [F], {"alpha": 0.5, "transA": 1, "transB": 1}),
+        "nbits": ("MatMulNBits", [f(3, 40), u8(5, 3, 8), np.abs(f(5, 3)), u8(5, 2)], [F],
+                  {"K": 40, "N": 5, "bits": 4, "block_size": 16, "accuracy_level": 1}),
+        "skip_layer_norm": ("SkipLayerNormalization", [x, f(2, 5, 8), h, f(8), f(8)], [F, None, None, F], {"epsilon": 1e-5}),
+        "skip_rms_norm": ("SkipSimplifiedLayerNormalization", [x, f(2, 5, 8), h], [F, None, None, F], {"epsilon": 1e-5}),
+        "embed": ("EmbedLayerNormalization", [i32([1, 2, 3], [4, 0, 1]), i32([0, 0, 1], [1, 0, 1]), f(9, 8), f(7, 8), f(2, 8), h,
+                                              f(8), i32([1, 1, 1], [1, 1, 0])], [F, T.INT32, F], {}),
+        "rotary": ("RotaryEmbedding", [f(2, 3, 5, 4), np.array([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]], np.int64), *tables], [F], {}),
+        "rotary_from": ("RotaryEmbedding", [f(2, 5, 12), np.array([3], np.int64), *tables], [F],
+                        {"interleaved": 1, "num_heads": 3}),
+        "attention": ("Attention", [x, f(8, 36), f(36), i32(5, 3)], [F], {"num_heads": 3}),
+        "attention_past": ("Attention", [x, f(8, 36), f(36), None, f(2, 2, 3, 4, 4)], [F, F], {"num_heads": 3, "unidirectional": 1}),
+        "attention_mask": ("Attention", [x, f(8, 36), f(36), i32([1, 1, 0, 1, 1], [1, 1, 1, 0, 0]), None, f(2, 3, 5, 5)], [F],
+                           {"num_heads": 3}),
+        "multi_head": ("MultiHeadAttention", [*qkv, f(36), i32([1, 1, 1, 1, 0], [1, 1, 0, 0, 1])], [F], {"num_heads": 3}),
+        "multi_head_past": ("MultiHeadAttention", [*qkv, None, None, f(1, 3, 5, 9), *past], [F, F, F], {"num_heads": 3}),
+        "grouped": ("GroupQueryAttention", [f(1, 3, 64), f(1, 3, 32), f(1, 3, 32), None, None, i32(2), np.array(3, np.int32), *wide], [F, F, F],
+                    {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1}),
+        "grouped_past": ("GroupQueryAttention", [f(2, 1, 64), f(2, 1, 32), f(2, 1, 32), f(2, 2, 4, 16), f(2, 2, 4, 16), i32(4, 4),
+                                                 np.array(5, np.int32), *wide], [F, F, F],
+                         {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "rotary_interleaved": 1, "local_window_size": 3}),
+        "qlinear_add": ("QLinearAdd", [*triple, u8(3, 4), s(0.03), z(7), *result], [T.UINT8], {}),
+        "qlinear_mul": ("QLinearMul", [*triple, u8(3, 4), s(0.03), z(7), *result], [T.UINT8], {}),
+        "qlinear_sigmoid": ("QLinearSigmoid", [i8(3, 4), s(0.05), z(3, np.int8), s(1 / 256), z(-128, np.int8)], [T.INT8], {}),
+        "qlinear_leaky_relu": ("QLinearLeakyRelu", [*triple, *result], [T.UINT8], {"alpha": 0.1}),
+        "qlinear_concat": ("QLinearConcat", [*result, *triple, u8(2, 3, 2), s(0.03), z(7)], [T.UINT8], {"axis": 2}),
+        "qlinear_pool": ("QLinearGlobalAveragePool", [u8(2, 3, 4, 4), s(0.05), z(120), *result], [T.UINT8], {"channels_last": 0}),
+        "qlinear_average": ("QLinearAveragePool", [u8(1, 3, 6, 6), s(0.05), z(120), *result], [T.UINT8],
+                            {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}),
+        "qgemm": ("QGemm", [u8(3, 6), s(0.04), z(120), i8(5, 6), np.abs(f(5)) + 0.1, np.zeros(5, np.int8),
+                            rng.integers(-99, 99, 5).astype(np.int32), s(0.9), z(99)], [T.UINT8], {"transB": 1}),
+        "to_float": ("MatMulIntegerToFloat", [u8(3, 6), i8(6, 5), s(0.04), np.abs(f(5)), z(120), np.zeros(5, np.int8), f(5)], [F], {}),
+        "dynamic_matmul": ("DynamicQuantizeMatMul", [f(3, 6), i8(6, 5), np.abs(f(5)), np.zeros(5, np.int8), f(5)], [F], {}),
+    }
+
+
+def save(archive: zipfile.ZipFile, path: str, content: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(path, (2026, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
+
+
+def main() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, (op, inputs, outputs, attributes) in cases().items():
+            names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
+            given = {n: x for n, x in zip(names, inputs) if x is not None}
+            results = ["" if t is None else f"y{i}" for i, t in enumerate(outputs)]
+            node = helper.make_node(op, names, results, domain=MS, **attributes)
+            graph = helper.make_graph(
+                [node], name, [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+                               for n, x in given.items()],
+                [helper.make_tensor_value_info(n, t, None) for n, t in zip(results, outputs) if n])
+            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(MS, 1)],
+                                      ir_version=10)
+            options = onnxruntime.SessionOptions()
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+            session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+            found = session.run(None, given)
+            for info, y in zip(model.graph.output, found):
+                info.CopyFrom(helper.make_tensor_value_info(info.name, info.type.tensor_type.elem_type, y.shape))
+            onnx.checker.check_model(model)
+            save(archive, f"test_{name}/model.onnx", model.SerializeToString())
+            for word, tensors in (("input", given.items()), ("output", zip([r for r in results if r], found))):
+                for i, (n, x) in enumerate(tensors):
+                    save(archive, f"test_{name}/test_data_set_0/{word}_{i}.pb",
+                         numpy_helper.from_array(np.asarray(x), n).SerializeToString())
+    (Path(__file__).resolve().parent / "contrib.zip").write_bytes(packed.getvalue())
+    print(len(packed.getvalue()), "bytes")
+
+
+if __name__ == "__main__":
+    main()
