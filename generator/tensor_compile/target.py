@@ -20,7 +20,8 @@ DEVICES = frozenset(("cuda",))   # of them, those that are no processors
 class Target:
     """isas: in ascending order of preference, all compiled into the object; panel: columns of a packed panel of a
     contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device the most blocks that have scratch; caches and line in bytes (0:
-    none); flags: compiler flags that choose this target where the host's flags do not."""
+    none); flags: compiler flags that choose this target where the host's flags do not; precision: what contractions round
+    their operands to, asked for by a build."""
 
     name: str
     arch: str
@@ -33,6 +34,7 @@ class Target:
     l3: int
     line: int
     flags: tuple[str, ...] = ()
+    precision: str = "f32"
 
     @property
     def apart(self) -> bool:
@@ -81,7 +83,7 @@ def load(path: Path) -> Target:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"not a target file: {error}", str(path)) from None
-    kinds = {f.name: f.type for f in fields(Target)}
+    kinds = {f.name: f.type for f in fields(Target) if f.name != "precision"}
     for key in values:
         if key not in kinds:
             raise UserError(f"unknown key {key!r}", str(path), f"keys: {', '.join(kinds)}")

@@ -15,6 +15,7 @@ template <int THREADS, int LANES, class T, class F> __device__ inline void tc_bl
 {
     __syncthreads();
     if (threadIdx.x < LANES)
+#pragma unroll 16
         for (int i = (int)threadIdx.x; i < THREADS; i += LANES)
             lane = add(lane, i);
     __syncthreads();

@@ -25,7 +25,7 @@ struct case_row {
     const case_buffer *buffers;
     const ptrdiff_t *dims;
     int64_t below;
-    bool extreme;
+    bool extreme, integers; /* numbers of any kind; small integers */
 };
 
 extern const case_row cases[];

@@ -32,7 +32,7 @@ ucontext_t scheduler;
 emulated_kernel *running;
 const void *given;
 unsigned current;
-unsigned char slots[1024][16]; /* of shuffles */
+alignas(16) unsigned char slots[1024][32]; /* of shuffles */
 
 void start()
 {

@@ -17,7 +17,7 @@ extern "C" {
 extern emulated_index emulated_thread, emulated_block, emulated_grid;
 void emulated_barrier(void);
 void emulated_warp_barrier(void);
-void *emulated_slot(unsigned lane); /* 16 bytes of each lane, for the others of its warp */
+void *emulated_slot(unsigned lane); /* 32 bytes of each lane, for the others of its warp */
 
 /* A kernel as it is called here, and a launch of it. reverse: threads and blocks in descending order. */
 typedef void emulated_kernel(const void *arguments);
@@ -33,14 +33,14 @@ void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned bl
 #define __device__
 #define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __grid_constant__ &
 
 /* What the lane `from` of the warp has. */
 template <class T> static inline T emulated_shuffle(T value, unsigned from)
 {
     T found;
-    static_assert(sizeof value <= 16, "a slot's bytes");
+    static_assert(sizeof value <= 32, "a slot's bytes");
     memcpy(emulated_slot(emulated_thread.x % 32), &value, sizeof value);
     emulated_warp_barrier();
     memcpy(&found, emulated_slot(from % 32), sizeof found);
@@ -53,9 +53,37 @@ template <class T> static inline T emulated_shuffle(T value, unsigned from)
 #define __shfl_down_sync(mask, value, by)                                                                              \
     emulated_shuffle(value, threadIdx.x % 32 + (by) < 32 ? threadIdx.x % 32 + (by) : threadIdx.x % 32)
 
+/* A product of the matrix units: fragments of 16 x 8 and 8 x 8 words of `terms` each; element(word, i) is one of them. */
+template <class F>
+static inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], int terms, F element)
+{
+    struct words {
+        unsigned a[4], b[2];
+    };
+    memcpy(((words *)emulated_slot(emulated_thread.x % 32))->a, a, sizeof a);
+    memcpy(((words *)emulated_slot(emulated_thread.x % 32))->b, b, sizeof b);
+    emulated_warp_barrier();
+    const int group = emulated_thread.x % 32 / 4, member = emulated_thread.x % 4;
+    for (int e = 0; e < 4; ++e)
+        for (int word = 0; word < 8; ++word)
+            for (int i = 0; i < terms; ++i)
+                c[e] += element(((words *)emulated_slot(group * 4 + word % 4))->a[e / 2 + word / 4 * 2], i) *
+                        element(((words *)emulated_slot((member * 2 + e % 2) * 4 + word % 4))->b[word / 4], i);
+    emulated_warp_barrier();
+}
+
 struct float4 {
     float x, y, z, w;
 };
+
+struct uint4 {
+    unsigned x, y, z, w;
+};
+
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
 
 struct float2 {
     float x, y;

@@ -28,13 +28,13 @@ static float next_float(bool extreme)
                                               : (float)((double)next_random() / 536870912.0 - 2.0);
 }
 
-static void fill(const case_buffer &b, bool extreme, int64_t below, unsigned char *data)
+static void fill(const case_buffer &b, bool extreme, bool integers, int64_t below, unsigned char *data)
 {
     for (size_t i = 0; i < b.elements; ++i) {
         const uint64_t any = next_random() << 40 ^ next_random() << 20 ^ next_random();
         const uint64_t value = extreme ? any : any % (uint64_t)below;
         if (b.kind == 'f') {
-            const float number = next_float(extreme);
+            const float number = integers ? (float)(any % 9) - 4.0f : next_float(extreme);
             memcpy(data + 4 * i, &number, 4);
         } else if (b.kind == 'b') {
             data[i] = any & 1;
@@ -70,7 +70,7 @@ int main()
             const case_buffer &b = c->buffers[i];
             bytes[i] = (b.elements * b.size + 63) / 64 * 64 * (b.scratch ? SCRATCH : 1);
             start[i] = (unsigned char *)calloc(1, bytes[i] + 1);
-            fill(b, c->extreme, c->below, start[i]);
+            fill(b, c->extreme, c->integers, c->below, start[i]);
             for (int side = 0; side < 2; ++side) {
                 data[side][i] = (unsigned char *)aligned_alloc(64, bytes[i] + 2 * GUARD) + GUARD;
                 memcpy(data[side][i], start[i], bytes[i]);

@@ -131,6 +131,7 @@ with tempfile.TemporaryDirectory() as place:
             "a GPU's target file for a processor")
     refused([*device, "--isa", "avx2", *quiet], "unknown instruction set 'avx2' for cuda",
             "a processor's instruction set", code=2)
+    refused(["--precision", "bf16", *quiet], "--precision bf16 goes with --target cuda alone", "a processor's precision", code=2)
     ok(not (folder / "refused").exists(), "nothing is left behind")
 
     if nvcc == "none":

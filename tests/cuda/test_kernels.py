@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import emulation
@@ -44,6 +44,7 @@ class Case:
     sizes: dict[Sym, int]
     below: int = 5
     extreme: bool = False
+    precision: str = "f32"   # with another one, numbers are integers that every order of a sum gives the same bits for
 
 
 def contractions() -> list[Case]:
@@ -54,6 +55,8 @@ def contractions() -> list[Case]:
     out += [Case("matmul in place", forms.matmul(20, 70, 33, panel=0), {}),
             Case("matmul batched, residual", forms.matmul(17, 40, 9, batch=3, residual=True), {}),
             Case("matmul transposed", forms.matmul(40, 24, 65, transposed=True), {})]
+    out += [Case("columns of two variables", forms.heads(20, 3, 8, 12), {}),
+            Case("columns of two variables, many", forms.heads(70, 6, 24, 40), {})]
     out += [Case("two sums a point", forms.sums(20, 70, 33, 2), {}), Case("three sums in place", forms.sums(3, 20, 9, 3, 0), {})]
     out += [Case("side by side", forms.siblings(20, 33, (70, 16, 5, 64)), {}),
             Case("side by side, dynamic", forms.siblings(sym(m), 9, (24, sym(n))), {m: 3, n: 80})]
@@ -76,6 +79,13 @@ def nests() -> list[Case]:
         [Case(c.name, c.kernel, {}) for c in sums.CASES]
 
 
+def on_matrix_units() -> list[Case]:
+    """The contractions that these units do, in each precision."""
+    return [replace(case, name=f"{case.name}, {precision}", precision=precision)
+            for i, case in enumerate(contractions()) for precision in schedule_cuda.PRECISIONS[1 + i % 3:][:1]
+            if not schedule_cuda.tile(case.kernel, precision).group]
+
+
 cxx = emulation.compiler()
 if cxx is None:
     skip("emulated kernels", "no C++ compiler")
@@ -84,9 +94,9 @@ if cxx is None:
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     rows, plain, declared = [], {}, {}
-    for i, case in enumerate([*nests(), *contractions()]):
+    for i, case in enumerate([*nests(), *contractions(), *on_matrix_units()]):
         kernel = case.kernel
-        cpu, gpu = emit_plain(kernel, "scalar"), cuda.emit_kernel(kernel)
+        cpu, gpu = emit_plain(kernel, "scalar"), cuda.emit_kernel(kernel, case.precision)
         plain[cpu.symbol] = cpu.text
         (folder / f"{gpu.symbol}.cu").write_text(gpu.text, encoding="utf-8")
         declared[cpu.symbol] = f'extern "C" cpu_kernel {cpu.symbol};'
@@ -100,8 +110,9 @@ with tempfile.TemporaryDirectory() as place:
         declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
                             f"static const ptrdiff_t dims{i}[] = {{{dims}}};"
         extreme = str(case.extreme).lower()
-        rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel).threads}, '
-                    f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {extreme}}},")
+        rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel, False, case.precision).threads}, '
+                    f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {extreme}, "
+                    f"{str(case.precision != 'f32').lower()}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
                                                 *rows, "    {},", "};", ""]), encoding="utf-8")
     (folder / "plain.c").write_text("\n".join(plain.values()), encoding="utf-8")

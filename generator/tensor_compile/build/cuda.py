@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, ClassVar, Hashable
 
@@ -77,6 +77,7 @@ class Cuda:
                             hint="--target cuda takes a target file of arch \"cuda\", such as cuda-sm90")
         if target.flags:
             raise UserError(f"the target {target.name} has flags, which a GPU's does not take")
+        target = replace(target, precision=options.precision)
         return target.with_isas(options.isas) if options.isas else target
 
     def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
@@ -85,11 +86,11 @@ class Cuda:
         made: dict[Hashable, KernelSource] = {}
         for function in plan.functions:
             for variant in function.built:
-                emit = emit_plain if variant is function.reference else emit_kernel
+                plain = variant is function.reference
                 for step in variant.program.kernel_steps:
-                    form = emit, identity(step.kernel)
+                    form = plain, identity(step.kernel)
                     if form not in made:
-                        made[form] = emit(step.kernel)
+                        made[form] = emit_plain(step.kernel) if plain else emit_kernel(step.kernel, target.precision)
                     sources.add(step.kernel, made[form], target.isas)
         return sources
 

@@ -30,6 +30,7 @@ class Options:
     with_reference: bool = False
     target_file: str = ""
     isas: tuple[str, ...] = ()
+    precision: str = "f32"
     specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
     taps: tuple[str, ...] = ()
     tune: str = "lock"

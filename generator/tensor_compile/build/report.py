@@ -11,6 +11,7 @@ from ..loops.ir import Branch, FunctionPlan, Kernel, Loop, Program, Region, Step
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
+from ..target import Target
 from . import budget
 from .assemble import Made, entry_symbols
 
@@ -72,7 +73,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         total += turns * (moved.read + moved.written)
         symbols = [made.sources.symbol(step.kernel, isa) for isa in made.target.isas]
         code = "/".join(str(made.objects[symbol].code) for symbol in (dict.fromkeys(symbols) if device else symbols))
-        grid = [_grid(step.kernel, variant is function.reference, at_zero, made.target.threads)] if device else []
+        grid = [_grid(step.kernel, variant is function.reference, at_zero, made.target)] if device else []
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
                      str(moved.written), code, *grid))
     guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
@@ -88,9 +89,9 @@ def _at(sizes: Mapping[Sym, int]) -> str:
     return ", ".join(f"{s.name}={n}" for s, n in sizes.items())
 
 
-def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], instances: int) -> str:
-    launch = schedule_cuda.launch(kernel, plain)
-    return f"{launch.blocks(sizes, instances)} x {launch.threads}"
+def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], target: Target) -> str:
+    launch = schedule_cuda.launch(kernel, plain, target.precision)
+    return f"{launch.blocks(sizes, target.threads)} x {launch.threads}"
 
 
 def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, turns: int = 1) -> Iterator[tuple[int, int, object]]:

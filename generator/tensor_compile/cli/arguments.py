@@ -104,6 +104,11 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--nvcc", type=command, default=None, metavar="COMMAND",
                        help="CUDA's compiler, for --target cuda (default: $NVCC, else nvcc)")
 
+    group.add_argument("--precision", choices=("f32", "tf32", "bf16", "f16"), default="f32",
+                       help="what --target cuda rounds the operands of products and convolutions to, which the matrix "
+                            "units then sum in f32: results are near those of f32 and the same in every run; f32: exact "
+                            "(default: f32)")
+
     group = parser.add_argument_group("tuning")
     group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
                        help="lock: use the tuning lock where it applies; frozen: fail where an entry is missing or "
@@ -192,6 +197,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     header = place("header", folder / f"{stem}.h")
     if obj == header:
         raise UsageError("--object and --header name the same file")
+    if args.precision != "f32" and args.backend != "cuda":
+        raise UsageError(f"--precision {args.precision} goes with --target cuda alone")
     dims = [name for name, _ in args.specialize]
     for name in dims:
         if dims.count(name) > 1:
@@ -214,7 +221,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         emit=getattr(args, "emit", "object"),
         with_reference=args.with_reference, target_file=target_file,
-        isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i), specialize=tuple(sorted(args.specialize)),
+        precision=args.precision, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i), specialize=tuple(sorted(args.specialize)),
         taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,

@@ -5,25 +5,28 @@ processor's kernels, one lane wide; loops/schedule_cuda.py says how the loops ar
 from __future__ import annotations
 
 import re
-from typing import Iterable, Sequence
+from types import MappingProxyType
+from typing import Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
-from ..loops.ir import Buffer, CheckKernel, ContractionKernel, Kernel, NestKernel, SiblingsKernel
+from ..loops.ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, NestKernel, SiblingsKernel
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from .index import c_index
 from .kernels import KernelSource, PLACE, named
 from .nest import parameters
-from .scalar import C_TYPE, ScalarEmitter, extent, indent
+from .scalar import C_TYPE, ScalarEmitter, Value, extent, indent
 
 ISA = "cuda"   # the end of the kernels' names
 
 
-def emit_kernel(kernel: Kernel) -> KernelSource:
+def emit_kernel(kernel: Kernel, precision: str = "f32") -> KernelSource:
+    """precision: what contractions round their operands to."""
     if isinstance(kernel, NestKernel):
         from .cuda_nest import emit_nest as emit
     elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
-        from .cuda_contraction import emit_contraction as emit
+        from .cuda_contraction import emit_contraction
+        return named(kernel, ISA, emit_contraction(kernel, PLACE, precision))
     else:
         emit = emit_check
     return named(kernel, ISA, emit(kernel, PLACE))
@@ -63,7 +66,15 @@ def dim_names(kernel: Kernel) -> dict[Sym, str]:
 
 
 class Emitter(ScalarEmitter):
-    """Indices that are data stay within what there is to read: a fault is found by a check, which no kernel waits for."""
+    """Indices that are data stay within what there is to read: a fault is found by a check, which no kernel waits for.
+    kept: loads whose elements are in registers, and where."""
+
+    kept: Mapping[Load, str] = MappingProxyType({})
+
+    def load(self, node: Load) -> Value:
+        if node in self.kept:
+            return Value(self.kept[node], False, len(self.scopes) - 1)
+        return super().load(node)
 
     def position(self, s: Sym, text: str) -> str:
         return f"tc_within({text}, {s.lo}, {self.index(extent(s) - 1)})"

@@ -22,17 +22,17 @@ from .scalar import extent, indent
 from .template import expand_file
 
 
-def emit_contraction(kernel: ContractionKernel | SiblingsKernel, symbol: str) -> str:
-    tile = schedule_cuda.tile(kernel)
-    parts = [_Part(part, tile).fields() for part in whole(kernel)]
+def emit_contraction(kernel: ContractionKernel | SiblingsKernel, symbol: str, precision: str = "f32") -> str:
+    tile = schedule_cuda.tile(kernel, precision)
+    parts = [(_Part(part, tile) if tile.group else _Words(part, tile, precision)).fields() for part in whole(kernel)]
     used = {word for part in parts for text in part.values() if isinstance(text, str) for word in re.findall(r"\w+", text)}
-    text = expand_file("cuda/contraction.cu.in", {
+    text = expand_file("cuda/contraction.cu.in" if tile.group else "cuda/contraction_mma.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
         "parts": parts, "many": len(parts) > 1, "most_sums": max(len(part["sums"]) for part in parts),
         "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
-        "unroll": min(tile.depth, 32),
-        "threads": tile.threads})
+        "group": tile.group, "least_blocks": ", 2" if tile.sums >= 64 else "",
+        "threads": tile.threads, "precision": precision, "terms": 1 if precision == "tf32" else 2})
     return narrow(kernel, text)
 
 
@@ -141,10 +141,9 @@ class _Part:
             f"    for (int i = 0; i < {count}; ++i) {{", *indent(indent(again)), "#pragma unroll",
             f"        for (int j = 0; j < {width}; ++j)", "            a_next[i][j] = 0.0f;",
             f"        if ({' && '.join(['k < k_size', '(row_in >> i & 1)', *tests])})", f"            {read}", "    }", "}"]
-        guard = f"if (a_row + i * {step} < {tile.rows})\n        " if ragged else ""
-        self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)", "#pragma unroll",
-                      f"    for (int j = 0; j < {width}; ++j)",
-                      f"        {guard}a_tile[half][a_k + j][a_row + i * {step}] = a_next[i][j];"]
+        self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
+                      *([f"    if (a_row + i * {step} < {tile.rows})"] if ragged else []),
+                      f"    {self.kept_row(f'a_row + i * {step}', width)}", "}"]
 
     def terms(self, place: _Split, valid: list) -> None:
         """A thread has some terms of one row: neighbours have neighbouring rows."""
@@ -167,19 +166,32 @@ class _Part:
                       f"        a_next[i] = {pointer}[row_at + ({e.index(place.inner)})];", "}"]
         guard = f"if (a_k + i * {step} < {tile.depth})\n        " if ragged else ""
         self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)",
-                      f"    {guard}a_tile[half][a_k + i * {step}][a_row] = a_next[i];"]
+                      f"    {guard}{self.kept_term(f'a_k + i * {step}')}"]
+
+    def kept_row(self, row: str, width: int) -> str:
+        """Leaves a_next[i], terms of a row, in shared memory."""
+        return f"for (int j = 0; j < {width}; ++j) a_tile[half][a_k + j][{row}] = a_next[i][j];"
+
+    def kept_term(self, k: str) -> str:
+        return f"a_tile[half][{k}][a_row] = a_next[i];"
 
     # -- the second operands: terms x columns, which are neighbours ---------------------------------------------------
-    def bring_b(self) -> None:
-        kernel, tile, e = self.kernel, self.tile, self.e
+    def second(self) -> tuple[list[_Split], int]:
+        """Where elements lie, and how many columns are read at a time."""
+        kernel, e = self.kernel, self.e
         addresses = [e.address(b.buffer, b.index) for b in kernel.b]
         places = [_split(address, kernel.k) for address in addresses]
-        fours = all(p is not None for p in places) and tile.columns % 4 == 0 and \
+        fours = all(p is not None for p in places) and \
             (kernel.b_panel % 4 == 0 and kernel.b_panel > 0 and self.panels(places)
              or all(_neighbours(p.outer, kernel.n) and _fours(p.inner) for p in places if p))
         if None in places:
             places = [_Split(a * 0, a) for a in addresses]
-        width = 4 if fours else 1
+        return places, 4 if fours else 1
+
+    def bring_b(self) -> None:
+        kernel, tile, e = self.kernel, self.tile, self.e
+        places, width = self.second()
+        fours = width == 4
         across = tile.columns // width
         step = max(1, tile.threads // across)
         count = -(-tile.depth // step)
@@ -211,6 +223,8 @@ class _Part:
 
     def panels(self, places: list) -> bool:
         """Whether 4 columns of a panel are 4 aligned elements: panels are whole, also the last one."""
+        if len(self.kernel.n) != 1:
+            return False
         (n,) = self.kernel.n
         quarter, lane = Sym("quarter", 0, None), Sym("lane", 0, 3)
         for p in places:
@@ -218,3 +232,67 @@ class _Part:
             if moved.coefficient(lane) != 1 or not _fours(moved.substitute({lane: 0})) or not _fours(p.inner):
                 return False
         return True
+
+
+class _Words(_Part):
+    """The same for the matrix units: words of shared memory hold one or two rounded terms."""
+
+    def __init__(self, kernel: ContractionKernel, tile: Tile, precision: str):
+        self.precision = precision
+        super().__init__(kernel, tile)
+
+    def kept_row(self, row: str, width: int) -> str:
+        if self.precision == "tf32":
+            return f"for (int j = 0; j < {width}; ++j) a_tile[half][{row}][a_k + j] = tc_word_tf32(a_next[i][j]);"
+        if width == 1:
+            return self.half_word(row, "a_k", "a_next[i][0]")
+        return f"for (int j = 0; j < {width}; j += 2) a_tile[half][{row}][(a_k + j) / 2] = " \
+               f"tc_pair_{self.precision}(a_next[i][j], a_next[i][j + 1]);"
+
+    def kept_term(self, k: str) -> str:
+        if self.precision == "tf32":
+            return f"a_tile[half][a_row][{k}] = tc_word_tf32(a_next[i]);"
+        return self.half_word("a_row", k, "a_next[i]")
+
+    def half_word(self, row: str, k: str, value: str) -> str:
+        return f"((unsigned short *)a_tile[half][{row}])[{k}] = (unsigned short)tc_pair_{self.precision}({value}, 0.0f);"
+
+    def bring_b(self) -> None:
+        """A thread has words of some columns: both terms of each."""
+        kernel, tile, e = self.kernel, self.tile, self.e
+        places, width = self.second()
+        terms = 1 if self.precision == "tf32" else 2
+        across = tile.columns // width
+        step = max(1, tile.threads // across)
+        words = tile.depth // terms
+        count = -(-words // step)
+        ragged = words % step != 0
+        sums = range(len(kernel.b))
+        self.setup += [f"const int b_column = thread % {across} * {width}, b_word = thread / {across};",
+                       "const tc_index column = n_first + b_column;", *self.decoded["n"],
+                       "const bool column_in = column < n_size;",
+                       *(f"const tc_index column_at{s} = {e.index(places[s].outer)};" for s in sums),
+                       f"float b_next[{len(kernel.b)}][{count}][{terms}][{width}];"]
+        inside = [f"b_word + i * {step} < {words}"] if ragged else []
+        reads = []
+        for s in sums:
+            at = f"column_at{s} + ({e.index(places[s].inner)})"
+            pointer = e.pointers[kernel.b[s].buffer]
+            reads.append(f"tc_load4(b_next[{s}][i][t], {pointer} + ({at}));" if width == 4 else
+                         f"b_next[{s}][i][t][0] = {pointer}[{at}];")
+        self.load += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)", "#pragma unroll",
+                      f"    for (int t = 0; t < {terms}; ++t) {{",
+                      f"        const tc_index k = k_first + (b_word + i * {step}) * {terms} + t;",
+                      *indent(indent(self.decoded["k"])), "#pragma unroll", f"        for (int j = 0; j < {width}; ++j)",
+                      "#pragma unroll", f"            for (int s = 0; s < {len(kernel.b)}; ++s)",
+                      "                b_next[s][i][t][j] = 0.0f;",
+                      f"        if ({' && '.join([*inside, 'k < k_size', 'column_in'])}) {{",
+                      *indent(indent(indent(reads))), "        }", "    }"]
+        word = "tc_word_tf32(b_next[s][i][0][j])" if terms == 1 else \
+            f"tc_pair_{self.precision}(b_next[s][i][0][j], b_next[s][i][1][j])"
+        guard = f"if (b_word + i * {step} < {words})\n            " if ragged else ""
+        self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)", "#pragma unroll",
+                      f"    for (int s = 0; s < {len(kernel.b)}; ++s)", f"        {guard}{{",
+                      f"            unsigned word[{width}];", "#pragma unroll",
+                      f"            for (int j = 0; j < {width}; ++j)", f"                word[j] = {word};",
+                      f"            tc_keep_words<{width}>(&b_tile[half][s][b_word + i * {step}][b_column], word);", "        }"]

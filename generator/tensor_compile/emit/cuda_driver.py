@@ -114,7 +114,7 @@ class _Launches(StepsWriter):
         values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
         reference = self.function.entry.plan.reference
         plain = reference is not None and reference.program is self.program
-        launch = schedule_cuda.launch(kernel, plain)
+        launch = schedule_cuda.launch(kernel, plain, self.function.target.precision)
         blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
         row = f"f, {number}, {self.function.kernels.row(kernel)}, a, sizeof a, {blocks}, {launch.threads}"
         self.put(f"    const uint64_t a[] = {{{', '.join(values)}}};")

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
-from ..loops.ir import NestKernel, RowReduce, Stage
+from ..loops.ir import Load, NestKernel, RowReduce, Stage
 from ..loops.schedule_cuda import UNROLL, usual
+from ..loops.scalars import walk
 from ..symbolic import product
 from .cuda import Emitter, decode, emitter, function, grid_loop, team
 from .nest import emit_nest as emit_scalar
@@ -24,6 +25,7 @@ from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, 
 from .scalar import C_TYPE, Value, constant, extent, indent
 
 MEMORY = "block_memory"   # of the kernel's sums
+MOST_KEPT = 64            # registers of a thread for what several sweeps load
 
 
 def emit_nest(kernel: NestKernel, symbol: str) -> str:
@@ -35,10 +37,11 @@ def emit_team(kernel: NestKernel, symbol: str) -> str:
     return team(kernel, symbol, emit_scalar(kernel, "scalar", f"{symbol}_part", Emitter))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Sum:
     """A reduction of a sweep. acc: what each thread holds; shared: its memory, or where a warp has the row the start of
-    its names; lanes: threads that add (0: by a tree); total: over blocks of terms ("" where there is one)."""
+    its names; lanes: threads that add (0: by a tree); total: over blocks of terms ("" where there is one); at: a thread's
+    place in the memory."""
 
     reduce: RowReduce
     acc: str
@@ -47,6 +50,7 @@ class _Sum:
     total: str
 
     warp: bool
+    at: str = "threadIdx.x"
 
     @property
     def pair(self) -> bool:
@@ -55,11 +59,11 @@ class _Sum:
     @property
     def term(self) -> str:
         """Where a thread leaves its term of a pass; of a pair the first."""
-        return f"{self.shared}_term" if self.warp else f"{self.shared}[threadIdx.x]"
+        return f"{self.shared}_term" if self.warp else f"{self.shared}[{self.at}]"
 
     @property
     def term_b(self) -> str:
-        return f"{self.shared}_term_b" if self.warp else f"{self.shared}_b[threadIdx.x]"
+        return f"{self.shared}_term_b" if self.warp else f"{self.shared}_b[{self.at}]"
 
 
 class _Nest:
@@ -74,6 +78,9 @@ class _Nest:
         self.threads = 32 if self.warps else self.launch.threads   # of a row
         self.thread, self.barrier = ("lane", "__syncwarp();") if self.warps else ("threadIdx.x", "__syncthreads();")
         self.taken = 0   # bytes of shared memory, by the sums of the stage so far
+        flat = schedule_cuda.is_flat(kernel)
+        self.passes = 0 if flat or self.launch.scratch else schedule_cuda.passes(kernel)
+        self.whole = 0 if self.warps else self.passes   # terms of a thread that are added at a time
 
     def source(self, symbol: str) -> str:
         kernel, e = self.kernel, self.e
@@ -95,15 +102,48 @@ class _Nest:
                 head = f"for (tc_index row = (tc_index)blockIdx.x * {each} + threadIdx.x / 32; row < {rows}; " \
                        f"row += (tc_index)gridDim.x * {each})"
                 e.lines.append("const int lane = threadIdx.x % 32;")
-            elif used := schedule_cuda.shared_bytes(kernel) * self.threads:
+            elif used := schedule_cuda.memory(kernel, self.threads, self.whole or 1):
                 e.lines.append(f"__shared__ __align__(16) unsigned char {MEMORY}[{used}];")
             lines = decode(e, "row", kernel.rows)
             e.open(kernel.rows)
             e.lines += lines
+            if self.passes:
+                self.keep()
             for stage in kernel.stages:
                 self.stage(stage)
             e.close(head)
         return function(kernel, symbol, what, e.lines, self.written, header)
+
+    def keep(self) -> None:
+        """Brings what several sweeps load at their points to registers, once a row."""
+        e, sweeps = self.e, [stage for stage in self.kernel.stages if stage.vars]
+        found: dict[tuple, list[tuple[Stage, Load]]] = {}
+        names = dict(e.names)
+        for stage in sweeps:
+            e.names.update({s: f"v{i}" for i, s in enumerate(stage.vars)})
+            values = [*(r.value for r in stage.reduces), *(x.value for x in stage.stores)]
+            for node in dict.fromkeys(x for value in values for x in walk(value) if isinstance(x, Load)):
+                if node.buffer not in self.written and not node.dynamic and not node.valid and \
+                        any(s in x.symbols() for x in node.index for s in stage.vars):
+                    key = (node.buffer, e.index(e.address(node.buffer, node.index)), tuple(map(extent, stage.vars)))
+                    found.setdefault(key, []).append((stage, node))
+        e.names = names
+        several = [uses for uses in found.values() if len({id(stage) for stage, _ in uses}) > 1]
+        kept: dict[Load, str] = {}
+        for uses in several[:MOST_KEPT // self.passes]:
+            name, (stage, node) = e.fresh("kept"), uses[0]
+            kept.update({node: f"{name}[u]" for _, node in uses})
+            e.lines.append(f"{C_TYPE[node.dtype]} {name}[{self.passes}];")
+            at = e.fresh("at")
+            e.open()
+            e.lines.append(f"const tc_index {at} = u * {self.threads} + {self.thread};")
+            lines = decode(e, at, stage.vars)
+            e.open(stage.vars)
+            e.lines += lines
+            e.lines.append(f"{name}[u] = {e.scalar(node)};")
+            e.close(f"if ({at} < {e.index(product(extent(s) for s in stage.vars))})")
+            e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
+        e.kept = kept
 
     def points(self, stores: list, variables: tuple, count: str, unroll: int, block: str, blocks: str) -> None:
         """All points by threads side by side, `unroll` a thread at a time. block: which piece is the first."""
@@ -155,6 +195,9 @@ class _Nest:
         sums = [self.start(r, stage) for r in stage.reduces]
         count = e.fresh("count")
         e.lines.append(f"const tc_index {count} = {e.index(product(extent(s) for s in stage.vars))};")
+        if self.passes:
+            self.sweep(stage, sums, count)
+            return
         if not sums:
             unroll = UNROLL if usual(stage.vars) >= UNROLL * self.threads else 1
             self.points(stage.stores, stage.vars, count, unroll, "(tc_index)0", "1")
@@ -174,6 +217,29 @@ class _Nest:
             e.lines += self.add(s, first)
         unroll = "#pragma unroll 4\n" if self.warps and not stage.stores else ""
         e.close(f"{unroll}for (tc_index {first} = 0; {first} < {count}; {first} += {self.threads})")
+        for s in sums:
+            self.finish(s, count)
+        if stage.stores:
+            e.lines.append(self.barrier)
+
+    def sweep(self, stage: Stage, sums: list[_Sum], count: str) -> None:
+        """A sweep of a constant number of points a thread."""
+        e, at = self.e, self.e.fresh("at")
+        e.open()
+        e.lines.append(f"const tc_index {at} = u * {self.threads} + {self.thread};")
+        for s in sums:
+            s.at = at if self.whole else s.at
+            e.lines += self.absent(s)
+        lines = decode(e, at, stage.vars)
+        e.open(stage.vars)
+        e.lines += lines
+        self.point(stage, sums, at)
+        e.close(f"if ({at} < {count})")
+        for s in sums if not self.whole else ():
+            e.lines += self.add(s, f"u * {self.threads}")
+        e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
+        for s in sums if self.whole else ():
+            e.lines += self.add(s, "0")
         for s in sums:
             self.finish(s, count)
         if stage.stores:
@@ -218,18 +284,19 @@ class _Nest:
                         f"int64_t {s.acc} = -1;"]
             return s
         c_type, size = C_TYPE[r.dtype], DTYPES[r.dtype].bytes
+        terms = self.whole if self.whole and s.lanes else 1
         if not self.warps:
-            e.lines.append(self.array(c_type, size, s.shared))
+            e.lines.append(self.array(c_type, size, s.shared, terms))
         if s.pair and not self.warps:
-            e.lines.append(self.array(c_type, size, f"{s.shared}_b"))
+            e.lines.append(self.array(c_type, size, f"{s.shared}_b", terms))
         e.lines.append(f"{c_type} {s.acc} = {constant(identity(r.op, r.order, r.dtype))};")
         if s.total:
             e.lines.append(f"{c_type} {s.total} = {constant(identity('sum', 'lanes', r.dtype))};")
         return s
 
-    def array(self, c_type: str, size: int, name: str) -> str:
-        """Declares an element of shared memory for each thread, behind those of the stage so far."""
-        at, self.taken = self.taken, self.taken + size * self.threads
+    def array(self, c_type: str, size: int, name: str, terms: int = 1) -> str:
+        """Declares elements of shared memory for each thread, behind those of the stage so far."""
+        at, self.taken = self.taken, self.taken + size * self.threads * terms
         return f"{c_type} *const {name} = ({c_type} *)({MEMORY} + {at});"
 
     def absent(self, s: _Sum) -> list[str]:
@@ -253,7 +320,8 @@ class _Nest:
         else:
             text = f"tc_fma_{dtype}({s.shared}[i], {s.shared}_b[i], lane)" if s.pair else \
                 f"tc_add_{dtype}(lane, {s.shared}[i])"
-            lines = [f"tc_block_add<{self.threads}, {s.lanes}>({s.acc}, [&]({c_type} lane, int i) {{ return {text}; }});"]
+            terms = self.threads * max(self.whole, 1)
+            lines = [f"tc_block_add<{terms}, {s.lanes}>({s.acc}, [&]({c_type} lane, int i) {{ return {text}; }});"]
         if s.total:
             lines += [f"if (({first} + {self.threads}) % {BLOCK} == 0) {{",
                       *indent([f"{s.total} = tc_add_{dtype}({s.total}, {self.lanes(s)});",

@@ -12,7 +12,7 @@ Blocks walk a grid of any size, so the number of blocks decides speed only; wher
 as instances of it."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Mapping
 
 from ..graph.dtypes import DTYPES
@@ -24,6 +24,8 @@ THREADS = 256        # of a block of points or tiles
 FEWEST = 32          # threads of a row: a warp
 UNROLL = 4           # points of a thread, where there are
 MANY_POINTS = 1 << 19
+MOST_AT_ONCE = 4096   # terms of a block of the order `lanes`
+MOST_PASSES = 32     # points of a thread whose operands are kept
 SHARED = 32 * 1024   # bytes of shared memory that the sums of a row may take: every device has 48 KiB for a block
 MOST_BLOCKS = 1 << 16
 MOST_SMALL = 1 << 29   # elements and points, of which positions are an int
@@ -31,23 +33,38 @@ MOST_SMALL = 1 << 29   # elements and points, of which positions are an int
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """rows x columns results of a block, height x width of them a thread, over `depth` terms at a time."""
+    """rows x columns results of a block, height x width of them a thread, over `depth` terms at a time, of which a thread
+    has `group` in registers (0: the matrix units do it, and height x width are a warp's). efficiency: of a multiprocessor
+    that is full of them, in percent."""
 
     rows: int
     columns: int
     depth: int
     height: int
     width: int
+    group: int
+    efficiency: int
 
     @property
     def threads(self) -> int:
-        return self.rows // self.height * (self.columns // self.width)
+        return self.rows // self.height * (self.columns // self.width) * (1 if self.group else 32)
+
+    @property
+    def sums(self) -> int:
+        """Of a thread."""
+        return self.height * self.width // (1 if self.group else 32)
 
 
 # From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column.
-TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 4), Tile(64, 64, 32, 8, 4), Tile(64, 32, 32, 4, 4),
-         Tile(32, 64, 32, 4, 4), Tile(32, 32, 64, 4, 2), Tile(16, 64, 64, 2, 4), Tile(16, 32, 64, 2, 2),
-         Tile(8, 32, 128, 1, 2), Tile(8, 32, 32, 1, 2))
+TILES = (Tile(128, 128, 16, 8, 8, 1, 75), Tile(128, 64, 16, 8, 4, 2, 65), Tile(64, 64, 32, 8, 4, 2, 60),
+         Tile(64, 32, 32, 4, 4, 4, 50), Tile(32, 64, 32, 4, 4, 4, 50), Tile(32, 32, 64, 4, 2, 4, 45),
+         Tile(16, 64, 64, 2, 4, 4, 45), Tile(16, 32, 64, 2, 2, 8, 35), Tile(8, 32, 128, 1, 2, 8, 30),
+         Tile(8, 32, 32, 1, 2, 8, 30))
+# For the matrix units; height x width of a warp.
+MATRIX_TILES = (Tile(128, 128, 32, 64, 32, 0, 100), Tile(64, 128, 32, 32, 32, 0, 85), Tile(64, 64, 32, 32, 32, 0, 70),
+                Tile(32, 64, 64, 32, 16, 0, 50), Tile(32, 32, 64, 16, 16, 0, 40), Tile(16, 32, 64, 16, 8, 0, 25))
+MATRIX_ROWS = 9         # fewest rows of a contraction that are worth them
+PRECISIONS = ("f32", "tf32", "bf16", "f16")
 MULTIPROCESSORS = 132   # of an H100 or H200; decides speed alone
 USUAL_ROWS = 256        # of a contraction, where dims decide
 SUMS_OF_A_THREAD = 64   # registers that accumulators may take
@@ -74,15 +91,15 @@ class Launch:
         return min(-(-self.points.evaluate(sizes) // self.each), self.most(instances))
 
 
-def launch(kernel: Kernel, plain: bool = False) -> Launch:
-    """plain: as a kernel of the reference."""
+def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launch:
+    """plain: as a kernel of the reference; precision: what contractions round their operands to."""
     if isinstance(kernel, CheckKernel):
         return Launch(ONE, THREADS, THREADS)
     if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         if plain:
             points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.parts]
             return Launch(sum(points, ZERO), FEWEST, FEWEST)
-        shape = tile(kernel)
+        shape = tile(kernel, precision)
         return Launch(sum((tiles(part, shape) for part in kernel.parts), ZERO), 1, shape.threads)
     scratch = any(b.kind == "scratch" for b in kernel.params)
     points = product(extent(s) for s in kernel.rows + (kernel.stages[0].vars if is_flat(kernel) else ()))
@@ -119,7 +136,28 @@ def has_warps(kernel: NestKernel) -> bool:
     """Whether a warp a row is enough: as short as the sweeps are, or as many as the rows are."""
     longest = max((usual(stage.vars) for stage in kernel.stages), default=1)
     rows = usual(kernel.rows)
-    return longest <= 64 or (longest <= 1024 and rows >= 64) or (longest <= 8192 and rows >= 16 * MULTIPROCESSORS)
+    return longest <= 64 or (longest <= 1024 and rows >= 64)
+
+
+def passes(kernel: NestKernel) -> int:
+    """How many points of every sweep of a row a thread has, where that is a constant small enough to have what they
+    load in registers and their terms in shared memory; 0 otherwise."""
+    counts = {product(extent(s) for s in stage.vars) for stage in kernel.stages if stage.vars}
+    if len(counts) != 1 or not (count := counts.pop()).is_const or count.value > MOST_AT_ONCE:
+        return 0
+    threads = 32 if has_warps(kernel) else row_threads(kernel)
+    found = -(-count.value // threads)
+    return found if found <= MOST_PASSES and memory(kernel, threads, found) <= SHARED else 0
+
+
+def memory(kernel: NestKernel, threads: int, terms: int) -> int:
+    """Bytes of shared memory that the sums of a row take, with so many terms a thread at a time of those that are added
+    in order."""
+    def taken(stage) -> int:
+        return sum(sum_bytes(r) * threads * (terms if r.order in ("lanes", "seq") else 1)
+                   for r in stage.reduces if isinstance(r, RowReduce))
+
+    return max(map(taken, kernel.stages), default=0)
 
 
 def row_threads(kernel: NestKernel) -> int:
@@ -162,30 +200,38 @@ def sum_bytes(reduce: RowReduce) -> int:
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
 
 
-def tile(kernel: ContractionKernel | SiblingsKernel) -> Tile:
+def tile(kernel: ContractionKernel | SiblingsKernel, precision: str = "f32") -> Tile:
     """The tile that is estimated to be done first, of equal ones the larger."""
-    return min(fitting(max(len(part.b) for part in kernel.parts)), key=lambda t: estimate(kernel, t))
+    sums = max(len(part.b) for part in kernel.parts)
+    matrix = precision != "f32" and usual(kernel.parts[0].m) >= MATRIX_ROWS
+    found = matrix_tiles(sums, precision) if matrix else []
+    return min(found or fitting(sums), key=lambda t: estimate(kernel, t))
 
 
 def fitting(sums: int) -> list[Tile]:
     """The tiles for which a block has room, with so many second operands."""
-    return [t for t in TILES if sums * t.height * t.width <= SUMS_OF_A_THREAD
+    return [t for t in TILES if sums * t.sums <= SUMS_OF_A_THREAD
             and 2 * t.depth * (t.rows + 4 + sums * t.columns) <= FLOATS_OF_A_BLOCK]
 
 
+def matrix_tiles(sums: int, precision: str) -> list[Tile]:
+    """The same for the matrix units. A word has one term of tf32, or two of the others."""
+    found = [replace(t, depth=t.depth // 2) if precision == "tf32" else t for t in MATRIX_TILES]
+    words = 1 if precision == "tf32" else 2
+    return [t for t in found if sums * t.sums <= SUMS_OF_A_THREAD
+            and 2 * (t.rows * (t.depth // words + 4) + sums * t.depth // words * (t.columns + 8)) <= FLOATS_OF_A_BLOCK]
+
+
 def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
-    """Cycles a term: blocks that share a multiprocessor wait for its arithmetic or its shared memory; a block alone for
-    the chain of its own instructions."""
+    """Cycles a term: blocks that share a multiprocessor wait for its arithmetic; a block alone for its own instructions,
+    or, where those are few, for memory."""
     blocks = 0
     for part in kernel.parts:
         batch, rows, columns = (usual(group) for group in (part.batch, part.m, part.n))
         blocks += batch * -(-rows // tile.rows) * -(-columns // tile.columns)
-    warps = tile.threads / 32
-    arithmetic = tile.rows * tile.columns / 128
-    across = tile.columns // tile.width
-    reads = warps * (max(1, tile.height // 4) + max(1, min(32, across) * tile.width // 32))
-    alone = 6 + tile.height * tile.width / 2 + (tile.height + tile.width) / 4
-    return max(max(arithmetic, reads) * 1.1 * -(-blocks // MULTIPROCESSORS), alone * -(-blocks // (4 * MULTIPROCESSORS)))
+    rate, alone = (128, 12 + tile.height * tile.width) if tile.group else (512, 800 / tile.depth)
+    arithmetic = tile.rows * tile.columns / rate * 100 / tile.efficiency
+    return max(arithmetic * -(-blocks // MULTIPROCESSORS), alone * -(-blocks // (4 * MULTIPROCESSORS)))
 
 
 def usual(variables: tuple[Sym, ...]) -> int:
