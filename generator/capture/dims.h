@@ -113,5 +113,8 @@ int tc_atom_compare(const tc_atom *a, const tc_atom *b);
 int64_t tc_floor_div(int64_t a, int64_t b);
 int64_t tc_gcd(int64_t a, int64_t b);
 int64_t tc_expr_constant_term(const tc_expr *e);
+/* The common divisor of the coefficients and g; e / g where g divides them. */
+int64_t tc_expr_coefficients_gcd(const tc_expr *e, int64_t g);
+const tc_expr *tc_expr_scaled_down(const tc_expr *e, int64_t g);
 
 #endif

@@ -6,25 +6,6 @@
 
 #include <string.h>
 
-static int64_t coefficients_gcd(const tc_expr *e, int64_t g)
-{
-    for (int i = 0; i < e->count; ++i)
-        g = tc_gcd(g, e->terms[i].coefficient);
-    return g;
-}
-
-/* e / g, which divides every coefficient. */
-static const tc_expr *scaled_down(const tc_expr *e, int64_t g)
-{
-    const tc_expr *out = e->dims->zero;
-    for (int i = 0; i < e->count; ++i) {
-        tc_term term = e->terms[i];
-        term.coefficient /= g;
-        out = tc_expr_add(out, tc_expr_of_term(e->dims, &term));
-    }
-    return out;
-}
-
 static const tc_expr *extremum_atom(tc_atom_kind kind, const tc_expr *a, const tc_expr *b)
 {
     tc_dims *dims = a->dims;
@@ -49,9 +30,9 @@ static const tc_expr *extremum(tc_atom_kind kind, const tc_expr *a, const tc_exp
     const int64_t one = tc_expr_constant_term(a), two = tc_expr_constant_term(b), common = one < two ? one : two;
     if (common)
         return tc_expr_add_int(extremum(kind, tc_expr_add_int(a, -common), tc_expr_add_int(b, -common)), common);
-    const int64_t g = coefficients_gcd(b, coefficients_gcd(a, 0));
+    const int64_t g = tc_expr_coefficients_gcd(b, tc_expr_coefficients_gcd(a, 0));
     if (g > 1)
-        return tc_expr_mul_int(extremum(kind, scaled_down(a, g), scaled_down(b, g)), g);
+        return tc_expr_mul_int(extremum(kind, tc_expr_scaled_down(a, g), tc_expr_scaled_down(b, g)), g);
     const bool swap = strcmp(tc_expr_text(b), tc_expr_text(a)) < 0;
     return extremum_atom(kind, swap ? b : a, swap ? a : b);
 }

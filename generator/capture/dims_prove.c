@@ -347,6 +347,24 @@ static bool prove_by_extremum(const tc_expr *e)
     return tc_expr_nonnegative(replaced(e, atom, atom->num)) && tc_expr_nonnegative(replaced(e, atom, atom->den));
 }
 
+int64_t tc_expr_coefficients_gcd(const tc_expr *e, int64_t g)
+{
+    for (int i = 0; i < e->count; ++i)
+        g = tc_gcd(g, e->terms[i].coefficient);
+    return g;
+}
+
+const tc_expr *tc_expr_scaled_down(const tc_expr *e, int64_t g)
+{
+    const tc_expr *out = e->dims->zero;
+    for (int i = 0; i < e->count; ++i) {
+        tc_term term = e->terms[i];
+        term.coefficient /= g;
+        out = tc_expr_add(out, tc_expr_of_term(e->dims, &term));
+    }
+    return out;
+}
+
 bool tc_expr_nonnegative(const tc_expr *e)
 {
     int64_t value;
@@ -356,8 +374,10 @@ bool tc_expr_nonnegative(const tc_expr *e)
         tc_expr *own = (tc_expr *)e;
         own->nonnegative = 1; /* a question that leads back to itself is not proved */
         tc_bound lo = tc_expr_lo(e);
-        const bool proved = (lo.known && lo.value >= 0) || prove_by_factor(e) || prove_by_floor(e) ||
-                            prove_by_remainder(e) || prove_by_extremum(e);
+        const int64_t g = tc_expr_coefficients_gcd(e, 0);
+        const bool proved = (lo.known && lo.value >= 0) ||
+                            (g > 1 ? tc_expr_nonnegative(tc_expr_scaled_down(e, g))
+                                   : prove_by_factor(e) || prove_by_floor(e) || prove_by_remainder(e) || prove_by_extremum(e));
         own->nonnegative = proved ? 2 : 1;
     }
     return e->nonnegative == 2;

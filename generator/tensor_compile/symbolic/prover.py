@@ -2,6 +2,8 @@
 """Bounds of expressions, and the questions that passes ask: is it never negative, never equal?"""
 from __future__ import annotations
 
+from math import gcd
+
 from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, Sym, divisor_of, exact_div, make, sym, wrap
 
 
@@ -109,6 +111,9 @@ def _prove_nonnegative(e: Expr) -> bool:
     lo = bound(e, False)
     if lo is not None and lo >= 0:
         return True
+    g = gcd(*(c for _, c in e.terms))
+    if g > 1:
+        return is_nonnegative(make({m: c // g for m, c in e.terms}))
     reduced = extreme(e, False)
     if reduced is not e:
         if reduced.is_const:
@@ -117,7 +122,7 @@ def _prove_nonnegative(e: Expr) -> bool:
         if lo is not None and lo >= 0:
             return True
     return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e) \
-        or _prove_by_extremum(reduced)
+        or _prove_by_extremum(reduced) or _prove_by_ends(reduced)
 
 
 def _prove_by_factor(e: Expr) -> bool:
@@ -200,6 +205,18 @@ def _prove_by_extremum(e: Expr) -> bool:
                 all((_atom_range(a)[0] or 0) >= 0 and _atom_range(a)[0] is not None for a in m if a is not atom)
                 for m, c in e.terms if atom in m)
     return (any if grows else all)(is_nonnegative(_replaced(e, atom, part)) for part in atom.parts)
+
+
+def _prove_by_ends(e: Expr) -> bool:
+    """A floor division is smallest, or largest, where its loop variables are at the ends of their ranges; there it may be
+    one that e holds, too."""
+    for monomial, c in e.terms:
+        if len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
+            num, den = monomial[0].parts
+            end = extreme(num, c < 0)
+            if end is not num:
+                return is_nonnegative(e - c * Expr(((monomial, 1),)) + c * (end // den))
+    return False
 
 
 def _replaced(e: Expr, atom: Atom, by: Expr) -> Expr:

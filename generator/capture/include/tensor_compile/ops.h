@@ -36,6 +36,7 @@
 #include "ops/making.h"
 #include "ops/resampling.h"
 #include "ops/borders.h"
+#include "ops/signal.h"
 #include "ops/control.h"
 #include "ops/recurrent.h"
 #include "ops/recurrent_onnx.h"
