@@ -47,7 +47,7 @@ TC_FUNCTION(op_stft)
     tc_tensor x = tc_input(g, "x", FLOAT, n, m, 1), y = tc_input(g, "y", FLOAT, n, m, 2), w = tc_input(g, "w", FLOAT, 48);
     tc_output(g, "half", tc_stft(x, .step = 16, .window = w));
     tc_output(g, "whole", tc_stft(x, .step = 10, .length = 60, .window = w, .twosided = true));
-    tc_output(g, "complex", tc_stft(y, .step = 7, .length = 16));
+    tc_output(g, "pairs", tc_stft(y, .step = 7, .length = 16));
 }
 
 TC_FUNCTION(op_windows)

@@ -33,7 +33,7 @@ def stft(i: dict) -> dict:
     half = torch.stft(x[..., 0], 48, 16, window=window, center=False, return_complex=True)
     frames = x[..., 0].unfold(1, 60, 10) * torch.cat((window, torch.zeros(12, dtype=x.dtype)))
     pairs = y.unfold(1, 16, 7)
-    return {"half": real_of(half.mT), "whole": real_of(torch.fft.fft(frames)), "complex": real_of(torch.fft.fft(pairs))}
+    return {"half": real_of(half.mT), "whole": real_of(torch.fft.fft(frames)), "pairs": real_of(torch.fft.fft(pairs))}
 
 
 def windows(i: dict) -> dict:
