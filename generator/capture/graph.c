@@ -12,29 +12,43 @@ static tc_graph *current_graph;
 
 static struct tc_value poison;
 
+/* Where there is no such graph (a constructor of the program calls operations), their errors are this one's. */
+static tc_graph *stray_graph;
+
 tc_graph *tc_current_graph(void)
 {
-    if (!current_graph) {
-        fprintf(stderr, "tensor-compile: error: an operation was called outside TC_MODEL and TC_FUNCTION\n");
-        exit(1);
-    }
-    return current_graph;
+    if (current_graph)
+        return current_graph;
+    if (!stray_graph && !(stray_graph = tc_graph_create(stderr)))
+        abort();
+    current_graph = NULL;
+    return stray_graph;
 }
 
 tc_graph *tc_graph_create(FILE *errors)
 {
-    tc_arena arena = {0};
-    tc_graph *g = tc_arena_alloc(&arena, sizeof *g);
-    g->arena = arena;
-    g->errors = errors;
-    tc_dims_init(&g->dims, &g->arena);
-    g->dim_decls_end = &g->dim_decls;
-    g->files_end = &g->files;
-    g->weights_end = &g->weights;
-    g->states_end = &g->states;
-    g->functions_end = &g->functions;
-    current_graph = g;
-    return g;
+    jmp_buf no_memory;
+    tc_graph *volatile g = NULL;
+    tc_arena arena = {.escape = &no_memory};
+    if (setjmp(no_memory)) {
+        if (g)
+            arena = g->arena;
+        tc_arena_free(&arena);
+        return NULL;
+    }
+    tc_graph *made = tc_arena_alloc(&arena, sizeof *made);
+    made->arena = arena;
+    g = made;
+    made->errors = errors;
+    tc_dims_init(&made->dims, &made->arena);
+    made->dim_decls_end = &made->dim_decls;
+    made->files_end = &made->files;
+    made->weights_end = &made->weights;
+    made->states_end = &made->states;
+    made->functions_end = &made->functions;
+    made->arena.escape = NULL;
+    current_graph = made;
+    return made;
 }
 
 void tc_graph_destroy(tc_graph *g)
@@ -408,7 +422,7 @@ static void check_entry(tc_graph *g, const tc_function *f, tc_site site)
             tc_error(g, r->site, hint, "output \"%s\" has the name of a state", r->name);
 }
 
-bool tc_capture(tc_graph *g, int count, tc_entry *const *entries)
+static bool capture(tc_graph *g, int count, tc_entry *const *entries)
 {
     const tc_entry *model = NULL;
     g->entries = entries;
@@ -454,4 +468,41 @@ bool tc_capture(tc_graph *g, int count, tc_entry *const *entries)
     if (g->dims.overflow)
         tc_error(g, model->site, "lower the upper ends of tc_dynamic", "a size expression leaves 64 bits");
     return g->error_count == 0;
+}
+
+bool tc_attempt(tc_graph *g, bool (*step)(tc_graph *g, void *argument), void *argument)
+{
+    jmp_buf *const outer = g->arena.escape;
+    jmp_buf escape;
+    g->arena.escape = &escape;
+    const int left = setjmp(escape);
+    const bool good = !left && step(g, argument);
+    g->arena.escape = outer;
+    g->out_of_memory |= left == TC_NO_MEMORY;
+    return good;
+}
+
+void tc_give_up(tc_graph *g)
+{
+    if (!g->arena.escape)
+        abort();
+    longjmp(*g->arena.escape, TC_NO_MEMORY + 1);
+}
+
+typedef struct entry_list {
+    int count;
+    tc_entry *const *entries;
+} entry_list;
+
+static bool capture_list(tc_graph *g, void *list)
+{
+    const entry_list *l = list;
+    return capture(g, l->count, l->entries);
+}
+
+bool tc_capture(tc_graph *g, int count, tc_entry *const *entries)
+{
+    if (stray_graph)
+        g->error_count += stray_graph->error_count;
+    return tc_attempt(g, capture_list, &(entry_list){count, entries});
 }

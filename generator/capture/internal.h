@@ -171,6 +171,7 @@ struct tc_graph {
     tc_dims dims;
     FILE *errors;            /* where messages go */
     int error_count;
+    bool out_of_memory;
     struct tc_message *messages; /* printed already: a graph function called twice reports once */
     const char *model;
     const char *model_file;  /* __FILE__ of TC_MODEL */
@@ -253,10 +254,22 @@ void tc_guard_add(tc_graph *g, tc_function *f, const tc_expr *lhs, bool is_equal
 
 /* The graph under capture: what a call with nothing but NULL arguments reports to. */
 tc_graph *tc_current_graph(void);
+/* NULL where there is no memory. */
 tc_graph *tc_graph_create(FILE *errors);
 void tc_graph_destroy(tc_graph *g);
-/* Captures the entries (sorted by file order already), checks the module; true without errors. */
+/* Captures the entries (sorted by file order already), checks the module; true without errors. Errors of operations that
+ * were called before there was a graph count, too. */
 bool tc_capture(tc_graph *g, int count, tc_entry *const *entries);
+/* What step(g, argument) returns; false where memory ends in it (g->out_of_memory) or tc_give_up leaves it. The functions
+ * that are called with a graph are such steps, and of tc_capture; a graph is only destroyed behind a failed one. */
+bool tc_attempt(tc_graph *g, bool (*step)(tc_graph *g, void *argument), void *argument);
+/* Leaves the attempt: an error was reported, and going on makes no sense. */
+_Noreturn void tc_give_up(tc_graph *g);
+
+/* -- entries.c ---------------------------------------------------------------------------------------------------- */
+
+/* What TC_MODEL and TC_FUNCTION have registered, in the order of the lines; linked by `next`. */
+tc_entry *tc_entries(void);
 tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry);
 /* Makes `f` the function under capture, runs the body, closes it. */
 void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site site);

@@ -1,44 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The capture program: model.c linked with this library.
+ * The capture program's main: it is linked with model.c and the library, which has none.
  *
  *   PROGRAM OUT.tcg [DIRECTORY [MODEL.c]]
  *
  * writes the model's graph. DIRECTORY is what __FILE__ of the sources is relative to where it is relative (the
- * compiler's working directory; left out: the present one), MODEL.c what a file without a model is called. Exit code 0; 1 after errors of the model or where OUT cannot
- * be written; 2 for wrong arguments; 3 where memory ends. OUT is replaced in one step or left alone.
+ * compiler's working directory; left out: the present one), MODEL.c what a file without a model is called. Exit code 0; 1
+ * after errors of the model or where OUT cannot be written; 2 for wrong arguments; 3 where memory ends. OUT is replaced in
+ * one step or left alone. What the program came to stands in OUT.end, "graph", "errors" or "memory": without it, it was
+ * the model that ended the program.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-enum { MAX_ENTRIES = 256 };
-
-/* Filled by the constructors of TC_MODEL and TC_FUNCTION, before main. */
-static tc_entry *entries[MAX_ENTRIES];
-static int entry_count;
-
-void tc_register_(tc_entry *entry)
+static bool capture(tc_graph *g, void *unused)
 {
-    if (entry_count == MAX_ENTRIES) {
-        fprintf(stderr, "%s:%d: error: more than %d functions\n", entry->site.file, entry->site.line, MAX_ENTRIES);
-        exit(1);
-    }
-    /* constructors of one file may run in any order: keep that of the lines */
-    int i = entry_count++;
-    for (; i > 0 && !strcmp(entries[i - 1]->site.file, entry->site.file) &&
-           entries[i - 1]->site.line > entry->site.line;
-         --i)
-        entries[i] = entries[i - 1];
-    entries[i] = entry;
+    (void)unused;
+    int count = 0;
+    for (const tc_entry *e = tc_entries(); e; e = e->next)
+        ++count;
+    tc_entry **list = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *list);
+    int n = 0;
+    for (tc_entry *e = tc_entries(); e; e = e->next)
+        list[n++] = e;
+    return tc_capture(g, count, list);
 }
 
-static bool write_file(tc_graph *g, const char *path)
+static bool write_file(tc_graph *g, void *path_)
 {
-    const char *beside = tc_arena_format(&g->arena, "%s.tmp", path);
+    const char *path = path_, *beside = tc_arena_format(&g->arena, "%s.tmp", path);
     FILE *out = fopen(beside, "wb");
     if (!out) {
         fprintf(stderr, "%s: error: cannot be written: %s\n", beside, strerror(errno));
@@ -54,6 +47,18 @@ static bool write_file(tc_graph *g, const char *path)
     return false;
 }
 
+static int end(const char *path, const char *what, int code)
+{
+    char name[4096];
+    const int length = snprintf(name, sizeof name, "%s.end", path);
+    FILE *out = length > 0 && (size_t)length < sizeof name ? fopen(name, "wb") : NULL;
+    if (out) {
+        fputs(what, out);
+        fclose(out);
+    }
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || argc > 4) {
@@ -61,9 +66,12 @@ int main(int argc, char **argv)
         return 2;
     }
     tc_graph *g = tc_graph_create(stderr);
+    if (!g)
+        return end(argv[1], "memory", 3);
     g->source_directory = argc > 2 ? argv[2] : NULL;
     g->model_file = argc > 3 ? argv[3] : NULL;
-    bool ok = tc_capture(g, entry_count, entries) && write_file(g, argv[1]);
+    const bool good = tc_attempt(g, capture, NULL) && tc_attempt(g, write_file, argv[1]);
+    const bool out_of_memory = g->out_of_memory;
     tc_graph_destroy(g);
-    return ok ? 0 : 1;
+    return good ? end(argv[1], "graph", 0) : out_of_memory ? end(argv[1], "memory", 3) : end(argv[1], "errors", 1);
 }

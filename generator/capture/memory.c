@@ -22,8 +22,9 @@ void *tc_arena_alloc(tc_arena *arena, size_t size)
         size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
         block = calloc(1, sizeof *block + room);
         if (!block) {
-            fprintf(stderr, "tensor-compile: error: capture: out of memory\n");
-            exit(3);
+            if (arena->escape)
+                longjmp(*arena->escape, TC_NO_MEMORY);
+            abort();
         }
         block->size = room;
         block->next = arena->blocks;

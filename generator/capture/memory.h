@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An arena: memory that is freed all at once. Out of memory ends the process with exit code 3 and a message; a capture
- * has nothing to save.
+ * An arena: memory that is freed all at once. Where memory ends, what works with the arena is left by its `escape`: a
+ * capture has nothing to save. Without one that is abort().
  */
 #ifndef TC_CAPTURE_MEMORY_H
 #define TC_CAPTURE_MEMORY_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,10 @@
 
 typedef struct tc_arena {
     struct tc_arena_block *blocks;
+    jmp_buf *escape; /* gets TC_NO_MEMORY */
 } tc_arena;
+
+enum { TC_NO_MEMORY = 1 };
 
 /* Zeroed memory of `size` bytes, aligned to 16. */
 void *tc_arena_alloc(tc_arena *arena, size_t size);

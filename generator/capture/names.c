@@ -47,13 +47,13 @@ static const char *const macros[] = {
     "ETOOMANYREFS", "EUCLEAN", "EUNATCH", "EUSERS", "EXFULL", "EHWPOISON", "SIGCLD", "SIGIO", "SIGIOT", "SIGPWR",
     "SIGRTMAX", "SIGRTMIN", "SIGSTKFLT", "SIGWINCH", "WEOF"};
 
-/* The starts of those of <limits.h>, <stdint.h> and <float.h> that end in one of `limits`, and of families of others. */
-static const char *const limited[] = {"CHAR", "SCHAR", "UCHAR", "SHRT", "USHRT", "INT", "UINT", "LONG", "ULONG", "LLONG",
-                                      "ULLONG", "FLT", "DBL", "LDBL", "PTRDIFF", "SIZE", "SSIZE", "SIG_ATOMIC", "WCHAR",
-                                      "WINT", "BOOL"};
-static const char *const limits[] = {"_MAX", "_MIN", "_WIDTH", "_DIG", "_MANT_DIG", "_DECIMAL_DIG", "_MIN_EXP", "_MIN_10_EXP",
-                                     "_MAX_EXP", "_MAX_10_EXP", "_EPSILON", "_TRUE_MIN", "_HAS_SUBNORM", "_RADIX", "_ROUNDS",
-                                     "_EVAL_METHOD"};
+/* The starts of those of <limits.h>, <stdint.h> and <float.h> that end in one of `limits`; starts of families. */
+static const char *const limited[] = {
+    "CHAR", "SCHAR", "UCHAR", "SHRT", "USHRT", "INT", "UINT", "LONG", "ULONG", "LLONG", "ULLONG", "FLT", "DBL", "LDBL",
+    "PTRDIFF", "SIZE", "SSIZE", "SIG_ATOMIC", "WCHAR", "WINT", "BOOL"};
+static const char *const limits[] = {
+    "_MAX", "_MIN", "_WIDTH", "_DIG", "_MANT_DIG", "_DECIMAL_DIG", "_MIN_EXP", "_MIN_10_EXP", "_MAX_EXP", "_MAX_10_EXP",
+    "_EPSILON", "_TRUE_MIN", "_HAS_SUBNORM", "_RADIX", "_ROUNDS", "_EVAL_METHOD"};
 static const char *const families[] = {"FP_", "FE_", "LC_"};
 static const char *const formats[] = {"PRI", "SCN"}; /* PRId64 */
 
@@ -122,13 +122,14 @@ bool tc_check_identifier(tc_graph *g, const char *what, const char *name)
         tc_fail(g, "names become members of the generated header: letters, digits and _",
                 "%s name \"%s\" is no C identifier", what, name);
     else if (IS_ONE_OF(name, keywords))
-        tc_fail(g, "names become members of the generated header", "%s name \"%s\" is a keyword of C or C++", what, name);
+        tc_fail(g, "names become members of the generated header", "%s name \"%s\" is a keyword of C or C++", what,
+                name);
     else if (IS_ONE_OF(name, macros) || is_limit(name) || is_of_family(name))
         tc_fail(g, "names become members of the generated header, which is read behind any others",
                 "%s name \"%s\" is a macro of C's headers or of a compiler", what, name);
-    else if (!strncmp(name, "tc_", 3) || !strncmp(name, "TC_", 3) || strstr(name, "__") ||
-             (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z'))
-        tc_fail(g, "names with __, and those that begin with _ and a capital, tc_ or TC_, are taken",
+    else if (!strncmp(name, "tc_", 3) || !strncmp(name, "TC_", 3) || !strncmp(name, "TENSOR_COMPILE_", 15) ||
+             strstr(name, "__") || (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z'))
+        tc_fail(g, "names with __, and those that begin with _ and a capital, tc_, TC_ or TENSOR_COMPILE_, are taken",
                 "%s name \"%s\" is reserved", what, name);
     else
         return true;

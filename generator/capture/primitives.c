@@ -2,7 +2,6 @@
  *
  * The table of primitives and the making of nodes.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -84,7 +83,7 @@ tc_node *tc_append_node(tc_graph *g, tc_op op, int count, const tc_tensor *opera
 {
     if (++g->node_count > MAX_NODES) {
         tc_fail(g, "does a loop of the model never end?", "the model has more than %d operations", MAX_NODES);
-        exit(1);
+        tc_give_up(g);
     }
     tc_function *f = g->current;
     tc_node *node = tc_arena_alloc(&g->arena, sizeof *node);

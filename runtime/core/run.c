@@ -307,7 +307,8 @@ static tc_status run(tc_context *context, const tc_function *f, const tc_index *
                          frame.variant->arena(dims, (uint64_t)threads, NULL));
     if (status != TC_STATUS_OK)
         return status;
-    frame.arena = context->arena;
+    unsigned char nothing; /* what offsets of 0 are added to where there is no arena */
+    frame.arena = context->arena ? context->arena : &nothing;
     frame.weights = f->model->weights ? f->model->weights
                     : weights         ? (const unsigned char *)weights + TC_WEIGHTS_HEADER
                                       : NULL;

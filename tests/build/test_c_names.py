@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as scratch:
     listed = ["typeof", "linux", "unix", "errno", "EOF", "NULL", "INT64_MAX", "co_await", "M_PI", "EINTR", "SIGINT"]
     for declare in ('tc_dynamic(g, "NAME", 1, 2);', 'tc_output(g, "NAME", tc_input(g, "x", TC_F32, 1));'):
         equal(sorted(refused(listed, declare)), sorted(listed), f"so in {declare}")
-    equal(sorted(refused(["_A", "a__b", "tc_x", "TC_X", "__x"], 'tc_input(g, "NAME", TC_F32, 1);').values()), ["reserved"] * 5,
+    equal(sorted(refused(["_A", "a__b", "tc_x", "TC_X", "__x", "TENSOR_COMPILE_MODEL_M_H"], 'tc_input(g, "NAME", TC_F32, 1);').values()), ["reserved"] * 6,
           "reserved names")
     fine = ["x", "e", "E", "I_", "ENCODER", "SIGMA", "INT", "int8", "N_X", "PRIOR", "SCN", "FLOAT", "INT9x", "_x", "x_", "INT_C",
             "size", "main", "Linux", "INTMAX", "sum", "max"]
@@ -81,8 +81,8 @@ with tempfile.TemporaryDirectory() as scratch:
         names = sorted({w.lower(): w for w in sorted(words)}.values())  # macros are of capitals
         third = [names[i::3] for i in range(3)]
         for name in third[0]:
-            text += f'    n = tc_dynamic(g, "{name}", 1, 3);\n    x = tc_input(g, "of_{name}", TC_F32, n);\n'
-            text += f'    tc_output(g, "out_{name}", tc_relu(x));\n'
+            text += f'    n = tc_dynamic(g, "{name}", 1, 3);\n    x = tc_input(g, "in{name}", TC_F32, n);\n'
+            text += f'    tc_output(g, "res{name}", tc_relu(x));\n'
         for name in third[1]:
             text += f'    x = tc_input(g, "{name}", TC_F32, 2);\n'
         text += '    x = tc_add(x, tc_state(g, "kept", TC_F32, 2));\n    tc_assign(tc_state(g, "kept", TC_F32, 2), x);\n'
@@ -107,7 +107,7 @@ with tempfile.TemporaryDirectory() as scratch:
             ok(read.returncode == 0, f"{compiler} -std={standard_} reads the header") or note(read.stderr[:1500])
         generated = (folder / "out" / "model.h").read_text() + (folder / "keep" / "tcd_m.c").read_text()
         words = {w for w in re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"|/\*.*?\*/', "", generated, flags=re.S))
-                 if not re.match("tc_|TC_|tck_|tcd_|.*__|_[A-Z]|[mM]_|of_|out_", w) and w not in KEYWORDS
+                 if not re.match("tc_|TC_|TENSOR_|tck_|tcd_|.*__|_[A-Z]|[mM]_|in|res", w) and w not in KEYWORDS
                  and w not in ("NULL", "state", "counters") and w not in standard}
         words |= {"threads", "dims", "args", "context", "d", "offsets", "size_t", "uint64_t", "ptrdiff_t"}
 done()

@@ -32,7 +32,6 @@ APPENDED_TO = "found"  # list.append counts where the list is called so
 BEYOND_REACH = {
     "out of memory": "memory would have to end",
     "out of memory: a tensor of … bytes": "memory would have to end",
-    "tensor-compile: error: capture: out of memory": "memory would have to end",
     "cannot be mapped: …": "memory would have to end",
     "the file of external data has become shorter": "somebody would have to cut it while it is read",
 }

@@ -241,10 +241,15 @@ TC_FUNCTION(two)
                 "--capture-timeout", "300")
     fails("a model that prints for ever", flood, 1, "recording the model wrote more than 256 MiB of graph or messages")
     ok(len(flood.stderr) < 2 << 20, "of which a part is shown")
-    fails("a model that leaves", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
-          "{\n    exit(7);\n    tc_dim"))), 1, "the model's program ended with exit code 7 instead of recording a graph")
-    fails("a model that leaves early with success", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
-          "{\n    exit(0);\n    tc_dim"))), 1, "the model's program ended without recording a graph")
+    for code in (0, 1, 2, 3, 7):
+        for words in ("", 'fputs("last words\\n", stderr); '):
+            fails(f"a model that leaves with {code} {words}",
+                  run(project("#include <stdio.h>\n#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim", "{\n    " + words
+                                                                                       + f"exit({code});\n    tc_dim"))), 1,
+                  f"the model's program ended with exit code {code} instead of recording a graph",
+                  "hint: a model must not call exit()")
+    fails("a main in the model", run(project(MODEL + "int main(void)\n{\n    return 0;\n}\n")), 1, "multiple definition",
+          "main", "the model does not compile")
     fails("a model that needs all memory", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
           "{\n    for (size_t n = (size_t)1 << 40; n > 4096; n /= 2) while (malloc(n)) {}\n    for (;;) tc_name(g, \"%9999d\", 1);\n    tc_dim"))), 1, "recording the model needs more than ",
           "GiB of memory")

@@ -74,12 +74,14 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         folder = keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         program, graph, dependencies = folder / "capture", folder / "graph.tcg", folder / "capture.d"
-        graph.unlink(missing_ok=True)
+        for left in (graph, graph.with_name(graph.name + ".end")):
+            left.unlink(missing_ok=True)
         words = command(compiler.command, preprocessor)
         if inputs:
             for path in _listed(words, dependencies, model):
                 inputs.digest(path)
-        words += ["-MMD", "-MT", TARGET, "-MF", str(dependencies), source(model), str(library), "-lm", "-o", str(program)]
+        words += ["-MMD", "-MT", TARGET, "-MF", str(dependencies), source(model), *map(str, library), "-lm", "-o",
+                  str(program)]
         result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, errors="replace", check=False)
         if result.returncode:
             sys.stderr.write(result.stderr)
@@ -136,16 +138,15 @@ def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, 
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
         raise UserError(f"the model's program crashed while it was recorded ({name})", shown, debug)
-    if code == 3:
+    end = graph.with_name(graph.name + ".end")  # what the library's own main came to
+    outcome = end.read_text(encoding="utf-8") if end.is_file() else ""
+    if outcome == "memory":
         raise UserError(f"recording the model needs more than {MEMORY >> 30} GiB of memory", shown, debug)
-    if code == 1 and messages:
+    if outcome == "errors" and messages:
         raise Reported
-    if code:
+    if outcome != "graph" or not graph.is_file():
         raise UserError(f"the model's program ended with exit code {code} instead of recording a graph", shown,
                         "a model must not call exit()")
-    if not graph.is_file():
-        raise UserError("the model's program ended without recording a graph", shown,
-                        "does it define TC_MODEL(name), and no main of its own?")
 
 
 def _listed(words: list[str], dependencies: Path, model: Path) -> list[Path]:

@@ -48,17 +48,19 @@ def _archive(compiler: Compiler, objects: list[Path], out: Path) -> None:
         path.unlink()
 
 
-def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
-    """The static library that a model.c is linked with."""
+def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -> tuple[Path, Path]:
+    """What a model.c is linked with: the main of the program, and the static library, which has none."""
     sources = sorted(CAPTURE.glob("*.c"))
 
     def make(folder: Path) -> None:
         objects = _objects(compiler, sources, [CAPTURE / "include", CAPTURE, CAPTURE.parent], CAPTURE_FLAGS, folder,
                            jobs)
+        program = objects.pop(sources.index(CAPTURE / "main.c"))
+        program.rename(folder / "main.o")
         _archive(compiler, objects, folder / "libcapture.a")
 
-    key = _key(compiler, [CAPTURE, *TABLES], ("capture", *CAPTURE_FLAGS))
-    return cache.entry("host", key, make) / "libcapture.a"
+    folder = cache.entry("host", _key(compiler, [CAPTURE, *TABLES], ("capture", *CAPTURE_FLAGS)), make)
+    return folder / "main.o", folder / "libcapture.a"
 
 
 def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
