@@ -82,6 +82,22 @@ TC_FUNCTION(op_heads)
     tc_output(g, "y", tc_linear(y, tc_input(g, "w3", FLOAT, 40, 48)));
 }
 
+TC_FUNCTION(op_self)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 3), l = tc_dynamic(g, "l", 1, 130);
+    tc_tensor q = tc_input(g, "q", FLOAT, batch, 4, l, 16), k = tc_input(g, "k", FLOAT, batch, 2, l, 16);
+    tc_tensor v = tc_input(g, "v", FLOAT, batch, 2, l, 24);
+    tc_output(g, "y", tc_scaled_dot_product_attention(q, k, v, .causal = true));
+}
+
+TC_FUNCTION(op_self_keep)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 3), l = tc_dynamic(g, "l", 1, 130);
+    tc_tensor q = tc_input(g, "q", FLOAT, batch, 2, l, 16), k = tc_input(g, "k", FLOAT, batch, 2, l, 16);
+    tc_tensor v = tc_input(g, "v", FLOAT, batch, 2, l, 16), keep = tc_input(g, "keep", TC_BOOL, batch, 1, 1, l);
+    tc_output(g, "y", tc_scaled_dot_product_attention(q, k, v, .causal = true, .mask = keep));
+}
+
 TC_FUNCTION(op_embedding)
 {
     tc_dim l = tc_dynamic(g, "l", 1, 130);

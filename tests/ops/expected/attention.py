@@ -44,4 +44,13 @@ def functions(rng: Random) -> dict:
 
     inputs = {f"x{n}": rng.normal(2, 7, 48) for n in range(3)} | {f"w{n}": rng.normal(48, 48) / 7 for n in range(3)}
     cases["heads"] = (inputs | {"w3": rng.normal(40, 48) / 7}, heads, "batch=2,l=7")
+
+    def alone(heads: int, kv: int, out: int) -> dict:
+        return {"q": rng.normal(2, heads, 7, 16), "k": rng.normal(2, kv, 7, 16), "v": rng.normal(2, kv, 7, out)}
+
+    cases["self"] = (alone(4, 2, 24), lambda i: sdpa(i, is_causal=True, enable_gqa=True), "batch=2,l=7")
+    given = rng.rand(2, 1, 1, 7) > 0.3
+    given[..., 0] = True
+    cases["self_keep"] = (alone(2, 2, 16) | {"keep": given},
+                          lambda i: sdpa(i, i["keep"] & torch.ones(7, 7, dtype=torch.bool).tril()), "batch=2,l=7")
     return cases
