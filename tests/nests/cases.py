@@ -286,6 +286,21 @@ def memory() -> list[Case]:
         x, y = buffer("x", dtype, (5, 37), "input"), buffer("y", dtype, (37, 5), "output")
         stage = Stage((v,), [], [Store("y", (sym(v), sym(r)), load("x", sym(r), sym(v), dtype=dtype))])
         out.append(small(f"strided store {dtype}", (r,), [stage], (x, y), extreme=True))
+    # panels of 16 columns, packed: the last one may be filled up with zeros; more rows than there are panels of
+    for count, terms, symbolic in ((16, 16, False), (53, 32, False), (40, 64, True), (1, 16, True), (33, 20, False)):
+        n, dims, sizes = sized("n", count, symbolic)
+        panels = (n + 15) // 16
+        i, k, v = loop("i", panels), loop("k", terms), loop("v", 16)
+        x, y = buffer("x", "f32", (n, terms), "input"), buffer("y", "f32", (panels, terms, 16), "output")
+        at = sym(i) * 16 + sym(v)
+        value = load("x", at, sym(k), valid=(n - 1 - at,), other=f32(0.0))
+        stage = Stage((v,), [], [Store("y", (sym(i), sym(k), sym(v)), value)])
+        out.append(small(f"pack {count} x {terms}{' dynamic' * symbolic}", (i, k), [stage], (x, y), dims, sizes, extreme=True))
+    # without rows of panels, and with a step of the result that is not 16
+    k, v = loop("k", 32), loop("v", 16)
+    x, y = buffer("x", "f32", (16, 48), "input"), buffer("y", "f32", (32, 24), "output")
+    stage = Stage((v,), [], [Store("y", (sym(k), sym(v) + 5), load("x", sym(v), sym(k) + 7))])
+    out.append(small("transpose a part", (k,), [stage], (x, y), extreme=True))
     # a merged loop whose address divides: by 12 (lane by lane) and by 32 (lanes stay together)
     for inner in (12, 32):
         v = loop("v", 4 * inner)

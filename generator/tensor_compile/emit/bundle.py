@@ -70,7 +70,7 @@ def vectors(include: Path) -> str:
         lines += [f'#pragma clang attribute push(__attribute__((target("{target}"))), apply_to = function)',
                   "#elif defined __GNUC__", f'#pragma GCC target("{target}")', "#endif", "#endif"]
     return "\n".join(lines) + "\n" + "".join(
-        inlined(include / name, (include,), {}) for name in ("tc_tile.h", "tc_sort.h")) + "#endif\n"
+        inlined(include / name, (include,), {}) for name in ("tc_tile.h", "tc_sort.h", "tc_transpose.h")) + "#endif\n"
 
 
 def kernel(model: str, isa_macro: str, isa: str, text: str) -> str:

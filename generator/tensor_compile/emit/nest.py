@@ -24,6 +24,7 @@ from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, poi
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
+from .transpose import SIDE, Transposition, transposition
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -105,8 +106,11 @@ class _Nest:
     def source(self, symbol: str) -> str:
         """The kernel's C."""
         kernel, e = self.kernel, self.e
+        turned = transposition(kernel) if self.vectors and type(e) is ScalarEmitter else None
         if any(x.dynamic for stage in kernel.stages for x in stage.stores):
             self.scatter()
+        elif turned is not None:
+            self.transpose(turned)
         else:
             self.nest()
         sorts = any(isinstance(r, RowSort) for stage in kernel.stages for r in stage.reduces)
@@ -114,7 +118,8 @@ class _Nest:
                 f"; stages {'; '.join(_space(s.vars) for s in kernel.stages)}.", *parameters(kernel), " */",
                 *(PLAIN_SCHEDULE if self.neon else []),
                 f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
-                *([] if self.vectors else ['#include "tc_scalar.h"']), *(['#include "tc_sort.h"'] if sorts else []), "",
+                *([] if self.vectors else ['#include "tc_scalar.h"']), *(['#include "tc_sort.h"'] if sorts else []),
+                *(['#include "tc_transpose.h"'] if turned is not None else []), "",
                 f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{",
                 *indent(self.prologue(set(re.findall(r"\w+", "\n".join(e.lines))))), *indent(e.lines), "}", ""]
         return "\n".join(head)
@@ -159,6 +164,24 @@ class _Nest:
             e.lines += _next([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
 
+    def transpose(self, t: Transposition) -> None:
+        """All of the last row's variable is one thread's, 16 at a time."""
+        e, alone = self.e, self.kernel.rows[:-1]
+        e.lines += self.split(product(extent(s) for s in alone), None, t.count)
+        loops = [(e.bind(s), e.index(extent(s))) for s in alone]
+        e.lines += _first(loops)
+        e.open(alone)
+        rows = str(SIDE)
+        for bound in t.rows:
+            rows = f"tc_min({rows}, {e.index(bound)})"
+        e.lines += [f"float *const to = {e.pointers[t.target]} + ({e.index(t.to_first)});",
+                    f"const float *const from = {e.pointers[t.source]} + ({e.index(t.from_first)});",
+                    f"const tc_index rows = {rows}, to_step = {e.index(t.to_step)}, from_step = {e.index(t.from_step)};",
+                    f"for (tc_index j = 0; j < {t.count}; j += {SIDE})",
+                    "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);"]
+        e.lines += _next([name for name, _ in loops], [size for _, size in loops]) if loops else []
+        e.close("for (tc_index item = begin; item < end; ++item)")
+
     def together(self, row: Sym, first: str) -> None:
         """`side` rows from `first` side by side; one after the other where fewer are left."""
         e, side, size = self.e, self.side, extent(row)
@@ -199,8 +222,9 @@ class _Nest:
             lines += pointer(i, b, b.name in self.written)
         return lines
 
-    def split(self, items: Expr, pieces: Expr | None) -> list[str]:
-        e, grain = self.e, self.kernel.grain
+    def split(self, items: Expr, pieces: Expr | None, rows: int = 1) -> list[str]:
+        """rows: of the kernel that an item has."""
+        e, grain = self.e, max(1, self.kernel.grain // rows)
         if pieces is not None and (not pieces.is_const or pieces.value > 1):
             grain = max(1, min(grain * 64, GRAIN) // PIECE) if grain > 1 else GRAIN // PIECE
         if self.side > 1:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Iterator
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
@@ -24,10 +25,12 @@ from .ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, NestKernel,
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, points, rewritten, unlinear
+from .tile_panels import panels, tiled
 
 ROWS = 32          # points of a block of the last axis
 FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
+FEW = 16           # rows of a product up to which a tile packs the panels that it uses
 UNKNOWN = 1024     # what a dim without an upper end is taken for
 
 Chained = ContractionKernel | NestKernel
@@ -105,6 +108,9 @@ class _Former:
                 chain = self.chain(out, i)
                 if chain is not None:
                     self.settle(out, chain)
+        for i, kernel in enumerate(out):
+            if isinstance(kernel, ContractionKernel):
+                self.pack_within(out, i)
         return [item for item in out if item is not None]
 
     # -- chains
@@ -169,6 +175,35 @@ class _Former:
             if points(reader) == size:
                 found.append((size, [*walkers, reader]))
         return found
+
+    # -- panels
+    def pack_within(self, items: list, at: int) -> None:
+        """Puts the packing of a product's second operand and the product into a region, where that pays."""
+        kernel = items[at]
+        name = kernel.b[0].buffer
+        made = [j for j in range(at) if isinstance(items[j], NestKernel) and name in written(items[j])]
+        if len(made) != 1 or self.buffers[name].kind != "temp" or self.readers[name] != 1:
+            return
+        found = panels(items[made[0]], kernel)
+        if found is None or not self.movable(items, _Chain(made, [found.pack], [], []), at):
+            return
+        label = f"{found.pack.label}+{kernel.label}"
+        held, rows = self.size(bytes_of(self.buffers[name])), self.size(points(kernel.m))
+        reason = ""
+        if rows > FEW:
+            reason = f"{rows} rows use the panels, which are made once for all of them"
+        elif held <= self.target.l2 // 2:
+            reason = f"the panels, {held} bytes, stay in the cache as they are"
+        if reason:
+            self.refusals.append((f"{label} in tiles", reason))
+            return
+        were = dict(self.buffers)
+        tiles = tiled(found, self.buffers, self.names().__next__)
+        if between_tiles(self.buffers, tiles.axes, tiles.body):
+            self.buffers = were
+            return
+        items[made[0]], items[at] = None, tiles
+        self.fusions.append(f"{label} runs in tiles of {' by '.join(f'{a.block} of {a.size}' for a in tiles.axes)} points")
 
     # -- decisions
     def settle(self, items: list, chain: _Chain) -> None:
@@ -249,7 +284,7 @@ class _Former:
     # -- making
     def tiles(self, chain: _Chain, block: int) -> tuple[NestKernel | None, Tiles]:
         """The region, and what has to run before it."""
-        names = (name for i in range(len(self.taken) + 16) if (name := f"tile{i}") not in self.taken)
+        names = self.names()
         last = len(chain.rows) - 1
         axes = tuple(Axis.of(next(names), block if i == last else 1, size) for i, (size, _) in enumerate(chain.rows))
         joined = self.in_place(chain)
@@ -262,6 +297,10 @@ class _Former:
         if clipped is not None:
             return clipped.before, Tiles(chain.label, axes, clipped.body)
         return None, Tiles(chain.label, axes, body)
+
+    def names(self) -> Iterator[str]:
+        """Of axes."""
+        return (name for i in range(len(self.taken) + 16) if (name := f"tile{i}") not in self.taken)
 
     def fresh(self, kind: str, shape: tuple[Expr, ...]) -> Buffer:
         """A new buffer of f32."""

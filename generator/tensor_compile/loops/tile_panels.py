@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Second operands that are packed and used once: a tile packs some panels and multiplies by them while they are in cache.
+
+A decoder's keys change with every token, so their panels cannot be made in advance. Where few rows are multiplied by them,
+packing is most of the work and writing the panels to memory is most of packing. The region's axes are the batch dims of
+the product and blocks of its columns. Each panel is made in one tile, so nothing is done twice.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Callable
+
+from ..symbolic import Expr, Sym, ZERO, sym, wrap
+from .ir import Axis, Buffer, ContractionKernel, Load, NestKernel, Store, Tiles
+from .scalars import Rewriter, extent, rewritten
+
+COLUMNS = 128     # of a tile
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """pack fills what `kernel` alone reads as its second operand. batch: for each variable of the kernel's batch, the one of
+    pack's rows that walks the same dim (None: the operand has no such dim). panel: pack's variable of the panels."""
+
+    pack: NestKernel
+    kernel: ContractionKernel
+    batch: tuple[tuple[Sym, Sym | None], ...]
+    panel: Sym
+
+
+def panels(pack: NestKernel, kernel: ContractionKernel) -> Panels | None:
+    """None where the two are anything else."""
+    if len(kernel.b) != 1 or not kernel.b_panel or len(kernel.n) != 1 or len(pack.stages) != 1:
+        return None
+    (b,), (n,), (stage,) = kernel.b, kernel.n, pack.stages
+    if stage.vars or stage.reduces or len(stage.stores) != 1 or stage.stores[0].buffer != b.buffer or b.valid or b.dynamic \
+            or stage.stores[0].dynamic:
+        return None
+    number = sym(n) // kernel.b_panel
+    made = stage.stores[0].index
+    if number not in b.index or b.index[-1] != sym(n) - number * kernel.b_panel:
+        return None
+    at = b.index.index(number)
+    walkers = [next((v for v in pack.rows if sym(v) == e), None) for e in made]
+    found: dict[Sym, Sym | None] = dict.fromkeys(kernel.batch)
+    for e, walker in zip(b.index[:at], walkers):
+        if not e.symbols():
+            continue
+        (own, *others) = e.symbols()
+        if others or e != sym(own) or own not in found or walker is None or walker.hi != own.hi:
+            return None
+        found[own] = walker
+    panel = walkers[at]
+    inside = {s for e in b.index[at + 1:] for s in e.symbols()}
+    if panel is None or inside & set(kernel.batch):
+        return None
+    return Panels(pack, kernel, tuple(found.items()), panel)
+
+
+def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Tiles:
+    """The region. The buffer of the panels becomes that of a tile."""
+    kernel, (n,), (b,) = p.kernel, p.kernel.n, p.kernel.b
+    axes = tuple(Axis.of(names(), 1, extent(s)) for s in kernel.batch)
+    columns = Axis.of(names(), COLUMNS, extent(n))
+    at = b.index.index(sym(n) // kernel.b_panel)
+    old = buffers[b.buffer]
+    shape = tuple(wrap(1) if d < at else wrap(-(-columns.block // kernel.b_panel)) if d == at else size
+                  for d, size in enumerate(old.shape))
+    buffers[b.buffer] = Buffer(old.name, old.dtype, shape, old.order, "tile")
+    own = Sym(n.name, 0, columns.points - 1)
+    count = (columns.points + (kernel.b_panel - 1)) // kernel.b_panel
+    panel = Sym(p.panel.name, 0, count - 1)
+
+    step: dict[Sym, Expr] = {s: sym(axis.start) for axis, (s, _) in zip(axes, p.batch)}
+    step[n] = sym(columns.start) + sym(own)
+    number = sym(own) // kernel.b_panel
+    inside = (*(ZERO for _ in range(at)), number, *b.index[at + 1:-1], sym(own) - number * kernel.b_panel)
+    change = Rewriter(lambda e: e.substitute(step))
+    product = replace(kernel, batch=(), n=(own,), a=change(kernel.a), b=(Load(b.buffer, b.dtype, inside),),
+                      stores=[rewritten(s, change) for s in kernel.stores])
+
+    there: dict[Sym, Expr] = {w: sym(axis.start) for axis, (_, w) in zip(axes, p.batch) if w is not None}
+    gone = set(there)
+    there[p.panel] = sym(columns.start) // kernel.b_panel + sym(panel)
+    moved = Rewriter(lambda e: e.substitute(there))
+    (stage,), store = p.pack.stages, p.pack.stages[0].stores[0]
+    index = tuple(ZERO if d < at else sym(panel) if d == at else e for d, e in enumerate(store.index))
+    rows = tuple(panel if s is p.panel else s for s in p.pack.rows if s not in gone)
+    packed = replace(p.pack, rows=rows, stages=[replace(stage, stores=[Store(store.buffer, index, moved(store.value))])])
+    return Tiles(f"{p.pack.label}+{kernel.label}", (*axes, columns), [packed, product])

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Transposing 16 x 16 elements in registers.
+ */
+#ifndef TC_TRANSPOSE_H
+#define TC_TRANSPOSE_H
+
+#include "tc_vector.h"
+
+#if defined(TC_ISA_AVX512)
+enum { TC_TRANSPOSE_SIDE = 16 };
+
+/* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE. */
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+    __m512 r[16], t[16];
+    for (int i = 0; i < 16; ++i)
+        r[i] = _mm512_loadu_ps(from + i * from_step);
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) { /* r[i + j]: in each quarter q, column 4 * q + j of rows i..i+3 */
+        r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+        r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+        r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+        r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+    }
+    for (int j = 0; j < 4; ++j) {
+        const __m512 even0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88), odd0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
+        const __m512 even1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
+        const __m512 odd1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
+        _mm512_storeu_ps(to + j * to_step, _mm512_shuffle_f32x4(even0, even1, 0x88));
+        _mm512_storeu_ps(to + (4 + j) * to_step, _mm512_shuffle_f32x4(odd0, odd1, 0x88));
+        _mm512_storeu_ps(to + (8 + j) * to_step, _mm512_shuffle_f32x4(even0, even1, 0xdd));
+        _mm512_storeu_ps(to + (12 + j) * to_step, _mm512_shuffle_f32x4(odd0, odd1, 0xdd));
+    }
+}
+#elif defined(TC_ISA_AVX2)
+enum { TC_TRANSPOSE_SIDE = 8 };
+
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+    __m256 r[8], t[8];
+    for (int i = 0; i < 8; ++i)
+        r[i] = _mm256_loadu_ps(from + i * from_step);
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        r[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(t[i]), _mm256_castps_pd(t[i + 2])));
+        r[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(t[i]), _mm256_castps_pd(t[i + 2])));
+        r[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(t[i + 1]), _mm256_castps_pd(t[i + 3])));
+        r[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(t[i + 1]), _mm256_castps_pd(t[i + 3])));
+    }
+    for (int j = 0; j < 4; ++j) {
+        _mm256_storeu_ps(to + j * to_step, _mm256_permute2f128_ps(r[j], r[4 + j], 0x20));
+        _mm256_storeu_ps(to + (4 + j) * to_step, _mm256_permute2f128_ps(r[j], r[4 + j], 0x31));
+    }
+}
+#elif defined(TC_ISA_X86_64)
+enum { TC_TRANSPOSE_SIDE = 4 };
+
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+    const __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_step), c = _mm_loadu_ps(from + 2 * from_step);
+    const __m128 d = _mm_loadu_ps(from + 3 * from_step);
+    const __m128 ab = _mm_unpacklo_ps(a, b), cd = _mm_unpacklo_ps(c, d);
+    const __m128 high_ab = _mm_unpackhi_ps(a, b), high_cd = _mm_unpackhi_ps(c, d);
+    _mm_storeu_ps(to, _mm_movelh_ps(ab, cd));
+    _mm_storeu_ps(to + to_step, _mm_movehl_ps(cd, ab));
+    _mm_storeu_ps(to + 2 * to_step, _mm_movelh_ps(high_ab, high_cd));
+    _mm_storeu_ps(to + 3 * to_step, _mm_movehl_ps(high_cd, high_ab));
+}
+#elif defined(TC_ISA_NEON)
+enum { TC_TRANSPOSE_SIDE = 4 };
+
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+    const float32x4x2_t ab = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + from_step));
+    const float32x4x2_t cd = vtrnq_f32(vld1q_f32(from + 2 * from_step), vld1q_f32(from + 3 * from_step));
+    vst1q_f32(to, vcombine_f32(vget_low_f32(ab.val[0]), vget_low_f32(cd.val[0])));
+    vst1q_f32(to + to_step, vcombine_f32(vget_low_f32(ab.val[1]), vget_low_f32(cd.val[1])));
+    vst1q_f32(to + 2 * to_step, vcombine_f32(vget_high_f32(ab.val[0]), vget_high_f32(cd.val[0])));
+    vst1q_f32(to + 3 * to_step, vcombine_f32(vget_high_f32(ab.val[1]), vget_high_f32(cd.val[1])));
+}
+#else
+enum { TC_TRANSPOSE_SIDE = 1 };
+
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+    (void)to_step, (void)from_step;
+    *to = *from;
+}
+#endif
+
+/* The same for 16 x 16 elements, of which the first `rows` rows of `from` exist; zeros stand for the others. */
+static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float *from, tc_index from_step, tc_index rows) {
+    float filled[16 * 16];
+    if (rows < 16) {
+        for (tc_index i = 0; i < 16; ++i)
+            for (tc_index j = 0; j < 16; ++j)
+                filled[i * 16 + j] = i < rows ? from[i * from_step + j] : 0.0f;
+        from = filled, from_step = 16;
+    }
+    for (tc_index i = 0; i < 16; i += TC_TRANSPOSE_SIDE)
+        for (tc_index j = 0; j < 16; j += TC_TRANSPOSE_SIDE)
+            tc_transpose_block(to + j * to_step + i, to_step, from + i * from_step + j, from_step);
+}
+
+#endif
