@@ -41,6 +41,7 @@ want qemu-aarch64 qemu-user
 want qemu-system-arm qemu-system-arm
 want g++ g++
 want pkg-config pkg-config
+[ -d /usr/share/libonnx-testdata ] || packages="$packages libonnx-testdata"
 if [ -n "$packages" ]; then
     echo "setting up$packages"
     # shellcheck disable=SC2086

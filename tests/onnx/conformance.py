@@ -341,6 +341,8 @@ def run(paths: Sequence[Path], cache: Path, size: int = 40, workers: int = 1) ->
     cache.mkdir(parents=True, exist_ok=True)
     batches = [list(paths[i:i + size]) for i in range(0, len(paths), size)]
     results: list[Result] = []
+    if len(batches) == 1:
+        return merged(_worker(batches[0], cache, 2))
     with ProcessPoolExecutor(workers, max_tasks_per_child=1) as pool:
         for done in pool.map(_worker, batches, [cache] * len(batches), [max(1, 2 // workers)] * len(batches)):
             results += done

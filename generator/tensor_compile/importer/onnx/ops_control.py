@@ -47,8 +47,10 @@ def assign(n: Node, variables: Sequence[Value], made: Sequence[Value]) -> None:
             n.emit(Statement(f"{v} = {value}", keep=True))
 
 
-def complete(values: Sequence[Value | None]) -> list[Value] | None:
-    """The values; None where one of them could not be imported (which was reported)."""
+def complete(values: Sequence[Value | None], least: int = 0) -> list[Value] | None:
+    """The values; None where one of them could not be imported (which was reported). least: how many there must be."""
+    if len(values) < least:
+        raise Malformed(f"its body has {len(values)} outputs, it needs {least}")
     return None if any(v is None for v in values) else list(values)  # type: ignore[arg-type]
 
 
@@ -79,12 +81,14 @@ def if_(n: Node) -> None:
     results: list[list[Value]] = []
     for branch in branches:
         with n.importer.aside() as body:
-            values = complete(n.importer.graph(branch))
+            values = complete(n.importer.graph(branch), len(n.outputs))
         if values is None:
             return given_up(n)
         bodies.append(body)
         results.append(values)
-    for i, (a, b) in enumerate(zip(*results, strict=True)):
+    if len(results[0]) != len(results[1]):
+        raise Malformed("its branches differ in the number of outputs")
+    for a, b in zip(*results, strict=True):
         if a.dtype != b.dtype or joined(a.shape, b.shape) is None:
             n.refuse(f"a condition that is known at run time only, and branches that give different types: "
                      f"{a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}", _what_decides(n))
@@ -150,14 +154,15 @@ def _written_out(n: Node, body: Graph, turns: Expr, begins: bool | None, initial
         return False
     with n.importer.trial():
         made = complete(n.importer.graph(body, [n.constant([0], "i64", ()), n.constant([True], "bool", ()),
-                                                *map(n.importer.opaque, initial)]))
+                                                *map(n.importer.opaque, initial)]), 1 + len(initial))
     if made is None and not always:
         return False   # it is tried again, and reported then
     if not always and made is not None and truth(made[0]) and all(same_type(a, b) for a, b in zip(initial, made[1:])) and turns.value > 1:
         return False
     carried, collected = list(initial), []
     for turn in range(turns.value):
-        values = complete(n.importer.graph(body, [n.constant([turn], "i64", ()), n.constant([True], "bool", ()), *carried]))
+        values = complete(n.importer.graph(body, [n.constant([turn], "i64", ()), n.constant([True], "bool", ()),
+                                                  *carried]), 1 + len(initial))
         if values is None:
             given_up(n)
             return True
@@ -207,7 +212,7 @@ def _counted(n: Node, body: Graph, turns: Expr, initial: list[Value]) -> bool:
     """TC_SCAN of a known number of turns; False where a turn may be the last one before."""
     with n.importer.trial():
         tried = complete(n.importer.graph(body, [n.value("i64", ()), n.constant([True], "bool", ()),
-                                                 *map(n.importer.opaque, initial)]))
+                                                 *map(n.importer.opaque, initial)]), 1 + len(initial))
     if tried is None and turns.is_const and turns.value <= MOST_TURNS:
         return False   # with the number of the turn it may be possible
     if tried is not None and truth(tried[0]) is not True:
@@ -216,7 +221,7 @@ def _counted(n: Node, body: Graph, turns: Expr, initial: list[Value]) -> bool:
     variables = _begin(n, initial, [i.name for i in body.input[2:]])
     with n.importer.aside() as inside:
         turn = n.let(f"tc_each({steps})", "i64", (), body.input[0].name if body.input else "turn")
-        made = complete(n.importer.graph(body, [turn, n.constant([True], "bool", ()), *variables]))
+        made = complete(n.importer.graph(body, [turn, n.constant([True], "bool", ()), *variables]), 1 + len(initial))
     if made is None:
         given_up(n)
         return True
@@ -245,9 +250,10 @@ def _while(n: Node, body: Graph, limit: Value | None, turns: Expr | None, start:
             last = f"tc_dim_value(g, TC_I64, {most})" if most is not None else scalar(limit)
             test = f"tc_logical_and({go_on}, tc_lt({turn}, {last}))"
         n.emit(Statement(f"tc_test({test})", keep=True))
-        made = complete(n.importer.graph(body, [turn, go_on, *variables]))
+        made = complete(n.importer.graph(body, [turn, go_on, *variables]), 1 + len(initial))
         if made is not None:
             following = n.let(f"tc_add({turn}, 1)", "i64", (), "following")
+            made = made[:1 + len(initial)]
             _carried_shapes(n, variables, made[1:])
             again = n.let(scalar(made[0]), "bool", (), "again") if made[0].rank else made[0]
             assign(n, [turn, go_on, *variables], [following, again, *made[1:]])
@@ -329,7 +335,7 @@ def _scan(n: Node, body: Graph, states: list[Value], inputs: list[Value], ways: 
     variables = _begin(n, states, names)
     with n.importer.aside() as inside:
         each = [n.let(f"tc_each({x})", x.dtype, x.shape[1:], name) for x, name in zip(lines, names[len(states):])]
-        made = complete(n.importer.graph(body, [*variables, *each]))
+        made = complete(n.importer.graph(body, [*variables, *each]), len(states))
     if made is None:
         return given_up(n)
     _carried_shapes(n, variables, made[:len(states)])

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged models end in one error: a fixed number of what fuzz.py tries (641 took a body for one with enough outputs)."""
+import random
+import tempfile
+from pathlib import Path
+
+import fuzz
+from tap import done, equal
+
+models = fuzz.seeds()
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "model.onnx"
+    for i, model in enumerate(models):
+        path.write_bytes(model)
+        fuzz.reader.import_file(path, path.name)
+    equal(len(models), 6, "the models are imported as long as they are whole")
+    for begin in range(1, 1001, 100):
+        wrong = []
+        for seed in range(begin, begin + 100):
+            path.write_bytes(fuzz.damaged(models, random.Random(seed)))
+            if found := fuzz.attempt(path):
+                wrong.append((seed, found))
+        equal(wrong, [], f"seeds {begin} to {begin + 99}: a model or one error")
+done()
