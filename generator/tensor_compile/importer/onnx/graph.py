@@ -52,6 +52,8 @@ class Importer:
         self.functions: dict[tuple[str, str, str], Function] = {
             (DOMAINS.get(f.domain, f.domain), f.name, f.overload): f for f in model.functions}
         self.opsets = _opsets(model.opset_import)
+        self._public = Names()                  # of inputs, outputs and dims
+        self._dim_names: dict[str, str] = {}    # by what the model calls them
         self._inputs: dict[int, str] = {}       # values that are the model's inputs: their names there
         self._around: tuple[Scope, Mapping[str, int], Mapping[str, Attribute] | None] = (Scope(), {}, None)
         self._calls = 0
@@ -65,11 +67,11 @@ class Importer:
             raise Malformed("it has no graph")
         scope = Scope()
         self._constants(graph, scope)
-        names = Names()
+        names = self._public
         taken = {info.name for info in graph.input}
         for info in graph.input:
             if info.name not in scope.values:
-                self._input(info, scope, names)
+                self._input(info, scope)
         for name in self.fixed:
             if name not in taken:
                 raise UserError(f"--set: the model has no input {name!r}", hint=f"its inputs: {', '.join(sorted(taken))}")
@@ -104,7 +106,7 @@ class Importer:
             self.problems.append(Problem("constant", error.message, name, error.hint))
             return None
 
-    def _input(self, info: ValueInfo, scope: Scope, names: Names) -> None:
+    def _input(self, info: ValueInfo, scope: Scope) -> None:
         if info.name in self.fixed:
             scope.values[info.name] = self.program.add(self.fixed[info.name])
             return
@@ -116,7 +118,7 @@ class Importer:
             return
         scope.values[info.name] = self.program.add(value)
         self._inputs[value.number] = info.name
-        self.program.inputs.append((names.take(identifier(info.name, "input")), value))
+        self.program.inputs.append((self._public.take(identifier(info.name, "input")), value))
 
     def _declared(self, info: ValueInfo) -> Value:
         kind = info.type
@@ -145,7 +147,10 @@ class Importer:
                     return parse(text, self.dims.declared)
                 except ValueError:
                     pass
-        return self.dims.named(identifier(name, "dim") if name else f"{identifier(tensor, 'input')}_{axis}")
+        key = name or f"{identifier(tensor, 'input')}_{axis}"
+        if key not in self._dim_names:
+            self._dim_names[key] = self._public.take(identifier(key, "dim"))
+        return self.dims.named(self._dim_names[key])
 
     # -- nodes -----------------------------------------------------------------------------------------------------------
     def nodes(self, nodes: Sequence[NodeMessage], scope: Scope, opsets: Mapping[str, int], wanted: Sequence[str],
