@@ -172,13 +172,13 @@ def main() -> int:
     names = [str(name) for name in program.graph_signature.user_inputs]
     inputs = pytree.tree_leaves((args, kwargs))
     copies = pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, (args, kwargs))
-    with torch.no_grad():
-        outputs = module(*copies[0], **copies[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.stem + ".part.pt2")
     names_of_sizes = json.dumps(size_names(program, options.dynamic))
     torch.export.save(program, str(beside), extra_files={"tensor_compile_dims.json": names_of_sizes})
     os.replace(beside, path)
+    with torch.no_grad():
+        outputs = module(*copies[0], **copies[1])   # behind the save: a call may change buffers, which the program shares
     save_tensors(path.with_suffix(".inputs.safetensors"),
                  [(name, x) for name, x in zip(names, inputs, strict=True) if isinstance(x, torch.Tensor)])
     results = zip(output_names(outputs), pytree.tree_leaves(outputs), strict=True)

@@ -40,6 +40,7 @@ from tensor_compile.importer.problems import Malformed, Unsupported
 from tensor_compile.importer.program import Program
 from tensor_compile.importer.values import FLOATS, Value, decode
 from tensor_compile.importer.weights import Weights
+from tensor_compile.symbolic import wrap
 from tensor_compile.symbolic import equal
 
 ISA = "avx2"
@@ -248,11 +249,27 @@ def _mistakes(text: str, messages: str) -> dict[str, str]:
 
 # -- running -----------------------------------------------------------------------------------------------------------------
 
+def states_of(batch: Sequence[Job]) -> Weights:
+    """The states of the programs, all zero: what they are before the first call."""
+    found = Weights()
+    for job in batch:
+        for statement in job.program.statements:
+            m = re.fullmatch(r'tc_state\(g, "([^"]+)", TC_(\w+)((?:, \d+)*)\)', statement.text)
+            if m and m[1] not in found:
+                shape = tuple(wrap(int(s)) for s in m[3].split(",")[1:])
+                found.add(m[1], Value(m[2].lower(), shape, splat=False if m[2] == "BOOL" else 0))
+    return found
+
+
 def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, cache: Path, jobs: int) -> list[Result]:
     runner = check.model_program(made, given.cflags, Cache(cache), jobs, [check.CHECK / "run_model.c"], [],
                                  folder / "run-model")
     symbols = assemble.entry_symbols(made.compiled.plan)
     results = []
+    states = states_of(batch)
+    with open(folder / "state", "wb") as f:
+        f.writelines(states.blocks())
+    state = (str(folder / "state"), str(folder / "state-out")) if len(states) else ("-", "-")
     for job in batch:
         inputs = Weights()
         for name, value in job.inputs.items():
@@ -260,7 +277,7 @@ def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, ca
         with open(folder / "in", "wb") as f:
             f.writelines(inputs.blocks())
         done = subprocess.run([str(runner), symbols[job.function], str(folder / "in"), str(folder / "out"), ISA, "1", "-",
-                               "-", "-", *(f"{k}={v}" for k, v in job.dims.items())], capture_output=True, text=True,
+                               *state, *(f"{k}={v}" for k, v in job.dims.items())], capture_output=True, text=True,
                               check=False)
         if done.returncode:
             reason = done.stderr.strip() or f"exit code {done.returncode}"

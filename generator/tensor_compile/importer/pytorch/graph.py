@@ -363,9 +363,9 @@ class Importer:
     def argument(self, arg: Json, scope: Scope) -> Argument:
         kind, content = _variant(arg)
         if kind in _SCALARS:
-            return content
+            return _number(content) if kind == "as_float" else content
         if kind in _LISTS:
-            return list(content)
+            return [_number(v) if kind == "as_floats" else v for v in content]
         match kind:
             case "as_none":
                 return None
@@ -411,8 +411,8 @@ class Importer:
         return self.size(entry)
 
     def _named_float(self, entry: object, scope: Scope) -> Argument:
-        if isinstance(entry, dict) and isinstance(entry.get("as_float"), (int, float)):
-            return float(entry["as_float"])
+        if isinstance(entry, dict) and "as_float" in entry:
+            return _number(entry["as_float"])
         raise Unsupported("a number that depends on sizes")
 
 
@@ -439,6 +439,14 @@ class State:
 
 
 _TENSORS = ("as_tensor", "as_tensors", "as_optional_tensor", "as_optional_tensors")
+
+
+def _number(content: object) -> float:
+    """A float; JSON has those that are not finite as text."""
+    try:
+        return float(content)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise Malformed(f"no number: {str(content)[:80]}") from None
 
 
 def _is_zero(value: Value) -> bool:

@@ -47,7 +47,8 @@ def _binary(name: str, first: str = "self", second: str = "other") -> Function:
         a, b = n.argument(first), n.argument(second)
         dtype = n.type.dtype
         left = n.operand(a, dtype) if isinstance(b, Value) else n.constant(a, dtype)
-        n.result(f"{name}({left}, {n.operand(b, dtype)})")
+        own = name.replace("bit_", "logical_") if dtype == "bool" else name
+        n.result(f"{own}({left}, {n.operand(b, dtype)})")
     return function
 
 

@@ -139,8 +139,6 @@ def prelu(n: Node) -> None:
     x, weight = n.tensor("self"), n.tensor("weight")
     if n.target == "aten._prelu_kernel.default":
         n.result(f"tc_where(tc_gt({x}, 0), {x}, tc_mul({weight}, {x}))")
-    elif weight.rank == 1 and x.rank >= 2 and weight.shape[0] != 1:
-        n.result(f"tc_prelu({x}, tc_reshape({weight}, {n.dim(weight.shape[0])}{', 1' * (x.rank - 2)}))")
     else:
         n.result(f"tc_prelu({x}, {weight})")
 

@@ -15,7 +15,7 @@ from ..problems import Malformed, Problem, Unsupported, report
 from ..program import Program
 from ..source import Names, identifier
 from .archive import HINT, Archive, items, member, text
-from .graph import Importer
+from .graph import Importer, member_names
 
 # Beside the program, by tensor-compile-export.py: what the user called the sizes.
 NAMES_MEMBER = "extra/tensor_compile_dims.json"
@@ -25,24 +25,36 @@ def dim_names(archive: Archive) -> dict[str, str]:
     """C identifiers for PyTorch's symbols: the user's names where the archive has them, else INPUT_AXIS of the first input of
     that size."""
     found: dict[str, str] = {}
-    names = Names()
+    module = member(archive.program, "graph_module")
+    signature = member(module, "signature")
+    # Inputs, outputs and dims are members of one struct.
+    names = Names([*_tensors(signature), *member_names(module, _outputs(signature))])
     for symbol, name in _kept(archive).items():
         found[symbol] = names.take(identifier(name, "dim"))
-    module = member(archive.program, "graph_module")
     graph = member(module, "graph")
     types = member(graph, "tensor_values")
-    for spec in items(member(module, "signature"), "input_specs"):
-        arg = spec.get("user_input", {}).get("arg", {}) if isinstance(spec, dict) else {}
-        tensor = arg.get("as_tensor") if isinstance(arg, dict) else None
-        if not isinstance(tensor, dict):
-            continue
-        name = text(tensor, "name")
+    for name in _tensors(signature):
         meta = types.get(name)
         for axis, size in enumerate(items(meta, "sizes") if isinstance(meta, dict) else ()):
             for symbol in _symbols(size):
                 if symbol not in found:
                     found[symbol] = names.take(identifier(f"{name}_{axis}", "dim"))
     return found
+
+
+def _tensors(signature: object) -> list[str]:
+    """The tensors that a call is given."""
+    found = []
+    for spec in items(signature, "input_specs"):
+        arg = spec.get("user_input", {}).get("arg", {}) if isinstance(spec, dict) else {}
+        tensor = arg.get("as_tensor") if isinstance(arg, dict) else None
+        if isinstance(tensor, dict):
+            found.append(text(tensor, "name"))
+    return found
+
+
+def _outputs(signature: object) -> int:
+    return sum(isinstance(spec, dict) and "user_output" in spec for spec in items(signature, "output_specs"))
 
 
 def _symbols(size: object) -> list[str]:
