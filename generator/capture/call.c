@@ -134,7 +134,7 @@ static tc_function *capture(tc_graph *g, const tc_graph_function *function, cons
     f->base = tc_arena_format(&g->arena, "%s%s", g->current->base, prefix);
     f->arguments = operands;
     f->argument_count = count;
-    tc_function_run(g, f, function->body, function->site);
+    tc_function_run(g, f, function->body);
     if (f->arguments_taken < count)
         tc_fail(g, NULL, "%s takes %d operand%s, not %d", function->name, f->arguments_taken,
                 f->arguments_taken == 1 ? "" : "s", count);

@@ -15,7 +15,7 @@ typedef struct tc_message {
 
 static void report(tc_graph *g, const char *kind, tc_site site, const char *hint, const char *text)
 {
-    const char *name = g->op_depth && g->op_name ? g->op_name : NULL;
+    const char *name = g->op_depth > g->op_base && g->op_name ? g->op_name : NULL;
     const char *line = tc_arena_format(&g->arena, "%s:%d: %s: %s%s%s\n", tc_short_path(g, site.file), site.line, kind,
                                        name ? name : "", name ? ": " : "", text);
     if (hint)

@@ -112,21 +112,21 @@ tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, c
     return x;
 }
 
-void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site site)
+void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body)
 {
     f->caller = g->current;
     g->current = f;
-    int depth = g->op_depth; /* the body's calls name themselves */
+    int base = g->op_base; /* the body's calls name themselves */
     const char *name = g->op_name;
     tc_site place = g->op_site;
-    g->op_depth = 0;
+    g->op_base = g->op_depth;
     body(g);
     tc_check_else(g, f);
     for (const tc_region *r = f->scope; r; r = r->parent)
-        tc_error(g, site, "close each tc_scope_push and tc_region_push, or use the blocks TC_SCOPE and TC_REGION",
+        tc_error(g, r->site, "close each tc_scope_push and tc_region_push, or use the blocks TC_SCOPE and TC_REGION",
                  "\"%s\" is still open at the end of %s", r->name, f->name);
     f->scope = NULL;
-    g->op_depth = depth;
+    g->op_base = base;
     g->op_name = name;
     g->op_site = place;
     g->current = f->caller;
@@ -217,10 +217,10 @@ void tc_output_at(tc_site at, tc_graph *g, const char *name, tc_tensor x)
 
 /* -- public calls -------------------------------------------------------------------------------------------------- */
 
-static tc_region *region_new(tc_graph *g, tc_region *parent, const char *name, bool is_scope)
+static tc_region *region_new(tc_graph *g, tc_region *parent, const char *name, bool is_scope, tc_site site)
 {
     tc_region *r = tc_arena_alloc(&g->arena, sizeof *r);
-    *r = (tc_region){.parent = parent, .name = name, .is_scope = is_scope};
+    *r = (tc_region){.parent = parent, .name = name, .is_scope = is_scope, .site = site};
     return r;
 }
 
@@ -228,19 +228,26 @@ bool tc_op_enter_graph(tc_graph *g, tc_site site, const char *name, const char *
 {
     if (!g)
         g = tc_current_graph();
-    if (g->op_depth == 0) {
+    if (g->op_depth == g->op_base) {
         g->op_name = name;
         g->op_site = site;
     }
     if (!g->current) {
-        g->op_depth = 1;
+        ++g->op_depth;
         tc_fail(g, NULL, "called outside TC_MODEL and TC_FUNCTION");
-        g->op_depth = 0;
+        --g->op_depth;
         return false;
+    }
+    if (g->op_depth == g->op_room) {
+        tc_region **wider = tc_arena_alloc(&g->arena, (size_t)(2 * g->op_room + 32) * sizeof *wider);
+        if (g->op_depth)
+            memcpy(wider, g->op_scopes, (size_t)g->op_depth * sizeof *wider);
+        g->op_scopes = wider;
+        g->op_room = 2 * g->op_room + 32;
     }
     g->op_scopes[g->op_depth++] = g->current->scope;
     if (region)
-        g->current->scope = region_new(g, g->current->scope, region, false);
+        g->current->scope = region_new(g, g->current->scope, region, false, site);
     return true;
 }
 
@@ -335,7 +342,7 @@ void tc_scope_push_at(tc_site at, tc_graph *g, const char *format, ...)
     else if (!tc_check_text(g, "name", name))
         name = "scope";
     tc_op_leave(g, NULL);
-    g->current->scope = region_new(g, g->current->scope, name, true);
+    g->current->scope = region_new(g, g->current->scope, name, true, at);
 }
 
 void tc_region_push_at(tc_site at, tc_graph *g, const char *name)
@@ -349,7 +356,7 @@ void tc_region_push_at(tc_site at, tc_graph *g, const char *name)
         name = "region";
     }
     tc_op_leave(g, NULL);
-    g->current->scope = region_new(g, g->current->scope, tc_arena_copy(&g->arena, name), false);
+    g->current->scope = region_new(g, g->current->scope, tc_arena_copy(&g->arena, name), false, at);
 }
 
 static void pop(tc_site at, tc_graph *g, const char *call, bool is_scope)
@@ -363,6 +370,32 @@ static void pop(tc_site at, tc_graph *g, const char *call, bool is_scope)
     tc_op_leave(g, NULL);
     if (matches)
         g->current->scope = (tc_region *)top->parent;
+}
+
+/* Closes the innermost scope or region that a block opened, with what is open in it. */
+static void left(bool is_scope)
+{
+    tc_graph *g = tc_current_graph();
+    tc_region *r = g->current ? g->current->scope : NULL;
+    while (r && r->is_scope != is_scope)
+        r = (tc_region *)r->parent;
+    if (!r)
+        return;
+    tc_error(g, r->site, "leave the block at its end: what follows it is not in it", "%s: it is left by break, return or goto",
+             is_scope ? "TC_SCOPE" : "TC_REGION");
+    g->current->scope = (tc_region *)r->parent;
+}
+
+void tc_scope_left_(const int *open)
+{
+    if (*open)
+        left(true);
+}
+
+void tc_region_left_(const int *open)
+{
+    if (*open)
+        left(false);
 }
 
 void tc_scope_pop_at(tc_site at, tc_graph *g)
@@ -457,7 +490,7 @@ static bool capture(tc_graph *g, int count, tc_entry *const *entries)
                 if (!strcmp(entries[j]->name, e->name))
                     tc_error(g, e->site, NULL, "a second function %s", e->name);
             tc_function *f = tc_function_new(g, e->name, true);
-            tc_function_run(g, f, e->body, e->site);
+            tc_function_run(g, f, e->body);
             bool declares_only = e->is_model && count > 1 && !f->parameters && !f->results_declared && !f->assigns;
             if (!declares_only) {
                 check_entry(g, f, e->site);

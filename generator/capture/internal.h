@@ -75,6 +75,7 @@ typedef struct tc_region {
     const char *name;
     bool is_scope;   /* opened by the user for names: no number */
     int number;      /* of the instance, given by the writer; 0 before */
+    tc_site site;    /* of what opened it */
 } tc_region;
 
 struct tc_node {
@@ -187,10 +188,13 @@ struct tc_graph {
     int entry_count;
     tc_function *current;    /* the function under capture; NULL between functions */
     int node_count;
-    int op_depth;            /* public calls under way: messages and nodes carry the outermost one's name and place */
+    int op_depth;            /* public calls under way */
+    int op_base;             /* of them, outside the function under capture: messages and nodes carry the name and place of
+                                the outermost one in it */
     const char *op_name;
     tc_site op_site;
-    tc_region *op_scopes[32]; /* what each of them restores */
+    tc_region **op_scopes;   /* what each of them restores */
+    int op_room;             /* of these */
 };
 
 /* -- errors.c ----------------------------------------------------------------------------------------------------- */
@@ -272,7 +276,7 @@ _Noreturn void tc_give_up(tc_graph *g);
 tc_entry *tc_entries(void);
 tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry);
 /* Makes `f` the function under capture, runs the body, closes it. */
-void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body, tc_site site);
+void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body);
 void tc_function_append(tc_graph *g, tc_function *f);
 tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, const tc_type *type);
 

@@ -255,6 +255,11 @@
     X(weights_none, "tc_weight: no weights for \"w\"", AT; tc_weight(g, "w"))                                         \
     X(weights_file, "missing.safetensors: cannot be opened", AT; tc_weights(g, "missing.safetensors"))    \
     X(weights_path, "tc_weights: argument 'path' is NULL", AT; tc_weights(g, NULL))                                   \
+    X(scope_break, "TC_SCOPE: it is left by break, return or goto", AT; TC_SCOPE(g, "a") break)                        \
+    X(scope_return, "TC_SCOPE: it is left by break, return or goto", AT; TC_SCOPE(g, "a") { TC_REGION(g, "r") return; }) \
+    X(region_break, "TC_REGION: it is left by break, return or goto", AT;                                             \
+      for (int i = 0; i < 2; ++i) { TC_REGION(g, "a") { if (i) goto out; } } out:;)                                   \
+    X(scope_open, "\"layer\" is still open at the end of test", AT; tc_scope_push(g, "layer"))                          \
     X(scope_pop, "tc_scope_pop: no scope is open here", AT; tc_scope_pop(g))                                          \
     X(scope_name, "tc_scope_push: the scope's name is empty", AT; tc_scope_push(g, "%s", ""); tc_scope_pop(g))        \
     X(region_name, "tc_region_push: the region needs a name", AT; tc_region_push(g, ""); tc_region_pop(g))            \

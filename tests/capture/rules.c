@@ -165,10 +165,53 @@ static void expect(const char *name, tc_graph_body *body, const char *type, cons
     captured_free(&c);
 }
 
+TC_GRAPH(layer)
+{
+    tc_tensor x = tc_parameter(g, "x");
+    TC_SCOPE(g, "own") x = tc_softmax(tc_add(x, tc_state(g, "s", TC_F32, 3)), 0);
+    tc_output(g, "y", x);
+}
+
+/* As deep as no operation of ours goes. */
+static tc_tensor deeper(tc_graph *g, tc_tensor x, int depth)
+{
+    if (!tc_op_enter_graph(g, TC_HERE, "deeper", "deeper"))
+        return tc_poison();
+    return tc_op_leave(g, depth ? deeper(g, x, depth - 1) : tc_relu(x));
+}
+
+static void calls_in_scopes(tc_graph *g)
+{
+    tc_tensor x = F("x", 3);
+    TC_SCOPE(g, "outer") {
+        x = tc_call(g, layer, "first", x);
+        x = tc_add(x, tc_state(g, "between", TC_F32, 3));
+        TC_SCOPE(g, "inner") x = tc_call(g, layer, "", tc_call(g, layer, "second", x));
+        x = tc_add(x, tc_state(g, "behind", TC_F32, 3));
+    }
+    Y(tc_add(deeper(g, x, 100), tc_state(g, "outside", TC_F32, 3)));
+}
+
+static void test_calls_in_scopes(void)
+{
+    static const char *const states[] = {"outer.first.own.s", "outer.between", "outer.inner.second.own.s", "outer.inner.own.s",
+                                         "outer.behind", "outside"};
+    captured c = capture_body(calls_in_scopes);
+    if (!tc_ok(c.ok, "calls in scopes"))
+        tc_note("%s", c.errors);
+    for (size_t i = 0; c.ok && i < sizeof states / sizeof *states; ++i) {
+        char line[64];
+        snprintf(line, sizeof line, "state \"%s\" :", states[i]);
+        tc_ok(strstr(c.text, line), "%s", line);
+    }
+    captured_free(&c);
+}
+
 int main(void)
 {
 #define X(name, type, guards, ...) expect(#name, body_##name, type, guards);
     CASES
 #undef X
+    test_calls_in_scopes();
     return tc_done();
 }

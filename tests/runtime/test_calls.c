@@ -132,6 +132,10 @@ static void test_arguments(fixture *f)
     f->context.arena = f->arena + 8;
     refused(f, TC_STATUS_MISALIGNED, "arena is not aligned to 64 bytes");
     setup(f, 4, 8);
+    tc_ok(tc_context_init(&f->context, f->arena + 8, sizeof f->arena - 8) == TC_STATUS_MISALIGNED, "a misaligned arena");
+    f->context.error = (tc_error){0};
+    refused(f, TC_STATUS_MISALIGNED, "arena is not aligned to 64 bytes");
+    setup(f, 4, 8);
     f->context.cpus = 0;
     refused(f, TC_STATUS_UNSUPPORTED_CPU, "context has no instruction set: was tc_context_init called, and what did it return?");
     setup(f, 4, 8);

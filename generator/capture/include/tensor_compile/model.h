@@ -212,20 +212,24 @@ tc_tensor tc_weight_at(tc_site at, tc_graph *g, const char *name, int count, con
 /* TC_SCOPE(g, "layer.%d", i) { ... }: within the block, names of weights and states begin with "layer.3." and messages
  * and reports carry the scope. Leave it at its end only (no return, goto or break). */
 #define TC_SCOPE(g, ...)                                                                                              \
-    for (int tc_once_ = (tc_scope_push(g, __VA_ARGS__), 1); tc_once_; tc_once_ = (tc_scope_pop(g), 0))
+    for (TC_AT_LEAVING(tc_scope_left_) int tc_once_ = (tc_scope_push(g, __VA_ARGS__), 1); tc_once_;                   \
+         tc_once_ = (tc_scope_pop(g), 0))
 #define tc_scope_push(g, ...) tc_scope_push_at(TC_HERE, g, __VA_ARGS__)
 #define tc_scope_pop(g) tc_scope_pop_at(TC_HERE, g)
 void tc_scope_push_at(tc_site at, tc_graph *g, const char *format, ...) TC_PRINTF_LIKE(3, 4);
 void tc_scope_pop_at(tc_site at, tc_graph *g);
+void tc_scope_left_(const int *open);
 
 /* TC_REGION(g, "my_norm") { ... }: names what is recorded within the block in messages and reports, as the operations of
  * ops.h do for themselves. It changes neither names nor code. */
 #define TC_REGION(g, name)                                                                                            \
-    for (int tc_once_ = (tc_region_push(g, name), 1); tc_once_; tc_once_ = (tc_region_pop(g), 0))
+    for (TC_AT_LEAVING(tc_region_left_) int tc_once_ = (tc_region_push(g, name), 1); tc_once_;                        \
+         tc_once_ = (tc_region_pop(g), 0))
 #define tc_region_push(g, name) tc_region_push_at(TC_HERE, g, name)
 #define tc_region_pop(g) tc_region_pop_at(TC_HERE, g)
 void tc_region_push_at(tc_site at, tc_graph *g, const char *name);
 void tc_region_pop_at(tc_site at, tc_graph *g);
+void tc_region_left_(const int *open);
 
 /* printf into memory of the graph: a name for tc_call or tc_weight. */
 const char *tc_name(tc_graph *g, const char *format, ...) TC_PRINTF_LIKE(2, 3);
