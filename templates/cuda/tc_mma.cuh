@@ -9,14 +9,6 @@
 
 #include "tc_tile.cuh"
 
-template <int N> __device__ inline void tc_keep_words(unsigned *to, const unsigned *words)
-{
-    if constexpr (N == 4)
-        *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
-    else
-        to[0] = words[0];
-}
-
 #ifdef __CUDACC__
 
 #define TC_MMA(name, shape, type)                                                                                      \
@@ -48,7 +40,7 @@ __device__ inline unsigned tc_pair_f16(float first, float second)
 }
 
 /* One term as a word; rounded to nearest, away from 0 in the middle. */
-__device__ inline unsigned tc_word_tf32(float term)
+__device__ inline unsigned tc_round_tf32(float term)
 {
     unsigned word;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(term));
@@ -71,11 +63,35 @@ static inline unsigned tc_pair_f16(float first, float second)
     return tc_cast_f32_f16(first) | (unsigned)tc_cast_f32_f16(second) << 16;
 }
 
-static inline unsigned tc_word_tf32(float term)
+static inline unsigned tc_round_tf32(float term)
 {
     return ((unsigned)tc_asint_f32(term) + 0x1000u) & ~0x1fffu;
 }
 
 #endif
+
+/* The word of terms at `from`, which are STEP apart. */
+template <int STEP> __device__ inline unsigned tc_word_bf16(const float *from)
+{
+    if constexpr (STEP == 1) {
+        const float2 two = *(const float2 *)from;
+        return tc_pair_bf16(two.x, two.y);
+    }
+    return tc_pair_bf16(from[0], from[STEP]);
+}
+
+template <int STEP> __device__ inline unsigned tc_word_f16(const float *from)
+{
+    if constexpr (STEP == 1) {
+        const float2 two = *(const float2 *)from;
+        return tc_pair_f16(two.x, two.y);
+    }
+    return tc_pair_f16(from[0], from[STEP]);
+}
+
+template <int STEP> __device__ inline unsigned tc_word_tf32(const float *from)
+{
+    return tc_round_tf32(from[0]);
+}
 
 #endif

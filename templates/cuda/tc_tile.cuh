@@ -40,9 +40,50 @@ __device__ inline void tc_load4(float *to, const float *from)
     to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
 }
 
-__device__ inline void tc_keep4(float *to, const float *from)
+/* Copies of N floats from global to shared memory, aligned to their size, that a thread does not wait for; zeros where not
+ * `there`. commit ends a group of them; wait returns when all but the last N groups have arrived. */
+#ifdef __CUDACC__
+
+#define TC_BLOCK_MEMORY extern __shared__ __align__(16) unsigned char block_memory[];
+
+template <int N> __device__ inline void tc_copy(float *to, const float *from, bool there)
 {
-    *(float4 *)to = make_float4(from[0], from[1], from[2], from[3]);
+    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    const int bytes = there ? N * 4 : 0;
+    if constexpr (N == 4)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(place), "l"(from), "r"(bytes));
 }
+
+__device__ inline void tc_copy_commit()
+{
+    asm volatile("cp.async.commit_group;");
+}
+
+template <int N> __device__ inline void tc_copy_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+#else /* the emulation of the tests */
+
+#define TC_BLOCK_MEMORY unsigned char *const block_memory = emulated_memory;
+
+template <int N> inline void tc_copy(float *to, const float *from, bool there)
+{
+    for (int i = 0; i < N; ++i)
+        to[i] = there ? from[i] : 0.0f;
+}
+
+inline void tc_copy_commit()
+{
+}
+
+template <int N> inline void tc_copy_wait()
+{
+}
+
+#endif
 
 #endif

@@ -17,6 +17,7 @@ extern "C" {
 extern emulated_index emulated_thread, emulated_block, emulated_grid;
 void emulated_barrier(void);
 void emulated_warp_barrier(void);
+extern unsigned char emulated_memory[]; /* of a block, that a launch asks for */
 void *emulated_slot(unsigned lane); /* 32 bytes of each lane, for the others of its warp */
 
 /* A kernel as it is called here, and a launch of it. reverse: threads and blocks in descending order. */

@@ -40,7 +40,8 @@ for case in CASES:
         if not ok(result.returncode == 0, f"{case.name}: compiles"):
             note(result.stdout + result.stderr)
 for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
-    found = schedule_cuda.fitting(sums)
-    taken = max((8 * tile.depth * (tile.rows + 4 + sums * tile.columns) for tile in found), default=0)
-    ok(found and taken <= 48 * 1024, f"{len(found)} tiles for {sums} sums: at most {taken} bytes of shared memory")
+    for name, found in (("", schedule_cuda.fitting(sums)),
+                        *((f" in {p}", schedule_cuda.matrix_tiles(sums, p)) for p in schedule_cuda.PRECISIONS[1:])):
+        taken = max((tile.shared(sums) for tile in found), default=0)
+        ok(found and taken <= 99 * 1024, f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
 done()

@@ -24,14 +24,16 @@ from .template import expand_file
 
 def emit_contraction(kernel: ContractionKernel | SiblingsKernel, symbol: str, precision: str = "f32") -> str:
     tile = schedule_cuda.tile(kernel, precision)
-    parts = [(_Part(part, tile) if tile.group else _Words(part, tile, precision)).fields() for part in whole(kernel)]
+    parts = [_Part(part, tile).fields() for part in whole(kernel)]
+    sums = max(len(part["sums"]) for part in parts)
     used = {word for part in parts for text in part.values() if isinstance(text, str) for word in re.findall(r"\w+", text)}
-    text = expand_file("cuda/contraction.cu.in" if tile.group else "cuda/contraction_mma.cu.in", {
+    text = expand_file("cuda/contraction_mma.cu.in" if tile.matrix else "cuda/contraction.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
-        "parts": parts, "many": len(parts) > 1, "most_sums": max(len(part["sums"]) for part in parts),
+        "parts": parts, "many": len(parts) > 1, "most_sums": sums,
         "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
-        "group": tile.group, "least_blocks": ", 2" if tile.sums >= 64 else "",
+        "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1], "ahead": tile.sums <= 16,
+        "buffers": 2 if tile.sums <= 16 else 1, "least_blocks": ", 2" if tile.sums >= 64 else "",
         "threads": tile.threads, "precision": precision, "terms": 1 if precision == "tf32" else 2})
     return narrow(kernel, text)
 
@@ -75,8 +77,7 @@ class _Part:
                         (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
                          ("k", "k", kernel.k))}
         self.setup: list[str] = []
-        self.load: list[str] = []
-        self.keep: list[str] = []
+        self.bring: list[str] = []
         self.bring_a()
         self.bring_b()
 
@@ -86,7 +87,7 @@ class _Part:
         e.stores(kernel.stores)
         epilogue = e.scopes.pop().lines
         return {**{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
-                "setup": "\n".join(self.setup), "load": "\n".join(self.load), "keep": "\n".join(self.keep),
+                "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
                 "sums": [{"i": i} for i in range(len(kernel.b))], "sum_count": len(kernel.b),
                 "epilogue": "\n".join(epilogue), "prologue": "\n".join(e.lines), "m_text": self.points(kernel.m),
                 "n_text": self.points(kernel.n), "k_text": self.points(kernel.k), "batch_text": self.points(kernel.batch)}
@@ -130,20 +131,16 @@ class _Part:
                        *indent(self.decoded["m"]),
                        f"    row_in |= (unsigned)(row < m_size{f' && a_row + i * {step} < {tile.rows}' if ragged else ''}) << i;",
                        f"    row_at[i] = {e.index(place.outer)};",
-                       *(f"    {flag}[i] = {e.index(v.outer)};" for flag, v in zip(flags, valid)), "}",
-                       f"float a_next[{count}][{width}];"]
+                       *(f"    {flag}[i] = {e.index(v.outer)};" for flag, v in zip(flags, valid)), "}"]
         tests = [f"{flag}[i] + ({e.index(v.inner)}) >= 0" for flag, v in zip(flags, valid)]
-        read = f"tc_load4(a_next[i], {pointer} + (row_at[i] + ({e.index(place.inner)})));" if width == 4 else \
-            f"a_next[i][0] = {pointer}[row_at[i] + ({e.index(place.inner)})];"
         again = [f"const tc_index row = m_first + a_row + i * {step};", *self.decoded["m"]] if outer_k else []
-        self.load += [
+        there = " && ".join(["k < k_size", "(row_in >> i & 1)", *tests])
+        self.bring += [
             "{", "    const tc_index k = k_first + a_k;", *indent(self.decoded["k"]), "#pragma unroll",
-            f"    for (int i = 0; i < {count}; ++i) {{", *indent(indent(again)), "#pragma unroll",
-            f"        for (int j = 0; j < {width}; ++j)", "            a_next[i][j] = 0.0f;",
-            f"        if ({' && '.join(['k < k_size', '(row_in >> i & 1)', *tests])})", f"            {read}", "    }", "}"]
-        self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
-                      *([f"    if (a_row + i * {step} < {tile.rows})"] if ragged else []),
-                      f"    {self.kept_row(f'a_row + i * {step}', width)}", "}"]
+            f"    for (int i = 0; i < {count}; ++i) {{", *indent(indent(again)), f"        const bool there = {there};",
+            *([f"        if (a_row + i * {step} < {tile.rows})"] if ragged else []),
+            f"        tc_copy<{width}>(a_tile + (a_row + i * {step}) * A_LINE + a_k, "
+            f"{pointer} + (there ? row_at[i] + ({e.index(place.inner)}) : 0), there);", "    }", "}"]
 
     def terms(self, place: _Split, valid: list) -> None:
         """A thread has some terms of one row: neighbours have neighbouring rows."""
@@ -156,24 +153,14 @@ class _Part:
         self.setup += [f"const int a_row = thread % {tile.rows}, a_k = thread / {tile.rows};",
                        "const tc_index row = m_first + a_row;", *self.decoded["m"], "const bool row_in = row < m_size;",
                        f"const tc_index row_at = {e.index(place.outer)};",
-                       *(f"const tc_index {flag} = {e.index(v.outer)};" for flag, v in zip(flags, valid)),
-                       f"float a_next[{count}];"]
+                       *(f"const tc_index {flag} = {e.index(v.outer)};" for flag, v in zip(flags, valid))]
         tests = [f"{flag} + ({e.index(v.inner)}) >= 0" for flag, v in zip(flags, valid)]
-        inside = [f"a_k + i * {step} < {tile.depth}"] if ragged else []
-        self.load += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
-                      f"    const tc_index k = k_first + a_k + i * {step};", *indent(self.decoded["k"]),
-                      "    a_next[i] = 0.0f;", f"    if ({' && '.join([*inside, 'k < k_size', 'row_in', *tests])})",
-                      f"        a_next[i] = {pointer}[row_at + ({e.index(place.inner)})];", "}"]
-        guard = f"if (a_k + i * {step} < {tile.depth})\n        " if ragged else ""
-        self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)",
-                      f"    {guard}{self.kept_term(f'a_k + i * {step}')}"]
-
-    def kept_row(self, row: str, width: int) -> str:
-        """Leaves a_next[i], terms of a row, in shared memory."""
-        return f"for (int j = 0; j < {width}; ++j) a_tile[half][a_k + j][{row}] = a_next[i][j];"
-
-    def kept_term(self, k: str) -> str:
-        return f"a_tile[half][{k}][a_row] = a_next[i];"
+        self.bring += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
+                       f"    const tc_index k = k_first + a_k + i * {step};", *indent(self.decoded["k"]),
+                       f"    const bool there = {' && '.join(['k < k_size', 'row_in', *tests])};",
+                       *([f"    if (a_k + i * {step} < {tile.depth})"] if ragged else []),
+                       f"    tc_copy<1>(a_tile + a_row * A_LINE + a_k + i * {step}, "
+                       f"{pointer} + (there ? row_at + ({e.index(place.inner)}) : 0), there);", "}"]
 
     # -- the second operands: terms x columns, which are neighbours ---------------------------------------------------
     def second(self) -> tuple[list[_Split], int]:
@@ -191,7 +178,6 @@ class _Part:
     def bring_b(self) -> None:
         kernel, tile, e = self.kernel, self.tile, self.e
         places, width = self.second()
-        fours = width == 4
         across = tile.columns // width
         step = max(1, tile.threads // across)
         count = -(-tile.depth // step)
@@ -201,25 +187,15 @@ class _Part:
         self.setup += [f"const int b_column = thread % {across} * {width}, b_k = thread / {across};",
                        "const tc_index column = n_first + b_column;", *self.decoded["n"],
                        "const bool column_in = column < n_size;",
-                       *(f"const tc_index column_at{s} = {e.index(places[s].outer)};" for s in sums),
-                       f"float b_next[{len(kernel.b)}][{count}][{width}];"]
-        inside = [f"b_k + i * {step} < {tile.depth}"] if ragged else []
-        reads = []
-        for s in sums:
-            at = f"column_at{s} + ({e.index(places[s].inner)})"
-            pointer = e.pointers[kernel.b[s].buffer]
-            reads.append(f"tc_load4(b_next[{s}][i], {pointer} + ({at}));" if fours else
-                         f"b_next[{s}][i][0] = {pointer}[{at}];")
-        self.load += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
-                      f"    const tc_index k = k_first + b_k + i * {step};", *indent(self.decoded["k"]),
-                      "#pragma unroll", f"    for (int j = 0; j < {width}; ++j)", "#pragma unroll",
-                      f"        for (int s = 0; s < {len(kernel.b)}; ++s)", "            b_next[s][i][j] = 0.0f;",
-                      f"    if ({' && '.join([*inside, 'k < k_size', 'column_in'])}) {{", *indent(indent(reads)), "    }", "}"]
-        guard = f"if (b_k + i * {step} < {tile.depth})\n            " if ragged else ""
-        self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)", "#pragma unroll",
-                      f"    for (int s = 0; s < {len(kernel.b)}; ++s)",
-                      f"        {guard}" + (f"tc_keep4(&b_tile[half][s][b_k + i * {step}][b_column], b_next[s][i]);" if fours
-                                            else f"b_tile[half][s][b_k + i * {step}][b_column] = b_next[s][i][0];")]
+                       *(f"const tc_index column_at{s} = {e.index(places[s].outer)};" for s in sums)]
+        copies = [f"tc_copy<{width}>(b_tile + {s} * B_SIZE + (b_k + i * {step}) * B_LINE + b_column, "
+                  f"{e.pointers[kernel.b[s].buffer]} + (there ? column_at{s} + ({e.index(places[s].inner)}) : 0), there);"
+                  for s in sums]
+        self.bring += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
+                       f"    const tc_index k = k_first + b_k + i * {step};", *indent(self.decoded["k"]),
+                       "    const bool there = k < k_size && column_in;",
+                       *([f"    if (b_k + i * {step} < {tile.depth}) {{"] if ragged else ["    {"]),
+                       *indent(indent(copies)), "    }", "}"]
 
     def panels(self, places: list) -> bool:
         """Whether 4 columns of a panel are 4 aligned elements: panels are whole, also the last one."""
@@ -233,66 +209,3 @@ class _Part:
                 return False
         return True
 
-
-class _Words(_Part):
-    """The same for the matrix units: words of shared memory hold one or two rounded terms."""
-
-    def __init__(self, kernel: ContractionKernel, tile: Tile, precision: str):
-        self.precision = precision
-        super().__init__(kernel, tile)
-
-    def kept_row(self, row: str, width: int) -> str:
-        if self.precision == "tf32":
-            return f"for (int j = 0; j < {width}; ++j) a_tile[half][{row}][a_k + j] = tc_word_tf32(a_next[i][j]);"
-        if width == 1:
-            return self.half_word(row, "a_k", "a_next[i][0]")
-        return f"for (int j = 0; j < {width}; j += 2) a_tile[half][{row}][(a_k + j) / 2] = " \
-               f"tc_pair_{self.precision}(a_next[i][j], a_next[i][j + 1]);"
-
-    def kept_term(self, k: str) -> str:
-        if self.precision == "tf32":
-            return f"a_tile[half][a_row][{k}] = tc_word_tf32(a_next[i]);"
-        return self.half_word("a_row", k, "a_next[i]")
-
-    def half_word(self, row: str, k: str, value: str) -> str:
-        return f"((unsigned short *)a_tile[half][{row}])[{k}] = (unsigned short)tc_pair_{self.precision}({value}, 0.0f);"
-
-    def bring_b(self) -> None:
-        """A thread has words of some columns: both terms of each."""
-        kernel, tile, e = self.kernel, self.tile, self.e
-        places, width = self.second()
-        terms = 1 if self.precision == "tf32" else 2
-        across = tile.columns // width
-        step = max(1, tile.threads // across)
-        words = tile.depth // terms
-        count = -(-words // step)
-        ragged = words % step != 0
-        sums = range(len(kernel.b))
-        self.setup += [f"const int b_column = thread % {across} * {width}, b_word = thread / {across};",
-                       "const tc_index column = n_first + b_column;", *self.decoded["n"],
-                       "const bool column_in = column < n_size;",
-                       *(f"const tc_index column_at{s} = {e.index(places[s].outer)};" for s in sums),
-                       f"float b_next[{len(kernel.b)}][{count}][{terms}][{width}];"]
-        inside = [f"b_word + i * {step} < {words}"] if ragged else []
-        reads = []
-        for s in sums:
-            at = f"column_at{s} + ({e.index(places[s].inner)})"
-            pointer = e.pointers[kernel.b[s].buffer]
-            reads.append(f"tc_load4(b_next[{s}][i][t], {pointer} + ({at}));" if width == 4 else
-                         f"b_next[{s}][i][t][0] = {pointer}[{at}];")
-        self.load += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)", "#pragma unroll",
-                      f"    for (int t = 0; t < {terms}; ++t) {{",
-                      f"        const tc_index k = k_first + (b_word + i * {step}) * {terms} + t;",
-                      *indent(indent(self.decoded["k"])), "#pragma unroll", f"        for (int j = 0; j < {width}; ++j)",
-                      "#pragma unroll", f"            for (int s = 0; s < {len(kernel.b)}; ++s)",
-                      "                b_next[s][i][t][j] = 0.0f;",
-                      f"        if ({' && '.join([*inside, 'k < k_size', 'column_in'])}) {{",
-                      *indent(indent(indent(reads))), "        }", "    }"]
-        word = "tc_word_tf32(b_next[s][i][0][j])" if terms == 1 else \
-            f"tc_pair_{self.precision}(b_next[s][i][0][j], b_next[s][i][1][j])"
-        guard = f"if (b_word + i * {step} < {words})\n            " if ragged else ""
-        self.keep += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i)", "#pragma unroll",
-                      f"    for (int s = 0; s < {len(kernel.b)}; ++s)", f"        {guard}{{",
-                      f"            unsigned word[{width}];", "#pragma unroll",
-                      f"            for (int j = 0; j < {width}; ++j)", f"                word[j] = {word};",
-                      f"            tc_keep_words<{width}>(&b_tile[half][s][b_word + i * {step}][b_column], word);", "        }"]

@@ -55,13 +55,16 @@ class KernelTable:
     model_fields: tuple[str, ...] = ()  # of tc_model, besides those of every model
 
     def __init__(self, plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source]):
-        self.isas = target.isas
+        self.isas, self.target = target.isas, target
         self.rows: dict[tuple[str, ...], int] = {}
         self._row_of: dict[int, int] = {}
+        self.first: list[tuple[Kernel, bool]] = []   # of each row one kernel, and whether it is the reference's
         for function in plan.functions:
             for variant in function.built:
                 for step in variant.program.kernel_steps:
                     names = tuple(sources[id(step.kernel), isa].symbol for isa in self.isas)
+                    if names not in self.rows:
+                        self.first.append((step.kernel, variant is function.reference))
                     self._row_of[id(step.kernel)] = self.rows.setdefault(names, len(self.rows))
 
     def row(self, kernel: Kernel) -> int:

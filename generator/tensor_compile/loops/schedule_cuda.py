@@ -33,48 +33,61 @@ MOST_SMALL = 1 << 29   # elements and points, of which positions are an int
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """rows x columns results of a block, height x width of them a thread, over `depth` terms at a time, of which a thread
-    has `group` in registers (0: the matrix units do it, and height x width are a warp's). efficiency: of a multiprocessor
-    that is full of them, in percent."""
+    """rows x columns results of a block, height x width of them a thread, over pieces of `depth` terms. efficiency: of a
+    multiprocessor that is full of them, in percent. pads: floats behind the lines of the operands in shared memory, which
+    spread what a warp reads over the banks. matrix: the matrix units do it, and height x width are a warp's."""
 
     rows: int
     columns: int
     depth: int
     height: int
     width: int
-    group: int
     efficiency: int
+    pads: tuple[int, int] = (4, 0)
+    matrix: bool = False
 
     @property
     def threads(self) -> int:
-        return self.rows // self.height * (self.columns // self.width) * (1 if self.group else 32)
+        return self.rows // self.height * (self.columns // self.width) * (32 if self.matrix else 1)
 
     @property
     def sums(self) -> int:
         """Of a thread."""
-        return self.height * self.width // (1 if self.group else 32)
+        return self.height * self.width // (32 if self.matrix else 1)
+
+    def piece_bytes(self, operands: int) -> int:
+        """Of shared memory, with so many second operands."""
+        return 4 * (self.rows * (self.depth + self.pads[0]) + operands * self.depth * (self.columns + self.pads[1]))
+
+    def stages(self, operands: int) -> int:
+        """Pieces that are in shared memory at a time: where blocks are small, many on their way."""
+        return max(2, min(6 if self.sums < 32 else 4, MOST_SHARED // self.piece_bytes(operands)))
+
+    def shared(self, operands: int) -> int:
+        return self.stages(operands) * self.piece_bytes(operands)
 
 
 # From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column.
-TILES = (Tile(128, 128, 16, 8, 8, 1, 75), Tile(128, 64, 16, 8, 4, 2, 65), Tile(64, 64, 32, 8, 4, 2, 60),
-         Tile(64, 32, 32, 4, 4, 4, 50), Tile(32, 64, 32, 4, 4, 4, 50), Tile(32, 32, 64, 4, 2, 4, 45),
-         Tile(16, 64, 64, 2, 4, 4, 45), Tile(16, 32, 64, 2, 2, 8, 35), Tile(8, 32, 128, 1, 2, 8, 30),
-         Tile(8, 32, 32, 1, 2, 8, 30))
+TILES = (Tile(128, 128, 16, 8, 8, 75), Tile(128, 64, 16, 8, 4, 65), Tile(64, 64, 16, 8, 4, 60), Tile(64, 32, 32, 4, 4, 50),
+         Tile(32, 64, 32, 4, 4, 50), Tile(32, 32, 32, 4, 2, 45), Tile(16, 64, 32, 2, 4, 45), Tile(16, 32, 64, 2, 2, 35),
+         Tile(8, 32, 64, 1, 2, 30), Tile(8, 32, 32, 1, 2, 30))
+MOST_SHARED = 96 * 1024   # bytes of a block's tiles: compute capabilities 8.6 and 8.9 have 99 KiB
 # For the matrix units; height x width of a warp.
-MATRIX_TILES = (Tile(128, 128, 32, 64, 32, 0, 100), Tile(64, 128, 32, 32, 32, 0, 85), Tile(64, 64, 32, 32, 32, 0, 70),
-                Tile(32, 64, 64, 32, 16, 0, 50), Tile(32, 32, 64, 16, 16, 0, 40), Tile(16, 32, 64, 16, 8, 0, 25))
+MATRIX_TILES = (Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
+                Tile(32, 64, 32, 32, 16, 50), Tile(32, 32, 64, 16, 16, 40), Tile(16, 32, 64, 16, 8, 25))
+MATRIX_PADS = {"tf32": (4, 8), "bf16": (8, 4), "f16": (8, 4)}
 MATRIX_ROWS = 9         # fewest rows of a contraction that are worth them
 PRECISIONS = ("f32", "tf32", "bf16", "f16")
 MULTIPROCESSORS = 132   # of an H100 or H200; decides speed alone
 USUAL_ROWS = 256        # of a contraction, where dims decide
 SUMS_OF_A_THREAD = 64   # registers that accumulators may take
-FLOATS_OF_A_BLOCK = 12 * 1024   # of shared memory
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: each block has an
-    instance of it. warps: each warp has a row. unroll: points that a thread takes side by side."""
+    instance of it. warps: each warp has a row. unroll: points that a thread takes side by side.
+    shared: bytes of shared memory that a launch asks for."""
 
     points: Expr
     each: int
@@ -82,6 +95,7 @@ class Launch:
     scratch: bool = False
     warps: bool = False
     unroll: int = 1
+    shared: int = 0
 
     def most(self, instances: int) -> int:
         """Blocks; instances: of scratch."""
@@ -100,7 +114,9 @@ def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launc
             points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.parts]
             return Launch(sum(points, ZERO), FEWEST, FEWEST)
         shape = tile(kernel, precision)
-        return Launch(sum((tiles(part, shape) for part in kernel.parts), ZERO), 1, shape.threads)
+        operands = max(len(part.b) for part in kernel.parts)
+        return Launch(sum((tiles(part, shape) for part in kernel.parts), ZERO), 1, shape.threads,
+                      shared=shape.shared(operands))
     scratch = any(b.kind == "scratch" for b in kernel.params)
     points = product(extent(s) for s in kernel.rows + (kernel.stages[0].vars if is_flat(kernel) else ()))
     if plain or is_team(kernel):
@@ -210,16 +226,13 @@ def tile(kernel: ContractionKernel | SiblingsKernel, precision: str = "f32") -> 
 
 def fitting(sums: int) -> list[Tile]:
     """The tiles for which a block has room, with so many second operands."""
-    return [t for t in TILES if sums * t.sums <= SUMS_OF_A_THREAD
-            and 2 * t.depth * (t.rows + 4 + sums * t.columns) <= FLOATS_OF_A_BLOCK]
+    return [t for t in TILES if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
 def matrix_tiles(sums: int, precision: str) -> list[Tile]:
-    """The same for the matrix units. A word has one term of tf32, or two of the others."""
-    found = [replace(t, depth=t.depth // 2) if precision == "tf32" else t for t in MATRIX_TILES]
-    words = 1 if precision == "tf32" else 2
-    return [t for t in found if sums * t.sums <= SUMS_OF_A_THREAD
-            and 2 * (t.rows * (t.depth // words + 4) + sums * t.depth // words * (t.columns + 8)) <= FLOATS_OF_A_BLOCK]
+    """The same for the matrix units."""
+    found = [replace(t, pads=MATRIX_PADS[precision], matrix=True) for t in MATRIX_TILES]
+    return [t for t in found if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
 def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
@@ -229,7 +242,7 @@ def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
     for part in kernel.parts:
         batch, rows, columns = (usual(group) for group in (part.batch, part.m, part.n))
         blocks += batch * -(-rows // tile.rows) * -(-columns // tile.columns)
-    rate, alone = (128, 12 + tile.height * tile.width) if tile.group else (512, 800 / tile.depth)
+    rate, alone = (512, 4) if tile.matrix else (128, 8 + tile.sums)
     arithmetic = tile.rows * tile.columns / rate * 100 / tile.efficiency
     return max(arithmetic * -(-blocks // MULTIPROCESSORS), alone * -(-blocks // (4 * MULTIPROCESSORS)))
 
