@@ -7,7 +7,7 @@
 static tc_status fail_view(tc_context *context, const tc_function *f, unsigned tensor, int axis, int64_t value,
                            int64_t want, const char *format)
 {
-    return tc_fail(context, TC_STATUS_BAD_VIEW, f, &(tc_detail){f->tensors[tensor].name, NULL, axis, value, want, want},
+    return tc_refuse(context, TC_STATUS_BAD_VIEW, f, &(tc_detail){f->tensors[tensor].name, NULL, axis, value, want, want},
                    format);
 }
 
@@ -49,7 +49,7 @@ static tc_status infer_dims(tc_context *context, const tc_function *f, const tc_
     for (unsigned i = 0; i < f->dim_count; ++i) {
         const tc_dim_info *dim = &f->dims[i];
         if (dim->input < 0)
-            return tc_fail(context, TC_STATUS_BAD_VIEW, f, &(tc_detail){.subject = dim->name, .position = -1},
+            return tc_refuse(context, TC_STATUS_BAD_VIEW, f, &(tc_detail){.subject = dim->name, .position = -1},
                            "dim %s cannot be told from the shapes of the inputs: give dims");
         const tc_index size = inputs[dim->input].shape[dim->axis];
         if (size < dim->offset || (size - dim->offset) % dim->scale)
@@ -93,11 +93,11 @@ tc_status tc_call(tc_context *context, const tc_function *f, const tc_view *inpu
     if (!f || (!inputs && input_count) || (!outputs && output_count))
         return tc_run_null(context, f);
     if (input_count != f->input_count)
-        return tc_fail(context, TC_STATUS_BAD_VIEW, f,
+        return tc_refuse(context, TC_STATUS_BAD_VIEW, f,
                        &(tc_detail){"inputs", NULL, -1, (int64_t)input_count, f->input_count, f->input_count},
                        "got %v %s, takes %l");
     if (output_count != f->output_count)
-        return tc_fail(context, TC_STATUS_BAD_VIEW, f,
+        return tc_refuse(context, TC_STATUS_BAD_VIEW, f,
                        &(tc_detail){"outputs", NULL, -1, (int64_t)output_count, f->output_count, f->output_count},
                        "got %v %s, takes %l");
     return f->call(context, inputs, outputs, options);

@@ -31,7 +31,7 @@ typedef struct tc_detail {
 
 /* Fills context->error, logs it and returns status. `format` becomes the message: %s subject, %o other, %p position,
  * %v value, %l low, %h high. */
-tc_status tc_fail(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
+tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
                   const char *format);
 
 /* Ranges, divisors and guards of dims. */
@@ -44,7 +44,7 @@ int64_t tc_tensor_bytes(const tc_function *function, const tc_index *dims, unsig
 tc_status tc_run_on_device(tc_frame *frame, void *stream);
 
 /* The failure of a call whose index check found one outside its range. */
-tc_status tc_fail_index(const tc_frame *frame);
+tc_status tc_refuse_index(const tc_frame *frame);
 
 /* Of arguments in a device's memory: kernels read 16 bytes at a time. */
 enum { TC_RESIDENT_ALIGNMENT = 16 };

@@ -40,10 +40,10 @@ tc_status tc_check_dims(tc_context *context, const tc_function *f, const tc_inde
         tc_detail detail = {dim->name, NULL, -1, dims[i], dim->low, dim->high};
         sized += dim->size_count != 0;
         if (dims[i] < dim->low || dims[i] > dim->high)
-            return tc_fail(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is not in %l..%h");
+            return tc_refuse(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is not in %l..%h");
         if (dims[i] % dim->divisor) {
             detail.position = dim->divisor;
-            return tc_fail(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is no multiple of %p");
+            return tc_refuse(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is no multiple of %p");
         }
     }
     int64_t sides[2];
@@ -52,7 +52,7 @@ tc_status tc_check_dims(tc_context *context, const tc_function *f, const tc_inde
         const tc_detail detail = {f->guards[failed], NULL, -1, sides[0], sides[1], sides[1]};
         if (counters)
             ++counters[TC_COUNTER_FIRST + sized + (unsigned)failed];
-        return tc_fail(context, TC_STATUS_GUARD_FAILED, f, &detail, "guard %s fails: %v against %l");
+        return tc_refuse(context, TC_STATUS_GUARD_FAILED, f, &detail, "guard %s fails: %v against %l");
     }
     return TC_STATUS_OK;
 }
@@ -65,7 +65,7 @@ static int overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_by
 
 static tc_status fail_overlap(tc_context *context, const tc_function *f, const char *a, const char *b)
 {
-    return tc_fail(context, TC_STATUS_OVERLAP, f, &(tc_detail){.subject = a, .other = b, .position = -1},
+    return tc_refuse(context, TC_STATUS_OVERLAP, f, &(tc_detail){.subject = a, .other = b, .position = -1},
                    "%s overlaps %o");
 }
 
@@ -74,9 +74,9 @@ static tc_status check_block(tc_context *context, const tc_function *f, const ch
 {
     tc_detail detail = {.subject = name, .position = -1, .low = TC_ALIGNMENT, .high = TC_ALIGNMENT};
     if (!p)
-        return tc_fail(context, TC_STATUS_NULL_POINTER, f, &detail, "%s is NULL");
+        return tc_refuse(context, TC_STATUS_NULL_POINTER, f, &detail, "%s is NULL");
     if (!tc_aligned(p, TC_ALIGNMENT))
-        return tc_fail(context, TC_STATUS_MISALIGNED, f, &detail, "%s is not aligned to %l bytes");
+        return tc_refuse(context, TC_STATUS_MISALIGNED, f, &detail, "%s is not aligned to %l bytes");
     return TC_STATUS_OK;
 }
 
@@ -89,11 +89,11 @@ static tc_status check_blocks(tc_context *context, const tc_function *f, const v
         return f->uses_state ? check_block(context, f, "state", state) : TC_STATUS_OK;
     if (f->uses_state && (status = check_block(context, f, "state", state)) == TC_STATUS_OK &&
         !tc_state_ready(model, state))
-        status = tc_fail(context, TC_STATUS_BAD_STATE, f, &(tc_detail){.subject = "state", .position = -1},
+        status = tc_refuse(context, TC_STATUS_BAD_STATE, f, &(tc_detail){.subject = "state", .position = -1},
                          "state is not initialised for this model");
     if (status == TC_STATUS_OK && !model->weights && model->weights_bytes &&
         (status = check_block(context, f, "weights", weights)) == TC_STATUS_OK && !tc_weights_fit(model, weights))
-        status = tc_fail(context, TC_STATUS_BAD_WEIGHTS, f, &(tc_detail){.subject = "weights", .position = -1},
+        status = tc_refuse(context, TC_STATUS_BAD_WEIGHTS, f, &(tc_detail){.subject = "weights", .position = -1},
                          "weights are not this model's");
     return status;
 }
@@ -108,11 +108,11 @@ static tc_status check_tensors(tc_context *context, const tc_function *f, const 
         const int64_t natural = resident ? TC_RESIDENT_ALIGNMENT : (int64_t)tc_dtype_bytes(tensor->dtype);
         const tc_detail detail = {tensor->name, tensor_role(f, i), -1, 0, natural, natural};
         if (bytes < 0)
-            return tc_fail(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "%o %s is larger than memory");
+            return tc_refuse(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "%o %s is larger than memory");
         if (!buffers[i] && bytes)
-            return tc_fail(context, TC_STATUS_NULL_POINTER, f, &detail, "%o %s is NULL");
+            return tc_refuse(context, TC_STATUS_NULL_POINTER, f, &detail, "%o %s is NULL");
         if (!tc_aligned(buffers[i], (size_t)natural))
-            return tc_fail(context, TC_STATUS_MISALIGNED, f, &detail, "%o %s is not aligned to %l bytes");
+            return tc_refuse(context, TC_STATUS_MISALIGNED, f, &detail, "%o %s is not aligned to %l bytes");
     }
     const uint64_t state_bytes = f->uses_state ? f->model->state_bytes : 0;
     const uint64_t weights_bytes = f->model->weights ? 0 : f->model->weights_bytes + TC_WEIGHTS_HEADER;
@@ -140,7 +140,7 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
         return TC_STATUS_OK;
     if (given < need) {
         const int64_t high = PTRDIFF_MAX, least = need > INT64_MAX ? INT64_MAX : (int64_t)need;
-        return tc_fail(context, TC_STATUS_ARENA_TOO_SMALL, f,
+        return tc_refuse(context, TC_STATUS_ARENA_TOO_SMALL, f,
                        &(tc_detail){"arena", NULL, -1, (int64_t)given, least, high},
                        "arena has %v bytes, this call needs %l");
     }
@@ -161,14 +161,14 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
 static tc_status choose_kernels(tc_context *context, const tc_function *f, tc_kernel *const **kernels)
 {
     if (!context->cpus)
-        return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f, &(tc_detail){.subject = "context", .position = -1},
+        return tc_refuse(context, TC_STATUS_UNSUPPORTED_CPU, f, &(tc_detail){.subject = "context", .position = -1},
                        "%s has no instruction set: was tc_context_init called, and what did it return?");
     for (unsigned i = f->cpu_count; i-- > 0;)
         if (context->cpus >> f->cpus[i] & 1) {
             *kernels = f->kernels[i];
             return TC_STATUS_OK;
         }
-    return tc_fail(context, TC_STATUS_UNSUPPORTED_CPU, f,
+    return tc_refuse(context, TC_STATUS_UNSUPPORTED_CPU, f,
                    &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},
                    "needs at least the instruction set %s");
 }
@@ -223,12 +223,12 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
                                 const tc_variant **variant)
 {
     if ((unsigned)context->stance >= TC_STANCE_COUNT)
-        return tc_fail(context, TC_STATUS_BAD_ARGUMENT, f,
+        return tc_refuse(context, TC_STATUS_BAD_ARGUMENT, f,
                        &(tc_detail){"stance", NULL, -1, context->stance, 0, TC_STANCE_COUNT - 1},
                        "%s %v is not in %l..%h");
     const int reference = context->stance == TC_STANCE_REFERENCE;
     if (reference && !f->reference)
-        return tc_fail(context, TC_STATUS_NOT_BUILT, f, &(tc_detail){.subject = "reference", .position = -1},
+        return tc_refuse(context, TC_STATUS_NOT_BUILT, f, &(tc_detail){.subject = "reference", .position = -1},
                        "built without %s kernels");
     const unsigned chosen = reference ? 0 : f->select(dims);
     const int generic = !reference && f->variant_count > 1 && chosen == f->variant_count - 1;
@@ -241,7 +241,7 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
         const int missed = count_misses(context, f, dims, counters);
         if (context->stance == TC_STANCE_FAIL_ON_GENERIC) {
             const tc_dim_info *dim = &f->dims[missed < 0 ? 0 : missed];
-            return tc_fail(context, TC_STATUS_GENERIC_REFUSED, f,
+            return tc_refuse(context, TC_STATUS_GENERIC_REFUSED, f,
                            &(tc_detail){dim->name, NULL, -1, dims[dim - f->dims], dim->low, dim->high},
                            "no specialized variant for %s = %v (%l..%h)");
         }
@@ -316,7 +316,7 @@ static tc_status run(tc_context *context, const tc_function *f, const tc_index *
         run_thread(&frame, 0, 1);
     else
         context->team.run(context->team.user, threads, run_thread, &frame);
-    return frame.fault ? tc_fail_index(&frame) : TC_STATUS_OK;
+    return frame.fault ? tc_refuse_index(&frame) : TC_STATUS_OK;
 }
 
 tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers, void *state,
@@ -331,9 +331,9 @@ tc_status tc_run_resident(tc_context *context, const tc_function *f, const tc_in
     return run(context, f, dims, buffers, state, NULL, counters, 1, stream);
 }
 
-tc_status tc_fail_index(const tc_frame *frame)
+tc_status tc_refuse_index(const tc_frame *frame)
 {
-    return tc_fail(frame->context, TC_STATUS_INDEX_OUT_OF_RANGE, frame->function,
+    return tc_refuse(frame->context, TC_STATUS_INDEX_OUT_OF_RANGE, frame->function,
                    &(tc_detail){frame->fault_name, NULL, frame->fault_position, frame->fault_value, 0,
                                 frame->fault_bound - 1},
                    "%s[%p] = %v is not in %l..%h");
@@ -341,7 +341,7 @@ tc_status tc_fail_index(const tc_frame *frame)
 
 tc_status tc_run_null(tc_context *context, const tc_function *f)
 {
-    return context ? tc_fail(context, TC_STATUS_NULL_POINTER, f, &(tc_detail){.subject = "args", .position = -1},
+    return context ? tc_refuse(context, TC_STATUS_NULL_POINTER, f, &(tc_detail){.subject = "args", .position = -1},
                              "%s is NULL")
                    : TC_STATUS_NULL_POINTER;
 }

@@ -81,7 +81,7 @@ int tc_names_equal(const char *a, const char *b)
     return *a == *b;
 }
 
-tc_status tc_fail(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
+tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
                   const char *format)
 {
     tc_error *error = &context->error;
