@@ -155,7 +155,7 @@ refused("too few bytes", e.model(e.graph([], [], [e.value_info("w", e.FLOAT, [2]
                                          [e.tensor("w", e.FLOAT, [2], [1.0])])), "has 4 bytes, its shape needs 8")
 
 save("model.tflite", b"x")
-ok("only .onnx files are imported" in tool("import", "model.tflite").stderr, "only .onnx files are imported")
+ok("only .onnx and .pt2 files are imported" in tool("import", "model.tflite").stderr, "a format that is not known")
 
 (work / "folder.onnx").mkdir()
 ok("a folder, not a model" in tool("import", "folder.onnx").stderr, "a folder, not a model")
