@@ -47,6 +47,12 @@ static tc_dtype dtype; /* of the operands of the body under capture */
     T(cubic, FLOATS, tc_interpolate(IMAGE, .mode = TC_CUBIC, TC_SIZES(4, 9)))                                         \
     T(antialias, FLOATS, tc_interpolate(IMAGE, .mode = TC_CUBIC, TC_SIZES(4, 9), .antialias = true))                  \
     T(area, FLOATS, tc_interpolate(IMAGE, .mode = TC_AREA, TC_SIZES(4, 9)))                                           \
+    T(roi_pool, FLOATS, tc_roi_pool(IMAGE, X("r", 3, 5), 2, 2, 1))                                                    \
+    T(deform, FLOATS, tc_deform_conv2d(IMAGE, X("w", 2, 4, 2, 2), X("o", 2, 8, 8, 6), X("bias", 2)))                      \
+    T(dft, FLOATS, tc_dft(X("x", 7, 2)))                                                                              \
+    T(stft, FLOATS, tc_stft(X("x", 1, 20, 1), .step = 2, .window = X("w", 8)))                                        \
+    T(window, NUMBERS, tc_blackman_window(g, dtype, 7, true))                                                         \
+    T(mel, NUMBERS, tc_mel_weights(g, dtype, 4, 16, 8000, 0, 4000))                                                   \
     T(resize_nearest, ALL, tc_resize(IMAGE, .mode = TC_NEAREST, TC_RESIZE_AXES(1, 3), .scale = {2, 0.6}))                \
     T(resize_linear, FLOATS, tc_resize(IMAGE, .mode = TC_LINEAR, .places = TC_CROP, TC_RESIZE_AXES(3), TC_SIZES(4)))      \
     T(resize_cubic, FLOATS, tc_resize(IMAGE, .mode = TC_CUBIC, .antialias = true, TC_RESIZE_AXES(2), .scale = {0.6}))     \

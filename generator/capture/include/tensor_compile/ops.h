@@ -37,6 +37,7 @@
 #include "ops/resampling.h"
 #include "ops/borders.h"
 #include "ops/signal.h"
+#include "ops/detection.h"
 #include "ops/control.h"
 #include "ops/recurrent.h"
 #include "ops/recurrent_onnx.h"
