@@ -85,6 +85,7 @@ for heads, shared in ((2, 2), (4, 2)):
     equal(len(tiles.body), 4, "a kernel more: what was left out, summed")
 tiles = check("causal, constant", attention(2, 2, "24", "24", 4, 16, True), {}, extreme=True)
 equal(str(tiles.body[0].kernel.n[0].hi + 1), "tile1 + 8", "columns up to the tile's last row")
+ok(tiles.growing, "later blocks have more work")
 equal(str(check("full", attention(2, 2, "24", "24", 4, 16, False), {}).body[0].kernel.n[0].hi), "23", "no mask, all columns")
 
 # A residual sum that others read too, and its norm: what stays a tensor is stored and read by one tile.

@@ -135,6 +135,8 @@ class StepsWriter:
             start = dim(a.start)
             if a.start in used or a.count in used:
                 block = f"left % ({c(a.blocks)})" if i else "left"
+                if tiles.growing and a is tiles.axes[-1]:
+                    block = f"tc_either_end({block}, {c(a.blocks)})"
                 self.put(f"const tc_index {start} = {block} * {a.block};" if a.block > 1 else
                          f"const tc_index {start} = {block};")
             if a.count in used:

@@ -521,12 +521,15 @@ class Tiles:
 
     Buffers of kind `tile` hold what the kernels of one tile hand on. Kernels of different tiles store different
     elements of all other buffers, and none loads what another tile stores.
+    growing: later blocks of the last axis have more work; threads take blocks from both ends in turn, so that equal
+    numbers of tiles are equal shares.
     barrier: all threads meet before the first tile.
     """
 
     label: str
     axes: tuple[Axis, ...]
     body: list
+    growing: bool = False
     barrier: bool = False
 
     @property

@@ -164,7 +164,7 @@ class _Parser:
         return Branch(label, condition, then, other, barrier)
 
     def tiles(self, line: ItemLine, unit: Declarations) -> Tiles:
-        label, axes = line.string(), line.many(line.axis)
+        label, axes, growing = line.string(), line.many(line.axis), line.accept("growing")
         line.expect("{")
         line.end()
         meets, self.barrier = self.barrier, None
@@ -174,7 +174,7 @@ class _Parser:
         body, last = self.inside(unit, "tiles", *(s for a in axes for s in a.symbols))
         last.end()
         self.barrier = meets
-        return Tiles(label, axes, body)
+        return Tiles(label, axes, body, growing)
 
     # -- declarations
     def dim(self, line: ItemLine, unit: Declarations) -> None:

@@ -295,7 +295,7 @@ class _Former:
         whole = chain.kernels[-1]
         clipped = clip(body, axes[-1], whole, step, self.fresh) if isinstance(whole, ContractionKernel) else None
         if clipped is not None:
-            return clipped.before, Tiles(chain.label, axes, clipped.body)
+            return clipped.before, Tiles(chain.label, axes, clipped.body, growing=True)
         return None, Tiles(chain.label, axes, body)
 
     def names(self) -> Iterator[str]:

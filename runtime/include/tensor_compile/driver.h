@@ -224,6 +224,12 @@ static inline void tc_share(tc_index n, tc_index thread, tc_index threads, tc_in
     *end = *begin + size + (thread < more);
 }
 
+/* Number i of 0..n-1 in the order 0, n-1, 1, n-2, …: neighbours have about the same sum everywhere. */
+static inline tc_index tc_either_end(tc_index i, tc_index n)
+{
+    return i % 2 ? n - 1 - i / 2 : i / 2;
+}
+
 /* All threads of the call meet. What each wrote before is seen by all after. */
 void tc_barrier(tc_frame *frame, tc_index threads);
 
