@@ -170,8 +170,10 @@ def encode(elements: tuple[Element, ...], dtype: str) -> bytes | None:
 
 def round_to(value: float, dtype: str) -> float | None:
     """The nearest number of a float dtype that struct knows."""
-    if dtype not in ("f32", "f64", "f16"):
-        return None
+    if dtype == "bf16":
+        bits = struct.unpack("<I", struct.pack("<f", value))[0]
+        bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000
+        return float(struct.unpack("<f", struct.pack("<I", bits & 0xffffffff))[0])
     try:
         return float(struct.unpack(f"<{DTYPES[dtype][1]}", struct.pack(f"<{DTYPES[dtype][1]}", value))[0])
     except OverflowError:

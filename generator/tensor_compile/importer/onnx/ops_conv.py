@@ -2,6 +2,7 @@
 """Convolutions and pooling."""
 from __future__ import annotations
 
+import math
 from typing import Sequence
 
 from ...symbolic import Expr, IntLike, equal, floordiv, product, wrap
@@ -164,11 +165,13 @@ def pool(n: Node) -> None:
     p = n.integer("p", 2)
     window.fixed(x)
     name = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[n.op_type]
-    if name != "max" and any(d != 1 for d in window.dilation):
-        n.refuse("dilations of a pool that is no maximum")
     shape: list[IntLike] = [x.shape[0], x.shape[1], *window.out(x, ceil)]
-    if any(2 * p > k for p, k in zip((*window.low, *window.high), window.kernel * 2)):
-        _wide_padding(n, x, window, name, ceil, bool(counts_padding), shape)
+    wide = any(2 * p > k for p, k in zip((*window.low, *window.high), window.kernel * 2))
+    if name == "max" and wide:
+        _wide_padding(n, x, window, ceil, shape)
+        return
+    if name != "max" and not window.same and (wide or any(d != 1 for d in window.dilation) or name == "lp" and (ceil or p % 2)):
+        _by_convolution(n, x, window, shape, p if name == "lp" else None, bool(counts_padding))
         return
     text = f"tc_{name}_pool{window.rank}d({x}, .kernel = {listed(window.kernel)}"
     if not any(s != 1 for s in window.stride):
@@ -200,24 +203,45 @@ def pool(n: Node) -> None:
     n.result(f"tc_add({indices}, tc_mul({planes}, tc_dim_value(g, TC_I64, {plane})))", "i64", shape, 1)
 
 
-def _wide_padding(n: Node, x: Value, window: Window, name: str, ceil: bool, counts_padding: bool,
-                  shape: list[IntLike]) -> None:
-    """Padding of more than half of the window, which pools do not take: as elements of the tensor."""
-    if n.wants(1) or name == "lp" or ceil:
-        n.refuse("padding of more than half of the window, with indices or ceil_mode")
-    low, high = [0, 0, *window.low], [0, 0, *window.high]
-    pads = f".low = {listed(low)}, .high = {listed(high)}"
-    options = f".kernel = {listed(window.kernel)}, .stride = {listed(window.stride)}"
-    if name == "max":
-        if x.dtype not in FLOATS:
-            n.refuse("padding of more than half of the window of integers")
-        n.result(f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = -INFINITY), {options})", x.dtype, shape)
-        return
-    text = f"tc_avg_pool{window.rank}d(tc_pad({x}, {pads}), {options})"
-    if not counts_padding:
-        ones = f"tc_pad(tc_full(g, 1, TC_{x.dtype.upper()}, 1, 1, {n.dim_list(x.shape[2:])}), {pads})"
-        text = f"tc_div({text}, tc_avg_pool{window.rank}d({ones}, {options}))"
-    n.result(text, x.dtype, shape)
+def _wide_padding(n: Node, x: Value, window: Window, ceil: bool, shape: list[IntLike]) -> None:
+    """A maximum whose padding is more than half of the window, which pools do not take: as elements of the tensor."""
+    if n.wants(1) or ceil or x.dtype not in FLOATS:
+        n.refuse("padding of more than half of the window, with indices, ceil_mode or integers")
+    pads = f".low = {listed([0, 0, *window.low])}, .high = {listed([0, 0, *window.high])}"
+    n.result(f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = -INFINITY), .kernel = {listed(window.kernel)}, "
+             f".stride = {listed(window.stride)})", x.dtype, shape)
+
+
+def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], norm: int | None, counts_padding: bool) -> None:
+    """An average, or a norm, of windows that pools do not take (dilated, or with much padding): the sums are convolutions of
+    planes with ones. What ceil_mode adds behind the padding counts nowhere."""
+    beyond = []
+    for i, size in enumerate(x.shape[2:]):
+        reach = window.dilation[i] * (window.kernel[i] - 1) + 1
+        more = (wrap(shape[i + 2]) - 1) * window.stride[i] + reach - size - window.low[i] - window.high[i]
+        if not more.is_const:
+            n.refuse("ceil_mode of a dynamic size, in windows that are dilated or have much padding")
+        beyond.append(max(more.value, 0))
+    high = [a + b for a, b in zip(window.high, beyond)]
+    dtype = f"TC_{x.dtype.upper()}"
+    ones = f"tc_full(g, 1, {dtype}, 1, 1, {n.dim_list(window.kernel)})"
+    steps = f".stride = {listed(window.stride)}, .dilation = {listed(window.dilation)}"
+    pads = f", .low = {listed(window.low)}, .high = {listed(high)}"
+    planes = f"tc_reshape({x}, {n.dim_list([x.shape[0] * x.shape[1], 1, *x.shape[2:]])})"
+    if norm is not None:
+        planes = f"tc_pow(tc_abs({planes}), {norm})"
+    total = f"tc_conv{window.rank}d({planes}, {ones}, {steps}{pads})"
+    if norm is not None:
+        total = f"tc_pow({total}, {1 / norm!r})"
+    elif counts_padding and not any(beyond):
+        total = f"tc_div({total}, {math.prod(window.kernel)})"
+    else:
+        sizes = [s + a + b for s, a, b in zip(x.shape[2:], window.low, window.high)] if counts_padding else x.shape[2:]
+        if counts_padding:
+            pads = f", .high = {listed(beyond)}"
+        count = f"tc_conv{window.rank}d(tc_full(g, 1, {dtype}, 1, 1, {n.dim_list(sizes)}), {ones}, {steps}{pads})"
+        total = f"tc_div({total}, {count})"
+    n.result(f"tc_reshape({total}, {n.dim_list(shape)})", x.dtype, shape)
 
 
 @op("GlobalAveragePool", "GlobalMaxPool")

@@ -28,7 +28,7 @@ FLOAT_UNARY: dict[str, Callable[[float], float]] = {
 def single_float(value: Value) -> float | None:
     """The one number of a float constant."""
     found = value.single
-    if value.dtype not in ("f32", "f64"):
+    if value.dtype not in FLOATS:
         return None
     if isinstance(found, Expr):
         found = float(found.value) if found.is_const and abs(found.value) < 1 << 24 else None
@@ -249,7 +249,7 @@ def pairwise(a: Value, b: Value) -> list[tuple[Element, Element]] | None:
 
 def folded_number(a: Value, b: Value, function: str) -> list[Element] | None:
     """The same of two single floats, which sizes may follow from (a Range of floats). In f64 and rounded once: exact."""
-    if a.dtype not in ("f32", "f64") or a.dtype != b.dtype or function not in ("add", "sub", "mul", "div"):
+    if a.dtype not in FLOATS or a.dtype != b.dtype or function not in ("add", "sub", "mul", "div"):
         return None
     x, y = single_float(a), single_float(b)
     if x is None or y is None or function == "div" and not y:
@@ -259,9 +259,20 @@ def folded_number(a: Value, b: Value, function: str) -> list[Element] | None:
     return None if rounded is None else [rounded]
 
 
+def folded_truth(a: Value, b: Value, function: str) -> list[Element] | None:
+    """The same of known conditions."""
+    logic = {"logical_and": operator.and_, "logical_or": operator.or_, "logical_xor": operator.xor}.get(function)
+    if logic is None or a.dtype != "bool" or b.dtype != "bool" or a.folded is None or b.folded is None:
+        return None
+    pairs = pairwise(a, b)
+    if pairs is None or any(isinstance(e, Expr) for pair in pairs for e in pair):
+        return None
+    return [bool(logic(bool(x), bool(y))) for x, y in pairs]
+
+
 def binary(n: Node, function: str, a: Value, b: Value, dtype: str = "") -> None:
     shape = n.broadcast(a, b)
-    known = folded(n, a, b, function) or folded_number(a, b, function)
+    known = folded(n, a, b, function) or folded_number(a, b, function) or folded_truth(a, b, function)
     if known is not None:
         n.give_elements(known, a.dtype, shape)
         return
@@ -436,6 +447,9 @@ def cast(n: Node) -> None:
         return
     if (single := single_float(x)) is not None and to in ("i32", "i64", "bool") and abs(single) < 1 << 31:
         n.give_elements([bool(single) if to == "bool" else int(single)], to, x.shape)
+        return
+    if single is not None and to in FLOATS and x.dtype in FLOATS and (rounded := round_to(single, to)) is not None:
+        n.give_elements([rounded], to, x.shape)
         return
     n.result(f"tc_cast({x}, TC_{to.upper()})", to, x.shape)
 
