@@ -8,7 +8,7 @@
 
 #include <tensor_compile/driver.h>
 
-enum { MOST = 16, STEPS = 4096 };
+enum { MOST = 64, STEPS = 4096 };
 
 static const tc_function *const function = &FUNCTION;
 static tc_context context;
@@ -34,6 +34,20 @@ static size_t tensor_bytes(unsigned tensor)
     for (int i = 0; i < function->tensors[tensor].rank; i++)
         bytes *= (size_t)sizes[i];
     return bytes;
+}
+
+static int write_outputs(const char *path)
+{
+    char name[4200];
+    for (unsigned i = 0; i < function->output_count; i++) {
+        const unsigned tensor = function->input_count + i;
+        const size_t bytes = tensor_bytes(tensor);
+        snprintf(name, sizeof name, "%s.%u", path, i);
+        FILE *file = fopen(name, "wb");
+        if (!file || fwrite(buffers[tensor], 1, bytes, file) != bytes || fclose(file))
+            return 1;
+    }
+    return 0;
 }
 
 static void *allocate(size_t bytes)
@@ -97,5 +111,6 @@ int main(int argc, char **argv)
     const size_t bytes = tc_run_arena_bytes(function, dims, 1);
     if (tc_context_init(&context, allocate(bytes), (bytes + 63) / 64 * 64) != TC_STATUS_OK)
         return 1;
-    return bench_serve(&(bench_model){call, fresh_call, profile, buffers[inputs], tensor_bytes(inputs), bytes});
+    return bench_serve(&(bench_model){call, fresh_call, profile, buffers[inputs], tensor_bytes(inputs), bytes,
+                                      write_outputs});
 }

@@ -5,6 +5,7 @@
  *
  *   run N      calls the model N times; answers the nanoseconds of all N together
  *   out F      makes one call, of a new state where there is one, and writes its output to the file F; answers "ok"
+ *   outs F     the same, and writes output I to the file F.I
  *   profile N  calls it N times; answers KERNEL=NANOSECONDS of each step, tabs between; the fastest of N
  *   arena      answers the bytes of working memory of a call
  */
@@ -23,6 +24,7 @@ typedef struct {
     int (*profile)(long calls); /* prints the line of an answer; 0 on success */
     const void *output;
     size_t output_bytes, arena_bytes;
+    int (*outs)(const char *path); /* writes all outputs; 0 on success */
 } bench_model;
 
 static inline int64_t bench_now(void)
@@ -60,6 +62,10 @@ static inline int bench_serve(const bench_model *model)
         } else if (!strncmp(line, "out ", 4)) {
             FILE *file = fopen(line + 4, "wb");
             if (!file || model->fresh() || fwrite(model->output, 1, model->output_bytes, file) != model->output_bytes || fclose(file))
+                return 1;
+            puts("ok");
+        } else if (!strncmp(line, "outs ", 5)) {
+            if (!model->outs || model->fresh() || model->outs(line + 5))
                 return 1;
             puts("ok");
         } else if (!strncmp(line, "profile ", 8)) {

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The zoo: names of architectures, and how each is made with seeded weights and sample inputs. Nothing is downloaded; where the
+usual configuration is large, a smaller one of the same layers is taken."""
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+Made = tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]]
+_table: dict[str, Callable[[], Made]] = {}
+
+
+def names() -> list[str]:
+    if not _table:
+        _torchvision()
+        _timm()
+        _transformers()
+    return sorted(_table)
+
+
+def make(name: str) -> Made:
+    """A module in inference mode, and the arguments of one call."""
+    names()
+    torch.manual_seed(0)
+    module, args, kwargs = _table[name]()
+    return module.eval(), args, kwargs
+
+
+def image(size: int = 64, channels: int = 3, batch: int = 1) -> torch.Tensor:
+    return torch.rand(batch, channels, size, size)
+
+
+# -- torchvision ---------------------------------------------------------------------------------------------------------------
+_CLASSIFICATION = {
+    **{name: 64 for name in """alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet mnasnet0_5 mnasnet1_0
+mobilenet_v2 mobilenet_v3_large mobilenet_v3_small regnet_x_400mf regnet_y_400mf resnet18 resnet34 resnet50 resnext50_32x4d
+shufflenet_v2_x0_5 shufflenet_v2_x1_0 squeezenet1_0 squeezenet1_1 wide_resnet50_2 vgg11 vgg11_bn""".split()},
+    "inception_v3": 96, "maxvit_t": 224, "swin_t": 64, "swin_v2_t": 64, "vit_b_16": 224,
+}
+_SEGMENTATION = ("deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50", "fcn_resnet50", "lraspp_mobilenet_v3_large")
+_VIDEO = {"mc3_18": 32, "r2plus1d_18": 32, "r3d_18": 32, "s3d": 64, "swin3d_t": 64, "mvit_v1_b": 224}
+_DETECTION = ("fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "keypointrcnn_resnet50_fpn", "maskrcnn_resnet50_fpn",
+              "retinanet_resnet50_fpn", "ssd300_vgg16", "ssdlite320_mobilenet_v3_large")
+
+
+def _torchvision() -> None:
+    import torchvision.models as zoo
+
+    def classification(name: str, size: int) -> Made:
+        words = {"init_weights": True} if name in ("googlenet", "inception_v3") else {}
+        return getattr(zoo, name)(weights=None, **words), (image(size),), {}
+
+    def video(name: str, size: int) -> Made:
+        frames = 16 if name == "mvit_v1_b" else 14 if name == "s3d" else 4
+        return getattr(zoo.video, name)(weights=None), (torch.rand(1, 3, frames, size, size),), {}
+
+    for name, size in _CLASSIFICATION.items():
+        _table[f"torchvision/{name}"] = lambda name=name, size=size: classification(name, size)
+    for name in _SEGMENTATION:
+        _table[f"torchvision/{name}"] = lambda name=name: (
+            getattr(zoo.segmentation, name)(weights=None, weights_backbone=None), (image(64),), {})
+    for name, size in _VIDEO.items():
+        _table[f"torchvision/{name}"] = lambda name=name, size=size: video(name, size)
+    for name in _DETECTION:
+        _table[f"torchvision/{name}"] = lambda name=name: (
+            getattr(zoo.detection, name)(weights=None, weights_backbone=None), ([image(128)[0]],), {})
+
+
+# -- timm: one of the small models of each family -----------------------------------------------------------------------------------
+_TIMM: dict[str, int] = {}
+
+
+def _timm() -> None:
+    def one(name: str, size: int) -> Made:
+        import timm
+
+        return timm.create_model(name, pretrained=False), (image(size),), {}
+
+    for name, size in _TIMM.items():
+        _table[f"timm/{name}"] = lambda name=name, size=size: one(name, size)
+
+
+# -- transformers: two layers, 64 wide ---------------------------------------------------------------------------------------------
+_SMALL = {
+    "hidden_size": 64, "d_model": 64, "dim": 64, "n_embd": 64, "embedding_size": 64, "num_hidden_layers": 2, "n_layer": 2, "n_layers": 2,
+    "num_layers": 2, "encoder_layers": 2, "decoder_layers": 2, "num_attention_heads": 4, "n_head": 4, "n_heads": 4, "num_heads": 4,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 128,
+    "ffn_dim": 128, "d_ff": 128, "d_kv": 16, "hidden_dim": 128, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "vocab_size": 128,
+    "max_position_embeddings": 128, "n_positions": 128, "num_decoder_layers": 2, "word_embed_proj_dim": 64, "num_local_experts": 4,
+    "num_experts": 4, "num_experts_per_tok": 2, "state_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+    "decoder_start_token_id": 1, "use_cache": False, "max_source_positions": 64, "num_mel_bins": 16, "image_size": 32, "patch_size": 8,
+}
+_TEXT = """albert bert big_bird biogpt bloom camembert codegen cohere convbert ctrl data2vec-text deberta deberta-v2 distilbert electra
+ernie esm falcon fnet funnel gemma gemma2 gemma3_text glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite granitemoe helium llama lilt
+mamba megatron-bert mistral mixtral mobilebert modernbert mpnet mpt nomic_bert nystromformer olmo olmo2 openai-gpt opt persimmon phi phi3 qwen2 qwen2_moe
+qwen3 rembert roberta roformer rwkv smollm3 squeezebert stablelm starcoder2 xglm xlm-roberta yoso layoutlm""".split()
+_PAIRS = "bart blenderbot-small m2m_100 marian mbart mt5 mvp pegasus plbart prophetnet t5".split()
+_VISION = "beit bit convnext convnextv2 deit dinov2 efficientnet focalnet hiera ijepa levit mobilevit mobilevitv2 mobilenet_v1 mobilenet_v2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 vit vit_mae vit_msn yolos dpt clip_vision_model siglip_vision_model".split()
+_AUDIO = "wav2vec2 hubert wavlm unispeech sew data2vec-audio".split()
+
+
+def small(kind: str) -> Any:
+    """A configuration of this type with two narrow layers; lists a layer or a stage keep their length."""
+    from transformers import AutoConfig
+
+    words = AutoConfig.for_model(kind).to_dict()
+    changed = {k: v for k, v in _SMALL.items() if k in words and not isinstance(words[k], (list, tuple, dict))}
+    if kind in ("vit", "deit", "beit", "dinov2", "vit_mae", "vit_msn", "yolos", "dpt", "ijepa"):
+        changed["patch_size"] = 8
+    if "layer_types" in words:
+        changed["layer_types"] = None
+    if kind == "yolos":
+        changed["image_size"] = [32, 32]
+    return AutoConfig.for_model(kind, **changed)
+
+
+def _transformers() -> None:
+    def model(kind: str) -> Any:
+        from transformers import AutoModel
+
+        config = small(kind)
+        config.return_dict = True
+        return AutoModel.from_config(config, attn_implementation=None)
+
+    def text(kind: str) -> Made:
+        return model(kind), (torch.randint(3, 100, (1, 16)),), {}
+
+    def pair(kind: str) -> Made:
+        ids = torch.randint(3, 100, (1, 12))
+        return model(kind), (), {"input_ids": ids, "decoder_input_ids": ids[:, :8]}
+
+    def vision(kind: str) -> Made:
+        module = model(kind)
+        size = getattr(module.config, "image_size", 64)
+        return module, (image(size if isinstance(size, int) else size[0]),), {}
+
+    def audio(kind: str) -> Made:
+        return model(kind), (torch.randn(1, 2000),), {}
+
+    for kinds, maker in ((_TEXT, text), (_PAIRS, pair), (_VISION, vision), (_AUDIO, audio)):
+        for kind in kinds:
+            _table[f"transformers/{kind}"] = lambda kind=kind, maker=maker: maker(kind)
