@@ -129,6 +129,20 @@ finds("another point's value", "second: reads u[i0, 0], which other points of it
 finds("another row's value", "second: reads u[n - i0 - 1, i1], which other points of it store",
       ('load f32 ("u"[i0,i1])', 'load f32 ("u"[n-1-i0,i1])'))
 
+verify(parse_unit("""tensor_compile.loops 1 program
+dim n range=0:64 divisor=1
+buffer input "x" : f32[8,n-1]
+buffer output "y" : f32[8,n-1]
+nest "copy" rows (i0:8) grain 1 {
+  params ("x", "y") dims (n)
+  sweep (i1:n-1) {
+    "y"[i0,i1] = load f32 ("x"[i0,i1])
+  }
+}
+arena size=0
+""", "guarded"))
+ok(True, "where there is a point, sizes that a guard keeps from being negative are at least 1")
+
 # -- which variable, accumulator and row reduction a value speaks of
 finds("a variable of another sweep", "second: nothing binds the variable i1",
       ('  sweep (i1:8) {\n    "u"[i0,i1] = div', '  sweep () {\n    "u"[i0,i1] = div'))

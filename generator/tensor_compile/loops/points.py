@@ -2,7 +2,9 @@
 """Which elements the points of a loop nest touch: proofs that no two are one. False means not proved."""
 from __future__ import annotations
 
-from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, is_nonnegative, sym
+from itertools import combinations
+
+from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, is_nonnegative, sym, wrap
 from .ir import Buffer
 from .scalars import empty, extent
 
@@ -30,18 +32,19 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
         address = address.substitute({s: sym(outer) * divided.den + sym(inner)})
         variables = (*(v for v in variables if v is not s), outer, inner)
     steps = []
+    there = tuple(wrap(s.hi) for s in variables)   # where there is a point, no loop is empty
     for s in variables:
         if s.hi == 0:
             continue
         step = address.coefficient(s)
         if step is None or not step.terms:
             return False
-        if not is_nonnegative(step):
+        if not holds(step, there):
             step = -step
         steps.append((len(step.terms[0][0]), abs(step.terms[0][1]), step, s))
     reach: Expr | int = 0   # of the variables so far: the next one steps over all that they lead to
     for _, _, step, s in sorted(steps, key=lambda x: x[:2]):
-        if not is_nonnegative(step - 1 - reach):
+        if not holds(step - 1 - reach, there):
             return False
         reach = reach + step * (extent(s) - 1)
     return True
@@ -76,3 +79,26 @@ def _divided(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
 def _below(a: Expr, b: Expr) -> bool:
     top, bottom = extreme(a, True), extreme(b, False)
     return all(s.is_dim for s in top.symbols() | bottom.symbols()) and is_nonnegative(bottom - top - 1)
+
+
+def holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
+    """e >= 0 where every guard is: proved alone, from a multiple of one guard, the sum of two, or through
+    floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
+    if is_nonnegative(e) or any(is_nonnegative(e - times * g) for g in guards for times in _multiples(e, g)) \
+            or any(is_nonnegative(e - g - h) for g, h in combinations(guards, 2)):
+        return True
+    for monomial, c in e.terms if guards else ():
+        if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
+            n, d = monomial[0].num, monomial[0].den
+            rest = (e - c * Expr(((monomial, 1),))) * d
+            bound = rest + n if c == 1 else rest + d - 1 - n
+            if any(is_nonnegative(bound - g) for g in guards):
+                return True
+    return False
+
+
+def _multiples(e: Expr, g: Expr) -> list[int]:
+    """1, and how often a term of g goes into that of e: a step of 3 behind a guard has three times the guard's."""
+    of = dict(e.terms)
+    found = {of[m] // c for m, c in g.terms if m and m in of and of[m] % c == 0 and of[m] // c > 1}
+    return [1, *sorted(found)]

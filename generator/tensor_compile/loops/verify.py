@@ -8,14 +8,14 @@ each other there is a barrier (races.py). Of what fusion made: its variables, wh
 """
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any, Callable
 
-from ..symbolic import Expr, FloorDiv, is_nonnegative
+from ..symbolic import Expr, is_nonnegative
 from . import accesses, plan, races, scopes
 from .fuse import Fused
 from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
     NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, Tiles, leaves
+from .points import holds
 from .scalars import loads, points, sort_space
 
 
@@ -177,7 +177,7 @@ class _Checker:
         b, space = self.buffers[r.buffer], sort_space(points(stage.vars), r.value.dtype)
         if b.kind != "scratch" or b.dtype != "i64" or not is_nonnegative(b.elements - space):
             self.found.append(f"{label}: {b.name} has no room for sorting {points(stage.vars)} points")
-        if not _holds(points(stage.vars) - r.count, self.facts):
+        if not holds(points(stage.vars) - r.count, self.facts):
             self.found.append(f"{label}: {r.count} of {points(stage.vars)} sorted points")
 
     def value(self, label: str, s: Scalar, guards: tuple[Expr, ...]) -> None:
@@ -207,10 +207,10 @@ class _Checker:
         if (name, index, guards) in self.proved:
             return
         self.proved.add((name, index, guards))
-        if all(_holds(i, guards) and _holds(n - 1 - i, guards) for i, n in zip(index, b.shape)):
+        if all(holds(i, guards) and holds(n - 1 - i, guards) for i, n in zip(index, b.shape)):
             return
         address = b.address(index)
-        if _holds(address, guards) and _holds(b.elements - 1 - address, guards):
+        if holds(address, guards) and holds(b.elements - 1 - address, guards):
             return
         self.found.append(f"{label}: {name}[{', '.join(map(str, index))}] is not proved to be within "
                           f"[{', '.join(map(str, b.shape))}]")
@@ -256,26 +256,3 @@ class _Checker:
 
 def _names(s: Scalar) -> set[str]:
     return {x.buffer for x in loads(s)}
-
-
-def _holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
-    """e >= 0 where every guard is: proved alone, from a multiple of one guard, the sum of two, or through
-    floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
-    if is_nonnegative(e) or any(is_nonnegative(e - times * g) for g in guards for times in _multiples(e, g)) \
-            or any(is_nonnegative(e - g - h) for g, h in combinations(guards, 2)):
-        return True
-    for monomial, c in e.terms if guards else ():
-        if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
-            n, d = monomial[0].num, monomial[0].den
-            rest = (e - c * Expr(((monomial, 1),))) * d
-            bound = rest + n if c == 1 else rest + d - 1 - n
-            if any(is_nonnegative(bound - g) for g in guards):
-                return True
-    return False
-
-
-def _multiples(e: Expr, g: Expr) -> list[int]:
-    """1, and how often a term of g goes into that of e: a step of 3 behind a guard has three times the guard's."""
-    of = dict(e.terms)
-    found = {of[m] // c for m, c in g.terms if m and m in of and of[m] % c == 0 and of[m] // c > 1}
-    return [1, *sorted(found)]
