@@ -2,7 +2,7 @@
  *
  * Calls the functions of a compiled model on many cases and compares them with the interpreter, in one process.
  *
- *   run_cases GRAPH.tcg CASES [GIVEN.safetensors]
+ *   run_cases GRAPH.tcg CASES [GIVEN.safetensors [RESULTS]]
  *
  * GRAPH is the model after simplify; its weight files are absolute paths. Every line of CASES is a test point:
  *
@@ -11,9 +11,11 @@
  *                            between guard zones; inputs are as before
  *   shape FUNCTION WORD…     the same as bits on one fill
  *   outside FUNCTION WORD…   indices just outside, and far outside, of their range: the status, and outputs as before
- *   given FUNCTION WORD…     the same as bits on the inputs FUNCTION.in.NAME of GIVEN
+ *   given FUNCTION WORD…     the same as bits on the inputs FUNCTION.in.NAME of GIVEN; the interpreter's outputs go to
+ *                            RESULTS: for each a line "FUNCTION.out.NAME BYTES" and so many bytes
  *
- * WORD: DIM=SIZE; INPUT<BOUND (its integers are indices below BOUND); INPUT! (its values are finite).
+ * WORD: DIM=SIZE; INPUT<BOUND (its integers are indices below BOUND); INPUT! (its values are finite); @KEY (stands for
+ * FUNCTION in GIVEN and RESULTS).
  *
  * The table run_functions names the model's functions. Teams have the size asked for whatever the work is worth. A model
  * for CUDA is called on the first device instead, which has one team and one set of instructions; its memory is filled
@@ -51,6 +53,7 @@ static const tci_dtype graph_types[] = {
 typedef struct runner {
     tci_module graph;
     tc_st_file given;
+    FILE *results; /* NULL: nobody wants them */
     tc_pool *pools[3];
     tc_cuda *cuda; /* NULL: the model is the processor's */
 } runner;
@@ -68,6 +71,7 @@ typedef struct sized {
     tc_param params[MOST];
     int64_t shapes[MOST][TC_MAX_RANK];
     unsigned char *values[MOST];
+    char key[200];
     char why[400];
 } sized;
 
@@ -307,6 +311,8 @@ static void release(sized *s)
 
 static int take_word(sized *s, const runner *r, char *word)
 {
+    if (*word == '@')
+        return snprintf(s->key, sizeof s->key, "%s", word + 1) > 0;
     char *end = word + strcspn(word, "=<!");
     const char mark = *end;
     *end = '\0';
@@ -342,6 +348,7 @@ static int prepare(sized *s, const runner *r, const char *name)
     if (!s->f || !s->graph || s->f->input_count + s->f->output_count > MOST || s->f->variant_count > MOST_VARIANTS ||
         r->graph.dim_count > MOST)
         return snprintf(s->why, sizeof s->why, "no such function"), 0;
+    snprintf(s->key, sizeof s->key, "%s", name);
     for (size_t i = 0; i < MOST; ++i)
         s->graph_dims[i] = -1;
     s->count = s->f->input_count + s->f->output_count;
@@ -431,14 +438,20 @@ static int case_outside(runner *r, sized *s)
 static int case_given(runner *r, sized *s)
 {
     for (unsigned t = 0; t < s->f->input_count; ++t) {
-        char key[200];
-        snprintf(key, sizeof key, "%s.in.%s", s->graph->name, s->params[t].name);
+        char key[400];
+        snprintf(key, sizeof key, "%s.in.%s", s->key, s->params[t].name);
         const tc_st_tensor *given = tc_st_find(&r->given, key);
         if (!given || given->bytes != bytes_of(&s->params[t]))
             return snprintf(s->why, sizeof s->why, "%s: missing among the given, or of another size", key), 0;
         memcpy(s->values[t], given->data, given->bytes);
     }
-    return interpret(r, s) ? run_all(r, s, "given", TC_STATUS_OK) : 0;
+    if (!interpret(r, s))
+        return 0;
+    for (unsigned t = s->f->input_count; r->results && t < s->count; ++t) {
+        fprintf(r->results, "%s.out.%s %zu\n", s->key, s->params[t].name, bytes_of(&s->params[t]));
+        fwrite(s->values[t], 1, bytes_of(&s->params[t]), r->results);
+    }
+    return run_all(r, s, "given", TC_STATUS_OK);
 }
 
 static int run_line(runner *r, char *line)
@@ -484,14 +497,14 @@ int main(int argc, char **argv)
     static runner r;
     tci_diag diag = {0};
     size_t length = 0;
-    if (argc != 3 && argc != 4) {
-        fprintf(stderr, "run_cases GRAPH.tcg CASES [GIVEN.safetensors]\n");
+    if (argc < 3 || argc > 5) {
+        fprintf(stderr, "run_cases GRAPH.tcg CASES [GIVEN.safetensors [RESULTS]]\n");
         return 2;
     }
     char *text = read_text(argv[1], &length);
     FILE *cases = fopen(argv[2], "r");
     if (!text || !cases || !tci_module_parse(&r.graph, argv[1], text, length, &diag) ||
-        (argc == 4 && !tc_st_open(&r.given, argv[3], &diag))) {
+        (argc > 3 && !tc_st_open(&r.given, argv[3], &diag)) || (argc > 4 && !(r.results = fopen(argv[4], "wb")))) {
         fprintf(stderr, "%s\n", diag.failed ? diag.text : "a file cannot be read");
         return 2;
     }
@@ -511,6 +524,8 @@ int main(int argc, char **argv)
         tc_pool_destroy(r.pools[team]);
     tc_cuda_close(r.cuda);
     fclose(cases);
+    if (r.results && fclose(r.results) != 0)
+        return 2;
     tci_module_finish(&r.graph);
     tc_st_close(&r.given);
     free(text);

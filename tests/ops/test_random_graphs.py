@@ -1,66 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs (tests/passes/random_graph.py) from graph text to real kernels, against the interpreter bit for bit: as
-the functions of one model, whose declared sizes have variants of their own.
+"""Random graphs in the public operations: from model.c to real kernels, against the interpreter bit for bit and against
+PyTorch's values in double (random_batch.py).
 
-  test_random_graphs.py [--all | FIRST LAST]    (seeds)
+  test_random_graphs.py [--count N] [--seed FIRST] [--jobs J] [--batch B] [--isas N] [--optimise -O1] [--print]
+
+Graphs FIRST to FIRST + N - 1, B functions a model, J models at a time, for N of this machine's instruction sets, in turn.
+A graph follows from its seed alone: `--seed S --count 1` runs one again, and --print shows it. Without PyTorch its values
+are not compared, which is a SKIP.
 """
 from __future__ import annotations
 
+import argparse
+import importlib.util
+import multiprocessing
 import os
-import random
-import struct
 import sys
 import tempfile
-from dataclasses import replace
+import time
 from pathlib import Path
 
-ROOT = Path(os.environ["TC_SOURCE_ROOT"])
-sys.path[1:1] = [str(ROOT / "tests" / folder) for folder in ("passes", "interpreter")]
+ROOT = Path(__file__).resolve().parents[2]
+os.environ.setdefault("TC_SOURCE_ROOT", str(ROOT))
+sys.path[1:1] = [str(ROOT / "generator"), str(ROOT / "tests")]
 
-import st  # noqa: E402
-from random_graph import random_module, tensor  # noqa: E402
-from runner import NATIVE, all_isas, build, native_isas, run, words  # noqa: E402
-from tap import done  # noqa: E402
-from tensor_compile.build.cache import Cache  # noqa: E402
-from tensor_compile.graph.ir import Module  # noqa: E402
-from tensor_compile.graph.text import print_module  # noqa: E402
-
-SIZES = [{"n": 1, "m": 1}, {"n": 3, "m": 2}, {"n": 6, "m": 5}, {"n": 2, "m": 4}]
+import random_batch  # noqa: E402
+import random_ops  # noqa: E402
+from random_batch import Job, Outcome  # noqa: E402
+from runner import native_isas  # noqa: E402
+from tap import done, note, ok, skip  # noqa: E402
 
 
-def merged(seeds: range) -> Module:
-    """One model with a function a seed. Weights of one name have one shape, which is part of it."""
-    model = Module("random_graphs")
-    for seed in seeds:
-        made = random_module(seed, 20 + seed % 5 * 15, 6 + seed % 20)
-        model.dims, model.files = made.dims, made.files
-        model.weights |= made.weights
-        model.functions[f"random{seed}"] = replace(made.functions["random"], name=f"random{seed}")
-    return model
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=24, help="functions a model")
+    parser.add_argument("--isas", type=int, default=1, help="instruction sets a model")
+    parser.add_argument("--optimise", default="-O1", help="of the kernels' compiler")
+    parser.add_argument("--print", action="store_true", help="shows the model's functions")
+    asked = parser.parse_args()
+    seeds = range(asked.seed, asked.seed + asked.count)
+    if asked.print:
+        for seed in seeds:
+            print(random_ops.graph(seed).text)
+        return
+    torch = importlib.util.find_spec("torch") is not None
+    with tempfile.TemporaryDirectory() as folder:
+        cache = os.environ.get("TC_TESTS_CACHE", folder)
+        jobs = [Job(list(seeds[i:i + asked.batch]), native_isas(asked.isas, number), cache, asked.optimise, torch)
+                for number, i in enumerate(range(0, len(seeds), asked.batch))]
+        begin, whole = time.monotonic(), Outcome()
+        for outcome in results(jobs, asked.jobs):
+            whole.add(outcome)
+            for seed, what in outcome.failures:
+                ok(False, f"graph {seed}")
+                note(what)
+                note(f"again: tests/ops/test_random_graphs.py --seed {seed} --count 1 --batch 1")
+    ok(not whole.failures, f"graphs {seeds[0]} to {seeds[-1]}: the interpreter's bits")
+    summary = (f"{whole.graphs} graphs, seeds {seeds[0]} to {seeds[-1]}, at {whole.cases} sizes, {whole.kernels} kernels: "
+               f"{len(whole.failures)} mismatches; {whole.values} outputs compared with PyTorch's, {whole.refused} that it "
+               f"has none for; {time.monotonic() - begin:.0f} s")
+    if torch:
+        ok(whole.values > 0, "PyTorch's values")
+    else:
+        skip("PyTorch's values", "PyTorch is not installed")
+    note(summary)
+    done()
 
 
-def write_weights(model: Module, folder: Path) -> None:
-    rng = random.Random(1)
-    tensors = {}
-    for weight in model.weights.values():
-        shape = [d.value for d in weight.type.shape]
-        values = tensor(rng, "f32", tuple(shape)).data
-        tensors[weight.name] = ("F32", shape, [struct.unpack("<f", struct.pack("<f", x))[0] for x in values])
-    st.write(folder / model.files[0], tensors)
+def results(jobs: list[Job], at_once: int):
+    """The first alone: it fills the cache with what all need."""
+    if at_once <= 1 or len(jobs) <= 1:
+        yield from map(random_batch.run, jobs)
+        return
+    yield random_batch.run(jobs[0])
+    with multiprocessing.get_context("spawn").Pool(at_once) as pool:
+        yield from pool.imap_unordered(random_batch.run, jobs[1:])
 
 
-everything = sys.argv[1:] == ["--all"]
-seeds = range(100) if everything else range(*map(int, sys.argv[1:])) if sys.argv[1:] else range(6)
-machine = replace(NATIVE, isas=all_isas() if everything else native_isas(2, 1))
-with tempfile.TemporaryDirectory() as folder:
-    cache = Cache(Path(os.environ.get("TC_TESTS_CACHE", folder)))
-    model = merged(seeds)
-    write_weights(model, Path(folder))
-    made = build(Path(folder) / "random_graphs.c", machine, cache, {}, print_module(model))
-    cases = []
-    for f in made.compiled.plan.functions:
-        names = [d.sym.name for d in f.dims]
-        for sizes in SIZES if names else [{}]:
-            cases.append(f"bits {f.name} {words(made, f.name, {k: v for k, v in sizes.items() if k in names})}")
-    run(made, machine, cache, cases)
-done()
+if __name__ == "__main__":
+    main()

@@ -99,3 +99,12 @@ TC_FUNCTION(op_sums_of_sums)
     tc_output(g, "weighted", tc_sum(tc_mul(sums, z), 0));
     tc_output(g, "rows", tc_add(tc_input(g, "r", FLOAT, n, 1), 1));
 }
+
+/* Half of a size that may be 0: the guard says that it is not. */
+TC_FUNCTION(op_median_of_some)
+{
+    tc_dim k = tc_dynamic(g, "k", 0, 40);
+    tc_tensor x = tc_input(g, "x", FLOAT, k), place;
+    tc_output(g, "y", tc_median(x, 0, &place));
+    tc_output(g, "place", place);
+}

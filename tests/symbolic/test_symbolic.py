@@ -8,7 +8,8 @@ from itertools import product
 
 from tap import done, equal, note, ok, raises
 from tensor_compile import symbolic
-from tensor_compile.symbolic import Expr, Sym, const, exact_div, floordiv, is_nonnegative, maximum, minimum, never_equal, parse, sym
+from tensor_compile.symbolic import Expr, Sym, const, exact_div, floordiv, holds, is_nonnegative, maximum, minimum
+from tensor_compile.symbolic import never_equal, parse, sym
 
 DIMS = [Sym("a", 0, 5, is_dim=True), Sym("b", 1, 4, is_dim=True), Sym("c", 4, 12, 4, is_dim=True)]
 NAMES = {s.name: s for s in DIMS}
@@ -184,6 +185,9 @@ ok(never_equal(2 * N + 1, 2 * B), "odd is never even")
 ok(never_equal(N, 0) and not never_equal(N, 1), "a size from 1 is never 0")
 ok(never_equal(K, 4 * N + 2), "a multiple of 4 is never 4*n + 2")
 ok(not never_equal(2 * N, B), "2*n may be batch")
+
+ok(holds((N + 1) // 2 - 1, [N - 1]) and not holds((N + 1) // 2 - 2, [N - 1]), "half a size, rounded up, from a guard")
+ok(holds(3 * N - 6, [N - 2]) and not holds(3 * N - 7, [N - 2]), "a multiple of a guard")
 
 twins = [Sym("i", 0, 9), Sym("i", 0, 9)]
 x, y = (sym(t) // 4 for t in twins)

@@ -71,7 +71,7 @@ class Facts:
         if not self.replace and not self.positives:
             return False
         e = self.normal(e)
-        return symbolic.is_nonnegative(e) or any(symbolic.is_nonnegative(e - p) for p in self.positives)
+        return symbolic.holds(e, self.positives, pairs=False)
 
     def same_type(self, a: TensorType, b: TensorType) -> bool:
         return a is b or (a.dtype == b.dtype and len(a.shape) == len(b.shape)

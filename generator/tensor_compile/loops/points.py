@@ -2,9 +2,7 @@
 """Which elements the points of a loop nest touch: proofs that no two are one. False means not proved."""
 from __future__ import annotations
 
-from itertools import combinations
-
-from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, is_nonnegative, sym, wrap
+from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, holds, is_nonnegative, sym, wrap
 from .ir import Buffer
 from .scalars import empty, extent
 
@@ -79,26 +77,3 @@ def _divided(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
 def _below(a: Expr, b: Expr) -> bool:
     top, bottom = extreme(a, True), extreme(b, False)
     return all(s.is_dim for s in top.symbols() | bottom.symbols()) and is_nonnegative(bottom - top - 1)
-
-
-def holds(e: Expr, guards: tuple[Expr, ...]) -> bool:
-    """e >= 0 where every guard is: proved alone, from a multiple of one guard, the sum of two, or through
-    floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
-    if is_nonnegative(e) or any(is_nonnegative(e - times * g) for g in guards for times in _multiples(e, g)) \
-            or any(is_nonnegative(e - g - h) for g, h in combinations(guards, 2)):
-        return True
-    for monomial, c in e.terms if guards else ():
-        if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
-            n, d = monomial[0].num, monomial[0].den
-            rest = (e - c * Expr(((monomial, 1),))) * d
-            bound = rest + n if c == 1 else rest + d - 1 - n
-            if any(is_nonnegative(bound - g) for g in guards):
-                return True
-    return False
-
-
-def _multiples(e: Expr, g: Expr) -> list[int]:
-    """1, and how often a term of g goes into that of e: a step of 3 behind a guard has three times the guard's."""
-    of = dict(e.terms)
-    found = {of[m] // c for m, c in g.terms if m and m in of and of[m] % c == 0 and of[m] // c > 1}
-    return [1, *sorted(found)]

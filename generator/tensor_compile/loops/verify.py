@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..symbolic import Expr, is_nonnegative
+from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, scopes
 from .fuse import Fused
 from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
     NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, Tiles, leaves
-from .points import holds
 from .scalars import loads, points, sort_space
 
 

@@ -16,7 +16,8 @@ def first_of_sorted(i: dict) -> dict:
 
 def sort_of_one(i: dict) -> dict:
     y, middle = i["x"].sort(1, descending=True), i["x"].median(1)
-    return {"y": y.values, "up": y.indices, "order": i["x"].argsort(1), "median": middle.values, "middle": middle.indices,
+    return {"y": y.values, "up": y.indices, "order": i["x"].argsort(1), "median": middle.values,
+            "middle": middle.indices,
             "sums": i["x"].cumsum(1), "arg": i["x"].argmax(1)}
 
 
@@ -53,6 +54,11 @@ def sums_of_sums(i: dict) -> dict:
     return {"backwards": -sums.flip(0), "weighted": (sums * i["z"]).sum(0), "rows": i["r"] + 1}
 
 
+def median_of_some(i: dict) -> dict:
+    y = i["x"].median(0)
+    return {"y": y.values, "place": y.indices}
+
+
 def functions(rng: Random) -> dict:
     n = rng.normal
     return {
@@ -64,4 +70,5 @@ def functions(rng: Random) -> dict:
         "known_products": ({"x": n(5, 8), "w": n(3, 5)}, known_products, "m=5"),
         "tiled": ({"x": n(4, 8), "d": n(2)}, tiled, "n=2,m=8"),
         "sums_of_sums": ({"x": n(6, 9), "z": n(6, 9), "r": n(3, 1)}, sums_of_sums, "n=3,m=9"),
+        "median_of_some": ({"x": n(7)}, median_of_some, "k=7"),
     }
