@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random functions of a model.c in the public operations, each with PyTorch's meaning beside it.
 
-A graph follows from its seed alone. Its axes have constant sizes, 0 and 1 among them, dynamic ones and specialized ones;
-operands repeat; half of what is computed is used by nobody. A value is `exact` where any correct implementation has the
-same bits: only such values are compared, sorted or made indices of, as others may differ in their last place.
+A graph follows from its seed alone. Its axes have constant sizes, 0 and 1 among them, dynamic ones and specialized
+ones; operands repeat; much of what is computed is used by nobody. A value is `exact` where any correct implementation
+has the same bits: only such values are compared, sorted or made indices of, as others may differ in their last place.
 """
 from __future__ import annotations
 

@@ -113,14 +113,16 @@ def predicate(m: Maker, x: Value) -> Value:
         rows, columns = x.shape[-2:]
         a = m.make(f"tc_unsqueeze(tc_arange(g, TC_I64, {rows.text}), 1)", [],
                    lambda t, d: t.arange(rows.at(d)).unsqueeze(1), (rows, ONE), "i64", True)
-        b = m.make(f"tc_arange(g, TC_I64, {columns.text})", [], lambda t, d: t.arange(columns.at(d)), (columns,), "i64", True)
+        b = m.make(f"tc_arange(g, TC_I64, {columns.text})", [], lambda t, d: t.arange(columns.at(d)), (columns,),
+                   "i64", True)
         return m.make(f"tc_ge({a.name}, {b.name})", [a, b], lambda t, d, a, b: a >= b, (rows, columns), "bool", True)
     fitting = [v for v in m.values if v.kind == "float" and v.exact and v.rank and _fits(v, x)]
     if not fitting:
         raise Refused
     v, name = rng.choice(fitting), rng.choice(("lt", "le", "gt", "ge", "eq", "ne"))
     number = rng.choice((0.0, 0.5, -1.0))
-    return m.make(f"tc_{name}({v.name}, {number})", [v], lambda t, d, v: getattr(t, name)(v, number), v.shape, "bool", True)
+    return m.make(f"tc_{name}({v.name}, {number})", [v], lambda t, d, v: getattr(t, name)(v, number), v.shape, "bool",
+                  True)
 
 
 def _fits(v: Value, x: Value) -> bool:
@@ -187,7 +189,8 @@ def reshape(m: Maker) -> None:
         if not at or x.rank < 2:
             raise Refused
         axis = rng.choice(at)
-        moved(m, f"tc_squeeze({x.name}, {axis})", x, lambda t, d, x: x.squeeze(axis), x.shape[:axis] + x.shape[axis + 1:])
+        moved(m, f"tc_squeeze({x.name}, {axis})", x, lambda t, d, x: x.squeeze(axis),
+              x.shape[:axis] + x.shape[axis + 1:])
 
 
 def _product(sizes: Shape) -> Size:
@@ -208,7 +211,8 @@ def rearrange(m: Maker) -> None:
         moved(m, f"tc_repeat({x.name}, {times}, {axis})", x,
               lambda t, d, x: x.repeat([times if i == axis else 1 for i in range(x.dim())]), larger)
     elif kind == 2:
-        moved(m, f"tc_repeat_interleave({x.name}, {times}, {axis})", x, lambda t, d, x: x.repeat_interleave(times, axis), larger)
+        moved(m, f"tc_repeat_interleave({x.name}, {times}, {axis})", x, 
+              lambda t, d, x: x.repeat_interleave(times, axis), larger)
     elif kind <= 4:
         all_times = [rng.choice((1, 2, 2, 3)) for _ in x.shape]
         moved(m, f"tc_tile({x.name}, {', '.join(map(str, all_times))})", x, lambda t, d, x: x.tile(all_times),
@@ -241,7 +245,8 @@ def cut(m: Maker) -> None:
     size = x.shape[axis]
     kind = rng.randrange(3)
     if kind == 0:
-        moved(m, f"tc_select({x.name}, {axis}, 0)", x, lambda t, d, x: x.select(axis, 0), x.shape[:axis] + x.shape[axis + 1:])
+        moved(m, f"tc_select({x.name}, {axis}, 0)", x, lambda t, d, x: x.select(axis, 0),
+              x.shape[:axis] + x.shape[axis + 1:])
     elif kind == 1:
         low, high = rng.choice(((0, 1), (1, 0), (1, 1), (0, 0)))
         if size.constant is not None and size.constant < low + high:
@@ -324,8 +329,8 @@ def places(m: Maker) -> None:
     x = m.pick(exact=True)
     axis = m.axis(x, 1)
     name = m.rng.choice(("argmax", "argmin"))
-    m.make(f"tc_{name}({x.name}, {axis})", [x], lambda t, d, x: getattr(x, name)(axis), x.shape[:axis] + x.shape[axis + 1:],
-           "i64", True, below=x.shape[axis])
+    m.make(f"tc_{name}({x.name}, {axis})", [x], lambda t, d, x: getattr(x, name)(axis),
+           x.shape[:axis] + x.shape[axis + 1:],            "i64", True, below=x.shape[axis])
 
 
 NORMALS: dict[str, tuple[str, Run, Callable[[float], float]]] = {
@@ -333,7 +338,8 @@ NORMALS: dict[str, tuple[str, Run, Callable[[float], float]]] = {
     "log_softmax": ("tc_log_softmax({x}, {axis})", lambda t, d, x, a: x.log_softmax(a), lambda m: 2 * m + 10),
     "normalize": ("tc_div({x}, tc_add(tc_sum_keepdims(tc_abs({x}), {axis}), 0.5))",
                   lambda t, d, x, a: x / (x.abs().sum(a, keepdim=True) + 0.5), lambda m: 1.0),
-    "center": ("tc_sub({x}, tc_mean_keepdims({x}, {axis}))", lambda t, d, x, a: x - x.mean(a, keepdim=True), lambda m: 2 * m),
+    "center": ("tc_sub({x}, tc_mean_keepdims({x}, {axis}))", lambda t, d, x, a: x - x.mean(a, keepdim=True),
+               lambda m: 2 * m),
     "norm": ("tc_mul(tc_sub({x}, tc_mean_keepdims({x}, {axis})), tc_rsqrt(tc_add(tc_var_keepdims({x}, {axis}), 0.25)))",
              lambda t, d, x, a: (x - x.mean(a, keepdim=True)) * (x.var(a, correction=0, keepdim=True) + 0.25).rsqrt(),
              lambda m: 100.0),
@@ -355,12 +361,13 @@ def cumulative(m: Maker) -> None:
     if kind == 0:
         m.make(f"tc_cumsum({x.name}, {axis})", [x], lambda t, d, x: x.cumsum(axis), x.shape, most=x.most * 40)
     elif kind == 1:
-        m.make(f"tc_cumsum_reverse({x.name}, {axis})", [x], lambda t, d, x: x.flip(axis).cumsum(axis).flip(axis), x.shape,
-               most=x.most * 40)
+        m.make(f"tc_cumsum_reverse({x.name}, {axis})", [x], lambda t, d, x: x.flip(axis).cumsum(axis).flip(axis),
+               x.shape, most=x.most * 40)
     elif kind == 2:
         m.make(f"tc_cumprod(tc_tanh({x.name}), {axis})", [x], lambda t, d, x: x.tanh().cumprod(axis), x.shape, most=1.0)
     elif kind == 3:
-        m.make(f"tc_cumulative_max({x.name}, {axis})", [x], lambda t, d, x: x.cummax(axis).values, x.shape, exact=x.exact)
+        m.make(f"tc_cumulative_max({x.name}, {axis})", [x], lambda t, d, x: x.cummax(axis).values, x.shape,
+               exact=x.exact)
     elif x.exact:
         m.several(f"tc_cummin({x.name}, {axis}, &{{1}})", [x], lambda t, d, x: tuple(x.cummin(axis)),
                   [(x.shape, "float", True, x.most, None), (x.shape, "i64", True, None, x.shape[axis])])
@@ -445,8 +452,8 @@ def matmul(m: Maker) -> None:
     elif kind == 1:
         n = Size.of(rng.choice((1, 2, 5, 16, 17, 24, 33)))
         w, b = m.weight((n, k)), m.weight((n,))
-        m.make(f"tc_linear({x.name}, {w.name}, {b.name})", [x, w, b], lambda t, d, x, w, b: x @ w.T + b, (*x.shape[:-1], n),
-               most=x.most * 4 * 40)
+        m.make(f"tc_linear({x.name}, {w.name}, {b.name})", [x, w, b], lambda t, d, x, w, b: x @ w.T + b,
+               (*x.shape[:-1], n), most=x.most * 4 * 40)
     elif kind == 2:
         y = m.make(f"tc_transpose({x.name}, {x.rank - 2}, {x.rank - 1})", [x], lambda t, d, x: x.transpose(-1, -2),
                    (*x.shape[:-2], k, x.shape[-2]), exact=x.exact)
@@ -463,8 +470,8 @@ def matmul(m: Maker) -> None:
             w = m.weight((Size.of(n), Size.of(rng.choice((1, 4, 17)))))
             table = m.make(f"tc_matmul({table.name}, {w.name})", [table, w], lambda t, d, x, w: x @ w, (k, w.shape[1]),
                            most=table.most * 4 * n)
-        m.make(f"tc_matmul({x.name}, {table.name})", [x, table], lambda t, d, x, w: x @ w, (*x.shape[:-1], table.shape[1]),
-               most=x.most * table.most * 40)
+        m.make(f"tc_matmul({x.name}, {table.name})", [x, table], lambda t, d, x, w: x @ w,
+               (*x.shape[:-1], table.shape[1]), most=x.most * table.most * 40)
 
 
 def convolution(m: Maker) -> None:
@@ -493,7 +500,8 @@ def gather(m: Maker) -> None:
     axis = m.axis(x, 1)
     i = index(m, x.shape[axis])
     m.make(f"tc_gather({x.name}, {i.name}, {axis})", [x, i],
-           lambda t, d, x, i: x.index_select(axis, i.reshape(-1)).reshape(*x.shape[:axis], *i.shape, *x.shape[axis + 1:]),
+           lambda t, d, x, i: x.index_select(axis, i.reshape(-1)).reshape(
+               *x.shape[:axis], *i.shape, *x.shape[axis + 1:]),
            (*x.shape[:axis], *i.shape, *x.shape[axis + 1:]), exact=x.exact)
 
 
@@ -503,7 +511,8 @@ def take_along(m: Maker) -> None:
     fitting = [v for v in m.values if v.kind == "i64" and v.below == x.shape[axis] and v.rank == x.rank
                and all(a == b for d, (a, b) in enumerate(zip(v.shape, x.shape)) if d != axis)]
     i = m.rng.choice(fitting) if fitting else m.input(x.shape, "i64", x.shape[axis])
-    m.make(f"tc_take_along({x.name}, {i.name}, {axis})", [x, i], lambda t, d, x, i: x.gather(axis, i), i.shape, exact=x.exact)
+    m.make(f"tc_take_along({x.name}, {i.name}, {axis})", [x, i], lambda t, d, x, i: x.gather(axis, i), i.shape,
+           exact=x.exact)
 
 
 def scatter(m: Maker) -> None:
@@ -515,14 +524,15 @@ def scatter(m: Maker) -> None:
     shape = (*x.shape[:axis], *i.shape, *x.shape[axis + 1:])
     fitting = [v for v in m.values if v.kind == "float" and v.shape == shape and v.most <= 1e4]
     y = rng.choice(fitting) if fitting else m.input(shape)
-    m.make(f"tc_index_add({x.name}, {axis}, {i.name}, {y.name})", [x, i, y], lambda t, d, x, i, y: x.index_add(axis, i, y),
+    m.make(f"tc_index_add({x.name}, {axis}, {i.name}, {y.name})", [x, i, y],
+           lambda t, d, x, i, y: x.index_add(axis, i, y),
            x.shape, most=x.most + 40 * y.most)
 
 
 OPERATIONS: list[Callable[[Maker], None]] = [
-    unary, unary, binary, binary, binary, rounded, choose, masked_softmax, cast, permute, reshape, rearrange, rearrange, expand,
-    cut, pad, join, join, reduce, reduce, count_true, places, normal, normal, cumulative, cumulative, ordering, ordering,
-    sorted_values, einsum, einsum, matmul, matmul, convolution, gather, take_along, scatter]
+    unary, unary, binary, binary, binary, rounded, choose, masked_softmax, cast, permute, reshape, rearrange, rearrange,
+    expand, cut, pad, join, join, reduce, reduce, count_true, places, normal, normal, cumulative, cumulative, ordering,
+    ordering, sorted_values, einsum, einsum, matmul, matmul, convolution, gather, take_along, scatter]
 
 
 def graph(seed: int) -> Any:

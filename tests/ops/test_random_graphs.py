@@ -4,9 +4,9 @@ PyTorch's values in double (random_batch.py).
 
   test_random_graphs.py [--count N] [--seed FIRST] [--jobs J] [--batch B] [--isas N] [--optimise -O1] [--print]
 
-Graphs FIRST to FIRST + N - 1, B functions a model, J models at a time, for N of this machine's instruction sets, in turn.
-A graph follows from its seed alone: `--seed S --count 1` runs one again, and --print shows it. Without PyTorch its values
-are not compared, which is a SKIP.
+Graphs FIRST to FIRST + N - 1, B functions a model, J models at a time, each for some of this machine's instruction
+sets, in turn. A graph follows from its seed alone: `--seed S --count 1` runs one again, and --print shows it. Without
+PyTorch its values are not compared, which is a SKIP.
 """
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def main() -> None:
                 note(what)
                 note(f"again: tests/ops/test_random_graphs.py --seed {seed} --count 1 --batch 1")
     ok(not whole.failures, f"graphs {seeds[0]} to {seeds[-1]}: the interpreter's bits")
-    summary = (f"{whole.graphs} graphs, seeds {seeds[0]} to {seeds[-1]}, at {whole.cases} sizes, {whole.kernels} kernels: "
-               f"{len(whole.failures)} mismatches; {whole.values} outputs compared with PyTorch's, {whole.refused} that it "
-               f"has none for; {time.monotonic() - begin:.0f} s")
+    summary = (f"{whole.graphs} graphs, seeds {seeds[0]} to {seeds[-1]}, at {whole.cases} sizes, "
+               f"{whole.kernels} kernels: {len(whole.failures)} mismatches; {whole.values} outputs compared with "
+               f"PyTorch's, {whole.refused} that it has none for; {time.monotonic() - begin:.0f} s")
     if torch:
         ok(whole.values > 0, "PyTorch's values")
     else:

@@ -277,6 +277,7 @@ class ScalarEmitter:
         if node.buffer in self.written:
             depth = len(self.scopes) - 1
         else:
+            assert self.buffers[node.buffer].kind != "scratch", f"{node.buffer} is read before the kernel writes it"
             guards = [i for i, scope in enumerate(self.scopes) if scope.guard]
             if guards and (node in self.confined or not self.inside(node)):
                 depth = max(depth, guards[-1])
