@@ -68,7 +68,23 @@ def _torchvision() -> None:
 
 
 # -- timm: one of the small models of each family -----------------------------------------------------------------------------------
-_TIMM: dict[str, int] = {}
+_TIMM: dict[str, int] = {
+    **dict.fromkeys("""adv_inception_v3 convmixer_768_32 convnext_atto_rms cpubone_nano cs3darknet_focus_s csatv2 cspnext_tiny davit_tiny
+densenet121 dla46x_c dpn48b edgenext_xx_small efficientvim_m1 efficientvit_b0 ens_adv_inception_resnet_v2
+ese_vovnet19b_slim_dw fasternet_t0 fastvit_s12 focalnet_tiny_srf ghostnet_050 gluon_resnet18_v1b halonet_h1
+hardcorenas_b hgnetv2_b0 hrnet_w18_small iformer_s inception_next_atto inception_v4 lcnetv2_small legacy_seresnet18
+legacy_xception lowformer_b0 mambaout_femto mnasnet_small mobilenetv3_small_050 mobilenetv5_base mobileone_s1
+mobilevit_xxs naflexvit_base_patch16_siglip nasnetalarge nextvit_small nf_regnet_b0 pnasnet5large poolformerv2_s12
+pvt_v2_b0 qwen3_vit_88m rdnet_tiny regnety_040_sgn repghostnet_050 repvit_m1 res2next50 resnest14d resnetv2_18
+rexnet_100 sam2_hiera_tiny selecsls42 shvit_s1 skresnet18 starnet_s050 tiny_vit_5m_224 tresnet_m xception41p""".split(), 96),
+    **dict.fromkeys("""beit_base_patch16_224 cait_xxs24_224 coat_tiny convit_tiny deit_tiny_patch16_224 efficientformer_l1
+efficientformerv2_s0 efficientvit_m0 eva02_tiny_patch14_224 gcvit_xxtiny hiera_tiny_224 jx_nest_tiny levit_384_s8
+mixer_s16_224 mvitv2_tiny pit_xs_224 samvit_base_patch16_224 sequencer2d_s swiftformer_xs swin_tiny_patch4_window7_224
+swinv2_cr_tiny_224 tnt_s_legacy_patch16_224 twins_svt_small visformer_tiny vit_small_r26_s32_224
+vit_srelpos_small_patch16_224 vitamin_small_224 volo_d1_224 xcit_nano_12_p8_224""".split(), 224),
+    **dict.fromkeys("""crossvit_tiny_240 flexivit_small""".split(), 240),
+    **dict.fromkeys("""maxvit_pico_rw_256 swinv2_tiny_window16_256""".split(), 256),
+}
 
 
 def _timm() -> None:
