@@ -14,7 +14,7 @@
 #define TC_MMA(name, shape, type)                                                                                      \
     __device__ inline void tc_mma_##name(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2])                \
     {                                                                                                                  \
-        asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, " \
+        asm("mma.sync.aligned." shape ".row.col.f32." type "." type ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, " \
                      "{%8, %9}, {%0, %1, %2, %3};"                                                                     \
                      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                  \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                              \

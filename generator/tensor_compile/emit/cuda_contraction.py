@@ -32,8 +32,8 @@ def emit_contraction(kernel: ContractionKernel | SiblingsKernel, symbol: str, pr
         "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
         "parts": parts, "many": len(parts) > 1, "most_sums": sums,
         "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
-        "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1], "ahead": tile.sums <= 16,
-        "buffers": 2 if tile.sums <= 16 else 1, "least_blocks": ", 2" if tile.sums >= 64 else "",
+        "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1], "ahead": tile.sums <= (32 if tile.matrix else 16),
+        "buffers": 2 if tile.sums <= 16 else 1, "least_blocks": 2 if tile.sums >= 64 else 1,
         "threads": tile.threads, "precision": precision, "terms": 1 if precision == "tf32" else 2})
     return narrow(kernel, text)
 

@@ -68,9 +68,9 @@ class Tile:
 
 
 # From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column.
-TILES = (Tile(128, 128, 16, 8, 8, 75), Tile(128, 64, 16, 8, 4, 65), Tile(64, 64, 16, 8, 4, 60), Tile(64, 32, 32, 4, 4, 50),
-         Tile(32, 64, 32, 4, 4, 50), Tile(32, 32, 32, 4, 2, 45), Tile(16, 64, 32, 2, 4, 45), Tile(16, 32, 64, 2, 2, 35),
-         Tile(8, 32, 64, 1, 2, 30), Tile(8, 32, 32, 1, 2, 30))
+TILES = (Tile(128, 128, 16, 8, 8, 75), Tile(128, 64, 16, 8, 4, 65), Tile(64, 64, 16, 8, 4, 60), Tile(64, 32, 32, 4, 2, 50),
+         Tile(32, 64, 32, 4, 2, 50), Tile(32, 32, 32, 2, 2, 45), Tile(16, 64, 32, 2, 2, 45), Tile(16, 32, 64, 1, 2, 35),
+         Tile(8, 32, 64, 1, 1, 30), Tile(8, 32, 32, 1, 1, 30))
 MOST_SHARED = 96 * 1024   # bytes of a block's tiles: compute capabilities 8.6 and 8.9 have 99 KiB
 # For the matrix units; height x width of a warp.
 MATRIX_TILES = (Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
