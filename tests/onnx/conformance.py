@@ -3,10 +3,10 @@
 
     conformance.py FOLDER... [--cases GLOB,…] [--results FILE] [--batch N] [--workers N]
 
-A case passes where every output has the stored dtype, shape and values: floats within rtol 1e-3 and atol 1e-7 (bf16: 1/64,
-as ONNX's own runner has it; a data.json of the case may say otherwise), everything else exactly. Inputs that sizes follow
-from are fixed at import to what the data set says; results count how many cases need that. `page.py` writes
-docs/conformance.md of the results.
+A case passes where every output has the stored dtype, shape and values: floats within rtol 1e-3 and atol 1e-7 (bf16:
+1/64, as ONNX's own runner has it; a data.json of the case may say otherwise), everything else exactly. Inputs that
+sizes follow from are fixed at import to what the data set says; results count how many cases need that. `page.py`
+writes docs/conformance.md of the results.
 """
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _misdeclared(info: ValueInfo, value: Value) -> bool:
         d.value is not None and not equal(d.value, s) for d, s in zip(declared.dims, value.shape)))
 
 
-# -- building ----------------------------------------------------------------------------------------------------------------
+# -- building ----------------------------------------------------------------------------------------------------------
 
 def options(folder: Path, cache: Path, jobs: int) -> Options:
     return Options(model=str(folder / "model.c"), shown="model.c", object=str(folder / "model.o"),
@@ -247,7 +247,7 @@ def _mistakes(text: str, messages: str) -> dict[str, str]:
     return found
 
 
-# -- running -----------------------------------------------------------------------------------------------------------------
+# -- running -----------------------------------------------------------------------------------------------------------
 
 def states_of(batch: Sequence[Job]) -> Weights:
     """The states of the programs, all zero: what they are before the first call."""
@@ -354,7 +354,8 @@ def _worker(paths: list[Path], cache: Path, jobs: int) -> list[Result]:
 
 
 def run(paths: Sequence[Path], cache: Path, size: int = 40, workers: int = 1) -> list[Result]:
-    """The results of cases, in their order. Each batch is a process of its own: what one leaves does not slow the next."""
+    """The results of cases, in their order. Each batch is a process of its own: what one leaves does not slow the
+    next."""
     cache.mkdir(parents=True, exist_ok=True)
     batches = [list(paths[i:i + size]) for i in range(0, len(paths), size)]
     results: list[Result] = []

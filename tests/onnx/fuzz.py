@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged models: whatever is done to a file, the import ends in model text or in one UserError, in bounded time and memory.
+"""Damaged models: whatever is done to a file, the import ends in model text or in one UserError, in bounded time and
+memory.
 
     fuzz.py SECONDS [SEED] [MODEL...]
 
-Bytes are flipped, inserted, taken away and repeated, fields moved between files; without models, those of test_import.py's
-kind are made. Prints what went wrong with the seed that does it again; exit code 1 where something did. What was found is
-kept in damaged/ as files, which test_damaged.py reads.
+Bytes are flipped, inserted, taken away and repeated, fields moved between files; without models, those of
+test_import.py's kind are made. Prints what went wrong with the seed that does it again; exit code 1 where something
+did. What was found is kept in damaged/ as files, which test_damaged.py reads.
 """
 from __future__ import annotations
 

@@ -9,18 +9,20 @@ from pathlib import Path
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
 # Conformance
 
-How many cases of ONNX's own node tests pass, and each one that does not, with its reason. Written by `tests/onnx/page.py`
-of what `tests/onnx/conformance.py` gives; [import.md](import.md) says what can be imported.
+How many cases of ONNX's own node tests pass, and each one that does not, with its reason. Written by
+`tests/onnx/page.py` of what `tests/onnx/conformance.py` gives; [import.md](import.md) says what can be imported.
 
-A case is imported as a user's model would be, compiled (AVX2, many cases to one object), called, and its outputs compared
-with the stored ones: floats within rtol 1e-3 and atol 1e-7 (bf16: 1/64; a case may say otherwise in its data.json),
-everything else exactly. Sizes have to be known before a call, so an input that sizes follow from (the shape of a Reshape, the
-repeats of a Tile) is fixed at import to what the case stores, as `--set` does; the table counts these cases. The whole suite:
+A case is imported as a user's model would be, compiled (AVX2, many cases to one object), called, and its outputs
+compared with the stored ones: floats within rtol 1e-3 and atol 1e-7 (bf16: 1/64; a case may say otherwise in its
+data.json), everything else exactly. Sizes have to be known before a call, so an input that sizes follow from (the shape
+of a Reshape, the repeats of a Tile) is fixed at import to what the case stores, as `--set` does; the table counts these
+cases. The whole suite:
 
     python3 tests/onnx/conformance.py FOLDER --results results.json --workers 2
 
-with PYTHONPATH, TC_SOURCE_ROOT and TC_TESTS_CACHE as meson.build sets them. FOLDER is `/usr/share/libonnx-testdata/data/node`
-of Debian's libonnx-testdata (1.12), or `onnx/backend/test/data/node` of PyPI's onnx 1.22.0.
+with PYTHONPATH, TC_SOURCE_ROOT and TC_TESTS_CACHE as meson.build sets them. FOLDER is
+`/usr/share/libonnx-testdata/data/node` of Debian's libonnx-testdata (1.12), or `onnx/backend/test/data/node` of PyPI's
+onnx 1.22.0.
 """
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged models end in one error: a fixed number of what fuzz.py tries (641 took a body for one with enough outputs)."""
+"""Damaged models end in one error: a fixed number of what fuzz.py tries (641 took a body for one with enough
+outputs)."""
 import random
 import tempfile
 from pathlib import Path

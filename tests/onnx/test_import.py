@@ -39,7 +39,7 @@ def one(op: str, kinds: str = "x", *, opset: int = 17, dims=(2, 3), tensors=(), 
                            [e.value_info("y", e.FLOAT, None)], [t[1] for t in tensors]), opset)
 
 
-# -- a network: what is written --------------------------------------------------------------------------------------------
+# -- a network: what is written ----------------------------------------------------------------------------------------
 network = e.model(e.graph(
     [e.node("Conv", ["image", "conv.weight", "conv.bias"], ["/features/conv/Conv_output_0"], "/features/conv/Conv",
             pads=[1, 1, 1, 1]),
@@ -77,7 +77,7 @@ ok(result.returncode == 0 and "probabilities: equal" in result.stdout, "it is co
 if result.returncode:
     print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
 
-# -- dims ------------------------------------------------------------------------------------------------------------------
+# -- dims --------------------------------------------------------------------------------------------------------------
 tool("import", "net.onnx", "-o", "ranged", "--dim", "batch=2:64:2")
 ok('tc_dynamic(g, "batch", 2, 64, .divisor = 2)' in (work / "ranged" / "model.c").read_text(), "--dim gives a range")
 tool("import", "net.onnx", "-o", "fixed", "--dim", "batch=5")
@@ -91,7 +91,7 @@ for words, message in ((("--dim", "bach=5"), "--dim: the model has no dim 'bach'
     result = tool("import", "net.onnx", "-o", "no", *words)
     ok(result.returncode == (1 if "no dim" in message else 2) and message in result.stderr, message)
 
-# -- what the user has edited ----------------------------------------------------------------------------------------------
+# -- what the user has edited ------------------------------------------------------------------------------------------
 source = work / "net" / "model.c"
 source.write_text(text.replace("4096", "64"))
 result = tool("import", "net.onnx", "-o", "net")
@@ -100,7 +100,7 @@ ok(result.returncode == 1 and "it was changed since it was imported, or no impor
 equal(tool("import", "net.onnx", "-o", "net", "--force").returncode, 0, "--force overwrites it")
 equal(source.read_text(), text, "as it was at first")
 
-# -- built without a model.c of the user's -----------------------------------------------------------------------------------
+# -- built without a model.c of the user's -----------------------------------------------------------------------------
 result = tool("build", "net.onnx", "-o", "built", "--isa", "avx2", "--cache", CACHE, "--depfile", "built/net.d", "--dim",
               "batch=1:8")
 equal((result.returncode, result.stderr), (0, ""), "build takes the .onnx")
@@ -113,7 +113,7 @@ ok("conv2d" in tool("explain", "net.onnx", "--isa", "avx2", "--cache", CACHE, "-
 result = tool("build", "net/model.c", "-o", "no", "--cache", CACHE, "--dim", "batch=3")
 ok(result.returncode == 2 and "--dim goes with a model that is imported (.onnx)" in result.stderr, "--dim of a model.c")
 
-# -- external data -----------------------------------------------------------------------------------------------------------
+# -- external data -----------------------------------------------------------------------------------------------------
 
 
 def external(location: str, **more: str) -> bytes:
@@ -135,7 +135,7 @@ refused("external", external("weights.bin", length="4"), "has 4 bytes, its shape
 (work / "link.bin").symlink_to("/etc/hostname")
 refused("external", external("link.bin"), "which leads out of the model's folder")
 
-# -- files that are no models --------------------------------------------------------------------------------------------------
+# -- files that are no models ------------------------------------------------------------------------------------------
 refused("empty", b"", "the file is empty")
 refused("text", b"hello, world\n", "is it whole, and an ONNX model?")
 refused("cut off", network[:len(network) // 2], "is cut off behind")
@@ -161,7 +161,7 @@ ok("only .onnx and .pt2 files are imported" in tool("import", "model.tflite").st
 ok("a folder, not a model" in tool("import", "folder.onnx").stderr, "a folder, not a model")
 ok("no such file" in tool("import", "nothing.onnx").stderr, "no such file")
 
-# -- what cannot be imported -----------------------------------------------------------------------------------------------------
+# -- what cannot be imported -------------------------------------------------------------------------------------------
 several = e.model(e.graph(
     [e.node("Frobnicate", ["x"], ["a"], "f1", domain="my.domain"), e.node("Relu", ["a"], ["b"], "r"),
      e.node("Frobnicate", ["b"], ["c"], "f2", domain="my.domain"), e.node("StringNormalizer", ["c"], ["y"], "s")],

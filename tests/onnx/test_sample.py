@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fixed sample of ONNX's node tests (sample.txt), from Debian's package libonnx-testdata; docs/conformance.md has all."""
+"""A fixed sample of ONNX's node tests (sample.txt), from Debian's package libonnx-testdata; docs/conformance.md has
+all."""
 import os
 from pathlib import Path
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of scopes, loops of layers, blocks of control flow: what is written, and that it computes the same.
 
-Every model is imported, built and called with data whose results are known by hand; layers that are one function in a loop
-must give what the layers one by one would.
+Every model is imported, built and called with data whose results are known by hand; layers that are one function in a
+loop must give what the layers one by one would.
 """
 import os
 import struct
@@ -48,7 +48,7 @@ def computes(name: str, data: bytes, inputs: dict, outputs: dict, *words: str) -
     return (work / name / "model.c").read_text()
 
 
-# -- layers -------------------------------------------------------------------------------------------------------------
+# -- layers ------------------------------------------------------------------------------------------------------------
 nodes, weights = [], []
 for i in range(3):
     scope, before = f"/encoder/layer.{i}", f"h{i}"
@@ -70,7 +70,7 @@ header = (work / "layers" / "model.safetensors").read_bytes()[8:2000]
 ok(b'"encoder.layer.2.dense.weight"' in header and b'"encoder.layer.2.dense.bias"' in header,
    "weights without a name have one by their scope")
 
-# -- conditions -----------------------------------------------------------------------------------------------------------
+# -- conditions --------------------------------------------------------------------------------------------------------
 then = e.graph([e.node("Add", ["x", "one"], ["t"])], [], [e.value_info("t", F, [2])])
 other = e.graph([e.node("Neg", ["x"], ["u"])], [], [e.value_info("u", F, [2])])
 choice = e.model(e.graph([e.node("If", ["p"], ["y"], "choose", then_branch=("graph", then), else_branch=("graph", other))],
@@ -80,7 +80,7 @@ text = computes("choice", choice, {"p": ("bool", [], [True]), "x": ("f32", [2], 
 ok("TC_IF(g, p, &" in text and "TC_ELSE(g) {" in text, "a condition that is data is TC_IF")
 computes("choice", choice, {"p": ("bool", [], [False]), "x": ("f32", [2], [1.0, 2.0])}, {"y": ("f32", [2], [-1.0, -2.0])})
 
-# -- loops ------------------------------------------------------------------------------------------------------------------
+# -- loops -------------------------------------------------------------------------------------------------------------
 body = e.graph([e.node("Add", ["a", "b"], ["c"]), e.node("Identity", ["go"], ["go_on"]), e.node("Identity", ["b"], ["a_next"]),
                 e.node("Identity", ["c"], ["each"])],
                [e.value_info("turn", I, []), e.value_info("go", B, []), e.value_info("a", F, []), e.value_info("b", F, [])],
@@ -110,7 +110,7 @@ growing = e.model(e.graph([e.node("Loop", ["turns", "", "x"], ["y"], "grow", bod
 text = computes("growing", growing, {"x": ("f32", [1], [7.0])}, {"y": ("f32", [4], [7.0] * 4)})
 ok("TC_SCAN" not in text and text.count("tc_concat") == 2, "one whose types change is written out")
 
-# -- names --------------------------------------------------------------------------------------------------------------------
+# -- names -------------------------------------------------------------------------------------------------------------
 named = e.model(e.graph([e.node("Add", ["class", "a b"], ["int"], "n")],
                         [e.value_info("class", F, ["a b"]), e.value_info("a b", F, ["a b"])], [e.value_info("int", F, None)]))
 text = computes("named", named, {"class_2": ("f32", [2], [1.0, 2.0]), "a_b_2": ("f32", [2], [3.0, 4.0])},

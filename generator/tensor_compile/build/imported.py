@@ -64,8 +64,8 @@ class Found:
 
 
 def in_cache(options: Options, cache: Cache, inputs: Inputs) -> Found:
-    """The model of a build as model.c and weights in the cache, made where they are not there yet. inputs: its files are
-    noted there before they are read."""
+    """The model of a build as model.c and weights in the cache, made where they are not there yet. inputs: its files
+    are noted there before they are read."""
     from ..importer import onnx
     from ..importer.onnx import reader
 

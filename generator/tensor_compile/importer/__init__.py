@@ -13,8 +13,8 @@
     output.py                              both files, written together; what a user has edited is left alone
 
 Types are inferred here as far as shape computations and conditions need them. The capture library infers every type
-again when model.c is compiled: it is the judge, and the only producer of graphs. Python never computes with tensors: what
-it folds are sizes, axes and single numbers.
+again when model.c is compiled: it is the judge, and the only producer of graphs. Python never computes with tensors:
+what it folds are sizes, axes and single numbers.
 
 A front end may use symbolic/ and errors.py, and nothing of graph/, loops/, emit/ and build/.
 """

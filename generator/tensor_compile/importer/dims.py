@@ -48,8 +48,8 @@ class Dims:
         self._fixed: dict[str, int] = {}
 
     def named(self, name: str, default: Range = Range()) -> Expr:
-        """The dim of this name, a C identifier; a constant where the command line fixes it. default: what the model says of
-        it."""
+        """The dim of this name, a C identifier; a constant where the command line fixes it. default: what the model
+        says of it."""
         if name in self._fixed:
             return wrap(self._fixed[name])
         if name not in self.declared:
@@ -126,8 +126,8 @@ def ceildiv(a: IntLike, b: IntLike) -> Expr:
 
 
 def broadcast(*shapes: Shape) -> Shape | None:
-    """The shape that they broadcast to; None where two sizes differ and neither is 1. Of two dynamic sizes that are not known to
-    be equal capture makes a guard: the first stands for both."""
+    """The shape that they broadcast to; None where two sizes differ and neither is 1. Of two dynamic sizes that are not
+    known to be equal capture makes a guard: the first stands for both."""
     rank = max((len(s) for s in shapes), default=0)
     out: list[Expr] = []
     for axis in range(-rank, 0):

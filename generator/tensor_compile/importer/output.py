@@ -31,8 +31,8 @@ class Written:
 
 def write(programs: Sequence[Program], weights_name: str, comment: Sequence[str], model: str = "",
           sources: tuple[Path, ...] = ()) -> Written:
-    """The source of the programs. model: the name of a model without outputs, whose functions they all are; "": the first
-    program is the model."""
+    """The source of the programs. model: the name of a model without outputs, whose functions they all are; "": the
+    first program is the model."""
     weights = Weights()
     writer = Writer(weights, weights_name)
     for program in programs:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statements that a front end writes, before they are text.
 
-The text of a statement is C with marks: a value, a dim (dims.MARK) or a name of the program stand in it by identity, so that
-scopes.py can move statements into functions and source.py can name variables where they are.
+The text of a statement is C with marks: a value, a dim (dims.MARK) or a name of the program stand in it by identity, so
+that scopes.py can move statements into functions and source.py can name variables where they are.
 """
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class Statement:
 
 @dataclass(slots=True)
 class Program:
-    """One entry function: what it takes, does and gives. inputs, outputs: (C name, value). prefix: before the names of all
-    weights, for programs that share a file."""
+    """One entry function: what it takes, does and gives. inputs, outputs: (C name, value). prefix: before the names of
+    all weights, for programs that share a file."""
 
     name: str
     dims: Dims

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statements to functions, by the scopes of the model's nodes.
 
-Statements that follow each other and share a scope become a function of tensors in and out. Which node belongs where decides
-the grouping alone; what tc_scope_push says is the prefix of the weights' own names, so that they keep these. Functions
-that do the same with weights of the same relative names are one function, and calls of it one behind the other, each on
-what the one before gave, are a loop.
+Statements that follow each other and share a scope become a function of tensors in and out. Which node belongs where
+decides the grouping alone; what tc_scope_push says is the prefix of the weights' own names, so that they keep these.
+Functions that do the same with weights of the same relative names are one function, and calls of it one behind the
+other, each on what the one before gave, are a loop.
 """
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _ROLES = {("MatMul", 1): "weight", ("Gemm", 1): "weight", ("Conv", 1): "weight",
 
 @dataclass(slots=True)
 class Function:
-    """A C function of a scope, as its first instance was. scoped: its first argument is what tc_weight puts before names;
-    scope: that of the first instance; dims: sizes that it is given; path: the scope of its nodes."""
+    """A C function of a scope, as its first instance was. scoped: its first argument is what tc_weight puts before
+    names; scope: that of the first instance; dims: sizes that it is given; path: the scope of its nodes."""
 
     name: str
     statements: list[Statement]
@@ -92,7 +92,7 @@ class _Parting:
         self._names[name] = value.number
         return name
 
-    # -- grouping --------------------------------------------------------------------------------------------------------
+    # -- grouping ------------------------------------------------------------------------------------------------------
     def build(self, begin: int, end: int, depth: int, scope: str) -> list[Statement]:
         """The statements begin..end, whose first `depth` scopes are one, with calls in the place of inner scopes."""
         out: list[Statement] = []
@@ -148,7 +148,7 @@ class _Parting:
         self._calls[id(statement)] = call
         return statement
 
-    # -- names of weights --------------------------------------------------------------------------------------------------
+    # -- names of weights ----------------------------------------------------------------------------------------------
     def _weights(self, statements: Sequence[Statement]) -> list[Value]:
         numbers = dict.fromkeys(number for s in statements for number in s.reads())
         return [value for number in numbers if is_weight(value := self.program.values[number])]
@@ -186,11 +186,11 @@ class _Parting:
             return False
         return not is_weight(value) or bool(scope) and value.weight.startswith(scope + ".")
 
-    # -- equal functions -----------------------------------------------------------------------------------------------------
+    # -- equal functions -----------------------------------------------------------------------------------------------
     def _key(self, body: Sequence[Statement], inputs: Sequence[Value], outputs: Sequence[Value], scope: str,
              dims: tuple[str, ...]) -> str:
-        """A text that is equal for functions that are: values by their order, weights by their relative names. Types are
-        not in it: capture infers them at each call."""
+        """A text that is equal for functions that are: values by their order, weights by their relative names. Types
+        are not in it: capture infers them at each call."""
         names: dict[int, str] = {v.number: f"<{i}>" for i, v in enumerate(inputs)}
 
         def name(number: int) -> str:
@@ -217,7 +217,7 @@ class _Parting:
 
         return "\n".join([f"{bool(scope)} {dims}", *lines(body), ",".join(name(v.number) for v in outputs)])
 
-    # -- loops -----------------------------------------------------------------------------------------------------------------
+    # -- loops ---------------------------------------------------------------------------------------------------------
     def _loops(self, statements: list[Statement]) -> list[Statement]:
         """Calls of one function, each on what the one before gave, with numbered scopes: a loop."""
         out: list[Statement] = []
@@ -278,7 +278,8 @@ def dotted(name: str) -> str:
 
 
 def relative(origin: Origin, depth: int) -> Origin:
-    """The origin as it reads in a function of a scope: without what all of the scope share, and without what says nothing."""
+    """The origin as it reads in a function of a scope: without what all of the scope share, and without what says
+    nothing."""
     parts = [part for part in origin.name.split("/") if part]
     name = "/".join(parts[depth:]) or (parts[-1] if parts else "")
     return replace(origin, name="" if re.fullmatch(rf"{re.escape(origin.kind)}(_\d+)?", name) and depth else name)

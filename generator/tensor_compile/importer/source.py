@@ -17,13 +17,13 @@ COLUMNS = 120
 
 # Of C23 and C++20, and what headers define as macros: names become members of the generated header (capture/names.c).
 _KEYWORDS = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class
-co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
-double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new
-noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return
-short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
-typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq near far NULL NAN INFINITY
-EOF BUFSIZ stdin stdout stderr errno assert offsetof HUGE_VAL I complex imaginary noreturn setjmp va_arg va_copy va_end
-va_start unix linux i386 sun sparc mips main g i""".split()
+co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
+delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true
+try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
+near far NULL NAN INFINITY EOF BUFSIZ stdin stdout stderr errno assert offsetof HUGE_VAL I complex imaginary noreturn
+setjmp va_arg va_copy va_end va_start unix linux i386 sun sparc mips main g i""".split()
 _MACROS = re.compile(r"E[A-Z0-9]+|SIG[A-Z0-9_]+|M_[A-Z0-9_]+|(?:FP|FE|LC)_[A-Z0-9_]*|(?:PRI|SCN)[diouxX][A-Z0-9_]+"
                      r"|[A-Z0-9_]+_(?:MAX|MIN|WIDTH|DIG|EXP|EPSILON|RADIX|ROUNDS|C)")
 # Names that headers or the compiler know as functions: not for functions of ours.
@@ -70,7 +70,7 @@ def comment_text(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f]", " ", text).replace("*/", "* /").replace("/*", "/ *")
 
 
-# -- lines ---------------------------------------------------------------------------------------------------------------
+# -- lines -------------------------------------------------------------------------------------------------------------
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\{[^{}"]{,40}\}|[({\[]|[)}\]]|, |[^"(){}\[\],]+|,')
 
@@ -159,7 +159,7 @@ class Writer:
             self._weight_names[value.number] = name
         return self._weight_names[value.number]
 
-    # -- functions -------------------------------------------------------------------------------------------------------
+    # -- functions -----------------------------------------------------------------------------------------------------
     def reserve(self, wanted: str) -> str:
         """A name of a function."""
         return self._names.take(wanted)

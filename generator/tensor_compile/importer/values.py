@@ -58,9 +58,10 @@ class Bytes:
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """elements: row-major, where they are known; splat: the one number that all elements are; data: of a constant; hint:
-    what its C variable may be called; weight: the name of a constant in the weights file, given when it is first used; kind: of
-    integers of 4 and 2 bits, one an element of i8 or u8 ("i4"), and of small floats, bit patterns of u8 ("e4m3fn"), which."""
+    """elements: row-major, where they are known; splat: the one number that all elements are; data: of a constant;
+    hint: what its C variable may be called; weight: the name of a constant in the weights file, given when it is first
+    used; kind: of integers of 4 and 2 bits, one an element of i8 or u8 ("i4"), and of small floats, bit patterns of u8
+    ("e4m3fn"), which."""
 
     dtype: str
     shape: Shape

@@ -14,8 +14,8 @@ _NAMES = {"f32": "F32", "f64": "F64", "f16": "F16", "bf16": "BF16", "i8": "I8", 
 
 
 def single(value: Value) -> Element | None:
-    """The number that a constant is written as, where it is one for all elements; a stored weight of one axis or more keeps
-    its name."""
+    """The number that a constant is written as, where it is one for all elements; a stored weight of one axis or more
+    keeps its name."""
     if value.splat is not None:
         return value.splat
     if value.rank and value.data is not None and not constants(value.shape) == [1]:

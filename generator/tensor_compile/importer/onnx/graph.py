@@ -60,7 +60,7 @@ class Importer:
         self._nodes = 0
         self._path: tuple[str, ...] = ()        # scopes of the functions that are being expanded
 
-    # -- the model -------------------------------------------------------------------------------------------------------
+    # -- the model -----------------------------------------------------------------------------------------------------
     def run(self) -> None:
         graph = self.model.graph
         if graph is None:
@@ -152,7 +152,7 @@ class Importer:
             self._dim_names[key] = self._public.take(identifier(key, "dim"))
         return self.dims.named(self._dim_names[key])
 
-    # -- nodes -----------------------------------------------------------------------------------------------------------
+    # -- nodes ---------------------------------------------------------------------------------------------------------
     def nodes(self, nodes: Sequence[NodeMessage], scope: Scope, opsets: Mapping[str, int], wanted: Sequence[str],
               attributes: Mapping[str, Attribute] | None = None) -> None:
         """The nodes that the wanted names need, in order. attributes: of the function call around."""
@@ -245,7 +245,7 @@ class Importer:
                 found[a.name] = a
         return found
 
-    # -- functions and graphs within ---------------------------------------------------------------------------------------
+    # -- functions and graphs within -----------------------------------------------------------------------------------
     def _call(self, function: Function, node: Node, message: NodeMessage, scope: Scope) -> None:
         if self._calls >= MOST_CALLS:
             raise Malformed(f"{_describe(message)}: functions call each other more than {MOST_CALLS} deep")
@@ -312,7 +312,7 @@ class Importer:
         """A value of the same type of which nothing else is known."""
         return self.program.value(value.dtype, value.shape, hint=value.hint)
 
-    # -- what messages need ------------------------------------------------------------------------------------------------
+    # -- what messages need --------------------------------------------------------------------------------------------
     def inputs_of(self, value: Value) -> list[str]:
         """The model's inputs of integers (else of any dtype) that a value is computed from."""
         makers = {v.number: s for s in _all(self.program.statements + self.statements) for v in s.results}

@@ -194,7 +194,8 @@ _FIELDS: dict[type, dict[int, tuple[str, Any, bool]]] = {
 
 
 def read(kind: type, view: memoryview, depth: int = 0) -> Any:
-    """The message of a class in _FIELDS. Of a field that does not repeat the last one counts; unknown ones are skipped."""
+    """The message of a class in _FIELDS. Of a field that does not repeat the last one counts; unknown ones are
+    skipped."""
     if depth > DEPTH:
         raise Malformed(f"messages are nested more than {DEPTH} deep")
     table = _FIELDS[kind]

@@ -213,8 +213,8 @@ def _wide_padding(n: Node, x: Value, window: Window, ceil: bool, shape: list[Int
 
 
 def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], norm: int | None, counts_padding: bool) -> None:
-    """An average, or a norm, of windows that pools do not take (dilated, or with much padding): the sums are convolutions of
-    planes with ones. What ceil_mode adds behind the padding counts nowhere."""
+    """An average, or a norm, of windows that pools do not take (dilated, or with much padding): the sums are
+    convolutions of planes with ones. What ceil_mode adds behind the padding counts nowhere."""
     beyond = []
     for i, size in enumerate(x.shape[2:]):
         reach = window.dilation[i] * (window.kernel[i] - 1) + 1

@@ -10,7 +10,7 @@ from ...symbolic import Expr, equal, maximum, minimum, never_equal, wrap
 from ..values import FLOATS, INTEGERS, UNSIGNED, Element, Value, round_to
 from .registry import Node, add, op
 
-# -- one operand -----------------------------------------------------------------------------------------------------------
+# -- one operand -------------------------------------------------------------------------------------------------------
 
 UNARY = {"Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh",
          "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor", "Log": "log",
@@ -181,7 +181,7 @@ def clip(n: Node) -> None:
         n.result(f"tc_clamp({x}, {bounds[0]}, {bounds[1]})", x.dtype, x.shape)
 
 
-# -- two operands ------------------------------------------------------------------------------------------------------------
+# -- two operands ------------------------------------------------------------------------------------------------------
 
 def legacy_broadcast(n: Node, a: Value, b: Value) -> tuple[Value, Value]:
     """Before opset 7: b's axes stand at `axis` of a, where `broadcast` is set."""
@@ -248,7 +248,8 @@ def pairwise(a: Value, b: Value) -> list[tuple[Element, Element]] | None:
 
 
 def folded_number(a: Value, b: Value, function: str) -> list[Element] | None:
-    """The same of two single floats, which sizes may follow from (a Range of floats). In f64 and rounded once: exact."""
+    """The same of two single floats, which sizes may follow from (a Range of floats). In f64 and rounded once:
+    exact."""
     if a.dtype not in FLOATS or a.dtype != b.dtype or function not in ("add", "sub", "mul", "div"):
         return None
     x, y = single_float(a), single_float(b)

@@ -10,7 +10,7 @@ from ..values import INTEGERS, Element, Value, taken
 from .registry import Node, op
 from ..problems import Malformed
 
-# -- sizes as values -------------------------------------------------------------------------------------------------------
+# -- sizes as values ---------------------------------------------------------------------------------------------------
 
 
 @op("Shape")
@@ -97,7 +97,7 @@ def range_(n: Node) -> None:
     n.result(f"tc_add(tc_mul(tc_arange(g, TC_{dtype.upper()}, {total}), {by}), {first})", dtype, (total,))
 
 
-# -- reshaping --------------------------------------------------------------------------------------------------------------
+# -- reshaping ---------------------------------------------------------------------------------------------------------
 
 def reshape_to(n: Node, x: Value, target: Shape) -> None:
     """Output 0 is x in another shape; known elements stay known."""
@@ -262,7 +262,7 @@ def tile(n: Node) -> None:
     n.result(f"tc_reshape(tc_expand({current}, {n.dim_list(wide)}), {n.dim_list(target)})", x.dtype, target)
 
 
-# -- joining and parting --------------------------------------------------------------------------------------------------------
+# -- joining and parting -----------------------------------------------------------------------------------------------
 
 @op("Concat")
 def concat(n: Node) -> None:
@@ -470,7 +470,7 @@ def _pads(low: list[Expr], high: list[Expr]) -> str:
                      for name, values in (("low", low), ("high", high)))
 
 
-# -- rearranging ----------------------------------------------------------------------------------------------------------------
+# -- rearranging -------------------------------------------------------------------------------------------------------
 
 @op("DepthToSpace")
 def depth_to_space(n: Node) -> None:

@@ -10,7 +10,8 @@ from .registry import Node, op
 
 @op("TfIdfVectorizer", since=9)
 def tf_idf(n: Node) -> None:
-    """For every n-gram of the pool, and every distance of its elements up to 1 + max_skip_count, how often it is there."""
+    """For every n-gram of the pool, and every distance of its elements up to 1 + max_skip_count, how often it is
+    there."""
     x = n.input(0)
     shortest, longest = n.integer("min_gram_length"), n.integer("max_gram_length")
     skips, mode = n.integer("max_skip_count"), n.text("mode")

@@ -84,7 +84,7 @@ class Node:
     asked: set[str] = field(default_factory=set)
     given: dict[int, Value] = field(default_factory=dict)
 
-    # -- what it has -----------------------------------------------------------------------------------------------------
+    # -- what it has ---------------------------------------------------------------------------------------------------
     def input(self, i: int) -> Value:
         """An input that must be there."""
         value = self.optional(i)
@@ -169,7 +169,7 @@ class Node:
             raise Malformed(f"axes {list(values)} name one twice")
         return found
 
-    # -- what is known ---------------------------------------------------------------------------------------------------
+    # -- what is known -------------------------------------------------------------------------------------------------
     def elements(self, value: Value, what: str) -> tuple[Element, ...]:
         """The elements of a value that has to be known before a call: sizes, axes, bounds."""
         found = value.known
@@ -219,7 +219,7 @@ class Node:
             raise Malformed(f"the shapes {shapes} do not broadcast")
         return found
 
-    # -- C ---------------------------------------------------------------------------------------------------------------
+    # -- C -------------------------------------------------------------------------------------------------------------
     def dim(self, size: IntLike) -> str:
         return self.importer.dims.c(size)
 
@@ -240,7 +240,7 @@ class Node:
             return e.value if e.is_const else None
         return e
 
-    # -- what it gives -----------------------------------------------------------------------------------------------------
+    # -- what it gives -------------------------------------------------------------------------------------------------
     def _hint(self, i: int) -> str:
         name = self.outputs[i] if i < len(self.outputs) else ""
         return self.op_type if re.fullmatch(r"onnx::\w+|\W*\d*", name) else name
@@ -268,8 +268,8 @@ class Node:
 
     def call(self, text: str, dtype: str, shape: Sequence[IntLike], more: Mapping[int, tuple[str, Sequence[IntLike]]],
              i: int = 0) -> Value:
-        """Output i by a call that gives others, too, through pointers: `{out1}` in its text is the C variable of output 1,
-        declared before. more: the types of those by number."""
+        """Output i by a call that gives others, too, through pointers: `{out1}` in its text is the C variable of output
+        1, declared before. more: the types of those by number."""
         others = {k: self.value(t, s, self._hint(k)) for k, (t, s) in more.items()}
         for k, other in others.items():
             text = text.replace(f"{{out{k}}}", f"{other}")
@@ -279,7 +279,8 @@ class Node:
         return value
 
     def declare(self, text: str, dtype: str, shape: Sequence[IntLike], others: Sequence[Value]) -> Value:
-        """A step by a call that sets other values, too, which are declared before; made by `value` and named in its text."""
+        """A step by a call that sets other values, too, which are declared before; made by `value` and named in its
+        text."""
         value = self.value(dtype, shape)
         self.emit(Statement(text, value, declared=tuple(others)))
         return value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wire format of protocol buffers: a message as a stream of (field, wire type, content).
 
-Nothing is copied: content that has a length is a part of the file's memory. Every message lies within its parent, so work
-and memory are bounded by the file's size; nesting is bounded by DEPTH.
+Nothing is copied: content that has a length is a part of the file's memory. Every message lies within its parent, so
+work and memory are bounded by the file's size; nesting is bounded by DEPTH.
 """
 from __future__ import annotations
 
