@@ -40,13 +40,14 @@ bool tci_product_rows(const tci_tensor *rows, int64_t n, const tci_tensor *out);
 /* The tensor in another dtype of the same mode. */
 bool tci_cast(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_dtype dtype, tci_tensor *out);
 
-/* leaves.c, views.c, indexing.c, reduce.c, contract.c */
+/* leaves.c, views.c, indexing.c, reduce.c, contract.c, externs.c */
 tci_kernel tci_op_constant, tci_op_iota, tci_op_dim_value;
 tci_kernel tci_op_broadcast, tci_op_reshape, tci_op_transpose, tci_op_slice, tci_op_pad, tci_op_concat, tci_op_gather,
     tci_op_update_slice, tci_op_reverse;
 tci_kernel tci_op_scatter, tci_op_sort, tci_op_cumulative;
 tci_kernel tci_op_reduce, tci_op_arg_reduce, tci_op_window_reduce;
 tci_kernel tci_op_dot, tci_op_convolution;
+tci_kernel tci_op_extern_call;
 
 /* The dtype in which values of a declared dtype are kept. */
 static inline tci_dtype tci_storage(const tci_scope *scope, tci_dtype dtype)

@@ -34,6 +34,7 @@ typedef enum rule {
     RULE_window_reduce,
     RULE_dot,
     RULE_convolution,
+    RULE_written,
     RULE_call,
     RULE_cond,
     RULE_while,
@@ -288,6 +289,7 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
     case RULE_convolution:
         return tc_infer_convolution(g, x, &operands[1]->type, attrs, out);
     case RULE_none:
+    case RULE_written: /* externs.c */
     case RULE_call: /* call.c appends these by itself; the DSL has no cond, while and scan */
     case RULE_cond:
     case RULE_while:

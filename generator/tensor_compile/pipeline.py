@@ -64,6 +64,12 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         graph = graph_passes.run(captured, chosen_layout, shown, verify, plain)
     except IrError as error:
         raise UserError("\n".join(error.findings), name, "the recorded graph is not legal") from None
+    if target.apart:
+        for f in graph.reference.functions.values():
+            for node in f.nodes:
+                if node.op == "extern_call":
+                    raise UserError(f"tc_extern: {node.attrs['function']} is a function of your program, which a GPU cannot call",
+                                    str(node.loc or name), "build the model for a processor")
     constants = graph.constants
     if dump:
         dump("constants", print_module(constants))

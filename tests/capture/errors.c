@@ -35,6 +35,11 @@
       outer = F(1); tc_call(g, foreign, "", F(1)))                                                                    \
     X(null, "tc_relu: argument 'x' is NULL", AT; tc_relu(NULL))                                                       \
     X(null_operand, "tc_add: argument 'b' is NULL", AT; tc_add(F(1), NULL))                                           \
+    X(extern_name, "tc_extern: function name \"a b\" is no C identifier", AT; tc_extern(g, "a b", TC_RESULT(TC_F32), F(2)))\
+    X(extern_taken, "tc_extern: the function \"tck_f\" may not be called so", AT;                                      \
+      tc_extern(g, "tck_f", TC_RESULT(TC_F32), F(2)))                                                                \
+    X(extern_count, "tc_extern: 9 results of 1 operands; 1 to 8 results of at most 16 operands are possible",         \
+      tc_tensor r[9]; const tc_extern_type *t[9]; AT; tc_extern_results(g, "f", 9, r, t, F(2)))                       \
     X(two_numbers, "tc_add: both operands are numbers", AT; tc_add(1, 2))                                             \
     X(dtypes, "tc_add: dtypes differ: f32[2] and i64[2]", AT; tc_add(F(2), IN(TC_I64, 2)))                            \
     X(broadcast, "tc_mul: f32[2,3] and f32[4] do not broadcast: 3 against 4", AT; tc_mul(F(2, 3), F(4)))              \

@@ -17,8 +17,8 @@ from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
 from tensor_compile.loops import fuse, layout, lower, plan, schedule, tiles, verify
 
-TARGET = SimpleNamespace(panel=16, index_bits=64, tiles=True, l2=1 << 20, threads=16)
-TINY = SimpleNamespace(panel=16, index_bits=64, tiles=True, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
+TARGET = SimpleNamespace(apart=False, panel=16, index_bits=64, tiles=True, l2=1 << 20, threads=16)
+TINY = SimpleNamespace(apart=False, panel=16, index_bits=64, tiles=True, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
 GRAPHS = os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "graphs")
 
 

@@ -433,4 +433,35 @@ for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):
         pipeline.run(sample(name), name, TARGET, {}, verify=True, plain=plain, with_reference=not plain)
         ok(True, f"{name}{', plain' if plain else ''}: nothing to say")
+EXTERN = '''tensor_compile.loops 1 program
+dim n range=1:64 divisor=1
+buffer input "x" : f32[n,8]
+buffer input "i" : i64[n]
+buffer temp "t" : f32[n,8]
+buffer temp "u" : i64[n]
+buffer output "y" : f32[n,8]
+extern "call" "their_function" ("x", "i", "x") to ("t", "u")
+  params ("x", "i", "x", "t", "u") dims (n)
+barrier
+nest "copy" rows (i0:n) grain 1 {
+  params ("t", "y") dims (n)
+  sweep (i1:8) {
+    "y"[i0,i1] = load f32 ("t"[i0,i1])
+  }
+}
+arena
+slot 32*n
+slot 8*n above [0]
+place "t" slot=0
+place "u" slot=1
+'''
+verify(parse_unit(EXTERN, "extern"))
+ok(print_unit(parse_unit(EXTERN, "extern")) == EXTERN, "a call of the user's function: right, and printed as it was read")
+for name, message, old, new in (
+        ("without a barrier", "copy: reads t where call stores t, with no barrier between", 'barrier\nnest', 'nest'),
+        ("into an output", "call: stores into output y", '"t", "u")', '"y", "u")'),
+        ("into its operand", "call: t is a result and another operand", '("x", "i", "x")', '("x", "i", "t")'),
+        ("of another order", "call: t is not row-major", '"t" : f32[n,8]', '"t" : f32[n,8] order=[1, 0]')):
+    assert old in EXTERN, old
+    raises(LoopError, lambda: verify(parse_unit(EXTERN.replace(old, new), "m")), message, f"a call {name}")
 done()

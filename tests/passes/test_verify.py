@@ -104,6 +104,7 @@ bad("dot(%0, %0) {lhs_batch=[1], rhs_batch=[1], lhs_contract=[1], rhs_contract=[
     "dot: lhs axes [1, 1] name an axis twice")
 bad(f"convolution(%3, %3) {{{WINDOW}, groups=2}} : f32[n,2,1,1]",
     "convolution: f32[n,2,8,8] has not the 2 x 2 channels of f32[n,2,8,8]")
+bad('extern_call(%0, %1) {function="f", takes="f32"} : f32[2]', "extern_call: it takes f32, not f32[n,4], i32[3]")
 for line, message in (
         ("iota() {axis=0} : (i32[3], i32[3])", "one declared type is needed"),
         ("broadcast(%0) {shape=[n, 4], axes=[0]} : f32[n,4]", "1 axes for an operand of rank 2"),
@@ -233,6 +234,8 @@ broken("in f: neg: the attribute axis is unknown", [Node("neg", (Value(x),), {"a
 broken("in f: transpose: the attribute perm is missing", [Node("transpose", (Value(x),), {}, x.types), neg, absolute])
 broken("in f: transpose: the attribute perm is not of kind ints",
        [Node("transpose", (Value(x),), {"perm": [0]}, x.types), neg, absolute])
+broken("in f: extern_call: its results are written down",
+       [Node("extern_call", (Value(x),), {"function": "f", "takes": "f32"}, ()), neg, absolute])
 stranger = Sym("n", 1, 2, is_dim=True)
 broken("in f: n is not a dim of the module",
        [Node("packed", (), {"name": "c"}, (TensorType("f32", (sym(stranger),)),)), neg, absolute])

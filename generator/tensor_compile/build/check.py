@@ -40,6 +40,7 @@ ANY_INTEGER = 1000  # bound of random integers that index nothing
 @dataclass(frozen=True, slots=True)
 class Request:
     """dims: the sizes to check at, each a mapping by dim name; () for every specialized combination and a generic one.
+    externs: C sources of the functions that the model calls with tc_extern.
     wrapper: the words that start a program of the target here. save: where the outputs are written, "" nowhere."""
 
     function: str
@@ -52,6 +53,7 @@ class Request:
     threads: int
     wrapper: tuple[str, ...]
     save: str = ""
+    externs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ def run(options: Options, request: Request) -> int:
                               f"its functions: {', '.join(symbols.values())}")
         with cache.scratch() as scratch:
             folder = Path(scratch)
-            tools = Tools(_data_tool(made, cache), host_programs.interpreter(made.host, cache, options.jobs),
-                          _runner(made, options, cache, folder), folder)
+            interpreter, externs = _interpreter(made, options, request, cache, folder)
+            tools = Tools(_data_tool(made, cache), interpreter, _runner(made, options, cache, folder, externs), folder)
             weights = "-"
             if options.weights == "external":
                 weights = str(folder / "weights")
@@ -356,8 +358,24 @@ def _data_tool(made: Made, cache: Cache) -> Path:
     return cache.entry("host", key, make) / "tc-data"
 
 
-def _runner(made: Made, options: Options, cache: Cache, folder: Path) -> Path:
-    return model_program(made, options.cflags, cache, options.jobs, [CHECK / "run_model.c"], [], folder / "run-model")
+def _interpreter(made: Made, options: Options, request: Request, cache: Cache, folder: Path) -> tuple[Path, list[Path]]:
+    """The interpreter, which has the functions that the model calls with tc_extern; and their sources."""
+    names = sorted({n.attrs["function"] for f in made.compiled.captured.functions.values() for n in f.nodes
+                    if n.op == "extern_call"})
+    if not names:
+        return host_programs.interpreter(made.host, cache, options.jobs), []
+    if not request.externs:
+        raise UserError(f"the model calls functions of your program: {', '.join(names)}", options.shown,
+                        "name their C sources: --extern-source FILE")
+    sources = [Path(s).resolve() for s in request.externs]
+    for s in sources:
+        if not s.is_file():
+            raise UserError("no such file", str(s), "--extern-source names C sources")
+    return host_programs.interpreter_with(made.host, cache, folder, sources, names, options.jobs), sources
+
+
+def _runner(made: Made, options: Options, cache: Cache, folder: Path, externs: list[Path]) -> Path:
+    return model_program(made, options.cflags, cache, options.jobs, [CHECK / "run_model.c", *externs], [], folder / "run-model")
 
 
 def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int | None, sources: list[Path],

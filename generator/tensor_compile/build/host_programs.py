@@ -4,12 +4,14 @@ linked with, compiled once into the cache."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Sequence
 
+from ..errors import UserError
 from . import files
 from .cache import Cache
 from .jobs import run_all
 from .toolchain import BUILD_MACHINE, Compiler
-from .tools import run_tool
+from .tools import ToolBroken, run_tool
 
 ROOT = Path(__file__).resolve().parents[3]
 CAPTURE = ROOT / "generator" / "capture"
@@ -21,6 +23,7 @@ GENERATOR = ROOT / "generator"
 TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def"]   # what C and Python both read
 
 
+EXTERNS = "the sources of --extern-source do not make a program with what the model calls"
 CAPTURE_FLAGS = ("-O0", "-g1")  # it runs for milliseconds
 
 
@@ -77,6 +80,28 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
 
     roots = [INTERPRETER, TEMPLATES / "include", *TABLES]
     return cache.entry("host", _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
+
+
+def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Sequence[Path], names: Sequence[str],
+                     jobs: int | None = None) -> Path:
+    """The same with functions of the user's, which extern calls name, in `folder`."""
+    table = folder / "externs.c"
+    parameters = "const void *const *, void *const *, const ptrdiff_t *const *, const ptrdiff_t *const *"
+    table.write_text("\n".join([
+        "#include <stddef.h>", "#include <string.h>", f"typedef void function({parameters});",
+        "function *tci_extern_named(const char *name);", *(f"function {name};" for name in names),
+        "function *tci_extern_named(const char *name)", "{",
+        *(f'    if (!strcmp(name, "{name}"))\n        return {name};' for name in names), "    return 0;", "}", ""]),
+        encoding="utf-8")
+    library = target_library(compiler, (), cache, jobs)
+    out = folder / "tc-interpret"
+    try:
+        run_tool([*compiler.command, *BUILD_MACHINE, "-w", "-ffp-contract=off", f"-I{INTERPRETER}",
+                  f"-I{TEMPLATES / 'include'}", f"-I{GENERATOR}", str(INTERPRETER / "main.c"), *map(str, sources), str(table),
+                  str(library), "-o", str(out), "-lm", "-pthread", "-ldl"], EXTERNS, folder)
+    except ToolBroken as broken:
+        raise UserError(f"{EXTERNS}\n{broken.detail}") from None
+    return out
 
 
 def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, jobs: int | None = None) -> Path:

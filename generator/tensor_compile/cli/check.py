@@ -53,6 +53,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     group.add_argument("--atol", type=arguments.bound, default=1e-5, metavar="A", help="(default: 1e-5)")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
     group.add_argument("--threads", type=arguments.positive, default=1, metavar="N", help="the team (default: 1)")
+    group.add_argument("--extern-source", action="append", default=[], metavar="FILE",
+                       help="C source of functions that the model calls with tc_extern; may be given several times")
     group.add_argument("--exe-wrapper", type=arguments.words, default=(), metavar="COMMAND",
                        help="starts the target's programs here, e.g. 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
     parser.set_defaults(run=run)
@@ -66,5 +68,6 @@ def run(args: argparse.Namespace) -> int:
     if args.expect and not args.inputs:
         raise UsageError("--expect needs --inputs")
     request = check.Request(args.function, tuple(args.dims), args.inputs, args.expect, args.rtol, args.atol, args.seed,
-                            args.threads, args.exe_wrapper, os.path.abspath(args.save) if args.save else "")
+                            args.threads, args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
+                            tuple(args.extern_source))
     return check.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Sequence
 
-from ..loops.ir import CheckKernel, ContractionKernel, Kernel, NestKernel, SiblingsKernel
+from ..loops.ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, NestKernel, SiblingsKernel
 from .check import emit_check
+from .externs import emit_extern
 from .nest import emit_nest
 
 PLACE = "tck_symbol"  # the function's name until its text is known
@@ -38,6 +39,8 @@ def emit_kernel(kernel: Kernel, isa: str, chosen: Sequence | None = None, target
         text = emit_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
         text = emit_check(kernel, PLACE)
+    elif isinstance(kernel, ExternKernel):
+        text = emit_extern(kernel, PLACE)
     elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         from . import candidates
         from .contraction import emit_contraction

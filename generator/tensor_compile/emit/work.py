@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..loops.ir import Branch, CheckKernel, ContractionKernel, Kernel, Program, Reduction, RowSort, Scalar, \
+from ..loops.ir import Branch, CheckKernel, ContractionKernel, ExternKernel, Kernel, Program, Reduction, RowSort, Scalar, \
     SiblingsKernel, Step, Tiles
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
@@ -46,6 +46,8 @@ def _work(items: list) -> Expr:
 def _kernel(kernel: Kernel) -> Expr:
     if isinstance(kernel, CheckKernel):
         return kernel.buffer.elements
+    if isinstance(kernel, ExternKernel):   # one thread's, whatever it does
+        return ZERO
     if isinstance(kernel, SiblingsKernel):
         return sum((_kernel(part) for part in kernel.parts), ZERO)
     if isinstance(kernel, ContractionKernel):

@@ -23,7 +23,7 @@ from .table import PRIMITIVES
 
 CONSTANTS = "constants"
 _LEAVES = frozenset(("weight", "constant", "iota", "dim_value"))
-_NEVER = frozenset(("state", "packed", "parameter"))
+_NEVER = frozenset(("state", "packed", "parameter", "extern_call"))
 _CHEAP = frozenset(("neg", "abs", "floor", "round", "logical_not", "bit_not", "cast", "add", "sub", "mul", "maximum",
                     "minimum", "logical_and", "logical_or", "logical_xor", "bit_and", "bit_or", "bit_xor", "shift_left",
                     "shift_right", "eq", "ne", "lt", "le", "gt", "ge", "select", "broadcast", "reshape",

@@ -64,6 +64,12 @@ def _declared(op: str, types: Types, attrs: dict, declared: Types, context: Cont
     return declared
 
 
+def _written(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+    _need(len(declared) > 0, "its results are written down")
+    _need(attrs["takes"] == ",".join(t.dtype for t in types), f"it takes {attrs['takes']}, not {_listing(types)}")
+    return declared
+
+
 def _scalar(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
     _need(len(declared) == 1 and declared[0].rank == 0, "the result has rank 0")
     dtype = declared[0].dtype
@@ -348,7 +354,7 @@ def _scan(op: str, types: Types, attrs: dict, declared: Types, context: Context)
 
 
 _RULES: dict[str, Callable] = {
-    "declared": _declared, "scalar": _scalar, "same": _elementwise(NUMBERS), "same_float": _elementwise(FLOATS),
+    "declared": _declared, "written": _written, "scalar": _scalar, "same": _elementwise(NUMBERS), "same_float": _elementwise(FLOATS),
     "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS),
     "same_integer": _elementwise(INTEGERS), "cast": _cast, "compare": _compare,
     "select": _select,

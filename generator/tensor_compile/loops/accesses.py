@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
-from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Loop, NestKernel, RowSort, \
+from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Loop, NestKernel, RowSort, \
     SiblingsKernel, Step, Store, Tiles, leaves, regions
 from .points import apart
 from .scalars import loads
 
 
 def stores(kernel) -> list[Store]:
-    if isinstance(kernel, CheckKernel):
+    if isinstance(kernel, (CheckKernel, ExternKernel)):
         return []
     if isinstance(kernel, Tiles):
         return [s for item in leaves([kernel]) for s in stores(item.kernel if isinstance(item, Step) else item)]
@@ -25,6 +25,8 @@ def written(item) -> list[str]:
     """Buffers that a kernel or item stores into, each once."""
     if isinstance(item, (Computation, Contraction)):
         return [item.out]
+    if isinstance(item, ExternKernel):
+        return [b.name for b in item.writes]
     sorted_rows = [r.buffer for stage in item.stages for r in stage.reduces if isinstance(r, RowSort)] \
         if isinstance(item, NestKernel) else []
     return list(dict.fromkeys([*(s.buffer for s in stores(item)), *sorted_rows]))
@@ -34,6 +36,8 @@ def read(item) -> list[str]:
     """Buffers that a kernel or item loads from, each once."""
     if isinstance(item, CheckKernel):
         return [item.buffer.name]
+    if isinstance(item, ExternKernel):
+        return list({b.name: None for b in item.reads})
     if isinstance(item, Computation):
         values = [item.value, *(v for _, v in item.dynamic)]
     elif isinstance(item, Contraction):
@@ -57,6 +61,8 @@ def touched(items: Iterable) -> tuple[dict[str, None], dict[str, None]]:
 
 def stored_apart(one, two, name: str) -> bool:
     """Two kernels store different elements of one buffer: parts of a concatenation."""
+    if isinstance(one, ExternKernel) or isinstance(two, ExternKernel):
+        return False
     first, second = ([s.index for s in stores(k) if s.buffer == name] for k in (one, two))
     return all(apart(a, b) for a in first for b in second)
 

@@ -29,7 +29,7 @@ from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
-from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
+from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, ExternKernel, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
     leaves, regions
 from .lower import LoweredFunction
 from .points import apart
@@ -193,7 +193,7 @@ class Fusion:
                 self.loads.append([])
                 self.readers.setdefault(item.buffer.name, []).append(seq)
                 continue
-            if isinstance(item, (Loop, Branch)):
+            if isinstance(item, (Loop, Branch, ExternKernel)):
                 self.loads.append([])
                 reads, writes = touched([item])
                 for found, names in ((self.readers, reads), (self.writers, writes)):
@@ -215,7 +215,7 @@ class Fusion:
         return group
 
     def add(self, seq: int, item) -> None:
-        if isinstance(item, (Loop, Branch)):
+        if isinstance(item, (Loop, Branch, ExternKernel)):
             self.add_region(seq, item)
             return
         if isinstance(item, CheckKernel):
@@ -246,9 +246,11 @@ class Fusion:
             return
         self.start(seq, item, needed)
 
-    def add_region(self, seq: int, item: Loop | Branch) -> None:
-        group = self.new_group(seq, "region", ())
-        group.members.append(Member(seq, item, None, (), "region", 0))
+    def add_region(self, seq: int, item: Loop | Branch | ExternKernel) -> None:
+        """What nothing joins, and what touches buffers as a whole."""
+        kind = "extern" if isinstance(item, ExternKernel) else "region"
+        group = self.new_group(seq, kind, ())
+        group.members.append(Member(seq, item, None, (), kind, 0))
         reads, writes = touched([item])
         found: dict[Group, None] = {}
         for name in reads:

@@ -392,7 +392,20 @@ class CheckKernel:
     dims: tuple[Sym, ...]
 
 
-Kernel = NestKernel | ContractionKernel | SiblingsKernel | CheckKernel
+@dataclass(slots=True)
+class ExternKernel:
+    """Calls `function` of the user's program: it reads all of `reads` and stores all of `writes`, row-major buffers. One
+    thread runs it. params: reads, then writes (one buffer may stand in `reads` twice)."""
+
+    label: str
+    function: str
+    reads: tuple[Buffer, ...]
+    writes: tuple[Buffer, ...]
+    params: tuple[Buffer, ...]
+    dims: tuple[Sym, ...]
+
+
+Kernel = NestKernel | ContractionKernel | SiblingsKernel | CheckKernel | ExternKernel
 
 
 # -- regions ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from . import layout
 from .faults import stored_early
 from .guards import Index, fold, guarded, inside, protect
 from .homes import Home, place_concat, place_results, place_scatter, place_states, trace
-from .ir import Apply, Buffer, CheckKernel, Computation, Const, InBounds, IndexValue, Load, Reduction, Scalar, row_major
+from .ir import Apply, Buffer, CheckKernel, Computation, Const, ExternKernel, InBounds, IndexValue, Load, Reduction, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_regions import REGIONS, open_function
@@ -393,6 +393,36 @@ class Lowering:
             if v.node.op == "packed" or v in self.homes and self.homes[v].buffer.kind == "input":
                 return v if None not in self.turns else None
         return None
+
+    def lower_extern_call(self, node: Node) -> None:
+        """Operands as whole row-major buffers; results in buffers of their own, copied to where they are to be."""
+        reads = tuple(self.whole(v) for v in node.operands)
+        writes = []
+        for i in range(len(node.types)):
+            writes.append(self.temp(Value(node, i), row_major(node.types[i].shape)))
+        params = (*reads, *writes)
+        kernel = ExternKernel(self.label(node), node.attrs["function"], reads, tuple(writes), params,
+                              _dims_of(*(s for b in params for s in b.shape)))
+        self.items.append(kernel)
+        for i, buffer in enumerate(writes):
+            v = Value(node, i)
+            if v not in self.homes:
+                self.homes[v] = self.home_in(buffer)
+                continue
+            home = self.homes[v]
+            variables, index = self.vars.space(v.shape)
+            self.items.append(Computation(home.buffer.name, variables, home.place(index), Load(buffer.name, v.dtype, index),
+                                          self.label(node), node.loc))
+
+    def whole(self, v: Value) -> Buffer:
+        """A row-major buffer that is v: the one that it stands in, or a copy."""
+        _, index = self.vars.space(v.shape)
+        found = self.read(v, index)
+        if isinstance(found, Load) and not found.valid and not found.dynamic and found.index == index:
+            buffer = self.buffers[found.buffer]
+            if buffer.shape == v.shape and buffer.order == row_major(v.shape) and buffer.kind != "state":
+                return buffer
+        return self.homes[self.detach(v, order=row_major(v.shape))].buffer
 
     def lower_reduce(self, node: Node) -> None:
         v, x = Value(node), node.operands[0]

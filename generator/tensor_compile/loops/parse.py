@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..graph.errors import ParseError
 from ..reader import quote
 from ..symbolic import Sym
-from .ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Load, Loop, \
+from .ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Load, Loop, \
     NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
 from .text import VERSION, Unit
@@ -89,8 +89,8 @@ class _Parser:
         return unit.made()
 
     def declaration(self, line: ItemLine, unit: Declarations) -> None:
-        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "contraction": self.contraction,
-                   "siblings": self.siblings, "loop": self.loop, "while": self.while_, "branch": self.branch}
+        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "extern": self.extern,
+                   "contraction": self.contraction, "siblings": self.siblings, "loop": self.loop, "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
@@ -263,6 +263,15 @@ class _Parser:
         bound = line.dim()
         line.end()
         return CheckKernel(label, b, bound, *self.interface(line.item))
+
+    def extern(self, line: ItemLine, unit: Declarations) -> ExternKernel:
+        label, function = line.string(), line.string()
+        reads = line.many(line.buffer)
+        line.expect("to")
+        writes = line.many(line.buffer)
+        line.end()
+        params, dims = self.interface(line.item)
+        return ExternKernel(label, function, reads, writes, (*reads, *writes), dims)
 
     def compute(self, line: ItemLine, unit: Declarations) -> Computation:
         label, variables = line.string(), line.variables()

@@ -12,7 +12,7 @@ from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import Meetings, Touch, conflicts
-from .ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, NestKernel, Program, \
+from .ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, NestKernel, Program, \
     Region, Scalar, SiblingsKernel, Step, Store
 from .points import apart, one_to_one
 from .scalars import empty, loads
@@ -90,6 +90,9 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     """Loads of what other points of the same kernel store."""
     if isinstance(kernel, CheckKernel):
         return []
+    if isinstance(kernel, ExternKernel):
+        names = [b.name for b in kernel.params]
+        return [f"{kernel.label}: {b.name} is a result and another operand" for b in kernel.writes if names.count(b.name) > 1]
     if isinstance(kernel, SiblingsKernel):
         return [line for part in kernel.parts for line in crossed(buffers, part)] + [
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
-from .ir import Buffer, CheckKernel, ContractionKernel, Load, NestKernel, Reduction, RowSort, Scalar, SiblingsKernel, \
+from .ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, NestKernel, Reduction, RowSort, Scalar, SiblingsKernel, \
     Stage, Store, mapped
 from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
 
@@ -224,7 +224,7 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
 
 def _finish(kernel, buffers: dict[str, Buffer]):
     """Fills params (in order of first use) and dims."""
-    if isinstance(kernel, CheckKernel):
+    if isinstance(kernel, (CheckKernel, ExternKernel)):
         return kernel
     if isinstance(kernel, SiblingsKernel):
         kernel.params = tuple(dict.fromkeys(b for part in kernel.parts for b in part.params))

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Iterable
 
 from ..symbolic import Expr, Sym
-from .ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, IndexValue, Load, Local, \
+from .ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, IndexValue, Load, Local, \
     NestKernel, Reduction, RowReduce, Scalar, SiblingsKernel, Sorted
 from .scalars import walk
 
@@ -53,7 +53,7 @@ class _Scopes:
         elif isinstance(item, NestKernel):
             self.nest(item)
         else:
-            assert isinstance(item, CheckKernel)
+            assert isinstance(item, (CheckKernel, ExternKernel))
 
     def contraction(self, item: Contraction | ContractionKernel, second: tuple[Load, ...]) -> None:
         self.once((*item.batch, *item.m, *item.n, *item.k))

@@ -11,8 +11,8 @@ from typing import Iterator
 from ..reader import quote
 from ..symbolic import Expr, FloorDiv, Sym
 from .fuse import Fused
-from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, InBounds, \
-    IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, SiblingsKernel, Sorted, Step, \
+from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, ExternKernel, \
+    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, SiblingsKernel, Sorted, Step, \
     Store, Tiles, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
@@ -135,6 +135,9 @@ def _asked(item) -> Iterator[Expr]:
     """Every expression of an item."""
     if isinstance(item, CheckKernel):
         yield item.bound
+        return
+    if isinstance(item, ExternKernel):
+        yield from (s for b in item.params for s in b.shape)
         return
     if isinstance(item, SiblingsKernel):
         for part in item.parts:
@@ -274,6 +277,9 @@ class _Printer:
     def item(self, k) -> list[str]:
         if isinstance(k, CheckKernel):
             return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}", *_interface(k)]
+        if isinstance(k, ExternKernel):
+            sides = [", ".join(quote(b.name) for b in side) for side in (k.reads, k.writes)]
+            return [f"extern {quote(k.label)} {quote(k.function)} ({sides[0]}) to ({sides[1]})", *_interface(k)]
         if isinstance(k, Computation):
             self.share([*(v for _, v in k.dynamic), k.value])
             how = (" window" if k.window else "") + (f" copy {quote(k.copy)}" if k.copy else "")

@@ -14,7 +14,7 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .ir import Buffer, CheckKernel, ContractionKernel, Load, SiblingsKernel
+from .ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, SiblingsKernel
 from .scalars import extent, walk
 
 
@@ -31,6 +31,9 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     buffers = {b.name: b for b in kernel.params}
     if isinstance(kernel, CheckKernel):
         return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype].bytes, 0)
+    if isinstance(kernel, ExternKernel):
+        size = [sum(b.elements.evaluate(dims) * DTYPES[b.dtype].bytes for b in side) for side in (kernel.reads, kernel.writes)]
+        return Traffic(*size)
     if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         values, stores = kernel.values, kernel.stores
     else:

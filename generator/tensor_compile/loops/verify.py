@@ -13,7 +13,7 @@ from typing import Any, Callable
 from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, scopes
 from .fuse import Fused
-from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, InBounds, Load, Loop, \
+from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, Load, Loop, \
     NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, Tiles, leaves
 from .scalars import loads, points, sort_space
 
@@ -108,6 +108,11 @@ class _Checker:
         if isinstance(item, CheckKernel):
             self.readable(item.label, {item.buffer.name}, written)
             return
+        if isinstance(item, ExternKernel):
+            self.readable(item.label, {b.name for b in item.reads}, written)
+            self.extern(item)
+            written |= {b.name for b in item.writes}
+            return
         if isinstance(item, Contraction):
             values: list[Scalar] = [item.a, item.b]
             self.access(item.label, item.out, item.index, self.facts)
@@ -149,9 +154,19 @@ class _Checker:
                 self.contraction(part)
             self.readable(k.label, reads, written)
         else:
+            if isinstance(k, ExternKernel):
+                self.extern(k)
             self.readable(k.label, reads, written)
         written |= writes
         self.found += races.same_element(self.buffers, k, self.in_tiles) + races.crossed(self.buffers, k)
+
+    def extern(self, k: ExternKernel) -> None:
+        for b in k.params:
+            if b.order != tuple(range(len(b.shape))):
+                self.found.append(f"{k.label}: {b.name} is not row-major")
+        for b in k.writes:
+            if b.kind != "temp":
+                self.found.append(f"{k.label}: stores into {b.kind} {b.name}")
 
     def contraction(self, k: ContractionKernel) -> None:
         for v in (k.a, *k.b):

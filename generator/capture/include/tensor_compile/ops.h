@@ -39,6 +39,7 @@
 #include "ops/signal.h"
 #include "ops/detection.h"
 #include "ops/control.h"
+#include "ops/externs.h"
 #include "ops/recurrent.h"
 #include "ops/recurrent_onnx.h"
 #include "ops/losses.h"

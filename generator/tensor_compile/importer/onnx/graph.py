@@ -186,7 +186,8 @@ class Importer:
         function = None if own else registry.find(domain, message.op_type, opset)
         what = f"{domain}::{message.op_type}" if domain else message.op_type
         if own is None and function is None:
-            self.problems.append(Problem(what, f"no operation of opset {opset} is known", _name(message)))
+            hint = "" if domain in ("", "com.microsoft") else "a function of your own can do it in model.c: tc_extern (docs/externs.md)"
+            self.problems.append(Problem(what, f"no operation of opset {opset} is known", _name(message), hint))
             return
         if poisoned:
             return
