@@ -26,7 +26,8 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
         r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
     }
     for (int j = 0; j < 4; ++j) {
-        const __m512 even0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88), odd0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
+        const __m512 even0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88);
+        const __m512 odd0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
         const __m512 even1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
         const __m512 odd1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
         _mm512_storeu_ps(to + j * to_step, _mm512_shuffle_f32x4(even0, even1, 0x88));
@@ -91,7 +92,8 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 #endif
 
 /* The same for 16 x 16 elements, of which the first `rows` rows of `from` exist; zeros stand for the others. */
-static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float *from, tc_index from_step, tc_index rows) {
+static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float *from, tc_index from_step,
+                                       tc_index rows) {
     float filled[16 * 16];
     if (rows < 16) {
         for (tc_index i = 0; i < 16; ++i)

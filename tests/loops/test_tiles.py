@@ -69,24 +69,28 @@ for heads, shared in ((2, 2), (4, 2)):
     for causal in (False, True):
         name = f"{heads} heads over {shared}{', causal' if causal else ''}"
         for sizes in ({"n": 8, "s": 8}, {"n": 17, "s": 17}, {"n": 3, "s": 21}):
-            tiles = check(name, attention(heads, shared, "n", "s", 4, 16, causal), sizes, seed=heads, extreme=sizes["n"] == 8)
+            graph = attention(heads, shared, "n", "s", 4, 16, causal)
+            tiles = check(name, graph, sizes, seed=heads, extreme=sizes["n"] == 8)
         equal(len(tiles.body), 3, f"{name}: product, softmax and product are one region")
 tiles = check("sizes that are constant", attention(2, 2, "16", "24", 4, 16, True), {})
 equal([(a.block, a.count) for a in tiles.axes], [(1, None), (8, None)], "blocks that divide the rows need no count")
 tiles = check("rows that blocks do not divide", attention(2, 2, "19", "24", 4, 16, True), {})
 ok(tiles.axes[1].count is not None, "the last block is shorter")
 
-# Causal attention leaves out columns that are masked in all rows of a tile, and keeps what values that are no numbers do.
+# Causal attention leaves out columns that are masked in all rows of a tile, and keeps what values that are no numbers
+# do.
 for heads, shared in ((2, 2), (4, 2)):
     for n in (1, 8, 9, 20):
         for extreme in (False, True):
             for seed in range(3):
-                tiles = check("causal", attention(heads, shared, "n", "n", 4, 16, True), {"n": n}, seed=seed, extreme=extreme)
+                graph = attention(heads, shared, "n", "n", 4, 16, True)
+                tiles = check("causal", graph, {"n": n}, seed=seed, extreme=extreme)
     equal(len(tiles.body), 4, "a kernel more: what was left out, summed")
 tiles = check("causal, constant", attention(2, 2, "24", "24", 4, 16, True), {}, extreme=True)
 equal(str(tiles.body[0].kernel.n[0].hi + 1), "tile1 + 8", "columns up to the tile's last row")
 ok(tiles.growing, "later blocks have more work")
-equal(str(check("full", attention(2, 2, "24", "24", 4, 16, False), {}).body[0].kernel.n[0].hi), "23", "no mask, all columns")
+tiles = check("full", attention(2, 2, "24", "24", 4, 16, False), {})
+equal(str(tiles.body[0].kernel.n[0].hi), "23", "no mask, all columns")
 
 # A residual sum that others read too, and its norm: what stays a tensor is stored and read by one tile.
 norm = entry(f'%0 "x" : f32[n,16] {LOC}, %1 "h" : f32[n,32] {LOC}', [

@@ -21,8 +21,7 @@ from ..emit.candidates import Candidate
 from ..emit.key import kernel_key
 from ..errors import UserError
 from ..loops.ir import ContractionKernel, ModelPlan, SiblingsKernel
-from ..loops.scalars import first
-from ..symbolic import Sym, sym
+from ..symbolic import Sym, sym, wrap
 from . import lock as locks
 from .harness import Case, Toolset, program
 from .lock import Entry
@@ -49,9 +48,13 @@ def contractions(plan: ModelPlan) -> list[ContractionKernel]:
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
-    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first turn
-    or tile."""
-    return {s: first(s) if s.is_turn else table.size(sym(s)) for s in kernel.dims}
+    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first turn and in
+    a block of tiles that is neither the first nor, where there are more, the last."""
+    def assumed(s: Sym) -> int:
+        if s.is_turn and not s.lo and s.divisor == 1:
+            return 0
+        return min(table.size(sym(s)), max(0, table.size(wrap(s.hi)))) if s.is_turn else table.size(sym(s))
+    return {s: assumed(s) for s in kernel.dims}
 
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:

@@ -17,8 +17,8 @@ SIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class Transposition:
-    """to[to_first + j*to_step + i] = from[from_first + i*from_step + j] for j below `count` and i below 16; zero where i is
-    not below all of `rows`. j is the variable of the nest's last row."""
+    """to[to_first + j*to_step + i] = from[from_first + i*from_step + j] for j below `count` and i below 16; zero where i
+    is not below all of `rows`. j is the variable of the nest's last row."""
 
     source: str
     target: str

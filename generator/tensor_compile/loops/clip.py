@@ -36,8 +36,8 @@ class Clipped:
 
 def clip(body: list, axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Expr],
          fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> Clipped | None:
-    """None where the tile's kernels are no such chain. whole: the last one as it was, whose variables are those of `step`
-    in a tile; fresh(kind, shape): makes a buffer of f32."""
+    """None where the tile's kernels are no such chain. whole: the last one as it was; step: what its
+    row variables are in a tile; fresh(kind, shape): makes a buffer of f32."""
     found = _chain(body, axis)
     if found is None:
         return None
@@ -107,7 +107,7 @@ def _is_false(condition: Scalar, false: Scalar) -> bool:
 
 
 def _softmax(kernel: NestKernel, scores: str) -> Sym | None:
-    """The variable over which the kernel is the softmax of a buffer, and nothing else; None where it is something else."""
+    """The variable over which the kernel is the softmax of a buffer; None where it is anything else."""
     if len(kernel.stages) != 3 or any(len(s.vars) != 1 or s.vars != kernel.stages[0].vars for s in kernel.stages):
         return None
     top, total, result = kernel.stages
@@ -142,7 +142,7 @@ def _fewer(kernel: ContractionKernel | NestKernel, old: Sym, count: Expr) -> Con
 
 
 def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> NestKernel:
-    """For each block of rows of the second operand the sum of 0 * v, which is a zero, or NaN where a v is not finite."""
+    """For each block of rows of the second operand the sum of 0 * v: a zero, or NaN where a v is not finite."""
     (b,), (k,) = whole.b, whole.k
     batch = tuple(s for s in whole.batch if any(s in e.symbols() for e in b.index))
     block, within = Sym("block", 0, axis.blocks - 1), Sym("k", 0, wrap(axis.block - 1))
@@ -162,11 +162,12 @@ def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_
     here = sym(axis.start) // axis.block
     after = Sym("block", 0, axis.blocks - 2 - here)
     batch = left_out.index[:len(left_out.index) - len(whole.n) - 1]
-    x = Load(left_out.buffer, "f32", (*(e.substitute(dict(step)) for e in batch), here + 1 + sym(after), *map(sym, whole.n)))
+    first = (e.substitute(dict(step)) for e in batch)
+    x = Load(left_out.buffer, "f32", (*first, here + 1 + sym(after), *map(sym, whole.n)))
     made = fresh("tile", tuple(extent(s) for s in whole.n))
     total = Reduction("sum", "seq", "f32", (after,), x)
-    return NestKernel(f"{whole.label}_finite", whole.n, [Stage((), [], [Store(made.name, tuple(map(sym, whole.n)), total)])],
-                      (), ())
+    store = Store(made.name, tuple(map(sym, whole.n)), total)
+    return NestKernel(f"{whole.label}_finite", whole.n, [Stage((), [], [store])], (), ())
 
 
 def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...]) -> ContractionKernel:

@@ -130,8 +130,8 @@ def met(one, two) -> list[str]:
 
 
 def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: list) -> list[str]:
-    """Elements that two tiles store, or one loads and another one stores. A kernel's own points are `same_element`'s and
-    `crossed`'s."""
+    """Elements that two tiles store, or one loads and another one stores. A kernel's own points are `same_element`'s
+    and `crossed`'s."""
     found: dict[str, None] = {}
     several = [a for a in axes if a.blocks != 1]
     made = [(kernel, s, variables) for kernel in kernels for s, variables in _stored(kernel)
@@ -158,8 +158,8 @@ def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: l
 
 def _all_blocks(axis: Axis, index: tuple[Expr, ...], variables: tuple[Sym, ...]) \
         -> tuple[tuple[Expr, ...], tuple[Sym, ...]]:
-    """The index over all tiles along the axis: with one variable for the axis' points where a variable of the kernel walks
-    those of a block, else with one more for the number of the block."""
+    """The index over all tiles along the axis: with one variable for the axis' points where a variable of the kernel
+    walks those of a block, else with one more for the number of the block."""
     for v in variables:
         if v.hi == axis.points - 1:
             whole = Sym(v.name, 0, axis.size - 1)

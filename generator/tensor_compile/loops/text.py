@@ -59,7 +59,8 @@ def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
             out += _loop(item, names)
         elif isinstance(item, Tiles):
             axes = ", ".join(f"{a.start.name} by {a.block} of {_expr(a.size)}" for a in item.axes)
-            out += [*(["barrier"] if item.barrier else []), f"tiles {quote(item.label)} ({axes}){' growing' if item.growing else ''} {{",
+            growing = " growing" if item.growing else ""
+            out += [*(["barrier"] if item.barrier else []), f"tiles {quote(item.label)} ({axes}){growing} {{",
                     *_inside(item.body, (*names, *item.symbols)), "}"]
         elif isinstance(item, Branch):
             out += [f"branch {quote(item.label)} on {quote(item.condition)}{_meeting(item)} {{",

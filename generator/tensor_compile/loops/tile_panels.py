@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Second operands that are packed and used once: a tile packs some panels and multiplies by them while they are in cache.
+"""Second operands that are packed and used once: a tile packs some panels and multiplies by them while they are in
+cache.
 
-A decoder's keys change with every token, so their panels cannot be made in advance. Where few rows are multiplied by them,
-packing is most of the work and writing the panels to memory is most of packing. The region's axes are the batch dims of
+A decoder's keys change with every token, so their panels cannot be made in advance. Where few rows are multiplied by
+them, packing is most of the work and writing the panels to memory is most of packing. The region's axes are the batch dims of
 the product and blocks of its columns. Each panel is made in one tile, so nothing is done twice.
 """
 from __future__ import annotations
@@ -19,8 +20,8 @@ COLUMNS = 128     # of a tile
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """pack fills what `kernel` alone reads as its second operand. batch: for each variable of the kernel's batch, the one of
-    pack's rows that walks the same dim (None: the operand has no such dim). panel: pack's variable of the panels."""
+    """pack fills what `kernel` alone reads as its second operand. batch: for each variable of the kernel's batch, the one
+    of pack's rows that walks the same dim (None: the operand has no such dim). panel: pack's variable of the panels."""
 
     pack: NestKernel
     kernel: ContractionKernel
@@ -33,8 +34,8 @@ def panels(pack: NestKernel, kernel: ContractionKernel) -> Panels | None:
     if len(kernel.b) != 1 or not kernel.b_panel or len(kernel.n) != 1 or len(pack.stages) != 1:
         return None
     (b,), (n,), (stage,) = kernel.b, kernel.n, pack.stages
-    if stage.vars or stage.reduces or len(stage.stores) != 1 or stage.stores[0].buffer != b.buffer or b.valid or b.dynamic \
-            or stage.stores[0].dynamic:
+    if stage.vars or stage.reduces or len(stage.stores) != 1 or stage.stores[0].buffer != b.buffer \
+            or b.valid or b.dynamic or stage.stores[0].dynamic:
         return None
     number = sym(n) // kernel.b_panel
     made = stage.stores[0].index
@@ -86,5 +87,6 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     (stage,), store = p.pack.stages, p.pack.stages[0].stores[0]
     index = tuple(ZERO if d < at else sym(panel) if d == at else e for d, e in enumerate(store.index))
     rows = tuple(panel if s is p.panel else s for s in p.pack.rows if s not in gone)
-    packed = replace(p.pack, rows=rows, stages=[replace(stage, stores=[Store(store.buffer, index, moved(store.value))])])
+    store = Store(store.buffer, index, moved(store.value))
+    packed = replace(p.pack, rows=rows, stages=[replace(stage, stores=[store])])
     return Tiles(f"{p.pack.label}+{kernel.label}", (*axes, columns), [packed, product])

@@ -2,9 +2,9 @@
 """Tile regions: chains of kernels that hand rows on run block by block, so that what they hand on stays in a thread's
 cache.
 
-A chain begins at a contraction. The next kernel joins it where it alone reads a temp of the last one, at equal rows: each
-row dim of the temp is walked by variables of both kernels' rows alone. Those dims are the axes of the tiles. The last
-axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads become buffers
+A chain begins at a contraction. The next kernel joins it where it alone reads a temp of the last one, at equal rows:
+each row dim of the temp is walked by variables of both kernels' rows alone. Those dims are the axes of the tiles. The
+last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads become buffers
 of kind `tile`.
 
 A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every block walks the
@@ -203,7 +203,8 @@ class _Former:
             self.buffers = were
             return
         items[made[0]], items[at] = None, tiles
-        self.fusions.append(f"{label} runs in tiles of {' by '.join(f'{a.block} of {a.size}' for a in tiles.axes)} points")
+        what = " by ".join(f"{a.block} of {a.size}" for a in tiles.axes)
+        self.fusions.append(f"{label} runs in tiles of {what} points")
 
     # -- decisions
     def settle(self, items: list, chain: _Chain) -> None:
@@ -309,7 +310,7 @@ class _Former:
         return made
 
     def in_place(self, chain: _Chain) -> dict[str, str]:
-        """For each temp that is handed on, the one whose memory it is in: the one before, where that may be overwritten."""
+        """For each temp that is handed on, the one whose memory it is in: the one before, where it may overwrite that."""
         host = {name: name for name in chain.handed}
         for kernel, x, out in zip(chain.kernels[1:], chain.handed, chain.handed[1:]):
             one, two = self.buffers[x], self.buffers[out]

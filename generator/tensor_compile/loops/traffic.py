@@ -4,8 +4,8 @@
 An access walks the product of the extents of the variables that its address depends on, and never more than its
 buffer; predicates that bound an index by itself bound what is walked of that dim. Accesses of one buffer at one address
 (or whose variables differ in name only) count once, several others up to the whole buffer. A data-dependent index
-counts every position that is looked up. Scratch is not memory traffic, nor is what a tile's kernels hand on. So the numbers are exact where accesses are
-dense, and an upper bound where windows overlap or lookups repeat.
+counts every position that is looked up. Scratch is not memory traffic, nor is what a tile's kernels hand on. So the
+numbers are exact where accesses are dense, and an upper bound where windows overlap or lookups repeat.
 """
 from __future__ import annotations
 
