@@ -73,7 +73,7 @@ TILES = (Tile(128, 128, 16, 8, 8, 75), Tile(128, 64, 16, 8, 4, 65), Tile(64, 64,
          Tile(8, 32, 64, 1, 1, 30), Tile(8, 32, 32, 1, 1, 30))
 MOST_SHARED = 96 * 1024   # bytes of a block's tiles: compute capabilities 8.6 and 8.9 have 99 KiB
 # For the matrix units; height x width of a warp.
-MATRIX_TILES = (Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
+MATRIX_TILES = (Tile(128, 128, 16, 64, 64, 110), Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
                 Tile(32, 64, 32, 32, 16, 50), Tile(32, 32, 64, 16, 16, 40), Tile(16, 32, 64, 16, 8, 25))
 MATRIX_PADS = {"tf32": (4, 8), "bf16": (8, 4), "f16": (8, 4)}
 MATRIX_ROWS = 9         # fewest rows of a contraction that are worth them
@@ -232,7 +232,7 @@ def fitting(sums: int) -> list[Tile]:
 def matrix_tiles(sums: int, precision: str) -> list[Tile]:
     """The same for the matrix units."""
     found = [replace(t, pads=MATRIX_PADS[precision], matrix=True) for t in MATRIX_TILES]
-    return [t for t in found if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
+    return [t for t in found if sums * t.sums <= 2 * SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
 def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
