@@ -126,7 +126,8 @@ def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launc
         side_by_side = UNROLL if (points.range()[1] or MANY_POINTS) >= MANY_POINTS else 1
         return Launch(points, THREADS * side_by_side, THREADS, unroll=side_by_side)
     if not scratch and has_warps(kernel):
-        return Launch(points, THREADS // 32, THREADS, warps=True)
+        warps = row_warps(kernel)
+        return Launch(points, warps, 32 * warps, warps=True)
     return Launch(points, 1, row_threads(kernel), scratch)
 
 
@@ -153,6 +154,17 @@ def has_warps(kernel: NestKernel) -> bool:
     longest = max((usual(stage.vars) for stage in kernel.stages), default=1)
     rows = usual(kernel.rows)
     return longest <= 64 or (longest <= 1024 and rows >= 64)
+
+
+def row_warps(kernel: NestKernel) -> int:
+    """Warps of a block, each of which has a row: so few that all multiprocessors have blocks."""
+    rows = product(extent(s) for s in kernel.rows)
+    if not rows.is_const:
+        return 4
+    warps = THREADS // 32
+    while warps > 1 and rows.value < warps * MULTIPROCESSORS:
+        warps //= 2
+    return warps
 
 
 def passes(kernel: NestKernel) -> int:
