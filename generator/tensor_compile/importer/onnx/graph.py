@@ -20,6 +20,7 @@ from .model import Attribute, Dimension, Function, Graph, Model, NodeMessage, Te
 from .registry import DOMAINS, NeedsValue, Node
 
 MOST_CALLS = 32          # of model-local functions within each other
+COUNTED_HINT = "it is an output of the model alone, beside its number NAME_count; compute with it in your program"
 MOST_NODES = 1_000_000   # that functions and graphs within graphs may expand to
 
 
@@ -80,6 +81,9 @@ class Importer:
             value = self._output(info.name, scope)
             if value is not None:
                 self.program.outputs.append((names.take(identifier(info.name, "output")), value))
+                if value.counted is not None:
+                    count = names.take(identifier(f"{info.name}_count", "output"))
+                    self.program.outputs.append((count, value.counted[0]))
         if not graph.output:
             raise Malformed("it has no outputs")
 
@@ -198,6 +202,9 @@ class Importer:
             kinds = [v.kind for v in inputs if v is not None and v.kind]
             if kinds and not own and (domain, message.op_type) not in registry.SMALL:
                 raise Unsupported(f"an input of {kinds[0]}", "convert it with Cast before")
+            counted = next((v.counted for v in inputs if v is not None and v.counted is not None), None)
+            if counted is not None and not own and (domain, message.op_type) not in registry.COUNTED:
+                raise Unsupported("the size of an input is data", COUNTED_HINT)
             if own:
                 self._call(own, node, message, scope)
             else:
@@ -211,6 +218,9 @@ class Importer:
         except Malformed as error:
             text = str(error)
             raise Malformed(text if " node " in text or ": " in text else f"{_describe(message)}: {text}") from None
+        if counted is not None and not own:
+            axis = registry.COUNTED[(domain, message.op_type)](node, counted[1])
+            node.given[0].counted = (counted[0], axis)
         if kinds and (domain, message.op_type) in registry.MOVES:
             for value in node.given.values():
                 value.kind = kinds[0]
@@ -283,7 +293,10 @@ class Importer:
         for info, value in zip(graph.input, bound):
             scope.values[info.name] = value
         self.nodes(graph.node, scope, opsets, [o.name for o in graph.output], attributes)
-        return [self._output(o.name, scope) for o in graph.output]
+        found = [self._output(o.name, scope) for o in graph.output]
+        if any(value is not None and value.counted is not None for value in found):
+            raise Unsupported("the size of a result is data", COUNTED_HINT)
+        return found
 
     @contextmanager
     def within(self, statements: list[Statement]) -> Iterator[None]:
