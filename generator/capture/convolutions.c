@@ -278,7 +278,7 @@ static tc_tensor transposed(tc_graph *g, const call *c)
     }
     if (!tc_windows_read(g, &c->options, false, &t.w) || !check_ranks(g, c) || !kernel_sizes(g, c, &t.w) ||
         !tc_windows_not_negative(g, "output_padding", c->dims, c->output_padding) ||
-        !transposed_sizes(&t, c->output_padding))
+        !transposed_sizes(&t, tc_windows_each(g, c->dims, c->output_padding)))
         return tc_poison();
     t.weight = turned_weight(g, c, t.groups);
     if (tc_is_poison(t.weight))

@@ -8,10 +8,11 @@
 static bool read_windows(tc_graph *g, const tc_unfold_args *args, tc_windows *w)
 {
     *w = (tc_windows){.dims = 2};
+    const int *kernel = tc_windows_each(g, 2, args->kernel);
     for (int i = 0; i < 2; ++i) {
-        w->size[i] = args->kernel[i];
+        w->size[i] = kernel[i];
         if (w->size[i] < 1) {
-            tc_fail(g, "name it: .kernel = {2, 2}", "kernel is %s", tc_windows_text(g, 2, args->kernel));
+            tc_fail(g, "name it: .kernel = {2, 2}", "kernel is %s", tc_windows_text(g, 2, kernel));
             return false;
         }
     }

@@ -54,10 +54,11 @@ static bool read_pool(tc_graph *g, const call *c, tc_windows *w)
     w->dims = c->dims;
     if (!tc_windows_check_rank(g, &c->x->type, c->dims))
         return false;
+    const int *kernel = tc_windows_each(g, c->dims, c->kernel);
     for (int i = 0; i < c->dims; ++i) {
-        w->size[i] = c->kernel[i];
-        if (c->kernel[i] < 1) {
-            tc_fail(g, "name it: .kernel = {2, 2}", "kernel is %s", tc_windows_text(g, c->dims, c->kernel));
+        w->size[i] = kernel[i];
+        if (kernel[i] < 1) {
+            tc_fail(g, "name it: .kernel = {2, 2}", "kernel is %s", tc_windows_text(g, c->dims, kernel));
             return false;
         }
     }
@@ -70,7 +71,7 @@ static bool read_pool(tc_graph *g, const call *c, tc_windows *w)
         if (w->low[i] > half || w->high[i] > half) {
             tc_fail(g, "a window must not lie in the padding alone", "padding %s is more than half of the kernel %s",
                     tc_windows_text(g, c->dims, w->low[i] > half ? w->low : w->high),
-                    tc_windows_text(g, c->dims, c->kernel));
+                    tc_windows_text(g, c->dims, kernel));
             return false;
         }
         int64_t whole = (int64_t)w->high[i] + w->stride[i] - 1, begun = tc_windows_extent(w, i) - 1;
@@ -176,9 +177,10 @@ static tc_tensor max_pool(tc_graph *g, const call *c)
 
 static bool check_average(tc_graph *g, const call *c, tc_windows *w)
 {
-    if (c->options.dilation) {
+    const int *dilation = tc_windows_each(g, c->dims, c->options.dilation);
+    if (dilation) {
         for (int i = 0; i < c->dims; ++i) {
-            if (c->options.dilation[i]) {
+            if (dilation[i]) {
                 tc_fail(g, NULL, "an average has no dilation");
                 return false;
             }
@@ -197,8 +199,10 @@ static tc_tensor window_counts(tc_graph *g, const call *c, const tc_windows *w, 
 {
     tc_windows own = *w;
     const tc_expr *shape[TC_MAX_RANK];
+    const int *high = tc_windows_each(g, w->dims, c->options.high);
+    const int *both = tc_windows_each(g, w->dims, c->options.padding);
     for (int i = 0; i < w->dims; ++i) {
-        int given = !c->ceil_mode ? w->high[i] : c->options.high[i] ? c->options.high[i] : c->options.padding[i];
+        int given = !c->ceil_mode ? w->high[i] : high[i] ? high[i] : both[i];
         shape[i] = tc_expr_add_int(c->x->type.shape[2 + i], padding ? (int64_t)w->low[i] + given : 0);
         own.low[i] -= padding ? w->low[i] : 0;
         own.high[i] -= padding ? given : 0;

@@ -33,7 +33,7 @@ static bool check(tc_graph *g, const call *c)
 static bool read_sizes(tc_graph *g, const call *c, const tc_expr **sizes)
 {
     tc_windows w = {.dims = c->dims};
-    if (c->size && c->size_count != c->dims) {
+    if (c->size && c->size_count != c->dims && c->size_count != 1) {
         tc_fail(g, "TC_SIZES(h, w), a number for each axis behind the channels", "%d sizes for %s", c->size_count,
                 tc_type_text(g, &c->x->type));
         return false;
@@ -43,7 +43,7 @@ static bool read_sizes(tc_graph *g, const call *c, const tc_expr **sizes)
         return false;
     for (int i = 0; i < c->dims; ++i) {
         const tc_expr *starts = tc_expr_mul_int(tc_expr_add_int(c->x->type.shape[2 + i], -1), w.stride[i]);
-        sizes[i] = c->size ? tc_dim_expr(g, c->size[i])
+        sizes[i] = c->size ? tc_dim_expr(g, c->size[c->size_count == 1 ? 0 : i])
                            : tc_expr_add_int(starts, (int64_t)w.size[i] - 2 * (int64_t)w.low[i]);
         if (!tc_at_least(g, sizes[i], g->dims.one)) {
             tc_fail(g, NULL, "axis %d of the result would have the size %s", 2 + i, tc_expr_text(sizes[i]));

@@ -246,13 +246,19 @@ static tc_tensor antialiased(const resampling *r, tc_tensor x)
 
 /* -- calls ------------------------------------------------------------------------------------------------------------------- */
 
+/* One number without braces is every axis' (detail.h). */
+static double scale_of(const tc_interpolate_args *args, int i)
+{
+    return args->scale[args->scale[1] == TC_EACH_REAL_ ? 0 : i];
+}
+
 static const tc_expr *target_size(tc_graph *g, const tc_interpolate_args *args, int i, double *scale)
 {
     const tc_expr *in = args->x->type.shape[2 + i];
     *scale = 0;
     if (args->size)
-        return tc_dim_expr(g, args->size[i]);
-    *scale = args->scale[i];
+        return tc_dim_expr(g, args->size[args->size_count == 1 ? 0 : i]);
+    *scale = scale_of(args, i);
     return tc_scaled_size(g, in, *scale);
 }
 
@@ -280,15 +286,15 @@ static bool check(tc_graph *g, const tc_interpolate_args *args)
     }
     if (!check_mode(g, args))
         return false;
-    if (args->size ? args->size_count != dims : !(args->scale[0] > 0)) {
+    if (args->size ? args->size_count != dims && args->size_count != 1 : !(args->scale[0] > 0)) {
         tc_fail(g, "TC_SIZES(h, w) or .scale = {2, 2}, a number for each axis behind the channels",
                 args->size ? "%d sizes for %s" : "neither sizes nor scales: %d for %s", args->size_count,
                 tc_type_text(g, x));
         return false;
     }
     for (int i = 0; i < dims && !args->size; ++i) {
-        if (!(args->scale[i] > 0) || isinf(args->scale[i])) {
-            tc_fail(g, "a positive scale for each axis behind the channels", "scale %d is %g", i, args->scale[i]);
+        if (!(scale_of(args, i) > 0) || isinf(scale_of(args, i))) {
+            tc_fail(g, "a positive scale for each axis behind the channels", "scale %d is %g", i, scale_of(args, i));
             return false;
         }
     }

@@ -18,8 +18,19 @@ const char *tc_windows_text(tc_graph *g, int count, const int *values)
     return tc_arena_format(&g->arena, "%s}", out);
 }
 
+const int *tc_windows_each(tc_graph *g, int dims, const int *values)
+{
+    if (!values || dims < 2 || values[1] != TC_EACH_)
+        return values;
+    int *each = tc_arena_alloc(&g->arena, (size_t)dims * sizeof *each);
+    for (int i = 0; i < dims; ++i)
+        each[i] = values[0];
+    return each;
+}
+
 bool tc_windows_positive(tc_graph *g, const char *name, int dims, const int *values, const int *defaults, int *out)
 {
+    values = tc_windows_each(g, dims, values);
     bool given = false, valid = true;
     for (int i = 0; i < dims; ++i)
         given |= values[i] != 0;
@@ -35,6 +46,7 @@ bool tc_windows_positive(tc_graph *g, const char *name, int dims, const int *val
 
 bool tc_windows_not_negative(tc_graph *g, const char *name, int dims, const int *values)
 {
+    values = tc_windows_each(g, dims, values);
     for (int i = 0; i < dims; ++i) {
         if (values[i] < 0) {
             tc_fail(g, NULL, "%s is %s", name, tc_windows_text(g, dims, values));
@@ -47,17 +59,19 @@ bool tc_windows_not_negative(tc_graph *g, const char *name, int dims, const int 
 static bool read_padding(tc_graph *g, const tc_window_options *options, tc_windows *out)
 {
     static const int none[TC_MAX_WINDOW];
-    const int *low = options->low ? options->low : none, *high = options->high ? options->high : none;
+    const int *low = options->low ? tc_windows_each(g, out->dims, options->low) : none;
+    const int *high = options->high ? tc_windows_each(g, out->dims, options->high) : none;
+    const int *padding = tc_windows_each(g, out->dims, options->padding);
     size_t bytes = (size_t)out->dims * sizeof *low;
     bool sided = memcmp(low, none, bytes) || memcmp(high, none, bytes);
-    if (sided && memcmp(options->padding, none, bytes)) {
+    if (sided && memcmp(padding, none, bytes)) {
         tc_fail(g, ".padding is both sides, .low and .high one each", "padding is %s, low %s and high %s",
-                tc_windows_text(g, out->dims, options->padding), tc_windows_text(g, out->dims, low),
+                tc_windows_text(g, out->dims, padding), tc_windows_text(g, out->dims, low),
                 tc_windows_text(g, out->dims, high));
         return false;
     }
-    memcpy(out->low, sided ? low : options->padding, bytes);
-    memcpy(out->high, sided ? high : options->padding, bytes);
+    memcpy(out->low, sided ? low : padding, bytes);
+    memcpy(out->high, sided ? high : padding, bytes);
     return tc_windows_not_negative(g, sided ? "low" : "padding", out->dims, out->low) &&
            tc_windows_not_negative(g, "high", out->dims, out->high);
 }

@@ -71,8 +71,8 @@
       tc_max_unpool1d(F(1, 1, 4), IN(TC_I64, 1, 1, 3), .kernel = 2))                                                  \
     X(unpool_kernel, "tc_max_unpool1d: kernel is {0}", AT;                                                            \
       tc_max_unpool1d(F(1, 1, 4), IN(TC_I64, 1, 1, 4)))                                                               \
-    X(unpool_sizes, "tc_max_unpool2d: 1 sizes for f32[1,1,4,4]", AT;                                                  \
-      tc_max_unpool2d(F(1, 1, 4, 4), IN(TC_I64, 1, 1, 4, 4), TC_SIZES(8)))                                            \
+    X(unpool_sizes, "tc_max_unpool2d: 3 sizes for f32[1,1,4,4]", AT;                                                  \
+      tc_max_unpool2d(F(1, 1, 4, 4), IN(TC_I64, 1, 1, 4, 4), TC_SIZES(8, 8, 8)))                                      \
     X(unpool_empty, "tc_max_unpool1d: axis 2 of the result would have the size 0", AT;                                \
       tc_max_unpool1d(F(1, 1, 1), IN(TC_I64, 1, 1, 1), .kernel = 2, .padding = 1))                                    \
     X(conv_dtypes, "tc_conv1d: dtypes differ: f32[1,1,4] and f16[1]", AT;                                             \
@@ -176,7 +176,12 @@
       tc_interpolate(F(1, 1, n), .mode = TC_LINEAR, TC_SIZES(3), .antialias = true, .align_corners = true))           \
     X(resample_dtype, "tc_interpolate: needs floats, not i32[1,1,3]", AT;                                             \
       tc_interpolate(IN(TC_I32, 1, 1, 3), .mode = TC_LINEAR, .scale = {2}))                                           \
-    X(resample_sizes, "tc_interpolate: 1 sizes for f32[1,1,3,3]", AT; tc_interpolate(F(1, 1, 3, 3), TC_SIZES(3)))     \
+    X(resample_sizes, "tc_interpolate: 3 sizes for f32[1,1,3,3]", AT;                                                \
+      tc_interpolate(F(1, 1, 3, 3), TC_SIZES(3, 3, 3)))                                                               \
+    X(each_short, "tc_conv2d: stride is {2, 0}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .stride = {2}))          \
+    X(each_negative, "tc_conv2d: padding is {-1, -1}", AT; tc_conv2d(F(1, 1, 4, 8), F(1, 1, 1, 1), .padding = -1))    \
+    X(each_kernel, "tc_max_pool2d: kernel is {0, 0}", AT; tc_max_pool2d(F(1, 1, 4, 8), .stride = 2))                  \
+    X(each_scale_short, "tc_interpolate: scale 1 is 0", AT; tc_interpolate(F(1, 1, 3, 3), .scale = {2}))              \
     X(resample_none, "tc_interpolate: neither sizes nor scales: 0 for f32[1,1,3]", AT; tc_interpolate(F(1, 1, 3)))    \
     X(resample_scale, "tc_interpolate: scale 1 is -1", AT; tc_interpolate(F(1, 1, 3, 3), .scale = {2, -1}))           \
     X(resample_zero, "tc_interpolate: axis 2 of f32[1,1,3] cannot get the size 0", AT;                                \

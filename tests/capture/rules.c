@@ -17,6 +17,24 @@
     /* names are the library's from the call on: the caller's memory may change */                                    \
     X(names_in_a_loop, "f32[3]", "", char name[4] = "a0"; tc_tensor sum = tc_input(g, "s", TC_F32, 3);                 \
       for (; name[1] < '8'; ++name[1]) sum = tc_add(sum, tc_input(g, name, TC_F32, 3)); Y(sum))                       \
+    /* one number is every axis' */                                                                                   \
+    X(each_padding, "f32[1,2,16,16]", "", Y(tc_conv2d(F("x", 1, 3, 16, 16), F("w", 2, 3, 3, 3), .padding = 1)))       \
+    X(each_braces, "f32[1,2,16,14]", "", Y(tc_conv2d(F("x", 1, 3, 16, 16), F("w", 2, 3, 3, 3), .padding = {1, 0})))   \
+    X(each_stride, "f32[1,2,4,4]", "", Y(tc_conv2d(F("x", 1, 3, 16, 16), F("w", 2, 3, 3, 3), .stride = 4,             \
+      .padding = 1)))                                                                                                 \
+    X(each_dilation, "f32[1,2,6,6,6]", "", Y(tc_conv3d(F("x", 1, 3, 8, 8, 8), F("w", 2, 3, 2, 2, 2), .dilation = 2))) \
+    X(each_sides, "f32[1,2,9,9]", "", Y(tc_conv2d(F("x", 1, 3, 8, 8), F("w", 2, 3, 3, 3), .low = 1, .high = 2)))       \
+    X(each_transposed, "f32[1,2,12,12]", "", Y(tc_conv_transpose2d(F("x", 1, 3, 6, 6), F("w", 3, 2, 3, 3), .stride = 2,\
+      .padding = 1, .output_padding = 1)))                                                                            \
+    X(each_pool, "f32[1,3,8,8]", "", Y(tc_max_pool2d(F("x", 1, 3, 16, 16), .kernel = 2)))                             \
+    X(each_pool3d, "f32[1,3,4,4,4]", "", Y(tc_avg_pool3d(F("x", 1, 3, 8, 8, 8), .kernel = 3, .stride = 2,               \
+      .padding = 1)))                                                                                                 \
+    X(each_unfold, "f32[1,27,36]", "", Y(tc_unfold(F("x", 1, 3, 8, 8), .kernel = 3)))                                 \
+    X(each_fold, "f32[1,3,8,8]", "", Y(tc_fold(F("x", 1, 27, 36), 8, 8, .kernel = 3)))                                \
+    X(each_scale, "f32[1,3,16,16]", "", Y(tc_interpolate(F("x", 1, 3, 8, 8), .scale = 2)))                            \
+    X(each_size, "f32[1,3,7,7]", "", Y(tc_interpolate(F("x", 1, 3, 8, 8), TC_SIZES(7))))                              \
+    X(each_integer, "i32[1,2,8,8]", "", Y(tc_conv_integer(tc_input(g, "x", TC_I8, 1, 3, 8, 8),                        \
+      tc_input(g, "w", TC_I8, 2, 3, 3, 3), .padding = 1)))                                                            \
     X(add, "f32[2,3,4]", "", Y(tc_add(F("a", 2, 1, 4), F("b", 3, 1))))                                                \
     X(add_number, "i64[3]", "", Y(tc_add(1, tc_input(g, "a", TC_I64, 3))))                                            \
     X(add_dynamic, "f32[n]", "n == m;", tc_dim n = N; Y(tc_add(F("a", n), F("b", M))))                                \

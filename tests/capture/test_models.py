@@ -47,7 +47,7 @@ class Build:
     def compile(self, source: str, output: str, cwd: Path | None = None) -> Path:
         """The capture program of a source (path relative to cwd)."""
         program = self.directory / output
-        flags = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{INCLUDE}"]
+        flags = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-override-init", f"-I{INCLUDE}"]
         subprocess.run([*self.compiler, *flags, source, self.library, "-lm", "-o", str(program)], check=True,
                        cwd=cwd or self.directory)
         return program

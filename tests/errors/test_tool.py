@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -66,6 +67,9 @@ with tempfile.TemporaryDirectory() as place:
         if not good:
             note(f"exit code {result.returncode}, wanted {code} and {messages}")
             note(result.stdout + result.stderr)
+
+    def said_quietly(result: subprocess.CompletedProcess) -> tuple[int, str]:
+        return result.returncode, result.stdout + result.stderr
 
     folder = project()
     first = run(folder, "-o", "out")
@@ -210,6 +214,18 @@ TC_FUNCTION(two)
           "the model does not compile (the compiler's messages are above)", "all operations are in", "ops.h")
     fails("a model without its include", run(project(MODEL.replace("#include", "//"))), 1, "the model does not compile",
           "hint: a model starts with #include <tensor_compile/model.h>")
+    window = ("#include <tensor_compile/model.h>\nTC_MODEL(window)\n{\n    tc_tensor x = tc_input(g, \"x\", TC_F32, 1, 1, 4, 4);\n"
+              "    tc_output(g, \"y\", tc_max_pool2d(x, .kernel = 2, OPTION));\n}\n")
+    for compiler in ("gcc", "clang") if shutil.which("clang") else ("gcc",):
+        equal(said_quietly(run(project(window.replace("OPTION", ".stride = 1")), "--host-cc", compiler)), (0, ""),
+              f"{compiler}: one number for every axis, without a word")
+        fails(f"{compiler}: a misspelt option", run(project(window.replace("OPTION", ".strid = 1")), "--host-cc", compiler), 1,
+              "model.c:5:", "strid", "hint: options of tc_", ".x, .kernel, .stride, .padding, .low, .high, .dilation, .divisor")
+        fails(f"{compiler}: more values than axes", run(project(window.replace("OPTION", ".padding = {0, 0, 0}")), "--host-cc",
+                                                        compiler), 1, "model.c:5:",
+              "an option has more values than axes (the compiler's messages are above)", "one number stands for every axis")
+    fails("a misspelt option of a dim", run(project(MODEL.replace("1, 8)", "1, 8, .div = 2)"))), 1, "model.c:4:",
+          "hint: options of tc_dynamic: .divisor, .specialize")
     fails("a number in a tensor's place", run(project(MODEL.replace('tc_weight(g, "w")', "1"))), 1,
           "model.c:7:", "the model does not compile")
     never = MODEL.replace("{\n    tc_dim", "{\n    tc_tensor never;\n    tc_dim").replace('tc_weight(g, "w")', "never")

@@ -35,6 +35,9 @@ TARGET = "model"     # in the compiler's depfiles
 ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "implicit-int", "int-conversion",
                                               "incompatible-pointer-types", "uninitialized"))
 
+# One number for every axis: the macros set an option before the call does (detail.h).
+QUIET = ("-Wno-override-init",)
+
 
 @dataclass(frozen=True, slots=True)
 class Captured:
@@ -49,7 +52,7 @@ class Captured:
 
 def command(compiler: Sequence[str], preprocessor: Sequence[str]) -> list[str]:
     """The words that compile a model.c in its folder, but for files and output."""
-    return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, f"-I{host_programs.CAPTURE / 'include'}", *preprocessor]
+    return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, *QUIET, f"-I{host_programs.CAPTURE / 'include'}", *preprocessor]
 
 
 def source(model: Path) -> str:
@@ -82,13 +85,15 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
                 inputs.digest(path)
         words += ["-MMD", "-MT", TARGET, "-MF", str(dependencies), source(model), *map(str, library), "-lm", "-o",
                   str(program)]
-        result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, errors="replace", check=False)
+        result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, errors="replace", check=False,
+                                env={**os.environ, "LC_ALL": "C"})
         if result.returncode:
             sys.stderr.write(result.stderr)
             raise UserError("the model does not compile (the compiler's messages are above)", shown,
                             _compile_hint(model, result.stderr))
         if result.stderr:
             sys.stderr.write(result.stderr)
+            _check_counts(result.stderr, shown)
         _execute(program, graph, model, shown, seconds, keep is not None)
         headers = _dependencies(dependencies, model)
         if inputs:
@@ -101,9 +106,31 @@ def _compile_hint(model: Path, messages: str) -> str:
     text = model.read_text(encoding="utf-8", errors="replace")
     if not re.search(r'^\s*#\s*include\s*(<tensor_compile/|")', text, re.M):
         return "a model starts with #include <tensor_compile/model.h>"
+    if options := _options_of(messages):
+        return options
     if re.search(r"tc_\w+.*-Wimplicit-function-declaration", messages.replace("-Werror=", "-W")):
         return f"all operations are in {host_programs.CAPTURE / 'include' / 'tensor_compile' / 'ops.h'}"
     return ""
+
+
+def _options_of(messages: str) -> str:
+    """The options of the call that has one which is none, as GCC or Clang says."""
+    found = re.search(r"(tc_\w+?)_(?:args|options)\b[^\n]* has no member named", messages) or \
+        re.search(r"does not refer to any field in type [^\n]*?(tc_\w+?)_(?:args|options)\b", messages)
+    for header in sorted((host_programs.CAPTURE / "include" / "tensor_compile").rglob("*.h")) if found else ():
+        text = header.read_text(encoding="utf-8")
+        if struct := re.search(rf"typedef struct {found[1]}_(?:args|options) {{(.*?)\n}}", text, re.S):
+            members = re.sub(r"/\*.*?\*/", "", struct[1], flags=re.S)
+            names = [n for n in re.findall(r"(\w+)(?:\[\w+\])?\s*[,;]", members) if n != "at" and "_count" not in n]
+            return f"options of {found[1]}: " + ", ".join(f".{name}" for name in names)
+    return ""
+
+
+def _check_counts(messages: str, shown: str) -> None:
+    """What a compiler only warns of: more numbers than an option has axes."""
+    if "excess elements in" in messages:
+        raise UserError("an option has more values than axes (the compiler's messages are above)", shown,
+                        "one number stands for every axis")
 
 
 def _limit(seconds: int) -> None:

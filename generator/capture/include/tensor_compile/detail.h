@@ -64,6 +64,17 @@
 /* Of `x, axis...` with no axis or more: the axes. */
 #define TC_AXIS_LIST(...) TC_COUNT(__VA_ARGS__) - 1, (const int[]){TC_TAIL(__VA_ARGS__, 0)}
 
+/* What options of 2 and 3 axes begin as: `.padding = 1` sets the first element alone, `.padding = {1, 0}` all. What is left
+ * of this tells the first from the second: one number is meant for every axis. */
+#define TC_EACH_ (-2147483647 - 1)
+#define TC_EACH_2_ {0, TC_EACH_}
+#define TC_EACH_3_ {0, TC_EACH_, TC_EACH_}
+#define TC_EACH_REAL_ (-0x1p-1000)
+#define TC_PADDED_2_ .stride = TC_EACH_2_, .padding = TC_EACH_2_, .low = TC_EACH_2_, .high = TC_EACH_2_
+#define TC_PADDED_3_ .stride = TC_EACH_3_, .padding = TC_EACH_3_, .low = TC_EACH_3_, .high = TC_EACH_3_
+#define TC_WINDOWS_2_ TC_PADDED_2_, .dilation = TC_EACH_2_
+#define TC_WINDOWS_3_ TC_PADDED_3_, .dilation = TC_EACH_3_
+
 /* A tensor or a number as an operand. */
 #define TC_OPERAND(x)                                                                                                 \
     _Generic((x), tc_tensor: tc_operand_tensor_, void *: tc_operand_null_, float: tc_operand_float_,                  \

@@ -8,6 +8,9 @@
  * shapes broadcast as in NumPy: aligned at the last axis, a size of 1 repeats. Two dynamic sizes that are not known to
  * be equal become a guard; a dynamic size against a constant other than 1 is an error.
  *
+ * Options of several axes (`.padding`, `.stride`, `.kernel`, `.scale`, …): one number without braces is every axis',
+ * `.padding = 1`; in braces stands one for each, `.padding = {1, 0}`.
+ *
  * "float" below is f32, f64, f16 or bf16; "number" a float or an integer (any but bool). Results have the operands' dtype
  * unless stated otherwise.
  */

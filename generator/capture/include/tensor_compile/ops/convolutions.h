@@ -24,8 +24,10 @@
  * ONNX: Conv. */
 typedef enum tc_same { TC_SAME = 1, TC_SAME_LOWER } tc_same; /* 0: padding as given */
 #define tc_conv1d(...) tc_conv1d_at(&(const tc_conv1d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_conv2d(...) tc_conv2d_at(&(const tc_conv2d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_conv3d(...) tc_conv3d_at(&(const tc_conv3d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_conv2d(...)                                                                                                \
+    tc_conv2d_at(&(const tc_conv2d_args){TC_WINDOWS_2_, .x = __VA_ARGS__, .at = TC_HERE})
+#define tc_conv3d(...)                                                                                                \
+    tc_conv3d_at(&(const tc_conv3d_args){TC_WINDOWS_3_, .x = __VA_ARGS__, .at = TC_HERE})
 typedef struct tc_conv1d_args {
     tc_tensor x, weight, bias;
     int stride, padding, low, high, dilation, groups;
@@ -65,8 +67,12 @@ tc_tensor tc_conv3d_at(const tc_conv3d_args *args);
  * ATen: conv_transpose1d, conv_transpose2d, conv_transpose3d.
  * ONNX: ConvTranspose. */
 #define tc_conv_transpose1d(...) tc_conv_transpose1d_at(&(const tc_conv_transpose1d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_conv_transpose2d(...) tc_conv_transpose2d_at(&(const tc_conv_transpose2d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_conv_transpose3d(...) tc_conv_transpose3d_at(&(const tc_conv_transpose3d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_conv_transpose2d(...)                                                                                      \
+    tc_conv_transpose2d_at(&(const tc_conv_transpose2d_args){TC_WINDOWS_2_, .output_padding = TC_EACH_2_,             \
+        .x = __VA_ARGS__, .at = TC_HERE})
+#define tc_conv_transpose3d(...)                                                                                      \
+    tc_conv_transpose3d_at(&(const tc_conv_transpose3d_args){TC_WINDOWS_3_, .output_padding = TC_EACH_3_,             \
+        .x = __VA_ARGS__, .at = TC_HERE})
 typedef struct tc_conv_transpose1d_args {
     tc_tensor x, weight, bias;
     int stride, padding, low, high, output_padding, dilation, groups;
@@ -97,9 +103,11 @@ tc_tensor tc_conv_transpose3d_at(const tc_conv_transpose3d_args *args);
  * adds +0. 16 bits: in f32 throughout, rounded once.
  * ATen: im2col (unfold), col2im (fold).
  * ONNX: Col2Im. */
-#define tc_unfold(...) tc_unfold_at(&(const tc_unfold_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_unfold(...)                                                                                                \
+    tc_unfold_at(&(const tc_unfold_args){TC_WINDOWS_2_, .kernel = TC_EACH_2_, .x = __VA_ARGS__, .at = TC_HERE})
 #define tc_fold(columns, h, w, ...)                                                                                   \
-    tc_fold_at(&(const tc_unfold_args){columns, __VA_ARGS__, .at = TC_HERE}, TC_DIM(h), TC_DIM(w))
+    tc_fold_at(&(const tc_unfold_args){TC_WINDOWS_2_, .kernel = TC_EACH_2_, .x = columns, __VA_ARGS__, .at = TC_HERE}, \
+               TC_DIM(h), TC_DIM(w))
 typedef struct tc_unfold_args {
     tc_tensor x;
     int kernel[2], stride[2], padding[2], low[2], high[2], dilation[2];

@@ -29,14 +29,20 @@
  * .exclude_padding: count_include_pad=False; .divisor: divisor_override), lp_pool1d, lp_pool2d, lp_pool3d.
  * ONNX: MaxPool, AveragePool, LpPool. */
 #define tc_max_pool1d(...) tc_max_pool1d_at(&(const tc_pool1d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_max_pool2d(...) tc_max_pool2d_at(&(const tc_pool2d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_max_pool3d(...) tc_max_pool3d_at(&(const tc_pool3d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_max_pool2d(...)                                                                                            \
+    tc_max_pool2d_at(&(const tc_pool2d_args){TC_WINDOWS_2_, .kernel = TC_EACH_2_, .x = __VA_ARGS__, .at = TC_HERE})
+#define tc_max_pool3d(...)                                                                                            \
+    tc_max_pool3d_at(&(const tc_pool3d_args){TC_WINDOWS_3_, .kernel = TC_EACH_3_, .x = __VA_ARGS__, .at = TC_HERE})
 #define tc_avg_pool1d(...) tc_avg_pool1d_at(&(const tc_pool1d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_avg_pool2d(...) tc_avg_pool2d_at(&(const tc_pool2d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_avg_pool3d(...) tc_avg_pool3d_at(&(const tc_pool3d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_avg_pool2d(...)                                                                                            \
+    tc_avg_pool2d_at(&(const tc_pool2d_args){TC_WINDOWS_2_, .kernel = TC_EACH_2_, .x = __VA_ARGS__, .at = TC_HERE})
+#define tc_avg_pool3d(...)                                                                                            \
+    tc_avg_pool3d_at(&(const tc_pool3d_args){TC_WINDOWS_3_, .kernel = TC_EACH_3_, .x = __VA_ARGS__, .at = TC_HERE})
 #define tc_lp_pool1d(...) tc_lp_pool1d_at(&(const tc_pool1d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_lp_pool2d(...) tc_lp_pool2d_at(&(const tc_pool2d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_lp_pool3d(...) tc_lp_pool3d_at(&(const tc_pool3d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_lp_pool2d(...)                                                                                             \
+    tc_lp_pool2d_at(&(const tc_pool2d_args){TC_WINDOWS_2_, .kernel = TC_EACH_2_, .x = __VA_ARGS__, .at = TC_HERE})
+#define tc_lp_pool3d(...)                                                                                             \
+    tc_lp_pool3d_at(&(const tc_pool3d_args){TC_WINDOWS_3_, .kernel = TC_EACH_3_, .x = __VA_ARGS__, .at = TC_HERE})
 typedef struct tc_pool1d_args {
     tc_tensor x;
     int kernel, stride, padding, low, high, dilation, divisor;
@@ -118,8 +124,12 @@ tc_tensor tc_adaptive_max_pool_at(tc_site at, const char *name, tc_tensor x, tc_
  * ATen: max_unpool2d, max_unpool3d.
  * ONNX: MaxUnpool. */
 #define tc_max_unpool1d(...) tc_max_unpool1d_at(&(const tc_unpool1d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_max_unpool2d(...) tc_max_unpool2d_at(&(const tc_unpool2d_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_max_unpool3d(...) tc_max_unpool3d_at(&(const tc_unpool3d_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_max_unpool2d(...)                                                                                          \
+    tc_max_unpool2d_at(&(const tc_unpool2d_args){.kernel = TC_EACH_2_, .stride = TC_EACH_2_, .padding = TC_EACH_2_,   \
+        .x = __VA_ARGS__, .at = TC_HERE})
+#define tc_max_unpool3d(...)                                                                                          \
+    tc_max_unpool3d_at(&(const tc_unpool3d_args){.kernel = TC_EACH_3_, .stride = TC_EACH_3_, .padding = TC_EACH_3_,   \
+        .x = __VA_ARGS__, .at = TC_HERE})
 typedef struct tc_unpool1d_args {
     tc_tensor x, indices;
     int kernel, stride, padding, size_count;

@@ -173,7 +173,8 @@ tc_tensor tc_matmul_integer_at(const tc_matmul_integer_args *args);
  * Shape: that of the convolution.
  * ATen: none.
  * ONNX: ConvInteger. */
-#define tc_conv_integer(...) tc_conv_integer_at(&(const tc_conv_integer_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_conv_integer(...)                                                                                          \
+    tc_conv_integer_at(&(const tc_conv_integer_args){TC_WINDOWS_3_, .x = __VA_ARGS__, .at = TC_HERE})
 typedef struct tc_conv_integer_args {
     tc_tensor x, w, bias, x_zero, w_zero;
     int stride[3], padding[3], low[3], high[3], dilation[3], groups;
@@ -200,7 +201,8 @@ typedef struct tc_quantized {
  * ATen: none.
  * ONNX: QLinearMatMul, QLinearConv. */
 #define tc_qlinear_matmul(...) tc_qlinear_matmul_at(&(const tc_qlinear_matmul_args){__VA_ARGS__, .at = TC_HERE})
-#define tc_qlinear_conv(...) tc_qlinear_conv_at(&(const tc_qlinear_conv_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_qlinear_conv(...)                                                                                          \
+    tc_qlinear_conv_at(&(const tc_qlinear_conv_args){TC_WINDOWS_3_, __VA_ARGS__, .at = TC_HERE})
 typedef struct tc_qlinear_matmul_args {
     tc_quantized a, b;
     tc_tensor scale, zero;

@@ -30,7 +30,9 @@
  * ONNX: none, see tc_resize. */
 typedef enum tc_interpolation { TC_NEAREST, TC_NEAREST_EXACT, TC_LINEAR, TC_CUBIC, TC_AREA } tc_interpolation;
 #define TC_SIZES(...) .size_count = TC_COUNT(__VA_ARGS__), .size = (const tc_dim[]){TC_DIMS(__VA_ARGS__)}
-#define tc_interpolate(...) tc_interpolate_at(&(const tc_interpolate_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_interpolate(...)                                                                                           \
+    tc_interpolate_at(&(const tc_interpolate_args){.scale = {0, TC_EACH_REAL_, TC_EACH_REAL_}, .x = __VA_ARGS__,        \
+                                                   .at = TC_HERE})
 typedef struct tc_interpolate_args {
     tc_tensor x;
     tc_interpolation mode;
