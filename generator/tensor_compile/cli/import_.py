@@ -11,10 +11,10 @@ from . import arguments
 def add(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "import", help="write a model of another format as model.c and weights", allow_abbrev=False,
-        description="Reads an ONNX model and writes model.c, which is yours from then on, and model.safetensors with the "
+        description="Reads a model and writes model.c, which is yours from then on, and model.safetensors with the "
                     "weights beside it. The same model gives the same bytes; a model.c that was changed since it was "
-                    "imported is left alone. `build`, `check`, `explain` and `tune` take the .onnx itself, too: they import it "
-                    "in the cache. docs/import.md says what can be imported.",
+                    "imported is left alone. `build`, `check`, `explain` and `tune` take the .onnx itself, too: they "
+                    "import it in the cache. docs/import.md says what can be imported.",
         epilog="Example: tensor-compile import detector.onnx -o detector --dim batch=1:8 --dim height=32:1024:32")
     parser.add_argument("model", metavar="MODEL.onnx", help="the model")
     parser.add_argument("-o", "--out", default=".", metavar="DIR", help="folder for model.c and model.safetensors "
@@ -28,6 +28,6 @@ def add(commands: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..build import imported
 
-    imported.write(Path(args.model), args.model, Path(args.out), args.name, imported.Asked(tuple(args.dim), tuple(args.set)),
-                   args.force)
+    asked = imported.Asked(tuple(args.dim), tuple(args.set))
+    imported.write(Path(args.model), args.model, Path(args.out), args.name, asked, args.force)
     return 0

@@ -57,7 +57,8 @@ def write(programs: Sequence[Program], weights_name: str, comment: Sequence[str]
     body = "\n".join([*includes, "#include <tensor_compile/model.h>", "", *lines])
     seal = hashlib.sha256(body.encode()).hexdigest()
     head = "\n".join(f" * {comment_text(line)}".rstrip() for line in comment)
-    return Written(f"/*{head[2:]}\n *\n * Change what you like: an import leaves alone what no longer is as it wrote it.\n"
+    return Written(f"/*{head[2:]}\n *\n"
+                   f" * Change what you like: an import leaves alone what no longer is as it wrote it.\n"
                    f" * sha256 of the lines below: {seal}\n */\n{body}", weights, sources)
 
 

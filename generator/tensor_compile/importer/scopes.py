@@ -256,7 +256,8 @@ class _Parting:
                 break
             changed = [i for i, (a, b) in enumerate(zip(before.arguments, call.arguments)) if a is not b]
             if len(changed) != 1 or place not in (-1, changed[0]) \
-                    or call.arguments[changed[0]] is not before.results[0] or not self._read_once(before.results[0], statements):
+                    or call.arguments[changed[0]] is not before.results[0] \
+                    or not self._read_once(before.results[0], statements):
                 break
             place, before, last = changed[0], call, last + 1
         return last, place

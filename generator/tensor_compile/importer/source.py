@@ -16,8 +16,8 @@ from .weights import Weights, is_weight, single
 COLUMNS = 120
 
 # Of C23 and C++20, and what headers define as macros: names become members of the generated header (capture/names.c).
-_KEYWORDS = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class
-co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
+_KEYWORDS = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
+class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
 delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
 namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
 restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true

@@ -215,7 +215,8 @@ def _shortest(value: float, dtype: str) -> str:
     return text
 
 
-def taken(value: Value, shape: tuple[int, ...], place: Callable[[tuple[int, ...]], Sequence[int]]) -> tuple[Element, ...]:
+def taken(value: Value, shape: tuple[int, ...],
+          place: Callable[[tuple[int, ...]], Sequence[int]]) -> tuple[Element, ...]:
     """The elements of a folded value at place(index) for every index of a shape."""
     sizes = constants(value.shape)
     assert value.folded is not None and sizes is not None

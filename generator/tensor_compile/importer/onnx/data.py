@@ -188,11 +188,12 @@ class Source:
         # The file may only lie in the model's folder or below: a model must not read what it was not shipped with.
         if not location or "\0" in location or "\\" in location or PurePosixPath(location).is_absolute() \
                 or ".." in PurePosixPath(location).parts:
-            raise Malformed(f"the tensor {t.name!r} names the external file {location!r}, which is not beside the model")
+            raise Malformed(f"the tensor {t.name!r} names the external file {location!r}, which is not beside the "
+                            "model")
         path = self.folder / location
         if not path.resolve().is_relative_to(self.folder.resolve()):
-            raise Malformed(f"the tensor {t.name!r} names the external file {location!r}, which leads out of the model's "
-                            "folder")
+            raise Malformed(f"the tensor {t.name!r} names the external file {location!r}, which leads out of the "
+                            "model's folder")
         numbers = {}
         for key in ("offset", "length"):
             text = about.get(key, "")

@@ -75,7 +75,8 @@ class Importer:
                 self._input(info, scope)
         for name in self.fixed:
             if name not in taken:
-                raise UserError(f"--set: the model has no input {name!r}", hint=f"its inputs: {', '.join(sorted(taken))}")
+                raise UserError(f"--set: the model has no input {name!r}",
+                                hint=f"its inputs: {', '.join(sorted(taken))}")
         self.nodes(graph.node, scope, self.opsets, [o.name for o in graph.output])
         for info in graph.output:
             value = self._output(info.name, scope)
@@ -195,8 +196,8 @@ class Importer:
             return
         if poisoned:
             return
-        node = Node(self, message.op_type, message.name, inputs, message.output, self._given(message, attributes), opset,
-                    (*self._path, *_scope(message)), domain)
+        node = Node(self, message.op_type, message.name, inputs, message.output, self._given(message, attributes),
+                    opset, (*self._path, *_scope(message)), domain)
         before = len(self.statements)
         try:
             kinds = [v.kind for v in inputs if v is not None and v.kind]
@@ -269,7 +270,8 @@ class Importer:
         self._calls += 1
         try:
             # An input that the call leaves out is no value that failed: its readers see it as left out.
-            left_out = {name for i, name in enumerate(function.input) if i >= len(node.inputs) or node.inputs[i] is None}
+            left_out = {name for i, name in enumerate(function.input)
+                        if i >= len(node.inputs) or node.inputs[i] is None}
             nodes = [_without(n, left_out) for n in function.node] if left_out else function.node
             self.nodes(nodes, inner, opsets, [o for o, mine in zip(function.output, message.output) if mine], given)
         finally:
@@ -382,8 +384,9 @@ def _read_within(node: NodeMessage) -> set[str]:
 
 
 def _without(node: NodeMessage, names: set[str]) -> NodeMessage:
-    return NodeMessage(tuple("" if name in names else name for name in node.input), node.output, node.name, node.op_type,
-                       node.attribute, node.domain, node.overload, node.metadata)
+    inputs = tuple("" if name in names else name for name in node.input)
+    return NodeMessage(inputs, node.output, node.name, node.op_type, node.attribute, node.domain, node.overload,
+                       node.metadata)
 
 
 def _scope(message: NodeMessage) -> tuple[str, ...]:

@@ -124,7 +124,9 @@ def loop(n: Node) -> None:
     limit, start = n.optional(0), n.optional(1)
     initial = [n.input(i) for i in range(2, len(n.inputs))]
     begins = True if start is None else truth(start)
-    turns = None if limit is None else wrap(n.sizes(limit, "the number of turns")[0]) if limit.known is not None else None
+    turns = None
+    if limit is not None and limit.known is not None:
+        turns = wrap(n.sizes(limit, "the number of turns")[0])
     if begins is False or turns is not None and equal(turns, 0):
         return _no_turns(n, body, initial)
     if turns is not None and (written := _written_out(n, body, turns, begins, initial)):
@@ -157,7 +159,8 @@ def _written_out(n: Node, body: Graph, turns: Expr, begins: bool | None, initial
                                                 *map(n.importer.opaque, initial)]), 1 + len(initial))
     if made is None and not always:
         return False   # it is tried again, and reported then
-    if not always and made is not None and truth(made[0]) and all(same_type(a, b) for a, b in zip(initial, made[1:])) and turns.value > 1:
+    if not always and made is not None and truth(made[0]) and turns.value > 1 \
+            and all(same_type(a, b) for a, b in zip(initial, made[1:])):
         return False
     carried, collected = list(initial), []
     for turn in range(turns.value):
@@ -259,7 +262,8 @@ def _while(n: Node, body: Graph, limit: Value | None, turns: Expr | None, start:
             assign(n, [turn, go_on, *variables], [following, again, *made[1:]])
     if made is None:
         return given_up(n)
-    n.emit(Statement(head=f"TC_WHILE(g, &{turn}, &{go_on}{''.join(f', &{v}' for v in variables)})", body=inside, keep=True))
+    head = f"TC_WHILE(g, &{turn}, &{go_on}{''.join(f', &{v}' for v in variables)})"
+    n.emit(Statement(head=head, body=inside, keep=True))
     for i, value in enumerate(variables):
         n.give(value, i)
     return None

@@ -170,7 +170,8 @@ def pool(n: Node) -> None:
     if name == "max" and wide:
         _wide_padding(n, x, window, ceil, shape)
         return
-    if name != "max" and not window.same and (wide or any(d != 1 for d in window.dilation) or name == "lp" and (ceil or p % 2)):
+    odd = wide or any(d != 1 for d in window.dilation) or name == "lp" and (ceil or p % 2 != 0)
+    if name != "max" and not window.same and odd:
         _by_convolution(n, x, window, shape, p if name == "lp" else None, bool(counts_padding))
         return
     text = f"tc_{name}_pool{window.rank}d({x}, .kernel = {listed(window.kernel)}"
@@ -212,7 +213,8 @@ def _wide_padding(n: Node, x: Value, window: Window, ceil: bool, shape: list[Int
              f".stride = {listed(window.stride)})", x.dtype, shape)
 
 
-def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], norm: int | None, counts_padding: bool) -> None:
+def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], norm: int | None,
+                    counts_padding: bool) -> None:
     """An average, or a norm, of windows that pools do not take (dilated, or with much padding): the sums are
     convolutions of planes with ones. What ceil_mode adds behind the padding counts nowhere."""
     beyond = []
@@ -266,8 +268,8 @@ def max_unpool(n: Node) -> None:
     for i, s in enumerate(x.shape[2:]):
         sizes.append((s - 1) * window.stride[i] + window.kernel[i] - window.low[i] - window.high[i])
     inner = product(sizes)
-    local = n.let(f"tc_remainder({indices}, tc_dim_value(g, TC_{indices.dtype.upper()}, {n.dim(inner)}))", indices.dtype,
-                  indices.shape)
+    local = n.let(f"tc_remainder({indices}, tc_dim_value(g, TC_{indices.dtype.upper()}, {n.dim(inner)}))",
+                  indices.dtype, indices.shape)
     shape: list[IntLike] = [x.shape[0], x.shape[1], *sizes]
     text = f"tc_max_unpool{window.rank}d({x}, {local}, TC_SIZES({n.dim_list(sizes)}))"
     if given is not None:

@@ -13,7 +13,8 @@ def from_front(n: Node, index: Value, size: Expr) -> str:
     integers = index.integers
     if integers is not None and all(i >= 0 for i in integers) or index.dtype[0] == "u":
         return f"{index}"
-    return f"tc_where(tc_lt({index}, 0), tc_add({index}, tc_dim_value(g, TC_{index.dtype.upper()}, {n.dim(size)})), {index})"
+    moved = f"tc_add({index}, tc_dim_value(g, TC_{index.dtype.upper()}, {n.dim(size)}))"
+    return f"tc_where(tc_lt({index}, 0), {moved}, {index})"
 
 
 @op("Gather")
@@ -55,8 +56,8 @@ def scatter_elements(n: Node) -> None:
     x, index, values = (n.input(i) for i in range(3))
     axis = n.axis(n.integer("axis", 0), x.rank)
     how = n.text("reduction", "none")
-    name = {"none": "scatter", "add": "scatter_add", "mul": "scatter_mul", "max": "scatter_max", "min": "scatter_min"}.get(how)
-    if name is None:
+    name = "scatter" if how == "none" else f"scatter_{how}"
+    if how not in ("none", "add", "mul", "max", "min"):
         raise Malformed(f"reduction={how!r}")
     n.result(f"tc_{name}({x}, {from_front(n, index, x.shape[axis])}, {values}, {axis})", x.dtype, x.shape)
 
@@ -147,6 +148,7 @@ def reverse_sequence(n: Node) -> None:
     place = n.let(f"tc_where(tc_lt({t}, {length}), tc_sub(tc_sub({length}, 1), {t}), {t})", "i64", x.shape[:2], "place")
     if x.rank > 2:
         wide: list[IntLike] = [*x.shape[:2], *(1 for _ in x.shape[2:])]
-        place = n.let(f"tc_expand(tc_reshape({place}, {n.dim_list(wide)}), {n.dim_list(x.shape)})", "i64", x.shape, "place")
+        spread = f"tc_expand(tc_reshape({place}, {n.dim_list(wide)}), {n.dim_list(x.shape)})"
+        place = n.let(spread, "i64", x.shape, "place")
     n.result(f"tc_take_along({x}, {place}, {time})", x.dtype, x.shape)
 

@@ -23,7 +23,8 @@ def batch_norm(n: Node) -> None:
         n.result(f"tc_batch_norm({x}, {now}, {spread}, {weight}, {bias}, .eps = {eps})", x.dtype, x.shape)
         for i, (old, new) in enumerate(((mean, now), (variance, spread)), 1):
             if n.wants(i):
-                n.result(f"tc_add(tc_mul({old}, {momentum}), tc_mul({new}, {1 - momentum:.9g}))", old.dtype, old.shape, i)
+                n.result(f"tc_add(tc_mul({old}, {momentum}), tc_mul({new}, {1 - momentum:.9g}))", old.dtype,
+                         old.shape, i)
         return
     if any(n.wants(i) for i in range(1, 5)):
         n.refuse("outputs of training")
@@ -72,7 +73,8 @@ def rms_norm(n: Node) -> None:
     n.integer("stash_type", 1)
     count = x.rank - axis
     if weight.shape == x.shape[axis:] and eps and weight.dtype == x.dtype:
-        n.result(f"tc_rms_norm({x}, {weight}, .eps = {eps}{f', .axes = {count}' if count > 1 else ''})", x.dtype, x.shape)
+        more = f", .axes = {count}" if count > 1 else ""
+        n.result(f"tc_rms_norm({x}, {weight}, .eps = {eps}{more})", x.dtype, x.shape)
         return
     axes = ", ".join(str(i) for i in range(axis, x.rank))
     scale = f"tc_rsqrt(tc_add(tc_mean_keepdims(tc_square({x}), {axes}), {eps}))"
@@ -106,7 +108,8 @@ def lrn(n: Node) -> None:
     if size % 2 == 0:
         # ONNX has the shorter half before, the DSL's operation the longer one.
         n.refuse("an even size")
-    n.result(f"tc_local_response_norm({x}, .size = {size}, .alpha = {alpha}, .beta = {beta}, .k = {k})", x.dtype, x.shape)
+    n.result(f"tc_local_response_norm({x}, .size = {size}, .alpha = {alpha}, .beta = {beta}, .k = {k})", x.dtype,
+             x.shape)
 
 
 @op("LpNormalization")

@@ -63,14 +63,16 @@ def _reduce(before: str, function: str, after: str) -> Callable[[Node], None]:
             return
         operand = f"{x}"
         if x.dtype == "bool":
-            n.result(call({"amax": "any", "amin": "all"}.get(function) or n.refuse("an input of bool"), operand, axes, keep),
-                     "bool", shape)
+            logic = {"amax": "any", "amin": "all"}.get(function) or n.refuse("an input of bool")
+            n.result(call(logic, operand, axes, keep), "bool", shape)
             return
         if x.dtype in ("i32", "i64", "u32", "u64") and function in ("mean",):
             count = n.dim(product(x.shape[a] for a in axes))
             total = call("sum", operand, axes, keep)
-            n.result(f"tc_div({total}, tc_dim_value(g, TC_{x.dtype.upper()}, {count}))" if x.dtype in ("i32", "i64") else
-                     f"tc_div({total}, tc_cast(tc_dim_value(g, TC_I64, {count}), TC_{x.dtype.upper()}))", x.dtype, shape)
+            name = f"TC_{x.dtype.upper()}"
+            number = f"tc_dim_value(g, {name}, {count})" if x.dtype in ("i32", "i64") else \
+                f"tc_cast(tc_dim_value(g, TC_I64, {count}), {name})"
+            n.result(f"tc_div({total}, {number})", x.dtype, shape)
             return
         cast = x.dtype not in FLOATS and (function == "logsumexp" or "tc_sqrt" in after or "tc_log" in after)
         if cast:

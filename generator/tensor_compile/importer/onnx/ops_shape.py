@@ -208,7 +208,8 @@ def transpose(n: Node) -> None:
         n.give_elements(taken(x, tuple(sizes), lambda index: [index[b] for b in back]), x.dtype, target)
         return
     moved = [i for i, p in enumerate(perm) if p != i]
-    text = f"tc_transpose({x}, {moved[0]}, {moved[1]})" if len(moved) == 2 else f"tc_permute({x}, {', '.join(map(str, perm))})"
+    text = f"tc_transpose({x}, {moved[0]}, {moved[1]})" if len(moved) == 2 else \
+        f"tc_permute({x}, {', '.join(map(str, perm))})"
     n.result(text, x.dtype, target)
 
 
@@ -447,7 +448,8 @@ def pad(n: Node) -> None:
         number = value is None or value.single is not None
         padded_text = text
         for axis in padded:
-            padded_text = f"tc_pad_axis({padded_text}, {axis}, {n.dim(low[axis])}, {n.dim(high[axis])}, {fill if number else 0})"
+            around = f"{n.dim(low[axis])}, {n.dim(high[axis])}"
+            padded_text = f"tc_pad_axis({padded_text}, {axis}, {around}, {fill if number else 0})"
         if number:
             n.result(padded_text, x.dtype, target)
             return
