@@ -178,7 +178,11 @@ def _sweep(folder: Path) -> None:
 
 def _sweep_records(root: Path) -> None:
     """And records that were half-written then: files.Outputs names them with dots."""
-    for path in root.glob("**/.*.json.*"):
+    try:
+        left = list(root.glob("**/.*.json.*"))
+    except OSError:   # a folder that another build has just taken away: the next one looks again
+        return
+    for path in left:
         try:
             if time.time() - path.stat().st_mtime > LEFT:
                 path.unlink()
