@@ -214,6 +214,8 @@ case("diagonal", lambda x: (x.diagonal(), x.diagonal(1), torch.diag(x), torch.di
 case("diagonal_axes", lambda x: x.diagonal(0, 1, 2), f(2, 3, 3))
 case("tril", lambda x: (x.tril(), x.triu(1), x.tril(-1)), f(3, 4))
 case("scatters", lambda x, y: (torch.slice_scatter(x, y, 0, 1, 3), torch.select_scatter(x, y[0], 0, 2), torch.diagonal_scatter(x, y[0, :3])), f(4, 3), f(2, 3))
+case("diff", lambda x: (torch.diff(x), torch.diff(x, 2, 0), torch.diff(x, dim=1, prepend=x[:, :1])), f(4, 5))
+case("diff_bool", lambda x: torch.diff(x), b(4, 5))
 case("meshgrid", lambda x, y: (*torch.meshgrid(x, y, indexing="ij"), *torch.meshgrid(x, y, indexing="xy")), f(2), f(3))
 
 # -- made of nothing -----------------------------------------------------------------------------------------------------------------
@@ -304,6 +306,7 @@ case("rms_norm_eps", trained(nn.RMSNorm(5, eps=1e-3)), f(3, 5))
 case("group_norm", trained(nn.GroupNorm(2, 4)), f(2, 4, 5))
 case("instance_norm", trained(nn.InstanceNorm2d(3, affine=True)), f(2, 3, 4, 5))
 case("instance_norm_tracked", trained(nn.InstanceNorm2d(3, track_running_stats=True)), f(2, 3, 4, 5))
+case("weight_norm", nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)), f(2, 4))
 case("local_response", nn.LocalResponseNorm(3), f(2, 5, 4, 4))
 
 # -- indices ----------------------------------------------------------------------------------------------------------------------------
@@ -441,6 +444,19 @@ def without_gradient(x: torch.Tensor) -> torch.Tensor:
     return y + 1
 
 
+class Layer(nn.Module):
+    """Parts of an array within a repeated module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.out = nn.Linear(4, 12), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = self.one(x).split(4, 2)
+        return self.out(q + k * v)
+
+
+case("layers", nn.Sequential(Layer(), Layer(), Layer()), f(1, 2, 4))
 case("counter", Counter(), f(3, 2))
 case("cache", Cache(), f(2, 1, 3), torch.tensor([2]))
 case("tied", Tied(), i(3, low=0, high=5))

@@ -87,8 +87,8 @@ def broken(folder: Path) -> None:
     refused(folder, content, "the archive has no member m/data/weights/weight_1", "a weight without bytes")
     refused(folder, {**members(), "m/data/weights/weight_0": b"\0" * 20}, "needs 24 bytes, m/data/weights/weight_0 has 20",
             "a weight that is cut short")
-    text = json.dumps(program()).replace('"metadata": {}', '"metadata": {"a": ' + "[" * 5000 + "]" * 5000 + "}", 1)
-    refused(folder, {**members(), "m/models/model.json": text.encode()}, "is no JSON", "JSON of 5,000 brackets")
+    text = json.dumps(program()).replace('"metadata": {}', '"metadata": {"a": ' + "[" * 200000 + "]" * 200000 + "}", 1)
+    refused(folder, {**members(), "m/models/model.json": text.encode()}, "is no JSON", "JSON of 200,000 brackets")
     path = save(folder / "m.pt2", members())
     member = archive.Member(path, "m/data/weights/weight_1", 0, 40)
     tap.raises(UserError, lambda: list(member.blocks()), "the member m/data/weights/weight_1 is shorter than it says",

@@ -58,7 +58,9 @@ class Statement:
         return list(dict.fromkeys(int(n) for text in self.texts() for n in _VALUE.findall(text)))
 
     def made(self) -> Iterator[Value]:
-        """Its results and those made within."""
+        """Its results, its array and what is made within."""
+        if self.array is not None:
+            yield self.array
         yield from self.results
         for inner in self.body:
             yield from inner.made()

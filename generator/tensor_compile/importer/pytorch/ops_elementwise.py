@@ -52,7 +52,7 @@ def _binary(name: str, first: str = "self", second: str = "other") -> Function:
     return function
 
 
-for _atens, _name in ((("mul",), "tc_mul"), (("maximum", "max"), "tc_maximum"), (("minimum", "min"), "tc_minimum"),
+for _atens, _name in ((("mul", "multiply"), "tc_mul"), (("maximum", "max"), "tc_maximum"), (("minimum", "min"), "tc_minimum"),
                       (("remainder",), "tc_remainder"), (("fmod",), "tc_fmod"), (("atan2", "arctan2"), "tc_atan2"),
                       (("hypot",), "tc_hypot"), (("floor_divide",), "tc_floor_divide"), (("fmax",), "tc_fmax"),
                       (("fmin",), "tc_fmin"), (("copysign",), "tc_copysign"), (("logaddexp",), "tc_logaddexp"),

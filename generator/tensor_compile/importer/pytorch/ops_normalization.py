@@ -100,3 +100,15 @@ def instance_norm(n: Node) -> None:
 def local_response_norm(n: Node) -> None:
     n.result(f"tc_local_response_norm({n.tensor('input')}, .size = {n.integer('size')}, .alpha = {n.real('alpha', 1e-4)!r}, "
              f".beta = {n.real('beta', 0.75)!r}, .k = {n.real('k', 1.0)!r})")
+
+
+@op("aten._weight_norm.default", "aten._weight_norm_interface.default")
+def weight_norm(n: Node) -> None:
+    """v * (g / |v|), the norm over all axes but one (dim = -1: over all)."""
+    v, g = n.tensor("v"), n.tensor("g")
+    axis = n.integer("dim", 0)
+    where = "" if axis == -1 else "".join(f", {i}" for i in range(v.rank) if i != n.counted(axis, v.rank))
+    norm = n.let(f"tc_norm_keepdims({v}, 2{where})", v.dtype, g.shape if axis != -1 else [1] * v.rank, "norm")
+    n.result(f"tc_mul({v}, tc_div({g}, {norm}))")
+    if len(n.results) > 1:
+        n.give(norm)

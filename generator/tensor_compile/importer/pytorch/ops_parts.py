@@ -225,3 +225,22 @@ def diag_embed(n: Node) -> None:
     if (a, b) != (x.rank - 1, x.rank):
         n.refuse("diagonals of other axes than the last two")
     n.result(f"tc_diag({x}, {n.integer('offset', 0)})")
+
+
+@op("aten.diff.default")
+def diff(n: Node) -> None:
+    """Differences of neighbours, n times; what is to stand before and behind comes first."""
+    x = n.tensor("self")
+    times, axis = n.integer("n", 1), n.axis("dim", x.rank, -1)
+    parts = [v for v in (n.optional("prepend"), x, n.optional("append")) if v is not None]
+    size = parts[0].shape[axis]
+    for part in parts[1:]:
+        size = size + part.shape[axis]
+    shape = [*x.shape[:axis], size, *x.shape[axis + 1:]]
+    value = x if len(parts) == 1 else n.let(f"tc_concat({axis}, {', '.join(f'{p}' for p in parts)})", x.dtype, shape)
+    for _ in range(times):
+        size = size - 1
+        shape[axis] = size
+        high, low = f"tc_slice({value}, {axis}, 1, TC_END)", f"tc_slice({value}, {axis}, 0, {n.dim(size)})"
+        value = n.let(f"tc_ne({high}, {low})" if x.dtype == "bool" else f"tc_sub({high}, {low})", x.dtype, shape)
+    n.give(value)
