@@ -284,6 +284,48 @@ static bool operand_optional(const char *names, int i)
     return *names == '?';
 }
 
+static bool same_place(tc_site a, tc_site b)
+{
+    return a.line == b.line && !strcmp(a.file, b.file);
+}
+
+/* The operands of the graph function that x is made of by calls at one place alone: those that are declared within the
+ * arguments of a call there. Adds those that are not in `found` yet; returns their number. Looks at *steps nodes at most. */
+static int declared_at(tc_site site, tc_tensor x, int count, const tc_node **found, int most, int *steps)
+{
+    const tc_node *node = x && !tc_is_poison(x) ? x->node : NULL;
+    if (!node || !same_place(node->site, site) || --*steps < 0)
+        return count;
+    for (int i = 0; node->op != TC_OP_parameter && i < node->operand_count && count < most; ++i)
+        count = declared_at(site, node->operands[i], count, found, most, steps);
+    if (node->op != TC_OP_parameter)
+        return count;
+    for (int i = 0; i < count; ++i)
+        if (found[i] == node)
+            return count;
+    found[count] = node;
+    return count + 1;
+}
+
+/* Operands of a graph function are told by the order of their declarations. */
+static bool in_order(tc_graph *g, int count, const tc_tensor *operands)
+{
+    const tc_node *found[2];
+    int declared = 0, here = 0, steps = 1000;
+    for (const tc_node *p = g->current->parameters; p && !g->current->is_entry; p = p->next)
+        here += same_place(p->site, g->op_site);
+    if (here < 2 || g->op_depth != g->op_base + 1)
+        return true;
+    for (int i = 0; i < count && declared < 2; ++i)
+        declared = declared_at(g->op_site, operands[i], declared, found, 2, &steps);
+    if (declared < 2)
+        return true;
+    tc_fail(g, "C leaves open which of a call's arguments is made first: declare them before, on lines of their own",
+            "\"%s\" and \"%s\" are declared at the place where both are used", found[0]->attrs[0].text,
+            found[1]->attrs[0].text);
+    return false;
+}
+
 tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const char *names, int count,
                       const tc_tensor *operands)
 {
@@ -312,7 +354,7 @@ tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const 
             usable = false;
         }
     }
-    if (usable)
+    if (usable && in_order(g, count, operands))
         return g;
     tc_op_leave(g, NULL);
     return NULL;

@@ -270,6 +270,7 @@
     X(region_name, "tc_region_push: the region needs a name", AT; tc_region_push(g, ""); tc_region_pop(g))            \
     X(recursion, "tc_call: recursive calls itself", AT; tc_call(g, recursive, "", F(1)))                              \
     X(call_operands, "tc_call: one takes 1 operand, not 2", AT; tc_call(g, one, "", F(1), F(1)))                      \
+    X(call_order, "\" are declared at the place where both are used", AT; tc_call(g, unordered, "", F(1), F(1)))        \
     X(call_missing, "the call of two has 1 operand, and this asks for one more", AT; tc_call(g, two, "", F(1)))       \
     X(call_prefix, "tc_call: argument 'prefix' is NULL", AT; tc_call(g, one, NULL, F(1)))                             \
     X(call_many, "tc_call: more than 16 operands",                                                                    \
@@ -284,6 +285,7 @@ static void tc_body_recursive(tc_graph *g)
 }
 TC_GRAPH(one) { tc_output(g, "y", tc_relu(tc_parameter(g, "x"))); }
 TC_GRAPH(two) { tc_output(g, "y", tc_add(tc_parameter(g, "x"), (AT, tc_parameter(g, "z")))); }
+TC_GRAPH(unordered) { AT, tc_output(g, "y", tc_sub(tc_relu(tc_parameter(g, "a")), tc_parameter(g, "b"))); }
 TC_GRAPH(inputs) { tc_parameter(g, "x"), AT, tc_input(g, "y", TC_F32); }
 static tc_tensor outer;
 TC_GRAPH(foreign) { tc_parameter(g, "x"), tc_output(g, "y", (AT, tc_relu(outer))); }

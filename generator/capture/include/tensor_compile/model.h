@@ -134,7 +134,8 @@ tc_tensor tc_call_at(tc_site at, tc_graph *g, const tc_graph_function *function,
 void tc_call_results_at(tc_site at, tc_graph *g, const tc_graph_function *function, const char *prefix, int result_count,
                         tc_tensor *results, int count, const tc_tensor *operands);
 
-/* The next operand of the graph function's call, with its type; `name` serves messages. */
+/* The next operand of the graph function's call, with its type; `name` serves messages. Operands are told by the order of
+ * these calls: two of them as arguments of one call are an error, as C leaves open which is made first. */
 #define tc_parameter(g, name) tc_parameter_at(TC_HERE, g, name)
 tc_tensor tc_parameter_at(tc_site at, tc_graph *g, const char *name);
 
