@@ -108,3 +108,16 @@ TC_FUNCTION(op_median_of_some)
     tc_output(g, "y", tc_median(x, 0, &place));
     tc_output(g, "place", place);
 }
+
+/* Sums in which x is walked by the sum, and by the point, as often: and a kernel over no elements. */
+TC_FUNCTION(op_walked_twice)
+{
+    tc_tensor x = tc_input(g, "x", FLOAT, 8), w = tc_input(g, "w", FLOAT, 8, 8), v = tc_input(g, "v", FLOAT, 8, 8);
+    tc_output(g, "a", tc_sum(tc_mul(tc_unsqueeze(x, 1), w), 0));
+    tc_output(g, "b", tc_amax(tc_mul(x, v), 0));
+    tc_output(g, "c", tc_amax(tc_mul(tc_unsqueeze(x, 1), v), 0));
+    tc_tensor none = tc_add(tc_input(g, "none", FLOAT, 0, 4, 3), 1);
+    tc_tensor centered = tc_sub(none, tc_mean_keepdims(none, 1));
+    tc_output(g, "scaled", tc_mul(centered, tc_rsqrt(tc_var_keepdims(none, 1))));
+    tc_output(g, "none_plus", none);
+}

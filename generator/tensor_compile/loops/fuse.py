@@ -477,7 +477,7 @@ class Fusion:
             rest = [s for s in variables if s not in solution]
             if rest and not fill(solution, rest, group.cols):
                 continue
-            if all(a.substitute(solution) == b for a, b in own) and in_range(solution):
+            if all(a.substitute(solution) == b for a, b in own) and in_range(solution) and group.names(solution):
                 return solution
         shape = tuple(extent(s) for s in variables)
         for x in found:

@@ -42,6 +42,11 @@ class Group:
         self.merged: Group | None = None
         self.beside: list[Group] = []    # contractions that run as parts of one kernel, this one first
 
+    def names(self, solution: dict[Sym, Expr]) -> bool:
+        """The solution is in the group's coordinates: a load within a reduction is at the reduction's variables."""
+        known = set(self.coords)
+        return all(s.is_dim or s in known for e in solution.values() for s in e.symbols())
+
     @property
     def contractions(self) -> list[Contraction]:
         """In the order of their accumulators' numbers."""

@@ -59,6 +59,12 @@ def median_of_some(i: dict) -> dict:
     return {"y": y.values, "place": y.indices}
 
 
+def walked_twice(i: dict) -> dict:
+    x, w, v, none = i["x"], i["w"], i["v"], i["none"]
+    return {"a": (x[:, None] * w).sum(0), "b": (x * v).amax(0), "c": (x[:, None] * v).amax(0), "scaled": none + 0,
+            "none_plus": none + 1}
+
+
 def functions(rng: Random) -> dict:
     n = rng.normal
     return {
@@ -71,4 +77,5 @@ def functions(rng: Random) -> dict:
         "tiled": ({"x": n(4, 8), "d": n(2)}, tiled, "n=2,m=8"),
         "sums_of_sums": ({"x": n(6, 9), "z": n(6, 9), "r": n(3, 1)}, sums_of_sums, "n=3,m=9"),
         "median_of_some": ({"x": n(7)}, median_of_some, "k=7"),
+        "walked_twice": ({"x": n(8), "w": n(8, 8), "v": n(8, 8), "none": n(0, 4, 3)}, walked_twice, ""),
     }
