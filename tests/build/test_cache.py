@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cache: made once, safe when two builds make one entry, nothing left behind by what fails; records of builds."""
 import os
+import shutil
 import tempfile
 import threading
 from dataclasses import replace
@@ -10,6 +11,7 @@ from tap import done, equal, ok, raises
 from tensor_compile.build import record
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.options import Options
+from tensor_compile.errors import UserError
 
 with tempfile.TemporaryDirectory() as folder:
     root = Path(folder)
@@ -72,4 +74,28 @@ with tempfile.TemporaryDirectory() as folder:
     out.unlink()
     equal(record.renew(options, []), None, "and a missing output")
     equal([o.model for o in record.builds(cache.root)], [str(model)], "records name every model of a build")
+
+    # -- other builds make entries and take them away meanwhile
+    shared, ended = root / "shared", threading.Event()
+
+    def other() -> None:
+        deep = shared / "objects" / f"entry-{threading.get_ident()}" / "deep" / "deeper"
+        while not ended.is_set():
+            deep.mkdir(parents=True)
+            shutil.rmtree(deep.parent.parent)
+
+    others = [threading.Thread(target=other) for _ in range(3)]
+    for thread in others:
+        thread.start()
+    failed = []
+    for _ in range(200):
+        try:
+            with Cache(shared).scratch():
+                pass
+        except UserError as error:
+            failed.append(str(error))
+    ended.set()
+    for thread in others:
+        thread.join()
+    equal(failed, [], "builds that run at once do not disturb each other")
 done()

@@ -25,6 +25,7 @@ from . import files
 
 LISTING = "files.json"  # of an entry
 UNLOCKED = 60           # seconds in which a temporary folder is surely locked by its maker
+RECORDS = (".", "builds", "compilers")
 LEFT = 3600             # seconds after which a half-written record is of a build that was killed
 
 
@@ -177,12 +178,9 @@ def _sweep(folder: Path) -> None:
 
 
 def _sweep_records(root: Path) -> None:
-    """And records that were half-written then: files.Outputs names them with dots."""
-    try:
-        left = list(root.glob("**/.*.json.*"))
-    except OSError:   # a folder that another build has just taken away: the next one looks again
-        return
-    for path in left:
+    """And records that were half-written then: files.Outputs names them with dots. They stand beside other records, never
+    in entries, which other builds make and take away meanwhile."""
+    for path in [path for folder in RECORDS for path in (root / folder).glob(".*.json.*")]:
         try:
             if time.time() - path.stat().st_mtime > LEFT:
                 path.unlink()
