@@ -33,8 +33,8 @@ MOST_SMALL = 1 << 29   # elements and points, of which positions are an int
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """rows x columns results of a block, height x width of them a thread, over pieces of `depth` terms. efficiency: of a
-    multiprocessor that is full of them, in percent. pads: floats behind the lines of the operands in shared memory, which
+    """rows x columns results of a block, height x width of them a thread, over pieces of `depth` terms. efficiency: of
+    matrix units that are full of them, in percent. pads: floats behind the lines of the operands in shared memory, which
     spread what a warp reads over the banks. matrix: the matrix units do it, and height x width are a warp's."""
 
     rows: int
@@ -42,7 +42,7 @@ class Tile:
     depth: int
     height: int
     width: int
-    efficiency: int
+    efficiency: int = 100
     pads: tuple[int, int] = (4, 0)
     matrix: bool = False
 
@@ -67,13 +67,14 @@ class Tile:
         return self.stages(operands) * self.piece_bytes(operands)
 
 
-# From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column.
-TILES = (Tile(128, 128, 16, 8, 8, 75), Tile(128, 64, 16, 8, 4, 65), Tile(64, 64, 16, 8, 4, 60), Tile(64, 32, 32, 4, 2, 50),
-         Tile(32, 64, 32, 4, 2, 50), Tile(32, 32, 32, 2, 2, 45), Tile(16, 64, 32, 2, 2, 45), Tile(16, 32, 64, 1, 2, 35),
-         Tile(8, 32, 64, 1, 1, 30), Tile(8, 32, 32, 1, 1, 30))
+# From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column. Shared memory
+# gives 32 floats a cycle and 128 are multiplied, so a thread with few sums waits for it.
+TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 8), Tile(64, 64, 16, 8, 4), Tile(64, 32, 32, 4, 4),
+         Tile(32, 64, 32, 4, 4), Tile(32, 32, 32, 4, 4), Tile(16, 64, 32, 4, 4), Tile(16, 32, 64, 2, 4),
+         Tile(8, 32, 32, 2, 4), Tile(1, 32, 32, 1, 1))
 MOST_SHARED = 96 * 1024   # bytes of a block's tiles: compute capabilities 8.6 and 8.9 have 99 KiB
 # For the matrix units; height x width of a warp.
-MATRIX_TILES = (Tile(128, 128, 16, 64, 64, 110), Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
+MATRIX_TILES = (Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
                 Tile(32, 64, 32, 32, 16, 50), Tile(32, 32, 64, 16, 16, 40), Tile(16, 32, 64, 16, 8, 25))
 MATRIX_PADS = {"tf32": (4, 8), "bf16": (8, 4), "f16": (8, 4)}
 MATRIX_ROWS = 9         # fewest rows of a contraction that are worth them
@@ -244,7 +245,7 @@ def fitting(sums: int) -> list[Tile]:
 def matrix_tiles(sums: int, precision: str) -> list[Tile]:
     """The same for the matrix units."""
     found = [replace(t, pads=MATRIX_PADS[precision], matrix=True) for t in MATRIX_TILES]
-    return [t for t in found if sums * t.sums <= 2 * SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
+    return [t for t in found if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
 def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
@@ -254,9 +255,12 @@ def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
     for part in kernel.parts:
         batch, rows, columns = (usual(group) for group in (part.batch, part.m, part.n))
         blocks += batch * -(-rows // tile.rows) * -(-columns // tile.columns)
-    rate, alone = (512, 4) if tile.matrix else (128, 8 + tile.sums)
-    arithmetic = tile.rows * tile.columns / rate * 100 / tile.efficiency
-    return max(arithmetic * -(-blocks // MULTIPROCESSORS), alone * -(-blocks // (4 * MULTIPROCESSORS)))
+    if tile.matrix:
+        together, alone = tile.rows * tile.columns / 512 * 100 / tile.efficiency, 4.0
+    else:
+        together = max(tile.rows * tile.columns / 128 * 1.3, tile.threads * (tile.height + tile.width) / 32)
+        alone = 6 + tile.sums * -(-tile.threads // 128)
+    return max(together * -(-blocks // MULTIPROCESSORS), alone * -(-blocks // (4 * MULTIPROCESSORS)))
 
 
 def usual(variables: tuple[Sym, ...]) -> int:
