@@ -167,7 +167,8 @@ several = e.model(e.graph(
      e.node("Frobnicate", ["b"], ["c"], "f2", domain="my.domain"), e.node("StringNormalizer", ["c"], ["y"], "s")],
     [e.value_info("x", e.FLOAT, [2])], [e.value_info("y", e.FLOAT, [2])]), domains={"my.domain": 1})
 refused("all at once", several, "3 nodes of the model cannot be imported:\n  2 x my.domain::Frobnicate: no operation of opset 1 "
-        "is known (at f1, f2)\n  StringNormalizer: no operation of opset 17 is known (at s)")
+        "is known (at f1, f2)\n      in a model.c of your own tc_extern "
+        "calls a C function of yours (docs/externs.md)\n  StringNormalizer: no operation of opset 17 is known (at s)")
 refused("no opset", e.model(e.graph([e.node("F", ["x"], ["y"], "f", domain="d")], [e.value_info("x", e.FLOAT, [2])],
                                     [e.value_info("y", e.FLOAT, [2])])), "the model names no opset of the domain 'd'")
 refused("an attribute", one("Relu", speed=3), "1 node of the model cannot be imported:\n  Relu: the attribute speed (at n)")
