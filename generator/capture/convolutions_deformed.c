@@ -9,9 +9,9 @@ typedef struct deform {
     tc_graph *g;
     tc_site at;
     const tc_expr *images, *groups, *taps, *size[2], *out[2]; /* of offsets; of windows; of x and of the result */
-    tc_tensor rows;      /* [n*d*h*w, channels of a group of offsets] */
-    tc_tensor base;      /* i64[n, d, taps, h', w']: the first row of each */
-    tc_tensor place[2];  /* [n, d, taps, h', w']: down and right */
+    tc_tensor rows;                                           /* [n*d*h*w, channels of a group of offsets] */
+    tc_tensor base;                                           /* i64[n, d, taps, h', w']: the first row of each */
+    tc_tensor place[2];                                       /* [n, d, taps, h', w']: down and right */
 } deform;
 
 /* place[i] of all windows' elements: window * stride + tap * dilation - low + offset */
@@ -34,7 +34,8 @@ static tc_tensor element(const deform *s, const tc_tensor where[2], tc_tensor we
     const tc_site at = s->at;
     tc_tensor index[2], inside = NULL;
     for (int i = 0; i < 2; ++i) {
-        tc_tensor size = tc_size_value(g, where[i]->type.dtype, s->size[i]), last = tc_size_value(g, TC_I64, tc_expr_add_int(s->size[i], -1));
+        tc_tensor size = tc_size_value(g, where[i]->type.dtype, s->size[i]),
+                  last = tc_size_value(g, TC_I64, tc_expr_add_int(s->size[i], -1));
         tc_tensor above = GE(where[i], 0), below = LT(where[i], size), within = AND(above, below);
         inside = inside ? AND(inside, within) : within;
         index[i] = MINIMUM(MAXIMUM(tc_cast_at(at, where[i], TC_I64), 0), last);
@@ -77,8 +78,8 @@ static int64_t offset_groups(tc_graph *g, const tc_deform_conv2d_args *args, int
     bool fits = x->rank == 4 && offset->rank == 4 && tc_expr_value(x->shape[1], &channels) &&
                 tc_expr_value(weight->shape[0], &outs) && tc_expr_value(weight->shape[1], &own) &&
                 tc_expr_value(offset->shape[1], &shifts) && tc_same_dim(g, x->shape[0], offset->shape[0]);
-    fits = fits && groups > 0 && own * groups == channels && outs % groups == 0 && shifts > 0 && shifts % (2 * taps) == 0 &&
-           channels % (shifts / (2 * taps)) == 0;
+    fits = fits && groups > 0 && own * groups == channels && outs % groups == 0 && shifts > 0 &&
+           shifts % (2 * taps) == 0 && channels % (shifts / (2 * taps)) == 0;
     for (int i = 0; fits && i < 2; ++i) {
         const tc_expr *count = tc_windows_count(g, w, i, x->shape[2 + i]);
         fits = count && tc_same_dim(g, offset->shape[2 + i], count);
@@ -105,13 +106,16 @@ static tc_tensor contracted(tc_graph *g, tc_tensor columns, tc_tensor weight, in
     const tc_expr *terms = tc_expr_mul_int(shape[2], own), *points = tc_expr_mul(shape[3], shape[4]);
     columns = tc_prim_transpose(g, columns, (const int[]){0, 1, 5, 2, 3, 4});
     columns = tc_prim_reshape(g, columns, 4, (const tc_expr *const[]){shape[0], many, terms, points});
-    tc_tensor rows = tc_prim_reshape(g, weight, 3, (const tc_expr *const[]){many, tc_expr_const(&g->dims, outs / groups), terms});
-    const tc_contraction c = {.batch = 1, .a_batch = {0}, .b_batch = {1}, .summed = 1, .a_summed = {2}, .b_summed = {2}};
+    tc_tensor rows =
+        tc_prim_reshape(g, weight, 3, (const tc_expr *const[]){many, tc_expr_const(&g->dims, outs / groups), terms});
+    const tc_contraction c = {
+        .batch = 1, .a_batch = {0}, .b_batch = {1}, .summed = 1, .a_summed = {2}, .b_summed = {2}};
     tc_tensor y = tc_prim_contract(g, rows, columns, &c); /* [groups, outs, n, points] */
     if (tc_is_poison(y))
         return y;
     y = tc_prim_transpose(g, y, (const int[]){2, 0, 1, 3});
-    return tc_prim_reshape(g, y, 4, (const tc_expr *const[]){shape[0], tc_expr_const(&g->dims, outs), shape[3], shape[4]});
+    return tc_prim_reshape(g, y, 4,
+                           (const tc_expr *const[]){shape[0], tc_expr_const(&g->dims, outs), shape[3], shape[4]});
 }
 
 static tc_tensor deform_conv(tc_graph *g, const tc_deform_conv2d_args *args)
@@ -124,7 +128,8 @@ static tc_tensor deform_conv(tc_graph *g, const tc_deform_conv2d_args *args)
     int64_t sizes[2];
     if (args->weight->type.rank != 4 || !tc_expr_value(args->weight->type.shape[2], &sizes[0]) ||
         !tc_expr_value(args->weight->type.shape[3], &sizes[1]) || sizes[0] < 1 || sizes[1] < 1) {
-        tc_fail(g, "weight[o, c / groups, kh, kw] of constant sizes", "the weight is %s", tc_type_text(g, &args->weight->type));
+        tc_fail(g, "weight[o, c / groups, kh, kw] of constant sizes", "the weight is %s",
+                tc_type_text(g, &args->weight->type));
         return tc_poison();
     }
     w.size[0] = (int)sizes[0];
@@ -138,16 +143,22 @@ static tc_tensor deform_conv(tc_graph *g, const tc_deform_conv2d_args *args)
     const int64_t d = offset_groups(g, args, groups, &w);
     if (!d)
         return tc_poison();
-    tc_tensor x = tc_prim_widen(g, args->x), offset = tc_prim_widen(g, args->offset), mask = tc_prim_widen(g, args->mask);
+    tc_tensor x = tc_prim_widen(g, args->x), offset = tc_prim_widen(g, args->offset),
+              mask = tc_prim_widen(g, args->mask);
     int64_t channels;
     tc_expr_value(type->shape[1], &channels);
     const tc_expr *area = tc_expr_mul(type->shape[2], type->shape[3]), *own = tc_expr_const(&g->dims, channels / d);
-    deform s = {.g = g, .at = at, .images = type->shape[0], .groups = tc_expr_const(&g->dims, d),
-                .taps = tc_expr_const(&g->dims, sizes[0] * sizes[1]), .size = {type->shape[2], type->shape[3]},
+    deform s = {.g = g,
+                .at = at,
+                .images = type->shape[0],
+                .groups = tc_expr_const(&g->dims, d),
+                .taps = tc_expr_const(&g->dims, sizes[0] * sizes[1]),
+                .size = {type->shape[2], type->shape[3]},
                 .out = {offset->type.shape[2], offset->type.shape[3]}};
     x = tc_prim_reshape(g, x, 4, (const tc_expr *const[]){s.images, s.groups, own, area});
     x = tc_prim_transpose(g, x, (const int[]){0, 1, 3, 2});
-    s.rows = tc_prim_reshape(g, x, 2, (const tc_expr *const[]){tc_expr_mul(tc_expr_mul(s.images, s.groups), area), own});
+    s.rows =
+        tc_prim_reshape(g, x, 2, (const tc_expr *const[]){tc_expr_mul(tc_expr_mul(s.images, s.groups), area), own});
     const tc_type all = {.dtype = TC_I64, .rank = 5, .shape = {s.images, s.groups, s.taps, s.out[0], s.out[1]}};
     tc_tensor number = MUL(tc_prim_iota(g, 0, &all), d), group = ADD(number, tc_prim_iota(g, 1, &all));
     tc_tensor elements = tc_size_value(g, TC_I64, area);

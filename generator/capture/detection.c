@@ -95,7 +95,8 @@ static bool check(tc_graph *g, const tc_nms_args *args)
     const tc_type *boxes = &args->boxes->type, *scores = &args->scores->type;
     if (boxes->rank != 3 || scores->rank != 3 || !tc_expr_is(boxes->shape[2], 4) ||
         !tc_same_dim(g, boxes->shape[0], scores->shape[0]) || !tc_same_dim(g, boxes->shape[1], scores->shape[2])) {
-        tc_fail(g, "boxes[b, n, 4], scores[b, c, n]", "boxes %s, scores %s", tc_type_text(g, boxes), tc_type_text(g, scores));
+        tc_fail(g, "boxes[b, n, 4], scores[b, c, n]", "boxes %s, scores %s", tc_type_text(g, boxes),
+                tc_type_text(g, scores));
         return false;
     }
     if (!tc_at_least(g, boxes->shape[1], g->dims.one)) {
@@ -131,13 +132,19 @@ static tc_tensor suppress(tc_graph *g, const tc_nms_args *args)
     tc_tensor boxes = tc_prim_widen(g, args->boxes), scores = tc_prim_widen(g, args->scores), taken, was;
     const tc_dtype dtype = boxes->type.dtype;
     const tc_expr *const *shape = scores->type.shape;
-    nms s = {.g = g, .at = at, .args = args, .images = shape[0], .classes = shape[1], .boxes = shape[2],
+    nms s = {.g = g,
+             .at = at,
+             .args = args,
+             .images = shape[0],
+             .classes = shape[1],
+             .boxes = shape[2],
              .turns = tc_dim_expr(g, args->size[0])};
     s.iou = threshold(&s, dtype, args->iou, args->iou_threshold);
     read_edges(&s, boxes);
     tc_type all = {.dtype = TC_BOOL, .rank = 3, .shape = {shape[0], shape[1], shape[2]}};
-    tc_tensor left = args->scored || args->score ? GT(scores, threshold(&s, dtype, args->score, args->score_threshold))
-                                                 : tc_broadcast_to(g, tc_constant_of(g, TC_BOOL, tc_operand_int_(1)), 3, all.shape);
+    tc_tensor left = args->scored || args->score
+                         ? GT(scores, threshold(&s, dtype, args->score, args->score_threshold))
+                         : tc_broadcast_to(g, tc_constant_of(g, TC_BOOL, tc_operand_int_(1)), 3, all.shape);
     all.dtype = TC_I64;
     const tc_type pairs = {.dtype = TC_I64, .rank = 2, .shape = {shape[0], shape[1]}};
     tc_tensor number = tc_prim_iota(g, 2, &all), count = tc_size_value(g, TC_I64, s.boxes);

@@ -14,21 +14,22 @@ static tc_tensor coordinate(tc_site at, tc_tensor rois, int i)
 
 enum { MOST_POINTS = 1024 }; /* along an axis of a part: boxes are data, and the call has to end */
 
-/* -- points ------------------------------------------------------------------------------------------------------------------ */
+/* -- points ------------------------------------------------------------------------------------------------------ */
 
 typedef struct roi_align {
     tc_graph *g;
     tc_site at;
     const tc_roi_align_args *args;
-    tc_tensor rows;             /* [n*h*w, c] */
-    tc_tensor image;            /* i64[r]: its first element, -1 where there is no such image */
+    tc_tensor rows;                 /* [n*h*w, c] */
+    tc_tensor image;                /* i64[r]: its first element, -1 where there is no such image */
     const tc_expr *count, *size[2]; /* boxes; height and width of images */
     int parts[2];
     tc_tensor start[2], step[2], points[2]; /* [r]: of a box along height and width; points of a part, i64 */
     tc_dtype dtype;
 } roi_align;
 
-/* Where a point lies along an axis, [r, parts]: the two elements and how far behind the first it is; whether it is outside. */
+/* Where a point lies along an axis, [r, parts]: the two elements and how far behind the first it is; whether it is
+ * outside. */
 typedef struct line {
     tc_tensor low, high, above, outside;
 } line;
@@ -44,7 +45,8 @@ static line points_along(const roi_align *s, int i, tc_tensor number)
     tc_tensor points = tc_unsqueeze_at(at, tc_cast_at(at, s->points[i], s->dtype), 1);
     tc_tensor place = ADD(tc_cast_at(at, number, s->dtype), 0.5), within = DIV(MUL(step, place), points);
     tc_tensor x = ADD(ADD(MUL(part, step), start), within), size = tc_size_value(g, s->dtype, s->size[i]);
-    tc_tensor before = LT(x, -1), behind = GT(x, size), last = tc_size_value(g, TC_I64, tc_expr_add_int(s->size[i], -1));
+    tc_tensor before = LT(x, -1), behind = GT(x, size),
+              last = tc_size_value(g, TC_I64, tc_expr_add_int(s->size[i], -1));
     line out = {.outside = OR(before, behind)};
     x = MINIMUM(MAXIMUM(x, 0), size);
     tc_tensor low = tc_floor_at(at, x), whole = tc_cast_at(at, low, TC_I64), end = GE(whole, last), rest = SUB(x, low);
@@ -60,16 +62,17 @@ static tc_tensor beside(const roi_align *s, tc_tensor v, int i, const tc_expr *c
     return tc_is_poison(v) ? v : tc_prim_broadcast(s->g, v, rank, shape, (const int[]){0, 1 + i});
 }
 
-/* The value of point `number` of each part, [r, height, width, c], of which the elements' products are added, or for .max the
- * largest one. */
+/* The value of point `number` of each part, [r, height, width, c], of which the elements' products are added, or for
+ * .max the largest one. */
 static tc_tensor point(const roi_align *s, const tc_tensor number[2])
 {
     tc_graph *g = s->g;
     const tc_site at = s->at;
-    const tc_expr *const shape[] = {s->count, tc_expr_const(&g->dims, s->parts[0]), tc_expr_const(&g->dims, s->parts[1]),
-                                    s->rows->type.shape[1]};
+    const tc_expr *const shape[] = {s->count, tc_expr_const(&g->dims, s->parts[0]),
+                                    tc_expr_const(&g->dims, s->parts[1]), s->rows->type.shape[1]};
     const line y = points_along(s, 0, number[0]), x = points_along(s, 1, number[1]);
-    tc_tensor first = tc_prim_broadcast(g, s->image, 3, shape, (const int[]){0}), width = tc_size_value(g, TC_I64, s->size[1]);
+    tc_tensor first = tc_prim_broadcast(g, s->image, 3, shape, (const int[]){0}),
+              width = tc_size_value(g, TC_I64, s->size[1]);
     tc_tensor none = LT(first, 0), far = beside(s, y.outside, 0, shape, 4), wide = beside(s, x.outside, 1, shape, 4);
     tc_tensor out = OR(far, wide), value = NULL;
     for (int corner = 0; corner < 4; ++corner) {
@@ -79,7 +82,8 @@ static tc_tensor point(const roi_align *s, const tc_tensor number[2])
         tc_tensor weight = beside(s, down, 0, shape, 3);
         weight = MUL(weight, beside(s, right, 1, shape, 3));
         tc_tensor found = tc_prim_gather(g, s->rows, WHERE(none, -1, place), 0);
-        tc_tensor spread = tc_is_poison(weight) ? weight : tc_prim_broadcast(g, weight, 4, shape, (const int[]){0, 1, 2});
+        tc_tensor spread =
+            tc_is_poison(weight) ? weight : tc_prim_broadcast(g, weight, 4, shape, (const int[]){0, 1, 2});
         tc_tensor term = MUL(found, spread);
         value = !value ? term : s->args->max ? MAXIMUM(value, term) : ADD(value, term);
     }
@@ -91,8 +95,8 @@ static tc_tensor gathered(const roi_align *s)
 {
     tc_graph *g = s->g;
     const tc_site at = s->at;
-    const tc_expr *const shape[] = {s->count, tc_expr_const(&g->dims, s->parts[0]), tc_expr_const(&g->dims, s->parts[1]),
-                                    s->rows->type.shape[1]};
+    const tc_expr *const shape[] = {s->count, tc_expr_const(&g->dims, s->parts[0]),
+                                    tc_expr_const(&g->dims, s->parts[1]), s->rows->type.shape[1]};
     tc_tensor most[2], turn = tc_constant_of(g, TC_I64, tc_operand_int_(0));
     for (int i = 0; i < 2; ++i)
         most[i] = MAXIMUM(tc_prim_reduce(g, s->points[i], "max", 1, (const int[]){0}), 0);
@@ -138,9 +142,11 @@ static bool check_align(tc_graph *g, const tc_roi_align_args *args)
 }
 
 /* The first element of each image, of images of so many elements; -1 where there is none. */
-static tc_tensor first_elements(tc_graph *g, tc_site at, tc_tensor images, const tc_expr *count, const tc_expr *elements)
+static tc_tensor first_elements(tc_graph *g, tc_site at, tc_tensor images, const tc_expr *count,
+                                const tc_expr *elements)
 {
-    tc_tensor number = tc_cast_at(at, images, TC_I64), size = tc_size_value(g, TC_I64, elements), start = MUL(number, size);
+    tc_tensor number = tc_cast_at(at, images, TC_I64), size = tc_size_value(g, TC_I64, elements),
+              start = MUL(number, size);
     tc_tensor above = GE(number, 0), below = LT(number, tc_size_value(g, TC_I64, count));
     return WHERE(AND(above, below), start, -1);
 }
@@ -154,8 +160,13 @@ static tc_tensor align(tc_graph *g, const tc_roi_align_args *args)
     const tc_expr *const *shape = x->type.shape;
     const tc_expr *elements = tc_expr_mul(shape[2], shape[3]);
     const tc_expr *const flat[] = {tc_expr_mul(shape[0], elements), shape[1]};
-    roi_align s = {.g = g, .at = at, .args = args, .count = rois->type.shape[0], .size = {shape[2], shape[3]},
-                   .parts = {args->height ? args->height : 1, args->width ? args->width : 1}, .dtype = x->type.dtype};
+    roi_align s = {.g = g,
+                   .at = at,
+                   .args = args,
+                   .count = rois->type.shape[0],
+                   .size = {shape[2], shape[3]},
+                   .parts = {args->height ? args->height : 1, args->width ? args->width : 1},
+                   .dtype = x->type.dtype};
     s.rows = tc_prim_reshape(g, tc_prim_transpose(g, x, (const int[]){0, 2, 3, 1}), 2, flat);
     s.image = first_elements(g, at, args->images, shape[0], elements);
     for (int i = 0; i < 2; ++i) {
@@ -186,7 +197,7 @@ tc_tensor tc_roi_align_at(const tc_roi_align_args *args)
     return g ? tc_op_leave(g, align(g, args)) : tc_poison();
 }
 
-/* -- the largest elements --------------------------------------------------------------------------------------------------- */
+/* -- the largest elements ---------------------------------------------------------------------------------------- */
 
 /* Whole numbers, halves away from 0. */
 static tc_tensor rounded(tc_site at, tc_tensor x)
@@ -198,9 +209,11 @@ static tc_tensor rounded(tc_site at, tc_tensor x)
 /* Which elements of an axis are in each part of each box: bool[r, parts, size] */
 static tc_tensor parts_of_axis(tc_graph *g, tc_site at, tc_tensor first, tc_tensor last, int parts, const tc_expr *size)
 {
-    const tc_type type = {.dtype = TC_I64, .rank = 3, .shape = {first->type.shape[0], tc_expr_const(&g->dims, parts), size}};
+    const tc_type type = {
+        .dtype = TC_I64, .rank = 3, .shape = {first->type.shape[0], tc_expr_const(&g->dims, parts), size}};
     const tc_dtype dtype = first->type.dtype;
-    tc_tensor part = tc_cast_at(at, tc_prim_iota(g, 1, &type), dtype), place = tc_cast_at(at, tc_prim_iota(g, 2, &type), dtype);
+    tc_tensor part = tc_cast_at(at, tc_prim_iota(g, 1, &type), dtype),
+              place = tc_cast_at(at, tc_prim_iota(g, 2, &type), dtype);
     tc_tensor length = MAXIMUM(ADD(SUB(last, first), 1), 1), step = DIV(length, parts);
     step = tc_prim_broadcast(g, step, 3, type.shape, (const int[]){0});
     tc_tensor start = tc_prim_broadcast(g, first, 3, type.shape, (const int[]){0});
@@ -225,7 +238,8 @@ static tc_tensor pool(tc_graph *g, tc_site at, tc_tensor x, tc_tensor rois, int 
     tc_tensor wide = tc_prim_widen(g, rois), image = tc_cast_at(at, coordinate(at, wide, 0), TC_I64), edge[4];
     for (int i = 0; i < 4; ++i)
         edge[i] = rounded(at, MUL(coordinate(at, wide, 1 + i), scale));
-    const tc_expr *rows = boxes->shape[0], *tall = tc_expr_const(&g->dims, height), *across = tc_expr_const(&g->dims, width);
+    const tc_expr *rows = boxes->shape[0], *tall = tc_expr_const(&g->dims, height),
+                  *across = tc_expr_const(&g->dims, width);
     const tc_expr *const down[] = {rows, type->shape[1], tall, type->shape[2], type->shape[3]};
     const tc_expr *const right[] = {rows, type->shape[1], tall, across, type->shape[3]};
     tc_tensor in_rows = parts_of_axis(g, at, edge[1], edge[3], height, type->shape[2]);

@@ -15,11 +15,13 @@ static void eliminate(tc_graph *g, tc_site at, tc_tensor k, tc_tensor *a, tc_ten
     /* the pivot's row, and the one it changes places with */
     const tc_expr *const one_row[] = {plane.shape[0], g->dims.one, plane.shape[2]};
     tc_tensor index = tc_broadcast_to(g, tc_unsqueeze_at(at, places, 2), 3, one_row);
-    tc_tensor pivot_row = tc_take_along_at(at, *a, index, 1), this_row = tc_unsqueeze_at(at, tc_prim_gather(g, *a, k, 1), 1);
+    tc_tensor pivot_row = tc_take_along_at(at, *a, index, 1),
+              this_row = tc_unsqueeze_at(at, tc_prim_gather(g, *a, k, 1), 1);
     tc_tensor here = tc_unsqueeze_at(at, EQ(row, k), 2), there = tc_unsqueeze_at(at, EQ(row, places), 2);
     tc_tensor others = WHERE(there, this_row, *a), swapped = WHERE(here, pivot_row, others);
     tc_tensor pivot = tc_prim_gather(g, tc_squeeze_at(at, pivot_row, 1), k, 1), pivots = tc_unsqueeze_at(at, pivot, 1);
-    tc_tensor below = tc_prim_gather(g, swapped, k, 2), under = GT(row, k), nothing = EQ(pivots, 0), share = DIV(below, pivots);
+    tc_tensor below = tc_prim_gather(g, swapped, k, 2), under = GT(row, k), nothing = EQ(pivots, 0),
+              share = DIV(below, pivots);
     tc_tensor used = WHERE(nothing, 0, share), factor = tc_unsqueeze_at(at, WHERE(under, used, 0), 2);
     *a = SUB(swapped, MUL(factor, pivot_row));
     tc_tensor stays = EQ(place, k), flipped = tc_neg_at(at, pivot), factor_of_det = WHERE(stays, pivot, flipped);

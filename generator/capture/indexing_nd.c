@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads and writes at indices whose last axis names a place in several axes at once, and at places that run on from a start.
+ * Reads and writes at indices whose last axis names a place in several axes at once, and at places that run on from a
+ * start.
  */
 #include "compose.h"
 #include "indexing.h"
 
-/* -- indices --------------------------------------------------------------------------------------------------------------- */
+/* -- indices ----------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_from_end_at(tc_site at, tc_tensor index, int count, const tc_dim *sizes)
 {
@@ -29,8 +30,8 @@ tc_tensor tc_from_end_at(tc_site at, tc_tensor index, int count, const tc_dim *s
     return tc_op_leave(g, WHERE(below, wrapped, index));
 }
 
-/* The linear index into axes first, first + 1, ... of x of what the last axis of the index holds, behind the index of the
- * first axes, which is the place itself (`batch` of them); the shape of the index without its last axis. */
+/* The linear index into axes first, first + 1, ... of x of what the last axis of the index holds, behind the index of
+ * the first axes, which is the place itself (`batch` of them); the shape of the index without its last axis. */
 static tc_tensor linear_index(tc_graph *g, tc_site at, tc_tensor x, tc_tensor index, int batch, int count)
 {
     const int last = index->type.rank - 1;
@@ -64,8 +65,8 @@ static int indexed_axes(tc_graph *g, tc_tensor x, tc_tensor index, int batch)
     if (fits)
         return (int)count;
     tc_fail(g, "its last axis has a constant size: a place in each of as many axes of x, behind the axes of the batch",
-            "the index %s does not fit %s with %d axes of a batch", tc_type_text(g, &index->type), tc_type_text(g, &x->type),
-            batch);
+            "the index %s does not fit %s with %d axes of a batch", tc_type_text(g, &index->type),
+            tc_type_text(g, &x->type), batch);
     return 0;
 }
 
@@ -96,7 +97,8 @@ tc_tensor tc_scatter_nd_at(tc_site at, const char *name, const char *op, tc_tens
         return tc_op_leave(g, tc_poison());
     bool fits = values->type.dtype == x->type.dtype && values->type.rank == places + x->type.rank - count;
     for (int i = 0; fits && i < values->type.rank; ++i)
-        fits = tc_same_dim(g, values->type.shape[i], i < places ? index->type.shape[i] : x->type.shape[i - places + count]);
+        fits = tc_same_dim(g, values->type.shape[i],
+                           i < places ? index->type.shape[i] : x->type.shape[i - places + count]);
     if (!fits) {
         tc_fail(g, "what tc_gather_nd gives there, in x's dtype", "the values %s do not fit the index %s of %s",
                 tc_type_text(g, &values->type), tc_type_text(g, &index->type), tc_type_text(g, &x->type));
@@ -107,20 +109,24 @@ tc_tensor tc_scatter_nd_at(tc_site at, const char *name, const char *op, tc_tens
     return tc_op_leave(g, tc_is_poison(out) ? out : tc_prim_reshape(g, out, x->type.rank, x->type.shape));
 }
 
-/* -- caches ---------------------------------------------------------------------------------------------------------------- */
+/* -- caches ------------------------------------------------------------------------------------------------------ */
 
-static tc_tensor tensor_scatter(tc_graph *g, tc_site at, tc_tensor x, tc_tensor y, tc_tensor start, int axis, bool circular)
+static tc_tensor tensor_scatter(tc_graph *g, tc_site at, tc_tensor x, tc_tensor y, tc_tensor start, int axis,
+                                bool circular)
 {
     bool fits = axis > 0 && y->type.rank == x->type.rank && y->type.dtype == x->type.dtype;
     for (int i = 0; fits && i < x->type.rank; ++i)
-        fits = i == axis ? tc_at_least(g, x->type.shape[i], y->type.shape[i]) : tc_same_dim(g, x->type.shape[i], y->type.shape[i]);
+        fits = i == axis ? tc_at_least(g, x->type.shape[i], y->type.shape[i])
+                         : tc_same_dim(g, x->type.shape[i], y->type.shape[i]);
     if (!fits) {
         tc_fail(g, "one dtype and shape but for an axis that is not the first", "%s in %s along axis %d",
                 tc_type_text(g, &y->type), tc_type_text(g, &x->type), axis);
         return tc_poison();
     }
-    if (start && (!tc_index_check(g, start) || start->type.rank != 1 || !tc_same_dim(g, start->type.shape[0], x->type.shape[0]))) {
-        tc_fail(g, "i32 or i64, one for each place of the first axis", "the starts are %s", tc_type_text(g, &start->type));
+    if (start && (!tc_index_check(g, start) || start->type.rank != 1 ||
+                  !tc_same_dim(g, start->type.shape[0], x->type.shape[0]))) {
+        tc_fail(g, "i32 or i64, one for each place of the first axis", "the starts are %s",
+                tc_type_text(g, &start->type));
         return tc_poison();
     }
     tc_type places = {.dtype = TC_I64, .rank = axis + 1};
@@ -156,11 +162,12 @@ tc_tensor tc_tensor_scatter_at(tc_site at, tc_tensor x, tc_tensor y, tc_tensor s
     return tc_op_leave(g, axis < 0 ? tc_poison() : tensor_scatter(g, at, x, y, start, axis, circular));
 }
 
-/* -- one hot --------------------------------------------------------------------------------------------------------------- */
+/* -- one hot ----------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_one_hot_values_at(tc_site at, tc_tensor index, tc_dim classes, tc_tensor values, int axis)
 {
-    tc_graph *g = tc_op_enter(at, "tc_one_hot_values", "one_hot_values", "index values", 2, (tc_tensor[]){index, values});
+    tc_graph *g =
+        tc_op_enter(at, "tc_one_hot_values", "one_hot_values", "index values", 2, (tc_tensor[]){index, values});
     if (!g)
         return tc_poison();
     const tc_expr *size = tc_dim_expr(g, classes);
@@ -168,8 +175,8 @@ tc_tensor tc_one_hot_values_at(tc_site at, tc_tensor index, tc_dim classes, tc_t
     if (axis < 0 || !tc_index_check(g, index))
         return tc_op_leave(g, tc_poison());
     if (values->type.rank != 1 || !tc_expr_is(values->type.shape[0], 2) || !tc_at_least(g, size, g->dims.zero)) {
-        tc_fail(g, "the value elsewhere, then the one at the index", "the values %s of %s classes", tc_type_text(g, &values->type),
-                tc_expr_text(size));
+        tc_fail(g, "the value elsewhere, then the one at the index", "the values %s of %s classes",
+                tc_type_text(g, &values->type), tc_expr_text(size));
         return tc_op_leave(g, tc_poison());
     }
     tc_tensor place = tc_unsqueeze_at(at, tc_from_end_at(at, index, 1, &classes), axis);

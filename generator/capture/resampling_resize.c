@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Resampling as ONNX's Resize has it, axis by axis from the last. Coordinates are computed in f64: a nearest element may be
- * decided by half a place, and f32 does not tell on which side of it a place of a large axis lies.
+ * Resampling as ONNX's Resize has it, axis by axis from the last. Coordinates are computed in f64: a nearest element
+ * may be decided by half a place, and f32 does not tell on which side of it a place of a large axis lies.
  */
 #include <math.h>
 
@@ -18,7 +18,7 @@ typedef struct resized {
     tc_dtype dtype; /* of the weights */
 } resized;
 
-/* -- coordinates --------------------------------------------------------------------------------------------------------- */
+/* -- coordinates ------------------------------------------------------------------------------------------------- */
 
 static tc_tensor number_of(const resized *r, double x)
 {
@@ -107,7 +107,7 @@ static tc_tensor coordinates(const resized *r)
     return c;
 }
 
-/* -- elements and weights ------------------------------------------------------------------------------------------------- */
+/* -- elements and weights ---------------------------------------------------------------------------------------- */
 
 static tc_tensor elements(const resized *r, tc_tensor x, tc_tensor places)
 {
@@ -123,7 +123,8 @@ static bool repeats(const resized *r, int64_t *times)
         return false;
     if (args->places == TC_HALF_PIXEL || args->places == TC_HALF_PIXEL_SYMMETRIC)
         return args->rounding == TC_ROUND_HALF_DOWN || args->rounding == TC_ROUND_HALF_UP;
-    return (args->places == TC_ASYMMETRIC || args->places == TC_HALF_PIXEL_FOR_NEAREST) && args->rounding == TC_ROUND_DOWN;
+    return (args->places == TC_ASYMMETRIC || args->places == TC_HALF_PIXEL_FOR_NEAREST) &&
+           args->rounding == TC_ROUND_DOWN;
 }
 
 static tc_tensor nearest(const resized *r, tc_tensor x, tc_tensor c)
@@ -221,7 +222,9 @@ static tc_tensor resize_axis(const resized *r, tc_tensor x)
     if (args->mode == TC_NEAREST && repeats(r, &times))
         return tc_repeated_along(r->g, x, r->axis, times);
     tc_tensor c = coordinates(r);
-    tc_tensor y = args->mode == TC_NEAREST ? nearest(r, x, c) : args->antialias ? antialiased(r, x, c) : around(r, x, c);
+    tc_tensor y = args->mode == TC_NEAREST ? nearest(r, x, c)
+                  : args->antialias        ? antialiased(r, x, c)
+                                           : around(r, x, c);
     if (args->places != TC_CROP || tc_is_poison(y))
         return y;
     tc_tensor last = size_of(r, tc_expr_add_int(r->in, -1)), below = LT(c, 0), beyond = GT(c, last);
@@ -229,7 +232,9 @@ static tc_tensor resize_axis(const resized *r, tc_tensor x)
     return WHERE(out, args->outside, y);
 }
 
-/* -- calls ------------------------------------------------------------------------------------------------------------------- */
+/* -- calls
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 const tc_expr *tc_scaled_size(tc_graph *g, const tc_expr *in, double scale)
 {
@@ -287,8 +292,14 @@ static bool read_axis(tc_graph *g, const tc_resize_args *args, int i, resized *r
     const int axis = tc_axis(g, args->axes[i], x->rank);
     if (axis < 0)
         return false;
-    *r = (resized){.g = g, .at = args->at, .args = args, .number = i, .axis = axis, .in = x->shape[axis],
-                   .scale = args->scale[i], .dtype = x->dtype == TC_F64 ? TC_F64 : TC_F32};
+    *r = (resized){.g = g,
+                   .at = args->at,
+                   .args = args,
+                   .number = i,
+                   .axis = axis,
+                   .in = x->shape[axis],
+                   .scale = args->scale[i],
+                   .dtype = x->dtype == TC_F64 ? TC_F64 : TC_F32};
     if (!(args->size ? r->scale >= 0 : r->scale > 0) || isinf(r->scale)) {
         tc_fail(g, "TC_SIZES(h, w) or .scale = {2, 2}, one for each axis", "scale %d is %g", i, r->scale);
         return false;

@@ -25,11 +25,13 @@ static tc_tensor spread(tc_graph *g, tc_tensor v, tc_tensor x, int axis)
     return tc_prim_broadcast(g, v, x->type.rank, x->type.shape, &axis);
 }
 
-static tc_tensor compress(tc_graph *g, tc_site at, tc_tensor x, tc_tensor mask, int axis, const tc_expr *size, tc_operand fill)
+static tc_tensor compress(tc_graph *g, tc_site at, tc_tensor x, tc_tensor mask, int axis, const tc_expr *size,
+                          tc_operand fill)
 {
-    if (mask->type.dtype != TC_BOOL || mask->type.rank != 1 || !tc_at_least(g, x->type.shape[axis], mask->type.shape[0])) {
-        tc_fail(g, "bool[n], no longer than the axis", "the mask is %s for axis %d of %s", tc_type_text(g, &mask->type), axis,
-                tc_type_text(g, &x->type));
+    if (mask->type.dtype != TC_BOOL || mask->type.rank != 1 ||
+        !tc_at_least(g, x->type.shape[axis], mask->type.shape[0])) {
+        tc_fail(g, "bool[n], no longer than the axis", "the mask is %s for axis %d of %s", tc_type_text(g, &mask->type),
+                axis, tc_type_text(g, &x->type));
         return tc_poison();
     }
     tc_tensor places, chosen = tc_prim_sort(g, mask, 0, size, true, &places);
@@ -50,7 +52,7 @@ tc_tensor tc_compress_at(tc_site at, tc_tensor x, tc_tensor mask, int axis, tc_d
     return tc_op_leave(g, axis < 0 ? tc_poison() : compress(g, at, x, mask, axis, tc_dim_expr(g, size), fill));
 }
 
-/* -- unique ---------------------------------------------------------------------------------------------------------------- */
+/* -- unique ------------------------------------------------------------------------------------------------------ */
 
 static tc_tensor numbers(tc_graph *g, const tc_expr *size)
 {
@@ -88,7 +90,8 @@ static tc_tensor row_order(tc_graph *g, tc_site at, tc_tensor rows)
 }
 
 /* Numbers of `size` slots, each that of `values` at its index or, where none leads there, the one of `none`. */
-static tc_tensor slots(tc_graph *g, const tc_expr *size, const tc_expr *none, tc_tensor index, tc_tensor values, const char *op)
+static tc_tensor slots(tc_graph *g, const tc_expr *size, const tc_expr *none, tc_tensor index, tc_tensor values,
+                       const char *op)
 {
     tc_tensor empty = tc_broadcast_to(g, tc_size_value(g, TC_I64, none), 1, &size);
     return tc_prim_scatter(g, empty, index, values, op, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Discrete Fourier transforms as contractions with matrices of sines and cosines, which are constants where the length is
- * one. A constant length is factored, so that the matrices are small: with n = b*n1 + n2 and k = k1 + a*k2,
+ * Discrete Fourier transforms as contractions with matrices of sines and cosines, which are constants where the length
+ * is one. A constant length is factored, so that the matrices are small: with n = b*n1 + n2 and k = k1 + a*k2,
  *
  *     y[k1 + a*k2] = sum over n2 of w_b^(n2*k2) w_l^(n2*k1) sum over n1 of w_a^(n1*k1) x[b*n1 + n2],  l = a*b.
  */
@@ -16,7 +16,7 @@ typedef struct dft {
     bool inverse;
 } dft;
 
-/* -- sines and cosines -------------------------------------------------------------------------------------------------- */
+/* -- sines and cosines ------------------------------------------------------------------------------------------- */
 
 /* [3, l]: cos, and of a forward transform -sin, sin of 2 pi r / l. */
 static tc_tensor table(const dft *d, const tc_expr *l)
@@ -37,7 +37,8 @@ static tc_tensor looked_up(const dft *d, const tc_expr *l, tc_tensor which, tc_t
     const tc_site at = d->at;
     tc_tensor length = tc_size_value(g, TC_I64, l), r = REM(turns, length), index = ADD(MUL(which, length), r);
     const tc_expr *three = tc_expr_mul_int(l, 3);
-    tc_tensor last = tc_size_value(g, TC_I64, tc_expr_add_int(three, -1)), flat = tc_prim_reshape(g, table(d, l), 1, &three);
+    tc_tensor last = tc_size_value(g, TC_I64, tc_expr_add_int(three, -1)),
+              flat = tc_prim_reshape(g, table(d, l), 1, &three);
     return tc_prim_gather(g, flat, MINIMUM(MAXIMUM(index, 0), last), 0);
 }
 
@@ -46,16 +47,17 @@ static tc_tensor matrix(const dft *d, const tc_expr *l, const tc_expr *n, int64_
 {
     tc_graph *g = d->g;
     const tc_site at = d->at;
-    const tc_type type = {.dtype = TC_I64, .rank = 4,
-                          .shape = {n, tc_expr_const(&g->dims, parts), k, tc_expr_const(&g->dims, 2)}};
+    const tc_type type = {
+        .dtype = TC_I64, .rank = 4, .shape = {n, tc_expr_const(&g->dims, parts), k, tc_expr_const(&g->dims, 2)}};
     tc_tensor in = tc_prim_iota(g, 1, &type), out = tc_prim_iota(g, 3, &type);
-    /* the same part: cos; the imaginary part of a real one: the second row; the real part of an imaginary one: the third */
+    /* the same part: cos; the imaginary part of a real one: the second row; the real part of an imaginary one: the
+     * third */
     tc_tensor crossed = tc_bit_xor_at(at, TC_OPERAND(in), TC_OPERAND(out)), which = MUL(crossed, ADD(in, 1));
     tc_tensor place = tc_prim_iota(g, 0, &type), turns = MUL(place, tc_prim_iota(g, 2, &type));
     return looked_up(d, l, which, turns);
 }
 
-/* -- transforms of x[m, n, c] to [m, k, 2] --------------------------------------------------------------------------------- */
+/* -- transforms of x[m, n, c] to [m, k, 2] ----------------------------------------------------------------------- */
 
 static tc_tensor direct(const dft *d, tc_tensor x, const tc_expr *l, const tc_expr *k)
 {
@@ -67,7 +69,9 @@ static tc_tensor direct(const dft *d, tc_tensor x, const tc_expr *l, const tc_ex
     tc_tensor w = tc_prim_reshape(g, matrix(d, l, shape[1], parts, k), 2, (const tc_expr *const[]){terms, sums});
     tc_tensor rows = tc_prim_reshape(g, x, 2, (const tc_expr *const[]){shape[0], terms});
     tc_tensor y = tc_prim_dot(g, rows, w, 0, 1, 0);
-    return tc_is_poison(y) ? y : tc_prim_reshape(g, y, 3, (const tc_expr *const[]){shape[0], k, tc_expr_const(&g->dims, 2)});
+    return tc_is_poison(y)
+               ? y
+               : tc_prim_reshape(g, y, 3, (const tc_expr *const[]){shape[0], k, tc_expr_const(&g->dims, 2)});
 }
 
 /* x[m, b, a, 2] times w_l^(n2*k1), of n2 along b and k1 along a. */
@@ -120,7 +124,9 @@ static tc_tensor transformed(const dft *d, tc_tensor x, const tc_expr *l, const 
     return k == l ? x : tc_slice_at(d->at, x, 1, tc_dim_int_(0), tc_dim_of(k), 1);
 }
 
-/* -- calls ------------------------------------------------------------------------------------------------------------------- */
+/* -- calls
+ * -------------------------------------------------------------------------------------------------------------------
+ */
 
 /* x[m, n, c] cut or filled with zeros to n along axis 1. */
 static tc_tensor fitted(const dft *d, tc_tensor x, const tc_expr *n)
@@ -153,7 +159,8 @@ static bool check(tc_graph *g, const tc_dft_args *args, int64_t *parts)
         return false;
     }
     if (args->onesided && *parts != (args->inverse ? 2 : 1)) {
-        tc_fail(g, NULL, args->inverse ? ".onesided and .inverse of real numbers: %s" : ".onesided of complex numbers: %s",
+        tc_fail(g, NULL,
+                args->inverse ? ".onesided and .inverse of real numbers: %s" : ".onesided of complex numbers: %s",
                 tc_type_text(g, x));
         return false;
     }
@@ -197,7 +204,8 @@ static tc_tensor dft_of(tc_graph *g, const tc_dft_args *args)
     if (!args->size && args->onesided && args->inverse)
         l = tc_expr_mul_int(tc_expr_add_int(n, -1), 2);
     if (!tc_at_least(g, l, g->dims.one) || !tc_at_least(g, n, g->dims.one)) {
-        tc_fail(g, NULL, "a transform of the length %s of axis %d of %s", tc_expr_text(l), axis, tc_type_text(g, &x->type));
+        tc_fail(g, NULL, "a transform of the length %s of axis %d of %s", tc_expr_text(l), axis,
+                tc_type_text(g, &x->type));
         return tc_poison();
     }
     const tc_dtype dtype = x->type.dtype;
@@ -223,14 +231,15 @@ tc_tensor tc_dft_at(const tc_dft_args *args)
     return g ? tc_op_leave(g, dft_of(g, args)) : tc_poison();
 }
 
-/* -- short times -------------------------------------------------------------------------------------------------------------- */
+/* -- short times ------------------------------------------------------------------------------------------------- */
 
 static tc_tensor stft(tc_graph *g, const tc_stft_args *args)
 {
     const tc_site at = args->at;
     tc_tensor x = args->x, window = args->window;
     int64_t size = 0;
-    if (window && (window->type.rank != 1 || !tc_expr_value(window->type.shape[0], &size) || window->type.dtype != x->type.dtype)) {
+    if (window && (window->type.rank != 1 || !tc_expr_value(window->type.shape[0], &size) ||
+                   window->type.dtype != x->type.dtype)) {
         tc_fail(g, "one constant axis, in x's dtype", "the window is %s for x %s", tc_type_text(g, &window->type),
                 tc_type_text(g, &x->type));
         return tc_poison();
@@ -252,7 +261,8 @@ static tc_tensor stft(tc_graph *g, const tc_stft_args *args)
     }
     const bool real = tc_expr_is(x->type.shape[2], 1);
     frames = tc_prim_transpose(g, frames, (const int[]){0, 1, 3, 2});
-    tc_tensor y = tc_dft_at(&(const tc_dft_args){.x = frames, .axis = 2, .onesided = real && !args->twosided, .at = at});
+    tc_tensor y =
+        tc_dft_at(&(const tc_dft_args){.x = frames, .axis = 2, .onesided = real && !args->twosided, .at = at});
     return tc_is_poison(y) ? y : tc_prim_narrow(g, y, dtype);
 }
 
