@@ -27,12 +27,13 @@ typedef enum {
 
 /* A buffer of a kernel. finite: its values are never NaN or infinite (weights of a padded convolution).
  * aligned: starts at a multiple of 64 (packed, temp, scratch), else at its element's size.
+ * scratch: what a call leaves in it is of no account.
  * bound: integers are in 0..bound-1 (indices); 0: any. */
 typedef struct {
     const char *name;
     tc_data_type type;
     ptrdiff_t elements;
-    uint8_t finite, aligned, written;
+    uint8_t finite, aligned, written, scratch;
     int64_t bound;
 } tc_param;
 

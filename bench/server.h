@@ -18,6 +18,10 @@
 #include <string.h>
 #include <time.h>
 
+#ifndef BENCH_CLOCK
+#define BENCH_CLOCK CLOCK_MONOTONIC
+#endif
+
 typedef struct {
     int (*call)(void); /* one call; 0 on success */
     int (*fresh)(void); /* the same with a new state */
@@ -30,7 +34,7 @@ typedef struct {
 static inline int64_t bench_now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(BENCH_CLOCK, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 

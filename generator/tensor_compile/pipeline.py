@@ -13,6 +13,8 @@ from .graph.dtypes import DTYPES
 from .graph.ir import DimDecl, Function, Loc, Module, Node, TensorType
 from .graph.tap import tap
 from .graph.text import parse_module, print_module
+from .emit import candidates
+from .emit.schedules import Choose, with_schedules
 from .loops import layout, text as loops_text, tiles
 from .loops.fuse import fuse
 from .loops.ir import Buffer, FunctionPlan, ModelPlan, Variant
@@ -49,12 +51,13 @@ class Compiled:
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
-        taps: tuple[str, ...] = ()) -> Compiled:
+        taps: tuple[str, ...] = (), choose: Choose | None = None) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of PASSES. plain: `--target reference`, one loop nest
     an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that is not
     fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose
-    results become outputs (graph/tap.py)."""
+    results become outputs (graph/tap.py). choose: the schedules of contractions; None: the cost model does."""
+    chosen = choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts))
     try:
         captured = _declare(parse_module(text, name), sizes)
         declared = {f.name: len(f.results) for f in captured.entries}
@@ -96,6 +99,8 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             if verify and tiled is not fused:
                 verify_loops(tiled, facts)
             scheduled = schedule(tiled, target)
+            if not (separate or target.apart):
+                scheduled = with_schedules(scheduled, target.isas, chosen)
             program = plan(scheduled, target)
             if verify:
                 verify_loops(program, facts)

@@ -7,6 +7,7 @@
 #define TC_TILE_H
 
 #include "tc_kernel.h"
+#include "tc_micro.h"
 #include "tc_scalar.h"
 
 #if defined(TC_ISA_SCALAR)

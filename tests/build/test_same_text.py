@@ -16,7 +16,6 @@ from tensor_compile import pipeline
 from tensor_compile import target as targets
 from tensor_compile.build import files
 from tensor_compile.build.cpu import kernel_sources
-from tensor_compile.build.options import Options
 from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.program import emit_driver
 from tensor_compile.graph.text import print_module
@@ -28,7 +27,7 @@ TARGET = targets.load(targets.find("x86_64"))
 def emitted(text: str) -> tuple[list[str], list[str]]:
     """(header, driver, constants and the kernels by name), (the code of each step's kernel, without names and comments)"""
     made = pipeline.run(text, "graph.tcg", TARGET, {}, with_reference=True)
-    sources = kernel_sources(Options("model.c", "model.c", "model.o", "model.h", "cache", tune="off"), made.plan, TARGET)
+    sources = kernel_sources(made.plan, TARGET)
     whole = [emit_header(made.plan, TARGET), emit_driver(made.plan, TARGET, sources.of_kernel), print_module(made.constants)]
     whole += [sources.by_symbol[name].text for name in sorted(sources.by_symbol)]
     code = []

@@ -4,7 +4,8 @@ and extreme data, with teams of 1, 2 and 5, no byte touched outside the buffers 
 
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
-Of the kernels that a candidate fits, every third one, other ones for its neighbour in the table; --all of them.
+Of the forms of a tile every third one, and of the kernels that it fits every fourth, other ones for its neighbour in the
+table; --all of them.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from cases import convolution, dim, heads, matmul, sums
@@ -21,6 +23,8 @@ from tensor_compile.build import toolchain
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.harness import Case, Toolset, program
 from tensor_compile.emit import candidates as table
+from tensor_compile.emit.instruction_sets import Candidate
+from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym
 
 EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
@@ -52,13 +56,25 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
     ]
 
 
-def cases(isa: str, panel: int, everything: bool) -> list[Case]:
+def schedules(tile: Candidate, target: targets.Target) -> list[Schedule]:
+    """Every form of a tile, with blocks so small that each kernel has several."""
+    plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
+    blocked = replace(plain, kc=3, mc=2 * tile.rows, nc=2 * tile.columns)
+    return [replace(plain, epilogue="registers"), replace(plain, epilogue="registers", prefetch=True), plain,
+            replace(plain, prefetch=True), replace(plain, packed_b=True), blocked, replace(blocked, packed_a=True),
+            replace(blocked, packed_a=True, packed_b=True), replace(blocked, packed_b=True),
+            replace(blocked, kc=0, packed_a=True, prefetch=True)]
+
+
+def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
     out = []
-    for i, candidate in enumerate(table.candidates(isa)):
-        fitting = [k for k in kernels(panel) if table.refusal(k[1], candidate) is None]
-        for name, kernel, sizes in fitting if everything else fitting[i % 3::3] or fitting:
-            out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
-                         (candidate,), candidate) for size in sizes]
+    for i, tile in enumerate(table.candidates(isa)):
+        forms = list(enumerate(schedules(tile, target)))
+        for j, candidate in forms if everything else forms[i % 3::3]:
+            fitting = [k for k in kernels(target.panel) if table.refusal(k[1], candidate) is None]
+            for name, kernel, sizes in fitting if everything else fitting[(i + j) % 4::4] or fitting[:1]:
+                out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
+                             (candidate,), candidate) for size in sizes]
     return out
 
 
@@ -78,9 +94,9 @@ def main() -> None:
         compiler = toolchain.detect(command, cache.root, "compiler")
         tools = Toolset(compiler, target, (), cache, wrapper)
         for isa in targets.ARCHITECTURES[arch]:
-            todo = cases(isa, target.panel, everything)
-            tried = {c.candidates[0].name for c in todo}
-            ok(tried == {c.name for c in table.candidates(isa)}, f"{isa}: every candidate has a kernel that it fits")
+            todo = cases(isa, target, everything)
+            tried = {(s.mr, s.nr) for c in todo for s in c.candidates}
+            ok(tried == {(c.rows, c.columns) for c in table.candidates(isa)}, f"{isa}: every tile has a kernel that it fits")
             run(program(todo, tools, Path(folder) / isa), isa, wrapper)
     done()
 

@@ -15,19 +15,25 @@ import tempfile
 from pathlib import Path
 
 from cases import convolution, dim, matmul
-from disassembly import CALL, OBJDUMP, STACK, functions, inner_loops
+from disassembly import CALL, OBJDUMP, SPILL, STACK, functions, inner_loops
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.build import toolchain
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.objects import Unit, compile_units
 from tensor_compile.emit import candidates as table
+from tensor_compile.emit import micro
 from tensor_compile.emit.contraction import emit_contraction
+from tensor_compile.emit.instruction_sets import micro_pointers
+from tensor_compile.emit.micro import Micro
+from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym
 
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc"}
 ISAS = {"x86_64": ("avx2", "avx512"), "aarch64": ("neon",)}
 PACKED = re.compile(r"\tvfmadd\w*ps\s|\tfmla\s+v")
+# A micro-kernel of many rows, whose strides are arguments, reads some of its pointers from the stack.
+POINTERS = {"avx512": 4, "avx2": 1}
 SCALAR = re.compile(r"\tvfmadd\w*ss\s|\tfmadd\s+s")
 REGISTER = {"avx2": "%ymm", "avx512": "%zmm", "neon": ".4s"}
 
@@ -39,7 +45,7 @@ def kernels() -> list[tuple[str, object]]:
 
 
 def check(isa: str, name: str, tile: str, body: list[tuple[int, str]]) -> None:
-    rows, columns = map(int, re.match(r"tile_(\d+)x(\d+)", tile).groups())
+    rows, columns = map(int, re.match(r"(?:tile_)?(\d+)x(\d+)", tile).groups())
     want = rows * columns // table.instruction_set(isa).lanes
     loops = [loop for loop in inner_loops(body) if any(PACKED.search(t) or SCALAR.search(t) for t in loop)]
     problems = [] if loops else ["no loop"]
@@ -47,7 +53,11 @@ def check(isa: str, name: str, tile: str, body: list[tuple[int, str]]) -> None:
         packed = [t for t in loop if PACKED.search(t)]
         if len(packed) % want or not packed:
             problems.append(f"{len(packed)} packed multiply-adds, not {want}")
-        problems += [t.strip() for t in loop if STACK.search(t) or CALL.search(t) or SCALAR.search(t)]
+        problems += [t.strip() for t in loop if CALL.search(t) or SCALAR.search(t)]
+        stack = [t.strip() for t in loop if STACK.search(t)]
+        pointers = 0 if tile.startswith("tile_") else POINTERS.get(isa, 0)
+        if len(stack) > pointers or any("mm" in t or SPILL.search(t) for t in stack):
+            problems += stack
         problems += [t.strip() for t in packed if REGISTER[isa] not in t]
     if not ok(not problems, f"{name} {tile}"):
         for problem in problems[:4]:
@@ -69,13 +79,19 @@ def main() -> None:
         for isa in ISAS[arch]:
             flags = toolchain.kernel_flags(compiler, isa, target.flags, (), arch)
             for turn, (form, kernel) in enumerate(kernels()):
-                for candidate in table.legal(kernel, isa)[0 if everything else turn:: 1 if everything else 4]:
-                    name = f"{candidate.name} {form}"
+                tiles = [Schedule(isa, c.dtype, c.rows, c.columns, epilogue="registers") for c in table.candidates(isa)]
+                fitting = [s for s in tiles if table.refusal(kernel, s) is None]
+                for schedule in fitting[0 if everything else turn:: 1 if everything else 4]:
+                    name = f"{schedule.name} {form}"
                     isa_of[name] = isa
-                    units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [candidate], "kernel"), flags))
+                    units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [schedule], "kernel").text, flags))
+            library = [Micro(isa, c.rows, c.columns, steps) for c in table.candidates(isa) for steps in (False, True)
+                       if micro_pointers(c.rows, c.columns, steps) <= table.instruction_set(isa).pointers]
+            isa_of[f"library {isa}"] = isa
+            units.append(Unit(f"library_{isa}", micro.library(library, isa), flags))
         for (name, isa), built in zip(isa_of.items(), compile_units(units, compiler, cache, None), strict=True):
-            tiles = {n: body for n, body in functions(built.path, arch).items()
-                     if n.startswith("tile_") and ".cold" not in n}
+            tiles = {n.removeprefix("tck_micro_f32_"): body for n, body in functions(built.path, arch).items()
+                     if n.startswith(("tile_", "tck_micro_")) and ".cold" not in n}
             ok(tiles, f"{name}: has tiles")
             for tile, body in tiles.items():
                 check(isa, name, tile, body)

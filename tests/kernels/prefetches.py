@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from cases import convolution, dim, matmul, siblings, sums
@@ -18,8 +19,9 @@ from tensor_compile import target as targets
 from tensor_compile.build import toolchain
 from tensor_compile.build.cache import Cache
 from tensor_compile.build.host_programs import TEMPLATES
-from tensor_compile.emit import candidates as table
+from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.contraction import emit_contraction
+from tensor_compile.emit.schedules import floats, scratch
 from tensor_compile.symbolic import sym
 
 # Put before every kernel.
@@ -81,28 +83,36 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         compiler = toolchain.detect(("cc",), Cache(Path(folder)).root, "compiler")
         for isa in isas:
-            check(isa, [*compiler.command, *toolchain.kernel_flags(compiler, isa, target.flags, (), arch)], Path(folder))
+            check(isa, target, [*compiler.command, *toolchain.kernel_flags(compiler, isa, target.flags, (), arch)],
+                  Path(folder))
     done()
 
 
-def check(isa: str, compile_command: list[str], folder: Path) -> None:
+def check(isa: str, target: targets.Target, compile_command: list[str], folder: Path) -> None:
     """One point a kernel and candidate: every fourth of those that it fits, other ones for its neighbour."""
-    names, runs, declared, sources = [], [], [], [folder / f"{isa}.c"]
+    names, runs, declared, sources = [], [], [], [folder / f"{isa}.c", folder / f"{isa}_micro.c"]
+    micros: set[micro.Micro] = set()
     (folder / "seen.h").write_text(HEADER, encoding="utf-8")
     for number, (name, kernel, sizes) in enumerate(kernels()):
-        second = {b.buffer for part in kernel.parts for b in part.b}
+        fitting = table.legal(kernel.parts[0], isa, target)
+        fitting = fitting[number % 4::4] or fitting[:1]
+        room = max(floats(part, c) for part in kernel.parts for c in fitting)
+        kernel = replace(kernel, params=(*kernel.params, *([scratch("%p", room)] if room else [])))
+        second = {b.buffer for part in kernel.parts for b in part.b} | {"%p"}   # or copies of them
         dims = ", ".join(str(sizes[s]) for s in kernel.dims) or "0"
         buffers = ", ".join(f"buffer({p.elements.evaluate(sizes) * 4}, {int(p.name in second)})" for p in kernel.params)
-        fitting = table.legal(kernel.parts[0], isa)
-        for c in fitting[number % 4::4] or fitting[:1]:
+        for c in fitting:
             symbol = f"k{number}_{c.name}"
             sources.append(folder / f"{isa}_{symbol}.c")
-            sources[-1].write_text(emit_contraction(kernel, [c] * len(kernel.parts), symbol), encoding="utf-8")
+            made = emit_contraction(kernel, [c] * len(kernel.parts), symbol)
+            micros |= made.micros
+            sources[-1].write_text(made.text, encoding="utf-8")
             declared.append(f"tc_kernel {symbol};")
             runs += ["    {", f"        void *p[] = {{{buffers}}};", f"        tc_index d[] = {{{dims}}};",
                      f"        {symbol}(p, d, 0, 1);", '        printf("%ld %ld\\n", inside, outside);',
                      "        inside = outside = second_count = 0;", "    }"]
             names.append((name, c.name))
+    sources[1].write_text(micro.library(micros, isa), encoding="utf-8")
     sources[0].write_text(PROGRAM.format(kernels="\n".join(declared), runs="\n".join(runs)), encoding="utf-8")
     program = folder / f"{isa}_run"
     subprocess.run([*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}", "-include", str(folder / "seen.h"),

@@ -8,17 +8,17 @@ import random
 import re
 import struct
 from dataclasses import replace
-from types import SimpleNamespace
 
 import evaluate
 import reference
 from reference import Tensor, indices
+from tensor_compile import target as targets
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
 from tensor_compile.loops import fuse, layout, lower, plan, schedule, tiles, verify
 
-TARGET = SimpleNamespace(apart=False, panel=16, index_bits=64, tiles=True, l2=1 << 20, threads=16)
-TINY = SimpleNamespace(apart=False, panel=16, index_bits=64, tiles=True, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
+TARGET = targets.load(targets.find("x86_64"))
+TINY = replace(TARGET, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
 GRAPHS = os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "graphs")
 
 
@@ -49,7 +49,7 @@ def module_of(body: str, result: str = "", dims: tuple = ("batch 1:64", "seq 1:6
     return parse_module("\n".join(head) + "\n\n" + body, "m.tcg")
 
 
-def program_of(module, name: str, fused: bool = True, check: bool = True, target: SimpleNamespace = TARGET):
+def program_of(module, name: str, fused: bool = True, check: bool = True, target: targets.Target = TARGET):
     """(function before layout, program)."""
     module = inline(module)
     function = module.functions[name]
@@ -94,7 +94,7 @@ def physical(buffer, dims: dict, t: Tensor) -> list:
 
 
 def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bool = False, fused: bool = True,
-            backwards: bool = False, below: int = 5, target: SimpleNamespace = TARGET):
+            backwards: bool = False, below: int = 5, target: targets.Target = TARGET):
     """(difference or "", program, bytes that each kernel moved)."""
     rng = random.Random(seed)
     function, program = program_of(module, name, fused, target=target)

@@ -134,6 +134,12 @@ for old, new, message in (
         ("= acc f32", "= neg f32 (acc f32)", "a lowered contraction stores its accumulator and nothing else"),
         ('  "y"[i0,i1] = acc f32\n', "", "a contraction that stores nothing")):
     raises(ParseError, lambda: parse_unit(CONTRACTION.replace(old, new, 1), "m.tcl"), message, message)
+KERNEL = CONTRACTION.replace('lowered "f"', "fused").replace(' loc("m.c":1)', "") \
+    .replace("  a =", '  params ("x", "y") dims ()\n  schedule "tc_contraction_f32_6x16_k64_m96_a_p__avx2"\n  a =') + "arena size=0\n"
+KERNEL = KERNEL.replace("fused", "program")
+equal(print_unit(parse_unit(KERNEL, "m.tcl")).splitlines()[4:7], KERNEL.splitlines()[4:7], "a contraction with its schedule")
+raises(ParseError, lambda: parse_unit(KERNEL.replace("_k64", "_q64"), "m.tcl"),
+       "'tc_contraction_f32_6x16_q64_m96_a_p__avx2' is no schedule", "a schedule that is none")
 LOOP = '''tensor_compile.loops 1 program
 dim n range=0:64 divisor=1
 buffer temp "a" : f32[]

@@ -73,7 +73,7 @@ def modes(folder: Path) -> None:
     kernel = matmul(128, 384, 384)
     key = kernel_key(kernel, "avx2", TARGET.name)
     default = table.choose(kernel, "avx2", TARGET)
-    other = next(c for c in table.legal(kernel, "avx2") if c != default)
+    other = next(c for c in table.legal(kernel, "avx2", TARGET) if c != default)
     path = folder / "m.tuning.lock"
 
     def choose(mode: str, name: str | None) -> tuple[str, locks.Tuning]:
@@ -81,7 +81,7 @@ def modes(folder: Path) -> None:
         if name:
             locks.write(path, {key: entry(key, name)})
         tuning = locks.Tuning.load(mode, path, TARGET)
-        return tuning.candidate(kernel, "avx2").name, tuning
+        return tuning.schedule(kernel, "avx2").name, tuning
 
     name, tuning = choose("lock", other.name)
     equal((name, tuning.finish()), (other.name, []), "lock: an entry that applies decides")
@@ -103,7 +103,7 @@ def modes(folder: Path) -> None:
     small = matmul(3, 384, 384)
     key = kernel_key(small, "avx2", TARGET.name)
     tuning = locks.Tuning("frozen", path, TARGET, {key: entry(key, "tc_contraction_f32_6x16__avx2")})
-    tuning.candidate(small, "avx2")
+    tuning.schedule(small, "avx2")
     raises(UserError, tuning.finish, "6x16__avx2: the kernel has only 3 rows", "frozen: illegal by the prover")
     equal(locks.Tuning.load("off", folder / "m.tuning.lock", TARGET).entries, {}, "off: the file is not read")
 
@@ -115,7 +115,7 @@ def model() -> None:
             choice = table.choose(kernel, isa, TARGET)
             ok(table.refusal(kernel, choice) is None and choice == table.choose(kernel, isa, replace(TARGET)),
                f"cost model: {rows}x{columns}x{terms} on {isa}: {choice.name} is legal")
-    equal(table.choose(matmul(1, 512, 784), "avx512", TARGET).rows, 1, "cost model: one row for a vector")
+    equal(table.choose(matmul(1, 512, 784), "avx512", TARGET).mr, 1, "cost model: one row for a vector")
 
 
 keys()

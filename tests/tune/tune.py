@@ -13,9 +13,10 @@ from tensor_compile.build import lock as locks
 from tensor_compile.build import harness, toolchain, tune
 from tensor_compile import target as targets
 from tensor_compile.build.cache import Cache
-from tensor_compile.emit import candidates as table
+from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.key import kernel_key
 from tensor_compile.errors import UserError
+from tensor_compile.loops.contraction_schedule import parse
 from tensor_compile.symbolic import sym
 
 ARCH = os.uname().machine
@@ -33,11 +34,11 @@ def main(folder: Path) -> None:
     equal((len(result.timed), result.wrong, result.skipped), (3, [], set()), "every kernel is measured")
     entries = locks.read(path)
     equal(sorted(entries), sorted(kernel_key(k, ISA[ARCH], target.name) for k in kernels), "the lock has their keys")
-    ok(all(table.refusal(k, table.find(entries[kernel_key(k, ISA[ARCH], target.name)].candidate)) is None
+    ok(all(table.refusal(k, parse(entries[kernel_key(k, ISA[ARCH], target.name)].candidate)) is None
            for k in kernels), "the winners are legal")
     frozen = locks.Tuning.load("frozen", path, target)
     for kernel in kernels:
-        frozen.candidate(kernel, ISA[ARCH])
+        frozen.schedule(kernel, ISA[ARCH])
     equal(frozen.finish(), [], "a frozen build accepts it")
     before = path.read_text(encoding="utf-8")
     equal(tune.tune(kernels, tools, path).timed, [], "a second run measures nothing")
@@ -53,14 +54,14 @@ def main(folder: Path) -> None:
 
 def wrong_candidate(folder: Path, tools: harness.Toolset, kernel: object) -> None:
     """A kernel whose sums start elsewhere."""
-    candidate = table.legal(kernel, ISA[ARCH])[0]
+    candidate = table.legal(kernel, ISA[ARCH], tools.target)[0]
     case = harness.Case("case", kernel, {}, (candidate,), candidate)
-    emit = harness.emit_contraction
+    library = micro.library
     try:
-        harness.emit_contraction = lambda k, c, symbol: emit(k, c, symbol).replace("tct_zero();", "tct_splat(1.0f);", 1)
+        micro.library = lambda micros, isa: library(micros, isa).replace("tct_zero();", "tct_splat(1.0f);", 1)
         path = harness.program([case], tools, folder / "spoilt")
     finally:
-        harness.emit_contraction = emit
+        micro.library = library
     output = subprocess.run([str(path), "time", "2"], capture_output=True, text=True, check=False).stdout
     if not ok(f"wrong {candidate.name}" in output and "instead of" in output and "winner" not in output,
               "a wrong candidate is found and not timed"):

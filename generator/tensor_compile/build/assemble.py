@@ -2,6 +2,7 @@
 """The work of a build, stage by stage: capture, passes, weights, kernels, driver, link."""
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from . import backends, budget, capture_run, files, host_programs, imported, lin
 from .backends import Sources
 from .cache import Cache
 from .jobs import spare_jobs
+from .lock import Tuning
 from .objects import Object, Unit
 from .options import Options
 from .progress import Progress
@@ -93,7 +95,8 @@ def capture(options: Options, host: toolchain.Compiler, cache: Cache, inputs: In
     return replace(captured, headers=found.sources) if found else captured
 
 
-def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compiled:
+def compile_graph(options: Options, text: str, target: Target, tuning: Tuning | None = None) -> pipeline.Compiled:
+    """tuning: what chooses the schedules of contractions; None: the cost model."""
     dumped: list[str] = []
 
     def dump(name: str, printed: str) -> None:
@@ -106,7 +109,8 @@ def compile_graph(options: Options, text: str, target: Target) -> pipeline.Compi
                           f"passes, in order: {', '.join(pipeline.PASSES)}")
     compiled = pipeline.run(text, options.shown, target, dict(options.specialize), verify=options.verify,
                             dump=dump if options.dump_after else None, plain=backends.find(options.backend).plain,
-                            with_reference=options.with_reference, taps=options.taps)
+                            with_reference=options.with_reference, taps=options.taps,
+                            choose=tuning.schedule if tuning else None)
     for printed in dumped:
         print(printed, end="")
     return compiled
@@ -141,7 +145,10 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
             beside.submit(host_programs.interpreter, host, cache, spare)
         captured = captured or capture(options, host, cache, inputs)
         progress.say(f"{options.shown}: passes")
-        compiled = compile_graph(options, captured.text, target)
+        tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
+        compiled = compile_graph(options, captured.text, target, tuning)
+        for warning in tuning.finish():
+            print(warning, file=sys.stderr)
     progress.say(f"{options.shown}: packing weights")
     weight_files = pack.weight_files(compiled.constants, captured.model)
     own = captured.model == Path(options.model)  # else they were imported in the cache: no inputs

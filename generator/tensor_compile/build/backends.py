@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, Protocol
 
-from ..emit.kernels import KernelSource
+from ..emit.kernels import KernelSource, library
 from ..loops.ir import Kernel, ModelPlan
 from .cache import Cache
 from .objects import Object, Unit
@@ -27,6 +27,13 @@ class Sources:
         self.by_symbol[source.symbol] = source
         for isa in isas or (source.isa,):
             self.of_kernel[id(kernel), isa] = source
+
+    def add_libraries(self) -> None:
+        """The micro-kernels that the sources call, one unit an instruction set."""
+        isas = dict.fromkeys(s.isa for s in self.by_symbol.values())
+        for made in [library(self.by_symbol.values(), isa) for isa in isas]:
+            if made is not None:
+                self.by_symbol[made.symbol] = made
 
     def symbol(self, kernel: Kernel, isa: str) -> str:
         return self.of_kernel[id(kernel), isa].symbol

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..emit.memory import memory
+from ..emit.micro import LIBRARY
 from ..errors import UserError
 from .pack import sources_of
 
@@ -54,7 +55,8 @@ def bill(made: Made) -> Bill:
     objects = [*made.objects.values(), made.driver]
     code = [Line(o.name, o.code) for o in objects]
     stack = [Line(o.name, o.stack) for o in objects if o.stack is not None]
-    deepest = max((line.bytes for line in stack[:-1]), default=0)
+    micro = max((line.bytes for line in stack[:-1] if line.what.startswith(LIBRARY)), default=0)
+    deepest = max((line.bytes for line in stack[:-1]), default=0) + micro   # a kernel may call one of them
     return replace(memory_bill(made), code=sum(line.bytes for line in code), code_lines=tuple(code),
                    stack=deepest + stack[-1].bytes if len(stack) == len(objects) else None, stack_lines=tuple(stack))
 

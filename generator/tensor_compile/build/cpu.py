@@ -3,7 +3,6 @@
 sets."""
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Callable, Hashable
 
@@ -11,11 +10,10 @@ from ..emit.identity import identity
 from ..emit.kernels import KernelSource, emit_kernel, emit_plain
 from ..emit.program import emit_driver
 from ..errors import UserError
-from ..loops.ir import ContractionKernel, ModelPlan, SiblingsKernel
+from ..loops.ir import ModelPlan
 from . import objects, toolchain
 from .backends import Sources
 from .cache import Cache
-from .lock import Tuning
 from .objects import Object, Unit
 from .options import Options
 from ..target import Target
@@ -42,7 +40,7 @@ class Cpu:
         return target.as_reference() if self.plain else target
 
     def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
-        return kernel_sources(options, plan, target)
+        return kernel_sources(plan, target)
 
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         return emit_driver(plan, target, sources.of_kernel, embed=embed)
@@ -55,10 +53,8 @@ class Cpu:
         return objects.compile_units([*units, driver], compiler, cache, options.jobs, progress)
 
 
-def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources:
-    """Every kernel for every instruction set; the tuning lock chooses among a contraction's candidates. Those of a
-    reference are compiled once, for the plain instruction set."""
-    tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
+def kernel_sources(plan: ModelPlan, target: Target) -> Sources:
+    """Every kernel for every instruction set. Those of a reference are compiled once, for the plain instruction set."""
     sources = Sources()
     made: dict[Hashable, KernelSource] = {}
     plainest = target.as_reference().isas[0]
@@ -73,10 +69,7 @@ def kernel_sources(options: Options, plan: ModelPlan, target: Target) -> Sources
                     continue
                 for isa in target.isas:
                     if (form, isa) not in made:
-                        chosen = [tuning.candidate(part, isa, len(kernel.parts)) for part in kernel.parts] \
-                            if isinstance(kernel, (ContractionKernel, SiblingsKernel)) else None
-                        made[form, isa] = emit_kernel(kernel, isa, chosen)
+                        made[form, isa] = emit_kernel(kernel, isa)
                     sources.add(kernel, made[form, isa])
-    for warning in tuning.finish():
-        print(warning, file=sys.stderr)
+    sources.add_libraries()
     return sources

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from ..emit import candidates as table
 from ..emit.access import Access
-from ..emit.candidates import Candidate
+from ..emit import micro
 from ..emit.contraction import emit_contraction, emit_reference
+from ..emit.schedules import with_scratch
 from ..graph.dtypes import DTYPES
-from ..loops.ir import ContractionKernel
+from ..loops.contraction_schedule import Schedule
+from ..loops.ir import Buffer, ContractionKernel
 from ..symbolic import Sym
 from .cache import Cache
 from .host_programs import ROOT
@@ -22,6 +23,7 @@ from .toolchain import Compiler, host_flags, kernel_flags
 from .tools import run_tool
 
 SOURCES = ROOT / "autotune"
+TEAM = 5     # the largest that autotune/check.c tries
 PLAIN_ISA = {"x86_64": "scalar", "aarch64": "scalar", "riscv64": "rv64", "arm": "m4f"}
 
 
@@ -32,8 +34,8 @@ class Case:
     name: str
     kernel: ContractionKernel
     sizes: Mapping[Sym, int]
-    candidates: tuple[Candidate, ...]
-    incumbent: Candidate
+    candidates: tuple[Schedule, ...]
+    incumbent: Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +60,32 @@ def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
     number = {id(kernel): i for i, kernel in enumerate(kernels)}
     units: list[Unit] = []
     plain_isa = PLAIN_ISA[tools.target.arch]
+    micros: dict[str, set[micro.Micro]] = {}
+    roomy = [with_scratch(k, [s for case in cases if case.kernel is k for s in case.candidates]) for k in kernels]
     for i, kernel in enumerate(kernels):
-        wanted: dict[str, Candidate] = {}
+        wanted: dict[str, Schedule] = {}
         for case in cases:
             if case.kernel is kernel:
                 wanted |= {c.name: c for c in case.candidates}
         for candidate in wanted.values():
             symbol = _symbol(candidate, i)
-            units.append(Unit(symbol, emit_contraction(kernel, [candidate], symbol), _flags(tools, candidate.isa),
-                              kernel=True))
+            made = emit_contraction(roomy[i], [candidate], symbol)
+            micros.setdefault(candidate.isa, set()).update(made.micros)
+            units.append(Unit(symbol, made.text, _flags(tools, candidate.isa), kernel=True))
         units.append(Unit(f"reference_{i}", emit_reference(kernel, f"reference_{i}"), _flags(tools, plain_isa)))
+    units += [Unit(f"micro_{isa}", micro.library(found, isa), _flags(tools, isa), kernel=True)
+              for isa, found in micros.items() if found]
     host = tuple(tools.target.flags) + host_flags(tools.cflags, tools.target.arch)
     plain = ("-O2", "-std=c11", "-ffp-contract=off", "-fwrapv", *host, f"-I{SOURCES}")
     units += [Unit(path.stem, path.read_text(encoding="utf-8"), plain) for path in sorted(SOURCES.glob("*.c"))]
-    units.append(Unit("cases", _table(cases, number), plain))
+    units.append(Unit("cases", _table(cases, number, roomy), plain))
     objects = compile_units(units, tools.compiler, tools.cache, tools.jobs)
     command = [*tools.compiler.command, *host, *tools.link_args, "-o", str(out), *(str(o.path) for o in objects)]
     run_tool(command, "the measuring harness does not link", out.parent)
     return out
 
 
-def _symbol(candidate: Candidate, kernel: int) -> str:
+def _symbol(candidate: Schedule, kernel: int) -> str:
     return f"{candidate.name}__k{kernel}"
 
 
@@ -86,7 +93,7 @@ def _flags(tools: Toolset, isa: str) -> tuple[str, ...]:
     return kernel_flags(tools.compiler, isa, tools.target.flags, tools.cflags, tools.target.arch)
 
 
-def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
+def _table(cases: Sequence[Case], number: Mapping[int, int], roomy: Sequence[ContractionKernel]) -> str:
     """The table of autotune/case.h."""
     lines = ['/* SPDX-License-Identifier: Apache-2.0 */', '#include "case.h"', ""]
     declared: set[str] = set()
@@ -99,19 +106,25 @@ def _table(cases: Sequence[Case], number: Mapping[int, int]) -> str:
         declared.update(symbols)
         lines.append(f"static const tc_param params{position}[] = {{")
         stored, second = {s.buffer for s in kernel.stores}, {b.buffer for b in kernel.b}
-        for p in kernel.params:
+        for p in roomy[i].params:
             finite = bool(access.bounds) and p.name in second
             aligned = p.kind in ("packed", "temp", "scratch", "tile")
-            lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {p.elements.evaluate(case.sizes)}, {int(finite)}, '
-                         f'{int(aligned)}, {int(p.name in stored)}}},')
+            lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {_elements(p, case)}, {int(finite)}, '
+                         f'{int(aligned)}, {int(p.name in stored)}, {int(p.kind == "scratch")}}},')
         sizes = ", ".join(str(case.sizes[s]) for s in kernel.dims) or "0"
         lines += ["};", f"static const tc_index dims{position}[] = {{{sizes}}};",
                   f"static const tc_candidate candidates{position}[] = {{"]
         lines += [f'    {{"{c.name}", "{c.isa}", {_symbol(c, i)}}},' for c in case.candidates]
         lines.append("};")
         flops = 2 * (access.rows * access.columns * access.terms * access.batches * access.sums).evaluate(case.sizes)
-        entries.append(f'    {{"{case.name}", params{position}, {len(kernel.params)}, dims{position}, reference_{i}, '
+        entries.append(f'    {{"{case.name}", params{position}, {len(roomy[i].params)}, dims{position}, reference_{i}, '
                        f'candidates{position}, {len(case.candidates)}, {case.candidates.index(case.incumbent)}, '
                        f'{float(flops)}}},')
     lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};", ""]
     return "\n".join(lines)
+
+
+def _elements(p: Buffer, case: Case) -> int:
+    """Of scratch for the largest team, each thread's part rounded up to 64 bytes (docs/loops.md, kernel ABI)."""
+    count = p.elements.evaluate(case.sizes)
+    return -(-count // 16) * 16 * TEAM if p.kind == "scratch" else count

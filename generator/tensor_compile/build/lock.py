@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..emit import candidates as table
-from ..emit.candidates import Candidate
 from ..emit.key import kernel_key
 from ..errors import UserError
+from ..loops.contraction_schedule import Schedule, parse as parse_schedule
 from ..loops.ir import ContractionKernel
 from . import files
 from .host_programs import TEMPLATES
@@ -127,16 +127,16 @@ class Tuning:
     def load(mode: str, path: Path, target: Target) -> "Tuning":
         return Tuning(mode, path, target, {} if mode == "off" else read(path))
 
-    def candidate(self, kernel: ContractionKernel, isa: str, parts: int = 1) -> Candidate:
-        """The kernel's candidate. Where the lock does not decide, the cost model does, and a finding is kept. parts: of
+    def schedule(self, kernel: ContractionKernel, isa: str, parts: int = 1) -> Schedule:
+        """The kernel's schedule. Where the lock does not decide, the cost model does, and a finding is kept. parts: of
         the kernel that it is a part of."""
         key = kernel_key(kernel, isa, self.target.name)
         entry = self.entries.get(key)
-        found = table.find(entry.candidate) if entry else None
+        found = parse_schedule(entry.candidate) if entry else None
         reason = table.refusal(kernel, found) if found and found.isa == isa else None
         if entry is None:
             finding = Finding("missing", key, "no entry")
-        elif found is None:
+        elif found is None or not table.known(found):
             finding = Finding("stale", key, f"{entry.candidate} is not in the candidate table")
         elif found.isa != isa:
             finding = Finding("illegal", key, f"{found.name} is of another instruction set")

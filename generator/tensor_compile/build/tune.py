@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Callable, Iterator, Sequence
 
 from ..emit import candidates as table
-from ..emit.candidates import Candidate
 from ..emit.key import kernel_key
 from ..errors import UserError
+from ..loops.contraction_schedule import Schedule, parse
 from ..loops.ir import ContractionKernel, ModelPlan, SiblingsKernel
 from ..symbolic import Sym, sym, wrap
 from . import lock as locks
@@ -30,12 +30,15 @@ from .tools import ToolBroken
 Say = Callable[[str], None]
 
 
+MOST = 24   # schedules of a kernel that are measured: those that the cost model prefers
+
+
 @dataclass(slots=True)
 class Result:
     """timed: (key, winner, microseconds) of every case; skipped: instruction sets that this processor lacks; wrong:
     candidates that differ from the reference, which is a bug of ours."""
 
-    timed: list[tuple[str, Candidate, float]] = field(default_factory=list)
+    timed: list[tuple[str, Schedule, float]] = field(default_factory=list)
     skipped: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
@@ -67,9 +70,12 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
             key = kernel_key(kernel, isa, tools.target.name)
             if key in found:
                 continue
-            legal = tuple(table.legal(kernel, isa))
+            legal = tuple(table.ranked(kernel, isa, tools.target)[:MOST])
             entry = known.get(key)
-            named = next((c for c in legal if entry and c.name == entry.candidate), None)
+            named = parse(entry.candidate) if entry else None
+            if named is not None and (named.isa != isa or table.refusal(kernel, named)):
+                named = None
+            legal = legal if named is None or named in legal else (*legal, named)
             if named and not again and entry.templates == templates and entry.compiler == compiler:
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
@@ -124,13 +130,19 @@ def _read(output: str, result: Result) -> None:
         if kind == "case":
             key = rest
         elif kind == "skipped":
-            result.skipped.add(table.find(rest).isa)
+            result.skipped.add(_schedule(rest).isa)
         elif kind == "wrong":
             name, _, why = rest.partition(" ")
             result.wrong.append(f"{name}: {key}: {why}")
         elif kind == "winner":
             name, ns = rest.split(" ")
-            result.timed.append((key, table.find(name), float(ns) / 1000))
+            result.timed.append((key, _schedule(name), float(ns) / 1000))
+
+
+def _schedule(name: str) -> Schedule:
+    found = parse(name)
+    assert found is not None, f"{name}: the harness names what it was given"
+    return found
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class Access:
     width apart, for panels of 4).
     sums: accumulators a point, each of a second operand of its own; those all lie as the first does.
     inside: the loops over terms where every position exists; border: those where `bounds` decide, the last of which
-    (when `border_inner`) is free of them."""
+    (when `border_inner`) is free of them. in_place: b is not in panels."""
 
     rows: Expr
     columns: Expr
@@ -58,11 +58,28 @@ class Access:
     border_inner: bool
     bounds: tuple[Bound, ...]
     sums: int
+    in_place: bool
 
     @property
     def row_stride_known(self) -> bool:
         """The rows of a tile are a constant distance apart: one pointer reaches them all."""
         return self.a_row is not None and self.a_row.is_const and not self.bounds
+
+    @property
+    def whole_panels(self) -> bool:
+        """No panel of 16 columns has some that do not exist."""
+        return self.columns.is_const and self.columns.value % 16 == 0
+
+    @property
+    def taps(self) -> int | None:
+        """Of the loops over terms all but the innermost, as one count, where some positions may not exist; None where it
+        is not known."""
+        count = 1
+        for loop in self.border[:-1] if self.border_inner else self.border:
+            if not loop.extent.is_const:
+                return None
+            count *= loop.extent.value
+        return count
 
     @staticmethod
     def of(kernel: ContractionKernel) -> "Access":
@@ -110,7 +127,7 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     inner = border and border[-1].var not in bounded and _fits(border[-1])
     return Access(rows, columns, product(extent(s) for s in k), product(extent(s) for s in batch),
                   a_address.substitute(first_term), a_row, b_offset, b_piece, column, _merge(loops, frozenset()),
-                  border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second))
+                  border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second), b_panel == 0)
 
 
 def _fits(loop: Loop) -> bool:

@@ -1,197 +1,241 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The candidate table (templates/candidates.def), its prover, and the cost model that chooses without measuring.
+"""The schedules of a contraction: those that are legal, and the cost model that chooses among them without measuring.
 
-A candidate may be used only where `refusal` finds no reason against it; `choose` depends on the kernel and on the target
-description alone, so a build without a tuning lock is the same everywhere.
+`choose` depends on the kernel and on the target description alone, so a build without a tuning lock is the same
+everywhere.
 """
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import lru_cache
+import math
+from dataclasses import replace
+from typing import Iterator
 
+from ..loops.contraction_schedule import Schedule
 from ..loops.ir import ContractionKernel
 from ..symbolic import Expr
+from ..target import Target
+from . import in_memory
 from .access import Access
-from .template import TEMPLATES
+from .instruction_sets import PANEL, Candidate, InstructionSet, candidates, instruction_set, micro_pointers, \
+    registers_needed, step_cycles
+from .tiles import Band, tiles
 
-PANEL = 16            # columns of a vector operation, whatever the registers of the instruction set
-LOOP = 0.5            # cycles by which the loop's own instructions delay a step
 TEAM = 8              # threads for which the cost model looks at the split
 UNKNOWN_SIZE = 128    # what the cost model takes for a dim without an upper bound
+OWN_CODE = 1.03       # how much faster a tile of the kernel's own must be to be worth its compilation
+BLOCK_ROWS = 96       # of a block of terms, about
+BLOCK_COLUMNS = 512
+FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionSet:
-    """A TC_INSTRUCTION_SET line of the table, which explains the fields."""
-
-    isa: str
-    lanes: int
-    registers: int
-    pointers: int
-    fmas: int
-    loads: int
-    latency: int
-
-    @property
-    def unit(self) -> int:
-        """Columns of the narrowest tile."""
-        return PANEL if self.lanes > 1 else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A TC_CANDIDATE line: `rows` x `columns` accumulators in registers."""
-
-    op: str
-    dtype: str
-    isa: str
-    rows: int
-    columns: int
-
-    @property
-    def name(self) -> str:
-        return f"tc_{self.op}_{self.dtype}_{self.rows}x{self.columns}__{self.isa}"
-
-
-@lru_cache(maxsize=None)
-def _table() -> tuple[dict[str, InstructionSet], tuple[Candidate, ...]]:
-    sets: dict[str, InstructionSet] = {}
-    candidates: list[Candidate] = []
-    text = (TEMPLATES / "candidates.def").read_text(encoding="utf-8")
-    for kind, inside in re.findall(r"^(TC_\w+)\((.*)\)$", text, re.MULTILINE):
-        fields = [int(f) if f.isdigit() else f for f in (part.strip() for part in inside.split(","))]
-        if kind == "TC_INSTRUCTION_SET":
-            sets[fields[0]] = InstructionSet(*fields)
-        else:
-            candidates.append(Candidate(*fields))
-    return sets, tuple(candidates)
-
-
-def instruction_set(isa: str) -> InstructionSet:
-    return _table()[0][isa]
-
-
-def candidates(isa: str) -> tuple[Candidate, ...]:
-    """Every line of the table for an instruction set, in the table's order."""
-    return tuple(c for c in _table()[1] if c.isa == isa)
-
-
-def find(name: str) -> Candidate | None:
-    """The candidate of that name; None where the table has none."""
-    return next((c for c in _table()[1] if c.name == name), None)
-
-
-def registers_needed(isa: InstructionSet, rows: int, columns: int) -> int:
-    """Accumulators, and the smaller of: the row of b and one element of a; a column of a and one register of b."""
-    row = columns // isa.lanes
-    return rows * row + min(row, rows) + 1
-
-
-def pointers_needed(access: Access, isa: InstructionSet, rows: int, columns: int) -> int:
-    """General registers of the inner loop: counter and end, rows of a, panels of b."""
-    panels = 1 if access.b_piece.is_const else max(1, columns // PANEL)
-    return 2 + (1 if access.row_stride_known else rows) + panels
-
-
-def refusal(kernel: ContractionKernel, candidate: Candidate) -> str | None:
-    """Why a candidate cannot be this kernel's; None where it can."""
-    isa, access = instruction_set(candidate.isa), Access.of(kernel)
-    rows, columns = candidate.rows, candidate.columns
-    if kernel.a.dtype != candidate.dtype:
-        return f"computes {candidate.dtype}, not {kernel.a.dtype}"
+def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
+    """Why a schedule cannot be this kernel's; None where it can."""
+    isa, access = instruction_set(schedule.isa), Access.of(kernel)
+    rows, columns = schedule.mr, schedule.nr
+    if not known(schedule):
+        return f"no tile of {rows}x{columns} is in the table"
+    if kernel.a.dtype != schedule.dtype:
+        return f"computes {schedule.dtype}, not {kernel.a.dtype}"
     if isa.lanes > 1 and kernel.b_panel not in (0, PANEL):
         return f"panels of {kernel.b_panel} columns"
     if isa.lanes == 1 and kernel.b_panel % columns:
         return f"panels of {kernel.b_panel} columns cannot be cut into {columns}"
     if registers_needed(isa, rows, columns) > isa.registers:
         return f"needs {registers_needed(isa, rows, columns)} registers of {isa.registers}"
-    if pointers_needed(access, isa, rows, columns) > isa.pointers:
-        return f"needs {pointers_needed(access, isa, rows, columns)} pointers of {isa.pointers}"
+    pointers = _pointers(access, schedule)
+    if pointers > isa.pointers:
+        return f"needs {pointers} pointers of {isa.pointers}"
     if rows > 1 and access.rows.is_const and rows > max(1, access.rows.value):
         return f"the kernel has only {access.rows} rows"
-    if access.columns.is_const and columns > isa.unit and columns - isa.unit >= max(1, access.columns.value):
+    unit = PANEL if isa.lanes > 1 else 1
+    if access.columns.is_const and columns > unit and columns - unit >= max(1, access.columns.value):
         smallest = min(c.columns for c in candidates(isa.isa))
         if columns > smallest:
             return f"the kernel has only {access.columns} columns"
-    return None
+    if schedule.epilogue == "registers" and (schedule.blocked or schedule.packed_b):
+        return "only micro-kernels take terms in blocks, or copies"
+    return in_memory.refusal(access, schedule)
 
 
-def legal(kernel: ContractionKernel, isa: str) -> list[Candidate]:
-    """The candidates of an instruction set that fit a kernel, in the table's order; never empty."""
-    return [c for c in candidates(isa) if refusal(kernel, c) is None]
+def known(schedule: Schedule) -> bool:
+    """The table has its tile."""
+    return any((c.rows, c.columns, c.dtype) == (schedule.mr, schedule.nr, schedule.dtype)
+               for c in candidates(schedule.isa))
+
+
+def _pointers(access: Access, schedule: Schedule) -> int:
+    """General registers of the inner loop."""
+    needed = micro_pointers(schedule.mr, schedule.nr, in_memory.steps(access, schedule))
+    if schedule.epilogue == "memory":
+        return needed
+    panels = 1 if access.b_piece.is_const else max(1, schedule.nr // PANEL)
+    return 2 + (1 if access.row_stride_known else schedule.mr) + panels
+
+
+def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[Schedule]:
+    """What is tried for a kernel, legal or not, in the order of ties."""
+    access = Access.of(kernel)
+    second = {b.buffer for b in kernel.b}
+    constant = all(p.kind == "packed" for p in kernel.params if p.name in second)
+    for tile in candidates(isa):
+        for own in ("memory", "registers"):
+            plain = Schedule(isa, tile.dtype, tile.rows, tile.columns, epilogue=own)
+            several = not (access.rows.is_const and access.rows.value < 2 * tile.rows)
+            vectors = instruction_set(isa).lanes > 1
+            yield replace(plain, prefetch=constant and vectors and not access.in_place and several)
+        yield from _copying(access, tile, target)
+
+
+def _copying(access: Access, tile: Candidate, target: Target) -> Iterator[Schedule]:
+    """Blocks of terms whose panels fit half of the second cache, with and without copies."""
+    plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
+    most = max(1, size(access.terms))
+    cache = target.l2 // 4 if target.l2 else target.l1d // 2
+    room = max(64, cache // (4 * tile.columns * access.sums) // 64 * 64)
+    count = -(-most // room)
+    kc = -(-most // count // 32) * 32 if count > 1 or not access.terms.is_const else 0
+    mc = max(1, BLOCK_ROWS // tile.rows) * tile.rows
+    nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
+    for a in (False, True):
+        for b in ((False, True) if access.in_place else (False,)):
+            if b and not a:
+                yield replace(plain, packed_b=True)   # the whole sum of a group of columns
+            if kc or a:
+                yield replace(plain, kc=kc, mc=mc, nc=nc, packed_a=a, packed_b=b)
+
+
+def legal(kernel: ContractionKernel, isa: str, target: Target) -> list[Schedule]:
+    """The schedules of an instruction set that fit a kernel, in the order of ties; never empty."""
+    return [s for s in dict.fromkeys(schedules(kernel, isa, target)) if refusal(kernel, s) is None]
 
 
 # -- the cost model -------------------------------------------------------------------------------------------------
-def choose(kernel: ContractionKernel, isa: str, target, parts: int = 1) -> Candidate:
-    """The legal candidate of least modelled time; of equal ones the first of the table. parts: of the kernel that it is a
-    part of, which a team shares."""
+def choose(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> Schedule:
+    """The legal schedule of least modelled time; of equal ones the first. parts: of the kernel that it is a part of, which
+    a team shares."""
+    return ranked(kernel, isa, target, parts)[0]
+
+
+def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> list[Schedule]:
+    """The legal schedules, those of least modelled time first."""
     access = Access.of(kernel)
-    return min(legal(kernel, isa), key=lambda c: cycles(access, instruction_set(isa), c.rows, c.columns, target, parts))
+
+    def cost(schedule: Schedule) -> float:
+        own = OWN_CODE if schedule.epilogue == "registers" else 1.0
+        return own * cycles(access, schedule, target, parts)
+
+    return sorted(legal(kernel, isa, target), key=cost)
 
 
-def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
-    """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators."""
-    row = max(1, columns // isa.lanes)
-    return max(rows * row / isa.fmas, (rows + row) / isa.loads, float(isa.latency)) + LOOP
-
-
-def tail_columns(isa: InstructionSet, rows: int, widest: int, b_pieces_known: bool) -> int:
-    """Columns of a tile of only a few rows: as many as keep the multiply-adds busy, at most `widest`."""
-    if isa.lanes == 1:
-        return widest
-    best = PANEL
-    for columns in range(PANEL, widest + 1, PANEL):
-        pointers = 2 + rows + (1 if b_pieces_known else columns // PANEL)
-        if registers_needed(isa, rows, columns) > isa.registers or pointers > isa.pointers:
-            break
-        if step_cycles(isa, rows, columns) / columns < step_cycles(isa, rows, best) / best * 0.999:
-            best = columns
-    return best
-
-
-def cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, parts: int = 1) -> float:
+def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1) -> float:
     """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split. For a dynamic
-    number of rows the mean of the time a row at several numbers."""
+    number of rows the mean, of ratios, of the time at several numbers."""
+    model = _Model(access, schedule, target, parts)
     if access.rows.is_const:
-        return _cycles(access, isa, rows, columns, target, max(1, access.rows.value), parts)
+        return model.cycles(max(1, access.rows.value))
     most, (least, _) = size(access.rows), access.rows.range()
     numbers = {max(m, least or 1) for m in (most, most // 2 + 1, 5, 1)}
-    return sum(_cycles(access, isa, rows, columns, target, m, parts) / m for m in sorted(numbers))
+    return math.exp(sum(math.log(model.cycles(m)) for m in sorted(numbers)) / len(numbers))
 
 
-def _cycles(access: Access, isa: InstructionSet, rows: int, columns: int, target, m: int, parts: int) -> float:
-    n, k, batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
-    # bytes a cycle, the first time that panels of b are read
-    once = 10 if batches * 4 * k * n * access.sums > target.l2 else 32
+def _beside(compute: float, stream: float) -> float:
+    """Cycles of two things that overlap, for the most part."""
+    return max(compute, stream) + 0.15 * min(compute, stream)
 
-    def pace(width: int) -> int:
-        """Bytes a cycle when they are read again for the next rows: by the level that holds the group's panels."""
-        held = 4 * k * width * access.sums
-        return 64 if held <= target.l1d // 2 else 32 if held <= target.l2 // 2 else 10
 
-    def tile(height: int, width: int) -> float:
-        compute = k * step_cycles(isa, height, width)
-        return access.sums * (max(compute, 4 * k * width / pace(width)) + 20 + 3 * height * max(1, width // isa.lanes))
+class _Model:
+    """Cycles of one thread: multiply-adds, what they wait for, copies, and what tiles begin and end with."""
 
-    def across(count: int, height: int, width: int) -> float:
-        """`count` tiles one below the other, for all columns."""
-        full, rest = divmod(n, width)
-        rounded = -(-rest // isa.unit) * isa.unit
-        total = count * (full * tile(height, width) + (tile(height, rounded) if rest else 0.0))
-        first = max(0.0, access.sums * 4 * k * width / min(once, pace(width)) - tile(height, width))
-        return total + first * n / width
+    def __init__(self, access: Access, schedule: Schedule, target: Target, parts: int):
+        self.access, self.schedule, self.target, self.parts = access, schedule, target, parts
+        self.isa = instruction_set(schedule.isa)
+        self.tiles = tiles(access, schedule)
+        self.n, self.k, self.batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
+        self.block = min(self.k, schedule.kc) if schedule.kc else self.k
+        # bytes a cycle, the first time that panels of b are read
+        self.once = 10 if self.batches * 4 * self.k * self.n * access.sums > target.l2 else 32
 
-    full, rest = divmod(m, rows)
-    total = across(full, rows, columns) if full else 0.0
-    items = full * -(-n // columns)
-    if rest:
-        width = max(columns, tail_columns(isa, rest, max(columns, 8 * PANEL), access.b_piece.is_const))
-        total += across(1, rest, width)
-        items += -(-n // width)
-    team = min(target.threads, TEAM)
-    shares = -(-batches * items * parts // team) * team / (batches * items * parts)
-    return batches * total * (0.9 + 0.1 * shares)
+    def pace(self, width: int) -> int:
+        """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of the group's. Columns
+        of rows that lie far apart are not fetched ahead by the processor, and with distances of powers of two meet in
+        few sets of its caches."""
+        held = 4 * self.block * width * self.access.sums
+        paces = (64, 32, 10)
+        if self.access.in_place and not self.schedule.packed_b:
+            distance = 4 * size(self.access.inside[-1].b)
+            if distance >= FAR:
+                paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
+        return paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 // 2 else 2]
+
+    def tile(self, height: int, width: int) -> float:
+        """One tile over all terms."""
+        registers = height * max(1, width // self.isa.lanes)
+        step = step_cycles(self.isa, height, width) + self.conflicts(height)
+        time = _beside(self.k * step, 4 * self.k * width / self.pace(width)) + 20 + 3 * registers
+        schedule = self.schedule
+        if schedule.epilogue == "memory" or (height, width) != (schedule.mr, schedule.nr):
+            # accumulators leave and come back, once a block
+            blocks = -(-self.k // self.block)
+            time += 30 + 2 * height + 2 * registers * blocks + registers
+            if self.access.bounds and not self.schedule.packed_a:
+                time += (self.access.taps or 1) * height
+        return self.access.sums * time
+
+    def conflicts(self, height: int) -> float:
+        """Cycles a term that rows wait because too many of them lie in one set of the first cache."""
+        stride, way = self.access.a_row, 4096
+        if self.schedule.packed_a or stride is None or not stride.is_const or not self.target.l1d:
+            return 0.0
+        distance = 4 * stride.value % way
+        apart = min(distance, way - distance)
+        ways = self.target.l1d // way
+        if apart == 0:
+            together = height
+        elif way % apart == 0 or apart < 64:
+            together = -(-height * max(apart, 1) // way) if apart >= 64 else 1
+            together = -(-height // (way // apart)) if apart >= 64 else 1
+        else:
+            together = 1
+        return 0.4 * together if together > ways else 0.06 * together if 2 * together > ways else 0.0
+
+    def across(self, count: int, band: Band) -> float:
+        """`count` tiles of a band one below the other, for all columns."""
+        full, rest = divmod(self.n, band.columns)
+        total = count * full * self.tile(band.height, band.columns)
+        if rest:
+            total += count * sum(self.tile(band.height, w) for w in band.cut(rest, self.tiles.unit))
+        width = band.columns
+        if self.schedule.packed_b:
+            return total
+        # the first rows wait for what comes from far, or it for them; the two overlap for the most part
+        first, tile = self.access.sums * 4 * self.k * width / min(self.once, self.pace(width)), self.tile(band.height, width)
+        return total + (_beside(first, tile) - tile) * self.n / width
+
+    def copies(self, m: int) -> float:
+        """Of operands to scratch: b once for each block of rows, a once for each block of columns."""
+        schedule, access, total = self.schedule, self.access, 0.0
+        if schedule.packed_b:
+            times = -(-m // schedule.mc) if schedule.mc else 1
+            total += times * self.k * -(-self.n // PANEL) * PANEL * access.sums * (0.3 if self.isa.lanes > 1 else 2.0)
+        if schedule.packed_a:
+            neighbours = access.inside[-1].a == 1
+            times = -(-self.n // max(schedule.nc, schedule.nr))
+            short = 8 / max(8, min(64, size(access.inside[-1].extent)))
+            total += times * self.k * m * (0.25 + short if neighbours else 2.5)
+        return total
+
+    def cycles(self, m: int) -> float:
+        full, rest = divmod(m, self.schedule.mr)
+        total, items = 0.0, 0
+        for count, band in ((full, self.tiles.full), (1, self.tiles.rests.get(rest))):
+            if count and band is not None:
+                total += self.across(count, band)
+                items += count * -(-self.n // band.columns)
+        total += self.copies(m)
+        team = min(self.target.threads, TEAM)
+        shared = max(1, self.batches * items * self.parts)
+        shares = -(-shared // team) * team / shared
+        return self.batches * total * (0.9 + 0.1 * shares)
 
 
 def size(e: Expr) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Iterable
 
 from ..loops.ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, NestKernel, SiblingsKernel
 from .check import emit_check
 from .externs import emit_extern
+from . import micro
+from .micro import Micro
 from .nest import emit_nest
 
 PLACE = "tck_symbol"  # the function's name until its text is known
@@ -22,6 +24,7 @@ class KernelSource:
     symbol: str
     isa: str
     text: str
+    micros: frozenset[Micro] = frozenset()   # that it calls
 
 
 def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
@@ -32,9 +35,7 @@ def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
     return emit_kernel(kernel, isa)
 
 
-def emit_kernel(kernel: Kernel, isa: str, chosen: Sequence | None = None, target: object | None = None) -> KernelSource:
-    """chosen: an entry of the candidate table for each part of a contraction; None takes what the cost model prefers for
-    `target`."""
+def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
     if isinstance(kernel, NestKernel):
         text = emit_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
@@ -42,19 +43,27 @@ def emit_kernel(kernel: Kernel, isa: str, chosen: Sequence | None = None, target
     elif isinstance(kernel, ExternKernel):
         text = emit_extern(kernel, PLACE)
     elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
-        from . import candidates
         from .contraction import emit_contraction
-        if chosen is None:
-            chosen = [candidates.choose(part, isa, target, len(kernel.parts)) for part in kernel.parts]
-        text = emit_contraction(kernel, chosen, PLACE)
+        chosen = [next(s for s in part.schedules if s.isa == isa) for part in kernel.parts]
+        made = emit_contraction(kernel, chosen, PLACE)
+        return named(kernel, isa, made.text, made.micros)
     else:
         raise TypeError(f"not a kernel: {type(kernel).__name__}")
     return named(kernel, isa, text)
 
 
-def named(kernel: Kernel, isa: str, text: str) -> KernelSource:
+def named(kernel: Kernel, isa: str, text: str, micros: frozenset[Micro] = frozenset()) -> KernelSource:
     """The source under a symbol made of the kernel's label and its text's digest."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     label = re.sub(r"[^A-Za-z0-9]+", "_", kernel.label).strip("_").lower()[:40] or "kernel"
     symbol = f"tck_{label}_{digest}__{isa}"
-    return KernelSource(symbol, isa, text.replace(PLACE, symbol))
+    return KernelSource(symbol, isa, text.replace(PLACE, symbol), micros)
+
+
+def library(sources: Iterable[KernelSource], isa: str) -> KernelSource | None:
+    """The micro-kernels of an instruction set that the sources call; None where they call none."""
+    micros = frozenset(m for s in sources if s.isa == isa for m in s.micros)
+    if not micros:
+        return None
+    text = micro.library(micros, isa)
+    return KernelSource(f"{micro.LIBRARY}{hashlib.sha256(text.encode()).hexdigest()[:12]}__{isa}", isa, text)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, ZERO, ONE, product, sym, wrap
+from .contraction_schedule import Schedule
 
 
 # -- buffers --------------------------------------------------------------------------------------------------------
@@ -334,7 +335,8 @@ class ContractionKernel:
 
     m may have no variable; n and k have at least one, n exactly one where b is packed. b: the second operands, each with
     an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses). b is packed (`b_panel` =
-    panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n).
+    panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n). schedules: how it is
+    computed, one for each instruction set of the target, as soon as that is chosen; params then has their scratch.
     """
 
     label: str
@@ -348,6 +350,7 @@ class ContractionKernel:
     stores: list[Store]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
+    schedules: tuple[Schedule, ...] = ()
 
     @property
     def values(self) -> list[Scalar]:

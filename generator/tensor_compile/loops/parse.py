@@ -10,6 +10,8 @@ from __future__ import annotations
 from ..graph.errors import ParseError
 from ..reader import quote
 from ..symbolic import Sym
+from . import contraction_schedule
+from .contraction_schedule import Schedule
 from .ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Load, Loop, \
     NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
@@ -295,6 +297,7 @@ class _Parser:
         line.expect("{")
         line.end()
         params, dims = ((), ()) if lowered else self.interface(line.item)
+        schedules = () if lowered else self.schedules(line.item)
         a, second, stores = self.factor(line, "a"), [self.factor(line, "b")], []
         while not (inner := self.within(line.item, "a contraction")).accept("}"):
             if inner.peek() == "b" and not lowered:
@@ -305,10 +308,24 @@ class _Parser:
                 raise inner.error("a lowered contraction stores its accumulator and nothing else")
         inner.end()
         if not lowered:
-            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims)
+            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims, schedules)
         if not stores:
             raise inner.error("a contraction that stores nothing")
         return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
+
+    def schedules(self, item: Scope) -> tuple[Schedule, ...]:
+        found = []
+        while (line := self.next(item)) is not None:
+            if not line.accept("schedule"):
+                self.at -= 1
+                break
+            name = line.string()
+            made = contraction_schedule.parse(name)
+            if made is None:
+                raise line.error(f"{name!r} is no schedule")
+            found.append(made)
+            line.end()
+        return tuple(found)
 
     def siblings(self, line: ItemLine, unit: Declarations) -> SiblingsKernel:
         label, parts = line.string(), []

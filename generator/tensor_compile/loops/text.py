@@ -301,7 +301,8 @@ class _Printer:
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
         self.share([k.a, *_second(k), *(s.value for s in stores)])
-        loc, given = (_loc(k), []) if isinstance(k, Contraction) else ("", _interface(k))
+        loc, given = (_loc(k), []) if isinstance(k, Contraction) else \
+            ("", [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)])
         out = [f"contraction {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
                f" k ({self.vars(k.k)}) panel {panel}{loc} {{", *given,
                f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k))]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The epilogue of a contraction: C text of the stores at 16 columns of a row (at one, without vectors), given the sums."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Mapping
+
+from ..loops.ir import Acc, Apply, ContractionKernel, Scalar
+from ..symbolic import Expr, Sym
+from .access import Access, symbols_of
+from .index import c_index
+from .scalar import C_TYPE, ScalarEmitter, extent, vectorizable
+
+INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
+HEAVY = {"exp": 20, "log": 20, "tanh": 25, "erf": 30, "div": 4, "sqrt": 4, "sin": 40, "cos": 40, "expm1": 25, "log1p": 35,
+         "rem": 25, "pow": 90}
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """own: what names begin with that are this part's alone; vector: 16 columns at a time."""
+
+    kernel: ContractionKernel
+    access: Access
+    names: Mapping[Sym, str]
+    own: str
+    vector: bool
+
+    def text(self, e: Expr) -> str:
+        return c_index(e, self.names)
+
+    @property
+    def accs(self) -> list[str]:
+        return [f"acc{s}" for s in range(self.access.sums)]
+
+    def finishes(self, pieces: int) -> list[dict[str, str]]:
+        """The functions `finish` and, where the last columns are no whole panel, `finish_partial`. pieces: times that
+        one is expanded in a tile."""
+        work = sum(_work(s.value) for s in self.kernel.stores)
+        inline = "__attribute__((noinline))" if work * pieces > INLINE_LIMIT else "inline __attribute__((always_inline))"
+        acc_type = "tcv_f32" if self.vector else "float"
+        accs = [f"{acc_type} {acc}" for acc in self.accs]
+        if not self.vector:
+            return [{"name": f"{self.own}finish", "inline": inline, "parameters": ", ".join(accs),
+                     "body": "\n".join(self.point("j") + self.statements(1, None, self.accs))}]
+        out = []
+        for name, lanes in (("finish", None), ("finish_partial", "lanes")):
+            if lanes and self.whole_panels:
+                continue
+            body = self.point("j") + self.statements(16, lanes, self.accs) if self.wide else self.by_lane(lanes or "16")
+            out.append({"name": self.own + name, "inline": inline, "body": "\n".join(body),
+                        "parameters": ", ".join([*accs, *(("tc_index lanes",) if lanes else ())])})
+        return out
+
+    @property
+    def whole_panels(self) -> bool:
+        return self.access.columns.is_const and self.access.columns.value % 16 == 0
+
+    @property
+    def wide(self) -> bool:
+        """The 16 columns of a panel are 16 values of the last variable of n, and the epilogue can be computed so."""
+        n = self.kernel.n
+        size = extent(n[-1]) if n else None
+        together = len(n) == 1 or (size is not None and size.is_const and size.value % 16 == 0)
+        return together and vectorizable([s.value for s in self.kernel.stores], n[-1])
+
+    def point(self, column: str) -> list[str]:
+        """Declares the variables of the tile's row r and of a column that the stores use."""
+        kernel = self.kernel
+        used: set[Sym] = set()
+        for store in kernel.stores:
+            used |= symbols_of(store)
+        lines = [f"const tc_index b{i} = t->b{i};" for i, s in enumerate(kernel.batch) if s in used]
+        for i, s in enumerate(kernel.m):
+            if s in used:
+                lines.append(f"const tc_index m{i} = {f't->m{i}[r]' if len(kernel.m) > 1 else 't->row + r'};")
+        return lines + decode(column, "n", [self.text(extent(s)) for s in kernel.n])
+
+    def by_lane(self, lanes: str) -> list[str]:
+        """Column by column."""
+        lanes_of = [f"{acc}_lane" for acc in self.accs]
+        body = self.point("j + l") + self.statements(1, None, [f"{lane}[l]" for lane in lanes_of])
+        stored = [line for acc, lane in zip(self.accs, lanes_of, strict=True)
+                  for line in (f"float {lane}[16];", f"tcv_store_f32({lane}, {acc});")]
+        return [*stored, f"for (int l = 0; l < {lanes}; ++l) {{", *indented(body), "}"]
+
+    def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
+        return statements(self.kernel, self.names, width, lanes, accs)
+
+
+def names_of(kernel: ContractionKernel) -> dict[Sym, str]:
+    """C names of the dims and of the variables of batch, m and n."""
+    names = {s: f"d[{i}]" for i, s in enumerate(kernel.dims)}
+    for prefix, variables in (("b", kernel.batch), ("m", kernel.m), ("n", kernel.n)):
+        names |= {s: f"{prefix}{i}" for i, s in enumerate(variables)}
+    return names
+
+
+def statements(kernel: ContractionKernel, names: Mapping[Sym, str], width: int, lanes: str | None,
+               accs: list[str]) -> list[str]:
+    """The stores of the epilogue at one point, or at 16 columns of which the first `lanes` exist."""
+    pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
+    emitter = ScalarEmitter(names, pointers, width, kernel.n[-1] if width > 1 else None, lanes, accs,
+                            {p.name: p for p in kernel.params}, {s.buffer for s in kernel.stores})
+    emitter.steady = width > 1    # columns start at panels
+    emitter.stores(kernel.stores)
+    return emitter.lines
+
+
+def decode(flat: str, prefix: str, sizes: list[str]) -> list[str]:
+    """Declarations of prefix0.. from a flattened index."""
+    out = []
+    for i in range(len(sizes)):
+        inner = " * ".join(f"({s})" for s in sizes[i + 1:])
+        text = f"({flat}) / ({inner})" if inner else f"({flat})"
+        out.append(f"const tc_index {prefix}{i} = {f'{text} % ({sizes[i]})' if i else text};")
+    return out
+
+
+def indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _work(value: Scalar) -> int:
+    """Operations of an epilogue, transcendental functions by what they are made of."""
+    seen: dict[int, int] = {}
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen[id(node)] = HEAVY.get(node.op, 1) if isinstance(node, Apply) else 0 if isinstance(node, Acc) else 1
+            stack.extend(node.children)
+    return 1 + sum(seen.values())

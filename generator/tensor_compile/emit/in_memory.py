@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A part of a contraction over micro-kernels of the library (templates/contraction/memory.c.in): a thin driver, and the
+epilogue on accumulators that the micro-kernels left in memory. Full tiles may be the kernel's own (in_registers.py).
+
+Items are batches x column groups x row tiles, columns outermost; a thread takes a contiguous share. Within it, blocks of
+columns, rows and terms are walked as the schedule says. Partial sums wait in the thread's scratch.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..loops.contraction_schedule import Schedule
+from ..loops.ir import ContractionKernel
+from ..symbolic import Expr, Sym, const, product, sym, wrap
+from .access import Access, Loop
+from .instruction_sets import PANEL, InstructionSet, instruction_set
+from .epilogue import Epilogue, names_of
+from .in_registers import own_tile
+from .index import c_index
+from .micro import Micro
+from .template import expand_file
+from .tiles import Band, Tiles, tiles
+from .walk import batch_decode, batch_names, place
+
+SKEW = 16         # elements by which copied rows are further apart than they are long: they do not share cache sets
+MOST_TAPS = 128   # for which pointers to rows are kept
+MOST_TILES = 64   # of a block of rows: bits of a word
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Floats of a thread's scratch."""
+
+    packed_a: int
+    packed_b: int
+    sums: int
+
+    @property
+    def all(self) -> int:
+        return self.packed_a + self.packed_b + self.sums
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The sizes of a schedule's blocks for one kernel, in tiles and groups."""
+
+    access: Access
+    schedule: Schedule
+    tiles: Tiles
+
+    @cached_property
+    def terms(self) -> int:
+        """Most terms of a block."""
+        return self.schedule.kc or max(1, self.access.terms.value)
+
+    @cached_property
+    def rows(self) -> int:
+        """Tiles of a block of rows."""
+        mc, mr = self.schedule.mc, self.schedule.mr
+        return max(1, mc // mr if mc else -(-self.access.rows.value // mr))
+
+    @cached_property
+    def groups(self) -> int:
+        return max(1, self.schedule.nc // self.schedule.nr)
+
+    @cached_property
+    def waits(self) -> bool:
+        """Sums of a block of tiles wait for later terms."""
+        terms = self.access.terms
+        return self.schedule.blocked and not (terms.is_const and terms.value <= self.terms)
+
+    @property
+    def row_room(self) -> int:
+        return -(-self.terms // SKEW) * SKEW + SKEW
+
+    @property
+    def tile_room(self) -> int:
+        return self.schedule.mr * self.row_room
+
+    @property
+    def tile_sums(self) -> int:
+        return self.access.sums * self.schedule.mr * self.schedule.nr
+
+    @cached_property
+    def room(self) -> Room:
+        schedule = self.schedule
+        width = -(-schedule.nr // self.tiles.unit) * self.tiles.unit
+        up = lambda n: -(-n // 16) * 16  # noqa: E731
+        return Room(up(self.rows * self.tile_room) if schedule.packed_a else 0,
+                    up(self.access.sums * width * self.terms) if schedule.packed_b else 0,
+                    up((self.groups * self.rows if self.waits else 1) * self.tile_sums) if schedule.blocked else 0)
+
+
+def steps(access: Access, schedule: Schedule) -> bool:
+    """The distances of terms are arguments of the micro-kernels."""
+    inner, lanes = access.inside[-1], instruction_set(schedule.isa).lanes
+    b_step = PANEL if lanes > 1 else schedule.nr
+    return not ((schedule.packed_a or inner.a == 1) and (b_step if schedule.packed_b else inner.b) == PANEL)
+
+
+def blocks(access: Access, schedule: Schedule) -> Blocks:
+    return Blocks(access, schedule, tiles(access, schedule))
+
+
+def refusal(access: Access, schedule: Schedule) -> str | None:
+    """Why micro-kernels cannot be called so; None where they can."""
+    copied = schedule.packed_a or schedule.packed_b
+    if copied and not schedule.kc and not access.terms.is_const:
+        return "copies need blocks of a known number of terms"
+    if schedule.packed_b and not access.in_place:
+        return "b is packed already"
+    if access.in_place and not schedule.packed_b and not access.whole_panels:
+        return "the last columns end before their panel does"
+    if access.in_place and schedule.packed_a and not schedule.packed_b and len(access.inside) > 1:
+        return "the terms of b do not follow one another"
+    if not schedule.packed_a:
+        if len(access.border) > 1 and (access.taps is None or access.taps > MOST_TAPS) \
+                or access.bounds and not access.border_inner:
+            return "more taps than pointers are kept for"
+        if schedule.kc and (len(access.inside) > 1 or access.bounds):
+            return "only a single loop over terms is cut without a copy"
+    if schedule.blocked:
+        if not (schedule.mc or access.rows.is_const):
+            return "blocks of an unknown number of rows"
+        if blocks(access, schedule).rows > MOST_TILES:
+            return f"more than {MOST_TILES} tiles in a block of rows"
+    elif schedule.mc or schedule.nc:
+        return "rows and columns are cut into blocks only where terms are, too"
+    return None
+
+
+def emit_part(kernel: ContractionKernel, schedule: Schedule, own: str) -> tuple[str, frozenset[Micro]]:
+    """The text of everything but the function that the driver calls, and the micro-kernels that it needs."""
+    access, isa = Access.of(kernel), instruction_set(schedule.isa)
+    emitter = _Emitter(kernel, schedule, access, isa, names_of(kernel), own, blocks(access, schedule))
+    return emitter.part(), frozenset(emitter.micros)
+
+
+@dataclass(slots=True)
+class _Emitter:
+    kernel: ContractionKernel
+    schedule: Schedule
+    access: Access
+    isa: InstructionSet
+    names: dict[Sym, str]
+    own: str
+    blocks: Blocks
+    micros: dict[Micro, None] = field(default_factory=dict)
+
+    def text(self, e: Expr, extra: dict[Sym, str] | None = None) -> str:
+        return c_index(e, {**self.names, **extra} if extra else self.names)
+
+    @property
+    def inner(self) -> Loop:
+        return self.access.inside[-1]
+
+    @property
+    def b_step(self) -> Expr:
+        return wrap(self.blocks.tiles.unit) if self.schedule.packed_b else self.inner.b
+
+    def micro(self, rows: int, columns: int) -> str:
+        found = Micro(self.isa.isa, rows, columns, steps(self.access, self.schedule))
+        self.micros[found] = None
+        return found.symbol
+
+    def widths(self, band: Band) -> str:
+        return ", ".join(f"{{{w}, {self.micro(band.height, w)}}}" for w in band.widths)
+
+    def row(self, r: str) -> str:
+        """Where row r of the tile begins in a."""
+        if self.access.row_stride_known and len(self.kernel.m) < 2:
+            stride = self.access.a_row.value if self.access.a_row is not None else 0
+            return f"t->a[0] + {r} * {stride}"
+        return f"t->a[{r}]"
+
+    def second_offset(self, column: str) -> str:
+        return self.text(self.access.b_offset, {self.access.column: column} | batch_names(self.kernel, "t->"))
+
+    def part(self) -> str:
+        kernel, access, schedule, plan = self.kernel, self.access, self.schedule, self.blocks.tiles
+        parameter = {p.name: i for i, p in enumerate(kernel.params)}
+        vector, sums, unit = self.isa.lanes > 1, access.sums, plan.unit
+        epilogue = Epilogue(kernel, access, self.names, self.own, vector)
+        bands = plan.bands
+        number = {band: i for i, band in enumerate(bands)}
+        band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(bands)]
+        counts = ([(schedule.mr, plan.full)] if plan.full else []) + sorted(plan.rests.items())
+        wide = {r: band.columns for r, band in plan.rests.items() if band.columns > schedule.nr}
+        place_first, place_row = place(kernel, access, self.names)
+        most_height = max((band.height for band in bands), default=1)
+        most_sums = sums * max((band.height * -(-band.columns // unit) * unit for band in bands), default=1)
+        values: dict[str, object] = {
+            "schedule": schedule.name, "own": self.own, "micros": [m.symbol for m in sorted(self.micros)],
+            "bands": band_texts, "m_text": self.text(access.rows), "n_text": self.text(access.columns),
+            "k_text": self.text(access.terms), "batch_text": self.text(access.batches), "rows": schedule.mr,
+            "columns": schedule.nr, "padded": bool(access.bounds), "bound_count": len(access.bounds),
+            "most_rows": most_height, "most_height": most_height, "most_sums": most_sums,
+            "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
+            "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
+            "finishes": epilogue.finishes(1), "vector": vector, "partial": not epilogue.whole_panels,
+            "whole_accs": ", ".join(f"tcv_add_f32(tcv_load_f32(acc + ({s} * apart + c)), zero)" for s in range(sums)),
+            "scalar_accs": ", ".join(f"acc[{s} * apart + c] + 0.0f" for s in range(sums)),
+            "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, self.names),
+            "wide": "".join(f"rest == {r} ? {c} : " for r, c in sorted(wide.items())) + "0",
+            "cases": [{"count": c, "band": number[band], "height": band.height} for c, band in counts],
+            "packed_a": schedule.packed_a, "packed_b": schedule.packed_b, "unit": unit, "sums": sums,
+            "seconds": ", ".join(f"(const float *)p[{parameter[b.buffer]}]" for b in kernel.b),
+            "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
+            "b_offset": self.second_offset("j"), "b_offset_c": self.second_offset("(j + c)"),
+            "b_step": self.text(self.b_step), "a_step": self.text(self.inner.a),
+            "row_offset": self.row("tc_min(r, count - 1)"), "fetches": schedule.prefetch and unit == PANEL,
+            "zeros": 0, "own_tile": "", "own_text": "",
+            "if_inside": " && t->inside" if access.bounds else "",
+        }
+        if schedule.epilogue == "registers":
+            name, text = own_tile(kernel, schedule, self.names, self.own)
+            values |= {"own_tile": name, "own_text": text,
+                       "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
+        values |= self.copies() | (self.in_blocks() if schedule.blocked else self.in_taps(most_height))
+        return expand_file("contraction/memory.c.in", values).rstrip("\n")
+
+    def copies(self) -> dict[str, object]:
+        """How a position is found from its number among all terms."""
+        access = self.access
+        loops = access.border if access.bounds else access.inside
+        bounded = {s for bound in access.bounds for s in bound.term.symbols()}
+        whole = loops[-1].var not in bounded
+        inner, taps = (loops[-1], loops[:-1]) if whole else (None, loops)
+        k_names = {loop.var: f"q{i}" for i, loop in enumerate(loops)}
+        a_tap = sum((loop.a * sym(loop.var) for loop in taps), const(0))
+        # b is never copied where there is padding: all its loops are those inside
+        flat = {loop.var: f"q{i}" for i, loop in enumerate(access.inside)}
+        b_flat = sum((loop.b * sym(loop.var) for loop in access.inside), const(0))
+        step = self.text(inner.a) if inner else "0"
+        return {
+            "inner": self.text(inner.extent) if inner else "1", "a_tap": self.text(a_tap, k_names),
+            "a_decode": "\n".join(self.decode("tap", taps, k_names)), "a_row_offset": self.row("r"),
+            "a_k": "k" if step == "1" else f"k * ({step})",
+            "a_inside": " | ".join(f"(t->bound[r][{e}] + ({self.text(b.term, k_names)}))"
+                                   for e, b in enumerate(access.bounds)),
+            "b_decode": "\n".join(self.decode("(k0 + k)", access.inside, flat)), "b_flat": self.text(b_flat, flat)}
+
+    def decode(self, number: str, loops: tuple[Loop, ...], names: dict[Sym, str]) -> list[str]:
+        out = []
+        for i, loop in enumerate(loops):
+            size = self.text(product(x.extent for x in loops[i + 1:]))
+            value = f"{number} / ({size})" if i + 1 < len(loops) else number
+            out.append(f"const tc_index {names[loop.var]} = {f'{value} % ({self.text(loop.extent)})' if i else value};")
+        return out
+
+    def in_blocks(self) -> dict[str, object]:
+        schedule, room = self.schedule, self.blocks.room
+        unit = self.blocks.tiles.unit
+        return {
+            "a_room": room.packed_a, "b_room": room.packed_b, "row_room": self.blocks.row_room,
+            "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
+            "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows, "kc": self.blocks.terms,
+            "block_a_step": "1" if schedule.packed_a else self.text(self.inner.a),
+            "block_b_step": self.text(self.b_step),
+            "block_b_piece": f"terms * {unit}" if schedule.packed_b else self.text(self.access.b_piece)}
+
+    def in_taps(self, most_height: int) -> dict[str, object]:
+        access, schedule, unit = self.access, self.schedule, self.blocks.tiles.unit
+        inside, border = access.inside[:-1], access.border[:-1]
+
+        def loops(taps: tuple[Loop, ...], names: dict[Sym, str]) -> list[dict[str, str]]:
+            return [{"var": names[loop.var], "extent": self.text(loop.extent)} for loop in taps]
+
+        def walk(taps: tuple[Loop, ...], names: dict[Sym, str], of: str) -> str:
+            return self.text(sum((getattr(loop, of) * sym(loop.var) for loop in taps), const(0)), names)
+
+        inside_names = {loop.var: f"k{i}" for i, loop in enumerate(inside)}
+        border_names = {loop.var: f"k{i}" for i, loop in enumerate(border)}
+        inside_count = product(loop.extent for loop in inside).value
+        border_count = product(loop.extent for loop in border).value if access.bounds else 1
+        inner_terms = self.text(self.inner.extent)
+        zeros = access.border[-1].a.value * (access.border[-1].extent.value - 1) + 1 if access.bounds else 0
+        return {
+            "inside_count": inside_count, "inside_taps": loops(inside, inside_names), "inside_terms": inner_terms,
+            "inside_a": walk(inside, inside_names, "a"),
+            "inside_b": f"tap * ({inner_terms}) * {unit}" if schedule.packed_b else walk(inside, inside_names, "b"),
+            "border_count": border_count, "border_taps": loops(border, border_names),
+            "border_a": walk(border, border_names, "a"), "border_b": walk(border, border_names, "b"),
+            "border_terms": self.text(access.border[-1].extent),
+            "border_bounds": [{"e": e, "term": self.text(b.term, border_names)} for e, b in enumerate(access.bounds)],
+            "border_inside": " | ".join(f"(t->bound[r][{e}] + term{e})" for e in range(len(access.bounds))),
+            "rows_room": most_height * border_count, "zeros": zeros,
+            "tile_b_step": self.text(self.b_step),
+            "tile_b_piece": f"({self.text(access.terms)}) * {unit}" if schedule.packed_b else self.text(access.b_piece)}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tile of a kernel's own, which ends in the epilogue, the sums still in registers (templates/contraction/tile.c.in).
+
+It computes full tiles whose positions all exist; the kernel's driver (in_memory.py) has all others computed by the
+library. Distances that are known are part of the code. It is worth its compilation where sums are short.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Mapping
+
+from ..loops.contraction_schedule import Schedule
+from ..loops.ir import ContractionKernel
+from ..symbolic import Sym, const, sym
+from .access import Access
+from .index import c_index
+from .instruction_sets import instruction_set
+from .template import expand_file
+from .walk import batch_names
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    r: int
+    offset: str
+    finish: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reg:
+    v: int
+    b: str
+
+
+def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str) -> tuple[str, str]:
+    """The name of the function, and its text."""
+    access, isa = Access.of(kernel), instruction_set(schedule.isa)
+    rows, columns, lanes, vector = schedule.mr, schedule.nr, isa.lanes, isa.lanes > 1
+    name = f"{own}tile_{rows}x{columns}"
+    parameter = {p.name: i for i, p in enumerate(kernel.params)}
+    *taps, inner = access.inside
+    k_names = {loop.var: f"k{i}" for i, loop in enumerate(taps)}
+    regs = columns // lanes
+    per_piece = max(1, min(16, columns) // lanes)
+
+    def text(e, extra: Mapping[Sym, str] | None = None) -> str:
+        return c_index(e, {**names, **(extra or {})})
+
+    def held(at: int) -> str:
+        """Every accumulator of a point, from where the sums of a tile wait for each other."""
+        return ", ".join(f"tcv_load_f32(held[{s}] + {at})" if vector else f"held[{s}][{at}]" for s in range(access.sums))
+
+    def finish(r: int) -> list[str]:
+        if not vector:
+            return [f"{own}finish(p, d, t, {r}, j + {v}, {held(r * columns + v) if access.sums > 1 else f'c{r}_{v}'});"
+                    for v in range(regs)]
+        joined = [", ".join(f"c{r}_{v}" for v in range(first, first + per_piece)) for first in range(0, regs, per_piece)]
+        return [f"{own}finish(p, d, t, {r}, j + {16 * i}, "
+                f"{held(r * columns + 16 * i) if access.sums > 1 else f'tct_join({parts})'});"
+                for i, parts in enumerate(joined)]
+
+    def offset(r: int) -> str:
+        if access.row_stride_known and len(kernel.m) < 2:
+            return f"t->a[0] + {access.a_row.value * r}" if r and access.a_row is not None else "t->a[0]"
+        return f"t->a[{r}]"
+
+    a_step = text(inner.a)
+    return name, expand_file("contraction/tile.c.in", {
+        "name": name, "own": own, "rows": rows, "columns": columns, "a_parameter": parameter[kernel.a.buffer],
+        "many": access.sums > 1, "sums": access.sums,
+        "seconds": ", ".join(f"(const float *)p[{parameter[b.buffer]}]" for b in kernel.b),
+        "b_offset": text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}), "lanes": lanes,
+        "row_list": [_Row(r, offset(r), finish(r)) for r in range(rows)],
+        "reg_list": [_Reg(v, f"b_k + ({text(access.b_piece * (v // per_piece) + v % per_piece * lanes)})")
+                     for v in range(regs)],
+        "taps": [{"var": k_names[loop.var], "extent": text(loop.extent)} for loop in taps],
+        "a_tap": text(sum((loop.a * sym(loop.var) for loop in taps), const(0)), k_names),
+        "b_tap": text(sum((loop.b * sym(loop.var) for loop in taps), const(0)), k_names),
+        "inner": text(inner.extent), "b_step": text(inner.b), "a_index": "k" if a_step == "1" else f"k * ({a_step})",
+        "hold_b": regs <= rows, "fetches": schedule.prefetch})

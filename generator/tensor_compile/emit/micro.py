@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library of micro-kernels: tiles of accumulators over terms, which the contractions of a build share.
+
+A micro-kernel knows its instruction set, its dtypes and the accumulators of its tile; terms, strides and rows are
+arguments (templates/include/tc_micro.h). It starts from zeros or from accumulators in memory and leaves them there, so a
+sum may be cut into blocks of terms without a change of its bits. All that a build needs of one instruction set are one
+translation unit.
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Iterable
+
+from .instruction_sets import PANEL, InstructionSet, instruction_set
+from .template import expand_file
+
+LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
+FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, loads bound it
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Micro:
+    """rows x columns accumulators of f32. steps: where the terms of a row of a, or of a column of b, are not neighbours
+    (panels'), their distances are arguments, too."""
+
+    isa: str
+    rows: int
+    columns: int
+    steps: bool
+
+    @property
+    def symbol(self) -> str:
+        return f"{LIBRARY}f32_{self.rows}x{self.columns}{'_steps' if self.steps else ''}__{self.isa}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    r: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Reg:
+    v: int
+    b: str
+
+
+# Panels from b: multiples of the distance that an address can hold, so that few registers hold them all.
+_PANELS = ("", "b_piece", "2 * b_piece", "b_third", "4 * b_piece", "b_fifth", "2 * b_third", "b_seventh")
+
+
+def _text(micro: Micro, isa: InstructionSet) -> str:
+    lanes, rows, columns = isa.lanes, micro.rows, micro.columns
+    registers = columns // lanes
+    within = max(1, min(PANEL, columns) // lanes)
+    regs = []
+    for v in range(registers):
+        panel, part = divmod(v, within)
+        far, near = divmod(panel, len(_PANELS))
+        place = " + ".join(x for x in (_PANELS[near], str(part * lanes) if part else "") if x)
+        regs.append(_Reg(v, f"b{far if far else ''}{f' + {place}' if place else ''}"))
+    panels = -(-columns // PANEL)
+    return expand_file("contraction/micro.c.in", {
+        "symbol": micro.symbol, "rows": rows, "columns": columns, "lanes": lanes, "steps": micro.steps,
+        "row_list": [_Row(r) for r in range(rows)], "reg_list": regs, "hold_b": registers <= rows,
+        "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
+        "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
+        "fetches": rows >= FETCHING and isa.lanes > 1 and not micro.steps, "panel": PANEL})
+
+
+def library(micros: Iterable[Micro], isa: str) -> str:
+    """The translation unit of one instruction set's micro-kernels."""
+    found = instruction_set(isa)
+    return expand_file("contraction/library.c.in", {
+        "isa": isa, "plain_schedule": isa == "neon",
+        "texts": [_text(m, found).rstrip("\n") for m in sorted(micros)]})

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a contraction is computed: data that is chosen before memory is planned. Every schedule gives the same bits."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FLAGS = ("packed_a", "packed_b", "prefetch")
+_NAME = re.compile(r"tc_contraction_(?P<dtype>\w+?)_(?P<mr>\d+)x(?P<nr>\d+)(?P<more>(?:_[a-z]+\d*)*?)__(?P<isa>\w+)$")
+_WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p"}
+_NUMBERS = {"kc": "k", "mc": "m", "nc": "n"}
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """mr x nr accumulators of a full tile stay in registers over kc terms (0: over all). Within one block of terms a
+    thread computes the tiles of mc rows and nc columns (0: all that are its own, of one group of nr columns) before it goes
+    on to the next terms; sums that are not complete wait in its scratch, and each goes on from where it was.
+
+    packed_a: the rows of a block are copied to scratch first, where they lie side by side and padding is zeros.
+    packed_b: so are the columns of b, in panels. prefetch: panels of the next columns are fetched meanwhile.
+    epilogue: "registers", in the code of the tile, which then is the kernel's own; "memory", behind a micro-kernel of the
+    library, which leaves its accumulators in memory (emit/micro.py).
+    """
+
+    isa: str
+    dtype: str
+    mr: int
+    nr: int
+    kc: int = 0
+    mc: int = 0
+    nc: int = 0
+    packed_a: bool = False
+    packed_b: bool = False
+    prefetch: bool = False
+    epilogue: str = "memory"
+
+    @property
+    def blocked(self) -> bool:
+        """Terms are taken in blocks, or rows are copied: the sums of many tiles are under way at the same time."""
+        return self.kc > 0 or self.packed_a
+
+    @property
+    def name(self) -> str:
+        """As a tuning lock has it: tc_contraction_f32_8x48_k1152_m48_n480_a_p__avx512."""
+        words = ["r"] if self.epilogue == "registers" else []
+        words += [f"{short}{getattr(self, name)}" for name, short in _NUMBERS.items() if getattr(self, name)]
+        words += [short for name, short in _WORDS.items() if getattr(self, name)]
+        return f"tc_contraction_{self.dtype}_{self.mr}x{self.nr}{''.join(f'_{w}' for w in words)}__{self.isa}"
+
+
+def parse(name: str) -> Schedule | None:
+    """The schedule of that name; None where it is none."""
+    match = _NAME.match(name)
+    if match is None:
+        return None
+    made = Schedule(match["isa"], match["dtype"], int(match["mr"]), int(match["nr"]))
+    values: dict[str, object] = {}
+    for word in match["more"].split("_")[1:]:
+        if word == "r":
+            values["epilogue"] = "registers"
+        elif word in _WORDS.values():
+            values[next(n for n, short in _WORDS.items() if short == word)] = True
+        else:
+            field = next((n for n, short in _NUMBERS.items() if short == word[0]), None)
+            if field is None or not word[1:].isdigit():
+                return None
+            values[field] = int(word[1:])
+    fields = {f: getattr(made, f) for f in Schedule.__slots__} | values
+    made = Schedule(**fields)  # type: ignore[arg-type]
+    return made if made.name == name else None
