@@ -189,6 +189,11 @@ ok(not never_equal(2 * N, B), "2*n may be batch")
 ok(holds((N + 1) // 2 - 1, [N - 1]) and not holds((N + 1) // 2 - 2, [N - 1]), "half a size, rounded up, from a guard")
 ok(holds(3 * N - 6, [N - 2]) and not holds(3 * N - 7, [N - 2]), "a multiple of a guard")
 
+Z = sym(Sym("z", 0, 40, is_dim=True))
+one, row_of = sym(Sym("j", 0, 1)), sym(Sym("g", 0, Z - 2))
+ok(holds(2 * Z - 3 - one * (Z - 1) - row_of, [Z - 1]) and not holds(2 * Z - 4 - one * (Z - 1) - row_of, [Z - 1]),
+   "two rows of a size that a guard keeps from being negative")
+
 twins = [Sym("i", 0, 9), Sym("i", 0, 9)]
 x, y = (sym(t) // 4 for t in twins)
 ok(x * y is y * x and (x + y) - y is x, "divisions of two loop variables of one name stay apart")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Sequence
 
-from .expressions import Expr, FloorDiv
+from .expressions import Expr, FloorDiv, sym
 from .prover import is_nonnegative
 
 
@@ -23,7 +23,20 @@ def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
             bound = rest + n if c == 1 else rest + d - 1 - n
             if any(is_nonnegative(bound - g) for g in guards):
                 return True
-    return False
+    least = _at_the_least(e, guards)
+    return least is not e and holds(least, guards, pairs)
+
+
+def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
+    """e with a loop variable, of whose coefficient guards alone tell the sign, where it makes e smallest."""
+    for s in sorted((s for s in e.symbols() if not s.is_dim and s.hi is not None), key=lambda s: s.key) if guards else ():
+        c = e.coefficient(s)
+        if c is None or is_nonnegative(c) or is_nonnegative(-c):
+            continue
+        for sign, end in ((c, s.lo), (-c, s.hi)):
+            if any(is_nonnegative(sign - g) for g in guards):
+                return e - c * sym(s) + c * end
+    return e
 
 
 def _multiples(e: Expr, g: Expr) -> list[int]:
