@@ -232,9 +232,7 @@ static tc_tensor resize_axis(const resized *r, tc_tensor x)
     return WHERE(out, args->outside, y);
 }
 
-/* -- calls
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* -- calls ------------------------------------------------------------------------------------------------------- */
 
 const tc_expr *tc_scaled_size(tc_graph *g, const tc_expr *in, double scale)
 {

@@ -124,9 +124,7 @@ static tc_tensor transformed(const dft *d, tc_tensor x, const tc_expr *l, const 
     return k == l ? x : tc_slice_at(d->at, x, 1, tc_dim_int_(0), tc_dim_of(k), 1);
 }
 
-/* -- calls
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* -- calls ------------------------------------------------------------------------------------------------------- */
 
 /* x[m, n, c] cut or filled with zeros to n along axis 1. */
 static tc_tensor fitted(const dft *d, tc_tensor x, const tc_expr *n)

@@ -41,9 +41,7 @@ tc_tensor tc_cosine_window_at(tc_site at, const char *name, tc_graph *g, tc_dtyp
     return tc_op_leave(g, tc_cast_at(at, window(g, at, count, periodic, a, b, c), dtype));
 }
 
-/* -- mel
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* -- mel --------------------------------------------------------------------------------------------------------- */
 
 enum { MOST_BINS = 1024 };
 
