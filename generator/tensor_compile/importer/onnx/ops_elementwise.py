@@ -465,6 +465,8 @@ def dropout(n: Node) -> None:
     training = n.optional(2)
     if training is not None and n.number(training):
         ratio = n.optional(1)
+        if ratio is not None:
+            n.elements(ratio, "the ratio")
         if ratio is None or n.number(ratio) != 0:
             n.refuse("training mode: its results are random")
     elif training is not None and n.number(training) is None:
