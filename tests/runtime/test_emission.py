@@ -101,6 +101,8 @@ def sanitized(work: Path, sanitizer: str, only: str) -> None:
     if built.returncode:
         tap.skip(f"{only} under -fsanitize={sanitizer}", f"{Path(compiler).name} cannot link it")
         return
+    # A child behind fork() starts a pool of its own: ThreadSanitizer ends the child there unless it is told not to.
+    os.environ["TSAN_OPTIONS"] = f"die_after_fork=0:{os.environ.get('TSAN_OPTIONS', '')}"
     result = run(["./sanitized", "fakex.bin"], work)
     if not tap.ok(result.returncode == 0 and "runtime error" not in result.stderr,
                   f"{only} under -fsanitize={sanitizer}"):
