@@ -121,3 +121,20 @@ TC_FUNCTION(op_walked_twice)
     tc_output(g, "scaled", tc_mul(centered, tc_rsqrt(tc_var_keepdims(none, 1))));
     tc_output(g, "none_plus", none);
 }
+
+/* Moving no elements: into a padding, and by a transposition. */
+TC_FUNCTION(op_nothing_moved)
+{
+    SPACE;
+    tc_tensor none = tc_input(g, "none", FLOAT, 2, 0), deep = tc_input(g, "deep", FLOAT, m, 1, 0);
+    tc_output(g, "padded", tc_pad_axis(tc_tile(none, 3, 3), 1, 2, 0, 0));
+    tc_output(g, "turned", tc_permute(deep, 2, 0, 1));
+}
+
+/* One row by a matrix that is no constant, whose last panel of columns is not whole. */
+TC_FUNCTION(op_row_by_columns)
+{
+    SPACE;
+    tc_tensor x = tc_input(g, "x", FLOAT, m, m);
+    tc_output(g, "y", tc_einsum("ab,bc->c", x, x));
+}

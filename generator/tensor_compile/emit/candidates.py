@@ -94,7 +94,7 @@ def _copying(access: Access, tile: Candidate, target: Target) -> Iterator[Schedu
     room = max(64, cache // (4 * tile.columns * access.sums) // 64 * 64)
     count = -(-most // room)
     kc = -(-most // count // 32) * 32 if count > 1 or not access.terms.is_const else 0
-    mc = max(1, BLOCK_ROWS // tile.rows) * tile.rows
+    mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
     for a in (False, True):
         for b in ((False, True) if access.in_place else (False,)):

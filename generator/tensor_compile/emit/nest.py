@@ -223,8 +223,8 @@ class _Nest:
         return lines
 
     def split(self, items: Expr, pieces: Expr | None, rows: int = 1) -> list[str]:
-        """rows: of the kernel that an item has."""
-        e, grain = self.e, max(1, self.kernel.grain // rows)
+        """rows: of the kernel that an item has; 0 where there are no elements."""
+        e, grain = self.e, max(1, self.kernel.grain // max(1, rows))
         if pieces is not None and (not pieces.is_const or pieces.value > 1):
             grain = max(1, min(grain * 64, GRAIN) // PIECE) if grain > 1 else GRAIN // PIECE
         if self.side > 1:

@@ -91,6 +91,8 @@ def unlinear(position: Expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
         elif d == 0 or all(m == 1 for m in shape[:d]):
             out.append(position)
             position = ZERO
+        elif n == 0:    # there is no element, and nothing is read
+            out.append(ZERO)
         else:
             quotient = position // n
             out.append(position - quotient * n)

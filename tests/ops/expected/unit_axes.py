@@ -65,6 +65,14 @@ def walked_twice(i: dict) -> dict:
             "none_plus": none + 1}
 
 
+def nothing_moved(i: dict) -> dict:
+    return {"padded": torch.zeros(6, 2, dtype=i["none"].dtype), "turned": i["deep"].permute(2, 0, 1).contiguous()}
+
+
+def row_by_columns(i: dict) -> dict:
+    return {"y": torch.einsum("ab,bc->c", i["x"], i["x"])}
+
+
 def functions(rng: Random) -> dict:
     n = rng.normal
     return {
@@ -78,4 +86,6 @@ def functions(rng: Random) -> dict:
         "sums_of_sums": ({"x": n(6, 9), "z": n(6, 9), "r": n(3, 1)}, sums_of_sums, "n=3,m=9"),
         "median_of_some": ({"x": n(7)}, median_of_some, "k=7"),
         "walked_twice": ({"x": n(8), "w": n(8, 8), "v": n(8, 8), "none": n(0, 4, 3)}, walked_twice, ""),
+        "nothing_moved": ({"none": n(2, 0), "deep": n(17, 1, 0)}, nothing_moved, "m=17"),
+        "row_by_columns": ({"x": n(17, 17)}, row_by_columns, "m=17"),
     }
