@@ -428,6 +428,49 @@ arena size=0
 verify(parse_unit(merged, "merged"))
 raises(LoopError, lambda: verify(parse_unit(merged.replace("i0+24", "i0+23"), "merged")), "which other points of it store",
        "parts of merged loops are told apart by their addresses")
+gathered = '''tensor_compile.loops 1 program
+dim n range=0:64 divisor=1
+buffer input "x" : f32[8,n]
+buffer input "i" : i64[20]
+buffer output "y" : f32[28,2*n]
+check "indices" "i" below 8
+  params ("i") dims (n)
+barrier
+nest "part" rows (i0:8) grain 1 {
+  params ("x", "y") dims (n)
+  sweep (i1:n) {
+    "y"[i0,n+i1] = load f32 ("x"[i0,i1])
+  }
+}
+barrier
+nest "rows" rows (i0:20) grain 1 {
+  params ("i", "y") dims (n)
+  sweep (i1:n) {
+    "y"[i0+8,n+i1] = load f32 (let g0:8 = load i64 ("i"[i0]) in "y"[g0,n+i1])
+  }
+}
+barrier
+nest "columns" rows (i0:8) grain 1 {
+  params ("i", "y") dims (n)
+  sweep (i1:n) {
+    "y"[i0,i1] = load f32 (let g0:8 = load i64 ("i"[i0]) in "y"[g0,n+i1])
+  }
+}
+arena size=0
+'''
+verify(parse_unit(gathered, "gathered"))
+ok(True, "a gather from one part of a concatenation into another one")
+for change, message in ((("let g0:8", "let g0:9"),
+                         "rows: reads y[g0, n + i1], which other points of it store"),
+                        (('"y"[i0+8,n+i1]', '"y"[i0+7,n+i1]'),
+                         "rows: reads y[g0, n + i1], which other points of it store"),
+                        (('"y"[i0,i1] =', '"y"[i0,n+i1] ='),
+                         "columns: reads y[g0, n + i1], which other points of it store"),
+                        (('in "y"[g0,n+i1])\n  }\n}\narena', 'in "y"[g0,i1+1])\n  }\n}\narena'),
+                         "columns: reads y[g0, i1 + 1], which other points of it store")):
+    assert change[0] in gathered, change[0]
+    raises(LoopError, lambda: verify(parse_unit(gathered.replace(*change), "gathered")), message,
+           f"{change[1]}: {message}")
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):

@@ -104,7 +104,7 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     found: dict[str, None] = {}
     for x in loads(*_values(kernel)):
         for index in made.get(x.buffer, ()):
-            if not x.dynamic and _apart(buffers[x.buffer], x.index, index):
+            if _apart(buffers[x.buffer], x.index, index):   # an index that is data has its range, too
                 continue
             if x.dynamic or not _same_point(x.index, index, rows):
                 found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
