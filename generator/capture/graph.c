@@ -307,12 +307,14 @@ static int declared_at(tc_site site, tc_tensor x, int count, const tc_node **fou
     return count + 1;
 }
 
-/* Operands of a graph function are told by the order of their declarations. */
+/* Operands of a graph function are told by the order of their declarations; those of a block are not the user's. */
 static bool in_order(tc_graph *g, int count, const tc_tensor *operands)
 {
     const tc_node *found[2];
     int declared = 0, here = 0, steps = 1000;
-    for (const tc_node *p = g->current->parameters; p && !g->current->is_entry; p = p->next)
+    if (g->current->is_entry || g->current->block)
+        return true;
+    for (const tc_node *p = g->current->parameters; p; p = p->next)
         here += same_place(p->site, g->op_site);
     if (here < 2 || g->op_depth != g->op_base + 1)
         return true;

@@ -56,7 +56,8 @@ def job(case: str, archive: zipfile.ZipFile, folder: Path) -> conformance.Job:
     if wanted.keys() != outputs.keys():
         raise UserError(f"it has the outputs {sorted(wanted)}, PyTorch has {sorted(outputs)}")
     narrow = any(v.dtype in ("f16", "bf16") for v in [*inputs.values(), *outputs.values()])
-    return conformance.Job(case, program.name, program, inputs, wanted, HALF if narrow else TOLERANCE, [], dims)
+    return conformance.Job(case, program.name, program, inputs, wanted, counts={},
+                           tolerance=HALF if narrow else TOLERANCE, fixed=[], dims=dims)
 
 
 def main(family: str, wanted: list[str]) -> None:
