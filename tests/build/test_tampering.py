@@ -84,7 +84,7 @@ with tempfile.TemporaryDirectory() as scratch:
     equal(said(tool(here / "model", *given)), GOOD, "a first build")
     first = (out / "model.o").read_bytes(), (out / "model.h").read_bytes()
     (cache / "host").unlink()  # from now on its own, as cheap as it can be had: the tests damage it
-    shutil.copytree(SHARED / "host", cache / "host")
+    shutil.copytree(SHARED / "host", cache / "host", ignore=shutil.ignore_patterns("new-*"))  # other tests work there
 
     def damaged(name: str, relink: bool = True) -> None:
         if relink:
@@ -181,9 +181,13 @@ with tempfile.TemporaryDirectory() as scratch:
         c.entry("kind", "k" * 40, lambda work: (work / "x").write_text("1") and None)
     path = here / "both" / "kind" / ("k" * 40)
     clear(path / "x")
-    fresh = Cache(here / "both"), Cache(here / "both")
-    fresh[0].entry("kind", "k" * 40, lambda work: (work / "x").write_text("1") and None)
-    before = os.stat(path).st_ino
-    fresh[1]._drop(path)
-    equal((os.stat(path).st_ino, (path / "x").read_text()), (before, "1"), "an entry that is whole again is not dropped")
+    stored = []
+
+    def other_first(work: Path) -> None:
+        Cache(here / "both").entry("kind", "k" * 40, lambda work: (work / "x").write_text("1") and None)
+        stored.append(os.stat(path).st_ino)
+        (work / "x").write_text("1")
+
+    Cache(here / "both").entry("kind", "k" * 40, other_first)
+    equal(([os.stat(path).st_ino], (path / "x").read_text()), (stored, "1"), "an entry that is whole again stays")
 done()

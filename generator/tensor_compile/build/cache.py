@@ -5,18 +5,21 @@ An entry is a folder. It is made in a temporary folder and renamed into place, s
 it and one of the two equal results stays. It lists its files with their digests, which are compared when it is used: what
 was cut, changed or lost is made again. Nothing in the cache is an output: deleting it costs time only.
 
-A temporary folder is locked by the process that works in it. One that nobody holds is of a build that was killed, and the
-next build takes it away.
+A temporary folder is locked by the process that works in it. One that nobody holds is of a build that was killed, and
+the next build takes it away, under the same lock. Its maker cannot lock it in the moment in which it makes it: behind
+the lock it looks whether the folder is still there, and makes another one where it is not. Entries get their names, and
+lose them, in turns.
 """
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -24,7 +27,8 @@ from ..errors import UserError
 from . import files
 
 LISTING = "files.json"  # of an entry
-UNLOCKED = 60           # seconds in which a temporary folder is surely locked by its maker
+UNLOCKED = 60           # seconds in which a temporary folder is usually locked by its maker
+TRIES = 8               # to make a temporary folder that others do not take away
 RECORDS = (".", "builds", "compilers")
 LEFT = 3600             # seconds after which a half-written record is of a build that was killed
 
@@ -66,8 +70,9 @@ class Cache:
             ignore.write_text("*\n", encoding="utf-8")
         if folder not in self._swept:
             self._swept.add(folder)
-            _sweep(folder)
-            _sweep_records(self.root)
+            with suppress(OSError):  # what is left takes room only
+                _sweep(folder)
+                _sweep_records(self.root)
         return folder
 
     def has(self, kind: str, key: str) -> bool:
@@ -81,7 +86,6 @@ class Cache:
             return final
         try:
             folder = self._make(kind)
-            self._drop(final)
         except OSError as error:
             raise UserError(f"cannot write: {error.strerror}", str(final.parent)) from None
         with _temporary(folder, "new-") as work:
@@ -92,10 +96,9 @@ class Cache:
                        for path in files.tree_files(made)}
             remember(made / LISTING, listing)
             try:
-                os.rename(made, final)
+                self._store(made, final, work)
             except OSError as error:
-                if not self._is_whole(final):  # otherwise another build was first: its entry is the same
-                    raise UserError(f"cannot write: {error.strerror}", str(final)) from None
+                raise UserError(f"cannot write: {error.strerror}", str(final)) from None
         self._checked.add(final)
         return final
 
@@ -107,14 +110,21 @@ class Cache:
             self._checked.add(final)
         return whole
 
-    def _drop(self, final: Path) -> None:
-        """Takes a damaged entry away. Builds take turns: none takes away what another one has just made again."""
-        if not os.path.lexists(final):
-            return
-        with open(self.root / "lock", "w", encoding="utf-8") as turn, _temporary(final.parent, "new-") as work:
-            fcntl.flock(turn, fcntl.LOCK_EX)
-            if os.path.lexists(final) and not _is_whole(final):
+    def _store(self, made: Path, final: Path, work: Path) -> None:
+        """Renames what was made into its place, from which a damaged entry goes. Builds take turns: none takes away
+        what another one has stored meanwhile. Where that is whole, it stays: it is the same."""
+        with open(self.root / "lock", "w", encoding="utf-8") as turn:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(turn, fcntl.LOCK_EX)
+            if os.path.lexists(final):
+                if _is_whole(final):
+                    return
                 os.rename(final, work / "damaged")
+            try:
+                os.rename(made, final)
+            except OSError:
+                if not _is_whole(final):  # otherwise a build that takes no turns with this one was first
+                    raise
 
     @contextmanager
     def scratch(self) -> Iterator[str]:
@@ -140,23 +150,45 @@ def _is_whole(final: Path) -> bool:
 def _temporary(folder: Path, prefix: str) -> Iterator[Path]:
     """A folder that is gone behind the block, and that no other build takes for one that was left."""
     try:
-        work = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
-        held = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        work, held = _make_locked(folder, prefix)
     except OSError as error:
         raise UserError(f"cannot write: {error.strerror}", str(folder)) from None
     try:
-        _lock(held)
         yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)
         os.close(held)
 
 
-def _lock(fd: int) -> bool:
-    """Whether it is this process's now. A file system that has no locks gives none."""
+def _make_locked(folder: Path, prefix: str) -> tuple[Path, int]:
+    for left in reversed(range(TRIES)):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            work = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+            held = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:  # another build has swept it, or a folder above it went
+            if not left:
+                raise
+            continue
+        if _lock(held) != errno.EWOULDBLOCK and _is_at(held, work):
+            return work, held
+        os.close(held)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+
+def _lock(fd: int) -> int:
+    """Takes the lock of an open folder; 0, or why it did not: EWOULDBLOCK where another process has it."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
+        return 0
+    except OSError as error:
+        return error.errno or errno.EIO
+
+
+def _is_at(fd: int, path: Path) -> bool:
+    """Whether the open folder still has this name."""
+    try:
+        return os.path.samestat(os.fstat(fd), os.lstat(path))
     except OSError:
         return False
 
@@ -167,11 +199,11 @@ def _sweep(folder: Path) -> None:
         try:
             if time.time() - path.stat().st_mtime < UNLOCKED:
                 continue
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             continue
         try:
-            if _lock(fd):
+            if not _lock(fd) and _is_at(fd, path):
                 shutil.rmtree(path, ignore_errors=True)
         finally:
             os.close(fd)

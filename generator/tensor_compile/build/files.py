@@ -114,9 +114,13 @@ class Outputs:
             source.unlink()
 
     def _stage(self, path: Path) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
         shown = decoded(encoded(path.name)[:LONGEST_NAME - 20])  # room for the dots and what mkstemp appends
-        fd, name = tempfile.mkstemp(prefix=f".{shown}.", dir=path.parent)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fd, name = tempfile.mkstemp(prefix=f".{shown}.", dir=path.parent)
+        except FileNotFoundError:  # someone took the folder away in between
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fd, name = tempfile.mkstemp(prefix=f".{shown}.", dir=path.parent)
         os.close(fd)
         self._staged.append((Path(name), path))
         return Path(name)
