@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/zoo.md from the results of zoo.py: page.py RESULTS.jsonl "MACHINE AND VERSIONS" > docs/zoo.md"""
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+STAGES = ("exported", "imported", "built", "right")
+
+
+def reason(row: dict[str, Any]) -> str:
+    """Why it got no farther, in one line without what differs from run to run."""
+    lines = [line.strip() for line in str(row.get("why", "")).splitlines() if line.strip()]
+    text = "; ".join(lines[1:2] if len(lines) > 1 and "cannot be imported" in lines[0] else lines[:1])
+    return re.sub(r"\S*/tmp\S*|\S*\.pt2: ?", "", text).replace("|", "/").strip()[:160]
+
+
+def main(results: Path, machine: str) -> None:
+    rows = sorted((json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()), key=lambda r: r["name"])
+    reached = {stage: sum(stage in STAGES[:STAGES.index(r["reached"]) + 1] for r in rows if r["reached"] in STAGES)
+               for stage in STAGES}
+    timed = [r for r in rows if "ours_ms" in r]
+    mean = math.exp(sum(math.log(r["eager_ms"] / r["ours_ms"]) for r in timed) / len(timed)) if timed else float("nan")
+    print("<!-- SPDX-License-Identifier: Apache-2.0 -->\n# The zoo\n")
+    print("Architectures of torchvision, timm and transformers with seeded weights and small inputs, through torch.export,\n"
+          "`tensor-compile import`, `build` and a call, compared with PyTorch eager in f32 (`bench/zoo`, written by `page.py`).\n"
+          "*Right*: no output differs by more than 1e-3 of its largest value. Times are medians on one thread.\n")
+    print(f"{machine}\n")
+    print(f"{len(rows)} architectures: torch.export exports {reached['exported']}, imported {reached['imported']}, built "
+          f"{reached['built']}, right {reached['right']}.\nGeometric mean of eager / ours over {len(timed)}: {mean:.2f}.\n")
+    print("| architecture | right | error | eager ms | ours ms | ratio | build s | arena KiB | code and weights MiB |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for r in rows:
+        if r["reached"] == "right":
+            print(f"| {r['name']} | yes | {r['error']:.1e} | {r['eager_ms']:.3g} | {r['ours_ms']:.3g} | "
+                  f"{r['eager_ms'] / r['ours_ms']:.2f} | {r['build_s']:.0f} | {r.get('arena', 0) / 1024:.0f} | "
+                  f"{r['code'] / 2 ** 20:.1f} |")
+    print("\n## What got no farther\n\n| architecture | reached | why |\n| --- | --- | --- |")
+    for r in rows:
+        if r["reached"] != "right":
+            print(f"| {r['name']} | {r['reached']} | {reason(r)} |")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
