@@ -56,7 +56,7 @@ suite() { # suite NAME "MESON SETUP OPTIONS" [MESON TEST OPTIONS]
     local name=$1 options=$2 dir=$build/$1 selected=()
     shift 2
     results="$results $name=$dir"
-    rm -f "$dir/meson-logs/testlog.json"
+    rm -f "$dir/meson-logs/testlog.json" "$dir/meson-logs/testlog-all.json"
     # shellcheck disable=SC2086
     if [ ! -f "$dir/build.ninja" ]; then
         meson setup "$dir" $options || return

@@ -16,7 +16,10 @@ def main() -> int:
     skipped: dict[str, int] = {}
     for argument in sys.argv[1:]:
         suite, _, build = argument.partition("=")
-        log = Path(build) / "meson-logs" / "testlog.json"
+        logs = Path(build) / "meson-logs"
+        log = logs / "testlog-all.json"   # of --setup=all
+        if not log.exists():
+            log = logs / "testlog.json"
         if not log.exists():
             print(f"{suite}: no results: the build or its set-up failed")
             failed += 1
