@@ -2,9 +2,10 @@
 """A graph of an exported program to a Program: nodes in order through the table of operations."""
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ...symbolic import Expr, wrap
 from ..dims import DEFAULT_HIGH, Dims, Range
@@ -544,8 +545,6 @@ def member_names(module: Json, count: int) -> list[str]:
 
 def outputs_of(spec: str) -> list[str]:
     """The leaves of PyTorch's description of a nested value."""
-    import json
-
     try:
         tree = json.loads(spec)[1]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -560,7 +559,7 @@ def outputs_of(spec: str) -> list[str]:
             return
         keys: Sequence[Any] = range(len(children))
         context = node.get("context")
-        if isinstance(context, str) and "dict" in str(kind).lower() + context or isinstance(context, str) and context[:1] == "[":
+        if isinstance(context, str) and context[:1] == "[":
             try:
                 loaded = json.loads(context)
                 loaded = loaded[0] if loaded and isinstance(loaded[0], list) else loaded

@@ -9,7 +9,7 @@ from .registry import Node, op
     "aten.linalg_matmul.default", "aten.inner.default")
 def matmul(n: Node) -> None:
     vector = n.target in ("aten.dot.default", "aten.vdot.default")
-    a = n.tensor("self" if n.target != "aten.inner.default" else "self")
+    a = n.tensor("self")
     b = n.tensor("tensor" if vector else {"aten.mm.default": "mat2", "aten.bmm.default": "mat2",
                                           "aten.mv.default": "vec"}.get(n.target, "other"))
     n.result(f"tc_{'inner' if 'inner' in n.target else 'matmul'}({a}, {b})")

@@ -109,7 +109,7 @@ def scatter(n: Node) -> None:
     if isinstance(source, Value) and source.rank:
         values = n.as_dtype(source, x.dtype)
         if source.shape != place.shape:
-            values = f"{_corner(n, values, source, place)}"
+            values = _corner(n, values, source, place)
     else:
         values = n.constant(source, x.dtype)
         values = f"tc_expand({values}, {n.dim_list(place.shape)})"

@@ -166,10 +166,7 @@ def pad(n: Node) -> None:
     if mode == "constant":
         number = n.operand(value, x.dtype)
         if constant:
-            low, high = [0] * x.rank, [0] * x.rank
-            for axis, a, b in added:
-                low[axis], high[axis] = a.value, b.value
-            n.result(f"tc_pad({text}, .low = {_braces(low)}, .high = {_braces(high)}, .value = {number})")
+            n.result(f"tc_pad({text}, {_both_sides(x.rank, added)}, .value = {number})")
             return
         for axis, a, b in sorted(added):
             text = f"tc_pad_axis({text}, {axis}, {n.dim(a)}, {n.dim(b)}, {number})"
@@ -177,10 +174,15 @@ def pad(n: Node) -> None:
         return
     if mode not in ("reflect", "replicate", "circular") or not constant:
         n.refuse(f"padding {mode} by sizes" if not constant else f"padding {mode}")
-    low, high = [0] * x.rank, [0] * x.rank
+    n.result(f"tc_pad_{mode}({text}, {_both_sides(x.rank, added)})")
+
+
+def _both_sides(rank: int, added: list[tuple[int, Expr, Expr]]) -> str:
+    """The options of a padding by constants."""
+    before, behind = [0] * rank, [0] * rank
     for axis, a, b in added:
-        low[axis], high[axis] = a.value, b.value
-    n.result(f"tc_pad_{mode}({text}, .low = {_braces(low)}, .high = {_braces(high)})")
+        before[axis], behind[axis] = a.value, b.value
+    return f".low = {_braces(before)}, .high = {_braces(behind)}"
 
 
 def _braces(numbers: list[int]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable
 
 from ..problems import Unsupported
+from ..program import Statement
 from ..values import Value
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ class Slot:
         assert self.back is not None
         whole = self.parent.read(importer)
         made = importer.program.value(whole.dtype, whole.shape, hint=whole.hint)
-        from ..program import Statement
-
         importer.emit(Statement(self.back(whole, value), made))
         self.parent.change(importer, made)
         self.value = value
