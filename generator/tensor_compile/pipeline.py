@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph text -> the plan of a model: the graph passes (graph/pipeline.py names their order), then those of the loops."""
+"""Graph text -> the plan of a model: the graph passes (graph/passes.py names their order), then those of the loops."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Callable, Iterable, Mapping
 
 from .errors import OptionError, UserError, closest
-from .graph import pipeline as graph_passes
+from .graph import passes as graph_passes
 from .graph.errors import IrError
 from .graph.fold import CONSTANTS
 from .graph.dtypes import DTYPES
@@ -15,13 +15,13 @@ from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .emit import candidates
 from .emit.schedules import Choose, with_schedules
-from .loops import layout, text as loops_text, tiles
+from .loops import layout, printer as loops_text, tile_regions
 from .loops.fuse import fuse
-from .loops.ir import Buffer, FunctionPlan, ModelPlan, Variant
+from .loops.loop_ir import Buffer, FunctionPlan, ModelPlan, Variant
 from .loops.lower import LoweredFunction, lower
 from .loops.plan import plan
 from .loops.schedule import schedule
-from .loops.verify import verify as verify_loops
+from .loops.verify_loops import verify as verify_loops
 from .symbolic import Expr
 from .target import Target
 
@@ -95,7 +95,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             fused = fuse(lowered, separate)
             if verify:
                 verify_loops(fused, facts)
-            tiled = tiles.form(fused, target) if target.tiles and not separate else fused
+            tiled = tile_regions.form(fused, target) if target.tiles and not separate else fused
             if verify and tiled is not fused:
                 verify_loops(tiled, facts)
             scheduled = schedule(tiled, target)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tap import done, equal, ok, raises
-from tensor_compile.build import record
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.options import Options
+from tensor_compile.compile import record
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.options import Options
 from tensor_compile.errors import UserError
 
 with tempfile.TemporaryDirectory() as folder:

@@ -15,9 +15,9 @@ from typing import Any, Callable, Iterator
 from unittest import mock
 
 from tap import done, equal, ok
-from tensor_compile.build import cache as module
-from tensor_compile.build import files
-from tensor_compile.build.cache import Cache
+from tensor_compile.compile import cache as module
+from tensor_compile.compile import files
+from tensor_compile.compile.cache import Cache
 from tensor_compile.errors import UserError
 
 KEY = "k" * 40

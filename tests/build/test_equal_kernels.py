@@ -6,7 +6,7 @@ from pathlib import Path
 from tap import done, equal, ok
 from tensor_compile import pipeline
 from tensor_compile import target as targets
-from tensor_compile.build import cpu
+from tensor_compile.compile import cpu_target
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.kernels import emit_kernel
 
@@ -42,7 +42,7 @@ function m(%0 "x" : f32[n,32] loc("m.c":2)) entry {{
 
 target = targets.load(targets.find("x86_64")).with_isas(("avx512", "avx2"))
 plan = pipeline.run(TEXT, "m.tcg", target, {}).plan
-sources = cpu.kernel_sources(plan, target)
+sources = cpu_target.kernel_sources(plan, target)
 steps = plan.functions[0].variants[0].program.steps
 for isa in target.isas:
     symbols = [sources.symbol(step.kernel, isa) for step in steps]
@@ -54,7 +54,7 @@ ok(all("layer" not in source.text for source in sources.by_symbol.values()), "no
 SAMPLES = Path(os.environ["TC_SOURCE_ROOT"]) / "tests" / "graphs"
 for path in sorted(SAMPLES.glob("*.tcg")):
     plan = pipeline.run(path.read_text(encoding="utf-8"), path.name, target, {}).plan
-    sources = cpu.kernel_sources(plan, target)
+    sources = cpu_target.kernel_sources(plan, target)
     kernels = [s.kernel for f in plan.functions for v in f.variants for s in v.program.steps]
     equal([sources.symbol(k, "avx2") for k in kernels], [emit_kernel(k, "avx2").symbol for k in kernels],
           f"{path.stem}: {len({identity(k) for k in kernels})} sources of {len(kernels)} kernels")

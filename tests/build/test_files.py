@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from tap import done, equal, raises, skip
-from tensor_compile.build import depfile, files
+from tensor_compile.compile import depfile, files
 from tensor_compile.errors import UserError
 
 with tempfile.TemporaryDirectory() as folder:

@@ -7,12 +7,12 @@ from pathlib import Path
 from tap import done, equal
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor_compile"
-FLOORS = ("", "symbolic", "importer", "graph", "loops", "emit", "pipeline", "build", "cli")   # "": files of no folder
+FLOORS = ("", "symbolic", "importer", "graph", "loops", "emit", "pipeline", "compile", "cli")   # "": files of no folder
 
 
 def floor(module: tuple[str, ...]) -> int:
     """That of a module, named from the package on."""
-    first = "graph" if module[:1] == ("reader",) else module[0] if module else ""   # reader.py reads the graph's types
+    first = "graph" if module[:1] == ("tokens",) else module[0] if module else ""   # tokens.py reads the graph's types
     return FLOORS.index(first) if first in FLOORS else 0
 
 

@@ -5,7 +5,7 @@ import threading
 import time
 
 from tap import done, equal, ok, raises
-from tensor_compile.build.jobs import run_all
+from tensor_compile.compile.jobs import run_all
 
 lock = threading.Lock()
 now = most = 0

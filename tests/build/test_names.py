@@ -9,7 +9,7 @@ from pathlib import Path
 
 from places import GOOD, MODEL, SIZES, fill, said, tool, weights
 from tap import done, equal, note, ok, skip
-from tensor_compile.build import depfile
+from tensor_compile.compile import depfile
 
 SHARED = os.environ["TC_TESTS_CACHE"]
 STRANGE = ["a:b", "a b", "a  b", "a#b", "a$b", "a$$b", "a\\b", "a\\ b", "a\\#b", "a\\:b", "a'b", 'a"b', "a%b", "a=b", "a,b", "-x", "@x",

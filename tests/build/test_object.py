@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 
 from tap import done, equal, note, ok, skip
-from tensor_compile.build import assemble, elf
-from tensor_compile.build.options import Options
-from tensor_compile.build.progress import Progress
+from tensor_compile.compile import assemble, elf
+from tensor_compile.compile.options import Options
+from tensor_compile.compile.progress import Progress
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]

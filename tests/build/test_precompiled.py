@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from tap import done, equal, ok, skip
-from tensor_compile.build import precompiled, toolchain
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.objects import Unit, compile_units
+from tensor_compile.compile import precompiled, toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.objects import Unit, compile_units
 
 TEXT = """#include "tc_tile.h"
 void tck_{i}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)

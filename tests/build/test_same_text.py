@@ -14,10 +14,10 @@ from pathlib import Path
 from tap import done, equal, note, ok
 from tensor_compile import pipeline
 from tensor_compile import target as targets
-from tensor_compile.build import files
-from tensor_compile.build.cpu import kernel_sources
+from tensor_compile.compile import files
+from tensor_compile.compile.cpu_target import kernel_sources
 from tensor_compile.emit.header import emit_header
-from tensor_compile.emit.program import emit_driver
+from tensor_compile.emit.driver import emit_driver
 from tensor_compile.graph.text import print_module
 
 GRAPHS = Path(os.environ["TC_SOURCE_ROOT"]) / "tests" / "graphs"

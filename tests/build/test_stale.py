@@ -7,8 +7,8 @@ from pathlib import Path
 
 from places import GOOD, MODEL, SIZES, fill, said, tool, weights
 from tap import done, equal, note, ok, raises
-from tensor_compile.build import depfile, host_programs, record, toolchain
-from tensor_compile.build.cache import Cache
+from tensor_compile.compile import depfile, host_programs, record, toolchain
+from tensor_compile.compile.cache import Cache
 from tensor_compile.errors import UserError
 
 SHARED = Path(os.environ["TC_TESTS_CACHE"])

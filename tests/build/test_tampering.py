@@ -14,7 +14,7 @@ from typing import Callable
 
 from places import GOOD, ISA, TOOL, fill, said, tool
 from tap import done, equal, note, ok
-from tensor_compile.build.cache import LISTING, Cache, recall, remember
+from tensor_compile.compile.cache import LISTING, Cache, recall, remember
 
 SHARED = Path(os.environ["TC_TESTS_CACHE"])
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tap import done, equal, ok, raises, skip
 from tensor_compile import target
-from tensor_compile.build import cuda, elf, link, objects, toolchain
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.options import Options
+from tensor_compile.compile import cuda_target, elf, link, objects, toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.options import Options
 from tensor_compile.errors import UserError
 
 
@@ -49,21 +49,21 @@ with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / name
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
-        raises(UserError, lambda: cuda.detect((str(program),)), message, f"a program that is no nvcc: {name}")
+        raises(UserError, lambda: cuda_target.detect((str(program),)), message, f"a program that is no nvcc: {name}")
     good = Path(folder) / "nvcc"
     good.write_text("#!/bin/sh\necho 'release 13.0, V13.0.1'; echo sm_50\n", encoding="utf-8")
     good.chmod(0o755)
     gpu = target.load(target.find("cuda-sm80"))
     asked = Options("m.c", "m.c", "m.o", "m.h", "cache", nvcc=(str(good),))
-    raises(UserError, lambda: cuda.Cuda().compile(asked, gpu, None, None, None, None, None),
+    raises(UserError, lambda: cuda_target.Cuda().compile(asked, gpu, None, None, None, None, None),
            f"nvcc V13.0.1 makes no code for {gpu.isas[0]}", "an architecture that nvcc does not know")
-    raises(UserError, lambda: cuda.Cuda().target(asked, replace(gpu, flags=("-O1",)), None),
+    raises(UserError, lambda: cuda_target.Cuda().target(asked, replace(gpu, flags=("-O1",)), None),
            "the target cuda-sm80 has flags, which a GPU's does not take", "flags of a GPU")
     (Path(folder) / "text").write_text("no program", encoding="utf-8")
     (Path(folder) / "text").chmod(0o755)
     raises(UserError, lambda: toolchain.detect((str(Path(folder) / "text"),), cache.root, "the compiler"),
            f"the compiler does not run: {folder}/text: ", "a file that is no program")
-    raises(UserError, lambda: cuda.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
+    raises(UserError, lambda: cuda_target.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
     for command, arch, isa in (("gcc", "x86_64", "avx2"), ("clang", "x86_64", "avx512"),
                                ("aarch64-linux-gnu-gcc", "aarch64", "neon"),
                                ("riscv64-linux-gnu-gcc", "riscv64", "rv64"), ("arm-none-eabi-gcc", "arm", "m4f")):

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tap import done, equal, note, ok, skip
-from tensor_compile.build import elf
+from tensor_compile.compile import elf
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

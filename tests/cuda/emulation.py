@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Iterable, Sequence
 
-from tensor_compile.build.jobs import run_all
-from tensor_compile.build.toolchain import EXACT
+from tensor_compile.compile.jobs import run_all
+from tensor_compile.compile.toolchain import EXACT
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 HERE = ROOT / "tests" / "cuda"

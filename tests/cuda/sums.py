@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from tensor_compile.loops.ir import Apply, Buffer, Const, Load, Local, NestKernel, RowReduce, Stage, Store
+from tensor_compile.loops.loop_ir import Apply, Buffer, Const, Load, Local, NestKernel, RowReduce, Stage, Store
 from tensor_compile.symbolic import Sym, const, sym
 
 ROWS, POINTS = 5, 700

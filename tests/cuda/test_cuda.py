@@ -13,7 +13,7 @@ from pathlib import Path
 import emulation
 from emulation import HERE, ROOT
 from tap import done, equal, note, ok, skip
-from tensor_compile.build import elf
+from tensor_compile.compile import elf
 
 TOOL = [sys.executable, ROOT / "generator" / "tensor-compile"]
 DIGITS = ROOT / "examples" / "digits" / "model.c"

@@ -26,7 +26,7 @@ from comparison import Expected, st  # noqa: E402
 from family import cases  # noqa: E402
 from runner import Machine, build, run  # noqa: E402
 from tap import done, skip  # noqa: E402
-from tensor_compile.build.cache import Cache  # noqa: E402
+from tensor_compile.compile.cache import Cache  # noqa: E402
 
 words = sys.argv[1:]
 at = words.index("--device") if "--device" in words else len(words)

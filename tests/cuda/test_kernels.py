@@ -19,12 +19,12 @@ for area in ("nests", "kernels"):
 from importlib import util  # noqa: E402
 
 from tap import done, skip  # noqa: E402
-from tensor_compile.build.toolchain import EXACT  # noqa: E402
-from tensor_compile.emit import cuda  # noqa: E402
+from tensor_compile.compile.toolchain import EXACT  # noqa: E402
+from tensor_compile.emit import cuda_kernels  # noqa: E402
 from tensor_compile.emit.kernels import emit_plain  # noqa: E402
 from tensor_compile.graph.dtypes import DTYPES  # noqa: E402
 from tensor_compile.loops import schedule_cuda  # noqa: E402
-from tensor_compile.loops.ir import Kernel  # noqa: E402
+from tensor_compile.loops.loop_ir import Kernel  # noqa: E402
 from tensor_compile.symbolic import Sym, sym  # noqa: E402
 
 
@@ -96,7 +96,7 @@ with tempfile.TemporaryDirectory() as place:
     rows, plain, declared = [], {}, {}
     for i, case in enumerate([*nests(), *contractions(), *on_matrix_units()]):
         kernel = case.kernel
-        cpu, gpu = emit_plain(kernel, "scalar"), cuda.emit_kernel(kernel, case.precision)
+        cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.precision)
         plain[cpu.symbol] = cpu.text
         (folder / f"{gpu.symbol}.cu").write_text(gpu.text, encoding="utf-8")
         declared[cpu.symbol] = f'extern "C" cpu_kernel {cpu.symbol};'

@@ -12,8 +12,8 @@ from pathlib import Path
 from emulation import ROOT
 from sums import CASES, REUSED
 from tap import done, equal, note, ok, skip
-from tensor_compile.build.cuda import FLAGS
-from tensor_compile.emit.cuda import emit_kernel
+from tensor_compile.compile.cuda_target import FLAGS
+from tensor_compile.emit.cuda_kernels import emit_kernel
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.siblings import MOST_SUMS
 

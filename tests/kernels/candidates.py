@@ -19,9 +19,9 @@ from pathlib import Path
 from cases import convolution, dim, heads, matmul, sums
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
-from tensor_compile.build import toolchain
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.harness import Case, Toolset, program
+from tensor_compile.compile import toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.harness import Case, Toolset, program
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit.instruction_sets import Candidate
 from tensor_compile.loops.contraction_schedule import Schedule

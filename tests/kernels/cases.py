@@ -3,7 +3,7 @@
 of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
 from __future__ import annotations
 
-from tensor_compile.loops.ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, SiblingsKernel, Store
+from tensor_compile.loops.loop_ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, SiblingsKernel, Store
 from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
 
 Size = IntLike

@@ -18,9 +18,9 @@ from cases import convolution, dim, matmul
 from disassembly import CALL, OBJDUMP, SPILL, STACK, functions, inner_loops
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
-from tensor_compile.build import toolchain
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.objects import Unit, compile_units
+from tensor_compile.compile import toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.objects import Unit, compile_units
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit import micro
 from tensor_compile.emit.contraction import emit_contraction

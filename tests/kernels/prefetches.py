@@ -16,9 +16,9 @@ from cases import convolution, dim, matmul, siblings, sums
 from processor import lacks
 from tap import done, note, ok
 from tensor_compile import target as targets
-from tensor_compile.build import toolchain
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.host_programs import TEMPLATES
+from tensor_compile.compile import toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.host_programs import TEMPLATES
 from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.contraction import emit_contraction
 from tensor_compile.emit.schedules import floats, scratch

@@ -16,8 +16,8 @@ from scalar_functions import FUNCTIONS as MORE
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.arena import offsets
-from tensor_compile.loops.ir import Acc, Apply, Branch, CheckKernel, Const, ContractionKernel, InBounds, IndexValue, \
-    Load, Local, Loop, NestKernel, Reduction, RowSort, Scalar, Tiles
+from tensor_compile.loops.loop_ir import Acc, Apply, Branch, CheckKernel, Const, ContractionKernel, InBounds, \
+    IndexValue, Load, Local, Loop, NestKernel, Reduction, RowSort, Scalar, Tiles
 from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Sym
 

@@ -15,7 +15,7 @@ from reference import Tensor, indices
 from tensor_compile import target as targets
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
-from tensor_compile.loops import fuse, layout, lower, plan, schedule, tiles, verify
+from tensor_compile.loops import fuse, layout, lower, plan, schedule, tile_regions, verify_loops
 
 TARGET = targets.load(targets.find("x86_64"))
 TINY = replace(TARGET, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
@@ -56,14 +56,14 @@ def program_of(module, name: str, fused: bool = True, check: bool = True, target
     laid_out = replace(module, functions={n: layout.apply(f, TARGET) for n, f in module.functions.items()})
     lowered = lower.lower(laid_out.functions[name], laid_out, TARGET)
     joined = fuse.fuse(lowered, separate=not fused)
-    tiled = tiles.form(joined, target) if fused else joined
+    tiled = tile_regions.form(joined, target) if fused else joined
     if check:
-        verify.verify(lowered)
-        verify.verify(joined)
-        verify.verify(tiled)
+        verify_loops.verify(lowered)
+        verify_loops.verify(joined)
+        verify_loops.verify(tiled)
     made = plan.plan(schedule.schedule(tiled, TARGET), TARGET)
     if check:
-        verify.verify(made)
+        verify_loops.verify(made)
     return function, made
 
 

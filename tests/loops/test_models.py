@@ -3,7 +3,7 @@
 from harness import compare, sample, tiny_encoder
 from tap import done, equal, note, ok
 from tensor_compile.graph.text import parse_module
-from tensor_compile.loops.ir import CheckKernel, ContractionKernel, NestKernel, SiblingsKernel
+from tensor_compile.loops.loop_ir import CheckKernel, ContractionKernel, NestKernel, SiblingsKernel
 
 
 def labels(program) -> list[str]:

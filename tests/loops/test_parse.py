@@ -12,7 +12,7 @@ from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
 from tensor_compile.loops import fuse, layout, lower, plan, schedule
 from tensor_compile.loops.parse import parse_unit, parse_units
-from tensor_compile.loops.text import print_unit
+from tensor_compile.loops.printer import print_unit
 
 
 def through(name: str, module, function: str) -> None:

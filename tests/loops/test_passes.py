@@ -9,10 +9,10 @@ import sys
 from harness import TARGET, TINY
 from tap import done, equal, ok
 from tensor_compile.graph.text import parse_module, print_function
-from tensor_compile.loops import fuse, layout, lower, plan, schedule, tiles, verify
+from tensor_compile.loops import fuse, layout, lower, plan, schedule, tile_regions, verify_loops
 from tensor_compile.loops.fuse import Fused
 from tensor_compile.loops.parse import parse_unit
-from tensor_compile.loops.text import print_unit
+from tensor_compile.loops.printer import print_unit
 
 FOLDER = os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "loops", "passes")
 BETWEEN = "====\n"
@@ -32,13 +32,13 @@ def run(name: str, text: str, file: str) -> str:
         if name == "fuse":
             made = fuse.fuse(unit)
         elif name == "tile":
-            made = tiles.form(unit, TINY if "\n# tiny\n" in text else TARGET)
+            made = tile_regions.form(unit, TINY if "\n# tiny\n" in text else TARGET)
         elif name == "schedule":
             made = schedule.schedule(unit, TARGET)
         else:
             made = plan.plan(unit, TARGET)
     if not isinstance(made, Fused):
-        verify.verify(made)
+        verify_loops.verify(made)
     return print_unit(made)
 
 

@@ -4,7 +4,7 @@ import re
 
 from harness import compare, module_of
 from tap import done, equal, ok
-from tensor_compile.loops.ir import Branch, ContractionKernel, Loop, leaves, regions
+from tensor_compile.loops.loop_ir import Branch, ContractionKernel, Loop, leaves, regions
 from tensor_compile.loops.traffic import traffic
 
 LOC = 'loc("m.c":1)'

@@ -7,7 +7,7 @@ from tensor_compile import pipeline
 from tensor_compile.errors import UserError
 from tensor_compile.graph.text import print_module
 from tensor_compile.loops.accesses import written
-from tensor_compile.loops.ir import CheckKernel
+from tensor_compile.loops.loop_ir import CheckKernel
 from tensor_compile.target import find, load
 
 LOC = 'loc("m.c":1)'

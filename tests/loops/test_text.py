@@ -2,7 +2,7 @@
 """Graph text in, kernels as text out: what each pass makes, exactly."""
 from harness import module_of, program_of
 from tap import done, equal
-from tensor_compile.loops.text import print_kernel
+from tensor_compile.loops.printer import print_kernel
 
 LOC = 'loc("m.c":1)'
 

@@ -4,10 +4,10 @@ from harness import TARGET, TINY, compare, module_of, sample
 from tap import done, equal, ok, raises
 from tensor_compile.graph.errors import ParseError
 from tensor_compile.graph.text import parse_module
-from tensor_compile.loops.ir import Tiles, regions
+from tensor_compile.loops.loop_ir import Tiles, regions
 from tensor_compile.loops.parse import parse_unit
-from tensor_compile.loops.text import print_unit
-from tensor_compile.loops.verify import LoopError, verify
+from tensor_compile.loops.printer import print_unit
+from tensor_compile.loops.verify_loops import LoopError, verify
 
 LOC = 'loc("m.c":1)'
 

@@ -6,8 +6,8 @@ from harness import TARGET, sample
 from tap import done, equal, ok, raises
 from tensor_compile import pipeline
 from tensor_compile.loops.parse import parse_unit
-from tensor_compile.loops.text import print_unit
-from tensor_compile.loops.verify import LoopError, verify
+from tensor_compile.loops.printer import print_unit
+from tensor_compile.loops.verify_loops import LoopError, verify
 from tensor_compile.symbolic import sym
 
 GOOD = '''tensor_compile.loops 1 program

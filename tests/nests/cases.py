@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from harness import Case, buffer, dim, kernel, loop
-from tensor_compile.loops.ir import Apply, Const, InBounds, IndexValue, Load, Local, Reduction, RowReduce, \
+from tensor_compile.loops.loop_ir import Apply, Const, InBounds, IndexValue, Load, Local, Reduction, RowReduce, \
     RowSort, Scalar, Stage, Store
 from tensor_compile.symbolic import Expr, Sym, const, sym
 

@@ -18,9 +18,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "loops"))
 import evaluate  # noqa: E402
 from processor import NEEDS, lacks
 from tap import note, ok, skip  # noqa: E402
-from tensor_compile.build.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
+from tensor_compile.compile.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
 from tensor_compile.emit.kernels import emit_kernel  # noqa: E402
-from tensor_compile.loops.ir import Apply, Arena, Buffer, NestKernel, Program, Stage, Step  # noqa: E402
+from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, NestKernel, Program, Stage, Step  # noqa: E402
 from tensor_compile.loops.scalars import FUNCTIONS, walk  # noqa: E402
 from tensor_compile.symbolic import Expr, Sym, wrap  # noqa: E402
 

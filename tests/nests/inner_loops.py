@@ -17,9 +17,9 @@ from cases import all_cases
 from disassembly import CALL, OBJDUMP, SPILL, functions, inner_loops
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
-from tensor_compile.build import toolchain
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.objects import Unit, compile_units
+from tensor_compile.compile import toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.objects import Unit, compile_units
 from tensor_compile.emit.kernels import emit_kernel
 
 REGISTER = {"avx2": "%ymm", "avx512": "%zmm"}

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 from tap import done, note, ok
-from tensor_compile.build import assemble
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.options import Options
+from tensor_compile.compile import assemble
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.options import Options
 from tensor_compile.loops import plan as planning
 
 HERE = Path(__file__).resolve().parent

@@ -26,10 +26,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Sequence
 
-from tensor_compile.build import assemble, check
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.options import Options
-from tensor_compile.build.progress import Progress
+from tensor_compile.compile import assemble, check_model
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.options import Options
+from tensor_compile.compile.progress import Progress
 from tensor_compile.errors import Reported, UserError
 from tensor_compile.importer import output
 from tensor_compile.importer.dims import Dims, constants
@@ -269,7 +269,7 @@ def states_of(batch: Sequence[Job]) -> Weights:
 
 
 def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, cache: Path, jobs: int) -> list[Result]:
-    runner = check.model_program(made, given.cflags, Cache(cache), jobs, [check.CHECK / "run_model.c"], [],
+    runner = check_model.model_program(made, given.cflags, Cache(cache), jobs, [check_model.CHECK / "run_model.c"], [],
                                  folder / "run-model")
     symbols = assemble.entry_symbols(made.compiled.plan)
     results = []

@@ -29,11 +29,11 @@ import random_ops  # noqa: E402
 import st  # noqa: E402
 from random_graph_c import MOST, Graph, Value  # noqa: E402
 from runner import SOURCES, words  # noqa: E402
-from tensor_compile.build import assemble, check, cpu, files, objects, toolchain  # noqa: E402
-from tensor_compile.build.cache import Cache  # noqa: E402
-from tensor_compile.build.options import Options  # noqa: E402
-from tensor_compile.build.progress import Progress  # noqa: E402
-from tensor_compile.build.tools import run_tool  # noqa: E402
+from tensor_compile.compile import assemble, check_model, cpu_target, files, objects, toolchain  # noqa: E402
+from tensor_compile.compile.cache import Cache  # noqa: E402
+from tensor_compile.compile.options import Options  # noqa: E402
+from tensor_compile.compile.progress import Progress  # noqa: E402
+from tensor_compile.compile.tools import run_tool  # noqa: E402
 from tensor_compile.graph.text import print_module  # noqa: E402
 
 TRIED = (0, 1, 2, 3, 5, 8, 16, 17, 33)    # sizes of dynamic dims
@@ -115,7 +115,7 @@ def _run(job: Job) -> Outcome:
                     lines.append(f"bits {g.name} {text}")
         st.write(folder / "given.safetensors", given)
         (folder / "cases").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        (folder / "graph.tcg").write_text(print_module(check.placed(made.compiled.reference, made)), encoding="utf-8")
+        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)), encoding="utf-8")
         found.failures += execute(folder, made, cache, lines)
         found.cases = len(cases)
         if job.torch:
@@ -130,7 +130,7 @@ def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
     options = Options(model=str(folder / "graphs.c"), shown="graphs.c", object="model.o", header="model.h",
                       cache=job.cache,
                       isas=job.isas, tune="off", verify=True, jobs=1)
-    cpu.kernel_flags = partial(toolchain.kernel_flags, optimise=job.optimise)
+    cpu_target.kernel_flags = partial(toolchain.kernel_flags, optimise=job.optimise)
     said = io.StringIO()
     with Progress() as progress, redirect_stdout(said):
         return assemble.run(options, progress)
@@ -149,7 +149,7 @@ def sizes_of(g: Graph, made: assemble.Made) -> list[dict[str, int]]:
             others = [s for s in TRIED if d.low <= s <= MOST]
             listed = d.special if turn % 2 and d.special else others
             sizes[d.name] = d.low if turn == 0 else rng.choice(listed)
-        if sizes not in found and check.failed_guard(plan, sizes) is None and not _no_index(g, sizes):
+        if sizes not in found and check_model.failed_guard(plan, sizes) is None and not _no_index(g, sizes):
             found.append(sizes)
         if len(found) == CASES or not dims:
             break
@@ -203,14 +203,14 @@ def link(folder: Path, made: assemble.Made, cache: Cache) -> Path:
     """run_cases with the model; what is the same for all models is compiled once."""
     flags = (*made.target.flags, *toolchain.host_flags((), made.compiler.arch))
     command = [*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
-               *(f"-I{path}" for path in (ROOT, *check.TARGET_INCLUDES))]
-    library = check.host_programs.target_library(made.compiler, flags, cache, 1)
+               *(f"-I{path}" for path in (ROOT, *check_model.TARGET_INCLUDES))]
+    library = check_model.host_programs.target_library(made.compiler, flags, cache, 1)
     key = files.digest(made.compiler.identity, files.tree_digest([*SOURCES, ROOT / "interpreter", ROOT / "runtime"]),
                        *command)
 
     def make(work: Path) -> None:
         for source in SOURCES:
-            run_tool([*command, "-c", str(source), "-o", str(work / f"{source.stem}.o")], check.PART, work)
+            run_tool([*command, "-c", str(source), "-o", str(work / f"{source.stem}.o")], check_model.PART, work)
 
     common = cache.entry("host", key, make)
     with files.Outputs() as outputs:
@@ -222,7 +222,7 @@ def link(folder: Path, made: assemble.Made, cache: Cache) -> Path:
         encoding="utf-8")
     run_tool([*command, str(folder / "table.c"), *(str(common / f"{s.stem}.o") for s in SOURCES),
               str(folder / "model.o"), str(library), "-o", str(folder / "run-cases"), "-lm", "-pthread", "-ldl"],
-             check.PART, folder)
+             check_model.PART, folder)
     return folder / "run-cases"
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from processor import lacks
 from tap import note, ok
-from tensor_compile.build import assemble, capture_run, check
-from tensor_compile.build.cache import Cache
-from tensor_compile.build.options import Options
-from tensor_compile.build.progress import Progress
+from tensor_compile.compile import assemble, capture_run, check_model
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.options import Options
+from tensor_compile.compile.progress import Progress
 from tensor_compile.target import ARCHITECTURES
 from tensor_compile.graph.text import print_module
 
@@ -97,9 +97,9 @@ def words(made: assemble.Made, function: str, sizes: dict[str, int]) -> str:
     values = {d.sym: sizes[d.sym.name] for d in plan.dims}
     found = [f"{name}={size}" for name, size in sizes.items()]
     for buffer in plan.inputs:
-        bound = check.index_bound(module, function, buffer.name, values)
+        bound = check_model.index_bound(module, function, buffer.name, values)
         found += [f"{buffer.name}<{bound}"] if bound is not None else []
-        found += [f"{buffer.name}!"] if check.is_convolution_weight(module, function, buffer.name) else []
+        found += [f"{buffer.name}!"] if check_model.is_convolution_weight(module, function, buffer.name) else []
     return " ".join(found)
 
 
@@ -107,8 +107,8 @@ def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], g
     """One TAP point a case. given: a file of inputs, for run_cases."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        program = check.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
-        (folder / "graph.tcg").write_text(print_module(check.placed(made.compiled.reference, made)), encoding="utf-8")
+        program = check_model.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
+        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)), encoding="utf-8")
         (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
         begin = time.monotonic()
         result = subprocess.run([*machine.wrapper, str(program), str(folder / "graph.tcg"), str(folder / "cases"),

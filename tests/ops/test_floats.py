@@ -17,9 +17,9 @@ from pathlib import Path
 
 import comparison
 from comparison import Expected
-from tensor_compile.build import capture_run, host_programs, toolchain
-from tensor_compile.build.cache import Cache
-from tensor_compile.graph import pipeline
+from tensor_compile.compile import capture_run, host_programs, toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.graph import passes
 from tensor_compile.graph.text import parse_module, print_module
 from tap import done
 
@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
     interpreter = host_programs.interpreter(host, cache)
     for dtype in about.FLOATS:
         recorded = capture_run.run(HERE / f"{family}.c", f"{family}.c", (f"-DFLOAT=TC_{dtype.upper()}",), host, cache, 60)
-        reference = pipeline.run(parse_module(recorded.text, f"{family}.c")).reference
+        reference = passes.run(parse_module(recorded.text, f"{family}.c")).reference
         comparison.compare(f"PyTorch {dtype}", interpreter, print_module(reference), HERE,
                            expected.with_inputs_in(dtype.upper()), getattr(about, "ROUNDINGS", {}))
 done()

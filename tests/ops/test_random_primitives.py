@@ -21,7 +21,7 @@ import st  # noqa: E402
 from random_graph import random_module, tensor  # noqa: E402
 from runner import NATIVE, all_isas, build, native_isas, run, words  # noqa: E402
 from tap import done  # noqa: E402
-from tensor_compile.build.cache import Cache  # noqa: E402
+from tensor_compile.compile.cache import Cache  # noqa: E402
 from tensor_compile.graph.ir import Module  # noqa: E402
 from tensor_compile.graph.text import print_module  # noqa: E402
 

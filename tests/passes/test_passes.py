@@ -5,7 +5,7 @@ from __future__ import annotations
 from evaluate import Run, same
 from passes import HEAD, case, data, evaluated, function, module, sizes_of, stays
 from tap import done, equal, ok, raises
-from tensor_compile.graph import pipeline
+from tensor_compile.graph import passes
 from tensor_compile.graph.absorb import absorb
 from tensor_compile.graph.cse import cse
 from tensor_compile.graph.dce import dce
@@ -430,7 +430,7 @@ equal(([n for n, _, _ in split.functions["constants"].results], [f.nodes[0].attr
 # -- pipeline
 made = module(HELD)
 made.dims["n"] = DimDecl(made.dims["n"].sym, (1, 2))
-compiled = pipeline.run(made, verify_each=True)
+compiled = passes.run(made, verify_each=True)
 equal([(v.name, dict(v.when)) for v in compiled.variants["f"]], [("f", {})],
       "pipeline: a dim that a function does not use makes no variants of it")
 made = module(function('%0 "x" : f32[k,4], %1 "y" : f32[m,4]', """
@@ -439,7 +439,7 @@ guard "k = 2*m" k == 2*m
 %3 = add(%0, %2) : f32[k,4]"""))
 for name, sizes in (("k", (4, 8)), ("m", (2, 3))):
     made.dims[name] = DimDecl(made.dims[name].sym, sizes)
-compiled = pipeline.run(made, verify_each=True)
+compiled = passes.run(made, verify_each=True)
 equal([(v.name, dict(v.when), str(v.function.parameters[0].types[0])) for v in compiled.variants["f"]],
       [("f__k_4__m_2", {"k": 4, "m": 2}, "f32[4,4]"), ("f", {}, "f32[2*m,4]")],
       "pipeline: combinations that a guard forbids are left out")

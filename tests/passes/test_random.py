@@ -8,7 +8,7 @@ import sys
 from evaluate import Run, same
 from random_graph import random_module, tensor
 from tap import done, note, ok
-from tensor_compile.graph import pipeline
+from tensor_compile.graph import passes
 from tensor_compile.graph.text import parse_module, print_module
 
 
@@ -21,7 +21,7 @@ def check(seed: int, nodes: int) -> bool:
         return False
     stages: list[str] = []
     # No dot of these graphs is followed by a product of channel constants alone, so no pass may change a bit.
-    compiled = pipeline.run(module, dump=lambda name, _: stages.append(name), verify_each=True)
+    compiled = passes.run(module, dump=lambda name, _: stages.append(name), verify_each=True)
     rng = random.Random(seed)
     weights = {w.name: tensor(rng, "f32", tuple(d.value for d in w.type.shape)) for w in module.weights.values()}
     constants = compiled.constants.functions["constants"]
@@ -40,7 +40,7 @@ def check(seed: int, nodes: int) -> bool:
             if not same(a, b) or not same(c, b):
                 note(f"seed {seed}, {variant.name}, {sizes}: result {i} differs")
                 return False
-    return all(name in stages for name in pipeline.ORDER if name != "layout")
+    return all(name in stages for name in passes.ORDER if name != "layout")
 
 
 seeds = range(int(sys.argv[1]), int(sys.argv[2])) if len(sys.argv) > 2 else range(60)

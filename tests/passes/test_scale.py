@@ -11,18 +11,18 @@ import time
 from random_graph import random_module
 from tap import done, equal, note, ok
 from tensor_compile.emit.reduction import siblings
-from tensor_compile.graph import pipeline
+from tensor_compile.graph import passes
 from tensor_compile.graph.divide import divide
 from tensor_compile.graph.ir import Function, Module, Node, TensorType, Value
 from tensor_compile.graph.text import parse_module, print_module
 from tensor_compile.graph.verify import verify
-from tensor_compile.loops.ir import Apply, Load, Store
+from tensor_compile.loops.loop_ir import Apply, Load, Store
 from tensor_compile.symbolic import Sym, const, sym
 
 
 def digest(text: str) -> str:
     """What the passes make of the text, as one hash."""
-    compiled = pipeline.run(parse_module(text, "scale.tcg"))
+    compiled = passes.run(parse_module(text, "scale.tcg"))
     made = print_module(compiled.module) + print_module(compiled.constants) + print_module(compiled.reference)
     return hashlib.sha256(made.encode()).hexdigest()
 
@@ -37,7 +37,7 @@ module = parse_module(text, "scale.tcg")
 parsed = time.perf_counter()
 verify(module)
 verified = time.perf_counter()
-compiled = pipeline.run(module)
+compiled = passes.run(module)
 end = time.perf_counter()
 nodes = len(module.functions["random"].nodes)
 note(f"{nodes} nodes, {len(compiled.variants['random'])} variants: parse {parsed - start:.2f} s, "
@@ -59,7 +59,7 @@ chain.results = [("y", value, None), ("z", deep, None)]
 made = Module("deep", files=["w"], functions={"deep": chain})
 text = print_module(made).replace('file 0 "w"\n', 'file 0 "w"\nweight "w" : f32[4] file=0\n')
 start = time.perf_counter()
-compiled = pipeline.run(parse_module(text, "deep.tcg"), verify_each=True)
+compiled = passes.run(parse_module(text, "deep.tcg"), verify_each=True)
 note(f"a chain of 5,000 nodes twice: {time.perf_counter() - start:.2f} s with the verifier after each pass")
 equal(len(compiled.constants.functions["constants"].nodes), 5001, "a deep chain of constants is folded whole")
 

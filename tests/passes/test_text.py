@@ -9,7 +9,7 @@ from pathlib import Path
 
 from passes import HEAD
 from tap import done, equal, note, ok, raises
-from tensor_compile.graph import pipeline
+from tensor_compile.graph import passes
 from tensor_compile.graph.errors import IrError, ParseError
 from tensor_compile.graph.text import parse_function, parse_module, print_function, print_module
 from tensor_compile.graph.verify import verify
@@ -176,7 +176,7 @@ for i in range(int(os.environ.get("TC_FUZZ", "1500"))):
         legal += 1
         if print_module(parse_module(print_module(module), "fuzz.tcg")) != print_module(module):
             raise AssertionError("printed text does not read back")
-        pipeline.run(module, verify_each=True)
+        passes.run(module, verify_each=True)
     except IrError:
         pass
     except Exception as found:   # anything else is a bug of ours

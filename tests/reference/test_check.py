@@ -11,13 +11,13 @@ from pathlib import Path
 
 import models
 from tap import done, equal, note, ok
-from tensor_compile.build import check, cpu
-from tensor_compile.build.options import Options
+from tensor_compile.compile import check_model, cpu_target
+from tensor_compile.compile.options import Options
 from tensor_compile.emit.kernels import KernelSource
-from tensor_compile.graph import pipeline
+from tensor_compile.graph import passes
 from tensor_compile.graph.ir import Function, Node, Value
 
-REQUEST = check.Request(function="", dims=({"batch": 5},), inputs="", expect="", rtol=1e-4, atol=1e-5, seed=1, threads=1,
+REQUEST = check_model.Request(function="", dims=({"batch": 5},), inputs="", expect="", rtol=1e-4, atol=1e-5, seed=1, threads=1,
                         wrapper=())
 
 GUARDED = """#include <tensor_compile/model.h>
@@ -66,7 +66,7 @@ def smaller(kernel, isa: str, *more) -> KernelSource:
                    .replace("tcv_maximum_f32", "tcv_minimum_f32"))
 
 
-emit_kernel = cpu.emit_kernel
+emit_kernel = cpu_target.emit_kernel
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
@@ -74,10 +74,10 @@ with tempfile.TemporaryDirectory() as place:
     options = Options(str(model), "mlp.c", str(folder / "mlp.o"), str(folder / "mlp.h"), str(folder / "cache"),
                       isas=("x86_64",) if models.X86 else (), jobs=2)
 
-    def run(request: check.Request = REQUEST) -> tuple[int, list[str]]:
+    def run(request: check_model.Request = REQUEST) -> tuple[int, list[str]]:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            code = check.run(options, request)
+            code = check_model.run(options, request)
         return code, out.getvalue().splitlines()
 
     def parts(lines: list[str]) -> dict[str, bool]:
@@ -88,21 +88,21 @@ with tempfile.TemporaryDirectory() as place:
     equal((code, parts(lines)), (0, {"bits of the interpreter": True, "double precision": True}), "a right model")
     ok(all("largest error" in line and "ulp" in line for line in lines if "double" in line), "error and ULP are told")
 
-    passes = pipeline.BEFORE
-    pipeline.BEFORE = (*passes, ("wrong", absolute_for_relu))
+    passes = passes.BEFORE
+    passes.BEFORE = (*passes, ("wrong", absolute_for_relu))
     try:
         code, lines = run()
     finally:
-        pipeline.BEFORE = passes
+        passes.BEFORE = passes
     equal((code, parts(lines)), (1, {"bits of the interpreter": True, "double precision": False}),
           "a wrong simplification has the interpreter's bits and fails in double precision")
     ok(any("elements differ, the first at" in line for line in lines), "and where")
 
-    cpu.emit_kernel = smaller
+    cpu_target.emit_kernel = smaller
     try:
         code, lines = run()
     finally:
-        cpu.emit_kernel = emit_kernel
+        cpu_target.emit_kernel = emit_kernel
     equal((code, parts(lines)["bits of the interpreter"]), (1, False), "a wrong kernel has not the interpreter's bits")
 
     code, lines = run(replace(REQUEST, rtol=0.0, atol=0.0))
@@ -114,17 +114,17 @@ with tempfile.TemporaryDirectory() as place:
     models.safetensors(folder / "x.safetensors", inputs)
     with tempfile.TemporaryDirectory() as kept:
         values = Path(kept) / "y.safetensors"
-        compare = check._compare
+        compare = check_model._compare
 
         def keep(tools, title, what, how, got, *more):
             values.write_bytes(Path(got).read_bytes())
             return compare(tools, title, what, how, got, *more)
 
-        check._compare = keep
+        check_model._compare = keep
         try:
             run(replace(REQUEST, inputs=str(folder / "x.safetensors")))
         finally:
-            check._compare = compare
+            check_model._compare = compare
         golden = values.read_bytes()
     (folder / "y.safetensors").write_bytes(golden)
     data = bytearray(golden)

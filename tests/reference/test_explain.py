@@ -9,11 +9,11 @@ from pathlib import Path
 import evaluate
 import models
 from tap import done, equal, note, ok
-from tensor_compile.build import assemble, budget, report
-from tensor_compile.build.options import Options
-from tensor_compile.build.progress import Progress
+from tensor_compile.compile import assemble, budget, report
+from tensor_compile.compile.options import Options
+from tensor_compile.compile.progress import Progress
 from tensor_compile.emit.memory import memory
-from tensor_compile.loops.ir import CheckKernel
+from tensor_compile.loops.loop_ir import CheckKernel
 
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import models
 from tap import done, equal, note, ok, skip
-from tensor_compile.build.elf import read
+from tensor_compile.compile.elf import read
 
 BEST = ("--isa", "avx2") if models.X86 else ()
 

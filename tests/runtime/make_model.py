@@ -14,10 +14,10 @@ from pathlib import Path
 
 from tensor_compile.target import find, load
 from tensor_compile.emit.header import emit_header
-from tensor_compile.emit.program import emit_driver
+from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.weights import weights_assembly, weights_header
 from tensor_compile.graph.ir import DimDecl, Guard
-from tensor_compile.loops.ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, NestKernel, Program, Slot, Stage,
+from tensor_compile.loops.loop_ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, NestKernel, Program, Slot, Stage,
                                      Step, Store, Variant, Const)
 from tensor_compile.symbolic import Sym, const, sym
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cases import convolution, dim, heads, matmul
 from tap import done, equal, ok, raises
-from tensor_compile.build import lock as locks
+from tensor_compile.compile import lock as locks
 from tensor_compile import target as targets
-from tensor_compile.build import tune
+from tensor_compile.compile import tune
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit.key import kernel_key
 from tensor_compile.errors import UserError

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from cases import convolution, dim, matmul
 from tap import done, equal, note, ok, raises, skip
-from tensor_compile.build import lock as locks
-from tensor_compile.build import harness, toolchain, tune
+from tensor_compile.compile import lock as locks
+from tensor_compile.compile import harness, toolchain, tune
 from tensor_compile import target as targets
-from tensor_compile.build.cache import Cache
+from tensor_compile.compile.cache import Cache
 from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.key import kernel_key
 from tensor_compile.errors import UserError

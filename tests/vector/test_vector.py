@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "nests"))
 
 from harness import ROOT, machine  # noqa: E402
 from tap import done, skip  # noqa: E402
-from tensor_compile.build.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
+from tensor_compile.compile.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
 
 isa, optimisation = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "-O2"
 found = machine(isa)

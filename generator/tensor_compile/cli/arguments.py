@@ -8,8 +8,8 @@ import re
 import shlex
 from pathlib import Path
 
-from ..build import imported
-from ..build.options import Options
+from ..compile import imported
+from ..compile.options import Options
 from ..errors import UsageError
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}

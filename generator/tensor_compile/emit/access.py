@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..loops.ir import Buffer, ContractionKernel, InBounds, IndexValue, Load, Store
+from ..loops.loop_ir import Buffer, ContractionKernel, InBounds, IndexValue, Load, Store
 from ..symbolic import Expr, Sym, ZERO, is_nonnegative, product, sym
 from .scalar import extent
 

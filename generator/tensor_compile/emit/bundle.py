@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Iterable, Iterator, Mapping
 
-from ..loops.ir import ModelPlan
+from ..loops.loop_ir import ModelPlan
 from .cwriter import identifier
 from .weights import weights_symbol
 

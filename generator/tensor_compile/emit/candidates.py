@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import Iterator
 
 from ..loops.contraction_schedule import Schedule
-from ..loops.ir import ContractionKernel
+from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr
 from ..target import Target
 from . import in_memory
 from .access import Access
 from .instruction_sets import PANEL, Candidate, InstructionSet, candidates, instruction_set, micro_pointers, \
     registers_needed, step_cycles
-from .tiles import Band, tiles
+from .schedule_tiles import Band, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
 UNKNOWN_SIZE = 128    # what the cost model takes for a dim without an upper bound

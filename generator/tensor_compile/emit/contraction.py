@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Sequence
 
 from ..loops.contraction_schedule import Schedule
-from ..loops.ir import ContractionKernel, Load, SiblingsKernel
+from ..loops.loop_ir import ContractionKernel, Load, SiblingsKernel
 from ..symbolic import Sym
 from . import in_memory
 from .instruction_sets import instruction_set

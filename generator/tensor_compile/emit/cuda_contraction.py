@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Iterable
 
 from ..loops import schedule_cuda
-from ..loops.ir import ContractionKernel, Load, SiblingsKernel
+from ..loops.loop_ir import ContractionKernel, Load, SiblingsKernel
 from ..loops.schedule_cuda import Tile
 from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .contraction import whole
-from .cuda import decode, emitter, narrow, pointers, prologue
-from .nest import parameters
+from .cuda_kernels import decode, emitter, narrow, pointers, prologue
+from .loop_nest import parameters
 from .scalar import extent, indent
 from .template import expand_file
 

@@ -11,10 +11,10 @@ from typing import Mapping
 
 from ..target import Target
 from ..loops import schedule_cuda
-from ..loops.ir import Buffer, CheckKernel, Kernel, ModelPlan, Step
+from ..loops.loop_ir import Buffer, CheckKernel, Kernel, ModelPlan, Step
 from .cwriter import string
 from .memory import buffer_bytes, is_check
-from .program import Function, KernelTable, Source, driver_text
+from .driver import Function, KernelTable, Source, driver_text
 from .steps import StepsWriter
 
 

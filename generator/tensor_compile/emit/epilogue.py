@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping
 
-from ..loops.ir import Acc, Apply, ContractionKernel, Scalar
+from ..loops.loop_ir import Acc, Apply, ContractionKernel, Scalar
 from ..symbolic import Expr, Sym
 from .access import Access, symbols_of
 from .index import c_index

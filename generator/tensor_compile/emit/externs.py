@@ -2,9 +2,9 @@
 """A call of the user's function as one C function: shapes as arrays of sizes, run by the first thread."""
 from __future__ import annotations
 
-from ..loops.ir import Buffer, ExternKernel
+from ..loops.loop_ir import Buffer, ExternKernel
 from .index import c_index
-from .nest import parameters
+from .loop_nest import parameters
 
 
 def emit_extern(kernel: ExternKernel, symbol: str) -> str:

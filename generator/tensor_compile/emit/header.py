@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Buffer, ModelPlan, Variant
+from ..loops.loop_ir import Buffer, ModelPlan, Variant
 from ..target import Target
 from .cwriter import comment, largest, macro
 from .interface import Entry, Interface, interface

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Hashable
 
-from ..loops.ir import Buffer, Kernel, Load, RowSort, Scalar, Store
+from ..loops.loop_ir import Buffer, Kernel, Load, RowSort, Scalar, Store
 from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym
 
 

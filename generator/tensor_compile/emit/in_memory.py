@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..loops.contraction_schedule import Schedule
-from ..loops.ir import ContractionKernel
+from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, Loop
 from .instruction_sets import PANEL, InstructionSet, instruction_set
@@ -20,7 +20,7 @@ from .in_registers import own_tile
 from .index import c_index
 from .micro import Micro
 from .template import expand_file
-from .tiles import Band, Tiles, tiles
+from .schedule_tiles import Band, Tiles, tiles
 from .walk import batch_decode, batch_names, place
 
 SKEW = 16         # elements by which copied rows are further apart than they are long: they do not share cache sets

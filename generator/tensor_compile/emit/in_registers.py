@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from ..loops.contraction_schedule import Schedule
-from ..loops.ir import ContractionKernel
+from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Sym, const, sym
 from .access import Access
 from .index import c_index

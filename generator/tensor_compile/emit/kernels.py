@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Iterable
 
-from ..loops.ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, NestKernel, SiblingsKernel
-from .check import emit_check
+from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, NestKernel, SiblingsKernel
+from .index_check import emit_check
 from .externs import emit_extern
 from . import micro
 from .micro import Micro
-from .nest import emit_nest
+from .loop_nest import emit_nest
 
 PLACE = "tck_symbol"  # the function's name until its text is known
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 
-from ..loops.ir import Acc, Apply, Const, ContractionKernel, InBounds, IndexValue, Load, Scalar
+from ..loops.loop_ir import Acc, Apply, Const, ContractionKernel, InBounds, IndexValue, Load, Scalar
 from ..symbolic import Expr, Sym, sym
 from .scalar import extent
 

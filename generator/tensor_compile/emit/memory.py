@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Buffer, CheckKernel, Program, Slot, Step, Tiles, leaves
+from ..loops.loop_ir import Buffer, CheckKernel, Program, Slot, Step, Tiles, leaves
 from ..symbolic import Expr
 from .cwriter import largest
 

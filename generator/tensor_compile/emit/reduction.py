@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..graph.dtypes import DTYPES
-from ..loops.ir import Const, InBounds, Load, Reduction, Scalar, Store
+from ..loops.loop_ir import Const, InBounds, Load, Reduction, Scalar, Store
 from ..loops.scalars import Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat

@@ -8,7 +8,7 @@ from typing import Callable, Iterable
 
 from ..loops.contraction_schedule import Schedule
 from ..loops.fuse import Fused
-from ..loops.ir import Buffer, ContractionKernel, Kernel, SiblingsKernel, mapped
+from ..loops.loop_ir import Buffer, ContractionKernel, Kernel, SiblingsKernel, mapped
 from ..symbolic import wrap
 from . import in_memory
 from .access import Access

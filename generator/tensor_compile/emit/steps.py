@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..loops.ir import Branch, Buffer, Kernel, Loop, Program, Step, Tiles, leaves, regions
+from ..loops.loop_ir import Branch, Buffer, Kernel, Loop, Program, Step, Tiles, leaves, regions
 from ..loops.scalars import extent
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
 
 if TYPE_CHECKING:
-    from .program import Function
+    from .driver import Function
 
 
 class StepsWriter:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..loops.ir import Buffer, Load, NestKernel, Store
+from ..loops.loop_ir import Buffer, Load, NestKernel, Store
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ZERO
 

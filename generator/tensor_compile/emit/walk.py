@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..loops.ir import ContractionKernel
+from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr, Sym
 from .access import Access
 from .epilogue import decode

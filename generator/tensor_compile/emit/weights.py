@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import struct
 
-from ..loops.ir import Buffer, ModelPlan
+from ..loops.loop_ir import Buffer, ModelPlan
 from .cwriter import identifier
 
 HEADER_BYTES = 128

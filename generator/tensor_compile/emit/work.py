@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..loops.ir import Branch, CheckKernel, ContractionKernel, ExternKernel, Kernel, Program, Reduction, RowSort, Scalar, \
-    SiblingsKernel, Step, Tiles
+from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, ExternKernel, Kernel, Program, Reduction, \
+    RowSort, Scalar, SiblingsKernel, Step, Tiles
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 

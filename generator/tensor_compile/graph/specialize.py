@@ -2,7 +2,7 @@
 """Specialization: dims become constants.
 
 Every type and attribute is rewritten and every type inferred again. Guards that became true are dropped; one that can
-no longer hold is an error, as no call would ever reach the variant (pipeline.py leaves such combinations out).
+no longer hold is an error, as no call would ever reach the variant (passes.py leaves such combinations out).
 Functions held by nodes are named with a suffix that states the sizes; the caller specializes them likewise.
 """
 from __future__ import annotations

@@ -6,7 +6,7 @@ defined above their use) and stops at the first mistake; what types and function
 """
 from __future__ import annotations
 
-from ..reader import Line, quote
+from ..tokens import Line, quote
 from ..symbolic import Sym
 from .errors import ParseError
 from .dtypes import DTYPES

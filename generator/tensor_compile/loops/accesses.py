@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
-from .ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Loop, NestKernel, RowSort, \
-    SiblingsKernel, Step, Store, Tiles, leaves, regions
-from .points import apart
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Loop, \
+    NestKernel, RowSort, SiblingsKernel, Step, Store, Tiles, leaves, regions
+from .disjoint import apart
 from .scalars import loads
 
 

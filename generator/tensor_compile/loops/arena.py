@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Mapping, Sequence
 
 from ..symbolic import Expr, Sym
-from .ir import Arena, Slot
+from .loop_ir import Arena, Slot
 
 ALIGN = 64
 UNBOUNDED = 4096  # stands for the upper end of a dim that has none

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..symbolic import Expr, sym
 from .groups import Group, Member
-from .ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, NestKernel, RowReduce, RowSort, \
+from .loop_ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, NestKernel, RowReduce, RowSort, \
     Reduction, Scalar, SiblingsKernel, Sorted, Stage, Store
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping
 
 from ..symbolic import Expr, Sym, sym, wrap
-from .ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, IndexValue, Load, Local, NestKernel, Reduction, \
-    RowReduce, Scalar, Stage, Store
+from .loop_ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, IndexValue, Load, Local, NestKernel, \
+    Reduction, RowReduce, Scalar, Stage, Store
 from .scalars import Rewriter, extent, rewritten, walk
 
 _LOWEST = Const("f32", 0xff800000)

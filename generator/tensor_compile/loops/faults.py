@@ -5,8 +5,8 @@ a check waits for and of what it does not."""
 from __future__ import annotations
 
 from .accesses import touched
-from .ir import Buffer, CheckKernel, Computation, Contraction
-from .points import apart
+from .loop_ir import Buffer, CheckKernel, Computation, Contraction
+from .disjoint import apart
 from .scalars import loads
 
 

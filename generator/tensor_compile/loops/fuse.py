@@ -29,10 +29,10 @@ from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
-from .ir import Branch, Buffer, CheckKernel, Computation, Contraction, ExternKernel, Load, Loop, NestKernel, Reduction, Scalar, Sorted, \
-    leaves, regions
+from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, ExternKernel, Load, Loop, NestKernel, \
+    Reduction, Scalar, Sorted, leaves, regions
 from .lower import LoweredFunction
-from .points import apart
+from .disjoint import apart
 from .repeat import repeat
 from .scalars import Others, extent, has_lanes, linear, loads, points, rebound, reshaped, substitute, walk
 from .siblings import alike, join_siblings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 
 from ..symbolic import Expr, Sym
-from .ir import Contraction, Load, Scalar
+from .loop_ir import Contraction, Load, Scalar
 from .scalars import loads
 
 

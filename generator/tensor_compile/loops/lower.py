@@ -2,7 +2,7 @@
 """Lowering: one function of graph nodes -> Computations, Contractions and checks over buffers.
 
 Views (reshape, transpose, slice, broadcast, pad) and values that need no memory (constants, index arithmetic) become
-index maps and predicates of whoever reads them. Every other node computes into its *home* (homes.py). Results that are
+index maps and predicates of whoever reads them. Every other node computes into its *home* (placement.py). Results that are
 something else already (an input, a constant, another result) are copied.
 """
 from __future__ import annotations
@@ -15,9 +15,10 @@ from ..graph.ir import Function, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
 from .faults import stored_early
-from .guards import Index, fold, guarded, inside, protect
-from .homes import Home, place_concat, place_results, place_scatter, place_states, trace
-from .ir import Apply, Buffer, CheckKernel, Computation, Const, ExternKernel, InBounds, IndexValue, Load, Reduction, Scalar, row_major
+from .predicates import Index, fold, guarded, inside, protect
+from .placement import Home, place_concat, place_results, place_scatter, place_states, trace
+from .loop_ir import Apply, Buffer, CheckKernel, Computation, Const, ExternKernel, InBounds, IndexValue, Load, \
+    Reduction, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_regions import REGIONS, open_function

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, floordiv, sym, wrap
-from .guards import Index, inside
-from .ir import Apply, Const, Contraction, Load, Reduction
+from .predicates import Index, inside
+from .loop_ir import Apply, Const, Contraction, Load, Reduction
 from .scalars import linear
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Callable
 
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
-from .ir import Apply, Buffer, Computation, IndexValue, Load, Reduction, Scalar, Sorted
-from .points import one_to_one
+from .loop_ir import Apply, Buffer, Computation, IndexValue, Load, Reduction, Scalar, Sorted
+from .disjoint import one_to_one
 from .ranges import index_of
 from .scalars import linear
 

@@ -18,8 +18,8 @@ from ..graph.ir import Function, Module, Node, Value
 from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
 from ..symbolic import Sym, sym
-from .homes import Home, place, place_carry
-from .ir import Branch, Load, Loop, row_major
+from .placement import Home, place, place_carry
+from .loop_ir import Branch, Load, Loop, row_major
 
 if TYPE_CHECKING:
     from .lower import Lowering

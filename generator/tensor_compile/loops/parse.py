@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the text that text.py prints: units (LoweredFunction, Fused, Program), one after the other.
+"""Reads the text that printer.py prints: units (LoweredFunction, Fused, Program), one after the other.
 
 Loop variables of one name and extent are one variable throughout a unit, as lowering makes them. The parser checks
 what a line alone shows, that buffers, dims and variables are declared, and stops at the first mistake; what accesses
-and memory have to satisfy is verify.py's.
+and memory have to satisfy is verify_loops.py's.
 """
 from __future__ import annotations
 
 from ..graph.errors import ParseError
-from ..reader import quote
+from ..tokens import quote
 from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
-from .ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Load, Loop, \
-    NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step, Tiles
+from .loop_ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
+    Load, Loop, NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
-from .text import VERSION, Unit
+from .printer import VERSION, Unit
 
 _KINDS = ("input", "output", "state", "packed", "temp", "scratch", "tile")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..graph.dtypes import DTYPES
-from ..reader import Line, quote
+from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
-from .ir import Acc, Apply, Arena, Axis, Buffer, Const, InBounds, IndexValue, Load, Local, Program, Reduction, \
+from .loop_ir import Acc, Apply, Arena, Axis, Buffer, Const, InBounds, IndexValue, Load, Local, Program, Reduction, \
     RowSort, Scalar, Sorted, Store
 from .lower import LoweredFunction
-from .text import Unit
+from .printer import Unit
 
 _REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "dot", "argmax", "argmin")
 _ORDERS = ("seq", "lanes", "free", "running")

@@ -20,8 +20,8 @@ from . import arena
 from .accesses import Meetings, Touch, conflicts, read, written
 from .arena import Block
 from .fuse import Fused
-from .ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, NestKernel, Program, Reduction, Region, Step, Tiles, \
-    leaves, mapped, regions
+from .loop_ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, NestKernel, Program, Reduction, Region, Step, \
+    Tiles, leaves, mapped, regions
 from .scalars import loads, walk
 
 

@@ -12,9 +12,9 @@ from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import Meetings, Touch, conflicts
-from .ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, NestKernel, Program, \
-    Region, Scalar, SiblingsKernel, Step, Store
-from .points import apart, one_to_one
+from .loop_ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
+    NestKernel, Program, Region, Scalar, SiblingsKernel, Step, Store
+from .disjoint import apart, one_to_one
 from .scalars import empty, loads
 
 

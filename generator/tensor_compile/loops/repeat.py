@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .equations import solve
-from .ir import Computation, Contraction, Load, Reduction, Scalar, Sorted
-from .points import apart, one_to_one
+from .loop_ir import Computation, Contraction, Load, Reduction, Scalar, Sorted
+from .disjoint import apart, one_to_one
 from .scalars import Rewriter, cost, loads, substitute, walk
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Callable, Iterable, Iterator
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
-from .ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted, Store
+from .loop_ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted, Store
 
 # What one operation costs a lane, in units of an addition: what is above CHEAP is kept rather than computed twice.
 COSTS = {"exp": 12, "log": 14, "tanh": 16, "erf": 18, "sqrt": 4, "floor": 6, "div": 4, "sin": 24, "cos": 24, "expm1": 15,

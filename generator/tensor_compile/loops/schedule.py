@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
-from .ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, NestKernel, Reduction, RowSort, Scalar, SiblingsKernel, \
-    Stage, Store, mapped
+from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, NestKernel, Reduction, RowSort, \
+    Scalar, SiblingsKernel, Stage, Store, mapped
 from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible

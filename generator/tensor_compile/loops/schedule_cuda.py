@@ -17,7 +17,7 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
-from .ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort, SiblingsKernel
+from .loop_ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort, SiblingsKernel
 from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles

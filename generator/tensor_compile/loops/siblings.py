@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Mapping
 
 from .groups import Group, Refused, beside
-from .ir import Buffer, Contraction
-from .points import apart
+from .loop_ir import Buffer, Contraction
+from .disjoint import apart
 
 if TYPE_CHECKING:
     from .fuse import Fusion

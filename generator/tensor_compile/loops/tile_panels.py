@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Callable
 
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
-from .ir import Axis, Buffer, ContractionKernel, Load, NestKernel, Store, Tiles
+from .loop_ir import Axis, Buffer, ContractionKernel, Load, NestKernel, Store, Tiles
 from .scalars import Rewriter, extent, rewritten
 
 COLUMNS = 128     # of a tile

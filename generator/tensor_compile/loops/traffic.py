@@ -14,7 +14,7 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, SiblingsKernel
+from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, SiblingsKernel
 from .scalars import extent, walk
 
 

@@ -10,13 +10,13 @@ A symbol carries its inclusive range: `lo` an int, `hi` an int or an `Expr` (a l
 dim, a divisor of its value. All values are non-negative unless a range says otherwise.
 
 expressions.py has the data and its arithmetic, division.py the floor division, extrema.py the larger and smaller,
-prover.py what can be proved of ranges, guards.py what can be proved where more is known, text.py the parser.
+prover.py what can be proved of ranges, guards.py what can be proved where more is known, expression_text.py the parser.
 """
 from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, ONE, Sym, ZERO, const, divisor_of, exact_div, \
     floordiv, maximum, minimum, product, sym, wrap
 from .guards import holds
 from .prover import equal, extreme, is_nonnegative, is_zero, never_equal
-from .text import parse
+from .expression_text import parse
 
 __all__ = ["Atom", "Expr", "Extremum", "FloorDiv", "IntLike", "ONE", "Sym", "ZERO", "const", "divisor_of", "equal", "exact_div",
            "extreme", "floordiv", "holds", "is_nonnegative", "is_zero", "maximum", "minimum", "never_equal", "parse", "product", "sym", "wrap"]

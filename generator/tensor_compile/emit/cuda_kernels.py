@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
-from ..loops.ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, NestKernel, SiblingsKernel
+from ..loops.loop_ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, NestKernel, SiblingsKernel
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from .index import c_index
 from .kernels import KernelSource, PLACE, named
-from .nest import parameters
+from .loop_nest import parameters
 from .scalar import C_TYPE, ScalarEmitter, Value, extent, indent
 
 ISA = "cuda"   # the end of the kernels' names
@@ -23,7 +23,7 @@ ISA = "cuda"   # the end of the kernels' names
 def emit_kernel(kernel: Kernel, precision: str = "f32") -> KernelSource:
     """precision: what contractions round their operands to."""
     if isinstance(kernel, NestKernel):
-        from .cuda_nest import emit_nest as emit
+        from .cuda_loop_nest import emit_nest as emit
     elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         from .cuda_contraction import emit_contraction
         return named(kernel, ISA, emit_contraction(kernel, PLACE, precision))
@@ -35,7 +35,7 @@ def emit_kernel(kernel: Kernel, precision: str = "f32") -> KernelSource:
 def emit_plain(kernel: Kernel) -> KernelSource:
     """The kernel of the reference: the processor's, one element after the other, whose team are the grid's threads."""
     from .contraction import emit_reference
-    from .cuda_nest import emit_team
+    from .cuda_loop_nest import emit_team
 
     if isinstance(kernel, NestKernel):
         text = emit_team(kernel, PLACE)

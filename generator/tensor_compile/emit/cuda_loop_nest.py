@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
-from ..loops.ir import Load, NestKernel, RowReduce, Stage
+from ..loops.loop_ir import Load, NestKernel, RowReduce, Stage
 from ..loops.schedule_cuda import UNROLL, usual
 from ..loops.scalars import walk
 from ..symbolic import product
-from .cuda import Emitter, decode, emitter, function, grid_loop, team
-from .nest import emit_nest as emit_scalar
+from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
+from .loop_nest import emit_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
 from .scalar import C_TYPE, Value, constant, extent, indent
 

@@ -26,10 +26,10 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..build import assemble, files, pack
-    from ..build.cache import Cache
-    from ..build.progress import Progress
-    from ..build.record import Inputs
+    from ..compile import assemble, files, pack
+    from ..compile.cache import Cache
+    from ..compile.progress import Progress
+    from ..compile.record import Inputs
 
     output = Path(os.path.abspath(args.output))
     options = arguments.options(args, output.parent)

@@ -20,7 +20,7 @@ from ..emit import candidates as table
 from ..emit.key import kernel_key
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse
-from ..loops.ir import ContractionKernel, ModelPlan, SiblingsKernel
+from ..loops.loop_ir import ContractionKernel, ModelPlan, SiblingsKernel
 from ..symbolic import Sym, sym, wrap
 from . import lock as locks
 from .harness import Case, Toolset, program

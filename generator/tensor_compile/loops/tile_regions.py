@@ -21,7 +21,7 @@ from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .accesses import read, written
 from .clip import clip
 from .fuse import Fused, reading_items
-from .ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, NestKernel, Store, Tiles, row_major
+from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, NestKernel, Store, Tiles, row_major
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, points, rewritten, unlinear

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops.accesses import written
-from ..loops.ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Stage, Store
+from ..loops.loop_ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Stage, Store
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term

@@ -26,7 +26,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..build import imported
+    from ..compile import imported
 
     asked = imported.Asked(tuple(args.dim), tuple(args.set))
     imported.write(Path(args.model), args.model, Path(args.out), args.name, asked, args.force)

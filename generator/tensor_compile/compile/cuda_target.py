@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, ClassVar, Hashable
 
-from ..emit.cuda import emit_kernel, emit_plain
+from ..emit.cuda_kernels import emit_kernel, emit_plain
 from ..emit.cuda_driver import emit_driver
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource
 from ..emit.weights import embedding
 from ..errors import UserError
-from ..loops.ir import ModelPlan
+from ..loops.loop_ir import ModelPlan
 from . import elf, files, objects, toolchain
 from .backends import Sources
 from .cache import Cache

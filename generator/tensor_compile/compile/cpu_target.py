@@ -8,9 +8,9 @@ from typing import Callable, Hashable
 
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource, emit_kernel, emit_plain
-from ..emit.program import emit_driver
+from ..emit.driver import emit_driver
 from ..errors import UserError
-from ..loops.ir import ModelPlan
+from ..loops.loop_ir import ModelPlan
 from . import objects, toolchain
 from .backends import Sources
 from .cache import Cache

@@ -32,10 +32,10 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..build import assemble, record, tune
-    from ..build.cache import Cache
-    from ..build.harness import Toolset
-    from ..build.tools import ToolBroken
+    from ..compile import assemble, record, tune
+    from ..compile.cache import Cache
+    from ..compile.harness import Toolset
+    from ..compile.tools import ToolBroken
     from ..errors import UserError
 
     folder = Path(args.folder)

@@ -11,8 +11,8 @@ from collections import Counter
 from typing import Iterable
 
 from ..symbolic import Expr, Sym
-from .ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, IndexValue, Load, Local, \
-    NestKernel, Reduction, RowReduce, Scalar, SiblingsKernel, Sorted
+from .loop_ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, \
+    IndexValue, Load, Local, NestKernel, Reduction, RowReduce, Scalar, SiblingsKernel, Sorted
 from .scalars import walk
 
 Names = frozenset[Sym]

@@ -2,9 +2,9 @@
 """A CheckKernel as one C function: the fault flag is set where an index is outside 0..bound-1."""
 from __future__ import annotations
 
-from ..loops.ir import CheckKernel
+from ..loops.loop_ir import CheckKernel
 from .index import c_index
-from .nest import parameters
+from .loop_nest import parameters
 from .scalar import C_TYPE
 
 

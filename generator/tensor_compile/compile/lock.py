@@ -19,7 +19,7 @@ from ..emit import candidates as table
 from ..emit.key import kernel_key
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule
-from ..loops.ir import ContractionKernel
+from ..loops.loop_ir import ContractionKernel
 from . import files
 from .host_programs import TEMPLATES
 from ..target import Target

@@ -61,13 +61,13 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..build import check
+    from ..compile import check_model
 
     if args.inputs and len(args.dims) > 1:
         raise UsageError("--inputs goes with one --dims")
     if args.expect and not args.inputs:
         raise UsageError("--expect needs --inputs")
-    request = check.Request(args.function, tuple(args.dims), args.inputs, args.expect, args.rtol, args.atol, args.seed,
+    request = check_model.Request(args.function, tuple(args.dims), args.inputs, args.expect, args.rtol, args.atol, args.seed,
                             args.threads, args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
                             tuple(args.extern_source))
-    return check.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)
+    return check_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)

@@ -17,7 +17,7 @@ from ..graph.ir import Function, Guard, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES
 from ..graph.text import print_module
 from ..graph.verify import held
-from ..loops.ir import Buffer, FunctionPlan, Variant
+from ..loops.loop_ir import Buffer, FunctionPlan, Variant
 from ..loops.layout import ELEMENTWISE
 from ..pipeline import Compiled
 from ..symbolic import Expr, Sym, const

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Callable, Iterator, Protocol
 
 from ..emit.kernels import KernelSource, library
-from ..loops.ir import Kernel, ModelPlan
+from ..loops.loop_ir import Kernel, ModelPlan
 from .cache import Cache
 from .objects import Object, Unit
 from .options import Options
@@ -69,7 +69,7 @@ class Backend(Protocol):
 
 def find(name: str) -> Backend:
     """The backend of a value of --target."""
-    from .cpu import Cpu
-    from .cuda import Cuda
+    from .cpu_target import Cpu
+    from .cuda_target import Cuda
 
     return {"c": Cpu(plain=False), "reference": Cpu(plain=True), "cuda": Cuda()}[name]

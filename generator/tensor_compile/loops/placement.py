@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Callable, Iterator
 
 from ..graph.ir import Function, Node, Value
 from ..symbolic import ZERO, is_nonnegative
-from .guards import Index
-from .ir import Buffer, row_major
+from .predicates import Index
+from .loop_ir import Buffer, row_major
 from .scalars import reshaped
 
 if TYPE_CHECKING:

@@ -23,14 +23,14 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _bindings(text: str) -> dict[str, int]:
-    from .check import bindings
+    from .check_command import bindings
 
     return bindings(text)
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..build import assemble, report
-    from ..build.progress import Progress
+    from ..compile import assemble, report
+    from ..compile.progress import Progress
 
     options = arguments.options(args, Path(arguments.default_cache(args)) / "explain")
     with Progress() as progress:

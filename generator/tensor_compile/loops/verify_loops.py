@@ -2,7 +2,7 @@
 """The verifier of the loop IR: raises LoopError with every finding.
 
 Of a LoweredFunction and of a Program: every load and store is within its buffer, proved or guarded; dtypes agree; what
-is read has been written; every variable is bound, and once (scopes.py); no two points store one element. Of a Program also: temps that live at the same time do not
+is read has been written; every variable is bound, and once (verify_variables.py); no two points store one element. Of a Program also: temps that live at the same time do not
 overlap, unless one is overwritten point by point; parameters name every buffer that is used; where threads depend on
 each other there is a barrier (races.py). Of what fusion made: its variables, which the schedule takes apart and renames.
 """
@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..symbolic import Expr, holds, is_nonnegative
-from . import accesses, plan, races, scopes
+from . import accesses, plan, races, verify_variables
 from .fuse import Fused
-from .ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, Load, Loop, \
-    NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, Tiles, leaves
+from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
+    InBounds, Load, Loop, NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, Tiles, \
+    leaves
 from .scalars import loads, points, sort_space
 
 
@@ -28,7 +29,7 @@ def verify(thing, facts: tuple[Expr, ...] = ()) -> None:
     if isinstance(thing, Program):
         _Checker(thing.buffers, found, facts).program(thing)
     elif isinstance(thing, Fused):
-        found = [line for kernel in leaves(thing.kernels) for line in scopes.unbound(kernel)]
+        found = [line for kernel in leaves(thing.kernels) for line in verify_variables.unbound(kernel)]
     else:
         _Checker(thing.buffers, found, facts).lowered(thing)
     if found:
@@ -103,7 +104,7 @@ class _Checker:
         self.readable(region.label, {b.name}, written)
 
     def item(self, item: Any, written: set[str]) -> None:
-        self.found += scopes.unbound(item)
+        self.found += verify_variables.unbound(item)
         self.found += races.same_element(self.buffers, item)
         if isinstance(item, CheckKernel):
             self.readable(item.label, {item.buffer.name}, written)
@@ -135,7 +136,7 @@ class _Checker:
                 self.found.append(f"{k.label}: {b.name} belongs to a tile, and the kernel stands in none")
         if missing:
             self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
-        self.found += scopes.unbound(k)
+        self.found += verify_variables.unbound(k)
         if isinstance(k, NestKernel):
             mine: set[str] = set()
             for stage in k.stages:

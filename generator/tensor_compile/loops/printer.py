@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ..reader import quote
+from ..tokens import quote
 from ..symbolic import Expr, FloorDiv, Sym
 from .fuse import Fused
-from .ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, ExternKernel, \
-    InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, Scalar, SiblingsKernel, Sorted, Step, \
-    Store, Tiles, leaves, regions
+from .loop_ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
+    ExternKernel, InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, \
+    Scalar, SiblingsKernel, Sorted, Step, Store, Tiles, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 

@@ -13,7 +13,7 @@ from ..emit.header import emit_header
 from ..emit.interface import interface
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import OptionError, UserError, closest
-from ..loops.ir import ModelPlan
+from ..loops.loop_ir import ModelPlan
 from . import backends, budget, capture_run, files, host_programs, imported, link, objects, pack, toolchain
 from .backends import Sources
 from .cache import Cache

@@ -21,7 +21,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..build import driver
+    from ..compile import build
 
-    driver.build(arguments.options(args))
+    build.build(arguments.options(args))
     return 0
