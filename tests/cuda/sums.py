@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from tensor_compile.loops.loop_ir import Apply, Buffer, Const, Load, Local, NestKernel, RowReduce, Stage, Store
+from tensor_compile.loops.loop_ir import Apply, Buffer, Const, Load, Local, NestKernel, RowReduce, Phase, Store
 from tensor_compile.symbolic import Sym, const, sym
 
 ROWS, POINTS = 5, 700
@@ -13,7 +13,7 @@ ROWS, POINTS = 5, 700
 
 @dataclass(frozen=True)
 class Sums:
-    """A nest and the threads that its blocks have: `positions` first extremes of f32 in each sweep, 12 bytes a thread
+    """A nest and the threads that its blocks have: `positions` first extremes of f32 in each phase, 12 bytes a thread
     and position. threads 1..32 of `team`: no block shares a row."""
 
     positions: tuple[int, ...]
@@ -27,7 +27,7 @@ class Sums:
     @property
     def kernel(self) -> NestKernel:
         r = Sym("r", 0, const(ROWS - 1))
-        sweeps, stores = [], []
+        phases, stores = [], []
         for i, count in enumerate(self.positions):
             v = Sym(f"v{i}", 0, const(POINTS - 1))
             x = Load("x", "f32", (sym(r), sym(v)))
@@ -37,10 +37,10 @@ class Sums:
                 value = Apply("abs", "f32", (Apply("sub", "f32", (x, away)),))
                 reduces.append(RowReduce(f"s{i}_{j}", "argmin" if j % 2 else "argmax", "free", value, "i64"))
                 stores.append(Store("y", (sym(r), const(len(stores))), Local(f"s{i}_{j}", "i64")))
-            sweeps.append(Stage((v,), reduces))
+            phases.append(Phase((v,), reduces))
         buffers = (Buffer("x", "f32", (const(ROWS), const(POINTS)), (0, 1), "input"),
                    Buffer("y", "i64", (const(ROWS), const(len(stores))), (0, 1), "output"))
-        return NestKernel(self.name, (r,), [*sweeps, Stage((), [], stores)], buffers, ())
+        return NestKernel(self.name, (r,), [*phases, Phase((), [], stores)], buffers, ())
 
 
 REUSED = Sums((10, 10), 256)      # 240 bytes a thread in all, 120 of them at a time

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads and shared memory of rows: what all sums of a sweep take together has room in a block. Argument: nvcc, or
-`none`; with it a kernel whose sweeps share the same memory compiles for a device."""
+"""Threads and shared memory of rows: what all sums of a phase take together has room in a block. Argument: nvcc, or
+`none`; with it a kernel whose phases share the same memory compiles for a device."""
 from __future__ import annotations
 
 import re

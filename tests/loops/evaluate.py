@@ -335,18 +335,18 @@ class _Compiler:
 
     def nest(self, k: NestKernel, backwards: bool) -> None:
         depth = self.open(k.rows, 1, backwards)
-        for stage in k.stages:
-            for i, r in enumerate(stage.reduces):
+        for phase in k.phases:
+            for i, r in enumerate(phase.reduces):
                 self.lines.append("  " * depth + f"terms_{i} = []")
-            inner = self.open(stage.vars, depth)
+            inner = self.open(phase.vars, depth)
             self.lines.append("  " * inner + "pass")
-            for i, r in enumerate(stage.reduces):
+            for i, r in enumerate(phase.reduces):
                 self.lines.append("  " * inner + f"terms_{i}.append({self.scalar(r.value)})")
                 if not isinstance(r, RowSort) and r.order == "running":
                     self.lines.append("  " * inner + self.reduced(i, r))
-            for s in stage.stores:
+            for s in phase.stores:
                 self.store(s, inner)
-            for i, r in enumerate(stage.reduces):
+            for i, r in enumerate(phase.reduces):
                 if isinstance(r, RowSort):
                     self.lines.append("  " * depth + f"for k, at in enumerate(positions(terms_{i}, {r.descending})"
                                                      f"[:{self.expr(r.count)}]): store({r.buffer!r}, k, at)")

@@ -167,7 +167,7 @@ case("softmax", function([X], NORM + [
 case("log_softmax", function([X], NORM + [
     "%6 = log(%5) : f32[batch,seq]", "%7 = broadcast(%6) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",
     "%8 = sub(%3, %7) : f32[batch,seq,6]"], "%8"), kernels=1)
-case("an invented normalization with a residual and a consumer of two sweeps", function([X, "z:f32[batch,seq,6]"], [
+case("an invented normalization with a residual and a consumer of two phases", function([X, "z:f32[batch,seq,6]"], [
     "%2 = add(%0, %1) : f32[batch,seq,6]", "%3 = tanh(%2) : f32[batch,seq,6]",
     "%4 = reduce(%3) {op=min, axes=[2], order=free} : f32[batch,seq]",
     "%5 = broadcast(%4) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",

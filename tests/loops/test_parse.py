@@ -62,7 +62,7 @@ buffer input "x" : f32[n,4]
 buffer output "y" : f32[n,4] order=[1, 0]
 nest "exp" rows (i0:n) grain 1 {
   params ("x", "y") dims (n)
-  sweep (i1:4) {
+  phase (i1:4) {
     r0 = sum.lanes f32 (load f32 ("x"[i0,i1]))
     "y"[i0,i1] = %0 = exp f32 (load f32 ("x"[i0,i1]))
   }
@@ -92,8 +92,8 @@ for old, new, line, message in (
         ("rows (i0:n)", "rows (n:4)", 5, "n is a dim"),
         ('("x", "y") dims', '("x", "z") dims', 6, 'unknown buffer "z"'),
         ("dims (n)", "dims (m)", 6, "unknown dim m"),
-        ("sweep (i1:4)", "sweep (i0:4)", 7, "i0 has another extent above"),
-        ("sweep (i1:4)", "sweep (i1:i0)", 7, "the extent of i1 depends on a loop variable"),
+        ("phase (i1:4)", "phase (i0:4)", 7, "i0 has another extent above"),
+        ("phase (i1:4)", "phase (i1:i0)", 7, "the extent of i1 depends on a loop variable"),
         ("sum.lanes", "sum.tree", 8, "unknown reduction sum.tree"),
         ('sum.lanes f32 (load f32 ("x"[i0,i1]))', 'sum.lanes f32 ()', 8, "expected 1 in parentheses, not 0"),
         ('"y"[i0,i1]', '"y"[i0]', 9, '"y" has rank 2, not 1'),
@@ -102,8 +102,8 @@ for old, new, line, message in (
         ("exp f32", "exp f3", 9, "unknown dtype f3"),
         ('exp f32 (load f32 ("x"[i0,i1]))', "f32 0x123456789", 9, "0x123456789 does not fit f32"),
         ('"y"[i0,i1] = %0', '"y"[i0,i1] = $', 9, "unexpected character '$'"),
-        ("  }\n}\n", "  }\n", 11, "expected 'sweep', not arena"),
-        ("  }\n}\narena size=0\nslot 4*n\nplace \"y\" slot=0\nrefusal \"a\" \"b\"\n", "", 9, "a sweep is not closed"),
+        ("  }\n}\n", "  }\n", 11, "expected 'phase', not arena"),
+        ("  }\n}\narena size=0\nslot 4*n\nplace \"y\" slot=0\nrefusal \"a\" \"b\"\n", "", 9, "a phase is not closed"),
         ("slot 4*n", "slot 4*n above [3]", 13, "a slot lies above earlier ones only"),
         ("slot=0", "slot=1", 15, '"y" is in slot 1, which is not declared'),
         ("arena size=0", "barrier\nbarrier", 13, "two barriers with no kernel between"),
@@ -117,7 +117,7 @@ for old, new, message in (
         ('load f32 ("x"[i0,i1])', 'load f32 ("x"[i0,i1] if (i0) else neg f32 (f32 0x0))',
          "what stands for an element that is not there is a constant"),
         ('    "y"[i0,i1] = %0', '    "y"[i0,i1] = f32 0x0\n    r1 = max.free f32 (f32 0x0)\n    "y"[i0,i1] = %0',
-         "the reductions of a sweep stand before its stores")):
+         "the reductions of a phase stand before its stores")):
     raises(ParseError, lambda: parse_unit(GOOD.replace(old, new, 1), "m.tcl"), message, message)
 CONTRACTION = '''tensor_compile.loops 1 lowered "f"
 buffer input "x" : f32[4,8]

@@ -135,7 +135,7 @@ buffer output "z" : f32[n]
 buffer tile "t" : f32[4,8]
 nest "before" rows (i0:n) grain 1 {
   params ("x", "z") dims (n)
-  sweep () {
+  phase () {
     "z"[i0] = load f32 ("x"[i0,0])
   }
 }
@@ -143,13 +143,13 @@ barrier
 tiles "both" (t0 by 4 of n) {
   nest "first" rows (i0:t0n) grain 1 {
     params ("x", "t") dims (t0, t0n)
-    sweep (i1:8) {
+    phase (i1:8) {
       "t"[i0,i1] = exp f32 (load f32 ("x"[i0+t0,i1]))
     }
   }
   nest "second" rows (i0:t0n) grain 1 {
     params ("t", "z", "y") dims (t0, t0n)
-    sweep (i1:8) {
+    phase (i1:8) {
       "y"[i0+t0,i1] = mul f32 (load f32 ("t"[i0,i1]), load f32 ("z"[i0+t0]))
     }
   }
@@ -171,8 +171,8 @@ for what, message, *changes in (
          ('params ("x", "t")', 'params ("x", "z")'), ('load f32 ("t"[i0,i1]), load f32 ("z"[i0+t0])',
                                                       'f32 0x0, load f32 ("z"[t0])')),
         ("a buffer of tiles outside", "before: t belongs to a tile, and the kernel stands in none",
-         ('params ("x", "z") dims (n)\n  sweep () {\n    "z"[i0] = load f32 ("x"[i0,0])',
-          'params ("x", "z", "t") dims (n)\n  sweep () {\n    "z"[i0] = load f32 ("t"[0,0])')),
+         ('params ("x", "z") dims (n)\n  phase () {\n    "z"[i0] = load f32 ("x"[i0,0])',
+          'params ("x", "z", "t") dims (n)\n  phase () {\n    "z"[i0] = load f32 ("t"[0,0])')),
         ("what a tile before left", "first: reads t before it is written", ('(load f32 ("x"[i0+t0,i1]))', '(load f32 ("t"[i0,i1]))')),
         ("a check", "both: tiles hold a check, a loop or a branch", ('  nest "second"', '  check "c" "z" below 3\n    params ("z") dims ()\n  nest "second"')),
         ("a region", "both: tiles hold a check, a loop or a branch", ('  nest "second"', '  loop "l" turn u0:n {\n  }\n  nest "second"'))):

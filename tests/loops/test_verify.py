@@ -24,37 +24,37 @@ check "indices" "i" below 8
 barrier
 nest "first" rows (i0:n) grain 1 {
   params ("x", "s", "t") dims (n)
-  sweep (i1:8) {
+  phase (i1:8) {
     "t"[i0,i1] = add f32 (load f32 ("x"[i0,i1]), load f32 ("s"[i0,i1]))
   }
 }
 barrier
 nest "second" rows (i0:n) grain 1 {
   params ("t", "w", "i", "u") dims (n)
-  sweep (i1:8) {
+  phase (i1:8) {
     r0 = sum.lanes f32 (load f32 ("t"[i0,i1]))
     "u"[i0,i1] = mul f32 (load f32 ("t"[i0,i1]), load f32 (let g0:8 = load i64 ("i"[i0]) in "w"[g0]))
   }
-  sweep (i1:8) {
+  phase (i1:8) {
     "u"[i0,i1] = div f32 (load f32 ("u"[i0,i1]), local f32 r0)
   }
 }
 nest "keep" rows (i0:n) grain 1 {
   params ("t", "s") dims (n)
-  sweep (i1:8) {
+  phase (i1:8) {
     "s"[i0,i1] = load f32 ("t"[i0,i1])
   }
 }
 barrier
 nest "left" rows (i0:n) grain 1 {
   params ("u", "y") dims (n)
-  sweep (i1:4) {
+  phase (i1:4) {
     "y"[i0,i1] = load f32 ("u"[i0,i1])
   }
 }
 nest "right" rows (i0:n) grain 1 {
   params ("u", "y") dims (n)
-  sweep (i1:4) {
+  phase (i1:4) {
     "y"[i0,i1+4] = load f32 ("u"[i0,i1+4])
   }
 }
@@ -86,13 +86,13 @@ buffer output "y" : f32[3,0]
 buffer output "z" : f32[0,2]
 nest "none" rows (i0:3) grain 1 {
   params ("x", "y") dims ()
-  sweep (i1:0) {
+  phase (i1:0) {
     "y"[i0,i1] = load f32 ("x"[i0,i1])
   }
 }
 nest "two of none" rows (i0:0) grain 1 {
   params ("z") dims ()
-  sweep () {
+  phase () {
     "z"[i0,1] = f32 0x0
     "z"[i0,0] = f32 0x0
   }
@@ -109,7 +109,7 @@ finds("a write behind a read", "keep: stores s where first reads s, with no barr
 finds("two writes", "right: stores y where left stores y, with no barrier between", ('"y"[i0,i1+4] =', '"y"[i0,i1+3] ='))
 finds("two temps in the same memory", "left: stores v where keep reads t, with no barrier between",
       ('buffer temp "u"', 'buffer temp "v" : f32[n,8]\nbuffer temp "u"'), barrier_before("left"),
-      ('params ("u", "y") dims (n)\n  sweep (i1:4) {\n', 'params ("u", "y", "v") dims (n)\n  sweep (i1:4) {\n'
+      ('params ("u", "y") dims (n)\n  phase (i1:4) {\n', 'params ("u", "y", "v") dims (n)\n  phase (i1:4) {\n'
        '    "v"[i0,i1] = load f32 ("u"[i0,i1])\n'), ('place "t" slot=0', 'place "t" slot=0\nplace "v" slot=0'))
 
 finds("points that store one element", "two points may store one element of y[i0, 0]", ('"y"[i0,i1] =', '"y"[i0,0] ='))
@@ -125,7 +125,7 @@ finds("another point's value", "second: reads u[i0, 0], which other points of it
       ('load f32 ("t"[i0,i1]), load f32 (let', 'load f32 ("u"[i0,0]), load f32 (let'),
       ('    r0 = sum.lanes f32 (load f32 ("t"[i0,i1]))\n', ""), ('div f32 (load f32 ("u"[i0,i1]), local f32 r0)',
                                                               'load f32 ("t"[i0,i1])'),
-      ('  }\n  sweep (i1:8) {\n    "u"', '    "u"'))
+      ('  }\n  phase (i1:8) {\n    "u"', '    "u"'))
 finds("another row's value", "second: reads u[n - i0 - 1, i1], which other points of it store",
       ('load f32 ("u"[i0,i1])', 'load f32 ("u"[n-1-i0,i1])'))
 
@@ -135,7 +135,7 @@ buffer input "x" : f32[8,n-1]
 buffer output "y" : f32[8,n-1]
 nest "copy" rows (i0:8) grain 1 {
   params ("x", "y") dims (n)
-  sweep (i1:n-1) {
+  phase (i1:n-1) {
     "y"[i0,i1] = load f32 ("x"[i0,i1])
   }
 }
@@ -144,8 +144,8 @@ arena size=0
 ok(True, "where there is a point, sizes that a guard keeps from being negative are at least 1")
 
 # -- which variable, accumulator and row reduction a value speaks of
-finds("a variable of another sweep", "second: nothing binds the variable i1",
-      ('  sweep (i1:8) {\n    "u"[i0,i1] = div', '  sweep () {\n    "u"[i0,i1] = div'))
+finds("a variable of another phase", "second: nothing binds the variable i1",
+      ('  phase (i1:8) {\n    "u"[i0,i1] = div', '  phase () {\n    "u"[i0,i1] = div'))
 finds("a variable of another reduction", "first: nothing binds the variable k0",
       ('load f32 ("x"[i0,i1])', 'mul f32 (max.free f32 over (k0:8) (load f32 ("x"[i0,k0])), load f32 ("x"[i0,k0]))'))
 finds("a reduction over the point's own variable", "first: i1 is bound again where it has a value",
@@ -157,7 +157,7 @@ finds("a reduction along no variable of the point", "first: nothing binds the va
 finds("an index within one of the same variable", "second: g0 is bound again where it has a value",
       ('load i64 ("i"[i0])', 'load i64 (let g0:8 = load i64 ("i"[i0]) in "i"[g0])'))
 finds("a loop within one of the same variable", "left: i0 is the variable of two loops",
-      ("sweep (i1:4) {\n    \"y\"[i0,i1] =", "sweep (i0:n) {\n    \"y\"[i0,0] ="), ('"u"[i0,i1])\n  }\n}\nnest "right"',
+      ("phase (i1:4) {\n    \"y\"[i0,i1] =", "phase (i0:n) {\n    \"y\"[i0,0] ="), ('"u"[i0,i1])\n  }\n}\nnest "right"',
                                                                               '"u"[i0,0])\n  }\n}\nnest "right"'))
 finds("a row reduction before its value", "second: the row reduction r0 has no value yet",
       ('mul f32 (load f32 ("t"', 'mul f32 (local f32 r0, load f32 ("t"'))
@@ -165,10 +165,10 @@ tiled = parse_unit('''tensor_compile.loops 1 fused "f"
 buffer input "x" : f32[4,8]
 buffer output "y" : f32[8,16]
 nest "softmax" rows (i0:16) grain 1 {
-  sweep (r0:8) {
+  phase (r0:8) {
     r0 = max.free f32 (load f32 ("x"[-4*floordiv(r0,4)+r0,-8*floordiv(i0,8)+i0]))
   }
-  sweep (r0:8) {
+  phase (r0:8) {
     "y"[r0,i0] = sum.lanes f32 over (r0:8) (sub f32 (load f32 ("x"[-4*floordiv(r0,4)+r0,-8*floordiv(i0,8)+i0]), local f32 r0))
   }
 }
@@ -198,7 +198,7 @@ buffer temp "d" : f32[8]
 buffer temp "p" : bool[]
 nest "start" rows () grain 1 {
   params ("c") dims ()
-  sweep (i0:8) {
+  phase (i0:8) {
     "c"[i0] = f32 0x0
   }
 }
@@ -206,7 +206,7 @@ loop "scan" turn t0:n carried ("c") swap ("c", "d") {
   barrier
   nest "step" rows () grain 1 {
     params ("c", "x", "d") dims (t0)
-    sweep (i0:8) {
+    phase (i0:8) {
       "d"[i0] = add f32 (load f32 ("c"[-i0+7]), load f32 ("x"[t0,i0]))
     }
   }
@@ -215,14 +215,14 @@ while "while" carried ("c") {
   barrier
   nest "test" rows () grain 1 {
     params ("c", "p") dims ()
-    sweep () scalar {
+    phase () scalar {
       "p"[] = lt bool (load f32 ("c"[0]), f32 0x3f800000)
     }
   }
 } decide "p" barrier {
   nest "more" rows () grain 1 {
     params ("c") dims ()
-    sweep (i0:8) {
+    phase (i0:8) {
       "c"[i0] = exp f32 (load f32 ("c"[i0]))
     }
   }
@@ -230,14 +230,14 @@ while "while" carried ("c") {
 branch "cond" on "p" {
   nest "then" rows () grain 1 {
     params ("c", "y") dims ()
-    sweep (i0:8) {
+    phase (i0:8) {
       "y"[i0] = load f32 ("c"[i0])
     }
   }
 } else {
   nest "else" rows () grain 1 {
     params ("y") dims ()
-    sweep (i0:8) {
+    phase (i0:8) {
       "y"[i0] = f32 0x0
     }
   }
@@ -264,7 +264,7 @@ for name, message, old, new in (
          'buffer temp "d" : f32[9]'),
         ("a condition that is none", "cond: c is no bool[]", 'branch "cond" on "p"', 'branch "cond" on "c"'),
         ("what is written on one side", "after: reads d before it is written", "arena size",
-         'nest "after" rows () grain 1 {\n  params ("d", "y") dims ()\n  sweep (i0:8) {\n    "y"[i0] = load f32 ("d"[i0])\n'
+         'nest "after" rows () grain 1 {\n  params ("d", "y") dims ()\n  phase (i0:8) {\n    "y"[i0] = load f32 ("d"[i0])\n'
          "  }\n}\narena size"),
         ("memory of a carry", "p and c live at the same time in the same memory", 'place "p" offset=128',
          'place "p" offset=0')):
@@ -322,7 +322,7 @@ buffer temp "b" : f32[8]
 loop "turns" turn t0:4 carried () swap ("a", "b") {
   nest "fill" rows () grain 1 {
     params ("a", "b") dims ()
-    sweep (i0:4) {
+    phase (i0:4) {
       "a"[i0] = f32 0x0
       "b"[i0] = f32 0x0
     }
@@ -351,10 +351,10 @@ buffer scratch "s" : i64[2]
 buffer output "y" : f32[4]
 nest "sort" rows (i0:4) grain 1 {
   params ("x", "i", "s", "y") dims ()
-  sweep (i1:8) {
+  phase (i1:8) {
     sort "s" first 9 (load f32 ("x"[i0,i1]))
   }
-  sweep () scalar {
+  phase () scalar {
     let g0:4 = load i64 ("i"[i0]) in "y"[g0] = f32 0x0
   }
 }
@@ -419,7 +419,7 @@ merged = '''tensor_compile.loops 1 program
 buffer state "s" : f32[3,2,8]
 nest "copy" rows () grain 1 {
   params ("s") dims ()
-  sweep (i0:24) {
+  phase (i0:24) {
     "s"[floordiv(i0+24,16),-2*floordiv(i0+24,16)+floordiv(i0+24,8),-8*floordiv(i0+24,8)+i0+24] = load f32 ("s"[floordiv(i0,16),-2*floordiv(i0,16)+floordiv(i0,8),-8*floordiv(i0,8)+i0])
   }
 }
@@ -438,21 +438,21 @@ check "indices" "i" below 8
 barrier
 nest "part" rows (i0:8) grain 1 {
   params ("x", "y") dims (n)
-  sweep (i1:n) {
+  phase (i1:n) {
     "y"[i0,n+i1] = load f32 ("x"[i0,i1])
   }
 }
 barrier
 nest "rows" rows (i0:20) grain 1 {
   params ("i", "y") dims (n)
-  sweep (i1:n) {
+  phase (i1:n) {
     "y"[i0+8,n+i1] = load f32 (let g0:8 = load i64 ("i"[i0]) in "y"[g0,n+i1])
   }
 }
 barrier
 nest "columns" rows (i0:8) grain 1 {
   params ("i", "y") dims (n)
-  sweep (i1:n) {
+  phase (i1:n) {
     "y"[i0,i1] = load f32 (let g0:8 = load i64 ("i"[i0]) in "y"[g0,n+i1])
   }
 }
@@ -488,7 +488,7 @@ extern "call" "their_function" ("x", "i", "x") to ("t", "u")
 barrier
 nest "copy" rows (i0:n) grain 1 {
   params ("t", "y") dims (n)
-  sweep (i1:8) {
+  phase (i1:8) {
     "y"[i0,i1] = load f32 ("t"[i0,i1])
   }
 }

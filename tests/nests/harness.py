@@ -20,7 +20,7 @@ from processor import NEEDS, lacks
 from tap import note, ok, skip  # noqa: E402
 from tensor_compile.compile.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
 from tensor_compile.emit.kernels import emit_kernel  # noqa: E402
-from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, NestKernel, Program, Stage, Step  # noqa: E402
+from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, NestKernel, Program, Phase, Step  # noqa: E402
 from tensor_compile.loops.scalars import FUNCTIONS, walk  # noqa: E402
 from tensor_compile.symbolic import Expr, Sym, wrap  # noqa: E402
 
@@ -54,9 +54,9 @@ def buffer(name: str, dtype: str, shape: tuple, kind: str, order: tuple | None =
     return Buffer(name, dtype, tuple(wrap(s) for s in shape), order or tuple(range(len(shape))), kind)
 
 
-def kernel(label: str, rows: tuple, stages: list[Stage], params: tuple[Buffer, ...], dims: tuple = (),
+def kernel(label: str, rows: tuple, phases: list[Phase], params: tuple[Buffer, ...], dims: tuple = (),
            grain: int = 1) -> NestKernel:
-    return NestKernel(label, rows, stages, params, dims, grain)
+    return NestKernel(label, rows, phases, params, dims, grain)
 
 
 @dataclass
@@ -114,7 +114,7 @@ def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int) 
 
 def expected(case: Case, values: dict[str, list]) -> dict[str, list]:
     k = case.kernel
-    stored = {x.buffer for s in k.stages for x in s.stores}
+    stored = {x.buffer for s in k.phases for x in s.stores}
     buffers = {b.name: Buffer(b.name, b.dtype, b.shape, b.order, "scratch" if b.kind == "scratch" else
                               "output" if b.name in stored else "input") for b in k.params}
     program = Program(buffers, [Step(k)], Arena(), k.dims)
@@ -124,7 +124,7 @@ def expected(case: Case, values: dict[str, list]) -> dict[str, list]:
 
 
 def exact(k: NestKernel) -> bool:
-    values = [x.value for s in k.stages for x in (*s.reduces, *s.stores)]
+    values = [x.value for s in k.phases for x in (*s.reduces, *s.stores)]
     return not any(isinstance(n, Apply) and n.op in INEXACT for n in walk(*values))
 
 
@@ -150,7 +150,7 @@ def run_all(cases: list[Case], sanitize: bool = False) -> None:
         counts = {b.name: b.elements.evaluate(case.sizes) for b in case.kernel.params}
         values = {b.name: fill(rng, b.dtype, counts[b.name], case.extreme, case.below) for b in case.kernel.params}
         prepared.append((case, values, expected(case, values)))
-    written = [{x.buffer for s in c.kernel.stages for x in s.stores} for c in cases]
+    written = [{x.buffer for s in c.kernel.phases for x in s.stores} for c in cases]
     first: dict[str, list[list]] = {}
     for machine in machines(sanitize):
         outputs = _run(machine, prepared)

@@ -130,7 +130,7 @@ def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
     options = Options(model=str(folder / "graphs.c"), shown="graphs.c", object="model.o", header="model.h",
                       cache=job.cache,
                       isas=job.isas, tune="off", verify=True, jobs=1)
-    cpu_target.kernel_flags = partial(toolchain.kernel_flags, optimise=job.optimise)
+    toolchain.kernel_flags = partial(toolchain.kernel_flags, optimise=job.optimise)
     said = io.StringIO()
     with Progress() as progress, redirect_stdout(said):
         return assemble.run(options, progress)

@@ -163,4 +163,4 @@ TC_PUBLIC tc_status {base}_cuda(tc_context *context, const {base}_args *args, vo
 def _stores(kernel: Kernel) -> list:
     if isinstance(kernel, CheckKernel):
         return []
-    return list(getattr(kernel, "stores", ())) or [s for stage in getattr(kernel, "stages", ()) for s in stage.stores]
+    return list(getattr(kernel, "stores", ())) or [s for phase in getattr(kernel, "phases", ()) for s in phase.stores]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A NestKernel as CUDA C: some points a thread, one row a warp, or one row a block.
 
-The threads of a row take the points of a sweep in passes, neighbours side by side. Where a sweep sums floats, the terms
+The threads of a row take the points of a phase in passes, neighbours side by side. Where a phase sums floats, the terms
 of a pass are added in the order that docs/numerics.md gives, by the first 16 threads (`lanes`) or the first one (`seq`),
 which get them from the others by shuffles, in a block through shared memory; what is associative each thread reduces for
-itself and all by a tree. Every thread then has the result. A barrier ends each stage, as a later one may load what it
+itself and all by a tree. Every thread then has the result. A barrier ends each phase, as a later one may load what it
 stored, and its sums take the same shared memory.
 
-Where a thread has several points of a sweep without sums, it loads what all of them need before it stores anything."""
+Where a thread has several points of a phase without sums, it loads what all of them need before it stores anything."""
 from __future__ import annotations
 
 import re
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Load, NestKernel, RowReduce, Stage
+from ..loops.loop_ir import Load, NestKernel, RowReduce, Phase
 from ..loops.schedule_cuda import UNROLL, usual
 from ..loops.scalars import walk
 from ..symbolic import product
@@ -25,7 +25,7 @@ from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, 
 from .scalar import C_TYPE, Value, constant, extent, indent
 
 MEMORY = "block_memory"   # of the kernel's sums
-MOST_KEPT = 64            # registers of a thread for what several sweeps load
+MOST_KEPT = 64            # registers of a thread for what several phases load
 
 
 def emit_nest(kernel: NestKernel, symbol: str) -> str:
@@ -39,7 +39,7 @@ def emit_team(kernel: NestKernel, symbol: str) -> str:
 
 @dataclass(slots=True)
 class _Sum:
-    """A reduction of a sweep. acc: what each thread holds; shared: its memory, or where a warp has the row the start of
+    """A reduction of a phase. acc: what each thread holds; shared: its memory, or where a warp has the row the start of
     its names; lanes: threads that add (0: by a tree); total: over blocks of terms ("" where there is one); at: a thread's
     place in the memory."""
 
@@ -69,15 +69,15 @@ class _Sum:
 class _Nest:
     def __init__(self, kernel: NestKernel):
         self.kernel = kernel
-        self.written = {x.buffer for stage in kernel.stages for x in stage.stores}
+        self.written = {x.buffer for phase in kernel.phases for x in phase.stores}
         self.e = emitter(kernel, self.written)
-        for stage in kernel.stages:
-            self.e.siblings |= siblings(stage.stores)
+        for phase in kernel.phases:
+            self.e.siblings |= siblings(phase.stores)
         self.launch = schedule_cuda.launch(kernel)
         self.warps = self.launch.warps
         self.threads = 32 if self.warps else self.launch.threads   # of a row
         self.thread, self.barrier = ("lane", "__syncwarp();") if self.warps else ("threadIdx.x", "__syncthreads();")
-        self.taken = 0   # bytes of shared memory, by the sums of the stage so far
+        self.taken = 0   # bytes of shared memory, by the sums of the phase so far
         flat = schedule_cuda.is_flat(kernel)
         self.passes = 0 if flat or self.launch.scratch else schedule_cuda.passes(kernel)
         self.whole = 0 if self.warps else self.passes   # terms of a thread that are added at a time
@@ -86,10 +86,10 @@ class _Nest:
         kernel, e = self.kernel, self.e
         if schedule_cuda.is_flat(kernel):
             what, header = "one point a thread.", "device"
-            variables = kernel.rows + kernel.stages[0].vars
+            variables = kernel.rows + kernel.phases[0].vars
             points = e.fresh("points")
             e.lines.append(f"const tc_index {points} = {e.index(product(extent(s) for s in variables))};")
-            self.points(kernel.stages[0].stores, variables, points, self.launch.unroll, "(tc_index)blockIdx.x",
+            self.points(kernel.phases[0].stores, variables, points, self.launch.unroll, "(tc_index)blockIdx.x",
                         "(tc_index)gridDim.x")
         else:
             what, header = f"one row a block of {self.threads} threads.", "block"
@@ -109,39 +109,39 @@ class _Nest:
             e.lines += lines
             if self.passes:
                 self.keep()
-            for stage in kernel.stages:
-                self.stage(stage)
+            for phase in kernel.phases:
+                self.phase(phase)
             e.close(head)
         return function(kernel, symbol, what, e.lines, self.written, header)
 
     def keep(self) -> None:
-        """Brings what several sweeps load at their points to registers, once a row."""
-        e, sweeps = self.e, [stage for stage in self.kernel.stages if stage.vars]
-        found: dict[tuple, list[tuple[Stage, Load]]] = {}
+        """Brings what several phases load at their points to registers, once a row."""
+        e, phases = self.e, [phase for phase in self.kernel.phases if phase.vars]
+        found: dict[tuple, list[tuple[Phase, Load]]] = {}
         names = dict(e.names)
-        for stage in sweeps:
-            e.names.update({s: f"v{i}" for i, s in enumerate(stage.vars)})
-            values = [*(r.value for r in stage.reduces), *(x.value for x in stage.stores)]
+        for phase in phases:
+            e.names.update({s: f"v{i}" for i, s in enumerate(phase.vars)})
+            values = [*(r.value for r in phase.reduces), *(x.value for x in phase.stores)]
             for node in dict.fromkeys(x for value in values for x in walk(value) if isinstance(x, Load)):
                 if node.buffer not in self.written and not node.dynamic and not node.valid and \
-                        any(s in x.symbols() for x in node.index for s in stage.vars):
-                    key = (node.buffer, e.index(e.address(node.buffer, node.index)), tuple(map(extent, stage.vars)))
-                    found.setdefault(key, []).append((stage, node))
+                        any(s in x.symbols() for x in node.index for s in phase.vars):
+                    key = (node.buffer, e.index(e.address(node.buffer, node.index)), tuple(map(extent, phase.vars)))
+                    found.setdefault(key, []).append((phase, node))
         e.names = names
-        several = [uses for uses in found.values() if len({id(stage) for stage, _ in uses}) > 1]
+        several = [uses for uses in found.values() if len({id(phase) for phase, _ in uses}) > 1]
         kept: dict[Load, str] = {}
         for uses in several[:MOST_KEPT // self.passes]:
-            name, (stage, node) = e.fresh("kept"), uses[0]
+            name, (phase, node) = e.fresh("kept"), uses[0]
             kept.update({node: f"{name}[u]" for _, node in uses})
             e.lines.append(f"{C_TYPE[node.dtype]} {name}[{self.passes}];")
             at = e.fresh("at")
             e.open()
             e.lines.append(f"const tc_index {at} = u * {self.threads} + {self.thread};")
-            lines = decode(e, at, stage.vars)
-            e.open(stage.vars)
+            lines = decode(e, at, phase.vars)
+            e.open(phase.vars)
             e.lines += lines
             e.lines.append(f"{name}[u] = {e.scalar(node)};")
-            e.close(f"if ({at} < {e.index(product(extent(s) for s in stage.vars))})")
+            e.close(f"if ({at} < {e.index(product(extent(s) for s in phase.vars))})")
             e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
         e.kept = kept
 
@@ -182,25 +182,25 @@ class _Nest:
             e.close(f"#pragma unroll\nfor (int u = 0; u < {unroll}; ++u)")
         e.close(f"for (tc_index {first} = {block} * {size}; {first} < {count}; {first} += {blocks} * {size})")
 
-    def stage(self, stage: Stage) -> None:
+    def phase(self, phase: Phase) -> None:
         e = self.e
-        if not stage.vars:
-            if stage.stores:
+        if not phase.vars:
+            if phase.stores:
                 e.open()
-                e.stores(stage.stores)
+                e.stores(phase.stores)
                 e.close(f"if ({self.thread} == 0)")
                 e.lines.append(self.barrier)
             return
         self.taken = 0
-        sums = [self.start(r, stage) for r in stage.reduces]
+        sums = [self.start(r, phase) for r in phase.reduces]
         count = e.fresh("count")
-        e.lines.append(f"const tc_index {count} = {e.index(product(extent(s) for s in stage.vars))};")
+        e.lines.append(f"const tc_index {count} = {e.index(product(extent(s) for s in phase.vars))};")
         if self.passes:
-            self.sweep(stage, sums, count)
+            self.phase_loop(phase, sums, count)
             return
         if not sums:
-            unroll = UNROLL if usual(stage.vars) >= UNROLL * self.threads else 1
-            self.points(stage.stores, stage.vars, count, unroll, "(tc_index)0", "1")
+            unroll = UNROLL if usual(phase.vars) >= UNROLL * self.threads else 1
+            self.points(phase.stores, phase.vars, count, unroll, "(tc_index)0", "1")
             e.lines.append(self.barrier)
             return
         first, at = e.fresh("first"), e.fresh("at")
@@ -208,32 +208,32 @@ class _Nest:
         e.lines.append(f"const tc_index {at} = {first} + {self.thread};")
         for s in sums:
             e.lines += self.absent(s)
-        lines = decode(e, at, stage.vars)
-        e.open(stage.vars)
+        lines = decode(e, at, phase.vars)
+        e.open(phase.vars)
         e.lines += lines
-        self.point(stage, sums, at)
+        self.point(phase, sums, at)
         e.close(f"if ({at} < {count})")
         for s in sums:
             e.lines += self.add(s, first)
-        unroll = "#pragma unroll 4\n" if self.warps and not stage.stores else ""
+        unroll = "#pragma unroll 4\n" if self.warps and not phase.stores else ""
         e.close(f"{unroll}for (tc_index {first} = 0; {first} < {count}; {first} += {self.threads})")
         for s in sums:
             self.finish(s, count)
-        if stage.stores:
+        if phase.stores:
             e.lines.append(self.barrier)
 
-    def sweep(self, stage: Stage, sums: list[_Sum], count: str) -> None:
-        """A sweep of a constant number of points a thread."""
+    def phase_loop(self, phase: Phase, sums: list[_Sum], count: str) -> None:
+        """The loop of a phase that has a constant number of points a thread."""
         e, at = self.e, self.e.fresh("at")
         e.open()
         e.lines.append(f"const tc_index {at} = u * {self.threads} + {self.thread};")
         for s in sums:
             s.at = at if self.whole else s.at
             e.lines += self.absent(s)
-        lines = decode(e, at, stage.vars)
-        e.open(stage.vars)
+        lines = decode(e, at, phase.vars)
+        e.open(phase.vars)
         e.lines += lines
-        self.point(stage, sums, at)
+        self.point(phase, sums, at)
         e.close(f"if ({at} < {count})")
         for s in sums if not self.whole else ():
             e.lines += self.add(s, f"u * {self.threads}")
@@ -242,16 +242,16 @@ class _Nest:
             e.lines += self.add(s, "0")
         for s in sums:
             self.finish(s, count)
-        if stage.stores:
+        if phase.stores:
             e.lines.append(self.barrier)
 
-    def point(self, stage: Stage, sums: list[_Sum], at: str) -> None:
+    def point(self, phase: Phase, sums: list[_Sum], at: str) -> None:
         """The statements of one point: reductions first, then the stores."""
         e = self.e
         for s in sums:
             if s.reduce.op != "dot":
                 e.value(s.reduce.value)
-        results = [(x, e.value(x.value)) for x in stage.stores]
+        results = [(x, e.value(x.value)) for x in phase.stores]
         for s in sums:
             r = s.reduce
             if s.pair:
@@ -268,9 +268,9 @@ class _Nest:
         for x, result in results:
             e.store_value(x, result)
 
-    def start(self, r: RowReduce, stage: Stage) -> _Sum:
+    def start(self, r: RowReduce, phase: Phase) -> _Sum:
         e = self.e
-        terms = product(extent(v) for v in stage.vars).range()[1]
+        terms = product(extent(v) for v in phase.vars).range()[1]
         lanes = {"lanes": 16, "seq": 1}.get(r.order, 0)
         blocks = lanes == 16 and not (terms is not None and terms <= BLOCK)
         s = _Sum(r, e.fresh("r"), e.fresh("shared"), lanes, e.fresh("r") if blocks else "", self.warps)
@@ -295,7 +295,7 @@ class _Nest:
         return s
 
     def array(self, c_type: str, size: int, name: str, terms: int = 1) -> str:
-        """Declares elements of shared memory for each thread, behind those of the stage so far."""
+        """Declares elements of shared memory for each thread, behind those of the phase so far."""
         at, self.taken = self.taken, self.taken + size * self.threads * terms
         return f"{c_type} *const {name} = ({c_type} *)({MEMORY} + {at});"
 
@@ -336,7 +336,7 @@ class _Nest:
         return f"tc_block_lanes({s.acc}, {s.shared}, [](const {c_type} *lane) {{ return tc_lanes_sum_{dtype}(lane); }})"
 
     def finish(self, s: _Sum, count: str) -> None:
-        """Names the result as the local that later stages read."""
+        """Names the result as the local that later phases read."""
         e, r = self.e, s.reduce
         dtype = "i64" if r.op in POSITIONS else r.dtype
         if r.op in POSITIONS:

@@ -208,8 +208,8 @@ def _writes_state(entry: Entry) -> bool:
 
 
 def _stores(kernel: object) -> list:
-    stages = getattr(kernel, "stages", None)
-    return [s for stage in stages for s in stage.stores] if stages is not None else list(getattr(kernel, "stores", []))
+    phases = getattr(kernel, "phases", None)
+    return [s for phase in phases for s in phase.stores] if phases is not None else list(getattr(kernel, "stores", []))
 
 
 def _prototypes(entry: Entry, target: Target) -> str:

@@ -2,15 +2,15 @@
 """A NestKernel as one C function (docs/loops.md, kernel ABI).
 
 Rows are flattened and split over the team; a thread finds its first row by division and steps from there. In a row the
-stages run one after the other, each a sweep over its variables, the innermost 16 at a time with an exact tail. A nest
-of one stage without reductions has no rows to keep together: its innermost loop is cut into pieces of PIECE elements,
+phases run one after the other, each a loop over its variables, the innermost 16 at a time with an exact tail. A nest
+of one phase without reductions has no rows to keep together: its innermost loop is cut into pieces of PIECE elements,
 which are split over the team like rows.
 
 Where rows hold reductions, some neighbouring rows are walked side by side, so that their chains of dependent operations
 overlap; every row keeps its own order.
 
 Sums of the order `lanes` hold their 16 lanes in one vector (in an array where code is one lane wide), blocks of 4096
-terms outermost. The sweep starts lane 0 at term 0, so lane l holds the terms l, l + 16, ... as the order demands.
+terms outermost. The loop starts lane 0 at term 0, so lane l holds the terms l, l + 16, ... as the order demands.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops.accesses import written
-from ..loops.loop_ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Stage, Store
+from ..loops.loop_ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Phase, Store
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
@@ -61,7 +61,7 @@ def emit_nest(kernel: NestKernel, isa: str, symbol: str, emitter: type[ScalarEmi
 
 @dataclass(slots=True)
 class _Sum:
-    """A row reduction in the making: `acc` over the sweep, `total` over blocks ("" where there are none)."""
+    """A row reduction in the making: `acc` over the loop, `total` over blocks ("" where there are none)."""
 
     reduce: RowReduce
     acc: str
@@ -73,7 +73,7 @@ class _Sum:
 
 @dataclass(slots=True)
 class _Row:
-    """What a sweep does for one row."""
+    """What the loops of a phase do for one row."""
 
     sums: list[_Sum]
     stores: list[Store]
@@ -88,18 +88,18 @@ class _Nest:
         buffers = {b.name: b for b in kernel.params}
         self.e = emitter(names, pointers, 1, None, None, None, buffers, self.written)
         self.e.steady = True
-        for stage in kernel.stages:
-            self.e.siblings |= siblings(stage.stores)
+        for phase in kernel.phases:
+            self.e.siblings |= siblings(phase.stores)
         self.roomy = isa == "avx512"
         self.neon = isa == "neon"
         self.side = SIDE_BY_SIDE.get(isa, 1) if self.joins() else 1
 
     def joins(self) -> bool:
-        """Whether neighbouring rows may run side by side: all sweeps are 16 wide and rows share no memory."""
+        """Whether neighbouring rows may run side by side: all phases are 16 wide and rows share no memory."""
         kernel = self.kernel
         count = product(extent(s) for s in kernel.rows)
         return bool(kernel.rows) and not (count.is_const and count.value < FEW_ROWS) \
-            and any(s.reduces for s in kernel.stages) and all(not s.vars or self.is_wide(s) for s in kernel.stages) \
+            and any(s.reduces for s in kernel.phases) and all(not s.vars or self.is_wide(s) for s in kernel.phases) \
             and not any(b.kind == "scratch" for b in kernel.params)
 
     # -- the function -----------------------------------------------------------------------------------------------
@@ -107,15 +107,15 @@ class _Nest:
         """The kernel's C."""
         kernel, e = self.kernel, self.e
         turned = transposition(kernel) if self.vectors and type(e) is ScalarEmitter else None
-        if any(x.dynamic for stage in kernel.stages for x in stage.stores):
+        if any(x.dynamic for phase in kernel.phases for x in phase.stores):
             self.scatter()
         elif turned is not None:
             self.transpose(turned)
         else:
             self.nest()
-        sorts = any(isinstance(r, RowSort) for stage in kernel.stages for r in stage.reduces)
+        sorts = any(isinstance(r, RowSort) for phase in kernel.phases for r in phase.reduces)
         head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: nest over {_space(kernel.rows)}"
-                f"; stages {'; '.join(_space(s.vars) for s in kernel.stages)}.", *parameters(kernel), " */",
+                f"; phases {'; '.join(_space(s.vars) for s in kernel.phases)}.", *parameters(kernel), " */",
                 *(PLAIN_SCHEDULE if self.neon else []),
                 f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
                 *([] if self.vectors else ['#include "tc_scalar.h"']), *(['#include "tc_sort.h"'] if sorts else []),
@@ -127,10 +127,10 @@ class _Nest:
     def nest(self) -> None:
         """Loops over rows, split over the team."""
         kernel, e = self.kernel, self.e
-        flat = len(kernel.stages) == 1 and not kernel.stages[0].reduces and bool(kernel.stages[0].vars)
-        inner = kernel.stages[0].vars[-1] if flat else None
+        flat = len(kernel.phases) == 1 and not kernel.phases[0].reduces and bool(kernel.phases[0].vars)
+        inner = kernel.phases[0].vars[-1] if flat else None
         pieces = None
-        if inner is not None and len(kernel.stages[0].vars) == 1 \
+        if inner is not None and len(kernel.phases[0].vars) == 1 \
                 and not (extent(inner).is_const and extent(inner).value <= PIECE):
             pieces = (extent(inner) + PIECE - 1) // PIECE
         side, alone = self.side, kernel.rows if self.side == 1 else kernel.rows[:-1]
@@ -154,12 +154,12 @@ class _Nest:
             high = e.fresh("high")
             e.lines += [f"const tc_index {low} = {piece} * {PIECE};",
                         f"const tc_index {high} = tc_min({low} + {PIECE}, {e.index(extent(inner))});"]
-            self.stage([kernel.stages[0]], (low, high))
+            self.phase([kernel.phases[0]], (low, high))
         elif side > 1:
             self.together(kernel.rows[-1], f"{loops[-1][0]} * {side}")
         else:
-            for stage in kernel.stages:
-                self.stage([stage], None)
+            for phase in kernel.phases:
+                self.phase([phase], None)
         if len(loops) > 0:
             e.lines += _next([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
@@ -192,14 +192,14 @@ class _Nest:
             base = Sym(row.name, 0, row.hi - (side - 1))
             e.names[base] = start
             e.open((base,))
-            for stage in self.kernel.stages:
-                self.stage([_copied(stage, row, sym(base) + i, f"_{i}") for i in range(side)], None)
+            for phase in self.kernel.phases:
+                self.phase([_copied(phase, row, sym(base) + i, f"_{i}") for i in range(side)], None)
             e.close("" if exact else f"if ({start} + {side} <= {e.index(size)})")
         if not exact:
             name = e.bind(row)
             e.open((row,))
-            for stage in self.kernel.stages:
-                self.stage([stage], None)
+            for phase in self.kernel.phases:
+                self.phase([phase], None)
             end = f"tc_min({start} + {side}, {e.index(size)})"
             rest = f"for (tc_index {name} = {start}; {name} < {end}; ++{name})"
             e.close(rest if size.is_const and size.value < side else f"else {rest}")
@@ -236,54 +236,54 @@ class _Nest:
                 f"tc_split(items, thread, {'team' if grain > 1 else 'threads'}, &begin, &end);",
                 "if (begin >= end)", "    return;"]
 
-    # -- stages -------------------------------------------------------------------------------------------------------
-    def is_wide(self, stage: Stage) -> bool:
-        """Whether the innermost loop of a stage runs 16 at a time."""
-        if any(isinstance(r, RowSort) for r in stage.reduces):
+    # -- phases -------------------------------------------------------------------------------------------------------
+    def is_wide(self, phase: Phase) -> bool:
+        """Whether the innermost loop of a phase runs 16 at a time."""
+        if any(isinstance(r, RowSort) for r in phase.reduces):
             return False
-        inner, outer = stage.vars[-1], stage.vars[:-1]
+        inner, outer = phase.vars[-1], phase.vars[:-1]
         most = extent(inner).range()[1]
         counted = not outer and most is not None and most < 1 << 31    # positions are lanes of i32
-        wide = self.vectors and stage.vector and vectorizable(_values(stage), inner) \
+        wide = self.vectors and phase.vector and vectorizable(_values(phase), inner) \
             and all(counted and r.value.dtype in ("f32", "i32") if r.op in POSITIONS else r.dtype in V_TYPE
-                    for r in stage.reduces)
-        ordered = any(r.order == "lanes" for r in stage.reduces)
-        running = any(r.order == "running" for r in stage.reduces)
+                    for r in phase.reduces)
+        ordered = any(r.order == "lanes" for r in phase.reduces)
+        running = any(r.order == "running" for r in phase.reduces)
         # with outer loops a row of the inner variable has to start at lane 0
         return wide and not running and not (ordered and outer and divisor_of(extent(inner)) % 16)
 
-    def stage(self, stages: list[Stage], piece: tuple[str, str] | None) -> None:
-        """One stage of each row that runs side by side."""
-        e, stage = self.e, stages[0]
-        if not stage.vars:
-            for one in stages:
+    def phase(self, phases: list[Phase], piece: tuple[str, str] | None) -> None:
+        """One phase of each row that runs side by side."""
+        e, phase = self.e, phases[0]
+        if not phase.vars:
+            for one in phases:
                 e.open()
                 e.stores(one.stores)
                 lines = e.scopes.pop().lines
                 e.lines += ["{", *indent(lines), "}"] if lines else []
             return
-        if len(stages) > 1 and not self.roomy and any(isinstance(x, Apply) and x.op in FUNCTIONS
-                                                      for x in walk(*_values(stage))):
-            for one in stages:
-                self.stage([one], piece)
+        if len(phases) > 1 and not self.roomy and any(isinstance(x, Apply) and x.op in FUNCTIONS
+                                                      for x in walk(*_values(phase))):
+            for one in phases:
+                self.phase([one], piece)
             return
-        if any(isinstance(r, RowSort) for r in stage.reduces):
-            return self.sort(stage)
-        inner, outer = stage.vars[-1], stage.vars[:-1]
-        wide = self.is_wide(stage)
-        rows = [_Row([self.start(r, wide, one) for r in one.reduces], one.stores) for one in stages]
+        if any(isinstance(r, RowSort) for r in phase.reduces):
+            return self.sort(phase)
+        inner, outer = phase.vars[-1], phase.vars[:-1]
+        wide = self.is_wide(phase)
+        rows = [_Row([self.start(r, wide, one) for r in one.reduces], one.stores) for one in phases]
         blocks = [s for row in rows for s in row.sums if s.total]
         if blocks and not outer:
             self.blocks(rows, inner, wide, blocks)
         else:
             heads = [e.loop(s) for s in outer]
             low, high = piece or ("0", e.index(extent(inner)))
-            self.sweep(rows, inner, wide, low, high, extent(inner) if piece is None else None)
+            self.phase_loop(rows, inner, wide, low, high, extent(inner) if piece is None else None)
             for head in reversed(heads):
                 e.close(head)
         for row in rows:
             for s in row.sums:
-                self.finish(s, stage)
+                self.finish(s, phase)
 
     def blocks(self, rows: list[_Row], inner: Sym, wide: bool, blocks: list[_Sum]) -> None:
         """Blocks of 4096 terms: the lanes of each are combined before the next."""
@@ -293,18 +293,18 @@ class _Nest:
         e.lines.append(f"const tc_index {end} = tc_min({block} + {BLOCK}, {e.index(extent(inner))});")
         for s in blocks:
             e.lines += self.clear(s)
-        self.sweep(rows, inner, wide, block, end, None)
+        self.phase_loop(rows, inner, wide, block, end, None)
         for s in blocks:
             e.lines.append(f"{s.total} = {self.added(s)};")
         e.close(f"for (tc_index {block} = 0; {block} < {e.index(extent(inner))}; {block} += {BLOCK})")
 
-    def start(self, r: RowReduce, wide: bool, stage: Stage) -> _Sum:
+    def start(self, r: RowReduce, wide: bool, phase: Phase) -> _Sum:
         e = self.e
         first = identity(r.op, r.order, r.dtype) if r.op not in POSITIONS else None
         s = _Sum(r, e.fresh("r"), wide, r.order == "lanes")
-        terms = product(extent(v) for v in stage.vars)
+        terms = product(extent(v) for v in phase.vars)
         if s.lanes:
-            s.number = "" if len(stage.vars) == 1 else e.fresh("n")
+            s.number = "" if len(phase.vars) == 1 else e.fresh("n")
             if not (terms.range()[1] is not None and terms.range()[1] <= BLOCK):
                 s.total = e.fresh("r")
                 e.lines.append(f"{C_TYPE[r.dtype]} {s.total} = {constant(first)};")
@@ -343,10 +343,10 @@ class _Nest:
         """The total with the lanes of the block that ends."""
         return f"tc_{joining(s.reduce.op)}_{s.reduce.dtype}({s.total}, {self.combined(s)})"
 
-    def finish(self, s: _Sum, stage: Stage) -> None:
-        """Names the result as the local that later stages read."""
+    def finish(self, s: _Sum, phase: Phase) -> None:
+        """Names the result as the local that later phases read."""
         e, r = self.e, s.reduce
-        terms = product(extent(v) for v in stage.vars)
+        terms = product(extent(v) for v in phase.vars)
         if r.order == "running":
             return
         dtype = "i64" if r.op in POSITIONS else r.dtype
@@ -367,34 +367,34 @@ class _Nest:
         e.locals[r.name] = Value(name, False, len(e.scopes) - 1)
 
     # -- sorting ------------------------------------------------------------------------------------------------------
-    def sort(self, stage: Stage) -> None:
+    def sort(self, phase: Phase) -> None:
         """The row's keys and positions into scratch, sorted there (tc_sort.h), positions left behind."""
         e = self.e
-        (r,) = stage.reduces
+        (r,) = phase.reduces
         place, dtype = e.pointers[r.buffer], r.value.dtype
-        wide = "_wide" if sorts_wide(dtype, points(stage.vars)) else ""
-        heads = [e.loop(s) for s in stage.vars]
+        wide = "_wide" if sorts_wide(dtype, points(phase.vars)) else ""
+        heads = [e.loop(s) for s in phase.vars]
         key = f"tc_sort_key_{dtype}({e.scalar(r.value)})"
-        number = e.index(linear(tuple(sym(s) for s in stage.vars), tuple(extent(s) for s in stage.vars)))
+        number = e.index(linear(tuple(sym(s) for s in phase.vars), tuple(extent(s) for s in phase.vars)))
         e.lines.append(f"tc_sort_put{wide}({place}, {number}, {f'~{key}' if r.descending else key});")
         for head in reversed(heads):
             e.close(head)
-        e.lines.append(f"tc_sort_row{wide}({place}, {e.index(points(stage.vars))}, {e.index(r.count)});")
+        e.lines.append(f"tc_sort_row{wide}({place}, {e.index(points(phase.vars))}, {e.index(r.count)});")
 
     # -- stores at indices that are data ------------------------------------------------------------------------------
     def scatter(self) -> None:
         """Elements that the dynamic index leads to, of all rows, are split over the team; each thread walks all points
         of its rows in order and stores into its own elements."""
         e, kernel = self.e, self.kernel
-        (stage,) = kernel.stages
-        (store,) = stage.stores
+        (phase,) = kernel.phases
+        (store,) = phase.stores
         ((g, at),) = store.dynamic
         asked = set().union(*(x.symbols() for x in (*expressions(at), *(i for y in loads(at) for i in y.index))))
         within = set().union(*(i.symbols() for i in store.index))
-        tail = max((i + 1 for i, s in enumerate(stage.vars) if s in asked or s not in within), default=0)
-        outer, inner = stage.vars[:tail], stage.vars[tail:]
+        tail = max((i + 1 for i, s in enumerate(phase.vars) if s in asked or s not in within), default=0)
+        outer, inner = phase.vars[:tail], phase.vars[tail:]
         size, rows = e.index(extent(g)), product(extent(s) for s in kernel.rows)
-        work = e.index(rows * product(extent(s) for s in stage.vars))
+        work = e.index(rows * product(extent(s) for s in phase.vars))
         e.lines += ["tc_index begin, end;", f"const tc_index size = {size}, team = tc_min(threads, 1 + ({work}) / {GRAIN});",
                     "if (thread >= team)", "    return;",
                     f"tc_split({e.index(rows * extent(g))}, thread, team, &begin, &end);", "if (begin >= end)",
@@ -413,16 +413,16 @@ class _Nest:
         heads.append(f"if ({e.names[g]} >= low && {e.names[g]} < high)")
         if inner:
             heads += [e.loop(s) for s in inner[:-1]]
-            wide = self.vectors and stage.vector and vectorizable([store.value], inner[-1])
-            self.sweep([_Row([], [store])], inner[-1], wide, "0", e.index(extent(inner[-1])), extent(inner[-1]))
+            wide = self.vectors and phase.vector and vectorizable([store.value], inner[-1])
+            self.phase_loop([_Row([], [store])], inner[-1], wide, "0", e.index(extent(inner[-1])), extent(inner[-1]))
         else:
             e.store(store)
         for head in reversed(heads):
             e.close(head)
         e.close("for (tc_index row = begin / size; row * size < end; ++row)")
 
-    # -- sweeps -------------------------------------------------------------------------------------------------------
-    def sweep(self, rows: list[_Row], inner: Sym, wide: bool, low: str, high: str, size: Expr | None) -> None:
+    # -- loops of a phase ---------------------------------------------------------------------------------------------
+    def phase_loop(self, rows: list[_Row], inner: Sym, wide: bool, low: str, high: str, size: Expr | None) -> None:
         """The innermost loop from low (a multiple of 16) to high; `size` is its extent where it is the whole loop."""
         e = self.e
         name = e.bind(inner)
@@ -461,7 +461,7 @@ class _Nest:
         self.e.close("")
 
     def body(self, rows: list[_Row], inner: Sym, lanes: str | None, width: int) -> None:
-        """One step of the sweep, in a scope that the caller closes."""
+        """One step of the loop, in a scope that the caller closes."""
         e = self.e
         e.open((inner,))
         e.width, e.vector, e.lanes = width, inner if width == 16 else None, lanes
@@ -523,18 +523,18 @@ class _Nest:
                             *indent(self.clear(s)), f"    {s.number} = 0;", "}"]
 
 
-def _values(stage: Stage) -> list[Scalar]:
-    return [r.value for r in stage.reduces] + [x.value for x in stage.stores]
+def _values(phase: Phase) -> list[Scalar]:
+    return [r.value for r in phase.reduces] + [x.value for x in phase.stores]
 
 
-def _copied(stage: Stage, row: Sym, at: Expr, suffix: str) -> Stage:
-    """The stage of the row `at`; its reductions are named apart from those of other rows."""
+def _copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
+    """The phase of the row `at`; its reductions are named apart from those of other rows."""
     def leaf(node: Scalar) -> Scalar | None:
         return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
     change = Rewriter(lambda e: e.substitute({row: at}), leaf)
-    reduces = [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in stage.reduces]
-    stores = [rewritten(x, change) for x in stage.stores]
-    return Stage(stage.vars, reduces, stores, stage.vector)
+    reduces = [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in phase.reduces]
+    stores = [rewritten(x, change) for x in phase.stores]
+    return Phase(phase.vars, reduces, stores, phase.vector)
 
 
 def _first(loops: list[tuple[str, str]]) -> list[str]:

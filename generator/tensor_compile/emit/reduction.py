@@ -3,7 +3,7 @@
 
 The loops over the reduced variables run at one point, or at 16 points side by side, a term after the other. For `lanes`
 the 16 partial sums of a block are computed one after the other, so that each lives in a register. Several reductions of
-the same terms share a sweep, and so their loads.
+the same terms share a loop, and so their loads.
 """
 from __future__ import annotations
 
@@ -125,14 +125,14 @@ def siblings(stores: Iterable[Store]) -> dict[Reduction, tuple[Reduction, ...]]:
 
 
 def emit_reduction(emitter: ScalarEmitter, node: Reduction) -> Value:
-    """The value of a reduction; siblings that have the same terms at the same points are computed in the same sweep."""
-    sweep = _Sweep(emitter, node)
-    sweep.nodes += [s for s in emitter.siblings.get(node, ())
-                    if not emitter.known(s) and _Sweep(emitter, s).key == sweep.key]
-    return sweep.emit()
+    """The value of a reduction; siblings that have the same terms at the same points are computed in the same loop."""
+    loop = _SharedLoop(emitter, node)
+    loop.nodes += [s for s in emitter.siblings.get(node, ())
+                    if not emitter.known(s) and _SharedLoop(emitter, s).key == loop.key]
+    return loop.emit()
 
 
-class _Sweep:
+class _SharedLoop:
     """Reductions over the same terms. depth: the scope that they are computed in; how: the loops that they need."""
 
     def __init__(self, emitter: ScalarEmitter, node: Reduction):

@@ -32,12 +32,12 @@ class Transposition:
 
 def transposition(kernel: NestKernel) -> Transposition | None:
     """What the nest is, where it is nothing else."""
-    if len(kernel.stages) != 1 or not kernel.rows:
+    if len(kernel.phases) != 1 or not kernel.rows:
         return None
-    (stage,) = kernel.stages
-    if stage.reduces or len(stage.stores) != 1 or len(stage.vars) != 1 or not stage.vector:
+    (phase,) = kernel.phases
+    if phase.reduces or len(phase.stores) != 1 or len(phase.vars) != 1 or not phase.vector:
         return None
-    (store,), (lane,), column = stage.stores, stage.vars, kernel.rows[-1]
+    (store,), (lane,), column = phase.stores, phase.vars, kernel.rows[-1]
     x = store.value
     if not isinstance(x, Load) or x.dtype != "f32" or x.dynamic or store.dynamic or x.buffer == store.buffer \
             or extent(lane) != SIDE or not extent(column).is_const or extent(column).value % SIDE \

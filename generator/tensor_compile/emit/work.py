@@ -53,12 +53,12 @@ def _kernel(kernel: Kernel) -> Expr:
     if isinstance(kernel, ContractionKernel):
         points = _points(kernel.batch) * _points(kernel.m) * _points(kernel.n)
         return points * (2 * len(kernel.b) * _points(kernel.k) + _values(s.value for s in kernel.stores))
-    stages = ZERO
-    for stage in kernel.stages:
-        values = [r.value for r in stage.reduces] + [v for s in stage.stores for v in s.values]
-        reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in stage.reduces)
-        stages = stages + _points(stage.vars) * (_values(values) + reducing)
-    return _points(kernel.rows) * stages
+    phases = ZERO
+    for phase in kernel.phases:
+        values = [r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values]
+        reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in phase.reduces)
+        phases = phases + _points(phase.vars) * (_values(values) + reducing)
+    return _points(kernel.rows) * phases
 
 
 def _points(variables: Iterable[Sym]) -> Expr:

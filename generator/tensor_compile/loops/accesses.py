@@ -18,7 +18,7 @@ def stores(kernel) -> list[Store]:
     if isinstance(kernel, Tiles):
         return [s for item in leaves([kernel]) for s in stores(item.kernel if isinstance(item, Step) else item)]
     return kernel.stores if isinstance(kernel, (ContractionKernel, SiblingsKernel)) else \
-        [s for stage in kernel.stages for s in stage.stores]
+        [s for phase in kernel.phases for s in phase.stores]
 
 
 def written(item) -> list[str]:
@@ -27,7 +27,7 @@ def written(item) -> list[str]:
         return [item.out]
     if isinstance(item, ExternKernel):
         return [b.name for b in item.writes]
-    sorted_rows = [r.buffer for stage in item.stages for r in stage.reduces if isinstance(r, RowSort)] \
+    sorted_rows = [r.buffer for phase in item.phases for r in phase.reduces if isinstance(r, RowSort)] \
         if isinstance(item, NestKernel) else []
     return list(dict.fromkeys([*(s.buffer for s in stores(item)), *sorted_rows]))
 
@@ -46,8 +46,8 @@ def read(item) -> list[str]:
         values = item.values
     else:
         assert isinstance(item, NestKernel)
-        values = [r.value for s in item.stages for r in s.reduces]
-        values += [v for s in item.stages for x in s.stores for v in x.values]
+        values = [r.value for s in item.phases for r in s.reduces]
+        values += [v for s in item.phases for x in s.stores for v in x.values]
     return list({x.buffer: None for x in loads(*values)})
 
 

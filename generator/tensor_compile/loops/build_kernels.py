@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups -> kernels: which values are stored, which are computed again, which wait in a row for a later sweep."""
+"""Groups -> kernels: which values are stored, which are computed again, which wait in a row for a later phase."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..symbolic import Expr, sym
 from .groups import Group, Member
 from .loop_ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, NestKernel, RowReduce, RowSort, \
-    Reduction, Scalar, SiblingsKernel, Sorted, Stage, Store
+    Reduction, Scalar, SiblingsKernel, Sorted, Phase, Store
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
 if TYPE_CHECKING:
@@ -49,36 +49,36 @@ class KernelBuilder:
         if group.kind == "flat":
             resolve = self.resolver(group, {})
             stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
-            return NestKernel(label, group.coords, [Stage((), [], stores)], (), ())
+            return NestKernel(label, group.coords, [Phase((), [], stores)], (), ())
         return self.build_rows(group, label)
 
     def resolver(self, group: Group, made: dict):
-        """resolve(member, stage): its value as an expression that can be evaluated in that sweep."""
+        """resolve(member, phase): its value as an expression that can be evaluated in that phase."""
         sums = group.contractions
         rewriters: dict[int, Rewriter] = {}
 
-        def resolve(m: Member, stage: int) -> Scalar:
-            if m.level == "reduce" or m.level == "running" and stage == m.stage:
+        def resolve(m: Member, phase: int) -> Scalar:
+            if m.level == "reduce" or m.level == "running" and phase == m.phase:
                 return Local(m.local, m.item.value.dtype)
             if m.level == "acc":
                 return Acc("f32", sums.index(m.item))
-            if m.kept is not None and stage > m.stage:
+            if m.kept is not None and phase > m.phase:
                 name, index = m.kept
                 return Load(name, m.value.dtype, index)
-            if (m, stage) not in made:
-                made[m, stage] = rewriter(stage)(m.value)
-            return made[m, stage]
+            if (m, phase) not in made:
+                made[m, phase] = rewriter(phase)(m.value)
+            return made[m, phase]
 
-        def rewriter(stage: int) -> Rewriter:
-            if stage not in rewriters:
+        def rewriter(phase: int) -> Rewriter:
+            if phase not in rewriters:
                 def leaf(s: Scalar) -> Scalar | None:
                     if isinstance(s, Reduction) and s.order != "running":
-                        return self.apart(s, rewriters[stage])
+                        return self.apart(s, rewriters[phase])
                     here = isinstance(s, Load) and not s.dynamic and not s.valid
                     found = self.fusion.inside(s, group) if here else None
-                    return resolve(found, stage) if found is not None else None
-                rewriters[stage] = Rewriter(leaf=leaf)
-            return rewriters[stage]
+                    return resolve(found, phase) if found is not None else None
+                rewriters[phase] = Rewriter(leaf=leaf)
+            return rewriters[phase]
         return resolve
 
     def apart(self, s: Reduction, change: Rewriter) -> Reduction:
@@ -102,59 +102,59 @@ class KernelBuilder:
         numbered = [m for m in group.members if m.level in ("reduce", "running")]
         for i, m in enumerate(numbered):
             m.local = f"r{i}"
-        last = max(m.stage for m in group.members)
+        last = max(m.phase for m in group.members)
         self.keep(group, last)
         resolve = self.resolver(group, {})
-        stages = [Stage(group.cols) for _ in range(last + 1)]
-        tail = Stage((), vector=False)
+        phases = [Phase(group.cols) for _ in range(last + 1)]
+        tail = Phase((), vector=False)
         for m in group.members:
             if m.level in ("reduce", "running"):
                 r = m.item.value
-                value = Rewriter(leaf=self.leaf_at(group, resolve, m.stage))(m.value)
-                stages[m.stage].reduces.append(RowReduce(m.local, r.op, r.order, value, r.dtype))
+                value = Rewriter(leaf=self.leaf_at(group, resolve, m.phase))(m.value)
+                phases[m.phase].reduces.append(RowReduce(m.local, r.op, r.order, value, r.dtype))
             if m.kept is not None and not m.stored:
-                stages[m.stage].stores.append(Store(m.kept[0], m.kept[1], resolve(m, m.stage)))
+                phases[m.phase].stores.append(Store(m.kept[0], m.kept[1], resolve(m, m.phase)))
             if m.stored:
-                where = stages[m.stage] if m.level in ("point", "running") else tail
-                where.stores.append(Store(m.item.out, m.index, resolve(m, m.stage)))
-        kept = [s for s in stages if s.reduces or s.stores]
+                where = phases[m.phase] if m.level in ("point", "running") else tail
+                where.stores.append(Store(m.item.out, m.index, resolve(m, m.phase)))
+        kept = [s for s in phases if s.reduces or s.stores]
         return NestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
 
-    def leaf_at(self, group: Group, resolve, stage: int):
+    def leaf_at(self, group: Group, resolve, phase: int):
         def leaf(s: Scalar) -> Scalar | None:
             found = self.fusion.inside(s, group) if isinstance(s, Load) else None
-            return resolve(found, stage) if found is not None else None
+            return resolve(found, phase) if found is not None else None
         return leaf
 
     def keep(self, group: Group, last: int) -> None:
-        """Decides which values of one sweep are kept for a later one, and where."""
+        """Decides which values of one phase are kept for a later one, and where."""
         full: dict = {}
         resolve = self.resolver(group, full)
         wanted: dict[Member, int] = {}
         seen: set[tuple[Member, int]] = set()
 
-        def need(m: Member, stage: int) -> None:
-            if (m, stage) in seen or m.level == "reduce":
+        def need(m: Member, phase: int) -> None:
+            if (m, phase) in seen or m.level == "reduce":
                 return
-            seen.add((m, stage))
-            if m.stage < stage and (m.level == "running" or
-                                    m.level == "point" and cost(resolve(m, m.stage)) > CHEAP):
-                wanted[m] = max(wanted.get(m, 0), stage)
-                need(m, m.stage)
+            seen.add((m, phase))
+            if m.phase < phase and (m.level == "running" or
+                                    m.level == "point" and cost(resolve(m, m.phase)) > CHEAP):
+                wanted[m] = max(wanted.get(m, 0), phase)
+                need(m, m.phase)
                 return
             for x in loads(m.value):
                 found = self.fusion.inside(x, group)
                 if found is not None:
-                    need(found, stage)
+                    need(found, phase)
 
         for m in group.members:
             if m.level in ("reduce", "running"):
                 for x in loads(m.value):
                     found = self.fusion.inside(x, group)
                     if found is not None:
-                        need(found, m.stage)
+                        need(found, m.phase)
             elif m.stored:
-                need(m, m.stage)
+                need(m, m.phase)
         taken: set[str] = set()
         for m, until in wanted.items():
             if m.stored:
@@ -187,7 +187,7 @@ class KernelBuilder:
         rows = tuple(v for v in group.coords if v not in places)
         stores = [Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored]
         sort = RowSort(row, found.value, found.count, found.descending)
-        return NestKernel(label, rows, [Stage((found.var,), [sort], [], False), Stage(places, [], stores)], (), ())
+        return NestKernel(label, rows, [Phase((found.var,), [sort], [], False), Phase(places, [], stores)], (), ())
 
     def build_scatter(self, item: Computation, label: str) -> NestKernel:
         """The variables before the first that the stored index does without are rows."""
@@ -195,15 +195,15 @@ class KernelBuilder:
         free = [i for i, v in enumerate(item.vars) if v not in within]
         first = free[0] if free else len(item.vars)
         store = Store(item.out, item.index, item.value, item.dynamic)
-        return NestKernel(label, item.vars[:first], [Stage(item.vars[first:], [], [store])], (), ())
+        return NestKernel(label, item.vars[:first], [Phase(item.vars[first:], [], [store])], (), ())
 
     def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set) -> bool:
-        """The row of o, written in the last sweep that reads m and by nothing but o there, can hold m until then."""
+        """The row of o, written in the last phase that reads m and by nothing but o there, can hold m until then."""
         out = o.item.out
-        return o.stored and o.level == "point" and o.stage == until and out not in taken and out not in group.reads \
+        return o.stored and o.level == "point" and o.phase == until and out not in taken and out not in group.reads \
             and o.item.value.dtype == m.value.dtype and self.fusion.buffers[out].kind in ("temp", "output") \
             and len(self.fusion.writers[out]) == 1 \
-            and not any(p is not o and p.stage == until and (p.stored or p.level == "reduce") for p in group.members)
+            and not any(p is not o and p.phase == until and (p.stored or p.level == "reduce") for p in group.members)
 
 
 def _kernel_label(group: Group) -> str:

@@ -19,7 +19,7 @@ from typing import Callable, Mapping
 
 from ..symbolic import Expr, Sym, sym, wrap
 from .loop_ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, IndexValue, Load, Local, NestKernel, \
-    Reduction, RowReduce, Scalar, Stage, Store
+    Reduction, RowReduce, Scalar, Phase, Store
 from .scalars import Rewriter, extent, rewritten, walk
 
 _LOWEST = Const("f32", 0xff800000)
@@ -44,9 +44,9 @@ def clip(body: list, axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Ex
     first, softmax, last, columns = found
     limit = sym(axis.start) + axis.points
     left_out = _left_out(whole, axis, fresh)
-    (store,) = left_out.stages[0].stores
+    (store,) = left_out.phases[0].stores
     later = _later(whole, axis, step, store, fresh)
-    zeros = later.stages[0].stores[0]
+    zeros = later.phases[0].stores[0]
     return Clipped(left_out, [_fewer(first, first.n[0], limit), _fewer(softmax, columns, limit), later,
                               _added(_fewer(last, last.k[0], limit), zeros, last.n, whole.n)])
 
@@ -63,7 +63,7 @@ def _chain(body: list, axis: Axis) -> tuple[ContractionKernel, NestKernel, Contr
         return None
     (scores,) = first.stores
     columns = _softmax(softmax, scores.buffer)
-    if columns is None or last.a.buffer != softmax.stages[-1].stores[0].buffer \
+    if columns is None or last.a.buffer != softmax.phases[-1].stores[0].buffer \
             or any(extent(s) != axis.size for s in (first.n[0], columns, last.k[0])):
         return None
     return (first, softmax, last, columns) if masked(scores.value, first.n[0], axis) else None
@@ -108,10 +108,10 @@ def _is_false(condition: Scalar, false: Scalar) -> bool:
 
 def _softmax(kernel: NestKernel, scores: str) -> Sym | None:
     """The variable over which the kernel is the softmax of a buffer; None where it is anything else."""
-    if len(kernel.stages) != 3 or any(len(s.vars) != 1 or s.vars != kernel.stages[0].vars for s in kernel.stages):
+    if len(kernel.phases) != 3 or any(len(s.vars) != 1 or s.vars != kernel.phases[0].vars for s in kernel.phases):
         return None
-    top, total, result = kernel.stages
-    shape = [(len(s.reduces), len(s.stores)) for s in kernel.stages]
+    top, total, result = kernel.phases
+    shape = [(len(s.reduces), len(s.stores)) for s in kernel.phases]
     if shape != [(1, 0), (1, 1), (0, 1)] or not all(isinstance(s.reduces[0], RowReduce) for s in (top, total)):
         return None
     most, sums, kept, out = top.reduces[0], total.reduces[0], total.stores[0], result.stores[0]
@@ -136,9 +136,9 @@ def _fewer(kernel: ContractionKernel | NestKernel, old: Sym, count: Expr) -> Con
     if isinstance(kernel, ContractionKernel):
         return replace(kernel, n=kept(kernel.n), k=kept(kernel.k), a=change(kernel.a),
                        b=tuple(change(b) for b in kernel.b), stores=[rewritten(s, change) for s in kernel.stores])
-    return replace(kernel, stages=[replace(s, vars=kept(s.vars), stores=[rewritten(x, change) for x in s.stores],
+    return replace(kernel, phases=[replace(s, vars=kept(s.vars), stores=[rewritten(x, change) for x in s.stores],
                                            reduces=[replace(r, value=change(r.value)) for r in s.reduces])
-                                   for s in kernel.stages])
+                                   for s in kernel.phases])
 
 
 def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> NestKernel:
@@ -153,7 +153,7 @@ def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[
     made = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
     points = (*batch, block, *whole.n)
     return NestKernel(f"{whole.label}_finite", points,
-                      [Stage((), [], [Store(made.name, tuple(map(sym, points)), total)])], (), ())
+                      [Phase((), [], [Store(made.name, tuple(map(sym, points)), total)])], (), ())
 
 
 def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store,
@@ -167,7 +167,7 @@ def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_
     made = fresh("tile", tuple(extent(s) for s in whole.n))
     total = Reduction("sum", "seq", "f32", (after,), x)
     store = Store(made.name, tuple(map(sym, whole.n)), total)
-    return NestKernel(f"{whole.label}_finite", whole.n, [Stage((), [], [store])], (), ())
+    return NestKernel(f"{whole.label}_finite", whole.n, [Phase((), [], [store])], (), ())
 
 
 def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...]) -> ContractionKernel:

@@ -8,12 +8,12 @@ for in terms of them:
 
   flat         pointwise members (a Reduction may stand inside a value: windows, columns)
   rows, cols   as soon as a reduction over `cols` joins: a row nest. A member then lives at points or once a row, and
-               in a *stage*: the sweep of the row in which all it needs is known
+               in a *phase*: the loop over the row in which all it needs is known
   sort, scatter  kernels of their own: what sorts the same rows is one; stores at indices that are data run in order
   contraction  its epilogue: pointwise members at the points batch x m x n; several sums a point where products of one
                first operand meet. Products of one first operand that do not meet stand side by side in one kernel
 
-What nobody outside reads is never stored. A value that a later sweep of a row needs again is computed again if that is
+What nobody outside reads is never stored. A value that a later phase of a row needs again is computed again if that is
 cheap; otherwise it waits in the row of an output that is written later, or in scratch. Nothing here asks for names of
 ops or regions. Every refusal is recorded with its reason.
 """
@@ -173,15 +173,15 @@ class Fusion:
 
     def copies(self, kernel, carried: tuple[str, ...]) -> tuple[str, str] | None:
         """(carry, its next value) where the kernel does nothing but copy all of a temp into the carry's buffer."""
-        if not isinstance(kernel, NestKernel) or len(kernel.stages) != 1 or kernel.stages[0].reduces \
-                or len(kernel.stages[0].stores) != 1:
+        if not isinstance(kernel, NestKernel) or len(kernel.phases) != 1 or kernel.phases[0].reduces \
+                or len(kernel.phases[0].stores) != 1:
             return None
-        (s,) = kernel.stages[0].stores
+        (s,) = kernel.phases[0].stores
         x = s.value
         if s.buffer not in carried or not isinstance(x, Load) or x.valid or x.dynamic or x.buffer in carried:
             return None
         to, source = self.buffers[s.buffer], self.buffers[x.buffer]
-        whole = points(kernel.rows + kernel.stages[0].vars) == to.elements == source.elements
+        whole = points(kernel.rows + kernel.phases[0].vars) == to.elements == source.elements
         if source.kind != "temp" or not whole or to.address(s.index) != source.address(x.index):
             return None
         return s.buffer, x.buffer
@@ -417,15 +417,15 @@ class Fusion:
             raise Refused(f"the kernel may store the same elements of {item.out}")
         value = substitute(item.value if not row else reduction.value, mapped)
         level = self.level(item, reduction, solution, group)
-        stage = 0
+        phase = 0
         for x in loads(value):
             m = self.inside(x, group)
             if m is not None:
-                stage = max(stage, m.stage + (m.level == "reduce"))
-        return Member(seq, item, value, index, level, stage)
+                phase = max(phase, m.phase + (m.level == "reduce"))
+        return Member(seq, item, value, index, level, phase)
 
     def look_alike(self, reduction: Reduction, group: Group) -> None:
-        """Reductions inside points share a sweep where they have the same terms, and the same number of lanes."""
+        """Reductions inside points share a loop where they have the same terms, and the same number of lanes."""
         others = [m.value for m in group.members if isinstance(m.value, Reduction)]
         if any((r.vars, r.valid) != (reduction.vars, reduction.valid) for r in others):
             raise Refused("it reduces other terms than the kernel")

@@ -16,13 +16,13 @@ class Refused(Exception):
 class Member:
     """An item within a group: its value and the index of its result in the group's coordinates."""
 
-    __slots__ = ("seq", "item", "value", "index", "level", "stage", "stored", "local", "kept")
+    __slots__ = ("seq", "item", "value", "index", "level", "phase", "stored", "local", "kept")
 
-    def __init__(self, seq: int, item, value: Scalar | None, index: tuple[Expr, ...], level: str, stage: int):
+    def __init__(self, seq: int, item, value: Scalar | None, index: tuple[Expr, ...], level: str, phase: int):
         self.seq, self.item, self.value, self.index = seq, item, value, index
-        self.level, self.stage = level, stage        # level: point | row | reduce | running | acc
+        self.level, self.phase = level, phase        # level: point | row | reduce | running | acc
         self.stored, self.local = False, ""
-        self.kept: tuple | None = None               # (buffer name, index) where a later sweep finds the value
+        self.kept: tuple | None = None               # (buffer name, index) where a later phase finds the value
 
 
 class Group:
@@ -112,15 +112,15 @@ def absorb(group: Group, other: Group) -> None:
         group.writes.setdefault(name, []).extend(made)
     hand_over(other, group)
     stage_of: dict[tuple, Member] = {}
-    for m in group.members:  # stages again, as joined sweeps may wait for each other
+    for m in group.members:  # phases again, as members that joined may wait for each other
         if m.value is None:
             stage_of[m.item.out, m.index] = m
             continue
-        m.stage = 0
+        m.phase = 0
         for x in loads(m.value):
             made = stage_of.get((x.buffer, x.index))
             if made is not None:
-                m.stage = max(m.stage, made.stage + (made.level == "reduce"))
+                m.phase = max(m.phase, made.phase + (made.level == "reduce"))
         stage_of[m.item.out, m.index] = m
 
 

@@ -199,7 +199,7 @@ class Acc(Scalar):
 
 
 class Local(Scalar):
-    """The value of a row reduction of an earlier stage of the same nest."""
+    """The value of a row reduction of an earlier phase of the same nest."""
 
     __slots__ = ("name",)
 
@@ -274,8 +274,8 @@ class Store:
 
 @dataclass(slots=True)
 class RowReduce:
-    """local `name` = reduction over the stage's variables of `value` (op and order as in Reduction). Where the order is
-    `running`, the local is known at every point of its own stage (behind the reductions before it): the terms so far."""
+    """local `name` = reduction over the phase's variables of `value` (op and order as in Reduction). Where the order is
+    `running`, the local is known at every point of its own phase (behind the reductions before it): the terms so far."""
 
     name: str
     op: str
@@ -286,7 +286,7 @@ class RowReduce:
 
 @dataclass(slots=True)
 class RowSort:
-    """Behind the stage buffer[0..count-1] (scratch of i64) holds the positions of the first `count` of the stage's
+    """Behind the phase buffer[0..count-1] (scratch of i64) holds the positions of the first `count` of the phase's
     points in the order of `value`, as Sorted has it. The buffer has room for the sort: `sort_space` elements."""
 
     buffer: str
@@ -296,13 +296,13 @@ class RowSort:
 
 
 @dataclass(slots=True)
-class Stage:
-    """One sweep over `vars` (nested; the last is innermost) within a row: reductions and stores at every point.
+class Phase:
+    """One loop over `vars` (nested; the last is innermost) within a row: reductions and stores at every point.
 
     At a point the reductions are evaluated first, then the stores one after the other; a load that an earlier statement
     of the point needed as well has the value that it had there. vars may be empty: the statements run once a row.
     vector: the last variable may be run 16 at a time. A store of
-    one stage may be loaded by a later one of the same row. A store with a dynamic index is alone in its nest: no row
+    one phase may be loaded by a later one of the same row. A store with a dynamic index is alone in its nest: no row
     holds a variable that its index does without, so one thread walks those, in order.
     """
 
@@ -314,7 +314,7 @@ class Stage:
 
 @dataclass(slots=True)
 class NestKernel:
-    """for every point of `rows` (split over threads): the stages in order.
+    """for every point of `rows` (split over threads): the phases in order.
 
     params: the buffers in the order of the kernel's pointer array; dims: the dims it reads, in the order of its dim
     array (empty in a specialized variant). grain: rows a thread should have at least.
@@ -322,7 +322,7 @@ class NestKernel:
 
     label: str
     rows: tuple[Sym, ...]
-    stages: list[Stage]
+    phases: list[Phase]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     grain: int = 1

@@ -13,7 +13,7 @@ from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .loop_ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    Load, Loop, NestKernel, RowReduce, SiblingsKernel, Slot, Stage, Step, Tiles
+    Load, Loop, NestKernel, RowReduce, SiblingsKernel, Slot, Phase, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
 
@@ -350,33 +350,33 @@ class _Parser:
         line.expect("{")
         line.end()
         params, dims = self.interface(line.item)
-        stages = []
+        phases = []
         while not (inner := self.within(line.item, "a nest")).accept("}"):
-            inner.expect("sweep")
-            stages.append(self.sweep(inner))
+            inner.expect("phase")
+            phases.append(self.phase(inner))
         inner.end()
-        return NestKernel(label, rows, stages, params, dims, grain)
+        return NestKernel(label, rows, phases, params, dims, grain)
 
-    def sweep(self, line: ItemLine) -> Stage:
-        stage = Stage(line.variables(), vector=not line.accept("scalar"))
+    def phase(self, line: ItemLine) -> Phase:
+        phase = Phase(line.variables(), vector=not line.accept("scalar"))
         line.expect("{")
         line.end()
         line.item.shared = {}
-        while not (inner := self.within(line.item, "a sweep")).accept("}"):
+        while not (inner := self.within(line.item, "a phase")).accept("}"):
             if inner.peek().startswith('"') or inner.peek() == "let":
-                stage.stores.append(inner.store())
+                phase.stores.append(inner.store())
                 continue
-            if stage.stores:
-                raise inner.error("the reductions of a sweep stand before its stores")
+            if phase.stores:
+                raise inner.error("the reductions of a phase stand before its stores")
             name = inner.word("a row reduction or a store")
             if name == "sort":
-                stage.reduces.append(inner.row_sort())
+                phase.reduces.append(inner.row_sort())
                 continue
             inner.expect("=")
             op, order = inner.reduction(inner.word("a reduction such as sum.lanes"))
             dtype = inner.dtype()
             (value,) = inner.exactly(1, inner.many(inner.scalar))
             inner.end()
-            stage.reduces.append(RowReduce(name, op, order, value, dtype))
+            phase.reduces.append(RowReduce(name, op, order, value, dtype))
         inner.end()
-        return stage
+        return phase

@@ -163,14 +163,14 @@ def in_place(kernel, x: Buffer, out: Buffer) -> bool:
     """`out` may overwrite x point by point. Never in a contraction, whose template may hold sums in `out`."""
     if not isinstance(kernel, NestKernel):
         return False
-    addresses = {out.address(s.index) for stage in kernel.stages for s in stage.stores if s.buffer == out.name}
+    addresses = {out.address(s.index) for phase in kernel.phases for s in phase.stores if s.buffer == out.name}
     if len(addresses) != 1:
         return False
     (address,) = addresses
     written = False
-    for stage in kernel.stages:
-        values = [r.value for r in stage.reduces]
-        for s in (None, *stage.stores):
+    for phase in kernel.phases:
+        values = [r.value for r in phase.reduces]
+        for s in (None, *phase.stores):
             if s is not None:
                 values = [s.value]
             for v in walk(*values):

@@ -148,10 +148,10 @@ def _asked(item) -> Iterator[Expr]:
     if isinstance(item, Computation):
         loops, stores = list(item.vars), [Store(item.out, item.index, item.value, item.dynamic)]
     elif isinstance(item, NestKernel):
-        loops = [*item.rows, *(s for stage in item.stages for s in stage.vars)]
-        roots = [r.value for stage in item.stages for r in stage.reduces]
-        yield from (r.count for stage in item.stages for r in stage.reduces if isinstance(r, RowSort))
-        stores = [s for stage in item.stages for s in stage.stores]
+        loops = [*item.rows, *(s for phase in item.phases for s in phase.vars)]
+        roots = [r.value for phase in item.phases for r in phase.reduces]
+        yield from (r.count for phase in item.phases for r in phase.reduces if isinstance(r, RowSort))
+        stores = [s for phase in item.phases for s in phase.stores]
     else:
         loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, *_second(item)]
         stores = item.stores if isinstance(item, ContractionKernel) else [Store(item.out, item.index, Acc("f32"))]
@@ -171,7 +171,7 @@ def _asked(item) -> Iterator[Expr]:
 
 class _Printer:
     """One item. Loop variables of one name are told apart by a number, in order of appearance. An operation that a
-    sweep needs more than once is written once, as `%0 = …`, and named from there on."""
+    phase needs more than once is written once, as `%0 = …`, and named from there on."""
 
     def __init__(self, dims: tuple[Sym, ...]) -> None:
         self.dims = dims
@@ -288,11 +288,11 @@ class _Printer:
                     self.store(Store(k.out, k.index, k.value, k.dynamic), "  "), "}"]
         if isinstance(k, NestKernel):
             out = [f"nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{", *_interface(k)]
-            for stage in k.stages:
-                out.append(f"  sweep ({self.vars(stage.vars)}){'' if stage.vector else ' scalar'} {{")
-                self.share([r.value for r in stage.reduces] + [v for s in stage.stores for v in s.values])
-                out += [f"    {self.reduce(r)}" for r in stage.reduces]
-                out += [self.store(s, "    ") for s in stage.stores]
+            for phase in k.phases:
+                out.append(f"  phase ({self.vars(phase.vars)}){'' if phase.vector else ' scalar'} {{")
+                self.share([r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values])
+                out += [f"    {self.reduce(r)}" for r in phase.reduces]
+                out += [self.store(s, "    ") for s in phase.stores]
                 out.append("  }")
             return out + ["}"]
         if isinstance(k, SiblingsKernel):

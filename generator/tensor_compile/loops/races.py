@@ -31,9 +31,9 @@ def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
         for part in item.parts:
             yield from stores(part)
     elif isinstance(item, NestKernel):
-        for stage in item.stages:
-            for s in stage.stores:
-                yield s, item.rows + stage.vars
+        for phase in item.phases:
+            for s in phase.stores:
+                yield s, item.rows + phase.vars
 
 
 def _stored(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
@@ -75,8 +75,8 @@ def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
 
 
 def _rows(kernel) -> set[Sym] | None:
-    """The variables of a kernel's rows, whose stages are one thread's; None where each point may be another thread's."""
-    if isinstance(kernel, NestKernel) and (len(kernel.stages) > 1 or any(stage.reduces for stage in kernel.stages)):
+    """The variables of a kernel's rows, whose phases are one thread's; None where each point may be another thread's."""
+    if isinstance(kernel, NestKernel) and (len(kernel.phases) > 1 or any(phase.reduces for phase in kernel.phases)):
         return set(kernel.rows)
     return None
 
@@ -115,7 +115,7 @@ def _values(kernel: NestKernel | ContractionKernel | SiblingsKernel) -> list[Sca
     """All that a kernel evaluates."""
     if not isinstance(kernel, NestKernel):
         return kernel.values
-    return [v for s, _ in stores(kernel) for v in s.values] + [r.value for stage in kernel.stages for r in stage.reduces]
+    return [v for s, _ in stores(kernel) for v in s.values] + [r.value for phase in kernel.phases for r in phase.reduces]
 
 
 def met(one, two) -> list[str]:

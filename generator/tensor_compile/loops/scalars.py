@@ -188,7 +188,7 @@ def substitute(s: Scalar, mapping: dict[Sym, Expr]) -> Scalar:
 
 class Others(dict[Sym, Sym]):
     """Variables by those that they stand for where these mean something else. All who ask get the same one, so that
-    reductions that share a sweep still do."""
+    reductions that share a loop still do."""
 
     def __missing__(self, s: Sym) -> Sym:
         self[s] = Sym(s.name, s.lo, s.hi)

@@ -2,7 +2,7 @@
 """Schedule: the loops of each kernel in the order of its memory, contiguous ones merged, one to be vectorized.
 
 A flat nest runs its variables from the largest stride to the smallest; the innermost is the one that has stride 1 (or
-none) in most accesses, and becomes the variable of its one stage. A loop that addresses divide by one number (heads
+none) in most accesses, and becomes the variable of its one phase. A loop that addresses divide by one number (heads
 that share keys, channels of a group) is split by it first. A row nest orders its rows; its columns keep their
 order, which numbers the terms of sums. Two neighbouring loops become one where every address steps by the outer as by
 the whole inner one and no predicate tells them apart. A contraction merges m, n and k the same way; n of a packed
@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
 from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, NestKernel, Reduction, RowSort, \
-    Scalar, SiblingsKernel, Stage, Store, mapped
+    Scalar, SiblingsKernel, Phase, Store, mapped
 from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
@@ -33,8 +33,8 @@ def schedule(fused: Fused, target) -> Fused:
 def _schedule(kernel, buffers: dict[str, Buffer]):
     if isinstance(kernel, NestKernel):
         body = _Body(buffers, _values(kernel), _stores(kernel))
-        if len(kernel.stages) == 1 and not kernel.stages[0].vars and not kernel.stages[0].reduces \
-                and not any(x.dynamic for x in kernel.stages[0].stores):
+        if len(kernel.phases) == 1 and not kernel.phases[0].vars and not kernel.phases[0].reduces \
+                and not any(x.dynamic for x in kernel.phases[0].stores):
             return _flat(kernel, body)
         return _rows(kernel, body)
     if isinstance(kernel, ContractionKernel):
@@ -118,12 +118,12 @@ class _Body:
 
 
 def _values(kernel: NestKernel) -> list[Scalar]:
-    return [r.value for s in kernel.stages for r in s.reduces] + \
-        [v for s in kernel.stages for x in s.stores for v in x.values]
+    return [r.value for s in kernel.phases for r in s.reduces] + \
+        [v for s in kernel.phases for x in s.stores for v in x.values]
 
 
 def _stores(kernel: NestKernel) -> list[Store]:
-    return [x for s in kernel.stages for x in s.stores]
+    return [x for s in kernel.phases for x in s.stores]
 
 
 def _size_key(e: Expr | None) -> tuple:
@@ -165,24 +165,24 @@ def _flat(kernel: NestKernel, body: _Body) -> NestKernel:
     while rows and _known(extent(inner)) < SHORT and extent(inner).is_const and body.mergeable(rows[-1], inner):
         inner = body.merge(rows[-1], inner)
         rows = rows[:-1]
-    stage = kernel.stages[0]
-    stage = Stage((inner,) if inner is not None else (), [], stage.stores, inner is not None)
-    return _rebuilt(kernel, rows, [stage], body)
+    phase = kernel.phases[0]
+    phase = Phase((inner,) if inner is not None else (), [], phase.stores, inner is not None)
+    return _rebuilt(kernel, rows, [phase], body)
 
 
 def _rows(kernel: NestKernel, body: _Body) -> NestKernel:
     rows = body.merge_all(tuple(_by_stride(body.split_all(kernel.rows), body)))
-    merged = {s.vars: () for s in kernel.stages}
+    merged = {s.vars: () for s in kernel.phases}
     for cols in merged:
         merged[cols] = body.merge_all(body.split_all(cols))
-    stages = [Stage(merged[s.vars], s.reduces, s.stores, s.vector) for s in kernel.stages]
-    return _rebuilt(kernel, rows, stages, body)
+    phases = [Phase(merged[s.vars], s.reduces, s.stores, s.vector) for s in kernel.phases]
+    return _rebuilt(kernel, rows, phases, body)
 
 
-def _rebuilt(kernel: NestKernel, rows: tuple, stages: list[Stage], body: _Body) -> NestKernel:
+def _rebuilt(kernel: NestKernel, rows: tuple, phases: list[Phase], body: _Body) -> NestKernel:
     change = body.rewriter()
-    done = [Stage(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
-                  [rewritten(x, change) for x in s.stores], s.vector) for s in stages]
+    done = [Phase(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
+                  [rewritten(x, change) for x in s.stores], s.vector) for s in phases]
     work = sum(_known(points(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
     return NestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
 
@@ -236,7 +236,7 @@ def _finish(kernel, buffers: dict[str, Buffer]):
         loops = kernel.batch + kernel.m + kernel.n + kernel.k
         values, stores = kernel.values, kernel.stores
     else:
-        loops = kernel.rows + tuple(s for stage in kernel.stages for s in stage.vars)
+        loops = kernel.rows + tuple(s for phase in kernel.phases for s in phase.vars)
         values, stores = _values(kernel), _stores(kernel)
     for x in loads(*values):
         names[x.buffer] = None
@@ -264,8 +264,8 @@ def _finish(kernel, buffers: dict[str, Buffer]):
 
 
 def _sorts(kernel: NestKernel | ContractionKernel) -> list[RowSort]:
-    stages = kernel.stages if isinstance(kernel, NestKernel) else ()
-    return [r for stage in stages for r in stage.reduces if isinstance(r, RowSort)]
+    phases = kernel.phases if isinstance(kernel, NestKernel) else ()
+    return [r for phase in phases for r in phase.reduces if isinstance(r, RowSort)]
 
 
 def reduction_variables(values: list[Scalar]) -> list[Sym]:

@@ -2,7 +2,7 @@
 """How the loops of a kernel, in the order that schedule.py gave them, are spread over the blocks and threads of a GPU.
 
     points       a nest of pointwise stores: some points a thread, neighbours along the innermost loop
-    rows         a nest with sweeps: one row a warp, or a block where rows are few or long, whose threads share each sweep
+    rows         a nest with phases: one row a warp, or a block where rows are few or long, whose threads share each phase
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one block, which finds the first that is outside
     team         a nest whose points follow each other, or whose sums a block has no room for, and every kernel of the
@@ -119,7 +119,7 @@ def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launc
         return Launch(sum((tiles(part, shape) for part in kernel.parts), ZERO), 1, shape.threads,
                       shared=shape.shared(operands))
     scratch = any(b.kind == "scratch" for b in kernel.params)
-    points = product(extent(s) for s in kernel.rows + (kernel.stages[0].vars if is_flat(kernel) else ()))
+    points = product(extent(s) for s in kernel.rows + (kernel.phases[0].vars if is_flat(kernel) else ()))
     if plain or is_team(kernel):
         threads = 1 if scratch else FEWEST
         return Launch(points, threads, threads, scratch)
@@ -133,26 +133,26 @@ def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launc
 
 
 def is_team(kernel: NestKernel) -> bool:
-    """Whether points have to run one after the other, terms be joined by another operation than addition, or one sweep
+    """Whether points have to run one after the other, terms be joined by another operation than addition, or one phase
     has more sums than the fewest threads have shared memory for."""
     if shared_bytes(kernel) * FEWEST > SHARED:
         return True
-    for stage in kernel.stages:
-        inner = [r for s in stage.stores for v in s.values for r in walk(v) if isinstance(r, Reduction)]
+    for phase in kernel.phases:
+        inner = [r for s in phase.stores for v in s.values for r in walk(v) if isinstance(r, Reduction)]
         if any(isinstance(r, RowSort) or r.order == "running" or (r.op, r.order) == ("prod", "lanes")
-               for r in (*stage.reduces, *inner)) or any(s.dynamic for s in stage.stores):
+               for r in (*phase.reduces, *inner)) or any(s.dynamic for s in phase.stores):
             return True
     return False
 
 
 def is_flat(kernel: NestKernel) -> bool:
-    """One sweep without reductions or scratch: its points need nothing of each other."""
-    return len(kernel.stages) == 1 and not kernel.stages[0].reduces and all(b.kind != "scratch" for b in kernel.params)
+    """One phase without reductions or scratch: its points need nothing of each other."""
+    return len(kernel.phases) == 1 and not kernel.phases[0].reduces and all(b.kind != "scratch" for b in kernel.params)
 
 
 def has_warps(kernel: NestKernel) -> bool:
-    """Whether a warp a row is enough: as short as the sweeps are, or as many as the rows are."""
-    longest = max((usual(stage.vars) for stage in kernel.stages), default=1)
+    """Whether a warp a row is enough: as short as the phases are, or as many as the rows are."""
+    longest = max((usual(phase.vars) for phase in kernel.phases), default=1)
     rows = usual(kernel.rows)
     return longest <= 64 or (longest <= 1024 and rows >= 64)
 
@@ -169,9 +169,9 @@ def row_warps(kernel: NestKernel) -> int:
 
 
 def passes(kernel: NestKernel) -> int:
-    """How many points of every sweep of a row a thread has, where that is a constant small enough to have what they
+    """How many points of every phase of a row a thread has, where that is a constant small enough to have what they
     load in registers and their terms in shared memory; 0 otherwise."""
-    counts = {product(extent(s) for s in stage.vars) for stage in kernel.stages if stage.vars}
+    counts = {product(extent(s) for s in phase.vars) for phase in kernel.phases if phase.vars}
     if len(counts) != 1 or not (count := counts.pop()).is_const or count.value > MOST_AT_ONCE:
         return 0
     threads = 32 if has_warps(kernel) else row_threads(kernel)
@@ -182,18 +182,18 @@ def passes(kernel: NestKernel) -> int:
 def memory(kernel: NestKernel, threads: int, terms: int) -> int:
     """Bytes of shared memory that the sums of a row take, with so many terms a thread at a time of those that are added
     in order."""
-    def taken(stage) -> int:
+    def taken(phase) -> int:
         return sum(sum_bytes(r) * threads * (terms if r.order in ("lanes", "seq") else 1)
-                   for r in stage.reduces if isinstance(r, RowReduce))
+                   for r in phase.reduces if isinstance(r, RowReduce))
 
-    return max(map(taken, kernel.stages), default=0)
+    return max(map(taken, kernel.phases), default=0)
 
 
 def row_threads(kernel: NestKernel) -> int:
-    """Threads of a row's block: a power of two, no more than its longest sweep has use for."""
+    """Threads of a row's block: a power of two, no more than its longest phase has use for."""
     longest = 1
-    for stage in kernel.stages:
-        most = product(extent(s) for s in stage.vars).range()[1]
+    for phase in kernel.phases:
+        most = product(extent(s) for s in phase.vars).range()[1]
         longest = THREADS if most is None else max(longest, most)
     threads = FEWEST
     while threads < min(longest, THREADS):
@@ -208,7 +208,7 @@ def is_small(kernel: Kernel) -> bool:
     counts = [b.elements for b in kernel.params]
     if isinstance(kernel, NestKernel):
         rows = product(extent(s) for s in kernel.rows)
-        counts += [rows * product(extent(s) for s in stage.vars) for stage in kernel.stages]
+        counts += [rows * product(extent(s) for s in phase.vars) for phase in kernel.phases]
     elif not isinstance(kernel, CheckKernel):
         for part in kernel.parts:
             counts += [product(extent(s) for s in part.batch + part.m + part.n), product(extent(s) for s in part.k)]
@@ -216,9 +216,9 @@ def is_small(kernel: Kernel) -> bool:
 
 
 def shared_bytes(kernel: NestKernel) -> int:
-    """Bytes of shared memory that a row's sums take for each thread: those of one sweep at a time, as each sweep begins
+    """Bytes of shared memory that a row's sums take for each thread: those of one phase at a time, as each phase begins
     when all threads have the results of the one before."""
-    return max((sum(sum_bytes(r) for r in stage.reduces if isinstance(r, RowReduce)) for stage in kernel.stages),
+    return max((sum(sum_bytes(r) for r in phase.reduces if isinstance(r, RowReduce)) for phase in kernel.phases),
                default=0)
 
 

@@ -31,14 +31,14 @@ class Panels:
 
 def panels(pack: NestKernel, kernel: ContractionKernel) -> Panels | None:
     """None where the two are anything else."""
-    if len(kernel.b) != 1 or not kernel.b_panel or len(kernel.n) != 1 or len(pack.stages) != 1:
+    if len(kernel.b) != 1 or not kernel.b_panel or len(kernel.n) != 1 or len(pack.phases) != 1:
         return None
-    (b,), (n,), (stage,) = kernel.b, kernel.n, pack.stages
-    if stage.vars or stage.reduces or len(stage.stores) != 1 or stage.stores[0].buffer != b.buffer \
-            or b.valid or b.dynamic or stage.stores[0].dynamic:
+    (b,), (n,), (phase,) = kernel.b, kernel.n, pack.phases
+    if phase.vars or phase.reduces or len(phase.stores) != 1 or phase.stores[0].buffer != b.buffer \
+            or b.valid or b.dynamic or phase.stores[0].dynamic:
         return None
     number = sym(n) // kernel.b_panel
-    made = stage.stores[0].index
+    made = phase.stores[0].index
     if number not in b.index or b.index[-1] != sym(n) - number * kernel.b_panel:
         return None
     at = b.index.index(number)
@@ -84,9 +84,9 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     gone = set(there)
     there[p.panel] = sym(columns.start) // kernel.b_panel + sym(panel)
     moved = Rewriter(lambda e: e.substitute(there))
-    (stage,), store = p.pack.stages, p.pack.stages[0].stores[0]
+    (phase,), store = p.pack.phases, p.pack.phases[0].stores[0]
     index = tuple(ZERO if d < at else sym(panel) if d == at else e for d, e in enumerate(store.index))
     rows = tuple(panel if s is p.panel else s for s in p.pack.rows if s not in gone)
     store = Store(store.buffer, index, moved(store.value))
-    packed = replace(p.pack, rows=rows, stages=[replace(stage, stores=[store])])
+    packed = replace(p.pack, rows=rows, phases=[replace(phase, stores=[store])])
     return Tiles(f"{p.pack.label}+{kernel.label}", (*axes, columns), [packed, product])

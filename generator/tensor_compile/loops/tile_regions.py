@@ -65,12 +65,12 @@ def row_variables(kernel: Chained) -> tuple[Sym, ...]:
 def values(kernel: Chained) -> list:
     if isinstance(kernel, ContractionKernel):
         return kernel.values
-    return [r.value for s in kernel.stages for r in s.reduces] + [v for s in kernel.stages for x in s.stores
+    return [r.value for s in kernel.phases for r in s.reduces] + [v for s in kernel.phases for x in s.stores
                                                                   for v in x.values]
 
 
 def stores(kernel: Chained) -> list[Store]:
-    return kernel.stores if isinstance(kernel, ContractionKernel) else [x for s in kernel.stages for x in s.stores]
+    return kernel.stores if isinstance(kernel, ContractionKernel) else [x for s in kernel.phases for x in s.stores]
 
 
 def walked_by(e: Expr, kernel: Chained) -> tuple[Sym, ...] | None:
@@ -354,9 +354,9 @@ class _Former:
         if isinstance(kernel, ContractionKernel):
             return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change(kernel.a),
                            b=tuple(change(b) for b in kernel.b), stores=[stored(s) for s in kernel.stores]), step
-        stages = [replace(s, reduces=[replace(r, value=change(r.value)) for r in s.reduces],
-                          stores=[stored(x) for x in s.stores]) for s in kernel.stages]
-        return replace(kernel, rows=kept(kernel.rows), stages=stages), step
+        phases = [replace(s, reduces=[replace(r, value=change(r.value)) for r in s.reduces],
+                          stores=[stored(x) for x in s.stores]) for s in kernel.phases]
+        return replace(kernel, rows=kept(kernel.rows), phases=phases), step
 
     def handed(self, chain: _Chain, name: str, axes: tuple[Axis, ...]) -> Buffer:
         """The buffer of one tile for a temp that is handed on."""

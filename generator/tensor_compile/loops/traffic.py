@@ -37,9 +37,9 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         values, stores = kernel.values, kernel.stores
     else:
-        values = [r.value for s in kernel.stages for r in s.reduces]
-        values += [v for s in kernel.stages for x in s.stores for v in x.values]
-        stores = [x for s in kernel.stages for x in s.stores]
+        values = [r.value for s in kernel.phases for r in s.reduces]
+        values += [v for s in kernel.phases for x in s.stores for v in x.values]
+        stores = [x for s in kernel.phases for x in s.stores]
     written = {(s.buffer, s.index): (s.dynamic, ()) for s in stores}
     own = {s.buffer for s in stores}  # rows that are stored and read again stay in the cache
     read: dict[tuple, tuple] = {}

@@ -14,7 +14,7 @@ from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, verify_variables
 from .fuse import Fused
 from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    InBounds, Load, Loop, NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Stage, Step, Store, Tiles, \
+    InBounds, Load, Loop, NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Phase, Step, Store, Tiles, \
     leaves
 from .scalars import loads, points, sort_space
 
@@ -139,17 +139,17 @@ class _Checker:
         self.found += verify_variables.unbound(k)
         if isinstance(k, NestKernel):
             mine: set[str] = set()
-            for stage in k.stages:
-                for r in stage.reduces:
+            for phase in k.phases:
+                for r in phase.reduces:
                     self.value(k.label, r.value, self.facts)
                     if isinstance(r, RowSort):
-                        self.sort(k.label, r, stage)
-                for s in stage.stores:
+                        self.sort(k.label, r, phase)
+                for s in phase.stores:
                     self.store(k.label, s)
-                loaded = {n for v in (*(r.value for r in stage.reduces), *(v for s in stage.stores for v in s.values))
+                loaded = {n for v in (*(r.value for r in phase.reduces), *(v for s in phase.stores for v in s.values))
                           for n in _names(v)}
                 self.readable(k.label, loaded, written | mine)
-                mine |= {s.buffer for s in stage.stores} | {r.buffer for r in stage.reduces if isinstance(r, RowSort)}
+                mine |= {s.buffer for s in phase.stores} | {r.buffer for r in phase.reduces if isinstance(r, RowSort)}
         elif isinstance(k, (ContractionKernel, SiblingsKernel)):
             for part in k.parts:
                 self.contraction(part)
@@ -188,12 +188,12 @@ class _Checker:
         for v in s.values:
             self.value(label, v, self.facts)
 
-    def sort(self, label: str, r: RowSort, stage: Stage) -> None:
-        b, space = self.buffers[r.buffer], sort_space(points(stage.vars), r.value.dtype)
+    def sort(self, label: str, r: RowSort, phase: Phase) -> None:
+        b, space = self.buffers[r.buffer], sort_space(points(phase.vars), r.value.dtype)
         if b.kind != "scratch" or b.dtype != "i64" or not is_nonnegative(b.elements - space):
-            self.found.append(f"{label}: {b.name} has no room for sorting {points(stage.vars)} points")
-        if not holds(points(stage.vars) - r.count, self.facts):
-            self.found.append(f"{label}: {r.count} of {points(stage.vars)} sorted points")
+            self.found.append(f"{label}: {b.name} has no room for sorting {points(phase.vars)} points")
+        if not holds(points(phase.vars) - r.count, self.facts):
+            self.found.append(f"{label}: {r.count} of {points(phase.vars)} sorted points")
 
     def value(self, label: str, s: Scalar, guards: tuple[Expr, ...]) -> None:
         if (s, guards) in self.proved:

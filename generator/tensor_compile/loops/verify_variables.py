@@ -63,16 +63,16 @@ class _Scopes:
 
     def nest(self, kernel: NestKernel) -> None:
         known: set[str] = set()
-        for stage in kernel.stages:
-            self.once((*kernel.rows, *stage.vars))
-            scope = frozenset((*kernel.rows, *stage.vars))
-            here = set(known)     # reductions whose value a point of the stage may use
-            for r in stage.reduces:
+        for phase in kernel.phases:
+            self.once((*kernel.rows, *phase.vars))
+            scope = frozenset((*kernel.rows, *phase.vars))
+            here = set(known)     # reductions whose value a point of the phase may use
+            for r in phase.reduces:
                 self.value(r.value, scope, 0, here)
                 if isinstance(r, RowReduce):
                     known.add(r.name)
                     here |= {r.name} if r.order == "running" else set()
-            for s in stage.stores:
+            for s in phase.stores:
                 self.store(s.index, s.value, s.dynamic, scope, 0, here)
 
     def once(self, variables: tuple[Sym, ...]) -> None:
