@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row nests with so many sums that a block's shared memory decides about its threads."""
+"""Row loop nests with so many sums that a block's shared memory decides about its threads."""
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
 
-from tensor_compile.loops.loop_ir import Apply, Buffer, Const, Load, Local, NestKernel, RowReduce, Phase, Store
+from tensor_compile.loops.loop_ir import Apply, Buffer, Const, Load, Local, LoopNestKernel, RowReduce, Phase, Store
 from tensor_compile.symbolic import Sym, const, sym
 
 ROWS, POINTS = 5, 700
@@ -13,7 +13,7 @@ ROWS, POINTS = 5, 700
 
 @dataclass(frozen=True)
 class Sums:
-    """A nest and the threads that its blocks have: `positions` first extremes of f32 in each phase, 12 bytes a thread
+    """A loop nest and the threads that its blocks have: `positions` first extremes of f32 in each phase, 12 bytes a thread
     and position. threads 1..32 of `team`: no block shares a row."""
 
     positions: tuple[int, ...]
@@ -25,7 +25,7 @@ class Sums:
         return f"sums of {' and '.join(map(str, self.positions))} positions"
 
     @property
-    def kernel(self) -> NestKernel:
+    def kernel(self) -> LoopNestKernel:
         r = Sym("r", 0, const(ROWS - 1))
         phases, stores = [], []
         for i, count in enumerate(self.positions):
@@ -40,7 +40,7 @@ class Sums:
             phases.append(Phase((v,), reduces))
         buffers = (Buffer("x", "f32", (const(ROWS), const(POINTS)), (0, 1), "input"),
                    Buffer("y", "i64", (const(ROWS), const(len(stores))), (0, 1), "output"))
-        return NestKernel(self.name, (r,), [*phases, Phase((), [], stores)], buffers, ())
+        return LoopNestKernel(self.name, (r,), [*phases, Phase((), [], stores)], buffers, ())
 
 
 REUSED = Sums((10, 10), 256)      # 240 bytes a thread in all, 120 of them at a time

@@ -17,7 +17,7 @@ from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.arena import offsets
 from tensor_compile.loops.loop_ir import Acc, Apply, Branch, CheckKernel, Const, ContractionKernel, InBounds, \
-    IndexValue, Load, Local, Loop, NestKernel, Reduction, RowSort, Scalar, Tiles
+    IndexValue, Load, Local, Loop, LoopNestKernel, Reduction, RowSort, Scalar, Tiles
 from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Sym
 
@@ -333,7 +333,7 @@ class _Compiler:
             depth += 1
         self.lines.append("  " * depth + f"store({s.buffer!r}, {self.address(s.buffer, s.index)}, {self.scalar(s.value)})")
 
-    def nest(self, k: NestKernel, backwards: bool) -> None:
+    def nest(self, k: LoopNestKernel, backwards: bool) -> None:
         depth = self.open(k.rows, 1, backwards)
         for phase in k.phases:
             for i, r in enumerate(phase.reduces):
@@ -422,9 +422,9 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
                 raise Fault(k.label)
     else:
         compiler = _Compiler(memory)
-        if isinstance(k, NestKernel):
+        if isinstance(k, LoopNestKernel):
             compiler.nest(k, backwards)
-        for part in () if isinstance(k, NestKernel) else reversed(k.parts) if backwards else k.parts:
+        for part in () if isinstance(k, LoopNestKernel) else reversed(k.parts) if backwards else k.parts:
             compiler.contraction(part, backwards)
         scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions, "const": from_bits,
                  "wrap": _wrap}

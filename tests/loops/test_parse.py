@@ -60,7 +60,7 @@ GOOD = '''tensor_compile.loops 1 program
 dim n range=1:9 divisor=1
 buffer input "x" : f32[n,4]
 buffer output "y" : f32[n,4] order=[1, 0]
-nest "exp" rows (i0:n) grain 1 {
+loop_nest "exp" rows (i0:n) grain 1 {
   params ("x", "y") dims (n)
   phase (i1:4) {
     r0 = sum.lanes f32 (load f32 ("x"[i0,i1]))
@@ -77,7 +77,7 @@ for old, new, line, message in (
         ("loops 1", "loops 2", 1, "version 2 of the loop text is not known; this tool reads version 1"),
         ("tensor_compile.loops 1 program\n", "", 1, "expected 'tensor_compile.loops 1' first"),
         ("1 program", "1 plan", 1, "expected lowered, fused or program, not plan"),
-        ("1 program", '1 lowered "f"', 5, "unknown declaration nest in a lowered"),
+        ("1 program", '1 lowered "f"', 5, "unknown declaration loop_nest in a lowered"),
         ("1 program", '1 fused "f"', 12, "unknown declaration arena in a fused"),
         ("range=1:9", "range=9:1", 2, "the range 9:1 of dim n is not an interval"),
         ("divisor=1", "divisor=0", 2, "the divisor of dim n is not positive"),

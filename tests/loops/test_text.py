@@ -22,7 +22,7 @@ text, program = kernels(f'%0 "x" : f32[batch,seq,6] {LOC}', [
     "%6 = broadcast(%5) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",
     "%7 = div(%4, %6) : f32[batch,seq,6]"], "%7")
 AT = "floordiv(i0,seq),-floordiv(i0,seq)*seq+i0,i2"
-equal(text, f'''nest "reduce_sub_exp_div" rows (i0:batch*seq) grain 37 {{
+equal(text, f'''loop_nest "reduce_sub_exp_div" rows (i0:batch*seq) grain 37 {{
   params ("x", "y") dims (batch, seq)
   phase (i2:6) {{
     r0 = max.free f32 (load f32 ("x"[{AT}]))
@@ -40,7 +40,7 @@ equal(text, f'''nest "reduce_sub_exp_div" rows (i0:batch*seq) grain 37 {{
 text, program = kernels(f'%0 "x" : f32[batch,8] {LOC}, %1 "w" : f32[40,8] {LOC}, %2 "r" : f32[batch,40] {LOC}', [
     "%3 = dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[1], order=seq} : f32[batch,40]",
     "%4 = add(%3, %2) : f32[batch,40]", "%5 = tanh(%4) : f32[batch,40]"], "%5")
-equal(text, '''nest "pack" rows (i0:3, i1:8) grain 256 {
+equal(text, '''loop_nest "pack" rows (i0:3, i1:8) grain 256 {
   params ("w", "%1") dims ()
   phase (i2:16) {
     "%1"[i0,i1,i2] = load f32 ("w"[16*i0+i2,i1] if (-16*i0-i2+39) else f32 0x0)
@@ -66,7 +66,7 @@ equal(text.split("contraction")[1], ''' "convolution_abs" batch () m (i0:batch, 
   b = load f32 ("%1"[0,0,12*k0+4*k1+k2,i1])
   "%3"[i0,i1,i2,i3] = abs f32 (acc f32)
 }
-nest "window_reduce" rows (i0:batch, i2:3, i3:3) grain 51 {
+loop_nest "window_reduce" rows (i0:batch, i2:3, i3:3) grain 51 {
   params ("%3", "y") dims (batch)
   phase (i1:16) {
     "y"[i0,i1,i2,i3] = max.free f32 over (r0:2, r1:2) (load f32 ("%3"[i0,i1,2*i2+r0,2*i3+r1]))
@@ -78,13 +78,13 @@ equal(program.buffers["%3"].order, (0, 2, 3, 1), "which lie innermost")
 text, program = kernels(f'%0 "x" : f32[8,64] {LOC}', [
     "%1 = exp(%0) : f32[8,64]", "%2 = reduce(%1) {op=sum, axes=[0], order=lanes} : f32[64]",
     "%3 = sqrt(%2) : f32[64]"], "%3")
-equal(text, '''nest "exp" rows (i0:8) grain 9 {
+equal(text, '''loop_nest "exp" rows (i0:8) grain 9 {
   params ("x", "%1") dims ()
   phase (i1:64) {
     "%1"[i0,i1] = exp f32 (load f32 ("x"[i0,i1]))
   }
 }
-nest "reduce_sqrt" rows () grain 7 {
+loop_nest "reduce_sqrt" rows () grain 7 {
   params ("%1", "y") dims ()
   phase (i0:64) {
     "y"[i0] = sqrt f32 (sum.lanes f32 over (r0:8) (load f32 ("%1"[r0,i0])))

@@ -133,7 +133,7 @@ buffer input "x" : f32[n,8]
 buffer output "y" : f32[n,8]
 buffer output "z" : f32[n]
 buffer tile "t" : f32[4,8]
-nest "before" rows (i0:n) grain 1 {
+loop_nest "before" rows (i0:n) grain 1 {
   params ("x", "z") dims (n)
   phase () {
     "z"[i0] = load f32 ("x"[i0,0])
@@ -141,13 +141,13 @@ nest "before" rows (i0:n) grain 1 {
 }
 barrier
 tiles "both" (t0 by 4 of n) {
-  nest "first" rows (i0:t0n) grain 1 {
+  loop_nest "first" rows (i0:t0n) grain 1 {
     params ("x", "t") dims (t0, t0n)
     phase (i1:8) {
       "t"[i0,i1] = exp f32 (load f32 ("x"[i0+t0,i1]))
     }
   }
-  nest "second" rows (i0:t0n) grain 1 {
+  loop_nest "second" rows (i0:t0n) grain 1 {
     params ("t", "z", "y") dims (t0, t0n)
     phase (i1:8) {
       "y"[i0+t0,i1] = mul f32 (load f32 ("t"[i0,i1]), load f32 ("z"[i0+t0]))
@@ -160,7 +160,7 @@ verify(parse_unit(GOOD, "good"))
 ok(True, "a region that is right")
 for what, message, *changes in (
         ("without a barrier", "both: reads z where before stores z, with no barrier between", ("barrier\ntiles", "tiles")),
-        ("a barrier within", "both: a barrier within tiles, which threads run as they come", ('  nest "second"', '  barrier\n  nest "second"')),
+        ("a barrier within", "both: a barrier within tiles, which threads run as they come", ('  loop_nest "second"', '  barrier\n  loop_nest "second"')),
         ("one row stored by two tiles", "second: two tiles may store one element of y[i0, i1]", ('"y"[i0+t0,i1]', '"y"[i0,i1]')),
         ("blocks that overlap", "second: two tiles may store one element of y", ("rows (i0:t0n) grain 1 {\n    params (\"t\"", "rows (i0:t0n+1) grain 1 {\n    params (\"t\"")),
         ("a row past the tensor", "first: x[t0 + i0 + 1, i1] is not proved to be within", ('"x"[i0+t0,i1]', '"x"[i0+t0+1,i1]')),
@@ -174,8 +174,8 @@ for what, message, *changes in (
          ('params ("x", "z") dims (n)\n  phase () {\n    "z"[i0] = load f32 ("x"[i0,0])',
           'params ("x", "z", "t") dims (n)\n  phase () {\n    "z"[i0] = load f32 ("t"[0,0])')),
         ("what a tile before left", "first: reads t before it is written", ('(load f32 ("x"[i0+t0,i1]))', '(load f32 ("t"[i0,i1]))')),
-        ("a check", "both: tiles hold a check, a loop or a branch", ('  nest "second"', '  check "c" "z" below 3\n    params ("z") dims ()\n  nest "second"')),
-        ("a region", "both: tiles hold a check, a loop or a branch", ('  nest "second"', '  loop "l" turn u0:n {\n  }\n  nest "second"'))):
+        ("a check", "both: tiles hold a check, a loop or a branch", ('  loop_nest "second"', '  check "c" "z" below 3\n    params ("z") dims ()\n  loop_nest "second"')),
+        ("a region", "both: tiles hold a check, a loop or a branch", ('  loop_nest "second"', '  loop "l" turn u0:n {\n  }\n  loop_nest "second"'))):
     text = GOOD
     for old, new in changes:
         assert old in text, old

@@ -22,14 +22,14 @@ buffer output "y" : f32[n,8]
 check "indices" "i" below 8
   params ("i") dims (n)
 barrier
-nest "first" rows (i0:n) grain 1 {
+loop_nest "first" rows (i0:n) grain 1 {
   params ("x", "s", "t") dims (n)
   phase (i1:8) {
     "t"[i0,i1] = add f32 (load f32 ("x"[i0,i1]), load f32 ("s"[i0,i1]))
   }
 }
 barrier
-nest "second" rows (i0:n) grain 1 {
+loop_nest "second" rows (i0:n) grain 1 {
   params ("t", "w", "i", "u") dims (n)
   phase (i1:8) {
     r0 = sum.lanes f32 (load f32 ("t"[i0,i1]))
@@ -39,20 +39,20 @@ nest "second" rows (i0:n) grain 1 {
     "u"[i0,i1] = div f32 (load f32 ("u"[i0,i1]), local f32 r0)
   }
 }
-nest "keep" rows (i0:n) grain 1 {
+loop_nest "keep" rows (i0:n) grain 1 {
   params ("t", "s") dims (n)
   phase (i1:8) {
     "s"[i0,i1] = load f32 ("t"[i0,i1])
   }
 }
 barrier
-nest "left" rows (i0:n) grain 1 {
+loop_nest "left" rows (i0:n) grain 1 {
   params ("u", "y") dims (n)
   phase (i1:4) {
     "y"[i0,i1] = load f32 ("u"[i0,i1])
   }
 }
-nest "right" rows (i0:n) grain 1 {
+loop_nest "right" rows (i0:n) grain 1 {
   params ("u", "y") dims (n)
   phase (i1:4) {
     "y"[i0,i1+4] = load f32 ("u"[i0,i1+4])
@@ -75,7 +75,7 @@ def finds(name: str, message: str, *changes: tuple[str, str]) -> None:
 
 
 def barrier_before(label: str) -> tuple[str, str]:
-    return f'barrier\nnest "{label}"', f'nest "{label}"'
+    return f'barrier\nloop_nest "{label}"', f'loop_nest "{label}"'
 
 
 verify(parse_unit(GOOD, "good"))
@@ -84,13 +84,13 @@ verify(parse_unit("""tensor_compile.loops 1 program
 buffer input "x" : f32[3,0]
 buffer output "y" : f32[3,0]
 buffer output "z" : f32[0,2]
-nest "none" rows (i0:3) grain 1 {
+loop_nest "none" rows (i0:3) grain 1 {
   params ("x", "y") dims ()
   phase (i1:0) {
     "y"[i0,i1] = load f32 ("x"[i0,i1])
   }
 }
-nest "two of none" rows (i0:0) grain 1 {
+loop_nest "two of none" rows (i0:0) grain 1 {
   params ("z") dims ()
   phase () {
     "z"[i0,1] = f32 0x0
@@ -133,7 +133,7 @@ verify(parse_unit("""tensor_compile.loops 1 program
 dim n range=0:64 divisor=1
 buffer input "x" : f32[8,n-1]
 buffer output "y" : f32[8,n-1]
-nest "copy" rows (i0:8) grain 1 {
+loop_nest "copy" rows (i0:8) grain 1 {
   params ("x", "y") dims (n)
   phase (i1:n-1) {
     "y"[i0,i1] = load f32 ("x"[i0,i1])
@@ -157,14 +157,14 @@ finds("a reduction along no variable of the point", "first: nothing binds the va
 finds("an index within one of the same variable", "second: g0 is bound again where it has a value",
       ('load i64 ("i"[i0])', 'load i64 (let g0:8 = load i64 ("i"[i0]) in "i"[g0])'))
 finds("a loop within one of the same variable", "left: i0 is the variable of two loops",
-      ("phase (i1:4) {\n    \"y\"[i0,i1] =", "phase (i0:n) {\n    \"y\"[i0,0] ="), ('"u"[i0,i1])\n  }\n}\nnest "right"',
-                                                                              '"u"[i0,0])\n  }\n}\nnest "right"'))
+      ("phase (i1:4) {\n    \"y\"[i0,i1] =", "phase (i0:n) {\n    \"y\"[i0,0] ="), ('"u"[i0,i1])\n  }\n}\nloop_nest "right"',
+                                                                              '"u"[i0,0])\n  }\n}\nloop_nest "right"'))
 finds("a row reduction before its value", "second: the row reduction r0 has no value yet",
       ('mul f32 (load f32 ("t"', 'mul f32 (local f32 r0, load f32 ("t"'))
 tiled = parse_unit('''tensor_compile.loops 1 fused "f"
 buffer input "x" : f32[4,8]
 buffer output "y" : f32[8,16]
-nest "softmax" rows (i0:16) grain 1 {
+loop_nest "softmax" rows (i0:16) grain 1 {
   phase (r0:8) {
     r0 = max.free f32 (load f32 ("x"[-4*floordiv(r0,4)+r0,-8*floordiv(i0,8)+i0]))
   }
@@ -181,8 +181,8 @@ finds("read before written", "first: reads u before it is written",
       ('load f32 ("x"[i0,i1])', 'load f32 ("u"[i0,i1])'), ('("x", "s", "t")', '("u", "s", "t")'))
 finds("a missing parameter", "first: ['s'] are no parameters", ('("x", "s", "t")', '("x", "t")'))
 finds("a store into an input", "left: stores into input x", ('"y"[i0,i1] = load f32 ("u"', '"x"[i0,i1] = load f32 ("u"'))
-finds("dtypes of stores", "left: stores i64 into y of f32", ('load f32 ("u"[i0,i1])\n  }\n}\nnest "right"',
-                                                            'index i64 (i0)\n  }\n}\nnest "right"'))
+finds("dtypes of stores", "left: stores i64 into y of f32", ('load f32 ("u"[i0,i1])\n  }\n}\nloop_nest "right"',
+                                                            'index i64 (i0)\n  }\n}\nloop_nest "right"'))
 finds("dtypes of loads", "first: loads i32 from x of f32", ('load f32 ("x"', 'load i32 ("x"'))
 finds("a temp without a place", "u has no place in the arena", ('place "u" slot=1\n', ""))
 finds("a slot too small", "u is larger than its slot", ('slot 32*n\nslot 32*n above [0]', 'slot 32*n\nslot 16*n above [0]'))
@@ -196,7 +196,7 @@ buffer output "y" : f32[8]
 buffer temp "c" : f32[8]
 buffer temp "d" : f32[8]
 buffer temp "p" : bool[]
-nest "start" rows () grain 1 {
+loop_nest "start" rows () grain 1 {
   params ("c") dims ()
   phase (i0:8) {
     "c"[i0] = f32 0x0
@@ -204,7 +204,7 @@ nest "start" rows () grain 1 {
 }
 loop "scan" turn t0:n carried ("c") swap ("c", "d") {
   barrier
-  nest "step" rows () grain 1 {
+  loop_nest "step" rows () grain 1 {
     params ("c", "x", "d") dims (t0)
     phase (i0:8) {
       "d"[i0] = add f32 (load f32 ("c"[-i0+7]), load f32 ("x"[t0,i0]))
@@ -213,14 +213,14 @@ loop "scan" turn t0:n carried ("c") swap ("c", "d") {
 }
 while "while" carried ("c") {
   barrier
-  nest "test" rows () grain 1 {
+  loop_nest "test" rows () grain 1 {
     params ("c", "p") dims ()
     phase () scalar {
       "p"[] = lt bool (load f32 ("c"[0]), f32 0x3f800000)
     }
   }
 } decide "p" barrier {
-  nest "more" rows () grain 1 {
+  loop_nest "more" rows () grain 1 {
     params ("c") dims ()
     phase (i0:8) {
       "c"[i0] = exp f32 (load f32 ("c"[i0]))
@@ -228,14 +228,14 @@ while "while" carried ("c") {
   }
 }
 branch "cond" on "p" {
-  nest "then" rows () grain 1 {
+  loop_nest "then" rows () grain 1 {
     params ("c", "y") dims ()
     phase (i0:8) {
       "y"[i0] = load f32 ("c"[i0])
     }
   }
 } else {
-  nest "else" rows () grain 1 {
+  loop_nest "else" rows () grain 1 {
     params ("y") dims ()
     phase (i0:8) {
       "y"[i0] = f32 0x0
@@ -251,10 +251,10 @@ verify(parse_unit(REGIONS, "regions"))
 ok(True, "loops and branches that are right")
 for name, message, old, new in (
         ("turns that do not meet", "step: reads c where step stores c, with no barrier between",
-         "  barrier\n  nest \"step\"",
-         "  nest \"step\""),
+         "  barrier\n  loop_nest \"step\"",
+         "  loop_nest \"step\""),
         ("a test that does not wait for the last turn", "test: reads c where more stores c, with no barrier between",
-         "  barrier\n  nest \"test\"", "  nest \"test\""),
+         "  barrier\n  loop_nest \"test\"", "  loop_nest \"test\""),
         ("a decision that does not wait", "while: reads p where test stores p, with no barrier between",
          'decide "p" barrier', 'decide "p"'),
         ("a carry that is not written before", "scan: reads c before it is written", '"c"[i0] = f32 0x0\n  }\n}\nloop',
@@ -264,7 +264,7 @@ for name, message, old, new in (
          'buffer temp "d" : f32[9]'),
         ("a condition that is none", "cond: c is no bool[]", 'branch "cond" on "p"', 'branch "cond" on "c"'),
         ("what is written on one side", "after: reads d before it is written", "arena size",
-         'nest "after" rows () grain 1 {\n  params ("d", "y") dims ()\n  phase (i0:8) {\n    "y"[i0] = load f32 ("d"[i0])\n'
+         'loop_nest "after" rows () grain 1 {\n  params ("d", "y") dims ()\n  phase (i0:8) {\n    "y"[i0] = load f32 ("d"[i0])\n'
          "  }\n}\narena size"),
         ("memory of a carry", "p and c live at the same time in the same memory", 'place "p" offset=128',
          'place "p" offset=0')):
@@ -320,7 +320,7 @@ buffer input "p" : f32[]
 buffer temp "a" : f32[4]
 buffer temp "b" : f32[8]
 loop "turns" turn t0:4 carried () swap ("a", "b") {
-  nest "fill" rows () grain 1 {
+  loop_nest "fill" rows () grain 1 {
     params ("a", "b") dims ()
     phase (i0:4) {
       "a"[i0] = f32 0x0
@@ -349,7 +349,7 @@ buffer input "x" : f32[4,8]
 buffer input "i" : i64[4]
 buffer scratch "s" : i64[2]
 buffer output "y" : f32[4]
-nest "sort" rows (i0:4) grain 1 {
+loop_nest "sort" rows (i0:4) grain 1 {
   params ("x", "i", "s", "y") dims ()
   phase (i1:8) {
     sort "s" first 9 (load f32 ("x"[i0,i1]))
@@ -417,7 +417,7 @@ raises(LoopError, lambda: verify(parse_unit(kept.replace("i0+4", "i0+3"), "kept"
        "one+two: two touches y, which one beside it stores", "siblings load nothing but what others leave as it was")
 merged = '''tensor_compile.loops 1 program
 buffer state "s" : f32[3,2,8]
-nest "copy" rows () grain 1 {
+loop_nest "copy" rows () grain 1 {
   params ("s") dims ()
   phase (i0:24) {
     "s"[floordiv(i0+24,16),-2*floordiv(i0+24,16)+floordiv(i0+24,8),-8*floordiv(i0+24,8)+i0+24] = load f32 ("s"[floordiv(i0,16),-2*floordiv(i0,16)+floordiv(i0,8),-8*floordiv(i0,8)+i0])
@@ -436,21 +436,21 @@ buffer output "y" : f32[28,2*n]
 check "indices" "i" below 8
   params ("i") dims (n)
 barrier
-nest "part" rows (i0:8) grain 1 {
+loop_nest "part" rows (i0:8) grain 1 {
   params ("x", "y") dims (n)
   phase (i1:n) {
     "y"[i0,n+i1] = load f32 ("x"[i0,i1])
   }
 }
 barrier
-nest "rows" rows (i0:20) grain 1 {
+loop_nest "rows" rows (i0:20) grain 1 {
   params ("i", "y") dims (n)
   phase (i1:n) {
     "y"[i0+8,n+i1] = load f32 (let g0:8 = load i64 ("i"[i0]) in "y"[g0,n+i1])
   }
 }
 barrier
-nest "columns" rows (i0:8) grain 1 {
+loop_nest "columns" rows (i0:8) grain 1 {
   params ("i", "y") dims (n)
   phase (i1:n) {
     "y"[i0,i1] = load f32 (let g0:8 = load i64 ("i"[i0]) in "y"[g0,n+i1])
@@ -486,7 +486,7 @@ buffer output "y" : f32[n,8]
 extern "call" "their_function" ("x", "i", "x") to ("t", "u")
   params ("x", "i", "x", "t", "u") dims (n)
 barrier
-nest "copy" rows (i0:n) grain 1 {
+loop_nest "copy" rows (i0:n) grain 1 {
   params ("t", "y") dims (n)
   phase (i1:8) {
     "y"[i0,i1] = load f32 ("t"[i0,i1])
@@ -501,7 +501,7 @@ place "u" slot=1
 verify(parse_unit(EXTERN, "extern"))
 ok(print_unit(parse_unit(EXTERN, "extern")) == EXTERN, "a call of the user's function: right, and printed as it was read")
 for name, message, old, new in (
-        ("without a barrier", "copy: reads t where call stores t, with no barrier between", 'barrier\nnest', 'nest'),
+        ("without a barrier", "copy: reads t where call stores t, with no barrier between", 'barrier\nloop_nest', 'loop_nest'),
         ("into an output", "call: stores into output y", '"t", "u")', '"y", "u")'),
         ("into its operand", "call: t is a result and another operand", '("x", "i", "x")', '("x", "i", "t")'),
         ("of another order", "call: t is not row-major", '"t" : f32[n,8]', '"t" : f32[n,8] order=[1, 0]')):

@@ -20,7 +20,7 @@ from processor import NEEDS, lacks
 from tap import note, ok, skip  # noqa: E402
 from tensor_compile.compile.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
 from tensor_compile.emit.kernels import emit_kernel  # noqa: E402
-from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, NestKernel, Program, Phase, Step  # noqa: E402
+from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, LoopNestKernel, Program, Phase, Step  # noqa: E402
 from tensor_compile.loops.scalars import FUNCTIONS, walk  # noqa: E402
 from tensor_compile.symbolic import Expr, Sym, wrap  # noqa: E402
 
@@ -36,7 +36,7 @@ class Case:
     """A kernel, the sizes of its dims, and what its index buffers stay below."""
 
     name: str
-    kernel: NestKernel
+    kernel: LoopNestKernel
     sizes: dict[Sym, int] = field(default_factory=dict)
     below: int = 5
     extreme: bool = False
@@ -55,8 +55,8 @@ def buffer(name: str, dtype: str, shape: tuple, kind: str, order: tuple | None =
 
 
 def kernel(label: str, rows: tuple, phases: list[Phase], params: tuple[Buffer, ...], dims: tuple = (),
-           grain: int = 1) -> NestKernel:
-    return NestKernel(label, rows, phases, params, dims, grain)
+           grain: int = 1) -> LoopNestKernel:
+    return LoopNestKernel(label, rows, phases, params, dims, grain)
 
 
 @dataclass
@@ -123,7 +123,7 @@ def expected(case: Case, values: dict[str, list]) -> dict[str, list]:
     return work
 
 
-def exact(k: NestKernel) -> bool:
+def exact(k: LoopNestKernel) -> bool:
     values = [x.value for s in k.phases for x in (*s.reduces, *s.stores)]
     return not any(isinstance(n, Apply) and n.op in INEXACT for n in walk(*values))
 

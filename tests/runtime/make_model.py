@@ -17,7 +17,7 @@ from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.weights import weights_assembly, weights_header
 from tensor_compile.graph.ir import DimDecl, Guard
-from tensor_compile.loops.loop_ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, NestKernel, Program, Slot, Phase,
+from tensor_compile.loops.loop_ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, LoopNestKernel, Program, Slot, Phase,
                                      Step, Store, Variant, Const)
 from tensor_compile.symbolic import Sym, const, sym
 
@@ -46,8 +46,8 @@ def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program,
     suffix = "_fixed" if fixed else ""
     loop = Sym("loop", 0, 1 << 24)  # as if it were worth a team
 
-    def nest(label: str, params: tuple[Buffer, ...], dims: tuple[Sym, ...], stored: str) -> NestKernel:
-        return NestKernel(label + suffix, (loop,), [Phase((), [], [Store(stored, (), Const("f32", 0))])], params, dims)
+    def nest(label: str, params: tuple[Buffer, ...], dims: tuple[Sym, ...], stored: str) -> LoopNestKernel:
+        return LoopNestKernel(label + suffix, (loop,), [Phase((), [], [Store(stored, (), Const("f32", 0))])], params, dims)
 
     steps = [
         Step(CheckKernel("check", index, const(TABLE), (index,), (n,) if not fixed else ()), False),

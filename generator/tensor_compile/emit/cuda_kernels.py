@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, NestKernel, SiblingsKernel
+from ..loops.loop_ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, LoopNestKernel, SiblingsKernel
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from .index import c_index
@@ -22,8 +22,8 @@ ISA = "cuda"   # the end of the kernels' names
 
 def emit_kernel(kernel: Kernel, precision: str = "f32") -> KernelSource:
     """precision: what contractions round their operands to."""
-    if isinstance(kernel, NestKernel):
-        from .cuda_loop_nest import emit_nest as emit
+    if isinstance(kernel, LoopNestKernel):
+        from .cuda_loop_nest import emit_loop_nest as emit
     elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         from .cuda_contraction import emit_contraction
         return named(kernel, ISA, emit_contraction(kernel, PLACE, precision))
@@ -37,7 +37,7 @@ def emit_plain(kernel: Kernel) -> KernelSource:
     from .contraction import emit_reference
     from .cuda_loop_nest import emit_team
 
-    if isinstance(kernel, NestKernel):
+    if isinstance(kernel, LoopNestKernel):
         text = emit_team(kernel, PLACE)
     elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
         text = team(kernel, PLACE, emit_reference(kernel, f"{PLACE}_part"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NestKernel as CUDA C: some points a thread, one row a warp, or one row a block.
+"""A LoopNestKernel as CUDA C: some points a thread, one row a warp, or one row a block.
 
 The threads of a row take the points of a phase in passes, neighbours side by side. Where a phase sums floats, the terms
 of a pass are added in the order that docs/numerics.md gives, by the first 16 threads (`lanes`) or the first one (`seq`),
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Load, NestKernel, RowReduce, Phase
+from ..loops.loop_ir import Load, LoopNestKernel, RowReduce, Phase
 from ..loops.schedule_cuda import UNROLL, usual
 from ..loops.scalars import walk
 from ..symbolic import product
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
-from .loop_nest import emit_nest as emit_scalar
+from .loop_nest import emit_loop_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
 from .scalar import C_TYPE, Value, constant, extent, indent
 
@@ -28,11 +28,11 @@ MEMORY = "block_memory"   # of the kernel's sums
 MOST_KEPT = 64            # registers of a thread for what several phases load
 
 
-def emit_nest(kernel: NestKernel, symbol: str) -> str:
-    return emit_team(kernel, symbol) if schedule_cuda.is_team(kernel) else _Nest(kernel).source(symbol)
+def emit_loop_nest(kernel: LoopNestKernel, symbol: str) -> str:
+    return emit_team(kernel, symbol) if schedule_cuda.is_team(kernel) else _LoopNestEmitter(kernel).source(symbol)
 
 
-def emit_team(kernel: NestKernel, symbol: str) -> str:
+def emit_team(kernel: LoopNestKernel, symbol: str) -> str:
     """One element after the other, by the threads of the grid."""
     return team(kernel, symbol, emit_scalar(kernel, "scalar", f"{symbol}_part", Emitter))
 
@@ -66,8 +66,8 @@ class _Sum:
         return f"{self.shared}_term_b" if self.warp else f"{self.shared}_b[{self.at}]"
 
 
-class _Nest:
-    def __init__(self, kernel: NestKernel):
+class _LoopNestEmitter:
+    def __init__(self, kernel: LoopNestKernel):
         self.kernel = kernel
         self.written = {x.buffer for phase in kernel.phases for x in phase.stores}
         self.e = emitter(kernel, self.written)

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Iterable
 
-from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, NestKernel, SiblingsKernel
+from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, SiblingsKernel
 from .index_check import emit_check
 from .externs import emit_extern
 from . import micro
 from .micro import Micro
-from .loop_nest import emit_nest
+from .loop_nest import emit_loop_nest
 
 PLACE = "tck_symbol"  # the function's name until its text is known
 
@@ -36,8 +36,8 @@ def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
 
 
 def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
-    if isinstance(kernel, NestKernel):
-        text = emit_nest(kernel, isa, PLACE)
+    if isinstance(kernel, LoopNestKernel):
+        text = emit_loop_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
         text = emit_check(kernel, PLACE)
     elif isinstance(kernel, ExternKernel):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NestKernel as one C function (docs/loops.md, kernel ABI).
+"""A LoopNestKernel as one C function (docs/loops.md, kernel ABI).
 
 Rows are flattened and split over the team; a thread finds its first row by division and steps from there. In a row the
-phases run one after the other, each a loop over its variables, the innermost 16 at a time with an exact tail. A nest
+phases run one after the other, each a loop over its variables, the innermost 16 at a time with an exact tail. A loop nest
 of one phase without reductions has no rows to keep together: its innermost loop is cut into pieces of PIECE elements,
 which are split over the team like rows.
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
 from ..loops.accesses import written
-from ..loops.loop_ir import Apply, Buffer, Local, NestKernel, RowReduce, RowSort, Scalar, Phase, Store
+from ..loops.loop_ir import Apply, Buffer, Local, LoopNestKernel, RowReduce, RowSort, Scalar, Phase, Store
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
@@ -55,8 +55,8 @@ def pointer(i: int, b: Buffer, written: bool) -> list[str]:
     return [f"{const_text}{c_type} *{restrict}const p{i} = p[{i}];".replace("*const", "*const")]
 
 
-def emit_nest(kernel: NestKernel, isa: str, symbol: str, emitter: type[ScalarEmitter] = ScalarEmitter) -> str:
-    return _Nest(kernel, isa, emitter).source(symbol)
+def emit_loop_nest(kernel: LoopNestKernel, isa: str, symbol: str, emitter: type[ScalarEmitter] = ScalarEmitter) -> str:
+    return _LoopNestEmitter(kernel, isa, emitter).source(symbol)
 
 
 @dataclass(slots=True)
@@ -79,8 +79,8 @@ class _Row:
     stores: list[Store]
 
 
-class _Nest:
-    def __init__(self, kernel: NestKernel, isa: str, emitter: type[ScalarEmitter]):
+class _LoopNestEmitter:
+    def __init__(self, kernel: LoopNestKernel, isa: str, emitter: type[ScalarEmitter]):
         self.kernel, self.vectors = kernel, isa not in ("scalar", "rv64", "m4f")
         self.written = frozenset(written(kernel))
         names = {s: f"n_{_identifier(s.name)}" for s in kernel.dims}
@@ -114,7 +114,7 @@ class _Nest:
         else:
             self.nest()
         sorts = any(isinstance(r, RowSort) for phase in kernel.phases for r in phase.reduces)
-        head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: nest over {_space(kernel.rows)}"
+        head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: loop nest over {_space(kernel.rows)}"
                 f"; phases {'; '.join(_space(s.vars) for s in kernel.phases)}.", *parameters(kernel), " */",
                 *(PLAIN_SCHEDULE if self.neon else []),
                 f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",

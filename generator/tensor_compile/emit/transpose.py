@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nests that do nothing but transpose: panels of a second operand that is not constant, packed where it lies otherwise.
+"""Loop nests that do nothing but transpose: panels of a second operand that is not constant, packed where it lies otherwise.
 
-The vector variable steps by 1 where the nest stores, and the variable of its last row by 1 where it loads. Such a nest
+The vector variable steps by 1 where the loop nest stores, and the variable of its last row by 1 where it loads. Such a loop nest
 moves 16 x 16 elements at a time through registers (tc_transpose.h) instead of collecting each vector from 16 rows.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..loops.loop_ir import Buffer, Load, NestKernel, Store
+from ..loops.loop_ir import Buffer, Load, LoopNestKernel, Store
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ZERO
 
@@ -18,7 +18,7 @@ SIDE = 16
 @dataclass(frozen=True, slots=True)
 class Transposition:
     """to[to_first + j*to_step + i] = from[from_first + i*from_step + j] for j below `count` and i below 16; zero where i
-    is not below all of `rows`. j is the variable of the nest's last row."""
+    is not below all of `rows`. j is the variable of the loop nest's last row."""
 
     source: str
     target: str
@@ -30,8 +30,8 @@ class Transposition:
     rows: tuple[Expr, ...]
 
 
-def transposition(kernel: NestKernel) -> Transposition | None:
-    """What the nest is, where it is nothing else."""
+def transposition(kernel: LoopNestKernel) -> Transposition | None:
+    """What the loop nest is, where it is nothing else."""
     if len(kernel.phases) != 1 or not kernel.rows:
         return None
     (phase,) = kernel.phases

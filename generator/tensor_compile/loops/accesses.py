@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Loop, \
-    NestKernel, RowSort, SiblingsKernel, Step, Store, Tiles, leaves, regions
+    LoopNestKernel, RowSort, SiblingsKernel, Step, Store, Tiles, leaves, regions
 from .disjoint import apart
 from .scalars import loads
 
@@ -28,7 +28,7 @@ def written(item) -> list[str]:
     if isinstance(item, ExternKernel):
         return [b.name for b in item.writes]
     sorted_rows = [r.buffer for phase in item.phases for r in phase.reduces if isinstance(r, RowSort)] \
-        if isinstance(item, NestKernel) else []
+        if isinstance(item, LoopNestKernel) else []
     return list(dict.fromkeys([*(s.buffer for s in stores(item)), *sorted_rows]))
 
 
@@ -45,7 +45,7 @@ def read(item) -> list[str]:
     elif isinstance(item, (ContractionKernel, SiblingsKernel)):
         values = item.values
     else:
-        assert isinstance(item, NestKernel)
+        assert isinstance(item, LoopNestKernel)
         values = [r.value for s in item.phases for r in s.reduces]
         values += [v for s in item.phases for x in s.stores for v in x.values]
     return list({x.buffer: None for x in loads(*values)})

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..symbolic import Expr, sym
 from .groups import Group, Member
-from .loop_ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, NestKernel, RowReduce, RowSort, \
-    Reduction, Scalar, SiblingsKernel, Sorted, Phase, Store
+from .loop_ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, LoopNestKernel, RowReduce, \
+    RowSort, Reduction, Scalar, SiblingsKernel, Sorted, Phase, Store
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class KernelBuilder:
             return SiblingsKernel("+".join(part.label for part in parts), parts, (), ())
         return parts[0] if parts else None
 
-    def build_one(self, group: Group, host: Group) -> NestKernel | ContractionKernel | None:
+    def build_one(self, group: Group, host: Group) -> LoopNestKernel | ContractionKernel | None:
         """host: in whose kernel the group is a part."""
         for m in group.members:
             out = m.item.out
@@ -49,7 +49,7 @@ class KernelBuilder:
         if group.kind == "flat":
             resolve = self.resolver(group, {})
             stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
-            return NestKernel(label, group.coords, [Phase((), [], stores)], (), ())
+            return LoopNestKernel(label, group.coords, [Phase((), [], stores)], (), ())
         return self.build_rows(group, label)
 
     def resolver(self, group: Group, made: dict):
@@ -98,7 +98,7 @@ class KernelBuilder:
         return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums), item.panel,
                                  stores, (), ())
 
-    def build_rows(self, group: Group, label: str) -> NestKernel:
+    def build_rows(self, group: Group, label: str) -> LoopNestKernel:
         numbered = [m for m in group.members if m.level in ("reduce", "running")]
         for i, m in enumerate(numbered):
             m.local = f"r{i}"
@@ -118,7 +118,7 @@ class KernelBuilder:
                 where = phases[m.phase] if m.level in ("point", "running") else tail
                 where.stores.append(Store(m.item.out, m.index, resolve(m, m.phase)))
         kept = [s for s in phases if s.reduces or s.stores]
-        return NestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
+        return LoopNestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
 
     def leaf_at(self, group: Group, resolve, phase: int):
         def leaf(s: Scalar) -> Scalar | None:
@@ -174,7 +174,7 @@ class KernelBuilder:
         self.fusion.buffers[name] = Buffer(name, dtype, shape, tuple(range(len(shape))), "scratch")
         return name
 
-    def build_sort(self, group: Group, label: str) -> NestKernel:
+    def build_sort(self, group: Group, label: str) -> LoopNestKernel:
         """A row is sorted once for all that ask for positions in it."""
         found = next(s for s in walk(group.members[0].value) if isinstance(s, Sorted))
         size = extent(found.var)
@@ -187,15 +187,15 @@ class KernelBuilder:
         rows = tuple(v for v in group.coords if v not in places)
         stores = [Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored]
         sort = RowSort(row, found.value, found.count, found.descending)
-        return NestKernel(label, rows, [Phase((found.var,), [sort], [], False), Phase(places, [], stores)], (), ())
+        return LoopNestKernel(label, rows, [Phase((found.var,), [sort], [], False), Phase(places, [], stores)], (), ())
 
-    def build_scatter(self, item: Computation, label: str) -> NestKernel:
+    def build_scatter(self, item: Computation, label: str) -> LoopNestKernel:
         """The variables before the first that the stored index does without are rows."""
         within = set().union(*(e.symbols() for e in item.index))
         free = [i for i, v in enumerate(item.vars) if v not in within]
         first = free[0] if free else len(item.vars)
         store = Store(item.out, item.index, item.value, item.dynamic)
-        return NestKernel(label, item.vars[:first], [Phase(item.vars[first:], [], [store])], (), ())
+        return LoopNestKernel(label, item.vars[:first], [Phase(item.vars[first:], [], [store])], (), ())
 
     def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set) -> bool:
         """The row of o, written in the last phase that reads m and by nothing but o there, can hold m until then."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping
 
 from ..symbolic import Expr, Sym, sym, wrap
-from .loop_ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, IndexValue, Load, Local, NestKernel, \
+from .loop_ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, IndexValue, Load, Local, LoopNestKernel, \
     Reduction, RowReduce, Scalar, Phase, Store
 from .scalars import Rewriter, extent, rewritten, walk
 
@@ -30,7 +30,7 @@ _ZERO = Const("f32", 0)
 class Clipped:
     """before: what has to run before the region; body: the tile's kernels with fewer columns."""
 
-    before: NestKernel
+    before: LoopNestKernel
     body: list
 
 
@@ -52,12 +52,12 @@ def clip(body: list, axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Ex
 
 
 # -- what may be left out
-def _chain(body: list, axis: Axis) -> tuple[ContractionKernel, NestKernel, ContractionKernel, Sym] | None:
+def _chain(body: list, axis: Axis) -> tuple[ContractionKernel, LoopNestKernel, ContractionKernel, Sym] | None:
     """The kernels and the variable of softmax's columns."""
     if len(body) != 3 or axis.blocks == 1:
         return None
     first, softmax, last = body
-    if not (isinstance(first, ContractionKernel) and isinstance(softmax, NestKernel)
+    if not (isinstance(first, ContractionKernel) and isinstance(softmax, LoopNestKernel)
             and isinstance(last, ContractionKernel)) or not len(first.n) == len(first.stores) == len(last.k) == 1 \
             or len(last.b) > 1 or last.b_panel or last.b[0].valid or last.a.valid:
         return None
@@ -106,7 +106,7 @@ def _is_false(condition: Scalar, false: Scalar) -> bool:
         and any(_is_false(a, false) for a in condition.args)
 
 
-def _softmax(kernel: NestKernel, scores: str) -> Sym | None:
+def _softmax(kernel: LoopNestKernel, scores: str) -> Sym | None:
     """The variable over which the kernel is the softmax of a buffer; None where it is anything else."""
     if len(kernel.phases) != 3 or any(len(s.vars) != 1 or s.vars != kernel.phases[0].vars for s in kernel.phases):
         return None
@@ -126,7 +126,7 @@ def _softmax(kernel: NestKernel, scores: str) -> Sym | None:
 
 
 # -- what is left
-def _fewer(kernel: ContractionKernel | NestKernel, old: Sym, count: Expr) -> ContractionKernel | NestKernel:
+def _fewer(kernel: ContractionKernel | LoopNestKernel, old: Sym, count: Expr) -> ContractionKernel | LoopNestKernel:
     """The kernel with `count` points of a variable."""
     new = Sym(old.name, 0, count - 1)
     change = Rewriter(lambda e: e.substitute({old: sym(new)}))
@@ -141,7 +141,7 @@ def _fewer(kernel: ContractionKernel | NestKernel, old: Sym, count: Expr) -> Con
                                    for s in kernel.phases])
 
 
-def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> NestKernel:
+def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> LoopNestKernel:
     """For each block of rows of the second operand the sum of 0 * v: a zero, or NaN where a v is not finite."""
     (b,), (k,) = whole.b, whole.k
     batch = tuple(s for s in whole.batch if any(s in e.symbols() for e in b.index))
@@ -152,12 +152,12 @@ def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[
     total = Reduction("sum", "seq", "f32", (within,), Apply("mul", "f32", (v, _ZERO)), valid)
     made = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
     points = (*batch, block, *whole.n)
-    return NestKernel(f"{whole.label}_finite", points,
+    return LoopNestKernel(f"{whole.label}_finite", points,
                       [Phase((), [], [Store(made.name, tuple(map(sym, points)), total)])], (), ())
 
 
 def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store,
-           fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> NestKernel:
+           fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> LoopNestKernel:
     """The sum over the blocks behind the tile's."""
     here = sym(axis.start) // axis.block
     after = Sym("block", 0, axis.blocks - 2 - here)
@@ -167,7 +167,7 @@ def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_
     made = fresh("tile", tuple(extent(s) for s in whole.n))
     total = Reduction("sum", "seq", "f32", (after,), x)
     store = Store(made.name, tuple(map(sym, whole.n)), total)
-    return NestKernel(f"{whole.label}_finite", whole.n, [Phase((), [], [store])], (), ())
+    return LoopNestKernel(f"{whole.label}_finite", whole.n, [Phase((), [], [store])], (), ())
 
 
 def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...]) -> ContractionKernel:

@@ -7,7 +7,7 @@ groups that an item reads at the same points become one. A group has *coordinate
 for in terms of them:
 
   flat         pointwise members (a Reduction may stand inside a value: windows, columns)
-  rows, cols   as soon as a reduction over `cols` joins: a row nest. A member then lives at points or once a row, and
+  rows, cols   as soon as a reduction over `cols` joins: a row loop nest. A member then lives at points or once a row, and
                in a *phase*: the loop over the row in which all it needs is known
   sort, scatter  kernels of their own: what sorts the same rows is one; stores at indices that are data run in order
   contraction  its epilogue: pointwise members at the points batch x m x n; several sums a point where products of one
@@ -29,7 +29,7 @@ from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
-from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, ExternKernel, Load, Loop, NestKernel, \
+from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, ExternKernel, Load, Loop, LoopNestKernel, \
     Reduction, Scalar, Sorted, leaves, regions
 from .lower import LoweredFunction
 from .disjoint import apart
@@ -173,7 +173,7 @@ class Fusion:
 
     def copies(self, kernel, carried: tuple[str, ...]) -> tuple[str, str] | None:
         """(carry, its next value) where the kernel does nothing but copy all of a temp into the carry's buffer."""
-        if not isinstance(kernel, NestKernel) or len(kernel.phases) != 1 or kernel.phases[0].reduces \
+        if not isinstance(kernel, LoopNestKernel) or len(kernel.phases) != 1 or kernel.phases[0].reduces \
                 or len(kernel.phases[0].stores) != 1:
             return None
         (s,) = kernel.phases[0].stores

@@ -3,7 +3,7 @@
 
 `apply` rewrites a function. A `dot` of order seq becomes `packed_dot`, whose second operand is made by graph nodes
 (transpose, reshape, pad) in panels [batch..., N/P, K, P]: of a constant they are folded with it, of anything else they
-are a nest of the program. An operand that already has stride 1 in n (the values of attention) stays as it is. A
+are a loop nest of the program. An operand that already has stride 1 in n (the values of attention) stays as it is. A
 `convolution` becomes `packed_convolution` the same way; one with few output channels a group (depthwise) keeps no
 panel: its weights are turned to [window..., c, o], so that the reduction can be vectorized over o. A product of two
 constants stays what it is: fold computes it.

@@ -199,7 +199,7 @@ class Acc(Scalar):
 
 
 class Local(Scalar):
-    """The value of a row reduction of an earlier phase of the same nest."""
+    """The value of a row reduction of an earlier phase of the same loop nest."""
 
     __slots__ = ("name",)
 
@@ -302,7 +302,7 @@ class Phase:
     At a point the reductions are evaluated first, then the stores one after the other; a load that an earlier statement
     of the point needed as well has the value that it had there. vars may be empty: the statements run once a row.
     vector: the last variable may be run 16 at a time. A store of
-    one phase may be loaded by a later one of the same row. A store with a dynamic index is alone in its nest: no row
+    one phase may be loaded by a later one of the same row. A store with a dynamic index is alone in its loop nest: no row
     holds a variable that its index does without, so one thread walks those, in order.
     """
 
@@ -313,7 +313,7 @@ class Phase:
 
 
 @dataclass(slots=True)
-class NestKernel:
+class LoopNestKernel:
     """for every point of `rows` (split over threads): the phases in order.
 
     params: the buffers in the order of the kernel's pointer array; dims: the dims it reads, in the order of its dim
@@ -408,7 +408,7 @@ class ExternKernel:
     dims: tuple[Sym, ...]
 
 
-Kernel = NestKernel | ContractionKernel | SiblingsKernel | CheckKernel | ExternKernel
+Kernel = LoopNestKernel | ContractionKernel | SiblingsKernel | CheckKernel | ExternKernel
 
 
 # -- regions ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .loop_ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    Load, Loop, NestKernel, RowReduce, SiblingsKernel, Slot, Phase, Step, Tiles
+    Load, Loop, LoopNestKernel, RowReduce, SiblingsKernel, Slot, Phase, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
 
@@ -96,7 +96,7 @@ class _Parser:
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
-            readers |= {"nest": self.nest, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
+            readers |= {"loop_nest": self.loop_nest, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
         if unit.kind == "program":
             readers |= {"barrier": self.meet, "arena": self.arena, "slot": self.slot, "place": self.place}
         word = line.word("a declaration")
@@ -341,7 +341,7 @@ class _Parser:
     def factor(self, line: ItemLine, name: str) -> Load:
         return self.within(line.item, "a contraction").factor(name)
 
-    def nest(self, line: ItemLine, unit: Declarations) -> NestKernel:
+    def loop_nest(self, line: ItemLine, unit: Declarations) -> LoopNestKernel:
         label = line.string()
         line.expect("rows")
         rows = line.variables()
@@ -351,11 +351,11 @@ class _Parser:
         line.end()
         params, dims = self.interface(line.item)
         phases = []
-        while not (inner := self.within(line.item, "a nest")).accept("}"):
+        while not (inner := self.within(line.item, "a loop nest")).accept("}"):
             inner.expect("phase")
             phases.append(self.phase(inner))
         inner.end()
-        return NestKernel(label, rows, phases, params, dims, grain)
+        return LoopNestKernel(label, rows, phases, params, dims, grain)
 
     def phase(self, line: ItemLine) -> Phase:
         phase = Phase(line.variables(), vector=not line.accept("scalar"))

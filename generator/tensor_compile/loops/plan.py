@@ -20,7 +20,7 @@ from . import arena
 from .accesses import Meetings, Touch, conflicts, read, written
 from .arena import Block
 from .fuse import Fused
-from .loop_ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, NestKernel, Program, Reduction, Region, Step, \
+from .loop_ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, LoopNestKernel, Program, Reduction, Region, Step, \
     Tiles, leaves, mapped, regions
 from .scalars import loads, walk
 
@@ -161,7 +161,7 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
 
 def in_place(kernel, x: Buffer, out: Buffer) -> bool:
     """`out` may overwrite x point by point. Never in a contraction, whose template may hold sums in `out`."""
-    if not isinstance(kernel, NestKernel):
+    if not isinstance(kernel, LoopNestKernel):
         return False
     addresses = {out.address(s.index) for phase in kernel.phases for s in phase.stores if s.buffer == out.name}
     if len(addresses) != 1:

@@ -12,7 +12,7 @@ from ..tokens import quote
 from ..symbolic import Expr, FloorDiv, Sym
 from .fuse import Fused
 from .loop_ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
-    ExternKernel, InBounds, IndexValue, Load, Local, Loop, NestKernel, Program, Reduction, RowReduce, RowSort, \
+    ExternKernel, InBounds, IndexValue, Load, Local, Loop, LoopNestKernel, Program, Reduction, RowReduce, RowSort, \
     Scalar, SiblingsKernel, Sorted, Step, Store, Tiles, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
@@ -147,7 +147,7 @@ def _asked(item) -> Iterator[Expr]:
     loops, roots, stores = [], [], []
     if isinstance(item, Computation):
         loops, stores = list(item.vars), [Store(item.out, item.index, item.value, item.dynamic)]
-    elif isinstance(item, NestKernel):
+    elif isinstance(item, LoopNestKernel):
         loops = [*item.rows, *(s for phase in item.phases for s in phase.vars)]
         roots = [r.value for phase in item.phases for r in phase.reduces]
         yield from (r.count for phase in item.phases for r in phase.reduces if isinstance(r, RowSort))
@@ -286,8 +286,8 @@ class _Printer:
             how = (" window" if k.window else "") + (f" copy {quote(k.copy)}" if k.copy else "")
             return [f"compute {quote(k.label)} ({self.vars(k.vars)}){how}{_loc(k)} {{",
                     self.store(Store(k.out, k.index, k.value, k.dynamic), "  "), "}"]
-        if isinstance(k, NestKernel):
-            out = [f"nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{", *_interface(k)]
+        if isinstance(k, LoopNestKernel):
+            out = [f"loop_nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{", *_interface(k)]
             for phase in k.phases:
                 out.append(f"  phase ({self.vars(phase.vars)}){'' if phase.vector else ' scalar'} {{")
                 self.share([r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values])

@@ -3,7 +3,7 @@
 
 Which points of a kernel a thread computes is the kernel's own choice. So two kernels that walk equal rows still need a
 barrier between them, and within a kernel a point reads what the kernel stores only where it is the same point (in a row
-nest: the same row) that stored it.
+loop nest: the same row) that stored it.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Callable, Iterable, Iterator
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import Meetings, Touch, conflicts
 from .loop_ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    NestKernel, Program, Region, Scalar, SiblingsKernel, Step, Store
+    LoopNestKernel, Program, Region, Scalar, SiblingsKernel, Step, Store
 from .disjoint import apart, one_to_one
 from .scalars import empty, loads
 
@@ -30,7 +30,7 @@ def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     elif isinstance(item, SiblingsKernel):
         for part in item.parts:
             yield from stores(part)
-    elif isinstance(item, NestKernel):
+    elif isinstance(item, LoopNestKernel):
         for phase in item.phases:
             for s in phase.stores:
                 yield s, item.rows + phase.vars
@@ -53,11 +53,11 @@ def same_element(buffers: dict, item, in_tiles: bool = False) -> list[str]:
             continue
         if s.dynamic:   # points apart in other variables than those of its index are one thread's, in order
             within = set().union(*(i.symbols() for i in s.index))
-            if isinstance(item, NestKernel) and any(v not in within for v in item.rows):
+            if isinstance(item, LoopNestKernel) and any(v not in within for v in item.rows):
                 found.append(f"{item.label}: rows may store one element of {b.name}[{_text(s.index)}]")
             variables = (*(v for v in variables if v in within), *(g for g, _ in s.dynamic))
         if b.kind == "scratch":
-            variables = tuple(v for v in variables if not isinstance(item, NestKernel) or v not in item.rows)
+            variables = tuple(v for v in variables if not isinstance(item, LoopNestKernel) or v not in item.rows)
         if not one_to_one(b, s.index, variables):
             found.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
     for part in item.parts if isinstance(item, SiblingsKernel) else (item,):   # what parts share: `crossed`
@@ -76,7 +76,7 @@ def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
 
 def _rows(kernel) -> set[Sym] | None:
     """The variables of a kernel's rows, whose phases are one thread's; None where each point may be another thread's."""
-    if isinstance(kernel, NestKernel) and (len(kernel.phases) > 1 or any(phase.reduces for phase in kernel.phases)):
+    if isinstance(kernel, LoopNestKernel) and (len(kernel.phases) > 1 or any(phase.reduces for phase in kernel.phases)):
         return set(kernel.rows)
     return None
 
@@ -111,9 +111,9 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     return list(found)
 
 
-def _values(kernel: NestKernel | ContractionKernel | SiblingsKernel) -> list[Scalar]:
+def _values(kernel: LoopNestKernel | ContractionKernel | SiblingsKernel) -> list[Scalar]:
     """All that a kernel evaluates."""
-    if not isinstance(kernel, NestKernel):
+    if not isinstance(kernel, LoopNestKernel):
         return kernel.values
     return [v for s, _ in stores(kernel) for v in s.values] + [r.value for phase in kernel.phases for r in phase.reduces]
 

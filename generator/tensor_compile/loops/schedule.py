@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedule: the loops of each kernel in the order of its memory, contiguous ones merged, one to be vectorized.
 
-A flat nest runs its variables from the largest stride to the smallest; the innermost is the one that has stride 1 (or
+A flat loop nest runs its variables from the largest stride to the smallest; the innermost is the one that has stride 1 (or
 none) in most accesses, and becomes the variable of its one phase. A loop that addresses divide by one number (heads
-that share keys, channels of a group) is split by it first. A row nest orders its rows; its columns keep their
+that share keys, channels of a group) is split by it first. A row loop nest orders its rows; its columns keep their
 order, which numbers the terms of sums. Two neighbouring loops become one where every address steps by the outer as by
 the whole inner one and no predicate tells them apart. A contraction merges m, n and k the same way; n of a packed
 operand always is one variable. Its m may have no variable, n and k have at least one.
@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
-from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, NestKernel, Reduction, RowSort, \
+from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, LoopNestKernel, Reduction, RowSort, \
     Scalar, SiblingsKernel, Phase, Store, mapped
 from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
 
@@ -31,7 +31,7 @@ def schedule(fused: Fused, target) -> Fused:
 
 
 def _schedule(kernel, buffers: dict[str, Buffer]):
-    if isinstance(kernel, NestKernel):
+    if isinstance(kernel, LoopNestKernel):
         body = _Body(buffers, _values(kernel), _stores(kernel))
         if len(kernel.phases) == 1 and not kernel.phases[0].vars and not kernel.phases[0].reduces \
                 and not any(x.dynamic for x in kernel.phases[0].stores):
@@ -117,12 +117,12 @@ class _Body:
         return Rewriter((lambda e: e.substitute(self.mapping)) if self.mapping else None)
 
 
-def _values(kernel: NestKernel) -> list[Scalar]:
+def _values(kernel: LoopNestKernel) -> list[Scalar]:
     return [r.value for s in kernel.phases for r in s.reduces] + \
         [v for s in kernel.phases for x in s.stores for v in x.values]
 
 
-def _stores(kernel: NestKernel) -> list[Store]:
+def _stores(kernel: LoopNestKernel) -> list[Store]:
     return [x for s in kernel.phases for x in s.stores]
 
 
@@ -156,7 +156,7 @@ def _vector_cost(s: Sym, body: _Body) -> float:
     return total
 
 
-def _flat(kernel: NestKernel, body: _Body) -> NestKernel:
+def _flat(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
     order = _by_stride(body.split_all(kernel.rows), body)
     if order:
         best = min(range(len(order)), key=lambda i: (_vector_cost(order[i], body), -i))
@@ -170,7 +170,7 @@ def _flat(kernel: NestKernel, body: _Body) -> NestKernel:
     return _rebuilt(kernel, rows, [phase], body)
 
 
-def _rows(kernel: NestKernel, body: _Body) -> NestKernel:
+def _rows(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
     rows = body.merge_all(tuple(_by_stride(body.split_all(kernel.rows), body)))
     merged = {s.vars: () for s in kernel.phases}
     for cols in merged:
@@ -179,12 +179,12 @@ def _rows(kernel: NestKernel, body: _Body) -> NestKernel:
     return _rebuilt(kernel, rows, phases, body)
 
 
-def _rebuilt(kernel: NestKernel, rows: tuple, phases: list[Phase], body: _Body) -> NestKernel:
+def _rebuilt(kernel: LoopNestKernel, rows: tuple, phases: list[Phase], body: _Body) -> LoopNestKernel:
     change = body.rewriter()
     done = [Phase(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
                   [rewritten(x, change) for x in s.stores], s.vector) for s in phases]
     work = sum(_known(points(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
-    return NestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
+    return LoopNestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
 
 
 def _work(value: Scalar) -> int:
@@ -263,8 +263,8 @@ def _finish(kernel, buffers: dict[str, Buffer]):
     return kernel
 
 
-def _sorts(kernel: NestKernel | ContractionKernel) -> list[RowSort]:
-    phases = kernel.phases if isinstance(kernel, NestKernel) else ()
+def _sorts(kernel: LoopNestKernel | ContractionKernel) -> list[RowSort]:
+    phases = kernel.phases if isinstance(kernel, LoopNestKernel) else ()
     return [r for phase in phases for r in phase.reduces if isinstance(r, RowSort)]
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the loops of a kernel, in the order that schedule.py gave them, are spread over the blocks and threads of a GPU.
 
-    points       a nest of pointwise stores: some points a thread, neighbours along the innermost loop
-    rows         a nest with phases: one row a warp, or a block where rows are few or long, whose threads share each phase
+    points       a loop nest of pointwise stores: some points a thread, neighbours along the innermost loop
+    rows         a loop nest with phases: one row a warp, or a block where rows are few or long, whose threads share each phase
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one block, which finds the first that is outside
-    team         a nest whose points follow each other, or whose sums a block has no room for, and every kernel of the
+    team         a loop nest whose points follow each other, or whose sums a block has no room for, and every kernel of the
                  reference: threads are those of the processor's kernel, some rows or points each
 
 Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many
@@ -17,7 +17,8 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
-from .loop_ir import CheckKernel, ContractionKernel, Kernel, NestKernel, Reduction, RowReduce, RowSort, SiblingsKernel
+from .loop_ir import CheckKernel, ContractionKernel, Kernel, LoopNestKernel, Reduction, RowReduce, RowSort, \
+    SiblingsKernel
 from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles
@@ -132,7 +133,7 @@ def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launc
     return Launch(points, 1, row_threads(kernel), scratch)
 
 
-def is_team(kernel: NestKernel) -> bool:
+def is_team(kernel: LoopNestKernel) -> bool:
     """Whether points have to run one after the other, terms be joined by another operation than addition, or one phase
     has more sums than the fewest threads have shared memory for."""
     if shared_bytes(kernel) * FEWEST > SHARED:
@@ -145,19 +146,19 @@ def is_team(kernel: NestKernel) -> bool:
     return False
 
 
-def is_flat(kernel: NestKernel) -> bool:
+def is_flat(kernel: LoopNestKernel) -> bool:
     """One phase without reductions or scratch: its points need nothing of each other."""
     return len(kernel.phases) == 1 and not kernel.phases[0].reduces and all(b.kind != "scratch" for b in kernel.params)
 
 
-def has_warps(kernel: NestKernel) -> bool:
+def has_warps(kernel: LoopNestKernel) -> bool:
     """Whether a warp a row is enough: as short as the phases are, or as many as the rows are."""
     longest = max((usual(phase.vars) for phase in kernel.phases), default=1)
     rows = usual(kernel.rows)
     return longest <= 64 or (longest <= 1024 and rows >= 64)
 
 
-def row_warps(kernel: NestKernel) -> int:
+def row_warps(kernel: LoopNestKernel) -> int:
     """Warps of a block, each of which has a row: so few that all multiprocessors have blocks."""
     rows = product(extent(s) for s in kernel.rows)
     if not rows.is_const:
@@ -168,7 +169,7 @@ def row_warps(kernel: NestKernel) -> int:
     return warps
 
 
-def passes(kernel: NestKernel) -> int:
+def passes(kernel: LoopNestKernel) -> int:
     """How many points of every phase of a row a thread has, where that is a constant small enough to have what they
     load in registers and their terms in shared memory; 0 otherwise."""
     counts = {product(extent(s) for s in phase.vars) for phase in kernel.phases if phase.vars}
@@ -179,7 +180,7 @@ def passes(kernel: NestKernel) -> int:
     return found if found <= MOST_PASSES and memory(kernel, threads, found) <= SHARED else 0
 
 
-def memory(kernel: NestKernel, threads: int, terms: int) -> int:
+def memory(kernel: LoopNestKernel, threads: int, terms: int) -> int:
     """Bytes of shared memory that the sums of a row take, with so many terms a thread at a time of those that are added
     in order."""
     def taken(phase) -> int:
@@ -189,7 +190,7 @@ def memory(kernel: NestKernel, threads: int, terms: int) -> int:
     return max(map(taken, kernel.phases), default=0)
 
 
-def row_threads(kernel: NestKernel) -> int:
+def row_threads(kernel: LoopNestKernel) -> int:
     """Threads of a row's block: a power of two, no more than its longest phase has use for."""
     longest = 1
     for phase in kernel.phases:
@@ -206,7 +207,7 @@ def row_threads(kernel: NestKernel) -> int:
 def is_small(kernel: Kernel) -> bool:
     """Whether all positions in it fit in an int, with room for what they are computed from."""
     counts = [b.elements for b in kernel.params]
-    if isinstance(kernel, NestKernel):
+    if isinstance(kernel, LoopNestKernel):
         rows = product(extent(s) for s in kernel.rows)
         counts += [rows * product(extent(s) for s in phase.vars) for phase in kernel.phases]
     elif not isinstance(kernel, CheckKernel):
@@ -215,7 +216,7 @@ def is_small(kernel: Kernel) -> bool:
     return all((most := count.range()[1]) is not None and most < MOST_SMALL for count in counts)
 
 
-def shared_bytes(kernel: NestKernel) -> int:
+def shared_bytes(kernel: LoopNestKernel) -> int:
     """Bytes of shared memory that a row's sums take for each thread: those of one phase at a time, as each phase begins
     when all threads have the results of the one before."""
     return max((sum(sum_bytes(r) for r in phase.reduces if isinstance(r, RowReduce)) for phase in kernel.phases),

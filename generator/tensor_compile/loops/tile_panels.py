@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Callable
 
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
-from .loop_ir import Axis, Buffer, ContractionKernel, Load, NestKernel, Store, Tiles
+from .loop_ir import Axis, Buffer, ContractionKernel, Load, LoopNestKernel, Store, Tiles
 from .scalars import Rewriter, extent, rewritten
 
 COLUMNS = 128     # of a tile
@@ -23,13 +23,13 @@ class Panels:
     """pack fills what `kernel` alone reads as its second operand. batch: for each variable of the kernel's batch, the one
     of pack's rows that walks the same dim (None: the operand has no such dim). panel: pack's variable of the panels."""
 
-    pack: NestKernel
+    pack: LoopNestKernel
     kernel: ContractionKernel
     batch: tuple[tuple[Sym, Sym | None], ...]
     panel: Sym
 
 
-def panels(pack: NestKernel, kernel: ContractionKernel) -> Panels | None:
+def panels(pack: LoopNestKernel, kernel: ContractionKernel) -> Panels | None:
     """None where the two are anything else."""
     if len(kernel.b) != 1 or not kernel.b_panel or len(kernel.n) != 1 or len(pack.phases) != 1:
         return None

@@ -21,7 +21,7 @@ from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .accesses import read, written
 from .clip import clip
 from .fuse import Fused, reading_items
-from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, NestKernel, Store, Tiles, row_major
+from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel, Store, Tiles, row_major
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, points, rewritten, unlinear
@@ -33,7 +33,7 @@ MOST = 4           # kernels of a region
 FEW = 16           # rows of a product up to which a tile packs the panels that it uses
 UNKNOWN = 1024     # what a dim without an upper end is taken for
 
-Chained = ContractionKernel | NestKernel
+Chained = ContractionKernel | LoopNestKernel
 
 
 def form(fused: Fused, target) -> Fused:
@@ -129,7 +129,7 @@ class _Former:
         for name in written(last):
             if self.buffers[name].kind != "temp" or self.readers[name] - (name in read(last)) != 1:
                 continue
-            number = next((j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, NestKernel))
+            number = next((j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, LoopNestKernel))
                            and name in read(items[j])), None)
             if number is None or not self.movable(items, chain, number):
                 continue
@@ -181,7 +181,7 @@ class _Former:
         """Puts the packing of a product's second operand and the product into a region, where that pays."""
         kernel = items[at]
         name = kernel.b[0].buffer
-        made = [j for j in range(at) if isinstance(items[j], NestKernel) and name in written(items[j])]
+        made = [j for j in range(at) if isinstance(items[j], LoopNestKernel) and name in written(items[j])]
         if len(made) != 1 or self.buffers[name].kind != "temp" or self.readers[name] != 1:
             return
         found = panels(items[made[0]], kernel)
@@ -283,7 +283,7 @@ class _Former:
         return total
 
     # -- making
-    def tiles(self, chain: _Chain, block: int) -> tuple[NestKernel | None, Tiles]:
+    def tiles(self, chain: _Chain, block: int) -> tuple[LoopNestKernel | None, Tiles]:
         """The region, and what has to run before it."""
         names = self.names()
         last = len(chain.rows) - 1

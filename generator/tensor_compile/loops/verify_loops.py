@@ -14,8 +14,8 @@ from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, verify_variables
 from .fuse import Fused
 from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    InBounds, Load, Loop, NestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Phase, Step, Store, Tiles, \
-    leaves
+    InBounds, Load, Loop, LoopNestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Phase, Step, Store, \
+    Tiles, leaves
 from .scalars import loads, points, sort_space
 
 
@@ -137,7 +137,7 @@ class _Checker:
         if missing:
             self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
         self.found += verify_variables.unbound(k)
-        if isinstance(k, NestKernel):
+        if isinstance(k, LoopNestKernel):
             mine: set[str] = set()
             for phase in k.phases:
                 for r in phase.reduces:

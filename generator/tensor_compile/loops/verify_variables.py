@@ -12,7 +12,7 @@ from typing import Iterable
 
 from ..symbolic import Expr, Sym
 from .loop_ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, \
-    IndexValue, Load, Local, NestKernel, Reduction, RowReduce, Scalar, SiblingsKernel, Sorted
+    IndexValue, Load, Local, LoopNestKernel, Reduction, RowReduce, Scalar, SiblingsKernel, Sorted
 from .scalars import walk
 
 Names = frozenset[Sym]
@@ -50,7 +50,7 @@ class _Scopes:
         elif isinstance(item, SiblingsKernel):
             for part in item.parts:
                 self.item(part)
-        elif isinstance(item, NestKernel):
+        elif isinstance(item, LoopNestKernel):
             self.nest(item)
         else:
             assert isinstance(item, (CheckKernel, ExternKernel))
@@ -61,7 +61,7 @@ class _Scopes:
         for b in second:
             self.value(b, frozenset((*item.batch, *item.n, *item.k)))
 
-    def nest(self, kernel: NestKernel) -> None:
+    def nest(self, kernel: LoopNestKernel) -> None:
         known: set[str] = set()
         for phase in kernel.phases:
             self.once((*kernel.rows, *phase.vars))
