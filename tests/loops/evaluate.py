@@ -384,14 +384,14 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
         for item in found:
             if isinstance(item, Branch):
                 items(item.then if decide(item) else item.other)
-            elif isinstance(item, Loop) and item.turn is None:
+            elif isinstance(item, Loop) and item.iteration is None:
                 items(item.test)
                 while decide(item):
-                    turn(item)
+                    iteration(item)
                     items(item.test)
             elif isinstance(item, Loop):
-                for memory.dims[item.turn] in range(extent(item.turn).evaluate(dims)):
-                    turn(item)
+                for memory.dims[item.iteration] in range(extent(item.iteration).evaluate(dims)):
+                    iteration(item)
             elif isinstance(item, Tiles):
                 starts = [range(0, a.size.evaluate(dims), a.block) for a in item.axes]
                 for at in sorted(product(*starts), reverse=backwards):
@@ -404,7 +404,7 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
             else:
                 counts.append(_kernel(memory, item.kernel, backwards))
 
-    def turn(loop: Loop) -> None:
+    def iteration(loop: Loop) -> None:
         items(loop.body)
         for a, b in loop.swaps:
             memory.swap(a, b)

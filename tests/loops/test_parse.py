@@ -144,7 +144,7 @@ LOOP = '''tensor_compile.loops 1 program
 dim n range=0:64 divisor=1
 buffer temp "a" : f32[]
 buffer temp "b" : f32[]
-loop "scan" turn t0:n carried ("a") swap ("a", "b") {
+loop "scan" iteration t0:n carried ("a") swap ("a", "b") {
 }
 arena size=0
 '''

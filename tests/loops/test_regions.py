@@ -46,7 +46,7 @@ rnn = module_of("\n".join([
 for n in (0, 1, 2, 5):
     program = check("rnn", rnn, {"n": n, "m": 2})
 (loop,) = loops(program)
-equal(len(loop.body), 1, "a turn is one kernel")
+equal(len(loop.body), 1, "an iteration is one kernel")
 ok(isinstance(loop.body[0].kernel, ContractionKernel), "a contraction")
 equal(len(loop.swaps), 1, "and the carry's buffers change places behind it")
 
@@ -140,7 +140,7 @@ greedy = module_of("\n".join([
         'return "tokens" %3.0'], entry=True)]), weights=(("w", "f32[3,3]"),), states=(("h", "f32[3]"),))
 for seed in range(3):
     check("greedy", greedy, {}, seed=seed)
-# A cache that grows by a row a turn, at an index that is data: only the row is written.
+# A cache that grows by a row an iteration, at an index that is data: only the row is written.
 cache = module_of("\n".join([
     function("step", "%0 : f32[6,2], %1 : i64[], %2 : f32[2]", [
         "%3 = reshape(%1) {shape=[1]} : i64[1]", "%4 = exp(%2) : f32[2]", "%5 = reshape(%4) {shape=[1, 2]} : f32[1,2]",
@@ -157,5 +157,5 @@ for n in (0, 1, 5):
 (loop,) = loops(program)
 equal(loop.swaps, (), "the cache stays where it is")
 written = [traffic(s.kernel, {d: 5 for d in s.kernel.dims}).written for s in leaves(loop.body)]
-ok(max(written) <= 16, f"and a turn writes a row of it: {written}")
+ok(max(written) <= 16, f"and an iteration writes a row of it: {written}")
 done()

@@ -175,7 +175,7 @@ for what, message, *changes in (
           'params ("x", "z", "t") dims (n)\n  phase () {\n    "z"[i0] = load f32 ("t"[0,0])')),
         ("what a tile before left", "first: reads t before it is written", ('(load f32 ("x"[i0+t0,i1]))', '(load f32 ("t"[i0,i1]))')),
         ("a check", "both: tiles hold a check, a loop or a branch", ('  loop_nest "second"', '  check "c" "z" below 3\n    params ("z") dims ()\n  loop_nest "second"')),
-        ("a region", "both: tiles hold a check, a loop or a branch", ('  loop_nest "second"', '  loop "l" turn u0:n {\n  }\n  loop_nest "second"'))):
+        ("a region", "both: tiles hold a check, a loop or a branch", ('  loop_nest "second"', '  loop "l" iteration u0:n {\n  }\n  loop_nest "second"'))):
     text = GOOD
     for old, new in changes:
         assert old in text, old

@@ -202,7 +202,7 @@ loop_nest "start" rows () grain 1 {
     "c"[i0] = f32 0x0
   }
 }
-loop "scan" turn t0:n carried ("c") swap ("c", "d") {
+loop "scan" iteration t0:n carried ("c") swap ("c", "d") {
   barrier
   loop_nest "step" rows () grain 1 {
     params ("c", "x", "d") dims (t0)
@@ -250,10 +250,10 @@ place "p" offset=128
 verify(parse_unit(REGIONS, "regions"))
 ok(True, "loops and branches that are right")
 for name, message, old, new in (
-        ("turns that do not meet", "step: reads c where step stores c, with no barrier between",
+        ("iterations that do not meet", "step: reads c where step stores c, with no barrier between",
          "  barrier\n  loop_nest \"step\"",
          "  loop_nest \"step\""),
-        ("a test that does not wait for the last turn", "test: reads c where more stores c, with no barrier between",
+        ("a test that does not wait for the last iteration", "test: reads c where more stores c, with no barrier between",
          "  barrier\n  loop_nest \"test\"", "  loop_nest \"test\""),
         ("a decision that does not wait", "while: reads p where test stores p, with no barrier between",
          'decide "p" barrier', 'decide "p"'),
@@ -319,7 +319,7 @@ regions = parse_unit('''tensor_compile.loops 1 program
 buffer input "p" : f32[]
 buffer temp "a" : f32[4]
 buffer temp "b" : f32[8]
-loop "turns" turn t0:4 carried () swap ("a", "b") {
+loop "iterations" iteration t0:4 carried () swap ("a", "b") {
   loop_nest "fill" rows () grain 1 {
     params ("a", "b") dims ()
     phase (i0:4) {
@@ -336,13 +336,13 @@ arena size=0
 unused = parse_unit('''tensor_compile.loops 1 program
 buffer temp "a" : f32[4]
 buffer temp "b" : f32[4]
-loop "turns" turn t0:4 carried () swap ("a", "b") {
+loop "iterations" iteration t0:4 carried () swap ("a", "b") {
 }
 arena size=0
 ''', "unused")
-message = "turns: a and b change places and no turn uses them"
+message = "iterations: a and b change places and no iteration uses them"
 raises(LoopError, lambda: verify(unused), message, message)
-for message in ("turns: a and b change places and have different sizes", "cond: p is no bool[]"):
+for message in ("iterations: a and b change places and have different sizes", "cond: p is no bool[]"):
     raises(LoopError, lambda: verify(regions), message, message)
 sorts = parse_unit('''tensor_compile.loops 1 program
 buffer input "x" : f32[4,8]

@@ -82,8 +82,8 @@ def seeds() -> list[bytes]:
     body = e.graph([e.node("Add", ["v", "x0"], ["v2"]), e.node("Identity", ["c"], ["c2"])],
                    [e.value_info("t", i, []), e.value_info("c", e.BOOL, []), e.value_info("v", f, [2])],
                    [e.value_info("c2", e.BOOL, []), e.value_info("v2", f, [2])])
-    add([e.node("Loop", ["turns", "", "x0"], ["y"], body=("graph", body))], [e.value_info("x0", f, [2])],
-        [e.tensor("turns", i, [], [3])])
+    add([e.node("Loop", ["iterations", "", "x0"], ["y"], body=("graph", body))], [e.value_info("x0", f, [2])],
+        [e.tensor("iterations", i, [], [3])])
     add([e.node("Einsum", ["a", "b"], ["c"], equation="bij,bjk->bik"), e.node("ReduceSum", ["c", "ax"], ["y"], keepdims=0)],
         [e.value_info("a", f, ["b", 2, 3]), e.value_info("b", f, ["b", 3, 4])], [e.tensor("ax", i, [1], [1])])
     made.append(e.model(e.graph([e.node("F", ["x"], ["y"], "call", domain="d", alpha=0.5)], [e.value_info("x", f, [2])],

@@ -83,18 +83,18 @@ computes("choice", choice, {"p": ("bool", [], [False]), "x": ("f32", [2], [1.0, 
 # -- loops -------------------------------------------------------------------------------------------------------------
 body = e.graph([e.node("Add", ["a", "b"], ["c"]), e.node("Identity", ["go"], ["go_on"]), e.node("Identity", ["b"], ["a_next"]),
                 e.node("Identity", ["c"], ["each"])],
-               [e.value_info("turn", I, []), e.value_info("go", B, []), e.value_info("a", F, []), e.value_info("b", F, [])],
+               [e.value_info("iteration", I, []), e.value_info("go", B, []), e.value_info("a", F, []), e.value_info("b", F, [])],
                [e.value_info("go_on", B, []), e.value_info("a_next", F, []), e.value_info("c", F, []), e.value_info("each", F, [])])
 inputs = [e.value_info("a0", F, []), e.value_info("b0", F, [])]
 outputs = [e.value_info("a_last", F, []), e.value_info("b_last", F, []), e.value_info("all", F, [5])]
-fibonacci = e.model(e.graph([e.node("Loop", ["turns", "", "a0", "b0"], ["a_last", "b_last", "all"], "fib",
-                                    body=("graph", body))], inputs, outputs, [e.tensor("turns", I, [], [5])]))
+fibonacci = e.model(e.graph([e.node("Loop", ["iterations", "", "a0", "b0"], ["a_last", "b_last", "all"], "fib",
+                                    body=("graph", body))], inputs, outputs, [e.tensor("iterations", I, [], [5])]))
 text = computes("fibonacci", fibonacci, {"a0": ("f32", [], [0.0]), "b0": ("f32", [], [1.0])},
                 {"a_last": ("f32", [], [5.0]), "b_last": ("f32", [], [8.0]), "all": ("f32", [5], [1.0, 2.0, 3.0, 5.0, 8.0])})
-ok("TC_SCAN(g, 5, &" in text and "tc_collect(" in text, "a known number of turns is TC_SCAN")
+ok("TC_SCAN(g, 5, &" in text and "tc_collect(" in text, "a known number of iterations is TC_SCAN")
 
 body = e.graph([e.node("Mul", ["v", "two"], ["w"]), e.node("Less", ["w", "limit"], ["go_on"])],
-               [e.value_info("turn", I, []), e.value_info("go", B, []), e.value_info("v", F, [])],
+               [e.value_info("iteration", I, []), e.value_info("go", B, []), e.value_info("v", F, [])],
                [e.value_info("go_on", B, []), e.value_info("w", F, [])])
 doubling = e.model(e.graph([e.node("Loop", ["", "first", "x"], ["y"], "double", body=("graph", body))],
                            [e.value_info("x", F, []), e.value_info("limit", F, [])], [e.value_info("y", F, [])],
@@ -103,10 +103,10 @@ text = computes("doubling", doubling, {"x": ("f32", [], [3.0]), "limit": ("f32",
 ok("TC_WHILE(g, &" in text and "tc_test(" in text, "one that the data ends is TC_WHILE")
 
 grow = e.graph([e.node("Concat", ["v", "v"], ["w"], axis=0), e.node("Identity", ["go"], ["go_on"])],
-               [e.value_info("turn", I, []), e.value_info("go", B, []), e.value_info("v", F, None)],
+               [e.value_info("iteration", I, []), e.value_info("go", B, []), e.value_info("v", F, None)],
                [e.value_info("go_on", B, []), e.value_info("w", F, None)])
-growing = e.model(e.graph([e.node("Loop", ["turns", "", "x"], ["y"], "grow", body=("graph", grow))],
-                          [e.value_info("x", F, [1])], [e.value_info("y", F, [4])], [e.tensor("turns", I, [], [2])]))
+growing = e.model(e.graph([e.node("Loop", ["iterations", "", "x"], ["y"], "grow", body=("graph", grow))],
+                          [e.value_info("x", F, [1])], [e.value_info("y", F, [4])], [e.tensor("iterations", I, [], [2])]))
 text = computes("growing", growing, {"x": ("f32", [1], [7.0])}, {"y": ("f32", [4], [7.0] * 4)})
 ok("TC_SCAN" not in text and text.count("tc_concat") == 2, "one whose types change is written out")
 

@@ -90,7 +90,7 @@ with tempfile.TemporaryDirectory() as place:
            "bytes" in text and bill.stack, f"{model.stem}: sizes, {bill.stack} bytes of stack among them")
         used = sum(made.objects[s].code for s in made.sources.by_symbol) + made.driver.code
         equal(bill.code, used, f"{model.stem}: code of every kernel once, and of the driver")
-    equal([report._count(n, "turn") for n in range(3)], ["0 turns", "1 turn", "2 turns"], "numbers and their nouns")
+    equal([report._count(n, "iteration") for n in range(3)], ["0 iterations", "1 iteration", "2 iterations"], "numbers and their nouns")
     ok("fused: softmax joins softmax" in text and "not fused: " in text, "fusions, and refusals with their reasons")
     ok("fused: linear runs beside linear" in text and "fused: linear and linear are sums of one kernel" in text,
        "products of one operand in one kernel: queries, keys and values, gate and up")

@@ -62,15 +62,15 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     rows, total = [], 0
     number = 0
     device = made.target.apart
-    for depth, turns, item in _walk(program.steps, sizes):
+    for depth, iterations, item in _walk(program.steps, sizes):
         if not isinstance(item, Step):
             rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), "", "", "",
                          *([""] if device else [])))
             continue
         i, number = number, number + 1
-        step, at_zero = item, {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_turn}}
+        step, at_zero = item, {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_iteration}}
         moved = traffic(step.kernel, at_zero)
-        total += turns * (moved.read + moved.written)
+        total += iterations * (moved.read + moved.written)
         symbols = [made.sources.symbol(step.kernel, isa) for isa in made.target.isas]
         code = "/".join(str(made.objects[symbol].code) for symbol in (dict.fromkeys(symbols) if device else symbols))
         grid = [_grid(step.kernel, variant is function.reference, at_zero, made.target)] if device else []
@@ -94,14 +94,14 @@ def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], target: Target)
     return f"{launch.blocks(sizes, target.threads)} x {launch.threads}"
 
 
-def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, turns: int = 1) -> Iterator[tuple[int, int, object]]:
-    """(depth, how often it runs, element) of everything that runs, in order; of a while one turn, of a branch both
+def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, iterations: int = 1) -> Iterator[tuple[int, int, object]]:
+    """(depth, how often it runs, element) of everything that runs, in order; of a while one iteration, of a branch both
     sides."""
     for item in items:
-        yield depth, turns, item
+        yield depth, iterations, item
         if not isinstance(item, Step):
-            counted = isinstance(item, Loop) and item.turn is not None
-            often = turns * (extent(item.turn).evaluate(sizes) if counted else 1)
+            counted = isinstance(item, Loop) and item.iteration is not None
+            often = iterations * (extent(item.iteration).evaluate(sizes) if counted else 1)
             for axis in item.axes if isinstance(item, Tiles) else ():
                 often *= axis.blocks.evaluate(sizes)
             for part in parts(item):
@@ -116,8 +116,8 @@ def _region(region: Region, sizes: Mapping[Sym, int]) -> str:
         return f"{region.label}: {_count(count, 'tile')} of"
     if isinstance(region, Branch):
         return f"{region.label}: one side of"
-    return f"{region.label}: while" if region.turn is None else \
-        f"{region.label}: {_count(extent(region.turn).evaluate(sizes), 'turn')} of"
+    return f"{region.label}: while" if region.iteration is None else \
+        f"{region.label}: {_count(extent(region.iteration).evaluate(sizes), 'iteration')} of"
 
 
 def _count(n: int, what: str) -> str:

@@ -51,12 +51,12 @@ def contractions(plan: ModelPlan) -> list[ContractionKernel]:
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
-    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first turn and in
+    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first iteration and in
     a block of tiles that is neither the first nor, where there are more, the last."""
     def assumed(s: Sym) -> int:
-        if s.is_turn and not s.lo and s.divisor == 1:
+        if s.is_iteration and not s.lo and s.divisor == 1:
             return 0
-        return min(table.size(sym(s)), max(0, table.size(wrap(s.hi)))) if s.is_turn else table.size(sym(s))
+        return min(table.size(sym(s)), max(0, table.size(wrap(s.hi)))) if s.is_iteration else table.size(sym(s))
     return {s: assumed(s) for s in kernel.dims}
 
 

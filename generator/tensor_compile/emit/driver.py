@@ -132,8 +132,8 @@ class Function:
         return dtype_constant(b.dtype)
 
     def dim(self, s: Sym) -> str:
-        """C text of a dim, or of the turn of a loop around the step."""
-        return f"turn_{s.name}" if s.is_turn else f"d[{self.position[s.name]}]"
+        """C text of a dim, or of the iteration of a loop around the step."""
+        return f"iteration_{s.name}" if s.is_iteration else f"d[{self.position[s.name]}]"
 
     def c(self, e: Expr | int) -> str:
         e = wrap(e)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a variant runs, as the C function `<variant>_run` of the driver: every thread of the team executes it.
 
-Loops and branches are C's own. All threads take the same way: a turn's number is counted by each of them, and what a
+Loops and branches are C's own. All threads take the same way: an iteration's number is counted by each of them, and what a
 condition holds is read behind a barrier and not written before the next one.
 """
 from __future__ import annotations
@@ -85,10 +85,10 @@ class StepsWriter:
 
     # -- regions ------------------------------------------------------------------------------------------------
     def loop(self, loop: Loop) -> None:
-        if loop.turn is not None:
-            turn = self.function.dim(loop.turn)
-            count = self.function.c(extent(loop.turn))
-            self.put(f"for (tc_index {turn} = 0; {turn} < {count}; ++{turn}) {{ /* {_comment(loop.label)} */")
+        if loop.iteration is not None:
+            iteration = self.function.dim(loop.iteration)
+            count = self.function.c(extent(loop.iteration))
+            self.put(f"for (tc_index {iteration} = 0; {iteration} < {count}; ++{iteration}) {{ /* {_comment(loop.label)} */")
         else:
             self.put(f"for (;;) {{ /* {_comment(loop.label)} */")
         self.depth += 1

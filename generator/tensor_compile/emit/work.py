@@ -14,12 +14,12 @@ from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
 
 SORTING = 20   # operations a point that is sorted
-TURNS = 4   # a barrier costs about a quarter of what starting the team does
+MOST_ITERATIONS = 4   # a barrier costs about a quarter of what starting the team does
 
 
 def program_work(program: Program) -> Expr:
-    """Of a loop TURNS turns count, if there are as many: what a turn does must be worth the team by itself. Both sides
-    of a branch count."""
+    """Counts at most MOST_ITERATIONS iterations per loop: one iteration must be worth the team by itself. Counts both
+    sides of a branch."""
     return _work(program.steps)
 
 
@@ -36,10 +36,10 @@ def _work(items: list) -> Expr:
                 tiles = tiles * axis.blocks
             total = total + _over_dims(_work(item.body)) * tiles
         else:
-            turns = TURNS
-            if item.turn is not None and extent(item.turn).is_const:
-                turns = min(turns, extent(item.turn).value)
-            total = total + (_work(item.test) + _work(item.body)) * turns
+            iterations = MOST_ITERATIONS
+            if item.iteration is not None and extent(item.iteration).is_const:
+                iterations = min(iterations, extent(item.iteration).value)
+            total = total + (_work(item.test) + _work(item.body)) * iterations
     return total
 
 
@@ -85,9 +85,9 @@ def _values(values: Iterable[Scalar]) -> Expr:
 
 
 def _over_dims(e: Expr) -> Expr:
-    """Without loop variables and turns: each at its upper end."""
+    """Without loop variables and iterations: each at its upper end."""
     for _ in range(8):
-        loops = {s: wrap(s.hi if s.hi is not None else s.lo) for s in e.symbols() if not s.is_dim or s.is_turn}
+        loops = {s: wrap(s.hi if s.hi is not None else s.lo) for s in e.symbols() if not s.is_dim or s.is_iteration}
         if not loops:
             break
         e = e.substitute(loops)

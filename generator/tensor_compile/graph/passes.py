@@ -39,7 +39,7 @@ BEFORE: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
 AFTER: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
     ("divide", divide),                   # first: what it slices is made simple by what follows
     ("simplify-specialized", simplify),   # dims of size 1 and equal sizes are visible now
-    ("control-specialized", control),     # loops of one turn
+    ("control-specialized", control),     # loops of one iteration
     ("cse-specialized", cse),
     ("dce-specialized", dce),             # before layout, which packs what it finds
 )

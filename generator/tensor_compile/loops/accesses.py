@@ -134,7 +134,7 @@ class Meetings:
         return {**self.run(branch.then, since), **self.run(branch.other, since)}
 
     def loop(self, loop: Loop, since: Since) -> Since:
-        """A while is left behind its test, a scan behind any turn, or before the first."""
+        """A while is left behind its test, a scan behind any iteration, or before the first."""
         while True:
             begin = {} if loop.meets else since
             decided = self.decide(loop, self.run(loop.test, begin)) if loop.condition else begin

@@ -94,7 +94,7 @@ def reading_items(items: list) -> Counter[str]:
 class Fusion:
     """The items of a function, or those of one list of a region, whose kernels are that list's alone.
 
-    readers_of_all: of each buffer, in the whole function. lasting: buffers whose value a turn of a loop around finds
+    readers_of_all: of each buffer, in the whole function. lasting: buffers whose value an iteration of a loop around finds
     and then overwrites, beside the states.
     """
 

@@ -467,15 +467,15 @@ class Step:
 class Loop:
     """`body` in turn; what is inside are the elements of the stage (Computations, kernels, Steps) and further regions.
 
-    turn     0..count-1, a symbol that kernels receive among their dims: one turn for each value (scan). None: a while,
-             which before each turn runs `test` and goes on where the bool[] in buffer `condition` is true then
-    carried  buffers that a turn reads as the one before left them; they are written before the loop
-    swaps    pairs of buffers of one size that change places behind each turn (instead of a copy)
-    barrier  all threads meet before they read the condition; meets: before each turn (or test)
+    iteration     0..count-1, a symbol that kernels receive among their dims: one iteration for each value (scan). None: a while,
+             which before each iteration runs `test` and goes on where the bool[] in buffer `condition` is true then
+    carried  buffers that an iteration reads as the one before left them; they are written before the loop
+    swaps    pairs of buffers of one size that change places behind each iteration (instead of a copy)
+    barrier  all threads meet before they read the condition; meets: before each iteration (or test)
     """
 
     label: str
-    turn: Sym | None
+    iteration: Sym | None
     body: list
     carried: tuple[str, ...] = ()
     test: list = field(default_factory=list)

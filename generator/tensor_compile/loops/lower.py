@@ -74,9 +74,9 @@ class Lowering:
         self.items: list = []
         self.lists: dict[int, list] = {}     # that of each function that is being lowered, by identity
         self.first_checks: list[CheckKernel] = []
-        self.turns: list[Sym | None] = []    # of the regions around what is being lowered, None of a while or a branch
-        self.turn_of: dict[tuple, Sym] = {}
-        self.slices: dict[Value, tuple[Value, Sym]] = {}   # parameters of scans: the operand and the turn
+        self.iterations: list[Sym | None] = []    # of the regions around what is being lowered, None of a while or a branch
+        self.iteration_of: dict[tuple, Sym] = {}
+        self.slices: dict[Value, tuple[Value, Sym]] = {}   # parameters of scans: the operand and the iteration
         self.checked: set[tuple] = set()
         self.free: dict[Node, int] = {}
         self.in_place: set[Node] = set()     # update_slice nodes that write into their state
@@ -114,16 +114,16 @@ class Lowering:
         self.homes[copied] = self.home_in(buffer)
         return copied
 
-    def turn(self, count: Expr) -> Sym:
+    def iteration(self, count: Expr) -> Sym:
         """The symbol of a loop here: loops of one depth and count share it, so that their kernels may be equal."""
-        depth = sum(t is not None for t in self.turns)
-        if (depth, count) not in self.turn_of:
+        depth = sum(t is not None for t in self.iterations)
+        if (depth, count) not in self.iteration_of:
             taken = {s for s in self.module.dims}
             name = f"t{depth}"
             while name in taken:
                 name += "_"
-            self.turn_of[depth, count] = Sym(name, 0, wrap(count) - 1, is_dim=True)
-        return self.turn_of[depth, count]
+            self.iteration_of[depth, count] = Sym(name, 0, wrap(count) - 1, is_dim=True)
+        return self.iteration_of[depth, count]
 
     def home_of(self, v: Value) -> Home:
         """Where v is computed: a temp, unless a place was chosen."""
@@ -211,8 +211,8 @@ class Lowering:
         if home is not None and not shown:
             return Load(home.buffer.name, v.dtype, home.place(index))
         if v in self.slices:
-            operand, turn = self.slices[v]
-            return self.read(operand, (sym(turn), *index))
+            operand, iteration = self.slices[v]
+            return self.read(operand, (sym(iteration), *index))
         node, op = v.node, v.node.op
         if op == "constant":
             return Const(v.dtype, node.attrs["bits"])
@@ -378,7 +378,7 @@ class Lowering:
         if buffer.shape != (whole or base).shape:
             base = i = self.detach(i)
             buffer = self.homes[i].buffer
-        first = buffer.kind in ("input", "packed") and None not in self.turns
+        first = buffer.kind in ("input", "packed") and None not in self.iterations
         key = (buffer.name, bound, None if first else id(self.items))
         if key not in self.checked:
             self.checked.add(key)
@@ -392,7 +392,7 @@ class Lowering:
         while v in self.slices:
             v = self.slices[v][0]
             if v.node.op == "packed" or v in self.homes and self.homes[v].buffer.kind == "input":
-                return v if None not in self.turns else None
+                return v if None not in self.iterations else None
         return None
 
     def lower_extern_call(self, node: Node) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering of cond, while and scan: their functions are lowered where they stand, as branches and loops of items.
 
-`open_function` gives every node that holds functions nodes of its own for them. A carry that every turn hands on as it
-is stands for the operand itself, and what a turn computes from nothing else that changes is computed before the loop.
+`open_function` gives every node that holds functions nodes of its own for them. A carry that every iteration hands on as it
+is stands for the operand itself, and what an iteration computes from nothing else that changes is computed before the loop.
 
-A carry lives in one buffer. A turn computes its new value elsewhere and copies it there last, behind all that reads the
+A carry lives in one buffer. An iteration computes its new value elsewhere and copies it there last, behind all that reads the
 old one; fusion then writes it in place where each point needs only itself, and makes the two buffers change places
-where not. The slice of a turn and its part of a stacked result are plain addresses, with the turn as a symbol.
+where not. The slice of an iteration and its part of a stacked result are plain addresses, with the iteration as a symbol.
 """
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class _Opener:
 
 
 def _hoist(body: Body) -> list[Node]:
-    """Takes out of the body what does not change from turn to turn."""
+    """Takes out of the body what does not change from iteration to iteration."""
     changing = {p.node for _, p in body.carried} | {p.node for p, _ in body.slices}
     before, kept = [], []
     for node in body.function.nodes:
@@ -137,17 +137,17 @@ def _hoist(body: Body) -> list[Node]:
 # -- items ----------------------------------------------------------------------------------------------------------
 def lower_scan(low: "Lowering", node: Node) -> None:
     (body,) = low.bodies[node]
-    turn = low.turn(node.attrs["length"][0])
+    iteration = low.iteration(node.attrs["length"][0])
     count = node.attrs["carries"]
     carried = _start(low, node, body)
     for p, operand in body.slices:
-        low.slices[p] = (operand, turn)
-    homes = {i: _at_turn(low.home_of(Value(node, i)), turn) for i in range(count, len(node.types))}
-    with _inside(low, turn) as items:
+        low.slices[p] = (operand, iteration)
+    homes = {i: _at_iteration(low.home_of(Value(node, i)), iteration) for i in range(count, len(node.types))}
+    with _inside(low, iteration) as items:
         there = _in_place(low, body, carried)
         _body(low, body, homes)
         _next(low, body, carried, there)
-    low.items.append(Loop(low.label(node), turn, items, tuple(carried.values())))
+    low.items.append(Loop(low.label(node), iteration, items, tuple(carried.values())))
     _finish(low, node, carried)
 
 
@@ -180,23 +180,23 @@ def lower_cond(low: "Lowering", node: Node) -> None:
     low.items.append(Branch(low.label(node), condition.buffer, *sides))
 
 
-def _at_turn(home: Home, turn: Sym) -> Home:
-    """The part of a stacked result that a turn makes."""
-    return home.within(lambda index: (sym(turn), *index))
+def _at_iteration(home: Home, iteration: Sym) -> Home:
+    """The part of a stacked result that an iteration makes."""
+    return home.within(lambda index: (sym(iteration), *index))
 
 
 @contextmanager
-def _inside(low: "Lowering", turn: Sym | None = None) -> Iterator[list]:
-    """What is lowered within goes to a list of its own. turn: that of a scan, None where it may not run at all."""
+def _inside(low: "Lowering", iteration: Sym | None = None) -> Iterator[list]:
+    """What is lowered within goes to a list of its own. iteration: that of a scan, None where it may not run at all."""
     around, low.items = low.items, []
-    low.turns.append(turn)
+    low.iterations.append(iteration)
     yield low.items
-    low.turns.pop()
+    low.iterations.pop()
     low.items = around
 
 
 def _start(low: "Lowering", node: Node, body: Body) -> dict[int, str]:
-    """The carries' buffers, by position, with what they hold before the first turn."""
+    """The carries' buffers, by position, with what they hold before the first iteration."""
     carried = {}
     for i, p in body.carried:
         home = low.homes[p] = low.new_home(p)
@@ -218,12 +218,12 @@ def _body(low: "Lowering", body: Body, homes: dict[int, Home]) -> None:
 
 
 def _in_place(low: "Lowering", body: Body, carried: dict[int, str]) -> set[int]:
-    """The carries of which a turn writes parts (a cache that grows), where they stand."""
+    """The carries of which an iteration writes parts (a cache that grows), where they stand."""
     return {i for i, p in body.carried if place_carry(low, body.results[i], p, low.buffers[carried[i]], body.function)}
 
 
 def _next(low: "Lowering", body: Body, carried: dict[int, str], there: set[int]) -> None:
-    """What the next turn starts from: every new value is known before the first old one is overwritten."""
+    """What the next iteration starts from: every new value is known before the first old one is overwritten."""
     made = [(low.buffers[name], low.detach(body.results[i], "next", row_major(body.results[i].shape)))
             for i, name in carried.items() if i not in there]
     for buffer, v in made:

@@ -117,26 +117,26 @@ class _Parser:
     # -- regions
     def inside(self, unit: Declarations, what: str, *symbols: Sym) -> tuple[list, ItemLine]:
         """The items up to the line that closes the region, and that line behind its brace. symbols: known inside."""
-        around, turns = unit.items, unit.turns
+        around, iterations = unit.items, unit.iterations
         unit.items = found = []
-        unit.turns = turns | {s.name: s for s in symbols}
+        unit.iterations = iterations | {s.name: s for s in symbols}
         while not (line := self.within(Scope(unit), what)).accept("}"):
             self.declaration(line, unit)
         if self.barrier is not None:
             raise self.barrier.error("a barrier without a kernel behind it")
-        unit.items, unit.turns = around, turns
+        unit.items, unit.iterations = around, iterations
         return found, line
 
     def loop(self, line: ItemLine, unit: Declarations) -> Loop:
         label = line.string()
-        line.expect("turn")
-        turn = line.turn()
+        line.expect("iteration")
+        iteration = line.iteration()
         settings = line.loop_settings()
         line.expect("{")
         line.end()
-        body, last = self.inside(unit, "a loop", turn)
+        body, last = self.inside(unit, "a loop", iteration)
         last.end()
-        return Loop(label, turn, body, **settings)
+        return Loop(label, iteration, body, **settings)
 
     def while_(self, line: ItemLine, unit: Declarations) -> Loop:
         label, settings = line.string(), line.loop_settings()

@@ -24,7 +24,7 @@ class Declarations:
     def __init__(self, kind: str, name: str):
         self.kind, self.name = kind, name
         self.dims: dict[str, Sym] = {}
-        self.turns: dict[str, Sym] = {}                  # of the loops around the line
+        self.iterations: dict[str, Sym] = {}                  # of the loops around the line
         self.buffers: dict[str, Buffer] = {}
         self.variables: dict[tuple[str, Expr], Sym] = {}
         self.items: list = []                            # of the list that is being read: the unit's, or a region's
@@ -48,7 +48,7 @@ class Scope:
 
     def __init__(self, unit: Declarations):
         self.unit = unit
-        self.names: dict[str, Sym] = {**unit.dims, **unit.turns}
+        self.names: dict[str, Sym] = {**unit.dims, **unit.iterations}
         self.shared: dict[str, Scalar] = {}
 
 
@@ -103,9 +103,9 @@ class ItemLine(Line):
             raise self.error("one variable is named twice")
         return found
 
-    def turn(self) -> Sym:
+    def iteration(self) -> Sym:
         """NAME:COUNT of a loop."""
-        name = self.word("the turn of a loop")
+        name = self.word("the iteration of a loop")
         self.expect(":")
         count = self.dim()
         if name in self.names:
@@ -285,7 +285,7 @@ class ItemLine(Line):
     def known_dim(self) -> Sym:
         name = self.word("a dim")
         unit = self.item.unit
-        found = unit.turns.get(name) or unit.dims.get(name)
+        found = unit.iterations.get(name) or unit.dims.get(name)
         if found is None:
             raise self.error(f"unknown dim {name}")
         return found

@@ -135,7 +135,7 @@ def chain(low: Lowering, v: Value) -> tuple[list[Node], Value]:
 
 def write_through(low: Lowering, nodes: list[Node], buffer: Buffer) -> None:
     """The nodes write into the buffer, which holds their base. What an only one writes is computed there: of several,
-    which may overlap, each writes when its turn comes."""
+    which may overlap, each writes in its order."""
     for node in nodes:
         low.in_place.add(node)
         low.homes[Value(node)] = low.home_in(buffer)
@@ -144,7 +144,7 @@ def write_through(low: Lowering, nodes: list[Node], buffer: Buffer) -> None:
 
 
 def place_carry(low: Lowering, v: Value, base: Value, buffer: Buffer, function: Function) -> bool:
-    """Has v, what a turn makes of the carry `base` in `buffer`, written there part by part where nothing else reads
+    """Has v, what an iteration makes of the carry `base` in `buffer`, written there part by part where nothing else reads
     the carry."""
     nodes, at = chain(low, v)
     if not nodes or at != base or low.uses[base] != 1 or v in low.homes \

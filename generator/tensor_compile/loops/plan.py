@@ -43,7 +43,7 @@ def plan(scheduled: Fused, target) -> Program:
     for b in buffers.values():
         dims |= _symbols(b)
     for step in leaves(steps):
-        dims |= {s for s in step.kernel.dims if not s.is_turn}
+        dims |= {s for s in step.kernel.dims if not s.is_iteration}
     return Program(buffers, steps, memory, tuple(sorted(dims, key=lambda s: s.key)), scheduled.fusions,
                    scheduled.refusals)
 
@@ -62,7 +62,7 @@ def _symbols(b: Buffer) -> set[Sym]:
 class Lives:
     """From where to where each buffer is needed, in positions: every step and every decision has one.
 
-    What a turn of a loop leaves to the next one, or the loop to what is around it, is needed in all of the loop; two
+    What an iteration of a loop leaves to the next one, or the loop to what is around it, is needed in all of the loop; two
     buffers that change places are needed as long as either of them is.
     """
 
@@ -232,7 +232,7 @@ def in_common(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> Callabl
 
 
 def _barriers(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> None:
-    """A group of checks in a loop is told apart from the same group of the next turn by a meeting of all threads."""
+    """A group of checks in a loop is told apart from the same group of the next iteration by a meeting of all threads."""
     together = in_common(steps, memory, buffers)
     for step in leaves(steps):
         step.barrier = False

@@ -50,7 +50,7 @@ def print_program(program: Program) -> str:
 
 
 def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
-    """names: the dims, and the turns of the loops around."""
+    """names: the dims, and the iterations of the loops around."""
     out = []
     for item in items:
         if isinstance(item, Step):
@@ -77,12 +77,12 @@ def _inside(items: list, names: tuple[Sym, ...]) -> list[str]:
 def _loop(loop: Loop, names: tuple[Sym, ...]) -> list[str]:
     settings = f" carried ({', '.join(map(quote, loop.carried))})" if loop.carried else ""
     settings += "".join(f" swap ({quote(a)}, {quote(b)})" for a, b in loop.swaps) + (" meets" if loop.meets else "")
-    if loop.turn is None:
+    if loop.iteration is None:
         return [f"while {quote(loop.label)}{settings} {{", *_inside(loop.test, names),
                 f"}} decide {quote(loop.condition)}{_meeting(loop)} {{", *_inside(loop.body, names), "}"]
-    turn = loop.turn
-    return [f"loop {quote(loop.label)} turn {turn.name}:{_expr(extent(turn))}{settings} {{",
-            *_inside(loop.body, (*names, turn)), "}"]
+    iteration = loop.iteration
+    return [f"loop {quote(loop.label)} iteration {iteration.name}:{_expr(extent(iteration))}{settings} {{",
+            *_inside(loop.body, (*names, iteration)), "}"]
 
 
 def _meeting(region: Loop | Branch) -> str:
@@ -122,14 +122,14 @@ def _dims(buffers: dict[str, Buffer], items: list, more: tuple[Sym, ...]) -> tup
         for e in b.shape:
             found |= e.symbols()
     for region in regions(items):
-        if isinstance(region, Loop) and region.turn is not None:
-            found |= extent(region.turn).symbols()
+        if isinstance(region, Loop) and region.iteration is not None:
+            found |= extent(region.iteration).symbols()
         for axis in region.axes if isinstance(region, Tiles) else ():
             found |= axis.size.symbols()
     for item in leaves(items):
         for e in _asked(item.kernel if isinstance(item, Step) else item):
             found |= e.symbols()
-    return tuple(sorted((s for s in found if s.is_dim and not s.is_turn), key=lambda s: s.key))
+    return tuple(sorted((s for s in found if s.is_dim and not s.is_iteration), key=lambda s: s.key))
 
 
 def _asked(item) -> Iterator[Expr]:

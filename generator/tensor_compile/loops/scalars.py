@@ -57,7 +57,7 @@ def extent(s: Sym) -> Expr:
 
 
 def first(s: Sym) -> int:
-    """What a symbol of a loop or of tiles stands for in the first turn or tile: 0, of a block's size the largest."""
+    """What a symbol of a loop or of tiles stands for in the first iteration or tile: 0, of a block's size the largest."""
     return wrap(s.hi).evaluate({}) if s.lo else 0
 
 

@@ -51,8 +51,8 @@ class _Checker:
             self.found += races.unordered(program, plan.in_common(program.steps, program.arena, self.buffers))
 
     def items(self, items: list, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
-        """written: what has been stored before; grows. A scan stores all that its turns do, also if there is none: its
-        results have no elements then. A while may end before its first turn, and of a branch one side runs."""
+        """written: what has been stored before; grows. A scan stores all that its iterations do, also if there is none: its
+        results have no elements then. A while may end before its first iteration, and of a branch one side runs."""
         for item in items:
             if isinstance(item, Loop):
                 self.loop(item, written, leaf)
@@ -72,7 +72,7 @@ class _Checker:
         used = {b.name for step in leaves([loop]) if isinstance(step, Step) for b in step.kernel.params}
         for a, b in loop.swaps:
             if not used & {a, b}:
-                self.found.append(f"{loop.label}: {a} and {b} change places and no turn uses them")
+                self.found.append(f"{loop.label}: {a} and {b} change places and no iteration uses them")
             if plan.bytes_of(self.buffers[a]) != plan.bytes_of(self.buffers[b]):
                 self.found.append(f"{loop.label}: {a} and {b} change places and have different sizes")
         self.items(loop.test, written, leaf)
@@ -80,7 +80,7 @@ class _Checker:
             self.decision(loop, written)
         inside = set(written)
         self.items(loop.body, inside, leaf)
-        if loop.turn is not None:
+        if loop.iteration is not None:
             written |= inside - {name for pair in loop.swaps for name in pair}
 
     def tiles(self, tiles: Tiles, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:

@@ -12,7 +12,7 @@ IntLike = Union[int, "Expr"]
 class Sym:
     """A named integer with an inclusive range. Identity is the object: two loops may use one name.
 
-    is_dim: known when a kernel is called, a size or the turn of a loop around it; a turn's `hi` is an Expr.
+    is_dim: known when a kernel is called, a size or the iteration of a loop around it; an iteration's `hi` is an Expr.
     """
 
     __slots__ = ("name", "lo", "hi", "divisor", "is_dim", "key")
@@ -25,7 +25,7 @@ class Sym:
         self.key = (0, name, 0) if is_dim else (1, name, Sym._count)
 
     @property
-    def is_turn(self) -> bool:
+    def is_iteration(self) -> bool:
         return self.is_dim and isinstance(self.hi, Expr)
 
     def __repr__(self) -> str:

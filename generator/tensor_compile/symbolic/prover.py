@@ -13,7 +13,7 @@ def _split(e: Expr, s: Sym) -> tuple | None:
 
 
 def extreme(e: Expr, upper: bool) -> Expr:
-    """Replaces loop variables and turns by the end of their range that makes e largest (smallest); sizes stay."""
+    """Replaces loop variables and iterations by the end of their range that makes e largest (smallest); sizes stay."""
     for _ in range(64):
         loops = sorted((s for s in e.symbols() if isinstance(s.hi, Expr) or not s.is_dim and s.hi is not None),
                        key=lambda s: s.key)

@@ -12,7 +12,7 @@ from ..values import Value
 from .model import Graph
 from .registry import Node, op
 
-MOST_TURNS = 64   # of a loop that is written out, turn by turn
+MOST_ITERATIONS = 64   # of a loop that is written out, iteration by iteration
 
 
 def truth(value: Value) -> bool | None:
@@ -118,53 +118,53 @@ def _what_decides(n: Node) -> str:
 
 @op("Loop")
 def loop(n: Node) -> None:
-    """Turns as many as are known: written out where a type changes from turn to turn, else TC_SCAN. Turns that the data
+    """Iterations as many as are known: written out where a type changes from iteration to iteration, else TC_SCAN. Iterations that the data
     decides: TC_WHILE."""
     body = n.graph("body")
     limit, start = n.optional(0), n.optional(1)
     initial = [n.input(i) for i in range(2, len(n.inputs))]
     begins = True if start is None else truth(start)
-    turns = None
+    iterations = None
     if limit is not None and limit.known is not None:
-        turns = wrap(n.sizes(limit, "the number of turns")[0])
-    if begins is False or turns is not None and equal(turns, 0):
-        return _no_turns(n, body, initial)
-    if turns is not None and (written := _written_out(n, body, turns, begins, initial)):
+        iterations = wrap(n.sizes(limit, "the number of iterations")[0])
+    if begins is False or iterations is not None and equal(iterations, 0):
+        return _no_iterations(n, body, initial)
+    if iterations is not None and (written := _written_out(n, body, iterations, begins, initial)):
         return None
-    if turns is not None and begins and _counted(n, body, turns, initial):
+    if iterations is not None and begins and _counted(n, body, iterations, initial):
         return None
-    if turns is not None and _written_out(n, body, turns, begins, initial, always=True):
+    if iterations is not None and _written_out(n, body, iterations, begins, initial, always=True):
         return None
     if len(n.outputs) > len(initial):
-        n.elements(limit if limit is not None and turns is None else start or n.input(2), "the number of turns")
-        n.refuse("outputs that grow by turns whose number the data decides")
-    _while(n, body, limit, turns, start, initial)
+        n.elements(limit if limit is not None and iterations is None else start or n.input(2), "the number of iterations")
+        n.refuse("outputs that grow by iterations whose number the data decides")
+    _while(n, body, limit, iterations, start, initial)
     return None
 
 
-def _no_turns(n: Node, body: Graph, initial: list[Value]) -> None:
+def _no_iterations(n: Node, body: Graph, initial: list[Value]) -> None:
     for i, value in enumerate(initial):
         n.give(value, i)
     if len(n.outputs) > len(initial):
-        n.refuse("a loop of no turns whose turns are an output")
+        n.refuse("a loop of no iterations whose iterations are an output")
 
 
-def _written_out(n: Node, body: Graph, turns: Expr, begins: bool | None, initial: list[Value],
+def _written_out(n: Node, body: Graph, iterations: Expr, begins: bool | None, initial: list[Value],
                  always: bool = False) -> bool:
-    """Turn behind turn, where they are few and their conditions known. False where a block would do, too."""
-    if not turns.is_const or turns.value > MOST_TURNS or not begins:
+    """Iteration behind iteration, where they are few and their conditions known. False where a block would do, too."""
+    if not iterations.is_const or iterations.value > MOST_ITERATIONS or not begins:
         return False
     with n.importer.trial():
         made = complete(n.importer.graph(body, [n.constant([0], "i64", ()), n.constant([True], "bool", ()),
                                                 *map(n.importer.opaque, initial)]), 1 + len(initial))
     if made is None and not always:
         return False   # it is tried again, and reported then
-    if not always and made is not None and truth(made[0]) and turns.value > 1 \
+    if not always and made is not None and truth(made[0]) and iterations.value > 1 \
             and all(same_type(a, b) for a, b in zip(initial, made[1:])):
         return False
     carried, collected = list(initial), []
-    for turn in range(turns.value):
-        values = complete(n.importer.graph(body, [n.constant([turn], "i64", ()), n.constant([True], "bool", ()),
+    for iteration in range(iterations.value):
+        values = complete(n.importer.graph(body, [n.constant([iteration], "i64", ()), n.constant([True], "bool", ()),
                                                   *carried]), 1 + len(initial))
         if values is None:
             given_up(n)
@@ -173,7 +173,7 @@ def _written_out(n: Node, body: Graph, turns: Expr, begins: bool | None, initial
         collected.append(values[1 + len(initial):])
         go_on = truth(values[0])
         if go_on is None:
-            n.refuse("a loop whose types change from turn to turn, and whose end the data decides")
+            n.refuse("a loop whose types change from iteration to iteration, and whose end the data decides")
         if not go_on:
             break
     for i, value in enumerate(carried):
@@ -182,7 +182,7 @@ def _written_out(n: Node, body: Graph, turns: Expr, begins: bool | None, initial
         at = len(initial) + i
         shape = [len(parts), *parts[0].shape]
         if any(not same_type(p, parts[0]) for p in parts):
-            n.refuse("an output of turns that differ in type")
+            n.refuse("an output of iterations that differ in type")
         n.result(f"tc_stack(0, {', '.join(f'{p}' for p in parts)})", parts[0].dtype, shape, at)
     return True
 
@@ -192,11 +192,11 @@ def _begin(n: Node, initial: list[Value], names: Sequence[str]) -> list[Value]:
     return [variable(n, f"{value}", value.dtype, value.shape, name) for value, name in zip(initial, names)]
 
 
-def _collect(n: Node, values: Sequence[Value], turns: Expr, body: list[Statement]) -> list[Value]:
-    """What every turn gives, along a new axis 0."""
+def _collect(n: Node, values: Sequence[Value], iterations: Expr, body: list[Statement]) -> list[Value]:
+    """What every iteration gives, along a new axis 0."""
     made = []
     for value in values:
-        every = n.value(value.dtype, (turns, *value.shape), value.hint)
+        every = n.value(value.dtype, (iterations, *value.shape), value.hint)
         n.emit(Statement(declared=(every,), keep=True))
         with n.importer.within(body):
             n.emit(Statement(f"tc_collect({value}, &{every})", keep=True))
@@ -207,62 +207,62 @@ def _collect(n: Node, values: Sequence[Value], turns: Expr, body: list[Statement
 def _carried_shapes(n: Node, variables: Sequence[Value], made: Sequence[Value]) -> None:
     for v, value in zip(variables, made):
         if not same_type(v, value):
-            n.refuse(f"a value whose type changes from turn to turn: {v.dtype}{list(v.shape)}, then "
+            n.refuse(f"a value whose type changes from iteration to iteration: {v.dtype}{list(v.shape)}, then "
                      f"{value.dtype}{list(value.shape)}")
 
 
-def _counted(n: Node, body: Graph, turns: Expr, initial: list[Value]) -> bool:
-    """TC_SCAN of a known number of turns; False where a turn may be the last one before."""
+def _counted(n: Node, body: Graph, iterations: Expr, initial: list[Value]) -> bool:
+    """TC_SCAN of a known number of iterations; False where an iteration may be the last one before."""
     with n.importer.trial():
         tried = complete(n.importer.graph(body, [n.value("i64", ()), n.constant([True], "bool", ()),
                                                  *map(n.importer.opaque, initial)]), 1 + len(initial))
-    if tried is None and turns.is_const and turns.value <= MOST_TURNS:
-        return False   # with the number of the turn it may be possible
+    if tried is None and iterations.is_const and iterations.value <= MOST_ITERATIONS:
+        return False   # with the number of the iteration it may be possible
     if tried is not None and truth(tried[0]) is not True:
         return False
-    steps = n.let(f"tc_arange(g, TC_I64, {n.dim(turns)})", "i64", (turns,), "steps")
+    steps = n.let(f"tc_arange(g, TC_I64, {n.dim(iterations)})", "i64", (iterations,), "steps")
     variables = _begin(n, initial, [i.name for i in body.input[2:]])
     with n.importer.aside() as inside:
-        turn = n.let(f"tc_each({steps})", "i64", (), body.input[0].name if body.input else "turn")
-        made = complete(n.importer.graph(body, [turn, n.constant([True], "bool", ()), *variables]), 1 + len(initial))
+        iteration = n.let(f"tc_each({steps})", "i64", (), body.input[0].name if body.input else "iteration")
+        made = complete(n.importer.graph(body, [iteration, n.constant([True], "bool", ()), *variables]), 1 + len(initial))
     if made is None:
         given_up(n)
         return True
     count = len(initial)
     _carried_shapes(n, variables, made[1:1 + count])
-    every = _collect(n, made[1 + count:], turns, inside)
+    every = _collect(n, made[1 + count:], iterations, inside)
     with n.importer.within(inside):
         assign(n, variables, made[1:1 + count])
-    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(turns)}{''.join(f', &{v}' for v in variables)})", body=inside, keep=True))
+    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(iterations)}{''.join(f', &{v}' for v in variables)})", body=inside, keep=True))
     for i, value in enumerate([*variables, *every]):
         n.give(value, i)
     return True
 
 
-def _while(n: Node, body: Graph, limit: Value | None, turns: Expr | None, start: Value | None,
+def _while(n: Node, body: Graph, limit: Value | None, iterations: Expr | None, start: Value | None,
            initial: list[Value]) -> None:
-    """TC_WHILE with the number of the turn and the condition among its variables."""
+    """TC_WHILE with the number of the iteration and the condition among its variables."""
     names = [i.name for i in body.input]
-    turn = variable(n, "tc_full(g, 0, TC_I64)", "i64", (), names[0] if names else "turn")
+    iteration = variable(n, "tc_full(g, 0, TC_I64)", "i64", (), names[0] if names else "iteration")
     go_on = variable(n, scalar(start) if start is not None else "tc_full(g, 1, TC_BOOL)", "bool", (), "go_on")
     variables = _begin(n, initial, names[2:])
     with n.importer.aside() as inside:
-        most = None if limit is None else n.dim(turns) if turns is not None else None
+        most = None if limit is None else n.dim(iterations) if iterations is not None else None
         test = f"{go_on}"
         if limit is not None:
             last = f"tc_dim_value(g, TC_I64, {most})" if most is not None else scalar(limit)
-            test = f"tc_logical_and({go_on}, tc_lt({turn}, {last}))"
+            test = f"tc_logical_and({go_on}, tc_lt({iteration}, {last}))"
         n.emit(Statement(f"tc_test({test})", keep=True))
-        made = complete(n.importer.graph(body, [turn, go_on, *variables]), 1 + len(initial))
+        made = complete(n.importer.graph(body, [iteration, go_on, *variables]), 1 + len(initial))
         if made is not None:
-            following = n.let(f"tc_add({turn}, 1)", "i64", (), "following")
+            following = n.let(f"tc_add({iteration}, 1)", "i64", (), "following")
             made = made[:1 + len(initial)]
             _carried_shapes(n, variables, made[1:])
             again = n.let(scalar(made[0]), "bool", (), "again") if made[0].rank else made[0]
-            assign(n, [turn, go_on, *variables], [following, again, *made[1:]])
+            assign(n, [iteration, go_on, *variables], [following, again, *made[1:]])
     if made is None:
         return given_up(n)
-    head = f"TC_WHILE(g, &{turn}, &{go_on}{''.join(f', &{v}' for v in variables)})"
+    head = f"TC_WHILE(g, &{iteration}, &{go_on}{''.join(f', &{v}' for v in variables)})"
     n.emit(Statement(head=head, body=inside, keep=True))
     for i, value in enumerate(variables):
         n.give(value, i)
@@ -325,15 +325,15 @@ class _Ways:
 
 
 def _scan(n: Node, body: Graph, states: list[Value], inputs: list[Value], ways: _Ways) -> None:
-    lines, turns = [], None
+    lines, iterations = [], None
     for value, axis, turned in zip(inputs, ways.inputs, ways.turned):
         at = n.axis(axis, value.rank)
         text = f"tc_movedim({value}, {at}, 0)" if at else f"{value}"
         text = f"tc_flip({text}, 0)" if turned else text
         shape = [value.shape[at], *value.shape[:at], *value.shape[at + 1:]]
         lines.append(n.let(text, value.dtype, shape, "line") if text != f"{value}" or value.is_constant else value)
-        turns = turns or value.shape[at]
-    if turns is None:
+        iterations = iterations or value.shape[at]
+    if iterations is None:
         raise Malformed("nothing is scanned")
     names = [i.name for i in body.input]
     variables = _begin(n, states, names)
@@ -343,10 +343,10 @@ def _scan(n: Node, body: Graph, states: list[Value], inputs: list[Value], ways: 
     if made is None:
         return given_up(n)
     _carried_shapes(n, variables, made[:len(states)])
-    every = _collect(n, made[len(states):], turns, inside)
+    every = _collect(n, made[len(states):], iterations, inside)
     with n.importer.within(inside):
         assign(n, variables, made[:len(states)])
-    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(turns)}{''.join(f', &{v}' for v in variables)})", body=inside, keep=True))
+    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(iterations)}{''.join(f', &{v}' for v in variables)})", body=inside, keep=True))
     for i, value in enumerate(variables):
         n.give(value, i)
     for i, (value, axis, turned) in enumerate(zip(every, ways.outputs, ways.turned_out), len(states)):
