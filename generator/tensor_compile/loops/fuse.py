@@ -105,7 +105,7 @@ class Fusion:
         mine = reading_items(items)
         self.outside = {name for name, count in readers_of_all.items() if count > mine[name]} | lasting
         self.groups: list[Group] = []
-        self.home: list[Group | None] = []              # group by item
+        self.group_at: list[Group | None] = []              # group by item
         self.writers: dict[str, list[int]] = {}
         self.readers: dict[str, list[int]] = {}
         self.loads: list[list[Load]] = []
@@ -125,7 +125,7 @@ class Fusion:
             repeat(self)
         self.early = waited_for(self.items) if outermost else set()
         for seq, item in enumerate(self.items):
-            self.home.append(None)
+            self.group_at.append(None)
             if item is not None:
                 self.add(seq, item)
         if not self.separate:
@@ -208,10 +208,10 @@ class Fusion:
 
     # -- joining --------------------------------------------------------------------------------------------------
     def group_of(self, seq: int) -> Group:
-        group = self.home[seq]
+        group = self.group_at[seq]
         while group.merged is not None:
             group = group.merged
-        self.home[seq] = group
+        self.group_at[seq] = group
         return group
 
     def add(self, seq: int, item) -> None:
@@ -320,7 +320,7 @@ class Fusion:
     def new_group(self, seq: int, kind: str, coords: tuple[Sym, ...]) -> Group:
         group = Group(len(self.groups), kind, seq, coords)
         self.groups.append(group)
-        self.home[seq] = group
+        self.group_at[seq] = group
         return group
 
     def start(self, seq: int, item: Computation, needed: list[Group]) -> None:
@@ -348,7 +348,7 @@ class Fusion:
     def enter(self, group: Group, member: Member, found: list[Load]) -> None:
         group.members.append(member)
         group.writes.setdefault(member.item.out, []).append(member)
-        self.home[member.seq] = group
+        self.group_at[member.seq] = group
         self.members[member.seq] = member
         for x in found:
             group.reads.setdefault(x.buffer, []).append(x)

@@ -2,7 +2,7 @@
 """Lowering: one function of graph nodes -> Computations, Contractions and checks over buffers.
 
 Views (reshape, transpose, slice, broadcast, pad) and values that need no memory (constants, index arithmetic) become
-index maps and predicates of whoever reads them. Every other node computes into its *home* (placement.py). Results that are
+index maps and predicates of whoever reads them. Every other node computes into its *placement* (placement.py). Results that are
 something else already (an input, a constant, another result) are copied.
 """
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
 from .faults import stored_early
 from .predicates import Index, fold, guarded, inside, protect
-from .placement import Home, place_concat, place_results, place_scatter, place_states, trace
+from .placement import Placement, place_concat, place_results, place_scatter, place_states, trace
 from .loop_ir import Apply, Buffer, CheckKernel, Computation, Const, ExternKernel, InBounds, IndexValue, Load, \
     Reduction, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
@@ -49,8 +49,8 @@ def lower(function: Function, module: Module, target, plain: bool = False) -> Lo
     """Lowers a function without calls, after layout (and fold). Its state types come from the module. plain: every
     tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
     made = Lowering(function, module, plain).run()
-    held = stored_early(made.items, made.buffers)
-    return Lowering(function, module, plain, held).run() if held else made
+    deferred = stored_early(made.items, made.buffers)
+    return Lowering(function, module, plain, deferred).run() if deferred else made
 
 
 class LoweringError(Exception):
@@ -58,11 +58,11 @@ class LoweringError(Exception):
 
 
 class Lowering:
-    """held: outputs and states that are copied at the end, as an index is computed from them."""
+    """deferred: outputs and states that are copied at the end, as an index is computed from them."""
 
-    def __init__(self, function: Function, module: Module, plain: bool, held: frozenset[str] = frozenset()):
+    def __init__(self, function: Function, module: Module, plain: bool, deferred: frozenset[str] = frozenset()):
         opened = open_function(function, module)
-        self.function, self.module, self.plain, self.held = opened.function, module, plain, held
+        self.function, self.module, self.plain, self.deferred = opened.function, module, plain, deferred
         self.bodies, self.functions = opened.bodies, opened.functions()
         self.owner = {node: f for f in self.functions for node in f.nodes}
         self.orders: dict[Value, tuple[int, ...]] = {}
@@ -70,7 +70,7 @@ class Lowering:
             self.orders.update(layout.orders(f))
         self.vars = Variables()
         self.buffers: dict[str, Buffer] = {}
-        self.homes: dict[Value, Home] = {}
+        self.placements: dict[Value, Placement] = {}
         self.items: list = []
         self.lists: dict[int, list] = {}     # that of each function that is being lowered, by identity
         self.first_checks: list[CheckKernel] = []
@@ -81,12 +81,12 @@ class Lowering:
         self.free: dict[Node, int] = {}
         self.in_place: set[Node] = set()     # update_slice nodes that write into their state
         self.placed: dict[tuple[Node, int], str] = {}   # of parts: why they are not computed in the whole, or ""
-        self.padded: set[Node] = set()       # pads that have a home, in which their operand is computed
+        self.padded: set[Node] = set()       # pads that have a placement, in which their operand is computed
         self.detached: dict[tuple, Value] = {}
         self.temps = 0
         self.uses: dict[Value, int] = {}
 
-    # -- buffers and homes ----------------------------------------------------------------------------------------
+    # -- buffers and placements ----------------------------------------------------------------------------------------
     def buffer(self, name: str, dtype: str, shape: Index, kind: str, order: tuple | None = None) -> Buffer:
         found = self.buffers.get(name)
         if found is None:
@@ -101,17 +101,17 @@ class Lowering:
         self.temps += 1
         return self.buffer(f"%{self.temps}", v.dtype, v.shape, "temp", self.orders.get(v) if order is None else order)
 
-    def new_home(self, v: Value) -> Home:
+    def new_placement(self, v: Value) -> Placement:
         """A row-major temp for values like v."""
-        return self.home_in(self.temp(v, row_major(v.shape)))
+        return self.placement_in(self.temp(v, row_major(v.shape)))
 
-    def home_in(self, buffer: Buffer) -> Home:
-        return Home(buffer, lambda index: index)
+    def placement_in(self, buffer: Buffer) -> Placement:
+        return Placement(buffer, lambda index: index)
 
     def known(self, v: Value, buffer: Buffer) -> Value:
         """A value like v, and equal to it, that stands in a buffer: only this function knows it."""
         copied = Value(Node("copy", (v,), {}, (v.type,), v.node.loc, v.node.scope))
-        self.homes[copied] = self.home_in(buffer)
+        self.placements[copied] = self.placement_in(buffer)
         return copied
 
     def iteration(self, count: Expr) -> Sym:
@@ -125,11 +125,11 @@ class Lowering:
             self.iteration_of[depth, count] = Sym(name, 0, wrap(count) - 1, is_dim=True)
         return self.iteration_of[depth, count]
 
-    def home_of(self, v: Value) -> Home:
+    def placement_of(self, v: Value) -> Placement:
         """Where v is computed: a temp, unless a place was chosen."""
-        found = self.homes.get(v)
+        found = self.placements.get(v)
         if found is None:
-            found = self.homes[v] = Home(self.temp(v), lambda index: index)
+            found = self.placements[v] = Placement(self.temp(v), lambda index: index)
         return found
 
     def run(self) -> LoweredFunction:
@@ -141,7 +141,7 @@ class Lowering:
                 raise LoweringError(f"{g.name}: a state is assigned within a loop or branch")
         inputs = [self.buffer(p.attrs["name"], p.types[0].dtype, p.types[0].shape, "input") for p in f.parameters]
         for p, b in zip(f.parameters, inputs):
-            self.homes[Value(p)] = Home(b, lambda index: index)
+            self.placements[Value(p)] = Placement(b, lambda index: index)
         for node in (node for g in self.functions for node in g.nodes):
             self.classify(node)
         outputs, copies = place_results(self)
@@ -161,7 +161,7 @@ class Lowering:
                                tuple(sorted((s for s in dims if s.is_dim), key=lambda s: s.key)), self.vars)
 
     def lower_nodes(self, function: Function) -> None:
-        """The function's nodes in order, once homes are chosen for its results."""
+        """The function's nodes in order, once placements are chosen for its results."""
         self.lists[id(function)] = self.items
         for node in reversed(function.nodes):
             if node.op == "concat":
@@ -206,10 +206,10 @@ class Lowering:
     def read(self, v: Value, index: Index, formula: int = 0) -> Scalar:
         """The element of v at `index`. formula: how many integer operations in a row are shown as what they compute
         rather than as the memory that they are stored in; for proofs, never for code."""
-        home = self.homes.get(v)
+        placement = self.placements.get(v)
         shown = formula > 0 and v.node.op in layout.ELEMENTWISE and v.dtype in ("i32", "i64")
-        if home is not None and not shown:
-            return Load(home.buffer.name, v.dtype, home.place(index))
+        if placement is not None and not shown:
+            return Load(placement.buffer.name, v.dtype, placement.index(index))
         if v in self.slices:
             operand, iteration = self.slices[v]
             return self.read(operand, (sym(iteration), *index))
@@ -249,8 +249,8 @@ class Lowering:
             return guarded(self.read(source, inner), inside(inner, source.shape), self.read(node.operands[1], ()))
         if node in self.free or shown:
             return fold(op, v.dtype, tuple(self.read(o, index, formula - 1) for o in node.operands))
-        home = self.home_of(v)
-        return Load(home.buffer.name, v.dtype, index)
+        placement = self.placement_of(v)
+        return Load(placement.buffer.name, v.dtype, index)
 
     def load(self, v: Value, index: Index, like: Node) -> Load:
         """As `read`, for places where only a Load will do: anything else is computed into a temp first."""
@@ -266,7 +266,7 @@ class Lowering:
         of the buffer, where it is not the one chosen for v."""
         copied = self.known(v, self.temp(v, order))
         here, self.items = self.items, self.lists.get(id(self.owner.get(v.node)), self.items)
-        self.copy(v, self.homes[copied].buffer, lambda index: index, label)
+        self.copy(v, self.placements[copied].buffer, lambda index: index, label)
         self.items = here
         return copied
 
@@ -305,8 +305,8 @@ class Lowering:
 
     def compute(self, node: Node, variables: tuple, index: Index, value: Scalar, window: bool = False) -> None:
         v = Value(node)
-        home = self.home_of(v)
-        self.items.append(Computation(home.buffer.name, variables, home.place(index), value, self.label(node), node.loc,
+        placement = self.placement_of(v)
+        self.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, self.label(node), node.loc,
                                       window))
 
     def lower_concat(self, node: Node) -> None:
@@ -314,34 +314,34 @@ class Lowering:
         at = ZERO
         for position, operand in enumerate(node.operands):
             start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
-            self.write_part(node, position, self.homes[v], start)
+            self.write_slice(node, position, self.placements[v], start)
             at = at + operand.shape[axis]
 
-    def write_part(self, node: Node, position: int, home: Home, start: Index) -> None:
-        """Copies an operand to its part of `home`, unless it was computed there."""
-        why = self.placed.get((node, position), "parts of one value are written in turn")
+    def write_slice(self, node: Node, position: int, placement: Placement, start: Index) -> None:
+        """Copies an operand to its slice of `placement`, unless it was computed there."""
+        why = self.placed.get((node, position), "slices of one value are written in turn")
         if why:
-            part = home.part(start)
-            self.copy(node.operands[position], part.buffer, part.place, self.label(node), why)
+            part = placement.slice(start)
+            self.copy(node.operands[position], part.buffer, part.index, self.label(node), why)
 
     def lower_border(self, node: Node) -> None:
         """What a pad puts around its operand, which is computed in its place."""
         x, value = node.operands
-        home, low, high = self.homes[Value(node)], node.attrs["low"], node.attrs["high"]
+        placement, low, high = self.placements[Value(node)], node.attrs["low"], node.attrs["high"]
         for d in range(len(x.shape)):
             for size, at in ((low[d], ZERO), (high[d], low[d] + x.shape[d])):
                 if size == ZERO:
                     continue
                 shape = (*x.shape[:d], size, *node.types[0].shape[d + 1:])
-                part = home.part((*low[:d], at, *(ZERO for _ in shape[d + 1:])))
+                part = placement.slice((*low[:d], at, *(ZERO for _ in shape[d + 1:])))
                 variables, index = self.vars.space(shape)
-                self.items.append(Computation(part.buffer.name, variables, part.place(index), self.read(value, ()),
+                self.items.append(Computation(part.buffer.name, variables, part.index(index), self.read(value, ()),
                                               self.label(node), node.loc))
 
     def lower_update_slice(self, node: Node) -> None:
         v, (x, y), start = Value(node), node.operands, node.attrs["start"]
         if node in self.in_place:
-            self.write_part(node, 1, self.homes[v], start)
+            self.write_slice(node, 1, self.placements[v], start)
             return
         variables, index = self.vars.space(v.shape)
         inner = tuple(i - s for i, s in zip(index, start, strict=True))
@@ -372,12 +372,12 @@ class Lowering:
         """Makes sure that a check of every element of i runs before its reader; the value to read indices from."""
         base, _ = trace(i)
         whole = self.walked(base)
-        if base not in self.homes and base.node.op not in ("packed", "weight", "state") and whole is None:
+        if base not in self.placements and base.node.op not in ("packed", "weight", "state") and whole is None:
             base = i = self.detach(i)
         buffer = self.buffers[self.read(base, tuple(ZERO for _ in base.shape)).buffer]
         if buffer.shape != (whole or base).shape:
             base = i = self.detach(i)
-            buffer = self.homes[i].buffer
+            buffer = self.placements[i].buffer
         first = buffer.kind in ("input", "packed") and None not in self.iterations
         key = (buffer.name, bound, None if first else id(self.items))
         if key not in self.checked:
@@ -391,7 +391,7 @@ class Lowering:
         """What a scan walks whose slice v is, where it is an input or packed: all of it is looked at in advance."""
         while v in self.slices:
             v = self.slices[v][0]
-            if v.node.op == "packed" or v in self.homes and self.homes[v].buffer.kind == "input":
+            if v.node.op == "packed" or v in self.placements and self.placements[v].buffer.kind == "input":
                 return v if None not in self.iterations else None
         return None
 
@@ -407,12 +407,12 @@ class Lowering:
         self.items.append(kernel)
         for i, buffer in enumerate(writes):
             v = Value(node, i)
-            if v not in self.homes:
-                self.homes[v] = self.home_in(buffer)
+            if v not in self.placements:
+                self.placements[v] = self.placement_in(buffer)
                 continue
-            home = self.homes[v]
+            placement = self.placements[v]
             variables, index = self.vars.space(v.shape)
-            self.items.append(Computation(home.buffer.name, variables, home.place(index), Load(buffer.name, v.dtype, index),
+            self.items.append(Computation(placement.buffer.name, variables, placement.index(index), Load(buffer.name, v.dtype, index),
                                           self.label(node), node.loc))
 
     def whole(self, v: Value) -> Buffer:
@@ -423,7 +423,7 @@ class Lowering:
             buffer = self.buffers[found.buffer]
             if buffer.shape == v.shape and buffer.order == row_major(v.shape) and buffer.kind != "state":
                 return buffer
-        return self.homes[self.detach(v, order=row_major(v.shape))].buffer
+        return self.placements[self.detach(v, order=row_major(v.shape))].buffer
 
     def lower_reduce(self, node: Node) -> None:
         v, x = Value(node), node.operands[0]

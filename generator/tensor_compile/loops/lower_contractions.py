@@ -79,8 +79,8 @@ def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tu
              panel: int) -> None:
     pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)  # noqa: E731
     batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
-    home = low.home_of(Value(node))
-    low.items.append(Contraction(home.buffer.name, batch, m, n, k, a, b, home.place(out), low.label(node), node.loc,
+    placement = low.placement_of(Value(node))
+    low.items.append(Contraction(placement.buffer.name, batch, m, n, k, a, b, placement.index(out), low.label(node), node.loc,
                                   panel))
 
 
@@ -105,9 +105,9 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
     block = sym(o) // panel
     b = low.load(w, (group, block, position, sym(o) - block * panel), node)
     m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
-    home = low.home_of(v)
-    low.items.append(Contraction(home.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
-                                  home.place(out), low.label(node), node.loc, panel))
+    placement = low.placement_of(v)
+    low.items.append(Contraction(placement.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
+                                  placement.index(out), low.label(node), node.loc, panel))
 
 
 def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins: Expr) -> tuple:

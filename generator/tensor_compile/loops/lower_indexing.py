@@ -24,24 +24,24 @@ _COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 
 def _scatter(low: Lowering, node: Node) -> None:
     v, (x, i, u), axis = Value(node), node.operands, node.attrs["axis"]
-    home, bound = low.home_of(v), x.shape[axis]
+    placement, bound = low.placement_of(v), x.shape[axis]
     if node not in low.in_place:
-        low.write_part(node, 0, home, tuple(ZERO for _ in x.shape))
+        low.write_slice(node, 0, placement, tuple(ZERO for _ in x.shape))
     variables, index = low.vars.space(u.shape)
     count = len(i.shape)
     at = low.read(i, index[axis:axis + count])
     if not (isinstance(at, IndexValue) and is_nonnegative(at.expr) and is_nonnegative(bound - 1 - at.expr)):
         at = low.read(low.check(node, i, bound), index[axis:axis + count])
     g = Sym(f"g{len(low.items)}", 0, bound - 1)
-    place = home.place((*index[:axis], sym(g), *index[axis + count:]))
+    place = placement.index((*index[:axis], sym(g), *index[axis + count:]))
     found = _along(low, i, x) if x.type.rank == 1 else None
     if found is not None:
         variables, position, flat, g, at = found
-        index, place = (position,), home.place((flat,))
+        index, place = (position,), placement.index((flat,))
     value = low.read(u, index)
     if node.attrs["op"] != "set":
-        value = Apply(_COMBINE[node.attrs["op"]], v.dtype, (Load(home.buffer.name, v.dtype, place), value))
-    low.items.append(Computation(home.buffer.name, variables, place, value, low.label(node), node.loc,
+        value = Apply(_COMBINE[node.attrs["op"]], v.dtype, (Load(placement.buffer.name, v.dtype, place), value))
+    low.items.append(Computation(placement.buffer.name, variables, place, value, low.label(node), node.loc,
                                  dynamic=((g, at),)))
 
 
@@ -104,8 +104,8 @@ def _sort(low: Lowering, node: Node) -> None:
     for result, value in enumerate(values):
         v = Value(node, result)
         if low.uses.get(v):
-            home = low.home_of(v)
-            low.items.append(Computation(home.buffer.name, variables, home.place(index), value, low.label(node),
+            placement = low.placement_of(v)
+            low.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, low.label(node),
                                          node.loc))
 
 

@@ -18,7 +18,7 @@ from ..graph.ir import Function, Module, Node, Value
 from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
 from ..symbolic import Sym, sym
-from .placement import Home, place, place_carry
+from .placement import Placement, place, place_carry
 from .loop_ir import Branch, Load, Loop, row_major
 
 if TYPE_CHECKING:
@@ -142,10 +142,10 @@ def lower_scan(low: "Lowering", node: Node) -> None:
     carried = _start(low, node, body)
     for p, operand in body.slices:
         low.slices[p] = (operand, iteration)
-    homes = {i: _at_iteration(low.home_of(Value(node, i)), iteration) for i in range(count, len(node.types))}
+    placements = {i: _at_iteration(low.placement_of(Value(node, i)), iteration) for i in range(count, len(node.types))}
     with _inside(low, iteration) as items:
         there = _in_place(low, body, carried)
-        _body(low, body, homes)
+        _body(low, body, placements)
         _next(low, body, carried, there)
     low.items.append(Loop(low.label(node), iteration, items, tuple(carried.values())))
     _finish(low, node, carried)
@@ -155,8 +155,8 @@ def lower_while(low: "Lowering", node: Node) -> None:
     test, body = low.bodies[node]
     carried = _start(low, node, body)
     for i, p in test.carried:
-        low.homes[p] = low.homes[dict(body.carried)[i]]
-    condition = low.new_home(test.results[0])
+        low.placements[p] = low.placements[dict(body.carried)[i]]
+    condition = low.new_placement(test.results[0])
     with _inside(low) as before:
         _body(low, test, {0: condition})
     with _inside(low) as items:
@@ -175,14 +175,14 @@ def lower_cond(low: "Lowering", node: Node) -> None:
     sides = []
     for body in low.bodies[node]:
         with _inside(low) as items:
-            _body(low, body, {i: low.home_of(Value(node, i)) for i in range(len(node.types))})
+            _body(low, body, {i: low.placement_of(Value(node, i)) for i in range(len(node.types))})
         sides.append(items)
     low.items.append(Branch(low.label(node), condition.buffer, *sides))
 
 
-def _at_iteration(home: Home, iteration: Sym) -> Home:
+def _at_iteration(placement: Placement, iteration: Sym) -> Placement:
     """The part of a stacked result that an iteration makes."""
-    return home.within(lambda index: (sym(iteration), *index))
+    return placement.within(lambda index: (sym(iteration), *index))
 
 
 @contextmanager
@@ -199,22 +199,22 @@ def _start(low: "Lowering", node: Node, body: Body) -> dict[int, str]:
     """The carries' buffers, by position, with what they hold before the first iteration."""
     carried = {}
     for i, p in body.carried:
-        home = low.homes[p] = low.new_home(p)
-        low.copy(node.operands[i], home.buffer, home.place, "start")
-        carried[i] = home.buffer.name
+        placement = low.placements[p] = low.new_placement(p)
+        low.copy(node.operands[i], placement.buffer, placement.index, "start")
+        carried[i] = placement.buffer.name
     return carried
 
 
-def _body(low: "Lowering", body: Body, homes: dict[int, Home]) -> None:
-    """The body's items. homes: where some of its results are computed, or copied to."""
+def _body(low: "Lowering", body: Body, placements: dict[int, Placement]) -> None:
+    """The body's items. placements: where some of its results are computed, or copied to."""
     copies = []
-    for i, home in homes.items():
-        why = place(low, body.results[i], home, body.function)
+    for i, placement in placements.items():
+        why = place(low, body.results[i], placement, body.function)
         if why:
-            copies.append((body.results[i], home, why))
+            copies.append((body.results[i], placement, why))
     low.lower_nodes(body.function)
-    for v, home, why in copies:
-        low.copy(v, home.buffer, home.place, "copy", why)
+    for v, placement, why in copies:
+        low.copy(v, placement.buffer, placement.index, "copy", why)
 
 
 def _in_place(low: "Lowering", body: Body, carried: dict[int, str]) -> set[int]:
@@ -234,11 +234,11 @@ def _finish(low: "Lowering", node: Node, carried: dict[int, str]) -> None:
     """The carries' last values are results."""
     for i, name in carried.items():
         v = Value(node, i)
-        wanted = low.homes.get(v)
+        wanted = low.placements.get(v)
         if wanted is None:
-            low.homes[v] = low.home_in(low.buffers[name])
+            low.placements[v] = low.placement_in(low.buffers[name])
         else:
-            low.copy(low.known(v, low.buffers[name]), wanted.buffer, wanted.place, low.label(node))
+            low.copy(low.known(v, low.buffers[name]), wanted.buffer, wanted.index, low.label(node))
 
 
 REGIONS = {"scan": lower_scan, "while": lower_while, "cond": lower_cond}

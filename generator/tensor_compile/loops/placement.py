@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where lowering computes values: a *home* is a buffer and a map from the value's logical index to the buffer's. A home
-is an output where the value is a result (also through reshapes and transposes), a part of a concatenation, a part of a
-state that is updated in place, or a temp of its own."""
+"""Where lowering computes values.
+
+A *placement* is a buffer and a map from the value's logical index to the buffer's. The buffer is an output where the
+value is a result (also through reshapes and transposes). It is a slice of a concatenation or of a state that is updated
+in place. Otherwise it is a temp of its own.
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -18,23 +21,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Home:
+class Placement:
     """final: what is written there stays; otherwise it is overwritten, and only the node that does so may read it."""
 
     buffer: Buffer
-    place: Callable[[Index], Index]
+    index: Callable[[Index], Index]
     final: bool = True
 
-    def within(self, place: Callable[[Index], Index], final: bool = True) -> Home:
-        """The home of a value whose element at an index is that at place(index) of what lives here."""
-        return Home(self.buffer, lambda index: self.place(place(index)), self.final and final)
+    def within(self, index_map: Callable[[Index], Index], final: bool = True) -> Placement:
+        """The placement of a value whose element at an index is that at index_map(index) of what lives here."""
+        return Placement(self.buffer, lambda index: self.index(index_map(index)), self.final and final)
 
-    def part(self, start: Index, final: bool = True) -> Home:
-        """The home of a part that begins at `start`."""
+    def slice(self, start: Index, final: bool = True) -> Placement:
+        """The placement of a slice that begins at `start`."""
         return self.within(lambda index: tuple(i + s for i, s in zip(index, start, strict=True)), final)
 
 
-HELD = "an index that may be out of range depends on it"
+DEFERRED = "an index that may be out of range depends on it"
 Copies = list[tuple[Buffer, Value, str]]    # what is copied into a buffer, and why it is not computed there
 
 
@@ -44,18 +47,18 @@ def place_results(low: Lowering) -> tuple[list[Buffer], Copies]:
     for name, v, _ in low.function.results:
         out = low.buffer(name, v.dtype, v.shape, "output")
         outputs.append(out)
-        reason = HELD if name in low.held else place(low, v, low.home_in(out), low.function)
+        reason = DEFERRED if name in low.deferred else place(low, v, low.placement_in(out), low.function)
         if reason:
             copies.append((out, v, reason))
     return outputs, copies
 
 
-def place(low: Lowering, v: Value, home: Home, function: Function) -> str:
-    """Has v computed in `home`, if a node of the function computes it; the reason why it must be copied, or ""."""
+def place(low: Lowering, v: Value, placement: Placement, function: Function) -> str:
+    """Has v computed in `placement`, if a node of the function computes it; the reason why it must be copied, or ""."""
     base, at = trace(v)
-    node, there = base.node, home.within(at)
-    if base in low.homes:
-        b = low.homes[base].buffer
+    node, there = base.node, placement.within(at)
+    if base in low.placements:
+        b = low.placements[base].buffer
         return f"it is {b.kind} {b.name}" if b.kind != "temp" else "it stands in another buffer"
     if node.op in ("weight", "packed", "state"):
         return f"it is {node.op} {node.attrs['name']}"
@@ -63,18 +66,18 @@ def place(low: Lowering, v: Value, home: Home, function: Function) -> str:
         return "its elements are known where they are read"
     if low.owner.get(node) is not function:
         return "it is computed outside of the loop or branch"
-    if not home.final and any(low.uses[x] > 1 for x in _views(v)):
-        return f"others read what {home.buffer.name} overwrites"
+    if not placement.final and any(low.uses[x] > 1 for x in _views(v)):
+        return f"others read what {placement.buffer.name} overwrites"
     if node.op == "pad":
         if not all(n == ZERO or is_nonnegative(n - 1) for n in (*node.attrs["low"], *node.attrs["high"])):
             return "its border may have no elements"
-        reason = place(low, node.operands[0], there.part(node.attrs["low"]), function)
+        reason = place(low, node.operands[0], there.slice(node.attrs["low"]), function)
         if reason:
             return reason
         low.padded.add(node)
     elif low.is_view(node):
         return f"it is a {node.op} of what stands elsewhere"
-    low.homes[base] = there
+    low.placements[base] = there
     return ""
 
 
@@ -114,8 +117,8 @@ def place_states(low: Lowering) -> Copies:
         state = low.buffer(name, kind.dtype, kind.shape, "state")
         nodes, at = chain(low, v)
         own = nodes and at.node.op == "state" and at.node.attrs["name"] == name
-        reason = HELD if name in low.held else "it is no part of what was there" if not own else \
-            "others read what was there" if readers[name] != 1 else "it is a result as well" if v in low.homes else ""
+        reason = DEFERRED if name in low.deferred else "it is no part of what was there" if not own else \
+            "others read what was there" if readers[name] != 1 else "it is a result as well" if v in low.placements else ""
         if reason:
             copies.append((state, v, reason))
         else:
@@ -138,16 +141,16 @@ def write_through(low: Lowering, nodes: list[Node], buffer: Buffer) -> None:
     which may overlap, each writes in its order."""
     for node in nodes:
         low.in_place.add(node)
-        low.homes[Value(node)] = low.home_in(buffer)
+        low.placements[Value(node)] = low.placement_in(buffer)
         if node.op == "update_slice" and len(nodes) == 1:
-            place_part(low, node, 1, low.home_in(buffer).part(node.attrs["start"], final=False))
+            place_slice(low, node, 1, low.placement_in(buffer).slice(node.attrs["start"], final=False))
 
 
 def place_carry(low: Lowering, v: Value, base: Value, buffer: Buffer, function: Function) -> bool:
     """Has v, what an iteration makes of the carry `base` in `buffer`, written there part by part where nothing else reads
     the carry."""
     nodes, at = chain(low, v)
-    if not nodes or at != base or low.uses[base] != 1 or v in low.homes \
+    if not nodes or at != base or low.uses[base] != 1 or v in low.placements \
             or any(low.owner[node] is not function for node in nodes):
         return False
     write_through(low, nodes, buffer)
@@ -157,25 +160,25 @@ def place_carry(low: Lowering, v: Value, base: Value, buffer: Buffer, function: 
 def place_concat(low: Lowering, node: Node) -> None:
     """Has the parts computed where they stand in the whole, others that read them too."""
     v, axis = Value(node), node.attrs["axis"]
-    home, at = low.home_of(v), ZERO
+    placement, at = low.placement_of(v), ZERO
     for position, operand in enumerate(node.operands):
-        place_part(low, node, position, home.part(tuple(at if d == axis else ZERO for d in range(len(v.shape)))))
+        place_slice(low, node, position, placement.slice(tuple(at if d == axis else ZERO for d in range(len(v.shape)))))
         at = at + operand.shape[axis]
 
 
 def place_scatter(low: Lowering, node: Node) -> None:
     """Has what the scatter changes computed where its result is."""
-    place_part(low, node, 0, low.home_of(Value(node)).part(tuple(ZERO for _ in node.types[0].shape), final=False))
+    place_slice(low, node, 0, low.placement_of(Value(node)).slice(tuple(ZERO for _ in node.types[0].shape), final=False))
 
 
-def place_part(low: Lowering, node: Node, position: int, home: Home) -> None:
-    """Has operand `position` of the node computed in `home`, its part of a larger value."""
+def place_slice(low: Lowering, node: Node, position: int, placement: Placement) -> None:
+    """Has operand `position` of the node computed in `placement`, its slice of a larger value."""
     v = node.operands[position]
     base, _ = trace(v)
     reason = ""
     if low.uses[v] > 1 or low.uses[base] > 1:   # others walk it in the order that was chosen for them
         order = low.orders.get(base, row_major(base.shape))
-        if order != (home.buffer.order if len(order) == len(home.buffer.shape) else row_major(base.shape)) \
-                or home.buffer.order != row_major(home.buffer.shape) and base != v:
+        if order != (placement.buffer.order if len(order) == len(placement.buffer.shape) else row_major(base.shape)) \
+                or placement.buffer.order != row_major(placement.buffer.shape) and base != v:
             reason = "its other readers want another order"
-    low.placed[node, position] = reason or place(low, v, home, low.owner[node])
+    low.placed[node, position] = reason or place(low, v, placement, low.owner[node])

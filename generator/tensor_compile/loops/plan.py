@@ -144,10 +144,10 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
                 continue
             host = None
             for x in whole.params if whole is not None and first[name] == i else ():
-                held = block_of.get(x.name)
-                if x.kind == "temp" and held is not None and last[x.name] == i and held.last == i \
+                block = block_of.get(x.name)
+                if x.kind == "temp" and block is not None and last[x.name] == i and block.last == i \
                         and bytes_of(x) == bytes_of(b) and in_place(whole, x, b):
-                    host = held
+                    host = block
                     break
             if host is None:
                 host = Block([name], bytes_of(b), first[name], last[name])
@@ -191,16 +191,16 @@ def arena_bytes(program: Program, dims: dict[Sym, int]) -> int:
 
 
 def live_bytes(program: Program, dims: Mapping[Sym, int]) -> int:
-    """The most bytes of temps that are needed at once at the given dims: no placement can do with less."""
+    """The most bytes of temps that are needed at once at the given dims: no assignment of offsets can do with less."""
     lives, where = Lives(program.steps), program.arena.offset or program.arena.slot_of
-    held: list[dict[int, int]] = [{} for _ in range(lives.end)]  # bytes by place
+    bytes_at: list[dict[int, int]] = [{} for _ in range(lives.end)]  # by offset
     for name, first in lives.first.items():
         b = program.buffers[name]
         if b.kind == "temp":
             size = arena.rounded(bytes_of(b).evaluate(dict(dims)))
             for position in range(first, lives.last[name] + 1):
-                held[position][where[name]] = max(size, held[position].get(where[name], 0))
-    return max((sum(at.values()) for at in held), default=0)
+                bytes_at[position][where[name]] = max(size, bytes_at[position].get(where[name], 0))
+    return max((sum(at.values()) for at in bytes_at), default=0)
 
 
 def swapped_with(steps: list) -> dict[str, frozenset[str]]:

@@ -188,12 +188,12 @@ class _Former:
         if found is None or not self.movable(items, _Chain(made, [found.pack], [], []), at):
             return
         label = f"{found.pack.label}+{kernel.label}"
-        held, rows = self.size(bytes_of(self.buffers[name])), self.size(points(kernel.m))
+        panel_bytes, rows = self.size(bytes_of(self.buffers[name])), self.size(points(kernel.m))
         reason = ""
         if rows > FEW:
             reason = f"{rows} rows use the panels, which are made once for all of them"
-        elif held <= self.target.l2 // 2:
-            reason = f"the panels, {held} bytes, stay in the cache as they are"
+        elif panel_bytes <= self.target.l2 // 2:
+            reason = f"the panels, {panel_bytes} bytes, stay in the cache as they are"
         if reason:
             self.refusals.append((f"{label} in tiles", reason))
             return
