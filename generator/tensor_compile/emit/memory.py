@@ -83,7 +83,7 @@ def memory(program: Program, apart: bool = False) -> Memory:
     straight = all(isinstance(item, (Step, Tiles)) for item in program.steps)
     number = 0
     for i, item in enumerate(program.steps):
-        if straight and meets_before(program.steps, i):
+        if straight and barrier_before(program.steps, i):
             groups.append([])
         handed: dict[str, tuple[int, int]] = {}    # a buffer of tiles is one for all kernels of its region
         for step in leaves([item]):
@@ -109,6 +109,6 @@ def closes_checks(items: list, i: int) -> bool:
     return i > 0 and is_check(items[i - 1]) and not (i < len(items) and is_check(items[i]))
 
 
-def meets_before(items: list, i: int) -> bool:
+def barrier_before(items: list, i: int) -> bool:
     """Whether all threads meet before the step at position i: at a barrier or behind a group of checks."""
     return i > 0 and (closes_checks(items, i) or items[i].barrier)

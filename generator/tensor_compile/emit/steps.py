@@ -92,7 +92,7 @@ class StepsWriter:
         else:
             self.put(f"for (;;) {{ /* {_comment(loop.label)} */")
         self.depth += 1
-        if loop.meets:
+        if loop.iteration_barrier:
             self.barrier()
         if loop.condition:
             self.items(loop.test)

@@ -89,13 +89,13 @@ class Touch:
 Since = dict[tuple, Touch]
 
 
-class Meetings:
-    """Walks a program in every order in which it may run. `meets(place, touch, since)` is asked before each kernel and
+class BarrierWalk:
+    """Walks a program in every order in which it may run. `needs_barrier(place, touch, since)` is asked before each kernel and
     each decision, whose place is the Step or region, whether all threads meet there; `since` is what may have run since
     they last did. It may be asked several times of one place, with more in `since` each time."""
 
-    def __init__(self, meets: Callable[[object, Touch, Iterable[Touch]], bool]):
-        self.meets = meets
+    def __init__(self, needs_barrier: Callable[[object, Touch, Iterable[Touch]], bool]):
+        self.needs_barrier = needs_barrier
 
     def run(self, items: list, since: Since) -> Since:
         checked = False
@@ -122,7 +122,7 @@ class Meetings:
                      tuple(w for w in writes if w not in own))
 
     def touch(self, place: object, touch: Touch, since: Since) -> Since:
-        if self.meets(place, touch, since.values()):
+        if self.needs_barrier(place, touch, since.values()):
             since = {}
         return {**since, touch.key: touch}
 
@@ -136,7 +136,7 @@ class Meetings:
     def loop(self, loop: Loop, since: Since) -> Since:
         """A while is left behind its test, a scan behind any iteration, or before the first."""
         while True:
-            begin = {} if loop.meets else since
+            begin = {} if loop.iteration_barrier else since
             decided = self.decide(loop, self.run(loop.test, begin)) if loop.condition else begin
             end = self.run(loop.body, decided)
             more = {**since, **_renamed(end, loop.swaps)}

@@ -274,7 +274,7 @@ class Fusion:
         found: dict[Group, None] = {}
         for x in self.loads[seq]:
             for w in self.writers.get(x.buffer, ()):
-                if w < seq and self.meets(w, x):
+                if w < seq and self.may_alias(w, x):
                     found[self.group_of(w)] = None
             for _, value in x.dynamic:
                 found |= self.checks_of(value)
@@ -392,7 +392,7 @@ class Fusion:
             found = item_loads(item)
         inside = [x for x in found if self.made_in(x, group)]
         for x in found:
-            if x not in inside and any(w < seq and self.group_of(w) is group and self.meets(w, x)
+            if x not in inside and any(w < seq and self.group_of(w) is group and self.may_alias(w, x)
                                        for w in self.writers.get(x.buffer, ())):
                 raise Refused(f"{x.buffer} is written in parts")
         for x in group.reads.get(item.out, ()):
@@ -439,11 +439,11 @@ class Fusion:
         if key not in self.made:
             found = list(self.writers.get(x.buffer, ())) if not self.overwrites(x.buffer) else []
             if len(found) > 1:
-                found = [w for w in found if self.meets(w, x)]
+                found = [w for w in found if self.may_alias(w, x)]
             self.made[key] = found[0] if len(found) == 1 else None
         return self.members.get(self.made[key])
 
-    def meets(self, writer: int, x: Load) -> bool:
+    def may_alias(self, writer: int, x: Load) -> bool:
         """What is loaded may be an element that the item writes."""
         item = self.items[writer]
         return not (isinstance(item, (Computation, Contraction)) and apart(item.index, x.index))

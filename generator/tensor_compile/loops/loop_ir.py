@@ -471,7 +471,7 @@ class Loop:
              which before each iteration runs `test` and goes on where the bool[] in buffer `condition` is true then
     carried  buffers that an iteration reads as the one before left them; they are written before the loop
     swaps    pairs of buffers of one size that change places behind each iteration (instead of a copy)
-    barrier  all threads meet before they read the condition; meets: before each iteration (or test)
+    barrier  all threads meet before they read the condition; iteration_barrier: before each iteration (or test)
     """
 
     label: str
@@ -482,7 +482,7 @@ class Loop:
     condition: str = ""
     swaps: tuple[tuple[str, str], ...] = ()
     barrier: bool = False
-    meets: bool = False
+    iteration_barrier: bool = False
 
 
 @dataclass(slots=True)

@@ -98,7 +98,7 @@ class _Parser:
         else:
             readers |= {"loop_nest": self.loop_nest, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
         if unit.kind == "program":
-            readers |= {"barrier": self.meet, "arena": self.arena, "slot": self.slot, "place": self.place}
+            readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place}
         word = line.word("a declaration")
         if word not in readers:
             raise line.error(f"unknown declaration {word} in a {unit.kind}; there are {', '.join(readers)}")
@@ -169,13 +169,13 @@ class _Parser:
         label, axes, growing = line.string(), line.many(line.axis), line.accept("growing")
         line.expect("{")
         line.end()
-        meets, self.barrier = self.barrier, None
+        around, self.barrier = self.barrier, None
         names = [s.name for a in axes for s in a.symbols]
         if len(set(names)) < len(names):
             raise line.error("one variable is named twice")
         body, last = self.inside(unit, "tiles", *(s for a in axes for s in a.symbols))
         last.end()
-        self.barrier = meets
+        self.barrier = around
         return Tiles(label, axes, body, growing)
 
     # -- declarations
@@ -220,7 +220,7 @@ class _Parser:
         unit.refusals.append((line.string(), line.string()))
         line.end()
 
-    def meet(self, line: ItemLine, unit: Declarations) -> None:
+    def read_barrier(self, line: ItemLine, unit: Declarations) -> None:
         line.end()
         if self.barrier is not None:
             raise line.error("two barriers with no kernel between")

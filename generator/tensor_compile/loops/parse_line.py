@@ -134,7 +134,7 @@ class ItemLine(Line):
             if len(pair) != 2:
                 raise self.error("two buffers change places")
             swaps.append((pair[0].name, pair[1].name))
-        return {"carried": carried, "swaps": tuple(swaps), "meets": self.accept("meets")}
+        return {"carried": carried, "swaps": tuple(swaps), "iteration_barrier": self.accept("iteration_barrier")}
 
     def buffer(self) -> Buffer:
         name = self.string()

@@ -17,7 +17,7 @@ from typing import Callable, Iterable, Mapping
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym
 from . import arena
-from .accesses import Meetings, Touch, conflicts, read, written
+from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
 from .fuse import Fused
 from .loop_ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, LoopNestKernel, Program, Reduction, Region, Step, \
@@ -240,11 +240,11 @@ def _barriers(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> None:
         if isinstance(region, Tiles):
             region.barrier = False
         if isinstance(region, Loop):
-            region.meets = any(isinstance(s.kernel, CheckKernel) for s in leaves([region]))
+            region.iteration_barrier = any(isinstance(s.kernel, CheckKernel) for s in leaves([region]))
 
-    def meets(place: Step | Region, touch: Touch, since: Iterable[Touch]) -> bool:
+    def needs_barrier(place: Step | Region, touch: Touch, since: Iterable[Touch]) -> bool:
         place.barrier = place.barrier or any(
             before.is_check and not touch.is_check or any(conflicts(touch, before, together)) for before in since)
         return place.barrier
 
-    Meetings(meets).run(steps, {})
+    BarrierWalk(needs_barrier).run(steps, {})

@@ -63,7 +63,7 @@ def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
             out += [*(["barrier"] if item.barrier else []), f"tiles {quote(item.label)} ({axes}){growing} {{",
                     *_inside(item.body, (*names, *item.symbols)), "}"]
         elif isinstance(item, Branch):
-            out += [f"branch {quote(item.label)} on {quote(item.condition)}{_meeting(item)} {{",
+            out += [f"branch {quote(item.label)} on {quote(item.condition)}{_barrier(item)} {{",
                     *_inside(item.then, names), "} else {", *_inside(item.other, names), "}"]
         else:
             out += _Printer(names).item(item)
@@ -76,16 +76,17 @@ def _inside(items: list, names: tuple[Sym, ...]) -> list[str]:
 
 def _loop(loop: Loop, names: tuple[Sym, ...]) -> list[str]:
     settings = f" carried ({', '.join(map(quote, loop.carried))})" if loop.carried else ""
-    settings += "".join(f" swap ({quote(a)}, {quote(b)})" for a, b in loop.swaps) + (" meets" if loop.meets else "")
+    settings += "".join(f" swap ({quote(a)}, {quote(b)})" for a, b in loop.swaps)
+    settings += " iteration_barrier" if loop.iteration_barrier else ""
     if loop.iteration is None:
         return [f"while {quote(loop.label)}{settings} {{", *_inside(loop.test, names),
-                f"}} decide {quote(loop.condition)}{_meeting(loop)} {{", *_inside(loop.body, names), "}"]
+                f"}} decide {quote(loop.condition)}{_barrier(loop)} {{", *_inside(loop.body, names), "}"]
     iteration = loop.iteration
     return [f"loop {quote(loop.label)} iteration {iteration.name}:{_expr(extent(iteration))}{settings} {{",
             *_inside(loop.body, (*names, iteration)), "}"]
 
 
-def _meeting(region: Loop | Branch) -> str:
+def _barrier(region: Loop | Branch) -> str:
     return " barrier" if region.barrier else ""
 
 

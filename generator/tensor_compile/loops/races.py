@@ -11,7 +11,7 @@ from itertools import combinations, permutations
 from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, is_nonnegative, sym
-from .accesses import Meetings, Touch, conflicts
+from .accesses import BarrierWalk, Touch, conflicts
 from .loop_ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
     LoopNestKernel, Program, Region, Scalar, SiblingsKernel, Step, Store
 from .disjoint import apart, one_to_one
@@ -184,7 +184,7 @@ def unordered(program: Program, together: Callable[[str, str], bool]) -> list[st
     what is still being stored. together(a, b): the two buffers share memory."""
     found: dict[str, None] = {}
 
-    def meets(place: Step | Region, touch: Touch, since: Iterable[Touch]) -> bool:
+    def needs_barrier(place: Step | Region, touch: Touch, since: Iterable[Touch]) -> bool:
         for before in since if not place.barrier else ():
             if before.is_check and touch.writes:
                 found[f"{touch.label}: stores before every thread has left the check {before.label}"] = None
@@ -193,7 +193,7 @@ def unordered(program: Program, together: Callable[[str, str], bool]) -> list[st
                       "with no barrier between"] = None
         return place.barrier
 
-    Meetings(meets).run(program.steps, {})
+    BarrierWalk(needs_barrier).run(program.steps, {})
     return list(found)
 
 
