@@ -4,6 +4,8 @@
  *
  *   tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE…
  *       Random tensors: floats about 1 in both signs; integers in 0..BOUND-1 (their low bits); bool. No sizes: a scalar.
+ *   tc-data show IN.safetensors [NAME...]
+ *       A line a tensor, those that are named in their order: dtype, shape, range, mean, the first elements.
  *   tc-data compare bits GOT.safetensors WANT.safetensors [NAME...]
  *       Every tensor of WANT but those named is in GOT with the same bits (or NaN in both places). Exit code 1 where one
  *       differs.
@@ -243,10 +245,72 @@ static int command_compare(int count, char **arguments) {
     return same ? 0 : 1;
 }
 
+/* -- show ---------------------------------------------------------------------------------------------------------- */
+
+enum { SHOWN = 6 }; /* elements of a tensor */
+
+/* Any element as a double: an integer beyond 2^53 is rounded. */
+static double number(const tc_st_tensor *tensor, int64_t i) {
+    const size_t size = tc_st_dtype_size(tensor->dtype);
+    const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * size;
+    int64_t wide = 0;
+    switch (tensor->dtype) {
+    case TC_ST_F16: case TC_ST_BF16: case TC_ST_F32: case TC_ST_F64: return element(tensor, i);
+    case TC_ST_I8: return *(const int8_t *)at;
+    case TC_ST_I16: return memcpy(&wide, at, size), (int16_t)wide;
+    case TC_ST_I32: return memcpy(&wide, at, size), (int32_t)wide;
+    case TC_ST_I64: return memcpy(&wide, at, size), (double)wide;
+    default: return memcpy(&wide, at, size), (double)(uint64_t)wide;
+    }
+}
+
+static void show(const tc_st_tensor *tensor) {
+    int64_t count = 1, broken = 0;
+    double least = INFINITY, most = -INFINITY, sum = 0;
+    printf("%s: %s[", tensor->name, dtypes[tensor->dtype].name ? dtypes[tensor->dtype].name : "?");
+    for (int d = 0; d < tensor->rank; ++d) {
+        printf(d ? ",%lld" : "%lld", (long long)tensor->shape[d]);
+        count *= tensor->shape[d];
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        const double x = number(tensor, i);
+        broken += isnan(x);
+        least = x < least ? x : least;
+        most = x > most ? x : most;
+        sum += x;
+    }
+    printf("]");
+    if (count)
+        printf("  %.6g to %.6g, mean %.6g", least, most, sum / (double)count);
+    if (broken)
+        printf(", %lld NaN", (long long)broken);
+    for (int64_t i = 0; i < count && i < SHOWN; ++i)
+        printf(i ? " %.6g" : "  [%.6g", number(tensor, i));
+    puts(count > SHOWN ? " ...]" : count ? "]" : "");
+}
+
+static int command_show(int count, char **arguments) {
+    tc_st_file file = {0};
+    tci_diag diag = {0};
+    if (count < 1)
+        return fail("tc-data show IN.safetensors [NAME...]");
+    if (!tc_st_open(&file, arguments[0], &diag))
+        return fail(diag.text);
+    for (int i = 1; i < count; ++i)
+        if (tc_st_find(&file, arguments[i]))
+            show(tc_st_find(&file, arguments[i]));
+    for (size_t i = 0; count == 1 && i < file.count; ++i)
+        show(&file.tensors[i]);
+    tc_st_close(&file);
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc > 1 && !strcmp(argv[1], "show"))
+        return command_show(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "random"))
         return command_random(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "compare"))
         return command_compare(argc - 2, argv + 2);
-    return fail("tc-data random|compare ...");
+    return fail("tc-data random|show|compare ...");
 }

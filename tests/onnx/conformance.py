@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Sequence
 
-from tensor_compile.compile import assemble, check_model
+from tensor_compile.compile import assemble, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
@@ -269,7 +269,7 @@ def states_of(batch: Sequence[Job]) -> Weights:
 
 
 def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, cache: Path, jobs: int) -> list[Result]:
-    runner = check_model.model_program(made, given.cflags, Cache(cache), jobs, [check_model.CHECK / "run_model.c"], [],
+    runner = model_program.model_program(made, given.cflags, Cache(cache), jobs, [model_program.CHECK / "run_model.c"], [],
                                  folder / "run-model")
     symbols = assemble.entry_symbols(made.compiled.plan)
     results = []

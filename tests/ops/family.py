@@ -8,7 +8,7 @@ from itertools import product
 
 from comparison import Expected
 from runner import words
-from tensor_compile.compile import check_model
+from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.assemble import Made
 from tensor_compile.loops.loop_ir import FunctionPlan
 
@@ -20,7 +20,7 @@ def drawn(f: FunctionPlan, given: list[dict[str, int]]) -> list[dict[str, int]]:
     choices = [[v for v in (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 24, 31, 32, 33)
                 if d.sym.lo <= v <= d.sym.hi and v % d.sym.divisor == 0] or [d.sym.lo] for d in f.dims]
     found = (dict(zip([d.sym.name for d in f.dims], values)) for values in product(*choices))
-    others = [sizes for sizes in found if sizes not in given and check_model.failed_guard(f, sizes) is None]
+    others = [sizes for sizes in found if sizes not in given and failed_guard(f, sizes) is None]
     rng = random.Random(zlib.crc32(f.name.encode()))
     return rng.sample(others, max(0, min(len(others), SHAPES - len(given))))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from processor import lacks
 from tap import note, ok
-from tensor_compile.compile import assemble, capture_run, check_model
+from tensor_compile.compile import assemble, capture_run, check_model, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
@@ -107,7 +107,7 @@ def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], g
     """One TAP point a case. given: a file of inputs, for run_cases."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        program = check_model.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
+        program = model_program.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
         (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)), encoding="utf-8")
         (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
         begin = time.monotonic()

@@ -12,13 +12,13 @@ from pathlib import Path
 import models
 from tap import done, equal, note, ok
 from tensor_compile.compile import check_model, cpu_target
+from tensor_compile.compile.given import Case
 from tensor_compile.compile.options import Options
 from tensor_compile.emit.kernels import KernelSource
 from tensor_compile.graph import passes
 from tensor_compile.graph.ir import Function, Node, Value
 
-REQUEST = check_model.Request(function="", dims=({"batch": 5},), inputs="", expect="", rtol=1e-4, atol=1e-5, seed=1, threads=1,
-                        wrapper=())
+REQUEST = check_model.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1, wrapper=())
 
 GUARDED = """#include <tensor_compile/model.h>
 TC_MODEL(guarded)
@@ -82,18 +82,18 @@ with tempfile.TemporaryDirectory() as place:
 
     def parts(lines: list[str]) -> dict[str, bool]:
         """Whether each comparison passed."""
-        return {line.split(": ")[1]: not line.endswith("FAILED") for line in lines}
+        return {line.split(": ")[1]: not line.endswith("FAILED") for line in lines[:-1]}
 
     code, lines = run()
     equal((code, parts(lines)), (0, {"bits of the interpreter": True, "double precision": True}), "a right model")
     ok(all("largest error" in line and "ulp" in line for line in lines if "double" in line), "error and ULP are told")
 
-    passes = passes.BEFORE
-    passes.BEFORE = (*passes, ("wrong", absolute_for_relu))
+    before = passes.BEFORE
+    passes.BEFORE = (*before, ("wrong", absolute_for_relu))
     try:
         code, lines = run()
     finally:
-        passes.BEFORE = passes
+        passes.BEFORE = before
     equal((code, parts(lines)), (1, {"bits of the interpreter": True, "double precision": False}),
           "a wrong simplification has the interpreter's bits and fails in double precision")
     ok(any("elements differ, the first at" in line for line in lines), "and where")
@@ -122,7 +122,7 @@ with tempfile.TemporaryDirectory() as place:
 
         check_model._compare = keep
         try:
-            run(replace(REQUEST, inputs=str(folder / "x.safetensors")))
+            run(replace(REQUEST, cases=(Case(str(folder / "x.safetensors")),)))
         finally:
             check_model._compare = compare
         golden = values.read_bytes()
@@ -134,7 +134,8 @@ with tempfile.TemporaryDirectory() as place:
     isa = ("--isa", "x86_64") if models.X86 else ()
 
     def tool(*words: str):
-        return models.tool(folder, "check", "mlp.c", *isa, "--dims", "batch=5", *words)
+        sizes = () if "--inputs" in words or "--dims" in words else ("--dims", "batch=5")
+        return models.tool(folder, "check", "mlp.c", *isa, *sizes, *words)
 
     result = tool("--inputs", "x.safetensors", "--expect", "y.safetensors")
     ok(result.returncode == 0 and "y.safetensors: y: largest error 0," in result.stdout, "the user's own outputs")
@@ -146,7 +147,19 @@ with tempfile.TemporaryDirectory() as place:
 
     models.safetensors(folder / "short.safetensors", {"x": ((4, 29), [0.0] * 4 * 29)})
     models.safetensors(folder / "unnamed.safetensors", {"z": ((5, 29), [0.0] * 5 * 29)})
+    models.safetensors(folder / "narrow.safetensors", {"x": ((4, 28), [0.0] * 4 * 28)})
+    models.safetensors(folder / "flat.safetensors", {"x": ((145,), [0.0] * 145)})
+    models.safetensors(folder / "long.safetensors", {"x": ((65, 29), [0.0] * 65 * 29)})
+    (folder / "text.safetensors").write_text("no tensors", encoding="utf-8")
     (folder / "cut.safetensors").write_bytes(golden[:-1])
+    # names and several cases
+    models.safetensors(folder / "other_names.safetensors", {"input.1": inputs["x"]})
+    (folder / "named.safetensors").write_bytes(golden)
+    result = tool("--inputs", "x.safetensors", "--expect", "y.safetensors", "--inputs", "other_names.safetensors", "--expect",
+                  "named.safetensors", "--map", "x=input.1")
+    ok(result.returncode == 0 and result.stdout.endswith("mlp.c: right: 6 comparisons in 2 runs\n")
+       and all("batch=5" in line for line in result.stdout.splitlines()[:-1]),
+       "several cases, one with other names; sizes by the shapes; a verdict") or note(result.stdout + result.stderr)
     # parts of the model, by name
     result = tool("--inputs", "x.safetensors", "--tap", "*", "--tap", "fc1/linear#*", "--save", "taps.safetensors")
     told = [line.split(": ")[2] for line in result.stdout.splitlines() if "bits of the interpreter" in line]
@@ -160,22 +173,31 @@ with tempfile.TemporaryDirectory() as place:
     wanted = ("--tap", "*", "--tap", "fc1.linear#*", "--inputs", "x.safetensors", "--expect")
     ok(tool(*wanted, "taps.safetensors").returncode == 0, "--save: the tapped tensors can be expected of the next run")
     result = tool(*wanted, "otherwise.safetensors")
-    ok(result.returncode == 1 and result.stdout.endswith("otherwise.safetensors: the first to differ is fc1 (mlp.c:13)\n"),
+    ok(result.returncode == 1 and "otherwise.safetensors: the first to differ is fc1 (mlp.c:13)\nmlp.c: WRONG: 1 of " in result.stdout,
        "the first part that differs is named, with its line") or note(result.stdout)
     for words, text in ((("--tap", "fc"), "the model has no region 'fc'\n  hint: did you mean fc2? its regions: fc0, relu#2, "),
-                        (("--tap", "relu#*", "--dims", "batch=6", "--save", "z"), "--save: one file cannot hold the outputs of 2 runs")):
+                        (("--tap", "relu#*", "--dims", "batch=5", "--dims", "batch=6", "--save", "z"), "--save: one file cannot hold the outputs of 2 runs")):
         result = tool(*words)
         ok(result.returncode == 2 and text in result.stderr, f"{words}: exit code 2") or note(result.stderr)
     for words, code, text, name in (
-            (("--inputs", "short.safetensors"), 1, "[4,29]", "inputs of another shape"),
-            (("--inputs", "unnamed.safetensors"), 1, '"x"', "inputs without one"),
+            (("--dims", "batch=5", "--inputs", "short.safetensors"), 1,
+             "short.safetensors: error: input x: the file has f32[4,29], the model takes f32[batch,29]: axis 0 is 4, not 5", "inputs of another shape"),
+            (("--inputs", "narrow.safetensors"), 1, "axis 1 is 28, not 29\n  hint: sizes: batch=4", "of another constant shape"),
+            (("--inputs", "flat.safetensors"), 1, "input x: the file has f32[145], the model takes f32[batch,29]", "of another rank"),
+            (("--inputs", "long.safetensors"), 2, "long.safetensors: error: batch = 65 is not in 1..64", "of a size out of range"),
+            (("--inputs", "unnamed.safetensors"), 1, 'unnamed.safetensors: error: no tensor "x" for the input x\n  hint: the file has z; '
+             "--map x=NAME takes another", "inputs without one"),
+            (("--inputs", "unnamed.safetensors", "--map", "x=Z"), 1, 'no tensor "Z" for the input x', "a name that is not there"),
+            (("--inputs", "unnamed.safetensors", "--map", "x=y", "--map", "x=z"), 2, "--map names x more than once", "two names"),
+            (("--inputs", "unnamed.safetensors", "--map", "x"), 2, "not NAME=NAME_IN_FILE: 'x'", "a name for nothing"),
+            (("--inputs", "text.safetensors"), 1, "text.safetensors: error: not a safetensors file", "no safetensors"),
             (("--inputs", "cut.safetensors"), 1, "cut.safetensors", "truncated inputs"),
             (("--inputs", "none.safetensors"), 1, "no such file", "missing inputs"),
             (("--inputs", "x.safetensors", "--expect", "none.safetensors"), 1, "no such file", "missing outputs"),
             (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: not among the outputs", "outputs of other names"),
             (("--inputs", "x.safetensors", "--expect", "cut.safetensors"), 1, "cut.safetensors", "truncated outputs"),
-            (("--expect", "y.safetensors"), 2, "--expect needs --inputs", "outputs without inputs"),
-            (("--dims", "batch=6", "--inputs", "x.safetensors"), 2, "--inputs goes with one --dims", "inputs for two sizes"),
+            (("--expect", "y.safetensors"), 2, "every --expect needs --inputs of its own", "outputs without inputs"),
+            (("--dims", "batch=6", "--dims", "batch=5", "--inputs", "x.safetensors"), 2, "--inputs goes with one --dims", "inputs for two sizes"),
             (("--function", "nothing"), 2, "the model has no function 'nothing'", "no such function")):
         result = tool(*words)
         said = result.stdout + result.stderr
@@ -186,12 +208,16 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "check", "guarded.c", *isa)
     ok(result.returncode == 0 and "n=4, half=2" in result.stdout, "default sizes hold the model's guards")
     result = models.tool(folder, "check", "guarded.c", *isa, "--dims", "n=3,half=2")
-    ok(result.returncode == 2 and "--dims: the sizes break the guard " in result.stderr, "given ones have to")
+    ok(result.returncode == 2 and "guarded.c: error: the sizes break the guard " in result.stderr, "given ones have to")
+    result = models.tool(folder, "check", "guarded.c", *isa, "--function", "unread", "--dims", "count=2,n=4")
+    ok(result.returncode == 0, "a dim that another function has is none to complain of") or note(result.stderr)
+    result = models.tool(folder, "check", "guarded.c", *isa, "--function", "guarded", "--dims", "half=2,count=4")
+    ok(result.returncode == 2 and "--dims: guarded needs n too" in result.stderr, "but none may be missing")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "unread")
     ok(result.returncode == 0 and "next: equal" in result.stdout, "a gather that nobody reads") or note(result.stderr)
     for name in ("twice", "guarded_twice"):
         result = models.tool(folder, "check", "guarded.c", *isa, "--function", name)
-        ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()} ==
+        ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()[:-1]} ==
            {"guarded_twice"}, f"--function {name}: the function of that name alone, shown by its C name")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "guarded_thrice")
     ok(result.returncode == 2 and "its functions: guarded, guarded_unread, guarded_twice" in result.stderr, "no such C name")

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from pathlib import Path
+from typing import Sequence
 
 from ..compile import imported
 from ..compile.options import Options
@@ -144,6 +145,49 @@ def add_import(parser: argparse.ArgumentParser) -> None:
                             "DIM=SIZE: a constant")
     group.add_argument("--set", action="append", default=[], metavar="INPUT=NUMBER,…",
                        help="makes an input a constant: where sizes follow from it")
+
+
+def bindings(text: str) -> dict[str, int]:
+    found = {}
+    for part in filter(None, text.split(",")):
+        match = re.fullmatch(r"([A-Za-z_]\w*)=(\d+)", part.strip())
+        if not match:
+            raise argparse.ArgumentTypeError(f"not DIM=SIZE,…: {text!r}")
+        found[match[1]] = int(match[2])
+    return found
+
+
+def renaming(text: str) -> tuple[str, str]:
+    """The model's name of a tensor and a file's, which may hold any character."""
+    name, equals, other = text.partition("=")
+    if not (name and equals and other):
+        raise argparse.ArgumentTypeError(f"not NAME=NAME_IN_FILE: {text!r}")
+    return name, other
+
+
+def mapping(renamings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, other in renamings:
+        if name in found:
+            raise UsageError(f"--map names {name} more than once")
+        found[name] = other
+    return found
+
+
+def add_call(parser: argparse.ArgumentParser) -> None:
+    """How a sub-command that runs the model calls it."""
+    group = parser.add_argument_group("call")
+    group.add_argument("--function", default="", metavar="NAME",
+                       help="this function: its C name, or the one in the model's source")
+    group.add_argument("--dims", action="append", type=bindings, default=[], metavar="DIM=SIZE,…",
+                       help="sizes of dynamic dims that the inputs' shapes do not tell")
+    group.add_argument("--map", action="append", type=renaming, default=[], metavar="NAME=NAME_IN_FILE",
+                       help="the file has this tensor of the model under another name; may be given several times")
+    group.add_argument("--threads", type=positive, default=1, metavar="N", help="the team (default: 1)")
+    group.add_argument("--extern-source", action="append", default=[], metavar="FILE",
+                       help="C source of functions that the model calls with tc_extern; may be given several times")
+    group.add_argument("--exe-wrapper", type=words, default=(), metavar="COMMAND",
+                       help="starts the target's programs here, e.g. 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

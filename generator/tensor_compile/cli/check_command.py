@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 from pathlib import Path
 
 from ..errors import UsageError
 from . import arguments
-
-
-def bindings(text: str) -> dict[str, int]:
-    found = {}
-    for part in filter(None, text.split(",")):
-        match = re.fullmatch(r"([A-Za-z_]\w*)=(\d+)", part.strip())
-        if not match:
-            raise argparse.ArgumentTypeError(f"not DIM=SIZE,…: {text!r}")
-        found[match[1]] = int(match[2])
-    return found
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -27,20 +16,17 @@ def add(commands: argparse._SubParsersAction) -> None:
         description="Builds MODEL.c, runs it and compares, output by output: its bits with the interpreter's on the "
                     "simplified graph (they must be equal), and its values with the recorded graph in double precision "
                     "(within the bound). With --expect also with the user's own outputs. Fails (exit code 1) where one "
-                    "differs. Every variant and every instruction set that this machine runs is checked.",
+                    "differs. Every variant and every instruction set that this machine runs is checked; the last "
+                    "line is the verdict.",
         epilog="Examples: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4; "
                "tensor-compile check model.c --dims batch=2 --tap '*' --save layers.safetensors")
     arguments.add_model(parser)
     group = parser.add_argument_group("check")
-    group.add_argument("--function", default="", metavar="NAME",
-                       help="only this function: its C name, or the one in the model's source (default: all)")
-    group.add_argument("--dims", action="append", type=bindings, default=[], metavar="DIM=SIZE,…",
-                       help="sizes of dynamic dims; may be given several times (default: every specialized combination, "
-                            "and one for the generic variant)")
-    group.add_argument("--inputs", default="", metavar="FILE",
-                       help="safetensors with the inputs by name (default: random; integers within the tensors that "
-                            "they index)")
-    group.add_argument("--expect", default="", metavar="FILE", help="safetensors with expected outputs by name")
+    group.add_argument("--inputs", action="append", default=[], metavar="FILE",
+                       help="safetensors with the inputs by name; sizes of dims are those of their shapes; may be given "
+                            "several times (default: random; integers within the tensors that they index)")
+    group.add_argument("--expect", action="append", default=[], metavar="FILE",
+                       help="safetensors with expected outputs by name: the first goes with the first --inputs, …")
     group.add_argument("--tap", action="append", default=[], metavar="NAME",
                        help="also compare what this part of the model computes, under its name: a scope "
                             "(layer.0.query), or an operation in one (layer.0.query.linear#4); `*` stands for any "
@@ -52,11 +38,7 @@ def add(commands: argparse._SubParsersAction) -> None:
                        help="bound: |got - want| <= atol + rtol * |want| (default: 1e-4)")
     group.add_argument("--atol", type=arguments.bound, default=1e-5, metavar="A", help="(default: 1e-5)")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
-    group.add_argument("--threads", type=arguments.positive, default=1, metavar="N", help="the team (default: 1)")
-    group.add_argument("--extern-source", action="append", default=[], metavar="FILE",
-                       help="C source of functions that the model calls with tc_extern; may be given several times")
-    group.add_argument("--exe-wrapper", type=arguments.words, default=(), metavar="COMMAND",
-                       help="starts the target's programs here, e.g. 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
+    arguments.add_call(parser)
     parser.set_defaults(run=run)
 
 
@@ -65,9 +47,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.inputs and len(args.dims) > 1:
         raise UsageError("--inputs goes with one --dims")
-    if args.expect and not args.inputs:
-        raise UsageError("--expect needs --inputs")
-    request = check_model.Request(args.function, tuple(args.dims), args.inputs, args.expect, args.rtol, args.atol, args.seed,
-                            args.threads, args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
-                            tuple(args.extern_source))
+    if args.expect and len(args.expect) != len(args.inputs):
+        raise UsageError("every --expect needs --inputs of its own")
+    cases = [check_model.Case(inputs, args.expect[i] if args.expect else "") for i, inputs in enumerate(args.inputs)]
+    request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed, args.threads,
+                            args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
+                            tuple(args.extern_source), arguments.mapping(args.map))
     return check_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)

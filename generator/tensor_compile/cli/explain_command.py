@@ -17,15 +17,9 @@ def add(commands: argparse._SubParsersAction) -> None:
                     "weights, arena and stack. Everything is read from the emitted program.",
         epilog="Example: tensor-compile explain model.c --isa avx2 --at batch=8")
     arguments.add_model(parser)
-    parser.add_argument("--at", "--dims", type=_bindings, default={}, metavar="DIM=SIZE,…",
+    parser.add_argument("--at", "--dims", type=arguments.bindings, default={}, metavar="DIM=SIZE,…",
                         help="sizes at which the generic variant's bytes are counted (default: the lower ends)")
     parser.set_defaults(run=run)
-
-
-def _bindings(text: str) -> dict[str, int]:
-    from .check_command import bindings
-
-    return bindings(text)
 
 
 def run(args: argparse.Namespace) -> int:

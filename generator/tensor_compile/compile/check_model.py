@@ -6,14 +6,14 @@ and compares.
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.dce import dce
-from ..graph.ir import Function, Guard, Loc, Module, Node, Value
+from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES
 from ..graph.text import print_module
 from ..graph.verify import held
@@ -21,32 +21,29 @@ from ..loops.loop_ir import Buffer, FunctionPlan, Variant
 from ..loops.layout import ELEMENTWISE
 from ..pipeline import Compiled
 from ..symbolic import Expr, Sym, const
-from . import assemble, files, host_programs, toolchain
+from . import assemble, files, given, host_programs, model_program
 from .assemble import Made
 from .cache import Cache
-from .host_programs import INTERPRETER, ROOT, TEMPLATES
-from .objects import RUNTIME_INCLUDE
+from .given import Case, Given
+from .model_program import Program
 from .options import Options
 from .progress import Progress
-from .tools import ToolBroken, run_tool
 
-CHECK = ROOT / "generator" / "check"
-TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_programs.GENERATOR)
-PART = "a part of `check` does not compile"
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 ANY_INTEGER = 1000  # bound of random integers that index nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """dims: the sizes to check at, each a mapping by dim name; () for every specialized combination and a generic one.
-    externs: C sources of the functions that the model calls with tc_extern.
-    wrapper: the words that start a program of the target here. save: where the outputs are written, "" nowhere."""
+    """dims: the sizes to check at, each a mapping by dim name; () for every specialized combination and a generic one,
+    or those of the shapes of the inputs. cases: the user's own inputs and outputs; () for random inputs. names: the
+    model's name of a tensor -> the files', where they differ. externs: C sources of the functions that the model calls
+    with tc_extern. wrapper: the words that start a program of the target here. save: where the outputs are written, ""
+    nowhere."""
 
     function: str
     dims: tuple[dict[str, int], ...]
-    inputs: str
-    expect: str
+    cases: tuple[Case, ...]
     rtol: float
     atol: float
     seed: int
@@ -54,13 +51,46 @@ class Request:
     wrapper: tuple[str, ...]
     save: str = ""
     externs: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One function at some sizes. inputs, expect: the user's files, None for random inputs, for no outputs."""
+
+    function: FunctionPlan
+    sizes: dict[str, int]
+    inputs: Given | None = None
+    expect: Given | None = None
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was found, for the line at the end: the comparisons, the first that failed, what was left out."""
+
+    compared: int = 0
+    failed: int = 0
+    first: str = ""
+    skipped: int = 0
+
+    def fail(self, line: str) -> None:
+        self.failed += 1
+        self.first = self.first or line
+
+    def text(self, shown: str, runs: int) -> str:
+        skipped = f", {_count(self.skipped, 'run')} skipped" if self.skipped else ""
+        if self.failed:
+            return f"{shown}: WRONG: {self.failed} of {_count(self.compared, 'comparison')} failed{skipped}; the first: {self.first}"
+        if not self.compared:
+            return f"{shown}: nothing was compared{skipped}"
+        return f"{shown}: right: {_count(self.compared, 'comparison')} in {_count(runs, 'run')}{skipped}"
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
     data: Path
     interpreter: Path
-    runner: Path
+    program: Program
     folder: Path
 
 
@@ -68,32 +98,53 @@ def run(options: Options, request: Request) -> int:
     with Progress() as progress:
         made = assemble.run(options, progress)
         cache = Cache(Path(options.cache))
-        symbols = assemble.entry_symbols(made.compiled.plan)
-        if request.function and request.function not in (*symbols, *symbols.values()):
-            raise OptionError(f"the model has no function {request.function!r}", options.shown,
-                              closest(request.function, symbols.values()) +
-                              f"its functions: {', '.join(symbols.values())}")
+        checked = chosen(made, options.shown, request.function)
+        _known_dims(options, made.compiled.plan.functions, request)
+        runs = [r for function in checked for r in _runs(function, request, options, len(checked) > 1)]
+        if not runs:
+            Given.read(request.cases[0].inputs, request.names).require(checked[0].inputs[0], "input")
+        if request.save and len(runs) > 1:
+            raise OptionError(f"--save: one file cannot hold the outputs of {len(runs)} runs", options.shown,
+                              "choose one with --function and --dims")
         with cache.scratch() as scratch:
             folder = Path(scratch)
-            interpreter, externs = _interpreter(made, options, request, cache, folder)
-            tools = Tools(_data_tool(made, cache), interpreter, _runner(made, options, cache, folder, externs), folder)
-            weights = "-"
-            if options.weights == "external":
-                weights = str(folder / "weights")
-                files.write(Path(weights), assemble.external_weights(made.compiled.plan, made.weights))
+            names, externs = model_program.extern_sources(made, options, request.externs)
+            interpreter = host_programs.interpreter_with(made.host, cache, folder, externs, names, options.jobs) \
+                if names else host_programs.interpreter(made.host, cache, options.jobs)
+            tools = Tools(model_program.data_tool(made, cache), interpreter,
+                          model_program.build(made, options, cache, folder, externs, request.wrapper), folder)
             for name, module in (("captured", _live(made.compiled.captured)), ("reference", made.compiled.reference)):
                 (folder / f"{name}.tcg").write_bytes(files.encoded(print_module(placed(module, made))))
-            good = True
-            checked = [f for f in made.compiled.plan.functions if request.function in ("", f.name, symbols[f.name])]
-            _known_dims(options, checked, request)
-            runs = [(function, sizes) for function in checked for sizes in _all_sizes(function, request)]
-            if request.save and len(runs) > 1:
-                raise OptionError(f"--save: one file cannot hold the outputs of {len(runs)} runs", options.shown,
-                                  "choose one with --function and --dims")
-            for function, sizes in runs:
+            verdict = Verdict()
+            for wanted in runs:
                 progress.say("")
-                good &= _check(made, options, function, sizes, request, tools, weights)
-    return 0 if good else 1
+                _check(made, options, wanted, request, tools, verdict)
+    print(verdict.text(options.shown, len(runs)))
+    return 1 if verdict.failed else 0
+
+
+def chosen(made: Made, shown: str, function: str) -> list[FunctionPlan]:
+    """The functions of that name, the C one or the model's; all where there is none."""
+    symbols = assemble.entry_symbols(made.compiled.plan)
+    if function and function not in (*symbols, *symbols.values()):
+        raise OptionError(f"the model has no function {function!r}", shown,
+                          closest(function, symbols.values()) + f"its functions: {', '.join(symbols.values())}")
+    return [f for f in made.compiled.plan.functions if function in ("", f.name, symbols[f.name])]
+
+
+def _runs(function: FunctionPlan, request: Request, options: Options, several: bool) -> list[Run]:
+    """Of the user's cases those that have the function's inputs, where there are other functions (several)."""
+    if not request.cases:
+        return [Run(function, sizes) for sizes in _all_sizes(function, request, options)]
+    found = []
+    named = {k: v for given in request.dims for k, v in given.items()}
+    for case in request.cases:
+        inputs = Given.read(case.inputs, request.names)
+        if several and not inputs.has(function.inputs):
+            continue
+        expect = Given.read(case.expect, request.names) if case.expect else None
+        found.append(Run(function, given.sizes(function, inputs, named), inputs, expect))
+    return found
 
 
 def placed(module: Module, made: Made) -> Module:
@@ -108,33 +159,27 @@ def _live(module: Module) -> Module:
 
 
 def _known_dims(options: Options, functions: list[FunctionPlan], request: Request) -> None:
+    """A name that only another function has is none to complain of: one line of sizes serves the whole model."""
     names = {d.sym.name for f in functions for d in f.dims}
-    for given in request.dims:
-        for name in given:
+    for sizes in request.dims:
+        for name in sizes:
             if name not in names:
-                raise OptionError(f"--dims: {request.function or 'the model'} has no dim {name!r}", options.shown,
+                raise OptionError(f"--dims: the model has no dim {name!r}", options.shown,
                                   closest(name, sorted(names)) + f"its dims: {', '.join(sorted(names)) or 'none'}")
 
 
-def _all_sizes(function: FunctionPlan, request: Request) -> list[dict[str, int]]:
+def _all_sizes(function: FunctionPlan, request: Request, options: Options) -> list[dict[str, int]]:
     """Those that were asked for, as far as they are of this function; else sizes for every variant."""
     dims = {d.sym.name: d.sym for d in function.dims}
     asked: list[dict[str, int]] = []
-    for all_given in request.dims:
-        given = {name: size for name, size in all_given.items() if name in dims}
-        if given not in asked:
-            asked.append(given)
-        for name, size in given.items():
-            s = dims[name]
-            if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
-                raise OptionError(f"--dims: {name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
-                                  + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""))
+    for all_named in request.dims:
+        named = {name: size for name, size in all_named.items() if name in dims}
         for name in dims:
-            if name not in given:
+            if name not in named:
                 raise OptionError(f"--dims: {function.name} needs {name} too")
-        failed = failed_guard(function, given)
-        if failed is not None:
-            raise OptionError(f"--dims: the sizes break the guard {failed.name!r} of {function.name}")
+        given.refuse(function, named, options.shown)
+        if named not in asked:
+            asked.append(named)
     if request.dims or not dims:
         return asked or [{}]
     return [_sizes_of(function, variant, dims) for variant in function.variants]
@@ -151,19 +196,9 @@ def _sizes_of(function: FunctionPlan, variant: Variant, dims: dict[str, Sym]) ->
 
     for sizes in islice(product(*map(choices, dims)), MOST_TRIED ** 2):
         found = dict(zip(dims, sizes))
-        if failed_guard(function, found) is None:
+        if given.failed_guard(function, found) is None:
             return found
     raise UserError(f"no small sizes hold the guards of {function.name}", hint="name some with --dims")
-
-
-def failed_guard(function: FunctionPlan, sizes: dict[str, int]) -> Guard | None:
-    """The first guard that the sizes break."""
-    values = {d.sym: sizes[d.sym.name] for d in function.dims}
-    for guard in function.guards:
-        left, right = guard.lhs.evaluate(values), guard.rhs.evaluate(values)
-        if not (left == right if guard.relation == "==" else left >= right):
-            return guard
-    return None
 
 
 def _unlisted(s: Sym, taken: list[int | None]) -> int:
@@ -177,17 +212,18 @@ def _unlisted(s: Sym, taken: list[int | None]) -> int:
     return size
 
 
-def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str, int], request: Request, tools: Tools,
-           weights: str) -> bool:
+def _check(made: Made, options: Options, wanted: Run, request: Request, tools: Tools, verdict: Verdict) -> None:
+    function, sizes = wanted.function, wanted.sizes
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
-    inputs = Path(request.inputs) if request.inputs else tools.folder / "inputs"
-    if not request.inputs:
+    inputs, expect = tools.folder / "inputs", tools.folder / "expect"
+    if wanted.inputs:
+        inputs = wanted.inputs.renamed([b.name for b in function.inputs], inputs)
+    else:
         specs = [_spec(made.compiled, function, buffer, sizes) for buffer in function.inputs]
-        _run([str(tools.data), "random", str(request.seed), str(inputs), *specs])
-    elif not inputs.is_file():
-        raise UserError("no such file", request.inputs)
-    if request.expect and not Path(request.expect).is_file():
-        raise UserError("no such file", request.expect)
+        model_program.run([str(tools.data), "random", str(request.seed), str(inputs), *specs])
+    taps = made.compiled.taps.get(function.name, {})
+    if wanted.expect:
+        expect = wanted.expect.renamed([*(b.name for b in function.outputs), *taps], expect)
     common = ["--function", function.name, "--inputs", str(inputs), "--weights-dir", "/"]
     if sizes:
         common += ["--dims", ",".join(f"{k}={v}" for k, v in sizes.items())]
@@ -195,69 +231,68 @@ def _check(made: Made, options: Options, function: FunctionPlan, sizes: dict[str
     before = tools.folder / "state"
     if states:
         # counters and positions of a state start as zero: what they may be is the model's secret
-        _run([str(tools.data), "random", str(request.seed + 1), str(before),
-              *(f"{b.name}:{b.dtype}:1:{'x'.join(map(str, b.shape))}" for b in states)])
+        model_program.run([str(tools.data), "random", str(request.seed + 1), str(before),
+                           *(f"{b.name}:{b.dtype}:1:{'x'.join(map(str, b.shape))}" for b in states)])
         common += ["--state", str(before)]
     exact, wide = tools.folder / "exact", tools.folder / "wide"
     for graph, more, out in (("reference", (), exact), ("captured", ("--f64",), wide)):
         after = ("--state-out", f"{out}-state") if states else ()
-        _run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more, *after, "--out", str(out)],
-             f"without --dims this ran at {at}" if request.inputs and sizes and not request.dims else "")
+        model_program.run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more, *after, "--out",
+                           str(out)])
     symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
     bound = f"{request.rtol},{request.atol}"
     own = {b.name for b in function.outputs}
     others = sorted({b.name for f in made.compiled.plan.functions for b in f.outputs} - own)
-    taps = made.compiled.taps.get(function.name, {})
-    good = True
     # a device takes what suits it of its images: one run
-    runs = (made.target.arch,) if made.target.apart else made.target.isas
-    for isa in (*runs, *(("reference",) if options.with_reference else ())):
-        out = tools.folder / f"out-{isa}"
-        command = [*request.wrapper, str(tools.runner), symbol, str(inputs), str(out), isa,
-                   str(request.threads), weights, *((str(before), f"{out}-state") if states else ("-", "-")),
-                   *(f"{k}={v}" for k, v in sizes.items())]
-        try:
-            result = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:  # another machine's program, or no such wrapper
-            raise UserError(f"the target's program cannot be run here: {error.strerror}",
-                            request.wrapper[0] if request.wrapper else options.shown,
-                            "--exe-wrapper names what runs it, e.g. 'qemu-aarch64 -L /usr/aarch64-linux-gnu'") from None
-        title = " ".join(word for word in (symbol, at, isa) if word)
-        if result.returncode == 3:
+    cpus = (made.target.arch,) if made.target.apart else made.target.isas
+    for cpu in (*cpus, *(("reference",) if options.with_reference else ())):
+        out = tools.folder / f"out-{cpu}"
+        result = tools.program.call(symbol, inputs, out, cpu, request.threads, sizes,
+                                    (str(before), f"{out}-state") if states else ("-", "-"), options.shown)
+        title = " ".join(word for word in (symbol, at, cpu) if word)
+        if result.returncode == model_program.NO_SUCH_CPU:
             print(f"{title}: skipped, this processor does not have it")
+            verdict.skipped += 1
             continue
-        if result.returncode == 4:
+        if result.returncode == model_program.NO_DEVICE:
             raise UserError(f"the model cannot run here: {result.stderr.strip()}", options.shown,
                             f"check --target {options.backend} needs the device; building does not")
         if result.returncode:
-            print(f"{title}: FAILED: {result.stderr.strip() or f'exit code {result.returncode}'}")
-            good = False
+            line = f"{title}: FAILED: {result.stderr.strip() or f'exit code {result.returncode}'}"
+            print(line)
+            verdict.compared += 1
+            verdict.fail(line)
             continue
         for suffix in ("", "-state") if states else ("",):
             got, named = Path(f"{out}{suffix}"), title + (": state" if suffix else "")
-            good &= _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"), taps)
-            good &= _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"), taps)
-        if request.expect:
-            good &= _compare(tools, title, request.expect, bound, out, Path(request.expect), taps, others)
+            _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"), taps, verdict)
+            _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"), taps, verdict)
+        if wanted.expect:
+            _compare(tools, title, wanted.expect.shown, bound, out, expect, taps, verdict, others)
         if request.save:
             files.write(Path(request.save), files.blocks(out))
-    return good
 
 
 def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want: Path, taps: Mapping[str, Loc | None],
-             ignored: Sequence[str] = ()) -> bool:
+             verdict: Verdict, ignored: Sequence[str] = ()) -> None:
     """Prints a line a tensor, and which of the taps is the first to differ."""
     result = subprocess.run([str(tools.data), "compare", how, str(got), str(want), *ignored], capture_output=True,
                             text=True, check=False)
     if result.returncode not in (0, 1):
         raise UserError(result.stderr.strip(), str(want))
     lines = result.stdout.splitlines()
+    verdict.compared += len(lines)
     for line in lines:
         print(f"{title}: {with_what}: {line}")
+        if line.endswith("FAILED"):
+            verdict.fail(f"{title}: {with_what}: {line}")
     wrong = [name for name in taps for line in lines if line.startswith(f"{name}: ") and line.endswith("FAILED")]
     if wrong:
         print(f"{title}: {with_what}: the first to differ is {wrong[0]} ({taps[wrong[0]] or 'no place known'})")
-    return result.returncode == 0
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def _spec(compiled: Compiled, function: FunctionPlan, buffer: Buffer, sizes: dict[str, int]) -> str:
@@ -330,70 +365,3 @@ def is_convolution_weight(module: Module, function: str, name: str) -> bool:
     """Whether an input is the second operand of a convolution: its values must be finite (docs/numerics.md)."""
     carries, nodes = _moved(module, function, name)
     return any(node.op == "convolution" and node.operands[1] in carries for node in nodes)
-
-
-def _run(command: list[str], hint: str = "") -> None:
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode == 1 and result.stderr.strip():
-        where, found, message = result.stderr.strip().rpartition("error: ")
-        raise UserError(message, where.removesuffix(": ") if found else Path(command[0]).name,
-                        hint)
-    if result.returncode:
-        raise ToolBroken(f"{Path(command[0]).name} failed", " ".join(command) + "\n" + result.stderr)
-
-
-def _helpers() -> list[Path]:
-    return [INTERPRETER / f"{name}.c" for name in ("safetensors", "arena", "diag", "output")]
-
-
-def _data_tool(made: Made, cache: Cache) -> Path:
-    roots = [CHECK, INTERPRETER, TEMPLATES / "include", *host_programs.TABLES]
-    key = files.digest(made.host.identity, files.tree_digest(roots))
-
-    def make(folder: Path) -> None:
-        run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", f"-I{INTERPRETER}",
-                  f"-I{host_programs.GENERATOR}", f"-I{TEMPLATES / 'include'}", str(CHECK / "data.c"),
-                  *map(str, _helpers()), "-o", str(folder / "tc-data"), "-lm"], PART, folder)
-
-    return cache.entry("host", key, make) / "tc-data"
-
-
-def _interpreter(made: Made, options: Options, request: Request, cache: Cache, folder: Path) -> tuple[Path, list[Path]]:
-    """The interpreter, which has the functions that the model calls with tc_extern; and their sources."""
-    names = sorted({n.attrs["function"] for f in made.compiled.captured.functions.values() for n in f.nodes
-                    if n.op == "extern_call"})
-    if not names:
-        return host_programs.interpreter(made.host, cache, options.jobs), []
-    if not request.externs:
-        raise UserError(f"the model calls functions of your program: {', '.join(names)}", options.shown,
-                        "name their C sources: --extern-source FILE")
-    sources = [Path(s).resolve() for s in request.externs]
-    for s in sources:
-        if not s.is_file():
-            raise UserError("no such file", str(s), "--extern-source names C sources")
-    return host_programs.interpreter_with(made.host, cache, folder, sources, names, options.jobs), sources
-
-
-def _runner(made: Made, options: Options, cache: Cache, folder: Path, externs: list[Path]) -> Path:
-    return model_program(made, options.cflags, cache, options.jobs, [CHECK / "run_model.c", *externs], [], folder / "run-model")
-
-
-def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int | None, sources: list[Path],
-                  includes: list[Path], out: Path) -> Path:
-    """A program for the target: sources, the model's object, a table run_functions of its functions, the runtime and
-    the interpreter (whose main is left out). Scratch files lie beside `out`."""
-    model, table = out.with_suffix(".model.o"), out.with_suffix(".table.c")
-    with files.Outputs() as outputs:
-        assemble.link_object(made, cache, model, outputs)
-    functions = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan).values()]
-    table.write_text("\n".join([
-        "#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in functions),
-        f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};", ""]),
-        encoding="utf-8")
-    flags = (*made.target.flags, *toolchain.host_flags(cflags, made.compiler.arch))
-    run_tool([*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
-              *(f"-I{path}" for path in (*includes, *TARGET_INCLUDES)), *map(str, sources), str(table), str(model),
-              str(host_programs.target_library(made.compiler, flags, cache, jobs)), "-o", str(out), "-lm", "-pthread",
-              "-ldl"],
-             PART, out.parent)
-    return out

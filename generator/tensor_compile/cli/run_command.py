@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tensor-compile run: one call of a model with the user's tensors."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..errors import UsageError
+from . import arguments
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "run", help="build a model and call it once", allow_abbrev=False,
+        description="Builds MODEL.c for this processor, calls it with the tensors of a safetensors file, and shows every "
+                    "output: dtype, shape, range, mean, the first elements. Sizes of dynamic dims are those of the "
+                    "inputs' shapes. A state is zero before the call unless --state says otherwise.",
+        epilog="Example: tensor-compile run model.c --inputs x.safetensors -o y.safetensors")
+    arguments.add_model(parser)
+    group = parser.add_argument_group("run")
+    group.add_argument("--inputs", default="", metavar="FILE", help="safetensors with the inputs by name")
+    group.add_argument("-o", "--outputs", default="", metavar="FILE", help="write the outputs to this safetensors file")
+    group.add_argument("--state", default="", metavar="FILE", help="safetensors with the state before the call, by name")
+    group.add_argument("--state-out", default="", metavar="FILE", help="write the state behind the call to this file")
+    arguments.add_call(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..compile import run_model
+
+    if len(args.dims) > 1:
+        raise UsageError("run goes with one --dims")
+    request = run_model.Request(args.function, args.inputs, args.dims[0] if args.dims else {}, args.outputs, args.state,
+                              args.state_out, args.threads, args.exe_wrapper, tuple(args.extern_source),
+                              arguments.mapping(args.map))
+    return run_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "run"), request)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The user's own tensors for a function: files of inputs and expected outputs, their names, and the sizes they tell."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Mapping
+
+from ..errors import OptionError, UserError, closest
+from ..graph.ir import Guard
+from ..loops.loop_ir import Buffer, FunctionPlan
+from ..symbolic import Expr, Sym
+from . import tensor_files
+from .tensor_files import Tensor
+
+MOST_SIZES = 100_000   # of a dim that are tried where a shape is no multiple of it
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call: a file of inputs, and one of expected outputs ("" for none)."""
+
+    inputs: str
+    expect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The tensors of a file under the model's names. names: the model's name -> the file's, where they differ."""
+
+    shown: str
+    tensors: Mapping[str, Tensor]
+    names: Mapping[str, str]
+
+    @staticmethod
+    def read(shown: str, names: Mapping[str, str]) -> "Given":
+        return Given(shown, tensor_files.read(Path(shown), shown), names)
+
+    def find(self, name: str) -> Tensor | None:
+        return self.tensors.get(self._name(name))
+
+    def _name(self, name: str) -> str:
+        """Of several files one may have the model's own name."""
+        other = self.names.get(name, name)
+        return name if other not in self.tensors and name in self.tensors else other
+
+    def has(self, buffers: tuple[Buffer, ...]) -> bool:
+        return all(self.find(b.name) is not None for b in buffers)
+
+    def require(self, buffer: Buffer, what: str) -> Tensor:
+        tensor = self.find(buffer.name)
+        name = self._name(buffer.name)
+        if tensor is None:
+            raise UserError(f'no tensor "{name}" for the {what} {buffer.name}', self.shown,
+                            closest(name, self.tensors) + f"the file has {', '.join(self.tensors) or 'no tensors'}; "
+                            f"--map {buffer.name}=NAME takes another")
+        return tensor
+
+    def renamed(self, wanted: list[str], path: Path) -> Path:
+        """The file itself, or one at `path` in which the wanted tensors have the model's names."""
+        if not self.names:
+            return Path(self.shown)
+        kept = {name: found for name in wanted if (found := self.find(name)) is not None}
+        others = {name: t for name, t in self.tensors.items() if name not in self.names.values() and name not in kept}
+        tensor_files.write(path, Path(self.shown), {**kept, **others})
+        return path
+
+
+def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int]) -> dict[str, int]:
+    """The size of every dim, from the shapes of the inputs. fixed: those that the user named. Raises where the shapes
+    are none that the function takes."""
+    values: dict[Sym, int] = {d.sym: fixed[d.sym.name] for d in function.dims if d.sym.name in fixed}
+    found = [(b, given.require(b, "input")) for b in function.inputs]
+    for buffer, tensor in found:
+        if tensor.dtype != buffer.dtype or len(tensor.shape) != len(buffer.shape):
+            raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}", given.shown)
+    equations = [(size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
+    while True:
+        told = next(((s, value) for size, n in equations for s in [_only_unknown(size, values)] if s is not None
+                     for value in [_solve(size, s, n, values)] if value is not None), None)
+        if told is None:
+            break
+        values[told[0]] = told[1]
+    named = {s.name: value for s, value in values.items()}
+    for buffer, tensor in found:
+        for axis, (size, n) in enumerate(zip(buffer.shape, tensor.shape)):
+            if _only_unknown(size, values) is not None:
+                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}", given.shown)
+            if all(s in values for s in size.symbols()) and size.evaluate(values) != n:
+                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}: axis {axis} "
+                                f"is {n}, not {size.evaluate(values)}", given.shown,
+                                f"sizes: {', '.join(f'{k}={v}' for k, v in named.items())}" if named else "")
+    for dim in function.dims:
+        if dim.sym.name not in named:
+            raise OptionError(f"the shapes of the inputs do not tell the dim {dim.sym.name}", given.shown,
+                              f"name it: --dims {dim.sym.name}=SIZE")
+    refuse(function, named, given.shown)
+    return {d.sym.name: named[d.sym.name] for d in function.dims}
+
+
+def refuse(function: FunctionPlan, named: Mapping[str, int], shown: str) -> None:
+    """Raises where the function does not take these sizes."""
+    for dim in function.dims:
+        s, size = dim.sym, named[dim.sym.name]
+        if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
+            raise OptionError(f"{s.name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
+                              + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""), shown)
+    failed = failed_guard(function, named)
+    if failed is not None:
+        raise OptionError(f"the sizes break the guard {failed.name!r} of {function.name}", shown)
+
+
+def failed_guard(function: FunctionPlan, sizes: Mapping[str, int]) -> Guard | None:
+    """The first guard that the sizes break."""
+    values = {d.sym: sizes[d.sym.name] for d in function.dims}
+    for guard in function.guards:
+        left, right = guard.lhs.evaluate(values), guard.rhs.evaluate(values)
+        if not (left == right if guard.relation == "==" else left >= right):
+            return guard
+    return None
+
+
+def _type(buffer: Buffer) -> str:
+    return f"{buffer.dtype}[{','.join(map(str, buffer.shape))}]"
+
+
+def _only_unknown(size: Expr, values: Mapping[Sym, int]) -> Sym | None:
+    unknown = [s for s in size.symbols() if s not in values]
+    return unknown[0] if len(unknown) == 1 else None
+
+
+def _solve(size: Expr, s: Sym, n: int, values: Mapping[Sym, int]) -> int | None:
+    """The value of `s` for which the size is n; None where there is none."""
+    def at(value: int) -> int:
+        return size.evaluate({**values, s: value})
+
+    step = at(s.divisor) - at(0)
+    if step and (n - at(0)) % step == 0:
+        value = (n - at(0)) // step * s.divisor
+        if at(value) == n:
+            return value
+    upper = MOST_SIZES if s.hi is None else min(s.hi, MOST_SIZES)   # a division or a larger one of two: tried
+    return next((v for v in range(s.lo, upper + 1) if v % s.divisor == 0 and at(v) == n), None)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`run`: one call of a model with the user's tensors."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Mapping
+
+from ..errors import OptionError, UserError
+from ..loops.loop_ir import FunctionPlan
+from . import assemble, check_model, files, given, model_program, processor, tensor_files
+from .assemble import Made
+from .cache import Cache
+from .given import Given
+from .options import Options
+from .progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """inputs: a safetensors file, "" for a function without inputs; dims: sizes that the user named; names: the model's
+    name of a tensor -> the file's; out, state_out: where outputs and state are written, "" nowhere; state: what it is
+    before, "" for zero."""
+
+    function: str
+    inputs: str
+    dims: Mapping[str, int]
+    out: str
+    state: str = ""
+    state_out: str = ""
+    threads: int = 1
+    wrapper: tuple[str, ...] = ()
+    externs: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def run(options: Options, request: Request) -> int:
+    cache = Cache(Path(options.cache))
+    with Progress() as progress, cache.scratch() as scratch:
+        _, _, target, _ = assemble.toolchains(options)
+        made = assemble.run(processor.best_only(options, target.arch, target.isas), progress)
+        function = _function(made, options.shown, request)
+        folder = Path(scratch)
+        inputs, sizes = _inputs(function, request, options.shown, folder)
+        states = _states(made, request, folder)
+        _, externs = model_program.extern_sources(made, options, request.externs)
+        program = model_program.build(made, options, cache, folder, externs, request.wrapper)
+        data = model_program.data_tool(made, cache)
+        progress.say("")
+        out = folder / "out"
+        symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
+        result = program.call(symbol, inputs, out, "best", request.threads, sizes, states, options.shown)
+        if result.returncode:
+            at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+            raise UserError(f"{symbol}{f' at {at}' if at else ''}: "
+                            f"{result.stderr.strip() or f'exit code {result.returncode}'}", options.shown)
+        print(model_program.run([str(data), "show", str(out), *(b.name for b in function.outputs)]), end="")
+        if request.out:
+            files.write(Path(request.out), files.blocks(out))
+        if request.state_out:
+            files.write(Path(request.state_out), files.blocks(Path(states[1])))
+    return 0
+
+
+def _function(made: Made, shown: str, request: Request) -> FunctionPlan:
+    """The one that was named; else the only one, or the only one whose inputs the file has."""
+    found = check_model.chosen(made, shown, request.function)
+    if len(found) > 1 and request.inputs:
+        inputs = Given.read(request.inputs, request.names)
+        found = [f for f in found if inputs.has(tuple(f.inputs))] or found
+    if len(found) > 1:
+        symbols = assemble.entry_symbols(made.compiled.plan)
+        raise OptionError("the model has several functions", shown,
+                          f"name one: --function {', '.join(symbols[f.name] for f in found)}")
+    return found[0]
+
+
+def _inputs(function: FunctionPlan, request: Request, shown: str, folder: Path) -> tuple[Path, dict[str, int]]:
+    """The file of the inputs under the model's names, and the size of every dim."""
+    path = folder / "inputs"
+    for name in request.dims:
+        if name not in [d.sym.name for d in function.dims]:
+            raise OptionError(f"--dims: {function.name} has no dim {name!r}", shown,
+                              f"its dims: {', '.join(d.sym.name for d in function.dims) or 'none'}")
+    if not request.inputs:
+        if function.inputs:
+            raise OptionError(f"--inputs is missing: {function.name} takes {', '.join(b.name for b in function.inputs)}", shown,
+                              "--inputs FILE.safetensors has them by name")
+        tensor_files.write_zeros(path, {})
+    inputs = Given.read(request.inputs or str(path), request.names)
+    return inputs.renamed([b.name for b in function.inputs], path), given.sizes(function, inputs, request.dims)
+
+
+def _states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
+    """The files of the state before and behind the call."""
+    states = made.compiled.plan.states
+    if not states:
+        if request.state or request.state_out:
+            raise OptionError("--state: the model has no state", request.state or request.state_out)
+        return "-", "-"
+    before = folder / "state"
+    if request.state:
+        start = Given.read(request.state, {})
+        for buffer in states:
+            start.require(buffer, "state")
+        tensor_files.write(before, Path(request.state), {b.name: start.tensors[b.name] for b in states})
+    else:
+        tensor_files.write_zeros(before, {b.name: (b.dtype, tuple(s.value for s in b.shape)) for b in states})
+    return str(before), str(folder / "state-out")

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Headers of safetensors files, and files that are made of the tensors of others. No element is looked at."""
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Iterator, Mapping
+
+from ..errors import UserError
+from ..graph.dtypes import DTYPES
+from . import files
+
+NAMES = {d.file: d.name for d in DTYPES.values()}   # of dtypes, by those of files
+LONGEST_HEADER = 100 << 20
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """dtype: the graph's name of it, or the file's where no model has one such; at: its first byte in the file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    at: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def read(path: Path, shown: str) -> dict[str, Tensor]:
+    """The tensors of a file, by name. What reads the elements checks the rest of the file."""
+    if not path.is_file():
+        raise UserError("not a regular file" if path.exists() else "no such file", shown)
+    try:
+        with path.open("rb") as f:
+            length = int.from_bytes(f.read(8), "little")
+            if length > min(os.fstat(f.fileno()).st_size - 8, LONGEST_HEADER):
+                raise ValueError
+            header = json.loads(f.read(length))
+        header.pop("__metadata__", None)
+        found = {}
+        for name, entry in header.items():
+            begin, end = entry["data_offsets"]
+            found[name] = Tensor(NAMES.get(entry["dtype"], entry["dtype"]), tuple(int(n) for n in entry["shape"]),
+                                 8 + length + int(begin), int(end) - int(begin))
+        return found
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UserError("not a safetensors file", shown) from None
+
+
+def write(path: Path, source: Path, tensors: Mapping[str, Tensor]) -> None:
+    """A file of tensors of `source`, under the names of the mapping."""
+    files.write(path, _blocks(source, tensors))
+
+
+def _blocks(source: Path, tensors: Mapping[str, Tensor]) -> Iterator[bytes]:
+    yield _header({name: (t.dtype, t.shape, t.bytes) for name, t in tensors.items()})
+    with source.open("rb") as f:
+        for tensor in tensors.values():
+            f.seek(tensor.at)
+            left = tensor.bytes
+            while left > 0 and (block := f.read(min(left, BLOCK))):
+                left -= len(block)
+                yield block
+
+
+def write_zeros(path: Path, tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+    """A file of zeros: dtype and shape by name."""
+    sized = {name: (dtype, shape, prod(shape) * DTYPES[dtype].bytes) for name, (dtype, shape) in tensors.items()}
+    with path.open("wb") as f:
+        f.write(_header(sized))
+        f.truncate(f.tell() + sum(size for _, _, size in sized.values()))
+
+
+def _header(tensors: Mapping[str, tuple[str, tuple[int, ...], int]]) -> bytes:
+    at, entries = 0, {}
+    for name, (dtype, shape, size) in tensors.items():
+        entries[name] = {"dtype": DTYPES[dtype].file if dtype in DTYPES else dtype, "shape": list(shape),
+                         "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
