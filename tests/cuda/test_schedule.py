@@ -15,7 +15,7 @@ from tap import done, equal, note, ok, skip
 from tensor_compile.compile.cuda_target import FLAGS
 from tensor_compile.emit.cuda_kernels import emit_kernel
 from tensor_compile.loops import schedule_cuda
-from tensor_compile.loops.siblings import MOST_SUMS
+from tensor_compile.loops.grouped_contractions import MOST_SUMS
 
 nvcc = sys.argv[1] if len(sys.argv) > 1 else "none"
 for case in CASES:

@@ -3,7 +3,8 @@
 of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
 from __future__ import annotations
 
-from tensor_compile.loops.loop_ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, SiblingsKernel, Store
+from tensor_compile.loops.loop_ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, \
+    GroupedContractionKernel, Store
 from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
 
 Size = IntLike
@@ -113,7 +114,7 @@ def sums(m: Size, n: Size, k: Size, count: int, panel: int = 16) -> ContractionK
                              [Store("out", (sym(vm), sym(vn)), value)], (a, *second, out), dims_of(m, n, k))
 
 
-def siblings(m: Size, k: Size, columns: tuple[Size, ...], panel: int = 16) -> SiblingsKernel:
+def siblings(m: Size, k: Size, columns: tuple[Size, ...], panel: int = 16) -> GroupedContractionKernel:
     """outI[m, n] = a[m, k] * bI[k, n], n of `columns`, side by side; every other one is stored transposed."""
     m, k = wrap(m), wrap(k)
     vm, vk = Sym("m", 0, m - 1), Sym("k", 0, k - 1)
@@ -128,4 +129,4 @@ def siblings(m: Size, k: Size, columns: tuple[Size, ...], panel: int = 16) -> Si
                                        panel, [Store(out.name, (sym(vm), sym(vn)), Acc("f32"))], (a, b, out),
                                        dims_of(m, n, k)))
     params = tuple(dict.fromkeys(b for part in parts for b in part.params))
-    return SiblingsKernel("siblings", parts, params, dims_of(m, k, *map(wrap, columns)))
+    return GroupedContractionKernel("siblings", parts, params, dims_of(m, k, *map(wrap, columns)))

@@ -94,17 +94,17 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
     micros: set[micro.Micro] = set()
     (folder / "seen.h").write_text(HEADER, encoding="utf-8")
     for number, (name, kernel, sizes) in enumerate(kernels()):
-        fitting = table.legal(kernel.parts[0], isa, target)
+        fitting = table.legal(kernel.contractions[0], isa, target)
         fitting = fitting[number % 4::4] or fitting[:1]
-        room = max(floats(part, c) for part in kernel.parts for c in fitting)
+        room = max(floats(part, c) for part in kernel.contractions for c in fitting)
         kernel = replace(kernel, params=(*kernel.params, *([scratch("%p", room)] if room else [])))
-        second = {b.buffer for part in kernel.parts for b in part.b} | {"%p"}   # or copies of them
+        second = {b.buffer for part in kernel.contractions for b in part.b} | {"%p"}   # or copies of them
         dims = ", ".join(str(sizes[s]) for s in kernel.dims) or "0"
         buffers = ", ".join(f"buffer({p.elements.evaluate(sizes) * 4}, {int(p.name in second)})" for p in kernel.params)
         for c in fitting:
             symbol = f"k{number}_{c.name}"
             sources.append(folder / f"{isa}_{symbol}.c")
-            made = emit_contraction(kernel, [c] * len(kernel.parts), symbol)
+            made = emit_contraction(kernel, [c] * len(kernel.contractions), symbol)
             micros |= made.micros
             sources[-1].write_text(made.text, encoding="utf-8")
             declared.append(f"tc_kernel {symbol};")

@@ -424,7 +424,7 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
         compiler = _Compiler(memory)
         if isinstance(k, LoopNestKernel):
             compiler.nest(k, backwards)
-        for part in () if isinstance(k, LoopNestKernel) else reversed(k.parts) if backwards else k.parts:
+        for part in () if isinstance(k, LoopNestKernel) else reversed(k.contractions) if backwards else k.contractions:
             compiler.contraction(part, backwards)
         scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions, "const": from_bits,
                  "wrap": _wrap}

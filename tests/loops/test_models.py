@@ -3,7 +3,7 @@
 from harness import compare, sample, tiny_encoder
 from tap import done, equal, note, ok
 from tensor_compile.graph.text import parse_module
-from tensor_compile.loops.loop_ir import CheckKernel, ContractionKernel, LoopNestKernel, SiblingsKernel
+from tensor_compile.loops.loop_ir import CheckKernel, ContractionKernel, LoopNestKernel, GroupedContractionKernel
 
 
 def labels(program) -> list[str]:
@@ -33,7 +33,7 @@ note(" ".join(layer))
 kernels = [s.kernel for s in program.steps]
 ok(isinstance(kernels[0], CheckKernel), "indices are looked at first")
 ok(program.steps[1].barrier, "and by all threads before anything is written")
-contractions = [part for k in kernels if isinstance(k, (ContractionKernel, SiblingsKernel)) for part in k.parts]
+contractions = [part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel)) for part in k.contractions]
 equal(len(contractions), 2 * 8, "eight contractions a layer")
 packs = [k for k in kernels if isinstance(k, LoopNestKernel) and k.label == "pack"
          and not any(b.kind == "packed" for b in k.params)]

@@ -386,7 +386,7 @@ buffer input "x" : f32[4,8]
 buffer packed "c0" : f32[1,8,16]
 buffer output "y" : f32[4,16]
 buffer output "z" : f32[4,16]
-siblings "one+two" {
+grouped_contraction "one+two" {
   params ("x", "c0", "y", "z") dims ()
   contraction "one" batch () m (i0:4) n (i1:16) k (k0:8) panel 16 {
     params ("x", "c0", "y") dims ()

@@ -201,7 +201,7 @@ function named_2(%0 "x" : f32[4]) {
   %1 = weight() {name="b.w"} : f32[4]
   %2 = add(%0, %1) : f32[4]
   return "y" %2
-}""".strip(), "inline: held functions stay, copied for every prefix that matters")
+}""".strip(), "inline: called functions stay, copied for every prefix that matters")
 raises(IrError, lambda: inline(module(CALLS.replace("%2 = weight", """%8 = neg(%1) : f32[4]
   %9 = call(%8) {callee=@inner, prefix="a."} : (f32[4], f32[4])
   %10 = weight""").replace("sub(%1, %2)", "sub(%1, %10)").replace("%3 = sub", "%11 = sub").replace(

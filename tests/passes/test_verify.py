@@ -194,7 +194,7 @@ function f(%0 "x" : f32[4], %1 "p" : bool[]) entry {
   return "y" %2
 }
 """), ("in f: while: @test gives f32[4], not bool[]", "in f: cond: @test takes f32[4], not bool[]",
-       "in f: scan: @test takes f32[4], not f32[]"), "functions held by nodes have to fit")
+       "in f: scan: @test takes f32[4], not f32[]"), "functions called by nodes have to fit")
 equal(findings("""
 function a(%0 "x" : f32[4]) {
   return "x" %0

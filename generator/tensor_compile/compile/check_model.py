@@ -16,7 +16,7 @@ from ..graph.dce import dce
 from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES
 from ..graph.text import print_module
-from ..graph.verify import held
+from ..graph.verify import callees_of
 from ..loops.loop_ir import Buffer, FunctionPlan, Variant
 from ..loops.layout import ELEMENTWISE
 from ..pipeline import Compiled
@@ -323,7 +323,7 @@ def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[N
             nodes.append(node)
             if any(v in carries for v in (node.operands[:1] if node.op == "gather" else _moved_by(node))):
                 carries.add(Value(node))
-            for inner in (module.functions[h] for h in held(node)):
+            for inner in (module.functions[h] for h in callees_of(node)):
                 given = node.operands[len(node.operands) - len(inner.parameters):]
                 carries.update(Value(p) for p, v in zip(inner.parameters, given, strict=True) if v in carries)
                 follow(inner)

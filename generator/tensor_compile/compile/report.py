@@ -7,7 +7,7 @@ from typing import Iterator, Mapping
 from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
-from ..loops.loop_ir import Branch, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, Variant, parts
+from ..loops.loop_ir import Branch, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, Variant, bodies
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
@@ -104,8 +104,8 @@ def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, iterations: int
             often = iterations * (extent(item.iteration).evaluate(sizes) if counted else 1)
             for axis in item.axes if isinstance(item, Tiles) else ():
                 often *= axis.blocks.evaluate(sizes)
-            for part in parts(item):
-                yield from _walk(part, sizes, depth + 1, often)
+            for body in bodies(item):
+                yield from _walk(body, sizes, depth + 1, often)
 
 
 def _region(region: Region, sizes: Mapping[Sym, int]) -> str:

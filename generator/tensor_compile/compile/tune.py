@@ -20,7 +20,7 @@ from ..emit import candidates as table
 from ..emit.key import kernel_key
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse
-from ..loops.loop_ir import ContractionKernel, ModelPlan, SiblingsKernel
+from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel
 from ..symbolic import Sym, sym, wrap
 from . import lock as locks
 from .harness import Case, Toolset, program
@@ -46,8 +46,8 @@ class Result:
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
     """Every contraction of every variant, in the order of the programs. Parts of a kernel are measured by themselves."""
     return [part for function in plan.functions for variant in function.variants
-            for step in variant.program.kernel_steps if isinstance(step.kernel, (ContractionKernel, SiblingsKernel))
-            for part in step.kernel.parts]
+            for step in variant.program.kernel_steps if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel))
+            for part in step.kernel.contractions]
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:

@@ -16,7 +16,7 @@ ZERO_ROW = 2048   # the longest row of zeros that stands in for a position in th
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class TermLoop:
     """A loop over terms: element strides of a and b."""
 
     var: Sym
@@ -53,8 +53,8 @@ class Access:
     b_offset: Expr
     b_piece: Expr
     column: Sym
-    inside: tuple[Loop, ...]
-    border: tuple[Loop, ...]
+    inside: tuple[TermLoop, ...]
+    border: tuple[TermLoop, ...]
     border_inner: bool
     bounds: tuple[Bound, ...]
     sums: int
@@ -121,7 +121,7 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     assert b_piece is not None, f"{b.buffer}: not in panels and not of stride 1"
     assert b_panel or b_offset.coefficient(column) == 1, f"{b.buffer}: its columns are not of stride 1"
 
-    loops = tuple(Loop(s, extent(s), a_address.coefficient(s), b_flat.coefficient(s)) for s in k)
+    loops = tuple(TermLoop(s, extent(s), a_address.coefficient(s), b_flat.coefficient(s)) for s in k)
     bounded = frozenset().union(*(v.symbols() for v in a.valid)) if a.valid else frozenset()
     border = _merge(loops, bounded)
     inner = border and border[-1].var not in bounded and _fits(border[-1])
@@ -130,19 +130,19 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
                   border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second), b_panel == 0)
 
 
-def _fits(loop: Loop) -> bool:
+def _fits(loop: TermLoop) -> bool:
     return loop.a.is_const and loop.extent.is_const and loop.a.value * (loop.extent.value - 1) < ZERO_ROW
 
 
-def _merge(loops: tuple[Loop, ...], keep: frozenset) -> tuple[Loop, ...]:
+def _merge(loops: tuple[TermLoop, ...], keep: frozenset) -> tuple[TermLoop, ...]:
     """Joins neighbouring loops that walk both operands as one; those over a symbol of `keep` stay as they are."""
-    out: list[Loop] = []
+    out: list[TermLoop] = []
     for loop in loops:
         last = out[-1] if out else None
         if last and last.var not in keep and loop.var not in keep \
                 and last.a == loop.a * loop.extent and last.b == loop.b * loop.extent:
             joined = last.extent * loop.extent
-            out[-1] = Loop(Sym(last.var.name, 0, joined - 1), joined, loop.a, loop.b)
+            out[-1] = TermLoop(Sym(last.var.name, 0, joined - 1), joined, loop.a, loop.b)
         else:
             out.append(loop)
     return tuple(out)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Sequence
 
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import ContractionKernel, Load, SiblingsKernel
+from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
 from ..symbolic import Sym
 from . import in_memory
 from .instruction_sets import instruction_set
@@ -37,10 +37,10 @@ class _LoopText:
     extent: str
 
 
-def emit_contraction(kernel: ContractionKernel | SiblingsKernel, chosen: Sequence[Schedule], symbol: str) -> ContractionText:
+def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chosen: Sequence[Schedule], symbol: str) -> ContractionText:
     """The translation unit that defines `symbol` (docs/loops.md, kernel ABI). chosen: a schedule for each part, all of
     one instruction set. Parts that differ in nothing but their buffers share their code."""
-    parts, isa = kernel.parts, instruction_set(chosen[0].isa)
+    parts, isa = kernel.contractions, instruction_set(chosen[0].isa)
     owns: dict[tuple, str] = {}
     texts, calls = [], []
     micros: frozenset[Micro] = frozenset()
@@ -65,15 +65,15 @@ def emit_contraction(kernel: ContractionKernel | SiblingsKernel, chosen: Sequenc
         "scratch": own_scratch}), micros)
 
 
-def emit_reference(kernel: ContractionKernel | SiblingsKernel, symbol: str) -> str:
+def emit_reference(kernel: ContractionKernel | GroupedContractionKernel, symbol: str) -> str:
     """Plain loops that compute what every candidate must: the order of docs/numerics.md, one point after the other."""
     return expand_file("contraction/reference.c.in", {
         "label": kernel.label, "symbol": symbol, "parts": [_reference(part) for part in whole(kernel)]})
 
 
-def whole(kernel: ContractionKernel | SiblingsKernel) -> list[ContractionKernel]:
+def whole(kernel: ContractionKernel | GroupedContractionKernel) -> list[ContractionKernel]:
     """The parts with the parameters and dims of the kernel that they are of."""
-    return [replace(part, params=kernel.params, dims=kernel.dims) for part in kernel.parts]
+    return [replace(part, params=kernel.params, dims=kernel.dims) for part in kernel.contractions]
 
 
 def _reference(kernel: ContractionKernel) -> dict[str, object]:

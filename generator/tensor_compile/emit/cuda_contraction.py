@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import ContractionKernel, Load, SiblingsKernel
+from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
 from ..loops.schedule_cuda import Tile
 from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .contraction import whole
@@ -22,7 +22,7 @@ from .scalar import extent, indent
 from .template import expand_file
 
 
-def emit_contraction(kernel: ContractionKernel | SiblingsKernel, symbol: str, precision: str = "f32") -> str:
+def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, precision: str = "f32") -> str:
     tile = schedule_cuda.tile(kernel, precision)
     parts = [_Part(part, tile).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)

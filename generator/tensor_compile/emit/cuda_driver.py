@@ -14,7 +14,7 @@ from ..loops import schedule_cuda
 from ..loops.loop_ir import Buffer, CheckKernel, Kernel, ModelPlan, Step
 from .cwriter import string
 from .memory import buffer_bytes, is_check
-from .driver import Function, KernelTable, Source, driver_text
+from .driver import FunctionDriver, KernelTable, Source, driver_text
 from .steps import StepsWriter
 
 
@@ -135,7 +135,7 @@ class _Launches(StepsWriter):
         return super().pointer(b)
 
 
-class _Function(Function):
+class _Function(FunctionDriver):
     steps_writer = _Launches
 
     @property

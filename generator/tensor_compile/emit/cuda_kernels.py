@@ -9,13 +9,14 @@ from types import MappingProxyType
 from typing import Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, LoopNestKernel, SiblingsKernel
+from ..loops.loop_ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, LoopNestKernel, \
+    GroupedContractionKernel
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from .index import c_index
 from .kernels import KernelSource, PLACE, named
 from .loop_nest import parameters
-from .scalar import C_TYPE, ScalarEmitter, Value, extent, indent
+from .scalar import C_TYPE, ScalarEmitter, CValue, extent, indent
 
 ISA = "cuda"   # the end of the kernels' names
 
@@ -24,7 +25,7 @@ def emit_kernel(kernel: Kernel, precision: str = "f32") -> KernelSource:
     """precision: what contractions round their operands to."""
     if isinstance(kernel, LoopNestKernel):
         from .cuda_loop_nest import emit_loop_nest as emit
-    elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+    elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         from .cuda_contraction import emit_contraction
         return named(kernel, ISA, emit_contraction(kernel, PLACE, precision))
     else:
@@ -39,7 +40,7 @@ def emit_plain(kernel: Kernel) -> KernelSource:
 
     if isinstance(kernel, LoopNestKernel):
         text = emit_team(kernel, PLACE)
-    elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+    elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         text = team(kernel, PLACE, emit_reference(kernel, f"{PLACE}_part"))
     else:
         text = emit_check(kernel, PLACE)
@@ -71,9 +72,9 @@ class Emitter(ScalarEmitter):
 
     kept: Mapping[Load, str] = MappingProxyType({})
 
-    def load(self, node: Load) -> Value:
+    def load(self, node: Load) -> CValue:
         if node in self.kept:
-            return Value(self.kept[node], False, len(self.scopes) - 1)
+            return CValue(self.kept[node], False, len(self.scopes) - 1)
         return super().load(node)
 
     def position(self, s: Sym, text: str) -> str:

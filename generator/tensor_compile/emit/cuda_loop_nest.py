@@ -22,7 +22,7 @@ from ..symbolic import product
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
 from .loop_nest import emit_loop_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
-from .scalar import C_TYPE, Value, constant, extent, indent
+from .scalar import C_TYPE, CValue, constant, extent, indent
 
 MEMORY = "block_memory"   # of the kernel's sums
 MOST_KEPT = 64            # registers of a thread for what several phases load
@@ -177,7 +177,7 @@ class _LoopNestEmitter:
             e.open(variables)
             e.lines += lines
             for x, name in zip(stores, kept):
-                e.store_value(x, Value(f"{name}[u]", False, len(e.scopes) - 1))
+                e.store_value(x, CValue(f"{name}[u]", False, len(e.scopes) - 1))
             e.close(f"if ({at} < {count})")
             e.close(f"#pragma unroll\nfor (int u = 0; u < {unroll}; ++u)")
         e.close(f"for (tc_index {first} = {block} * {size}; {first} < {count}; {first} += {blocks} * {size})")
@@ -361,4 +361,4 @@ class _LoopNestEmitter:
                 f"tc_block_reduce<{self.threads}>({s.acc}, {s.shared}, {combine})"
         name = "row_" + re.sub(r"\W", "_", r.name)
         e.lines.append(f"const {C_TYPE[dtype]} {name} = {text};")
-        e.locals[r.name] = Value(name, False, len(e.scopes) - 1)
+        e.locals[r.name] = CValue(name, False, len(e.scopes) - 1)

@@ -36,10 +36,10 @@ def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str
                 embed: bool = True) -> str:
     """sources[id(kernel), isa].symbol: the C name of a kernel compiled for an instruction set of the target. embed: the
     weights are what weights_assembly defines; otherwise an argument of the calls."""
-    return driver_text(plan, target, KernelTable(plan, target, sources), Function, embed)
+    return driver_text(plan, target, KernelTable(plan, target, sources), FunctionDriver, embed)
 
 
-def driver_text(plan: ModelPlan, target: Target, kernels: KernelTable, function: type[Function], embed: bool) -> str:
+def driver_text(plan: ModelPlan, target: Target, kernels: KernelTable, function: type[FunctionDriver], embed: bool) -> str:
     """The driver around what a target decides: how it holds kernels, and how a function's steps run."""
     face = interface(plan, not embed)
     parts = ["#include <tensor_compile/driver.h>\n", declarations(plan, face, target), kernels.text()]
@@ -113,7 +113,7 @@ def _model(plan: ModelPlan, face: Interface, kernels: KernelTable) -> str:
     return "\n".join(lines)
 
 
-class Function:
+class FunctionDriver:
     """One entry function: its tables, variants and the two entries."""
 
     instances = "threads"   # C text: of scratch, in what tells the bytes of an arena

@@ -13,7 +13,7 @@ from functools import cached_property
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr, Sym, const, product, sym, wrap
-from .access import Access, Loop
+from .access import Access, TermLoop
 from .instruction_sets import PANEL, InstructionSet, instruction_set
 from .epilogue import Epilogue, names_of
 from .in_registers import own_tile
@@ -152,7 +152,7 @@ class _Emitter:
         return c_index(e, {**self.names, **extra} if extra else self.names)
 
     @property
-    def inner(self) -> Loop:
+    def inner(self) -> TermLoop:
         return self.access.inside[-1]
 
     @property
@@ -241,7 +241,7 @@ class _Emitter:
                                    for e, b in enumerate(access.bounds)),
             "b_decode": "\n".join(self.decode("(k0 + k)", access.inside, flat)), "b_flat": self.text(b_flat, flat)}
 
-    def decode(self, number: str, loops: tuple[Loop, ...], names: dict[Sym, str]) -> list[str]:
+    def decode(self, number: str, loops: tuple[TermLoop, ...], names: dict[Sym, str]) -> list[str]:
         out = []
         for i, loop in enumerate(loops):
             size = self.text(product(x.extent for x in loops[i + 1:]))
@@ -264,10 +264,10 @@ class _Emitter:
         access, schedule, unit = self.access, self.schedule, self.blocks.tiles.unit
         inside, border = access.inside[:-1], access.border[:-1]
 
-        def loops(taps: tuple[Loop, ...], names: dict[Sym, str]) -> list[dict[str, str]]:
+        def loops(taps: tuple[TermLoop, ...], names: dict[Sym, str]) -> list[dict[str, str]]:
             return [{"var": names[loop.var], "extent": self.text(loop.extent)} for loop in taps]
 
-        def walk(taps: tuple[Loop, ...], names: dict[Sym, str], of: str) -> str:
+        def walk(taps: tuple[TermLoop, ...], names: dict[Sym, str], of: str) -> str:
             return self.text(sum((getattr(loop, of) * sym(loop.var) for loop in taps), const(0)), names)
 
         inside_names = {loop.var: f"k{i}" for i, loop in enumerate(inside)}

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Iterable
 
-from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, SiblingsKernel
+from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, \
+    GroupedContractionKernel
 from .index_check import emit_check
 from .externs import emit_extern
 from . import micro
@@ -29,7 +30,7 @@ class KernelSource:
 
 def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
     """The kernel of the reference: one element after the other. isa: one without vectors."""
-    if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+    if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         from .contraction import emit_reference
         return named(kernel, isa, emit_reference(kernel, PLACE))
     return emit_kernel(kernel, isa)
@@ -42,9 +43,9 @@ def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
         text = emit_check(kernel, PLACE)
     elif isinstance(kernel, ExternKernel):
         text = emit_extern(kernel, PLACE)
-    elif isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+    elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         from .contraction import emit_contraction
-        chosen = [next(s for s in part.schedules if s.isa == isa) for part in kernel.parts]
+        chosen = [next(s for s in part.schedules if s.isa == isa) for part in kernel.contractions]
         made = emit_contraction(kernel, chosen, PLACE)
         return named(kernel, isa, made.text, made.micros)
     else:

@@ -23,7 +23,7 @@ from ..loops.loop_ir import Apply, Buffer, Local, LoopNestKernel, RowReduce, Row
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
-from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat, vectorizable
+from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
 from .transpose import SIDE, Transposition, transposition
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
@@ -364,7 +364,7 @@ class _LoopNestEmitter:
             text = s.acc
         name = f"row_{_identifier(r.name)}"
         e.lines.append(f"const {C_TYPE[dtype]} {name} = {text};")
-        e.locals[r.name] = Value(name, False, len(e.scopes) - 1)
+        e.locals[r.name] = CValue(name, False, len(e.scopes) - 1)
 
     # -- sorting ------------------------------------------------------------------------------------------------------
     def sort(self, phase: Phase) -> None:
@@ -474,7 +474,7 @@ class _LoopNestEmitter:
             for s in row.sums:
                 if s.reduce.order == "running":
                     self.accumulate(s, mask, e.names[inner])
-                    e.locals[s.reduce.name] = Value(s.acc, False, len(e.scopes) - 1)
+                    e.locals[s.reduce.name] = CValue(s.acc, False, len(e.scopes) - 1)
                     continue
                 later.append(s)
                 if s.reduce.op != "dot":

@@ -13,7 +13,7 @@ from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Const, InBounds, Load, Reduction, Scalar, Store
 from ..loops.scalars import Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
-from .scalar import C_TYPE, V_TYPE, ScalarEmitter, Value, constant, extent, indent, splat
+from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat
 
 BLOCK = 4096     # terms of a block of the order `lanes`
 POSITIONS = frozenset(("argmax", "argmin"))
@@ -124,7 +124,7 @@ def siblings(stores: Iterable[Store]) -> dict[Reduction, tuple[Reduction, ...]]:
     return {s: tuple(x for x in found if x is not s) for s in found} if len(found) > 1 else {}
 
 
-def emit_reduction(emitter: ScalarEmitter, node: Reduction) -> Value:
+def emit_reduction(emitter: ScalarEmitter, node: Reduction) -> CValue:
     """The value of a reduction; siblings that have the same terms at the same points are computed in the same loop."""
     loop = _SharedLoop(emitter, node)
     loop.nodes += [s for s in emitter.siblings.get(node, ())
@@ -168,14 +168,14 @@ class _SharedLoop:
     def key(self) -> tuple:
         return self.how.__name__, self.depth, self.vector, self.vars, self.valid
 
-    def emit(self) -> Value:
+    def emit(self) -> CValue:
         """The first one's value; the others are known from then on."""
         emitter, asked = self.e, self.nodes
         self.nodes = [self.flat(node) for node in asked]
         above = emitter.scopes[self.depth + 1:]
         del emitter.scopes[self.depth + 1:]
         try:
-            done = [Value(text, self.vector, self.depth) for text in self.how()]
+            done = [CValue(text, self.vector, self.depth) for text in self.how()]
         finally:
             emitter.scopes += above
         emitter.scopes[self.depth].values.update(zip(asked, done))

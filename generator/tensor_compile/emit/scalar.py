@@ -31,7 +31,7 @@ _NARROW_VECTORS = frozenset(("neg", "abs", "add", "sub", "mul", "div", "maximum"
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class CValue:
     """C text of a value, whether it is a vector, and the index of the scope that declares it."""
 
     text: str
@@ -45,7 +45,7 @@ class Scope:
     only where a predicate holds, so loads that rely on the predicate stay inside."""
 
     lines: list[str] = field(default_factory=list)
-    values: dict[Scalar, Value] = field(default_factory=dict)
+    values: dict[Scalar, CValue] = field(default_factory=dict)
     bound: set[Sym] = field(default_factory=set)
     guard: bool = False
 
@@ -68,7 +68,7 @@ class ScalarEmitter:
         self.buffers = buffers or {}
         self.written = frozenset(written)
         self.scopes = [Scope()]
-        self.locals: dict[str, Value] = {}
+        self.locals: dict[str, CValue] = {}
         self.confined: set[Load] = set()
         self.siblings: dict[Reduction, tuple[Reduction, ...]] = {}
         self.joined: dict[tuple[Sym, ...], Sym] = {}
@@ -121,21 +121,21 @@ class ScalarEmitter:
         return depth
 
     # -- values ---------------------------------------------------------------------------------------------------
-    def known(self, node: Scalar) -> Value | None:
+    def known(self, node: Scalar) -> CValue | None:
         for scope in reversed(self.scopes):
             found = scope.values.get(node)
             if found is not None:
                 return found
         return None
 
-    def value(self, node: Scalar) -> Value:
+    def value(self, node: Scalar) -> CValue:
         found = self.known(node)
         if found is not None:
             return found
         if isinstance(node, Const):
-            result = Value(constant(node), False, 0)
+            result = CValue(constant(node), False, 0)
         elif isinstance(node, Acc):
-            result = Value(self.accs[node.number], self.width == 16, len(self.scopes) - 1)
+            result = CValue(self.accs[node.number], self.width == 16, len(self.scopes) - 1)
         elif isinstance(node, Local):
             result = self.locals[node.name]
         elif isinstance(node, IndexValue):
@@ -164,14 +164,14 @@ class ScalarEmitter:
         result = self.value(node)
         return result.text if result.vector else splat(node.dtype, result.text)
 
-    def name(self, text: str, dtype: str, vector: bool, depth: int) -> Value:
+    def name(self, text: str, dtype: str, vector: bool, depth: int) -> CValue:
         """Declares a constant of this text in the scope `depth`."""
         name = self.fresh("v" if vector else "t")
         kind = V_TYPE[dtype] if vector else C_TYPE[dtype]
         self.scopes[depth].lines.append(f"const {kind} {name} = {text};")
-        return Value(name, vector, depth)
+        return CValue(name, vector, depth)
 
-    def apply(self, node: Apply) -> Value:
+    def apply(self, node: Apply) -> CValue:
         args = [self.value(a) for a in node.args]
         depth = max((a.depth for a in args), default=0)
         if node.op == "cast":
@@ -204,7 +204,7 @@ class ScalarEmitter:
 
     steady = False   # whether lane 0 is at a multiple of 16
 
-    def index_value(self, node: IndexValue) -> Value:
+    def index_value(self, node: IndexValue) -> CValue:
         e = node.expr
         depth = self.depth_of(e.symbols())
         if not self.varies(e):
@@ -255,7 +255,7 @@ class ScalarEmitter:
         self.scopes[depth].lines.append(f"const tc_index {name} = {text};")
         return name
 
-    def in_bounds(self, node: InBounds) -> Value:
+    def in_bounds(self, node: InBounds) -> CValue:
         depth = self.depth_of(s for e in node.exprs for s in e.symbols())
         if not self.varies(*node.exprs):
             return self.name(f"{self.all_nonnegative(node.exprs)}", "bool", False, depth)
@@ -270,7 +270,7 @@ class ScalarEmitter:
     def address(self, buffer: str, index: tuple[Expr, ...]) -> Expr:
         return self.buffers[buffer].address(index)
 
-    def load(self, node: Load) -> Value:
+    def load(self, node: Load) -> CValue:
         indices = [(s, self.value(v)) for s, v in node.dynamic]
         free = {s for e in (*node.index, *node.valid) for s in e.symbols()} - {s for s, _ in node.dynamic}
         depth = max([self.depth_of(free), *(v.depth for _, v in indices)])
@@ -306,7 +306,7 @@ class ScalarEmitter:
         shape = self.buffers[node.buffer].shape
         return all(is_nonnegative(i) and is_nonnegative(n - 1 - i) for i, n in zip(node.index, shape, strict=True))
 
-    def read(self, node: Load, depth: int, spread: bool) -> Value:
+    def read(self, node: Load, depth: int, spread: bool) -> CValue:
         address, dtype = self.address(node.buffer, node.index), node.dtype
         pointer = self.pointers[node.buffer]
         other = constant(node.other) if node.other is not None else constant(Const(dtype, 0))
@@ -343,7 +343,7 @@ class ScalarEmitter:
         return self.name(text, dtype, True, depth)
 
     def lane_by_lane(self, dtype: str, depth: int, element: Callable[[], str], valid: Iterable[Expr] = (),
-                     other: str = "0") -> Value:
+                     other: str = "0") -> CValue:
         """A vector made of 16 elements, each computed with the vector variable (and `l`) of its lane. Lanes beyond
         `lanes` and those whose predicate is false take `other`."""
         array, lane, first = self.fresh("a"), self.fresh("l"), self.names.get(self.vector, "0")
@@ -365,7 +365,7 @@ class ScalarEmitter:
         for node, result in done:
             self.store_value(node, result)
 
-    def store_value(self, node: Store, result: Value) -> None:
+    def store_value(self, node: Store, result: CValue) -> None:
         address, dtype = self.address(node.buffer, node.index), node.value.dtype
         pointer = self.pointers[node.buffer]
         place = f"{pointer} + ({self.index(address)})"

@@ -8,7 +8,7 @@ from typing import Callable, Iterable
 
 from ..loops.contraction_schedule import Schedule
 from ..loops.fuse import Fused
-from ..loops.loop_ir import Buffer, ContractionKernel, Kernel, SiblingsKernel, mapped
+from ..loops.loop_ir import Buffer, ContractionKernel, Kernel, GroupedContractionKernel, mapped
 from ..symbolic import wrap
 from . import in_memory
 from .access import Access
@@ -22,11 +22,11 @@ def with_schedules(scheduled: Fused, isas: Iterable[str], choose: Choose) -> Fus
     buffers = dict(scheduled.buffers)
 
     def one(kernel: Kernel) -> Kernel:
-        if not isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+        if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
             return kernel
-        found = [[choose(part, isa, len(kernel.parts)) for isa in isas] for part in kernel.parts]
-        parts = [replace(part, schedules=tuple(s)) for part, s in zip(kernel.parts, found, strict=True)]
-        made = replace(kernel, parts=parts) if isinstance(kernel, SiblingsKernel) else parts[0]
+        found = [[choose(part, isa, len(kernel.contractions)) for isa in isas] for part in kernel.contractions]
+        parts = [replace(part, schedules=tuple(s)) for part, s in zip(kernel.contractions, found, strict=True)]
+        made = replace(kernel, contractions=parts) if isinstance(kernel, GroupedContractionKernel) else parts[0]
         room = max(floats(part, s) for part in parts for s in part.schedules)
         if not room:
             return made

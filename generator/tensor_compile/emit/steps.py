@@ -14,7 +14,7 @@ from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
 
 if TYPE_CHECKING:
-    from .driver import Function
+    from .driver import FunctionDriver
 
 
 class StepsWriter:
@@ -23,7 +23,7 @@ class StepsWriter:
     address = "unsigned char *"
     arena = "f->arena"
 
-    def __init__(self, function: "Function", program: Program, where: Memory):
+    def __init__(self, function: "FunctionDriver", program: Program, where: Memory):
         self.function, self.program, self.where = function, program, where
         self.threads = function.target.threads
         self.lines: list[str] = []

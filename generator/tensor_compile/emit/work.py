@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, ExternKernel, Kernel, Program, Reduction, \
-    RowSort, Scalar, SiblingsKernel, Step, Tiles
+    RowSort, Scalar, GroupedContractionKernel, Step, Tiles
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
@@ -48,8 +48,8 @@ def _kernel(kernel: Kernel) -> Expr:
         return kernel.buffer.elements
     if isinstance(kernel, ExternKernel):   # one thread's, whatever it does
         return ZERO
-    if isinstance(kernel, SiblingsKernel):
-        return sum((_kernel(part) for part in kernel.parts), ZERO)
+    if isinstance(kernel, GroupedContractionKernel):
+        return sum((_kernel(part) for part in kernel.contractions), ZERO)
     if isinstance(kernel, ContractionKernel):
         points = _points(kernel.batch) * _points(kernel.m) * _points(kernel.n)
         return points * (2 * len(kernel.b) * _points(kernel.k) + _values(s.value for s in kernel.stores))

@@ -53,7 +53,7 @@ def absorb(function: Function) -> Function:
 
 
 def _constants(function: Function) -> set[Node]:
-    """Nodes that depend on weights and constants alone (what a held function reads is not looked into)."""
+    """Nodes that depend on weights and constants alone (what a called function reads is not looked into)."""
     found: set[Node] = set()
     for node in function.nodes:
         if node.op in ("weight", "constant") or (node.operands and not PRIMITIVES[node.op].graphs

@@ -2,7 +2,7 @@
 """Control: cond, while and scan that need not be, and constants where they are used.
 
 A cond whose condition is a constant becomes the side that runs, a scan of length 1 its body, a while whose test is
-constantly false its operands. A carry that every iteration hands on as it is is its operand behind the loop too. What a held
+constantly false its operands. A carry that every iteration hands on as it is is its operand behind the loop too. What a called
 function gets as such a carry, or as an operand of a cond, and depends on weights and constants alone, is computed in
 it, so that the other passes find it there: fold packs it as everywhere. All of it is exact.
 """
@@ -16,7 +16,7 @@ from .infer import Context
 from .ir import Function, Module, Node, TensorType, Value
 from .rewrite import Builder, Values
 from .table import PRIMITIVES
-from .verify import held
+from .verify import callees_of
 
 _LEAVES = frozenset(("weight", "constant", "iota", "dim_value"))
 _VARYING = frozenset(("state", "packed"))
@@ -29,12 +29,12 @@ def control(module: Module) -> Module:
     rebuilder = _Rebuilder(module)
     entries = {f.name: rebuilder.function(f.name) for f in module.entries}
     reached: dict[str, Function] = {}
-    pending = [h for f in entries.values() for n in f.nodes for h in held(n)]
+    pending = [h for f in entries.values() for n in f.nodes for h in callees_of(n)]
     while pending:
         name = pending.pop(0)
         if name not in reached:
             reached[name] = rebuilder.made[name]
-            pending += [h for n in reached[name].nodes for h in held(n)]
+            pending += [h for n in reached[name].nodes for h in callees_of(n)]
     return replace(module, functions={**entries, **reached})
 
 
@@ -105,7 +105,7 @@ class _Body:
             self.remake(node)
             return
         operands = self.values.all(node.operands)
-        functions = [self.rebuilder.function(h) for h in held(node)]
+        functions = [self.rebuilder.function(h) for h in callees_of(node)]
         if node.op == "cond":
             self.cond(node, operands, functions)
         elif node.op == "scan" and node.attrs["length"][0] == ONE:
@@ -123,7 +123,7 @@ class _Body:
         for inner in function.nodes:
             self.remake(inner, node.scope)
         results = [self.values[v] for _, v, _ in function.results]
-        for inner in (*function.parameters, *function.nodes):   # the function may be held by another node too
+        for inner in (*function.parameters, *function.nodes):   # the function may be called by another node too
             for i in range(len(inner.types)):
                 self.values.pop(Value(inner, i), None)
         return results

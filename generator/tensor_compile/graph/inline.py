@@ -2,7 +2,7 @@
 """Inlining: every `call` becomes the callee's nodes, so that later passes see one graph an entry.
 
 Names of weights and states become absolute (the call's prefix in front), scopes nest under the call's, guards of the
-callee become guards of the caller, and states that the callee assigns are assigned by the caller. Functions held by
+callee become guards of the caller, and states that the callee assigns are assigned by the caller. Functions called by
 cond, while and scan stay functions, with the calls inside them inlined; one that names weights or states under a
 call's prefix is copied for that prefix. Calls of one function at several places are still emitted once: kernels are
 shared by their content.
@@ -15,7 +15,7 @@ from .errors import IrError
 from .ir import Function, Guard, Loc, Module, Node, Value
 from .rewrite import Values
 from .table import PRIMITIVES
-from .verify import held
+from .verify import callees_of
 
 
 def inline(module: Module) -> Module:
@@ -42,7 +42,7 @@ def _order(module: Module) -> dict[str, int]:
                 continue
             if name not in module.functions:
                 raise IrError([f"there is no function @{name}"])
-            callees = dict.fromkeys(h for n in module.functions[name].nodes for h in held(n))
+            callees = dict.fromkeys(h for n in module.functions[name].nodes for h in callees_of(n))
             missing = [c for c in callees if c not in height]
             if not missing:
                 height[name] = 1 + max((height[c] for c in callees), default=0)
@@ -69,7 +69,7 @@ class _State:
         for f in sorted(self.height, key=self.height.__getitem__) if not self._uses_names else ():
             function = self.module.functions[f]
             self._uses_names[f] = bool(function.assigns) or any(
-                n.op in ("weight", "state") or any(self._uses_names[h] for h in held(n)) for n in function.nodes)
+                n.op in ("weight", "state") or any(self._uses_names[h] for h in callees_of(n)) for n in function.nodes)
         return self._uses_names[name]
 
     def place(self, name: str, prefix: str) -> str:

@@ -17,14 +17,14 @@ from .inline import inline
 from .ir import Function, Guard, Module
 from .simplify import simplify
 from .specialize import refuted, specialize, suffix
-from .verify import held, verify
+from .verify import callees_of, verify
 from .widen import widen
 
 FunctionPass = Callable[[Function], Function]
 ModulePass = Callable[[Module], Module]
 Dump = Callable[[str, Module], None]
 
-# Passes on one function each, held ones too, before specialization (control looks at all of them): after them the arithmetic is fixed (docs/numerics.md), and what
+# Passes on one function each, called ones too, before specialization (control looks at all of them): after them the arithmetic is fixed (docs/numerics.md), and what
 # they leave is what the interpreter runs to compare bits.
 BEFORE: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
     ("simplify", simplify),            # first: absorb knows views and broadcasts in their normal form only
@@ -65,7 +65,7 @@ class Compiled:
     """What the passes made of a module.
 
     reference: the module after `simplify` (no calls, no variants): what outputs are compared with, bit for bit.
-    module: the reference's declarations with every function of every variant, held ones included, after fold.
+    module: the reference's declarations with every function of every variant, called ones included, after fold.
     variants: by entry name; the generic one is last and always there.
     constants: the module whose one function computes the packed constants, in the order c0, c1, ...
     """
@@ -151,7 +151,7 @@ def _add(module: Module, root: str, sizes: Mapping[Sym, int], functions: dict[st
         if new not in functions:
             source = module.functions[name]
             functions[new] = replace(specialize(source, sizes), name=new)
-            pending += [h for n in source.nodes for h in held(n)]
+            pending += [h for n in source.nodes for h in callees_of(n)]
 
 
 def dims_of(module: Module, root: Function) -> set[Sym]:
@@ -168,7 +168,7 @@ def dims_of(module: Module, root: Function) -> set[Sym]:
         for node in (*function.parameters, *function.nodes):
             exprs.update(d for t in node.types for d in t.shape)
             exprs.update(e for v in node.attrs.values() if isinstance(v, tuple) for e in v if isinstance(e, Expr))
-            pending += [module.functions[h] for h in held(node)]
+            pending += [module.functions[h] for h in callees_of(node)]
         for g in function.guards:
             exprs.update((g.lhs, g.rhs))
     for e in exprs:

@@ -74,7 +74,7 @@ class Values(dict):
 
 def substitute_dims(function: Function, replace: Callable[[Expr], Expr], guards: list[Guard],
                     rename: Callable[[str], str] | None = None) -> Function:
-    """The function over other dims: `replace` in every type and attribute; `rename` in names of held functions."""
+    """The function over other dims: `replace` in every type and attribute; `rename` in names of called functions."""
     types: dict[TensorType, TensorType] = {}
 
     def new_type(tensor: TensorType) -> TensorType:

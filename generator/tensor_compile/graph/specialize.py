@@ -3,7 +3,7 @@
 
 Every type and attribute is rewritten and every type inferred again. Guards that became true are dropped; one that can
 no longer hold is an error, as no call would ever reach the variant (passes.py leaves such combinations out).
-Functions held by nodes are named with a suffix that states the sizes; the caller specializes them likewise.
+Functions called by nodes are named with a suffix that states the sizes; the caller specializes them likewise.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .table import PRIMITIVES
 
 
 def suffix(sizes: Mapping[Sym, int]) -> str:
-    """What is appended to the name of a held function: `__batch_1__seq_128`, dims by name."""
+    """What is appended to the name of a called function: `__batch_1__seq_128`, dims by name."""
     return "".join(f"__{s.name}_{sizes[s]}" for s in sorted(sizes, key=lambda s: s.key))
 
 

@@ -3,7 +3,7 @@
 
 Legal is: every operand is defined above its use, in the same function; every attribute is of its kind; every type is
 what inference gives (under the guards); dims are declared; weights and states exist with the type used, whatever
-prefixes the calls give; assigned values have their state's type; functions held by nodes exist and never recurse.
+prefixes the calls give; assigned values have their state's type; functions called by nodes exist and never recurse.
 """
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _check_types(node: Node, context: Context, place: str) -> list[str]:
 
 
 # -- functions that hold functions ----------------------------------------------------------------------------------
-def held(node: Node) -> Iterator[str]:
+def callees_of(node: Node) -> Iterator[str]:
     """The functions a node holds, in the order of its attributes."""
     primitive = PRIMITIVES.get(node.op)
     for name in primitive.graphs if primitive else ():
@@ -179,7 +179,7 @@ def _cycle(module: Module) -> list[str]:
 
         def push(name: str) -> None:
             path.append(name)
-            callees = dict.fromkeys(h for n in module.functions[name].nodes for h in held(n))
+            callees = dict.fromkeys(h for n in module.functions[name].nodes for h in callees_of(n))
             stack.append((name, iter(callees)))
 
         if root not in done:
@@ -218,7 +218,7 @@ def _check_names(module: Module) -> list[str]:
                 elif node.types != (decl.type,):
                     found.append(f"{place}{node.op} {name} is {decl.type}, not {', '.join(map(str, node.types))}")
             inner = prefix + node.attrs.get("prefix", "") if node.op == "call" else prefix
-            pending += [(module.functions[h], inner) for h in held(node) if h in module.functions]
+            pending += [(module.functions[h], inner) for h in callees_of(node) if h in module.functions]
         seen: set[str] = set()
         for name, value, loc in function.assigns:
             name = prefix + name

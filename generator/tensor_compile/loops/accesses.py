@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Iterator
 
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Loop, \
-    LoopNestKernel, RowSort, SiblingsKernel, Step, Store, Tiles, leaves, regions
+    LoopNestKernel, RowSort, GroupedContractionKernel, Step, Store, Tiles, leaves, regions
 from .disjoint import apart
 from .scalars import loads
 
@@ -17,7 +17,7 @@ def stores(kernel) -> list[Store]:
         return []
     if isinstance(kernel, Tiles):
         return [s for item in leaves([kernel]) for s in stores(item.kernel if isinstance(item, Step) else item)]
-    return kernel.stores if isinstance(kernel, (ContractionKernel, SiblingsKernel)) else \
+    return kernel.stores if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else \
         [s for phase in kernel.phases for s in phase.stores]
 
 
@@ -42,7 +42,7 @@ def read(item) -> list[str]:
         values = [item.value, *(v for _, v in item.dynamic)]
     elif isinstance(item, Contraction):
         values = [item.a, item.b]
-    elif isinstance(item, (ContractionKernel, SiblingsKernel)):
+    elif isinstance(item, (ContractionKernel, GroupedContractionKernel)):
         values = item.values
     else:
         assert isinstance(item, LoopNestKernel)

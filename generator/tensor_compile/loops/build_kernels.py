@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..symbolic import Expr, sym
 from .groups import Group, Member
 from .loop_ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, LoopNestKernel, RowReduce, \
-    RowSort, Reduction, Scalar, SiblingsKernel, Sorted, Phase, Store
+    RowSort, Reduction, Scalar, GroupedContractionKernel, Sorted, Phase, Store
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class KernelBuilder:
             return group.members[0].item
         parts = [kernel for part in group.beside or [group] if (kernel := self.build_one(part, group)) is not None]
         if len(parts) > 1:
-            return SiblingsKernel("+".join(part.label for part in parts), parts, (), ())
+            return GroupedContractionKernel("+".join(part.label for part in parts), parts, (), ())
         return parts[0] if parts else None
 
     def build_one(self, group: Group, host: Group) -> LoopNestKernel | ContractionKernel | None:

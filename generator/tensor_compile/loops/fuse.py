@@ -35,7 +35,7 @@ from .lower import LoweredFunction
 from .disjoint import apart
 from .repeat import repeat
 from .scalars import Others, extent, has_lanes, linear, loads, points, rebound, reshaped, substitute, walk
-from .siblings import alike, join_siblings
+from .grouped_contractions import alike, group_contractions
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
@@ -129,7 +129,7 @@ class Fusion:
             if item is not None:
                 self.add(seq, item)
         if not self.separate:
-            join_siblings(self)
+            group_contractions(self)
         for seq, item in enumerate(self.items):
             if isinstance(item, Computation) and item.copy and isinstance(item.value, Load) \
                     and not self.made_in(item.value, self.group_of(seq)):

@@ -358,30 +358,30 @@ class ContractionKernel:
         return [self.a, *self.b, *(s.value for s in self.stores)]
 
     @property
-    def parts(self) -> list[ContractionKernel]:
+    def contractions(self) -> list[ContractionKernel]:
         return [self]
 
 
 @dataclass(slots=True)
-class SiblingsKernel:
-    """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all parts.
+class GroupedContractionKernel:
+    """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all of them.
 
-    None reads what another one stores, and they store different elements. Each part has params and dims of its own,
+    None reads what another one stores, and they store different elements. Each has params and dims of its own,
     which are among the kernel's.
     """
 
     label: str
-    parts: list[ContractionKernel]
+    contractions: list[ContractionKernel]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
 
     @property
     def stores(self) -> list[Store]:
-        return [s for part in self.parts for s in part.stores]
+        return [s for part in self.contractions for s in part.stores]
 
     @property
     def values(self) -> list[Scalar]:
-        return [v for part in self.parts for v in part.values]
+        return [v for part in self.contractions for v in part.values]
 
 
 @dataclass(slots=True)
@@ -408,11 +408,11 @@ class ExternKernel:
     dims: tuple[Sym, ...]
 
 
-Kernel = LoopNestKernel | ContractionKernel | SiblingsKernel | CheckKernel | ExternKernel
+Kernel = LoopNestKernel | ContractionKernel | GroupedContractionKernel | CheckKernel | ExternKernel
 
 
 # -- regions ---------------------------------------------------------------------------------------------------------
-def parts(region: Region) -> tuple[list, ...]:
+def bodies(region: Region) -> tuple[list, ...]:
     """The lists that a region holds, in the order of the text."""
     if isinstance(region, Branch):
         return region.then, region.other
@@ -423,8 +423,8 @@ def leaves(items: Iterable) -> Iterator:
     """The elements of a list and of its regions, without the regions themselves."""
     for item in items:
         if isinstance(item, (Loop, Branch, Tiles)):
-            for part in parts(item):
-                yield from leaves(part)
+            for body in bodies(item):
+                yield from leaves(body)
         else:
             yield item
 
@@ -434,8 +434,8 @@ def regions(items: Iterable) -> Iterator[Region]:
     for item in items:
         if isinstance(item, (Loop, Branch, Tiles)):
             yield item
-            for part in parts(item):
-                yield from regions(part)
+            for body in bodies(item):
+                yield from regions(body)
 
 
 def mapped(items: Iterable, change: Callable) -> list:

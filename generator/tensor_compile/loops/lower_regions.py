@@ -29,7 +29,7 @@ _STAY = frozenset(("gather", "scatter"))   # may fault, so they run where they s
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """A held function at one node: nodes, and results as values of these nodes or of what is around. carried: the
+    """A called function at one node: nodes, and results as values of these nodes or of what is around. carried: the
     positions of carries that change, with their parameters; slices: (parameter, operand) of what a scan walks."""
 
     function: Function

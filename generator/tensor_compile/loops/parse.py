@@ -13,7 +13,7 @@ from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .loop_ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    Load, Loop, LoopNestKernel, RowReduce, SiblingsKernel, Slot, Phase, Step, Tiles
+    Load, Loop, LoopNestKernel, RowReduce, GroupedContractionKernel, Slot, Phase, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
 
@@ -92,7 +92,7 @@ class _Parser:
 
     def declaration(self, line: ItemLine, unit: Declarations) -> None:
         readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "extern": self.extern,
-                   "contraction": self.contraction, "siblings": self.siblings, "loop": self.loop, "while": self.while_, "branch": self.branch}
+                   "contraction": self.contraction, "grouped_contraction": self.grouped_contraction, "loop": self.loop, "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
@@ -327,16 +327,16 @@ class _Parser:
             line.end()
         return tuple(found)
 
-    def siblings(self, line: ItemLine, unit: Declarations) -> SiblingsKernel:
+    def grouped_contraction(self, line: ItemLine, unit: Declarations) -> GroupedContractionKernel:
         label, parts = line.string(), []
         line.expect("{")
         line.end()
         params, dims = self.interface(line.item)
-        while not (inner := self.within(Scope(unit), "siblings")).accept("}"):
+        while not (inner := self.within(Scope(unit), "a grouped contraction")).accept("}"):
             inner.expect("contraction")
             parts.append(self.contraction(inner, unit))
         inner.end()
-        return SiblingsKernel(label, parts, params, dims)
+        return GroupedContractionKernel(label, parts, params, dims)
 
     def factor(self, line: ItemLine, name: str) -> Load:
         return self.within(line.item, "a contraction").factor(name)

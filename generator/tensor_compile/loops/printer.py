@@ -13,7 +13,7 @@ from ..symbolic import Expr, FloorDiv, Sym
 from .fuse import Fused
 from .loop_ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
     ExternKernel, InBounds, IndexValue, Load, Local, Loop, LoopNestKernel, Program, Reduction, RowReduce, RowSort, \
-    Scalar, SiblingsKernel, Sorted, Step, Store, Tiles, leaves, regions
+    Scalar, GroupedContractionKernel, Sorted, Step, Store, Tiles, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 
@@ -141,8 +141,8 @@ def _asked(item) -> Iterator[Expr]:
     if isinstance(item, ExternKernel):
         yield from (s for b in item.params for s in b.shape)
         return
-    if isinstance(item, SiblingsKernel):
-        for part in item.parts:
+    if isinstance(item, GroupedContractionKernel):
+        for part in item.contractions:
             yield from _asked(part)
         return
     loops, roots, stores = [], [], []
@@ -296,9 +296,9 @@ class _Printer:
                 out += [self.store(s, "    ") for s in phase.stores]
                 out.append("  }")
             return out + ["}"]
-        if isinstance(k, SiblingsKernel):
-            parts = [line for part in k.parts for line in _Printer(self.dims).item(part)]
-            return [f"siblings {quote(k.label)} {{", *_interface(k), *("  " + line for line in parts), "}"]
+        if isinstance(k, GroupedContractionKernel):
+            parts = [line for part in k.contractions for line in _Printer(self.dims).item(part)]
+            return [f"grouped_contraction {quote(k.label)} {{", *_interface(k), *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
         self.share([k.a, *_second(k), *(s.value for s in stores)])

@@ -13,7 +13,7 @@ from typing import Callable, Iterable, Iterator
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
 from .loop_ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    LoopNestKernel, Program, Region, Scalar, SiblingsKernel, Step, Store
+    LoopNestKernel, Program, Region, Scalar, GroupedContractionKernel, Step, Store
 from .disjoint import apart, one_to_one
 from .scalars import empty, loads
 
@@ -27,8 +27,8 @@ def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     elif isinstance(item, ContractionKernel):
         for s in item.stores:
             yield s, item.batch + item.m + item.n
-    elif isinstance(item, SiblingsKernel):
-        for part in item.parts:
+    elif isinstance(item, GroupedContractionKernel):
+        for part in item.contractions:
             yield from stores(part)
     elif isinstance(item, LoopNestKernel):
         for phase in item.phases:
@@ -60,7 +60,7 @@ def same_element(buffers: dict, item, in_tiles: bool = False) -> list[str]:
             variables = tuple(v for v in variables if not isinstance(item, LoopNestKernel) or v not in item.rows)
         if not one_to_one(b, s.index, variables):
             found.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
-    for part in item.parts if isinstance(item, SiblingsKernel) else (item,):   # what parts share: `crossed`
+    for part in item.contractions if isinstance(item, GroupedContractionKernel) else (item,):   # what parts share: `crossed`
         for (one, _), (two, _) in combinations(_stored(part), 2):
             if one.buffer == two.buffer and not _apart(buffers[one.buffer], one.index, two.index) \
                     and not _same_point(one.index, two.index, _rows(part)):
@@ -93,10 +93,10 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     if isinstance(kernel, ExternKernel):
         names = [b.name for b in kernel.params]
         return [f"{kernel.label}: {b.name} is a result and another operand" for b in kernel.writes if names.count(b.name) > 1]
-    if isinstance(kernel, SiblingsKernel):
-        return [line for part in kernel.parts for line in crossed(buffers, part)] + [
+    if isinstance(kernel, GroupedContractionKernel):
+        return [line for part in kernel.contractions for line in crossed(buffers, part)] + [
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
-            for one, two in permutations(kernel.parts, 2) for name in met(one, two)]
+            for one, two in permutations(kernel.contractions, 2) for name in met(one, two)]
     made: dict[str, list[tuple[Expr, ...]]] = {}
     for s, _ in _stored(kernel):
         made.setdefault(s.buffer, []).append(s.index)
@@ -111,7 +111,7 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     return list(found)
 
 
-def _values(kernel: LoopNestKernel | ContractionKernel | SiblingsKernel) -> list[Scalar]:
+def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKernel) -> list[Scalar]:
     """All that a kernel evaluates."""
     if not isinstance(kernel, LoopNestKernel):
         return kernel.values

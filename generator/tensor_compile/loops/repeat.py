@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .fuse import Fusion
 
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
-MOST_PARTS = 8         # loads of a value whose readers share it out
+MOST_GROUPED = 8         # loads of a value whose readers share it out
 
 
 def repeat(fusion: Fusion) -> None:
@@ -89,7 +89,7 @@ def _shared_out(fusion: Fusion, made: Computation, name: str) -> bool:
     if any(isinstance(s, (Reduction, Sorted)) for s in walk(made.value)):
         return False
     parts = [(x, fusion.items[r]) for r in fusion.readers[name] for x in fusion.loads[r] if x.buffer == name]
-    if len(parts) > MOST_PARTS or not all(
+    if len(parts) > MOST_GROUPED or not all(
             not x.dynamic and not x.valid and one_to_one(fusion.buffers[name], x.index, item.vars)
             and not any(isinstance(s, Reduction) for s in walk(item.value)) for x, item in parts):
         return False

@@ -15,7 +15,7 @@ from dataclasses import replace
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
 from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, LoopNestKernel, Reduction, RowSort, \
-    Scalar, SiblingsKernel, Phase, Store, mapped
+    Scalar, GroupedContractionKernel, Phase, Store, mapped
 from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
@@ -39,8 +39,8 @@ def _schedule(kernel, buffers: dict[str, Buffer]):
         return _rows(kernel, body)
     if isinstance(kernel, ContractionKernel):
         return _contraction(kernel, buffers)
-    if isinstance(kernel, SiblingsKernel):
-        return replace(kernel, parts=[_finish(_contraction(part, buffers), buffers) for part in kernel.parts])
+    if isinstance(kernel, GroupedContractionKernel):
+        return replace(kernel, contractions=[_finish(_contraction(part, buffers), buffers) for part in kernel.contractions])
     return kernel
 
 
@@ -226,9 +226,9 @@ def _finish(kernel, buffers: dict[str, Buffer]):
     """Fills params (in order of first use) and dims."""
     if isinstance(kernel, (CheckKernel, ExternKernel)):
         return kernel
-    if isinstance(kernel, SiblingsKernel):
-        kernel.params = tuple(dict.fromkeys(b for part in kernel.parts for b in part.params))
-        kernel.dims = tuple(sorted({s for part in kernel.parts for s in part.dims}, key=lambda s: s.key))
+    if isinstance(kernel, GroupedContractionKernel):
+        kernel.params = tuple(dict.fromkeys(b for part in kernel.contractions for b in part.params))
+        kernel.dims = tuple(sorted({s for part in kernel.contractions for s in part.dims}, key=lambda s: s.key))
         return kernel
     names: dict[str, None] = {}
     found: set[Sym] = set()

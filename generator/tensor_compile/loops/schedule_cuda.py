@@ -18,7 +18,7 @@ from typing import Mapping
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
 from .loop_ir import CheckKernel, ContractionKernel, Kernel, LoopNestKernel, Reduction, RowReduce, RowSort, \
-    SiblingsKernel
+    GroupedContractionKernel
 from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles
@@ -111,13 +111,13 @@ def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launc
     """plain: as a kernel of the reference; precision: what contractions round their operands to."""
     if isinstance(kernel, CheckKernel):
         return Launch(ONE, THREADS, THREADS)
-    if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+    if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         if plain:
-            points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.parts]
+            points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.contractions]
             return Launch(sum(points, ZERO), FEWEST, FEWEST)
         shape = tile(kernel, precision)
-        operands = max(len(part.b) for part in kernel.parts)
-        return Launch(sum((tiles(part, shape) for part in kernel.parts), ZERO), 1, shape.threads,
+        operands = max(len(part.b) for part in kernel.contractions)
+        return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO), 1, shape.threads,
                       shared=shape.shared(operands))
     scratch = any(b.kind == "scratch" for b in kernel.params)
     points = product(extent(s) for s in kernel.rows + (kernel.phases[0].vars if is_flat(kernel) else ()))
@@ -211,7 +211,7 @@ def is_small(kernel: Kernel) -> bool:
         rows = product(extent(s) for s in kernel.rows)
         counts += [rows * product(extent(s) for s in phase.vars) for phase in kernel.phases]
     elif not isinstance(kernel, CheckKernel):
-        for part in kernel.parts:
+        for part in kernel.contractions:
             counts += [product(extent(s) for s in part.batch + part.m + part.n), product(extent(s) for s in part.k)]
     return all((most := count.range()[1]) is not None and most < MOST_SMALL for count in counts)
 
@@ -230,10 +230,10 @@ def sum_bytes(reduce: RowReduce) -> int:
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
 
 
-def tile(kernel: ContractionKernel | SiblingsKernel, precision: str = "f32") -> Tile:
+def tile(kernel: ContractionKernel | GroupedContractionKernel, precision: str = "f32") -> Tile:
     """The tile that is estimated to be done first, of equal ones the larger."""
-    sums = max(len(part.b) for part in kernel.parts)
-    matrix = precision != "f32" and usual(kernel.parts[0].m) >= MATRIX_ROWS
+    sums = max(len(part.b) for part in kernel.contractions)
+    matrix = precision != "f32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
     found = matrix_tiles(sums, precision) if matrix else []
     return min(found or fitting(sums), key=lambda t: estimate(kernel, t))
 
@@ -249,11 +249,11 @@ def matrix_tiles(sums: int, precision: str) -> list[Tile]:
     return [t for t in found if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
-def estimate(kernel: ContractionKernel | SiblingsKernel, tile: Tile) -> float:
+def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: Tile) -> float:
     """Cycles a term: blocks that share a multiprocessor wait for its arithmetic; a block alone for its own instructions,
     or, where those are few, for memory."""
     blocks = 0
-    for part in kernel.parts:
+    for part in kernel.contractions:
         batch, rows, columns = (usual(group) for group in (part.batch, part.m, part.n))
         blocks += batch * -(-rows // tile.rows) * -(-columns // tile.columns)
     if tile.matrix:

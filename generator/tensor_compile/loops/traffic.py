@@ -14,7 +14,7 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, SiblingsKernel
+from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, GroupedContractionKernel
 from .scalars import extent, walk
 
 
@@ -34,7 +34,7 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     if isinstance(kernel, ExternKernel):
         size = [sum(b.elements.evaluate(dims) * DTYPES[b.dtype].bytes for b in side) for side in (kernel.reads, kernel.writes)]
         return Traffic(*size)
-    if isinstance(kernel, (ContractionKernel, SiblingsKernel)):
+    if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         values, stores = kernel.values, kernel.stores
     else:
         values = [r.value for s in kernel.phases for r in s.reduces]

@@ -14,8 +14,8 @@ from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, verify_variables
 from .fuse import Fused
 from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    InBounds, Load, Loop, LoopNestKernel, Program, Reduction, RowSort, Scalar, SiblingsKernel, Phase, Step, Store, \
-    Tiles, leaves
+    InBounds, Load, Loop, LoopNestKernel, Program, Reduction, RowSort, Scalar, GroupedContractionKernel, Phase, Step, \
+    Store, Tiles, leaves
 from .scalars import loads, points, sort_space
 
 
@@ -150,8 +150,8 @@ class _Checker:
                           for n in _names(v)}
                 self.readable(k.label, loaded, written | mine)
                 mine |= {s.buffer for s in phase.stores} | {r.buffer for r in phase.reduces if isinstance(r, RowSort)}
-        elif isinstance(k, (ContractionKernel, SiblingsKernel)):
-            for part in k.parts:
+        elif isinstance(k, (ContractionKernel, GroupedContractionKernel)):
+            for part in k.contractions:
                 self.contraction(part)
             self.readable(k.label, reads, written)
         else:

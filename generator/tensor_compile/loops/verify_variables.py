@@ -12,7 +12,7 @@ from typing import Iterable
 
 from ..symbolic import Expr, Sym
 from .loop_ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, \
-    IndexValue, Load, Local, LoopNestKernel, Reduction, RowReduce, Scalar, SiblingsKernel, Sorted
+    IndexValue, Load, Local, LoopNestKernel, Reduction, RowReduce, Scalar, GroupedContractionKernel, Sorted
 from .scalars import walk
 
 Names = frozenset[Sym]
@@ -47,8 +47,8 @@ class _Scopes:
             self.contraction(item, item.b)
             for s in item.stores:
                 self.store(s.index, s.value, s.dynamic, frozenset((*item.batch, *item.m, *item.n)), len(item.b))
-        elif isinstance(item, SiblingsKernel):
-            for part in item.parts:
+        elif isinstance(item, GroupedContractionKernel):
+            for part in item.contractions:
                 self.item(part)
         elif isinstance(item, LoopNestKernel):
             self.nest(item)

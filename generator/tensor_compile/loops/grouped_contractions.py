@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions of one first operand: where their results meet they are sums of one kernel, otherwise parts of one.
+"""Contractions of one first operand: where their results meet they are sums of one kernel, otherwise one grouped kernel.
 
-Sums are joined while fusion puts items into groups; parts once every group has its epilogue.
+Sums are joined while fusion puts items into groups; grouped kernels once every group has its epilogue.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .fuse import Fusion
 
 MOST_SUMS = 4    # accumulators of a point
-MOST_PARTS = 8
+MOST_GROUPED = 8
 
 
 def alike(buffers: Mapping[str, Buffer], items: list[Contraction]) -> None:
@@ -30,8 +30,8 @@ def alike(buffers: Mapping[str, Buffer], items: list[Contraction]) -> None:
         raise Refused(f"a kernel takes {MOST_SUMS} sums a point")
 
 
-def join_siblings(fusion: Fusion) -> None:
-    """Groups of contractions of one first operand become parts of one kernel where none needs another one."""
+def group_contractions(fusion: Fusion) -> None:
+    """Groups of contractions of one first operand become one grouped kernel where none needs another one."""
     hosts: dict[tuple, Group] = {}
     for group in fusion.groups:
         if group.kind != "contraction" or group.merged is not None:
@@ -53,10 +53,10 @@ def join_siblings(fusion: Fusion) -> None:
 
 
 def separable(fusion: Fusion, host: Group, group: Group) -> None:
-    """Raises Refused unless `group`, which comes later, can be another part of the kernel of `host`."""
+    """Raises Refused unless `group`, which comes later, can join the grouped kernel of `host`."""
     parts = host.beside or [host]
-    if len(parts) >= MOST_PARTS:
-        raise Refused(f"a kernel has at most {MOST_PARTS} parts")
+    if len(parts) >= MOST_GROUPED:
+        raise Refused(f"a kernel has at most {MOST_GROUPED} contractions")
     if (group.members[0].seq in fusion.early) != (host.members[0].seq in fusion.early):
         raise Refused("indices are looked at between the two")
     if group.above & host.mask or host.above & group.mask:
