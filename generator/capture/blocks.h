@@ -40,7 +40,7 @@ struct tc_block {
     tc_collected *collected, **collected_end;
     const tc_expr *turns;
     tc_tensor test;                /* of a while: of the block; of a condition: of the function around */
-    tc_function *then;             /* of TC_ELSE */
+    tc_captured *then;             /* of TC_ELSE */
     tc_tensor *made;               /* of TC_IF, closed: what the variables became */
     int errors;                    /* reported before it */
     bool left;                     /* by break, return or goto, which was reported */
@@ -50,10 +50,10 @@ void tc_pairs_append(tc_graph *g, tc_pairs *to, tc_tensor outer, tc_tensor inner
 /* The inner tensor of `outer`; NULL where there is none. */
 tc_tensor tc_pairs_find(const tc_pairs *in, tc_tensor outer);
 /* A parameter of f, named "what3" for number 3. */
-tc_tensor tc_block_parameter(tc_graph *g, tc_function *f, const char *what, int number, const tc_type *type);
+tc_tensor tc_block_parameter(tc_graph *g, tc_captured *f, const char *what, int number, const tc_type *type);
 /* The name of variable i as the user wrote it. */
 const char *tc_block_variable(tc_graph *g, const struct tc_block *b, int i);
 /* What holds in one function holds in the other too. */
-void tc_copy_guards(tc_graph *g, const tc_function *from, tc_function *to);
+void tc_copy_guards(tc_graph *g, const tc_captured *from, tc_captured *to);
 
 #endif

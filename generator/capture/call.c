@@ -72,7 +72,7 @@ static bool same_guards(const tc_guard *a, const tc_guard *b)
     return !a && !b;
 }
 
-static void number_nodes(tc_function *f)
+static void number_nodes(tc_captured *f)
 {
     int number = 0;
     for (tc_node *n = f->parameters; n; n = n->next)
@@ -81,7 +81,7 @@ static void number_nodes(tc_function *f)
         n->number = number++;
 }
 
-static bool same_function(const tc_function *a, const tc_function *b)
+static bool same_function(const tc_captured *a, const tc_captured *b)
 {
     return a->body == b->body && same_nodes(a->parameters, b->parameters) && same_nodes(a->nodes, b->nodes) &&
            same_guards(a->guards, b->guards) && same_named(a->assigns, b->assigns) &&
@@ -90,7 +90,7 @@ static bool same_function(const tc_function *a, const tc_function *b)
 
 static bool name_taken(const tc_graph *g, const char *name)
 {
-    for (const tc_function *f = g->functions; f; f = f->next)
+    for (const tc_captured *f = g->functions; f; f = f->next)
         if (!strcmp(f->name, name))
             return true;
     for (int i = 0; i < g->entry_count; ++i)
@@ -99,29 +99,29 @@ static bool name_taken(const tc_graph *g, const char *name)
     return false;
 }
 
-tc_function *tc_function_settle(tc_graph *g, tc_function *f)
+tc_captured *tc_captured_settle(tc_graph *g, tc_captured *f)
 {
     number_nodes(f);
-    for (tc_function *known = g->functions; known; known = known->next)
+    for (tc_captured *known = g->functions; known; known = known->next)
         if (same_function(known, f))
             return known;
     const char *base = f->name;
     for (int i = 2; name_taken(g, f->name); ++i)
         f->name = tc_arena_format(&g->arena, "%s_%d", base, i);
-    tc_function_append(g, f);
+    tc_captured_append(g, f);
     return f;
 }
 
 static bool recursive(const tc_graph *g, const tc_graph_function *function)
 {
-    for (const tc_function *f = g->current; f; f = f->caller)
+    for (const tc_captured *f = g->current; f; f = f->caller)
         if (f->body == function->body)
             return true;
     return false;
 }
 
 /* Runs the body for the operands; NULL where it cannot be called or has an error. */
-static tc_function *capture(tc_graph *g, const tc_graph_function *function, const char *prefix, int count,
+static tc_captured *capture(tc_graph *g, const tc_graph_function *function, const char *prefix, int count,
                             const tc_tensor *operands)
 {
     if (recursive(g, function)) {
@@ -129,12 +129,12 @@ static tc_function *capture(tc_graph *g, const tc_graph_function *function, cons
         return NULL;
     }
     int errors = g->error_count;
-    tc_function *f = tc_function_new(g, function->name, false);
+    tc_captured *f = tc_captured_new(g, function->name, false);
     f->body = function->body;
     f->base = tc_arena_format(&g->arena, "%s%s", g->current->base, prefix);
     f->arguments = operands;
     f->argument_count = count;
-    tc_function_run(g, f, function->body);
+    tc_captured_run(g, f, function->body);
     if (f->arguments_taken < count)
         tc_fail(g, NULL, "%s takes %d operand%s, not %d", function->name, f->arguments_taken,
                 f->arguments_taken == 1 ? "" : "s", count);
@@ -146,7 +146,7 @@ static bool call(tc_graph *g, const tc_graph_function *function, const char *pre
 {
     const char *dotted = *prefix ? tc_arena_format(&g->arena, "%s.", prefix) : "";
     dotted = tc_scoped_name(g, dotted);
-    tc_function *f = capture(g, function, dotted, count, operands);
+    tc_captured *f = capture(g, function, dotted, count, operands);
     if (!f)
         return false;
     int have = 0;
@@ -157,7 +157,7 @@ static bool call(tc_graph *g, const tc_graph_function *function, const char *pre
                 have, result_count);
         return false;
     }
-    f = tc_function_settle(g, f);
+    f = tc_captured_settle(g, f);
     for (const tc_guard *guard = f->guards; guard; guard = guard->next)
         tc_guard_add(g, g->current, guard->lhs, guard->is_equality, guard->rhs, guard->site);
     tc_type *types = tc_arena_alloc(&g->arena, (size_t)(have + 1) * sizeof *types);

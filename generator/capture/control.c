@@ -30,19 +30,19 @@ tc_tensor tc_pairs_find(const tc_pairs *in, tc_tensor outer)
     return NULL;
 }
 
-tc_tensor tc_block_parameter(tc_graph *g, tc_function *f, const char *what, int number, const tc_type *type)
+tc_tensor tc_block_parameter(tc_graph *g, tc_captured *f, const char *what, int number, const tc_type *type)
 {
-    return tc_function_parameter(g, f, tc_arena_format(&g->arena, "%s%d", what, number), type);
+    return tc_captured_parameter(g, f, tc_arena_format(&g->arena, "%s%d", what, number), type);
 }
 
-bool tc_visible(const tc_function *from, const tc_function *function)
+bool tc_visible(const tc_captured *from, const tc_captured *function)
 {
     while (from && from != function)
         from = from->block ? from->caller : NULL;
     return from;
 }
 
-tc_tensor tc_lift(tc_graph *g, tc_function *f, tc_tensor x)
+tc_tensor tc_lift(tc_graph *g, tc_captured *f, tc_tensor x)
 {
     if (x->function == f)
         return x;
@@ -68,7 +68,7 @@ const char *tc_block_variable(tc_graph *g, const struct tc_block *b, int i)
     return tc_arena_format(&g->arena, "%.*s", (int)strcspn(p, ", "), p);
 }
 
-void tc_copy_guards(tc_graph *g, const tc_function *from, tc_function *to)
+void tc_copy_guards(tc_graph *g, const tc_captured *from, tc_captured *to)
 {
     for (const tc_guard *guard = from->guards; guard; guard = guard->next)
         tc_guard_add(g, to, guard->lhs, guard->is_equality, guard->rhs, guard->site);
@@ -77,9 +77,9 @@ void tc_copy_guards(tc_graph *g, const tc_function *from, tc_function *to)
 /* -- opening ------------------------------------------------------------------------------------------------------ */
 
 /* The block's function, not yet under capture. Within a call of the block's name. */
-static tc_function *block_new(tc_graph *g, tc_block_kind kind, tc_site at, const char *names, tc_tensor *const *variables)
+static tc_captured *block_new(tc_graph *g, tc_block_kind kind, tc_site at, const char *names, tc_tensor *const *variables)
 {
-    tc_function *f = tc_function_new(g, region_names[kind], false);
+    tc_captured *f = tc_captured_new(g, region_names[kind], false);
     struct tc_block *b = tc_arena_alloc(&g->arena, sizeof *b);
     *b = (struct tc_block){.kind = kind, .site = at, .scope = g->current->scope, .names = names};
     b->errors = g->error_count;
@@ -114,7 +114,7 @@ static tc_function *block_new(tc_graph *g, tc_block_kind kind, tc_site at, const
     return f;
 }
 
-static void block_open(tc_graph *g, tc_function *f)
+static void block_open(tc_graph *g, tc_captured *f)
 {
     for (int i = 0; i < f->block->count; ++i)
         *f->block->variables[i] = f->block->inside[i];
@@ -123,7 +123,7 @@ static void block_open(tc_graph *g, tc_function *f)
 }
 
 /* The variables become parameters: what the turn before left. */
-static void carry_all(tc_graph *g, tc_function *f)
+static void carry_all(tc_graph *g, tc_captured *f)
 {
     struct tc_block *b = f->block;
     for (int i = 0; i < b->count; ++i)
@@ -143,7 +143,7 @@ void tc_scan_begin_at(tc_site at, tc_graph *g, tc_dim turns, const char *names, 
 {
     if (!begin(g, at, TC_BLOCK_SCAN))
         return;
-    tc_function *f = block_new(g, TC_BLOCK_SCAN, at, names, variables);
+    tc_captured *f = block_new(g, TC_BLOCK_SCAN, at, names, variables);
     f->block->turns = tc_dim_expr(g, turns);
     if (tc_expr_is_const(f->block->turns) && !tc_expr_nonnegative(f->block->turns))
         tc_fail(g, NULL, "the number of turns is negative: %s", tc_expr_text(f->block->turns));
@@ -155,7 +155,7 @@ void tc_while_begin_at(tc_site at, tc_graph *g, const char *names, tc_tensor *co
 {
     if (!begin(g, at, TC_BLOCK_WHILE))
         return;
-    tc_function *f = block_new(g, TC_BLOCK_WHILE, at, names, variables);
+    tc_captured *f = block_new(g, TC_BLOCK_WHILE, at, names, variables);
     carry_all(g, f);
     block_open(g, f);
 }
@@ -169,7 +169,7 @@ void tc_if_begin_at(tc_site at, tc_graph *g, tc_tensor p, const char *names, tc_
 {
     if (!begin(g, at, TC_BLOCK_THEN))
         return;
-    tc_function *f = block_new(g, TC_BLOCK_THEN, at, names, variables);
+    tc_captured *f = block_new(g, TC_BLOCK_THEN, at, names, variables);
     f->block->test = tc_poison();
     if (tc_op_enter(at, "TC_IF", NULL, "condition", 1, &p)) {
         if (is_condition(p))
@@ -186,21 +186,21 @@ void tc_else_begin_at(tc_site at, tc_graph *g)
 {
     if (!tc_op_enter_graph(g, at, "TC_ELSE", NULL))
         return;
-    tc_function *then = g->current->open_if;
+    tc_captured *then = g->current->open_if;
     static tc_tensor *const none[1];
     g->current->open_if = NULL;
     if (!then)
         tc_fail(g, NULL, "there is no TC_IF right before it");
     else
         g->current->scope = then->block->scope;
-    tc_function *f = block_new(g, TC_BLOCK_ELSE, at, then ? then->block->names : "", then ? then->block->variables : none);
+    tc_captured *f = block_new(g, TC_BLOCK_ELSE, at, then ? then->block->names : "", then ? then->block->variables : none);
     f->block->then = then;
     for (int i = 0; i < f->block->count; ++i)
         f->block->before[i] = f->block->inside[i] = then->block->before[i];
     block_open(g, f);
 }
 
-void tc_check_else(tc_graph *g, tc_function *f)
+void tc_check_else(tc_graph *g, tc_captured *f)
 {
     if (f->open_if)
         tc_error(g, f->open_if->block->site, "TC_ELSE(g) { } leaves the variables as they were",
@@ -225,7 +225,7 @@ tc_tensor tc_each_at(tc_site at, tc_tensor x)
     tc_graph *g = tc_op_enter(at, "tc_each", NULL, "x", 1, &x);
     if (!g)
         return tc_poison();
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     struct tc_block *b = directly_in(g, TC_BLOCK_SCAN);
     tc_tensor slice = tc_poison();
     const bool known = b && x->type.rank && tc_known_same(g, x->type.shape[0], b->turns);

@@ -4,7 +4,7 @@
  */
 #include "blocks.h"
 
-static void result(tc_graph *g, tc_function *f, const char *what, int number, tc_tensor x)
+static void result(tc_graph *g, tc_captured *f, const char *what, int number, tc_tensor x)
 {
     tc_named *r = tc_arena_alloc(&g->arena, sizeof *r);
     *r = (tc_named){tc_arena_format(&g->arena, "%s%d", what, number), x, f->block->site, NULL};
@@ -13,13 +13,13 @@ static void result(tc_graph *g, tc_function *f, const char *what, int number, tc
 }
 
 /* Takes all parameters out of f; put_parameters puts some back in order. */
-static void clear_parameters(tc_function *f)
+static void clear_parameters(tc_captured *f)
 {
     f->parameters = NULL;
     f->parameters_end = &f->parameters;
 }
 
-static void put_parameter(tc_function *f, tc_tensor x)
+static void put_parameter(tc_captured *f, tc_tensor x)
 {
     x->node->next = NULL;
     *f->parameters_end = x->node;
@@ -35,7 +35,7 @@ static bool same_type(tc_graph *g, const tc_type *a, const tc_type *b)
 }
 
 /* What the variables are at the block's end, as tensors of f; false where one cannot be used (reported). */
-static bool read_variables(tc_graph *g, tc_function *f, tc_tensor *made)
+static bool read_variables(tc_graph *g, tc_captured *f, tc_tensor *made)
 {
     struct tc_block *b = f->block;
     bool good = true;
@@ -54,7 +54,7 @@ static bool read_variables(tc_graph *g, tc_function *f, tc_tensor *made)
     return good;
 }
 
-static bool check_carries(tc_graph *g, tc_function *f, tc_tensor *made)
+static bool check_carries(tc_graph *g, tc_captured *f, tc_tensor *made)
 {
     struct tc_block *b = f->block;
     bool good = true;
@@ -81,9 +81,9 @@ static tc_node *hold(tc_graph *g, struct tc_block *b, tc_op op, int count, const
 }
 
 /* The nodes of f that its test needs, as a function of the same parameters. */
-static tc_function *test_function(tc_graph *g, tc_function *f, tc_tensor test)
+static tc_captured *test_function(tc_graph *g, tc_captured *f, tc_tensor test)
 {
-    tc_function *t = tc_function_new(g, "while_test", false);
+    tc_captured *t = tc_captured_new(g, "while_test", false);
     t->block = f->block;
     t->base = f->base;
     tc_copy_guards(g, f, t);
@@ -102,7 +102,7 @@ static tc_function *test_function(tc_graph *g, tc_function *f, tc_tensor test)
         for (int j = 0; needed[i] && all[i] && j < all[i]->operand_count; ++j)
             needed[all[i]->operands[j]->node->number] = true;
     for (tc_node *n = f->parameters; n; n = n->next)
-        copies[n->number] = tc_function_parameter(g, t, n->attrs[0].text, &n->results[0].type)->node;
+        copies[n->number] = tc_captured_parameter(g, t, n->attrs[0].text, &n->results[0].type)->node;
     for (tc_node *n = f->nodes; n; n = n->next) {
         if (!needed[n->number])
             continue;
@@ -123,12 +123,12 @@ static tc_function *test_function(tc_graph *g, tc_function *f, tc_tensor test)
         t->nodes_end = &copy->next;
     }
     result(g, t, "test", 0, &copies[test->node->number]->results[test->index]);
-    return tc_function_settle(g, t);
+    return tc_captured_settle(g, t);
 }
 
 /* Operands and parameters: the variables, what is captured, what is walked. Results: the variables, what is captured as
  * it is, what is collected. */
-static void close_loop(tc_graph *g, tc_function *f, tc_tensor *made)
+static void close_loop(tc_graph *g, tc_captured *f, tc_tensor *made)
 {
     struct tc_block *b = f->block;
     int carries = b->count + b->captured.count, walked = b->slices.count, n = 0, results = carries;
@@ -166,10 +166,10 @@ static void close_loop(tc_graph *g, tc_function *f, tc_tensor *made)
     }
     tc_node *node;
     if (b->kind == TC_BLOCK_WHILE) {
-        tc_attr attrs[] = {tc_attr_graph(test_function(g, f, b->test)), tc_attr_graph(tc_function_settle(g, f))};
+        tc_attr attrs[] = {tc_attr_graph(test_function(g, f, b->test)), tc_attr_graph(tc_captured_settle(g, f))};
         node = hold(g, b, TC_OP_while, k, operands, attrs, results, types);
     } else {
-        tc_attr attrs[] = {tc_attr_graph(tc_function_settle(g, f)), tc_attr_dims(g, 1, &b->turns),
+        tc_attr attrs[] = {tc_attr_graph(tc_captured_settle(g, f)), tc_attr_dims(g, 1, &b->turns),
                            tc_attr_int(carries)};
         node = hold(g, b, TC_OP_scan, k, operands, attrs, results, types);
     }
@@ -181,7 +181,7 @@ static void close_loop(tc_graph *g, tc_function *f, tc_tensor *made)
 }
 
 /* The parameters of a side: everything that either of them captures. */
-static void put_captured(tc_graph *g, tc_function *f, const tc_pairs *all)
+static void put_captured(tc_graph *g, tc_captured *f, const tc_pairs *all)
 {
     tc_pairs own = f->block->captured;
     int number = own.count;
@@ -195,10 +195,10 @@ static void put_captured(tc_graph *g, tc_function *f, const tc_pairs *all)
     }
 }
 
-static void close_if(tc_graph *g, tc_function *other, tc_tensor *made)
+static void close_if(tc_graph *g, tc_captured *other, tc_tensor *made)
 {
     struct tc_block *b = other->block;
-    tc_function *then = b->then;
+    tc_captured *then = b->then;
     tc_pairs all = {0};
     for (const tc_pair *p = then->block->captured.first; p; p = p->next)
         tc_pairs_append(g, &all, p->outer, p->outer);
@@ -218,7 +218,7 @@ static void close_if(tc_graph *g, tc_function *other, tc_tensor *made)
         result(g, other, "result", i, made[i]);
         types[i] = made[i]->type;
     }
-    tc_attr attrs[] = {tc_attr_graph(tc_function_settle(g, then)), tc_attr_graph(tc_function_settle(g, other))};
+    tc_attr attrs[] = {tc_attr_graph(tc_captured_settle(g, then)), tc_attr_graph(tc_captured_settle(g, other))};
     tc_node *node = hold(g, b, TC_OP_cond, n, operands, attrs, b->count, types);
     for (int i = 0; i < b->count; ++i)
         *b->variables[i] = &node->results[i];
@@ -240,7 +240,7 @@ static bool check_sides(tc_graph *g, const struct tc_block *b, tc_tensor *made)
 
 void tc_block_end(tc_graph *g)
 {
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     struct tc_block *b = f ? f->block : NULL;
     if (!b)
         return; /* it could not be opened, which was reported */

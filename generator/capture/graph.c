@@ -80,9 +80,9 @@ bool tc_made(const tc_graph *g, tc_tensor x)
 
 /* -- functions ----------------------------------------------------------------------------------------------------- */
 
-tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry)
+tc_captured *tc_captured_new(tc_graph *g, const char *name, bool is_entry)
 {
-    tc_function *f = tc_arena_alloc(&g->arena, sizeof *f);
+    tc_captured *f = tc_arena_alloc(&g->arena, sizeof *f);
     f->name = name;
     f->is_entry = is_entry;
     f->base = "";
@@ -94,13 +94,13 @@ tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry)
     return f;
 }
 
-void tc_function_append(tc_graph *g, tc_function *f)
+void tc_captured_append(tc_graph *g, tc_captured *f)
 {
     *g->functions_end = f;
     g->functions_end = &f->next;
 }
 
-tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, const tc_type *type)
+tc_tensor tc_captured_parameter(tc_graph *g, tc_captured *f, const char *name, const tc_type *type)
 {
     tc_node *node = tc_arena_alloc(&g->arena, sizeof *node);
     tc_tensor x = tc_arena_alloc(&g->arena, sizeof *x);
@@ -112,7 +112,7 @@ tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, c
     return x;
 }
 
-void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body)
+void tc_captured_run(tc_graph *g, tc_captured *f, tc_graph_body *body)
 {
     f->caller = g->current;
     g->current = f;
@@ -139,7 +139,7 @@ static tc_named *find_named(tc_named *list, const char *name)
     return list;
 }
 
-static tc_node *find_parameter(tc_function *f, const char *name)
+static tc_node *find_parameter(tc_captured *f, const char *name)
 {
     tc_node *p = f->parameters;
     while (p && strcmp(p->attrs[0].text, name))
@@ -152,7 +152,7 @@ tc_tensor tc_input_at(tc_site at, tc_graph *g, const char *name, int count, cons
     tc_type type;
     if (!tc_op_enter_graph(g, at, "tc_input", NULL))
         return tc_poison();
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     if (!name) {
         tc_fail(g, NULL, "argument 'name' is NULL");
     } else if (f->block) {
@@ -164,7 +164,7 @@ tc_tensor tc_input_at(tc_site at, tc_graph *g, const char *name, int count, cons
         if (before)
             tc_fail(g, NULL, "a second input \"%s\" (the first is at line %d)", name, before->site.line);
         else
-            return tc_op_leave(g, tc_function_parameter(g, f, name, &type));
+            return tc_op_leave(g, tc_captured_parameter(g, f, name, &type));
     }
     return tc_op_leave(g, tc_poison());
 }
@@ -173,7 +173,7 @@ tc_tensor tc_parameter_at(tc_site at, tc_graph *g, const char *name)
 {
     if (!tc_op_enter_graph(g, at, "tc_parameter", NULL))
         return tc_poison();
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     tc_tensor x = tc_poison();
     if (!tc_check_text(g, "name", name))
         ;
@@ -185,7 +185,7 @@ tc_tensor tc_parameter_at(tc_site at, tc_graph *g, const char *name)
         tc_fail(g, NULL, "the call of %s has %d operand%s, and this asks for one more", f->name, f->argument_count,
                 f->argument_count == 1 ? "" : "s");
     else
-        x = tc_function_parameter(g, f, name, &f->arguments[f->arguments_taken++]->type);
+        x = tc_captured_parameter(g, f, name, &f->arguments[f->arguments_taken++]->type);
     return tc_op_leave(g, x);
 }
 
@@ -193,7 +193,7 @@ void tc_output_at(tc_site at, tc_graph *g, const char *name, tc_tensor x)
 {
     if (!tc_op_enter_graph(g, at, "tc_output", NULL))
         return;
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     ++f->results_declared;
     const tc_named *before = name ? find_named(f->results, name) : NULL;
     if (!tc_check_text(g, "name", name))
@@ -478,7 +478,7 @@ static const tc_state_decl *shares_name_with_state(const tc_graph *g, const char
     return d;
 }
 
-static void check_entry(tc_graph *g, const tc_function *f, tc_site site)
+static void check_entry(tc_graph *g, const tc_captured *f, tc_site site)
 {
     if (!f->results_declared && !f->assigns)
         tc_error(g, site, "tc_output(g, name, x) makes a tensor a result", "%s has no outputs", f->name);
@@ -533,12 +533,12 @@ static bool capture(tc_graph *g, int count, tc_entry *const *entries)
             for (int j = 0; j < i; ++j)
                 if (!strcmp(entries[j]->name, e->name))
                     tc_error(g, e->site, NULL, "a second function %s", e->name);
-            tc_function *f = tc_function_new(g, e->name, true);
-            tc_function_run(g, f, e->body);
+            tc_captured *f = tc_captured_new(g, e->name, true);
+            tc_captured_run(g, f, e->body);
             bool declares_only = e->is_model && count > 1 && !f->parameters && !f->results_declared && !f->assigns;
             if (!declares_only) {
                 check_entry(g, f, e->site);
-                tc_function_append(g, f);
+                tc_captured_append(g, f);
             }
         }
     }

@@ -5,7 +5,7 @@
 #include "internal.h"
 
 /* e with every dim that an equality guard fixes replaced. */
-static const tc_expr *apply(const tc_function *f, const tc_expr *e)
+static const tc_expr *apply(const tc_captured *f, const tc_expr *e)
 {
     for (const tc_guard *guard = f->guards; guard; guard = guard->next)
         if (guard->by)
@@ -13,7 +13,7 @@ static const tc_expr *apply(const tc_function *f, const tc_expr *e)
     return e;
 }
 
-static bool follows_equal(const tc_function *f, const tc_expr *difference)
+static bool follows_equal(const tc_captured *f, const tc_expr *difference)
 {
     if (!difference->count)
         return true;
@@ -48,7 +48,7 @@ static void solve(tc_guard *guard, const tc_expr *difference)
     }
 }
 
-void tc_guard_add(tc_graph *g, tc_function *f, const tc_expr *lhs, bool is_equality, const tc_expr *rhs, tc_site site)
+void tc_guard_add(tc_graph *g, tc_captured *f, const tc_expr *lhs, bool is_equality, const tc_expr *rhs, tc_site site)
 {
     for (const tc_guard *guard = f->guards; guard; guard = guard->next)
         if (guard->is_equality == is_equality && guard->lhs == lhs && guard->rhs == rhs)
@@ -63,7 +63,7 @@ void tc_guard_add(tc_graph *g, tc_function *f, const tc_expr *lhs, bool is_equal
 
 bool tc_same_dim(tc_graph *g, const tc_expr *a, const tc_expr *b)
 {
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     if (tc_known_same(g, a, b))
         return true;
     if (tc_expr_is_const(a) || tc_expr_is_const(b) || tc_expr_never_equal(apply(f, a), apply(f, b)))
@@ -74,7 +74,7 @@ bool tc_same_dim(tc_graph *g, const tc_expr *a, const tc_expr *b)
 
 bool tc_at_least(tc_graph *g, const tc_expr *a, const tc_expr *b)
 {
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     const tc_expr *difference = apply(f, tc_expr_sub(a, b));
     if (tc_expr_nonnegative(difference) || follows_equal(f, difference))
         return true;

@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "tensor_compile/model.h"
 
-typedef struct tc_function tc_function;
+typedef struct tc_captured tc_captured;
 typedef struct tc_node tc_node;
 
 /* -- types ------------------------------------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ typedef struct tc_type {
  * an operation on it fails silently, because its cause was reported already. */
 struct tc_value {
     const struct tc_value *self; /* this tensor: what a variable that was never set hardly points to */
-    tc_function *function;
+    tc_captured *function;
     tc_node *node;
     int index; /* which result of the node */
     tc_type type;
@@ -66,7 +66,7 @@ typedef struct tc_attr {
     int64_t integer;           /* int */
     const char *text;          /* word, name */
     uint64_t bits;             /* bits, in the low bytes */
-    const tc_function *graph;  /* graph */
+    const tc_captured *graph;  /* graph */
 } tc_attr;
 
 /* A named region (softmax#3) or a user's name scope; a node points to the innermost one. */
@@ -114,7 +114,7 @@ typedef struct tc_read {
     struct tc_read *next;
 } tc_read;
 
-struct tc_function {
+struct tc_captured {
     const char *name;
     bool is_entry;
     tc_graph_body *body;     /* of a graph function: what identifies its instances */
@@ -129,10 +129,10 @@ struct tc_function {
     int argument_count, arguments_taken;
     int results_declared;    /* calls of tc_output, good or not */
     tc_region *scope;        /* innermost open scope or region */
-    struct tc_function *caller; /* while under capture */
+    struct tc_captured *caller; /* while under capture */
     struct tc_block *block;     /* of what TC_SCAN and its kin record; NULL otherwise */
-    struct tc_function *open_if; /* the TC_IF that waits for its TC_ELSE */
-    struct tc_function *next;
+    struct tc_captured *open_if; /* the TC_IF that waits for its TC_ELSE */
+    struct tc_captured *next;
 };
 
 typedef struct tc_dim_decl {
@@ -183,10 +183,10 @@ struct tc_graph {
     tc_weight_decl *weights, **weights_end, *weight_chains[TC_WEIGHT_BUCKETS];
     tc_state_decl *states, **states_end;
     int64_t state_bytes;     /* no less than what they need */
-    tc_function *functions, **functions_end;
+    tc_captured *functions, **functions_end;
     tc_entry *const *entries; /* under capture */
     int entry_count;
-    tc_function *current;    /* the function under capture; NULL between functions */
+    tc_captured *current;    /* the function under capture; NULL between functions */
     int node_count;
     int op_depth;            /* public calls under way */
     int op_base;             /* of them, outside the function under capture: messages and nodes carry the name and place of
@@ -252,7 +252,7 @@ bool tc_at_least(tc_graph *g, const tc_expr *a, const tc_expr *b);
 /* True where a == b is proved or follows from the guards; never makes one. */
 bool tc_known_same(tc_graph *g, const tc_expr *a, const tc_expr *b);
 /* Adds lhs == rhs (lhs >= rhs) to the guards of f, once. */
-void tc_guard_add(tc_graph *g, tc_function *f, const tc_expr *lhs, bool is_equality, const tc_expr *rhs, tc_site site);
+void tc_guard_add(tc_graph *g, tc_captured *f, const tc_expr *lhs, bool is_equality, const tc_expr *rhs, tc_site site);
 
 /* -- graph.c, call.c ---------------------------------------------------------------------------------------------- */
 
@@ -274,23 +274,23 @@ _Noreturn void tc_give_up(tc_graph *g);
 
 /* What TC_MODEL and TC_FUNCTION have registered, in the order of the lines; linked by `next`. */
 tc_entry *tc_entries(void);
-tc_function *tc_function_new(tc_graph *g, const char *name, bool is_entry);
+tc_captured *tc_captured_new(tc_graph *g, const char *name, bool is_entry);
 /* Makes `f` the function under capture, runs the body, closes it. */
-void tc_function_run(tc_graph *g, tc_function *f, tc_graph_body *body);
-void tc_function_append(tc_graph *g, tc_function *f);
-tc_tensor tc_function_parameter(tc_graph *g, tc_function *f, const char *name, const tc_type *type);
+void tc_captured_run(tc_graph *g, tc_captured *f, tc_graph_body *body);
+void tc_captured_append(tc_graph *g, tc_captured *f);
+tc_tensor tc_captured_parameter(tc_graph *g, tc_captured *f, const char *name, const tc_type *type);
 
 /* The module's function that is like f: an earlier one, or f itself under a name of its own. */
-tc_function *tc_function_settle(tc_graph *g, tc_function *f);
+tc_captured *tc_captured_settle(tc_graph *g, tc_captured *f);
 
 /* -- control.c ---------------------------------------------------------------------------------------------------- */
 
 /* Whether `from` may use the tensors of `function`: it is that function, or a block within it. */
-bool tc_visible(const tc_function *from, const tc_function *function);
+bool tc_visible(const tc_captured *from, const tc_captured *function);
 /* x, of a function that f may use, as a tensor of f. */
-tc_tensor tc_lift(tc_graph *g, tc_function *f, tc_tensor x);
+tc_tensor tc_lift(tc_graph *g, tc_captured *f, tc_tensor x);
 /* Reports a TC_IF of f that has no TC_ELSE. */
-void tc_check_else(tc_graph *g, tc_function *f);
+void tc_check_else(tc_graph *g, tc_captured *f);
 
 /* -- graph.c: public calls ------------------------------------------------------------------------------------------ */
 
@@ -354,7 +354,7 @@ tc_attr tc_attr_int(int64_t value);
 tc_attr tc_attr_word(const char *word);
 tc_attr tc_attr_name(const char *name);
 tc_attr tc_attr_bits(uint64_t bits);
-tc_attr tc_attr_graph(const tc_function *graph);
+tc_attr tc_attr_graph(const tc_captured *graph);
 
 /* -- text.c ------------------------------------------------------------------------------------------------------- */
 

@@ -73,7 +73,7 @@ tc_attr tc_attr_bits(uint64_t bits)
     return (tc_attr){.kind = TC_ATTR_BITS, .bits = bits};
 }
 
-tc_attr tc_attr_graph(const tc_function *graph)
+tc_attr tc_attr_graph(const tc_captured *graph)
 {
     return (tc_attr){.kind = TC_ATTR_GRAPH, .graph = graph};
 }
@@ -85,7 +85,7 @@ tc_node *tc_append_node(tc_graph *g, tc_op op, int count, const tc_tensor *opera
         tc_fail(g, "does a loop of the model never end?", "the model has more than %d operations", MAX_NODES);
         tc_give_up(g);
     }
-    tc_function *f = g->current;
+    tc_captured *f = g->current;
     tc_node *node = tc_arena_alloc(&g->arena, sizeof *node);
     *node = (tc_node){.op = op, .operand_count = count, .result_count = result_count, .site = g->op_site,
                       .region = f->scope};

@@ -144,7 +144,7 @@ static void put_node(writer *w, tc_node *node)
     putc('\n', w->out);
 }
 
-static void put_function(writer *w, tc_function *f)
+static void put_function(writer *w, tc_captured *f)
 {
     int number = 0;
     fprintf(w->out, "\nfunction %s(", f->name);
@@ -223,6 +223,6 @@ void tc_text_write(tc_graph *g, FILE *out)
         put_loc(&w, d->site);
         putc('\n', out);
     }
-    for (tc_function *f = g->functions; f; f = f->next)
+    for (tc_captured *f = g->functions; f; f = f->next)
         put_function(&w, f);
 }

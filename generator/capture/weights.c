@@ -194,7 +194,7 @@ static tc_weight_decl *declare_weight(tc_graph *g, const char *absolute)
 }
 
 /* The node of the function that reads `relative`, NULL where there is none yet. */
-static tc_tensor find_read(const tc_function *f, tc_op op, const char *relative)
+static tc_tensor find_read(const tc_captured *f, tc_op op, const char *relative)
 {
     for (const tc_read *r = f->reads; r; r = r->next)
         if (r->value->node->op == op && !strcmp(r->value->node->attrs[0].text, relative))
