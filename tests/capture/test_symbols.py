@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No symbol stands for two things: a program may be linked with the capture library and the runtime.
+"""No symbol and no struct stands for two things: a program may be linked with the capture library and the runtime.
 
 usage: test_symbols.py CAPTURE RUNTIME...    (static libraries)
 """
+import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from tap import done, equal, ok, skip
 
@@ -15,6 +18,14 @@ def defined(library: str) -> set[str]:
     return {line.split()[0] for line in shown.splitlines() if len(line.split()) > 2}
 
 
+def structs(folder: Path) -> set[str]:
+    """The structs and unions that files of a folder define."""
+    texts = (path.read_text(encoding="utf-8") for path in [*folder.rglob("*.h"), *folder.rglob("*.c")])
+    return {name for text in texts for name in re.findall(r"\b(?:struct|union) (\w+)\s*\{", text)}
+
+
+root = Path(os.environ["TC_SOURCE_ROOT"])
+equal(sorted(structs(root / "generator" / "capture") & structs(root / "runtime")), [], "no struct is defined by both")
 if not shutil.which("nm"):
     skip("symbols", "there is no nm")
     done()

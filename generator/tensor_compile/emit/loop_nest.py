@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ..graph.dtypes import DTYPES
 from ..loops.accesses import written
 from ..loops.loop_ir import Apply, Buffer, Local, LoopNestKernel, RowReduce, RowSort, Scalar, Phase, Store
-from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, points, rewritten, sorts_wide, walk
+from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, domain_size, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
@@ -372,14 +372,14 @@ class _LoopNestEmitter:
         e = self.e
         (r,) = phase.reduces
         place, dtype = e.pointers[r.buffer], r.value.dtype
-        wide = "_wide" if sorts_wide(dtype, points(phase.vars)) else ""
+        wide = "_wide" if sorts_wide(dtype, domain_size(phase.vars)) else ""
         heads = [e.loop(s) for s in phase.vars]
         key = f"tc_sort_key_{dtype}({e.scalar(r.value)})"
         number = e.index(linear(tuple(sym(s) for s in phase.vars), tuple(extent(s) for s in phase.vars)))
         e.lines.append(f"tc_sort_put{wide}({place}, {number}, {f'~{key}' if r.descending else key});")
         for head in reversed(heads):
             e.close(head)
-        e.lines.append(f"tc_sort_row{wide}({place}, {e.index(points(phase.vars))}, {e.index(r.count)});")
+        e.lines.append(f"tc_sort_row{wide}({place}, {e.index(domain_size(phase.vars))}, {e.index(r.count)});")
 
     # -- stores at indices that are data ------------------------------------------------------------------------------
     def scatter(self) -> None:

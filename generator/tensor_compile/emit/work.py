@@ -51,17 +51,17 @@ def _kernel(kernel: Kernel) -> Expr:
     if isinstance(kernel, GroupedContractionKernel):
         return sum((_kernel(part) for part in kernel.contractions), ZERO)
     if isinstance(kernel, ContractionKernel):
-        points = _points(kernel.batch) * _points(kernel.m) * _points(kernel.n)
-        return points * (2 * len(kernel.b) * _points(kernel.k) + _values(s.value for s in kernel.stores))
+        points = _domain_size(kernel.batch) * _domain_size(kernel.m) * _domain_size(kernel.n)
+        return points * (2 * len(kernel.b) * _domain_size(kernel.k) + _values(s.value for s in kernel.stores))
     phases = ZERO
     for phase in kernel.phases:
         values = [r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values]
         reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in phase.reduces)
-        phases = phases + _points(phase.vars) * (_values(values) + reducing)
-    return _points(kernel.rows) * phases
+        phases = phases + _domain_size(phase.vars) * (_values(values) + reducing)
+    return _domain_size(kernel.rows) * phases
 
 
-def _points(variables: Iterable[Sym]) -> Expr:
+def _domain_size(variables: Iterable[Sym]) -> Expr:
     out = ONE
     for v in variables:
         out = out * (wrap(v.hi if v.hi is not None else 0) - v.lo + 1)
@@ -77,7 +77,7 @@ def _values(values: Iterable[Scalar]) -> Expr:
             continue
         seen.add(id(value))
         if isinstance(value, Reduction):
-            total = total + _points(value.vars) * (1 + _values([value.value]))
+            total = total + _domain_size(value.vars) * (1 + _values([value.value]))
         else:
             total = total + 1
             todo += value.children

@@ -20,29 +20,29 @@ from .table import PRIMITIVES
 
 def verify(module: Module) -> None:
     """Raises IrError with every finding in the module."""
-    found: list[str] = []
+    problems: list[str] = []
     known = {dim.sym for dim in module.dims.values()}
     for name, dim in module.dims.items():
         if dim.sym.name != name or not dim.sym.is_dim:
-            found.append(f"dim {name} is declared with the symbol of {dim.sym.name}")
+            problems.append(f"dim {name} is declared with the symbol of {dim.sym.name}")
     for decl in (*module.weights.values(), *module.states.values()):
-        found += _check_type(decl.type, known, f"{decl.name}: ")
+        problems += _check_type(decl.type, known, f"{decl.name}: ")
     for name, weight in module.weights.items():
         if weight.name != name:
-            found.append(f"weight {weight.name} is declared under the name {name}")
+            problems.append(f"weight {weight.name} is declared under the name {name}")
         if not 0 <= weight.file < len(module.files):
-            found.append(f"weight {name}: file {weight.file} is not declared")
+            problems.append(f"weight {name}: file {weight.file} is not declared")
     cyclic = _cycle(module)
     if cyclic:
-        found.append(f"functions call one another without end: {' -> '.join(cyclic)}")
+        problems.append(f"functions call one another without end: {' -> '.join(cyclic)}")
     for name, function in module.functions.items():
         if function.name != name:
-            found.append(f"function {function.name} is declared under the name {name}")
-        found += _check_function(module, function, known)
+            problems.append(f"function {function.name} is declared under the name {name}")
+        problems += _check_function(module, function, known)
     if not cyclic:
-        found += _check_names(module)
-    if found:
-        raise IrError(found)
+        problems += _check_names(module)
+    if problems:
+        raise IrError(problems)
 
 
 def _place(function: Function, loc: Loc | None) -> str:
@@ -50,15 +50,15 @@ def _place(function: Function, loc: Loc | None) -> str:
 
 
 def _check_type(tensor: TensorType, known: set[Sym], place: str) -> list[str]:
-    found = []
+    problems = []
     if tensor.dtype not in DTYPES:
-        found.append(f"{place}unknown dtype {tensor.dtype}")
+        problems.append(f"{place}unknown dtype {tensor.dtype}")
     for d in tensor.shape:
         if not isinstance(d, Expr):
-            found.append(f"{place}a size is {d!r}, not an expression")
+            problems.append(f"{place}a size is {d!r}, not an expression")
         else:
-            found += [f"{place}{s.name} is not a dim of the module" for s in sorted(d.symbols() - known, key=str)]
-    return found
+            problems += [f"{place}{s.name} is not a dim of the module" for s in sorted(d.symbols() - known, key=str)]
+    return problems
 
 
 _KIND_TYPES = {"int": int, "bits": int, "word": str, "name": str, "graph": str}
@@ -72,51 +72,51 @@ def _is_of_kind(value: object, kind: str) -> bool:
 
 def _check_attributes(node: Node, known: set[Sym], place: str) -> list[str]:
     kinds = dict(PRIMITIVES[node.op].attributes)
-    found = [f"{place}{node.op}: the attribute {name} is unknown" for name in node.attrs if name not in kinds]
+    problems = [f"{place}{node.op}: the attribute {name} is unknown" for name in node.attrs if name not in kinds]
     for name, kind in kinds.items():
         if name not in node.attrs:
-            found.append(f"{place}{node.op}: the attribute {name} is missing")
+            problems.append(f"{place}{node.op}: the attribute {name} is missing")
         elif not _is_of_kind(node.attrs[name], kind):
-            found.append(f"{place}{node.op}: the attribute {name} is not of kind {kind}")
+            problems.append(f"{place}{node.op}: the attribute {name} is not of kind {kind}")
         elif kind == "dims":
-            found += [f"{place}{node.op}: {s.name} is not a dim of the module" for e in node.attrs[name]
+            problems += [f"{place}{node.op}: {s.name} is not a dim of the module" for e in node.attrs[name]
                       for s in sorted(e.symbols() - known, key=str)]
-    return found
+    return problems
 
 
 def _check_guard(guard: Guard, known: set[Sym], place: str) -> list[str]:
-    found = [f"{place}guard: {s.name} is not a dim of the module"
+    problems = [f"{place}guard: {s.name} is not a dim of the module"
              for s in sorted((guard.lhs.symbols() | guard.rhs.symbols()) - known, key=str)]
     if guard.relation not in ("==", ">="):
-        found.append(f"{place}guard: the relation {guard.relation} is neither == nor >=")
-    return found
+        problems.append(f"{place}guard: the relation {guard.relation} is neither == nor >=")
+    return problems
 
 
 def _check_function(module: Module, function: Function, known: set[Sym]) -> list[str]:
-    found: list[str] = []
+    problems: list[str] = []
     for guard in function.guards:
-        found += _check_guard(guard, known, _place(function, guard.loc))
-    if found:
-        return found
+        problems += _check_guard(guard, known, _place(function, guard.loc))
+    if problems:
+        return problems
     context = Context(module.functions, Facts(function.guards))
     defined: set[Node] = set()
     names: set[str] = set()
     for p in function.parameters:
         place = _place(function, p.loc)
         if p.op != "parameter" or len(p.types) != 1 or not isinstance(p.attrs.get("name"), str) or p.operands:
-            found.append(f"{place}a parameter has a name, one type and no operands")
+            problems.append(f"{place}a parameter has a name, one type and no operands")
             continue
         if p.attrs["name"] in names:
-            found.append(f"{place}two parameters are named {p.attrs['name']}")
+            problems.append(f"{place}two parameters are named {p.attrs['name']}")
         names.add(p.attrs["name"])
         defined.add(p)
-        found += _check_type(p.types[0], known, place)
+        problems += _check_type(p.types[0], known, place)
 
     def check_use(value: Value, place: str, what: str) -> bool:
         if value.node not in defined:
-            found.append(f"{place}{what} is not defined above")
+            problems.append(f"{place}{what} is not defined above")
         elif not 0 <= value.index < len(value.node.types):
-            found.append(f"{place}{what} is result {value.index} of {len(value.node.types)}")
+            problems.append(f"{place}{what} is result {value.index} of {len(value.node.types)}")
         else:
             return True
         return False
@@ -124,18 +124,18 @@ def _check_function(module: Module, function: Function, known: set[Sym]) -> list
     for node in function.nodes:
         place = _place(function, node.loc)
         if node.op not in PRIMITIVES:
-            found.append(f"{place}unknown primitive {node.op}")
+            problems.append(f"{place}unknown primitive {node.op}")
         else:
-            before = len(found)
-            found += _check_attributes(node, known, place)
+            before = len(problems)
+            problems += _check_attributes(node, known, place)
             for tensor in node.types:
-                found += _check_type(tensor, known, place)
+                problems += _check_type(tensor, known, place)
             for i, operand in enumerate(node.operands):
                 check_use(operand, place, f"operand {i} of {node.op}")
-            if len(found) == before:
-                found += _check_types(node, context, place)
+            if len(problems) == before:
+                problems += _check_types(node, context, place)
         if node in defined:
-            found.append(f"{place}{node.op} stands twice in the function")
+            problems.append(f"{place}{node.op} stands twice in the function")
         defined.add(node)
     for name, value, loc in function.assigns:
         check_use(value, _place(function, loc), f"the value assigned to {name}")
@@ -143,9 +143,9 @@ def _check_function(module: Module, function: Function, known: set[Sym]) -> list
     for name, value, loc in function.results:
         check_use(value, _place(function, loc), f"the result {name}")
         if function.entry and name in seen:
-            found.append(f"{_place(function, loc)}two results are named {name}")
+            problems.append(f"{_place(function, loc)}two results are named {name}")
         seen.add(name)
-    return found
+    return problems
 
 
 def _check_types(node: Node, context: Context, place: str) -> list[str]:
@@ -200,7 +200,7 @@ def _cycle(module: Module) -> list[str]:
 
 def _check_names(module: Module) -> list[str]:
     """Weights and states by their absolute names, in every way in which calls reach them from an entry."""
-    found: list[str] = []
+    problems: list[str] = []
     reached: set[tuple[str, str]] = set()
     pending = [(f, "") for f in module.entries]
     while pending:
@@ -214,9 +214,9 @@ def _check_names(module: Module) -> list[str]:
                 decl = (module.weights if node.op == "weight" else module.states).get(name)
                 place = _place(function, node.loc)
                 if decl is None:
-                    found.append(f"{place}{node.op} {name} is not declared")
+                    problems.append(f"{place}{node.op} {name} is not declared")
                 elif node.types != (decl.type,):
-                    found.append(f"{place}{node.op} {name} is {decl.type}, not {', '.join(map(str, node.types))}")
+                    problems.append(f"{place}{node.op} {name} is {decl.type}, not {', '.join(map(str, node.types))}")
             inner = prefix + node.attrs.get("prefix", "") if node.op == "call" else prefix
             pending += [(module.functions[h], inner) for h in callees_of(node) if h in module.functions]
         seen: set[str] = set()
@@ -224,10 +224,10 @@ def _check_names(module: Module) -> list[str]:
             name = prefix + name
             place = _place(function, loc)
             if name not in module.states:
-                found.append(f"{place}state {name} is not declared")
+                problems.append(f"{place}state {name} is not declared")
             elif value.index < len(value.node.types) and value.type != module.states[name].type:
-                found.append(f"{place}state {name} is {module.states[name].type}, not {value.type}")
+                problems.append(f"{place}state {name} is {module.states[name].type}, not {value.type}")
             if name in seen:
-                found.append(f"{place}state {name} is assigned twice")
+                problems.append(f"{place}state {name} is assigned twice")
             seen.add(name)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(problems))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..symbolic import Expr, FloorDiv, Sym, is_nonnegative, sym
-from .scalars import extent, linear, points, unlinear
+from .scalars import extent, linear, domain_size, unlinear
 
 
 def solve(equations: list[tuple[Expr, Expr]], variables: tuple[Sym, ...]) -> dict[Sym, Expr] | None:
@@ -82,7 +82,7 @@ def fill(solution: dict, rest: list[Sym], cols: tuple[Sym, ...]) -> bool:
     if wanted == have:
         solution.update({s: sym(c) for s, c in zip(rest, cols)})
         return True
-    if points(tuple(rest)) != points(cols):
+    if domain_size(tuple(rest)) != domain_size(cols):
         return False
     position = linear(tuple(sym(c) for c in cols), tuple(have))
     solution.update(zip(rest, unlinear(position, tuple(wanted))))

@@ -34,7 +34,7 @@ from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, Exte
 from .lower import LoweredFunction
 from .disjoint import apart
 from .repeat import repeat
-from .scalars import Others, extent, has_lanes, linear, loads, points, rebound, reshaped, substitute, walk
+from .scalars import Others, extent, has_lanes, linear, loads, domain_size, rebound, reshaped, substitute, walk
 from .grouped_contractions import alike, group_contractions
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
@@ -181,7 +181,7 @@ class Fusion:
         if s.buffer not in carried or not isinstance(x, Load) or x.valid or x.dynamic or x.buffer in carried:
             return None
         to, source = self.buffers[s.buffer], self.buffers[x.buffer]
-        whole = points(kernel.rows + kernel.phases[0].vars) == to.elements == source.elements
+        whole = domain_size(kernel.rows + kernel.phases[0].vars) == to.elements == source.elements
         if source.kind != "temp" or not whole or to.address(s.index) != source.address(x.index):
             return None
         return s.buffer, x.buffer
@@ -481,7 +481,7 @@ class Fusion:
                 return solution
         shape = tuple(extent(s) for s in variables)
         for x in found:
-            if x not in made or points(variables) != self.buffers[x.buffer].elements:
+            if x not in made or domain_size(variables) != self.buffers[x.buffer].elements:
                 continue
             whole = self.buffers[x.buffer].shape
             if linear(tuple(sym(s) for s in variables), shape) == linear(x.index, whole):  # a reshape
@@ -493,17 +493,17 @@ class Fusion:
     def level(self, item: Computation, reduction: Reduction | None, solution: dict, group: Group) -> str:
         """point, row or reduce; splits a flat group into rows and cols where a reduction asks for it."""
         rows = set(group.rows)
-        total = points(group.coords)
+        total = domain_size(group.coords)
         if reduction is None:
             symbols = set().union(*(solution[s].symbols() for s in item.vars)) if item.vars else set()
-            count = points(item.vars)
+            count = domain_size(item.vars)
             if count == total and (group.kind != "rows" or group.cols and not symbols <= rows or not group.cols):
                 return "point"
-            if group.kind == "rows" and count == points(group.rows) and all(s in rows or s.is_dim for s in symbols):
+            if group.kind == "rows" and count == domain_size(group.rows) and all(s in rows or s.is_dim for s in symbols):
                 return "row"
             raise Refused("it has other points than the kernel")
         kept = outer(item)
-        if points(kept + reduction.vars) != total:
+        if domain_size(kept + reduction.vars) != total:
             raise Refused("it reduces other points than the kernel has")
         images = [solution[s] for s in reduction.vars]
         if group.kind == "flat":

@@ -46,7 +46,7 @@ def _stored(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
 def same_element(buffers: dict, item, in_tiles: bool = False) -> list[str]:
     """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other.
     in_tiles: `between_tiles` looks at the points of all tiles together."""
-    found = []
+    problems = []
     for s, variables in _stored(item):
         b = buffers[s.buffer]
         if in_tiles and b.kind not in ("scratch", "tile"):
@@ -54,19 +54,19 @@ def same_element(buffers: dict, item, in_tiles: bool = False) -> list[str]:
         if s.dynamic:   # points apart in other variables than those of its index are one thread's, in order
             within = set().union(*(i.symbols() for i in s.index))
             if isinstance(item, LoopNestKernel) and any(v not in within for v in item.rows):
-                found.append(f"{item.label}: rows may store one element of {b.name}[{_text(s.index)}]")
+                problems.append(f"{item.label}: rows may store one element of {b.name}[{_text(s.index)}]")
             variables = (*(v for v in variables if v in within), *(g for g, _ in s.dynamic))
         if b.kind == "scratch":
             variables = tuple(v for v in variables if not isinstance(item, LoopNestKernel) or v not in item.rows)
         if not one_to_one(b, s.index, variables):
-            found.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
+            problems.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
     for part in item.contractions if isinstance(item, GroupedContractionKernel) else (item,):   # what parts share: `crossed`
         for (one, _), (two, _) in combinations(_stored(part), 2):
             if one.buffer == two.buffer and not _apart(buffers[one.buffer], one.index, two.index) \
                     and not _same_point(one.index, two.index, _rows(part)):
-                found.append(f"{part.label}: another point may store {one.buffer}[{_text(one.index)}] as "
+                problems.append(f"{part.label}: another point may store {one.buffer}[{_text(one.index)}] as "
                              f"{two.buffer}[{_text(two.index)}]")
-    return found
+    return problems
 
 
 def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
@@ -101,14 +101,14 @@ def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
     for s, _ in _stored(kernel):
         made.setdefault(s.buffer, []).append(s.index)
     rows = _rows(kernel)
-    found: dict[str, None] = {}
+    problems: dict[str, None] = {}
     for x in loads(*_values(kernel)):
         for index in made.get(x.buffer, ()):
             if _apart(buffers[x.buffer], x.index, index):   # an index that is data has its range, too
                 continue
             if x.dynamic or not _same_point(x.index, index, rows):
-                found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
-    return list(found)
+                problems[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
+    return list(problems)
 
 
 def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKernel) -> list[Scalar]:
@@ -120,19 +120,19 @@ def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKerne
 
 def met(one, two) -> list[str]:
     """Buffers of which kernel `two` may read, or store as well, elements that kernel `one` stores."""
-    found: dict[str, None] = {}
+    buffers_met: dict[str, None] = {}
     for s, _ in _stored(one):
         touched = [x.index for x in loads(*two.values) if x.buffer == s.buffer]
         touched += [other.index for other, _ in _stored(two) if other.buffer == s.buffer]
         if any(not apart(s.index, index) for index in touched):
-            found[s.buffer] = None
-    return list(found)
+            buffers_met[s.buffer] = None
+    return list(buffers_met)
 
 
 def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: list) -> list[str]:
     """Elements that two tiles store, or one loads and another one stores. A kernel's own points are `same_element`'s
     and `crossed`'s."""
-    found: dict[str, None] = {}
+    problems: dict[str, None] = {}
     several = [a for a in axes if a.blocks != 1]
     made = [(kernel, s, variables) for kernel in kernels for s, variables in _stored(kernel)
             if buffers[s.buffer].kind != "tile" and buffers[s.buffer].kind != "scratch"]
@@ -141,19 +141,19 @@ def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: l
         for a in several:
             index, variables = _all_blocks(a, index, variables)
         if s.dynamic or not one_to_one(buffers[s.buffer], index, variables):
-            found[f"{kernel.label}: two tiles may store one element of {s.buffer}[{_text(s.index)}]"] = None
+            problems[f"{kernel.label}: two tiles may store one element of {s.buffer}[{_text(s.index)}]"] = None
     for (one, s, _), (two, t, _) in combinations(made, 2):
         if s.buffer == t.buffer and not _apart(buffers[s.buffer], s.index, t.index) \
                 and not _one_tile(several, s.index, t.index):
-            found[f"{two.label}: stores {t.buffer}[{_text(t.index)}], which {one.label} stores in another tile"] = None
+            problems[f"{two.label}: stores {t.buffer}[{_text(t.index)}], which {one.label} stores in another tile"] = None
     for kernel in kernels:
         for x in loads(*_values(kernel)):
             for one, s, _ in made:
                 if s.buffer == x.buffer and (x.dynamic or not _apart(buffers[s.buffer], s.index, x.index)
                                              and not _one_tile(several, s.index, x.index)):
-                    found[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which {one.label} stores in another "
+                    problems[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which {one.label} stores in another "
                           "tile"] = None
-    return list(found)
+    return list(problems)
 
 
 def _all_blocks(axis: Axis, index: tuple[Expr, ...], variables: tuple[Sym, ...]) \
@@ -182,19 +182,19 @@ def _one_tile(axes: list[Axis], one: tuple[Expr, ...], two: tuple[Expr, ...]) ->
 def unordered(program: Program, together: Callable[[str, str], bool]) -> list[str]:
     """Kernels that touch what another one stores, or store what it reads, with no barrier between, and decisions about
     what is still being stored. together(a, b): the two buffers share memory."""
-    found: dict[str, None] = {}
+    problems: dict[str, None] = {}
 
     def needs_barrier(place: Step | Region, touch: Touch, since: Iterable[Touch]) -> bool:
         for before in since if not place.barrier else ():
             if before.is_check and touch.writes:
-                found[f"{touch.label}: stores before every thread has left the check {before.label}"] = None
+                problems[f"{touch.label}: stores before every thread has left the check {before.label}"] = None
             for does, mine, did, other in conflicts(touch, before, together):
-                found[f"{touch.label}: {does} {mine} where {before.label} {did} {other}, "
+                problems[f"{touch.label}: {does} {mine} where {before.label} {did} {other}, "
                       "with no barrier between"] = None
         return place.barrier
 
     BarrierWalk(needs_barrier).run(program.steps, {})
-    return list(found)
+    return list(problems)
 
 
 def _text(index: tuple[Expr, ...]) -> str:

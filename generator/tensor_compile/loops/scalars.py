@@ -66,7 +66,8 @@ def empty(variables: Iterable[Sym]) -> bool:
     return any(extent(s).is_const and extent(s).value <= 0 for s in variables)
 
 
-def points(variables: tuple[Sym, ...]) -> Expr:
+def domain_size(variables: tuple[Sym, ...]) -> Expr:
+    """The number of points of the domain that the variables span."""
     total = wrap(1)
     for s in variables:
         total = total * extent(s)

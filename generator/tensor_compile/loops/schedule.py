@@ -16,7 +16,7 @@ from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from .fuse import Fused
 from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, LoopNestKernel, Reduction, RowSort, \
     Scalar, GroupedContractionKernel, Phase, Store, mapped
-from .scalars import Rewriter, cost, expressions, extent, loads, points, rewritten, unlinear, walk
+from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
 THREAD_WORK = 8192  # operations that are worth another thread
@@ -52,7 +52,7 @@ class _Body:
         self.accesses = [(buffers[x.buffer], x.index) for x in (*loads(*values), *more)]
         self.accesses += [(buffers[s.buffer], s.index) for s in stores]
         self.stored = len(stores)
-        times = {id(x): _known(points(r.vars)) for r in walk(*values) if isinstance(r, Reduction) for x in loads(r)}
+        times = {id(x): _known(domain_size(r.vars)) for r in walk(*values) if isinstance(r, Reduction) for x in loads(r)}
         self.weights = [times.get(id(x), 1) for x in loads(*values)] + [1] * (len(more) + len(stores))
         self.addresses = [b.address(i) for b, i in self.accesses]
         self.ask(list(expressions(*values)) + [e for x in more for e in x.valid])
@@ -183,14 +183,14 @@ def _rebuilt(kernel: LoopNestKernel, rows: tuple, phases: list[Phase], body: _Bo
     change = body.rewriter()
     done = [Phase(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
                   [rewritten(x, change) for x in s.stores], s.vector) for s in phases]
-    work = sum(_known(points(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
+    work = sum(_known(domain_size(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
     return LoopNestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
 
 
 def _work(value: Scalar) -> int:
     """Operations of one evaluation."""
     inner = [r for r in walk(value) if isinstance(r, Reduction)]
-    return cost(value) if not inner else sum(_known(points(r.vars)) * (2 + cost(r.value)) for r in inner)
+    return cost(value) if not inner else sum(_known(domain_size(r.vars)) * (2 + cost(r.value)) for r in inner)
 
 
 def _known(e: Expr) -> int:
@@ -203,7 +203,7 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
     a, b, stores, n, k = kernel.a, kernel.b, kernel.stores, kernel.n, kernel.k
     mapping: dict[Sym, Expr] = {}
     if len(n) > 1 and kernel.b_panel:
-        whole = Sym("n", 0, points(n) - 1)
+        whole = Sym("n", 0, domain_size(n) - 1)
         mapping = dict(zip(n, unlinear(sym(whole), tuple(extent(s) for s in n))))
         n = (whole,)
     if not n:

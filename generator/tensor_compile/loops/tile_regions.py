@@ -24,7 +24,7 @@ from .fuse import Fused, reading_items
 from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel, Store, Tiles, row_major
 from .plan import bytes_of, in_place
 from .races import between_tiles
-from .scalars import Rewriter, extent, linear, loads, points, rewritten, unlinear
+from .scalars import Rewriter, extent, linear, loads, domain_size, rewritten, unlinear
 from .tile_panels import panels, tiled
 
 ROWS = 32          # points of a block of the last axis
@@ -172,7 +172,7 @@ class _Former:
                 continue
             size, walkers = known.get(by, (self.buffers[name].shape[d], [by]))
             (reader,) = through
-            if points(reader) == size:
+            if domain_size(reader) == size:
                 found.append((size, [*walkers, reader]))
         return found
 
@@ -188,7 +188,7 @@ class _Former:
         if found is None or not self.movable(items, _Chain(made, [found.pack], [], []), at):
             return
         label = f"{found.pack.label}+{kernel.label}"
-        panel_bytes, rows = self.size(bytes_of(self.buffers[name])), self.size(points(kernel.m))
+        panel_bytes, rows = self.size(bytes_of(self.buffers[name])), self.size(domain_size(kernel.m))
         reason = ""
         if rows > FEW:
             reason = f"{rows} rows use the panels, which are made once for all of them"
@@ -244,7 +244,7 @@ class _Former:
     def block(self, chain: _Chain) -> int:
         """Rows of a block: what they hand on and walk fits half of the cache."""
         rows = self.size(chain.rows[-1][0])
-        total = max(1, self.size(points(row_variables(chain.kernels[0]))))
+        total = max(1, self.size(domain_size(row_variables(chain.kernels[0]))))
         block = min(ROWS, max(1, rows))
         while block > FEWEST and self.handed_bytes(chain) // total * block > self.target.l2 // 2:
             block = max(FEWEST, block // 2)
@@ -265,7 +265,7 @@ class _Former:
         if 2 * count < self.target.threads:
             return f"a team of {self.target.threads} would share {count} tiles where dims are small"
         blocks = -(-self.size(chain.rows[-1][0]) // block)
-        outer = self.size(points(tuple(s for _, walkers in chain.rows[:-1] for s in walkers[0])))
+        outer = self.size(domain_size(tuple(s for _, walkers in chain.rows[:-1] for s in walkers[0])))
         again = sum(self.operands(k, [walkers[i] for _, walkers in chain.rows]) for i, k in enumerate(chain.kernels)
                     if isinstance(k, ContractionKernel))
         cost = outer * (blocks - 1) * again if again > cache else 0
@@ -279,7 +279,7 @@ class _Former:
         total = 0
         for b in kernel.b:
             found = {s for e in b.index for s in e.symbols() if not s.is_dim} - within
-            total += self.size(points(tuple(found))) * DTYPES[b.dtype].bytes
+            total += self.size(domain_size(tuple(found))) * DTYPES[b.dtype].bytes
         return total
 
     # -- making

@@ -16,7 +16,7 @@ from .fuse import Fused
 from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
     InBounds, Load, Loop, LoopNestKernel, Program, Reduction, RowSort, Scalar, GroupedContractionKernel, Phase, Step, \
     Store, Tiles, leaves
-from .scalars import loads, points, sort_space
+from .scalars import loads, domain_size, sort_space
 
 
 class LoopError(Exception):
@@ -25,20 +25,20 @@ class LoopError(Exception):
 
 def verify(thing, facts: tuple[Expr, ...] = ()) -> None:
     """A LoweredFunction, a Fused or a Program. facts: what the entry's guards make sure of, as expressions that are >= 0."""
-    found: list[str] = []
+    problems: list[str] = []
     if isinstance(thing, Program):
-        _Checker(thing.buffers, found, facts).program(thing)
+        _Checker(thing.buffers, problems, facts).program(thing)
     elif isinstance(thing, Fused):
-        found = [line for kernel in leaves(thing.kernels) for line in verify_variables.unbound(kernel)]
+        problems = [line for kernel in leaves(thing.kernels) for line in verify_variables.unbound(kernel)]
     else:
-        _Checker(thing.buffers, found, facts).lowered(thing)
-    if found:
-        raise LoopError("\n".join(found))
+        _Checker(thing.buffers, problems, facts).lowered(thing)
+    if problems:
+        raise LoopError("\n".join(problems))
 
 
 class _Checker:
-    def __init__(self, buffers: dict[str, Buffer], found: list[str], facts: tuple[Expr, ...]):
-        self.buffers, self.found, self.facts = buffers, found, facts
+    def __init__(self, buffers: dict[str, Buffer], problems: list[str], facts: tuple[Expr, ...]):
+        self.buffers, self.problems, self.facts = buffers, problems, facts
         self.proved: set[tuple] = set()
         self.in_tiles = False
 
@@ -48,7 +48,7 @@ class _Checker:
     def program(self, program: Program) -> None:
         self.items(program.steps, set(), self.step)
         if self.overlaps(program):
-            self.found += races.unordered(program, plan.in_common(program.steps, program.arena, self.buffers))
+            self.problems += races.unordered(program, plan.in_common(program.steps, program.arena, self.buffers))
 
     def items(self, items: list, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
         """written: what has been stored before; grows. A scan stores all that its iterations do, also if there is none: its
@@ -72,9 +72,9 @@ class _Checker:
         used = {b.name for step in leaves([loop]) if isinstance(step, Step) for b in step.kernel.params}
         for a, b in loop.swaps:
             if not used & {a, b}:
-                self.found.append(f"{loop.label}: {a} and {b} change places and no iteration uses them")
+                self.problems.append(f"{loop.label}: {a} and {b} change places and no iteration uses them")
             if plan.bytes_of(self.buffers[a]) != plan.bytes_of(self.buffers[b]):
-                self.found.append(f"{loop.label}: {a} and {b} change places and have different sizes")
+                self.problems.append(f"{loop.label}: {a} and {b} change places and have different sizes")
         self.items(loop.test, written, leaf)
         if loop.condition:
             self.decision(loop, written)
@@ -87,25 +87,25 @@ class _Checker:
         """Every tile begins without what the kernels of another one handed on."""
         own = {b.name for b in self.buffers.values() if b.kind == "tile"}
         if any(not isinstance(item, Step) or isinstance(item.kernel, CheckKernel) for item in tiles.body):
-            self.found.append(f"{tiles.label}: tiles hold a check, a loop or a branch")
+            self.problems.append(f"{tiles.label}: tiles hold a check, a loop or a branch")
             return
         if any(item.barrier for item in tiles.body):
-            self.found.append(f"{tiles.label}: a barrier within tiles, which threads run as they come")
+            self.problems.append(f"{tiles.label}: a barrier within tiles, which threads run as they come")
         inside, self.in_tiles = written - own, True
         self.items(tiles.body, inside, leaf)
         self.in_tiles = False
         written |= inside - own
-        self.found += races.between_tiles(self.buffers, tiles.axes, [step.kernel for step in tiles.body])
+        self.problems += races.between_tiles(self.buffers, tiles.axes, [step.kernel for step in tiles.body])
 
     def decision(self, region: Loop | Branch, written: set[str]) -> None:
         b = self.buffers[region.condition]
         if b.dtype != "bool" or b.shape:
-            self.found.append(f"{region.label}: {b.name} is no bool[]")
+            self.problems.append(f"{region.label}: {b.name} is no bool[]")
         self.readable(region.label, {b.name}, written)
 
     def item(self, item: Any, written: set[str]) -> None:
-        self.found += verify_variables.unbound(item)
-        self.found += races.same_element(self.buffers, item)
+        self.problems += verify_variables.unbound(item)
+        self.problems += races.same_element(self.buffers, item)
         if isinstance(item, CheckKernel):
             self.readable(item.label, {item.buffer.name}, written)
             return
@@ -133,10 +133,10 @@ class _Checker:
         missing = (reads | writes) - {b.name for b in k.params}
         for b in k.params:
             if b.kind == "tile" and not self.in_tiles:
-                self.found.append(f"{k.label}: {b.name} belongs to a tile, and the kernel stands in none")
+                self.problems.append(f"{k.label}: {b.name} belongs to a tile, and the kernel stands in none")
         if missing:
-            self.found.append(f"{k.label}: {sorted(missing)} are no parameters")
-        self.found += verify_variables.unbound(k)
+            self.problems.append(f"{k.label}: {sorted(missing)} are no parameters")
+        self.problems += verify_variables.unbound(k)
         if isinstance(k, LoopNestKernel):
             mine: set[str] = set()
             for phase in k.phases:
@@ -159,21 +159,21 @@ class _Checker:
                 self.extern(k)
             self.readable(k.label, reads, written)
         written |= writes
-        self.found += races.same_element(self.buffers, k, self.in_tiles) + races.crossed(self.buffers, k)
+        self.problems += races.same_element(self.buffers, k, self.in_tiles) + races.crossed(self.buffers, k)
 
     def extern(self, k: ExternKernel) -> None:
         for b in k.params:
             if b.order != tuple(range(len(b.shape))):
-                self.found.append(f"{k.label}: {b.name} is not row-major")
+                self.problems.append(f"{k.label}: {b.name} is not row-major")
         for b in k.writes:
             if b.kind != "temp":
-                self.found.append(f"{k.label}: stores into {b.kind} {b.name}")
+                self.problems.append(f"{k.label}: stores into {b.kind} {b.name}")
 
     def contraction(self, k: ContractionKernel) -> None:
         for v in (k.a, *k.b):
             self.value(k.label, v, self.facts)
         if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
-            self.found.append(f"{k.label}: its second operands lie otherwise")
+            self.problems.append(f"{k.label}: its second operands lie otherwise")
         for s in k.stores:
             self.store(k.label, s)
 
@@ -181,19 +181,19 @@ class _Checker:
     def store(self, label: str, s: Store) -> None:
         b = self.buffers[s.buffer]
         if b.kind in ("input", "packed"):
-            self.found.append(f"{label}: stores into {b.kind} {b.name}")
+            self.problems.append(f"{label}: stores into {b.kind} {b.name}")
         if s.value.dtype != b.dtype:
-            self.found.append(f"{label}: stores {s.value.dtype} into {b.name} of {b.dtype}")
+            self.problems.append(f"{label}: stores {s.value.dtype} into {b.name} of {b.dtype}")
         self.access(label, s.buffer, s.index, self.facts)
         for v in s.values:
             self.value(label, v, self.facts)
 
     def sort(self, label: str, r: RowSort, phase: Phase) -> None:
-        b, space = self.buffers[r.buffer], sort_space(points(phase.vars), r.value.dtype)
+        b, space = self.buffers[r.buffer], sort_space(domain_size(phase.vars), r.value.dtype)
         if b.kind != "scratch" or b.dtype != "i64" or not is_nonnegative(b.elements - space):
-            self.found.append(f"{label}: {b.name} has no room for sorting {points(phase.vars)} points")
-        if not holds(points(phase.vars) - r.count, self.facts):
-            self.found.append(f"{label}: {r.count} of {points(phase.vars)} sorted points")
+            self.problems.append(f"{label}: {b.name} has no room for sorting {domain_size(phase.vars)} points")
+        if not holds(domain_size(phase.vars) - r.count, self.facts):
+            self.problems.append(f"{label}: {r.count} of {domain_size(phase.vars)} sorted points")
 
     def value(self, label: str, s: Scalar, guards: tuple[Expr, ...]) -> None:
         if (s, guards) in self.proved:
@@ -201,9 +201,9 @@ class _Checker:
         self.proved.add((s, guards))
         if isinstance(s, Load):
             if s.dtype != self.buffers[s.buffer].dtype:
-                self.found.append(f"{label}: loads {s.dtype} from {s.buffer} of {self.buffers[s.buffer].dtype}")
+                self.problems.append(f"{label}: loads {s.dtype} from {s.buffer} of {self.buffers[s.buffer].dtype}")
             if s.valid and s.other is None:
-                self.found.append(f"{label}: a guarded load of {s.buffer} without a value")
+                self.problems.append(f"{label}: a guarded load of {s.buffer} without a value")
             self.access(label, s.buffer, s.index, guards + s.valid)
         if isinstance(s, Reduction):
             guards += s.valid
@@ -217,7 +217,7 @@ class _Checker:
     def access(self, label: str, name: str, index: tuple[Expr, ...], guards: tuple[Expr, ...]) -> None:
         b = self.buffers[name]
         if len(index) != len(b.shape):
-            self.found.append(f"{label}: {name} has rank {len(b.shape)}, not {len(index)}")
+            self.problems.append(f"{label}: {name} has rank {len(b.shape)}, not {len(index)}")
             return
         if (name, index, guards) in self.proved:
             return
@@ -227,13 +227,13 @@ class _Checker:
         address = b.address(index)
         if holds(address, guards) and holds(b.elements - 1 - address, guards):
             return
-        self.found.append(f"{label}: {name}[{', '.join(map(str, index))}] is not proved to be within "
+        self.problems.append(f"{label}: {name}[{', '.join(map(str, index))}] is not proved to be within "
                           f"[{', '.join(map(str, b.shape))}]")
 
     def readable(self, label: str, names: set[str], written: set[str]) -> None:
         for name in sorted(names):
             if self.buffers[name].kind in ("temp", "scratch", "tile", "output") and name not in written:
-                self.found.append(f"{label}: reads {name} before it is written")
+                self.problems.append(f"{label}: reads {name} before it is written")
 
     # -- memory ---------------------------------------------------------------------------------------------------
     def overlaps(self, program: Program) -> bool:
@@ -246,11 +246,11 @@ class _Checker:
         names = sorted(lives, key=lambda n: lives[n])
         for name in names:
             if name not in arena.offset and name not in arena.slot_of:
-                self.found.append(f"{name} has no place in the arena")
+                self.problems.append(f"{name} has no place in the arena")
                 return False
             size, slot = plan.bytes_of(self.buffers[name]), arena.slot_of.get(name)
             if slot is not None and not is_nonnegative(arena.slots[slot].size - size):
-                self.found.append(f"{name} is larger than its slot")
+                self.problems.append(f"{name} is larger than its slot")
         together = plan.in_common(program.steps, arena, self.buffers)
         changing = plan.swapped_with(program.steps)
         open_: list[str] = []
@@ -264,7 +264,7 @@ class _Checker:
                     plan.in_place(kernel_at.get(first), self.buffers[other], self.buffers[partner])
                     for partner in changing.get(name, (name,)))
                 if not handed:
-                    self.found.append(f"{name} and {other} live at the same time in the same memory")
+                    self.problems.append(f"{name} and {other} live at the same time in the same memory")
             open_.append(name)
         return True
 

@@ -21,16 +21,16 @@ NONE: Names = frozenset()
 
 def unbound(item) -> list[str]:
     """The findings of a Computation, Contraction or kernel."""
-    found: dict[str, None] = {}
-    _Scopes(found).item(item)
-    return list(found)
+    problems: dict[str, None] = {}
+    _Scopes(problems).item(item)
+    return list(problems)
 
 
 class _Scopes:
     """free, inner: by scalar, the variables that something around it binds, and those that are bound in it."""
 
-    def __init__(self, found: dict[str, None]):
-        self.found = found
+    def __init__(self, problems: dict[str, None]):
+        self.problems = problems
         self.label = ""
         self.free: dict[Scalar, Names] = {}
         self.inner: dict[Scalar, Names] = {}
@@ -81,7 +81,7 @@ class _Scopes:
                 self.say(f"{s.name} is the variable of two loops")
 
     def say(self, text: str) -> None:
-        self.found[f"{self.label}: {text}"] = None
+        self.problems[f"{self.label}: {text}"] = None
 
     # -- values ---------------------------------------------------------------------------------------------------
     def store(self, index: tuple[Expr, ...], value: Scalar, dynamic: tuple, scope: Names, accs: int = 0,
