@@ -138,3 +138,26 @@ TC_FUNCTION(op_row_by_columns)
     tc_tensor x = tc_input(g, "x", FLOAT, m, m);
     tc_output(g, "y", tc_einsum("ab,bc->c", x, x));
 }
+
+/* Rows stored backwards by a kernel whose points are counted in one run, as another store needs them. */
+TC_FUNCTION(op_rows_backwards)
+{
+    SPACE;
+    tc_tensor x = tc_input(g, "x", FLOAT, 1, n, m), i = tc_input(g, "i", TC_I64, 1, n, m);
+    tc_tensor taken = tc_take_along(x, i, 1);
+    tc_output(g, "flipped", tc_flip(taken, 1));
+    tc_output(g, "whole", tc_cast(taken, TC_I64));
+}
+
+/* Elements taken from nothing, sorted and multiplied: kernels that have no iteration. */
+TC_FUNCTION(op_nothing_taken)
+{
+    SPACE;
+    tc_tensor none = tc_input(g, "none", FLOAT, 2, 0), i = tc_input(g, "i", TC_I64, 2, 0);
+    tc_tensor deep = tc_input(g, "deep", FLOAT, 0, m, 7);
+    tc_output(g, "taken", tc_permute(tc_add(tc_take_along(none, i, 0), tc_input(g, "one", FLOAT, 1)), 1, 0));
+    tc_output(g, "soft", tc_softmax(deep, 2));
+    tc_output(g, "sorted", tc_sort(deep, 2, true, NULL));
+    tc_output(g, "product", tc_matmul(deep, tc_transpose(deep, 1, 2)));
+    tc_output(g, "sum", tc_sum(tc_take_along(none, i, 0), 1));
+}

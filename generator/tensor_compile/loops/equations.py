@@ -37,10 +37,19 @@ def solve(equations: list[tuple[Expr, Expr]], variables: tuple[Sym, ...]) -> dic
             strides.append((c, s))
             rest = rest - c * sym(s)
         value = b - rest.substitute(solution)
+        backwards: set[Sym] = set()
+        for place, (c, s) in enumerate(strides):  # c*s with c < 0 is c*last - c*(last - s), and last - s counts upwards
+            if is_nonnegative(-c):
+                last = extent(s) - 1
+                backwards.add(s)
+                strides[place] = -c, s
+                value = value - c * last
+            elif not is_nonnegative(c):
+                return None
         strides.sort(key=lambda p: (len(p[0].terms[0][0]), abs(p[0].terms[0][1])), reverse=True)
         for c, s in strides:
             quotient = value // c
-            solution[s] = quotient
+            solution[s] = extent(s) - 1 - quotient if s in backwards else quotient
             value = value - quotient * c
         if value.terms:
             return None

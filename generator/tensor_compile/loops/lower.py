@@ -14,6 +14,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
+from .empty import without_empty
 from .faults import stored_early
 from .predicates import Index, fold, guarded, inside, protect
 from .placement import Placement, place_concat, place_results, place_scatter, place_states, trace
@@ -50,7 +51,10 @@ def lower(function: Function, module: Module, target, plain: bool = False) -> Lo
     tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
     made = Lowering(function, module, plain).run()
     deferred = stored_early(made.items, made.buffers)
-    return Lowering(function, module, plain, deferred).run() if deferred else made
+    if deferred:
+        made = Lowering(function, module, plain, deferred).run()
+    made.items = without_empty(made.items, made.buffers)
+    return made
 
 
 class LoweringError(Exception):

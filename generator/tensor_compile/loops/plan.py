@@ -19,6 +19,7 @@ from ..symbolic import Expr, Sym
 from . import arena
 from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
+from .empty import nowhere
 from .fuse import Fused
 from .loop_ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, LoopNestKernel, Program, Reduction, Region, Step, \
     Tiles, leaves, mapped, regions
@@ -138,7 +139,8 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
     alone = [(i, step.kernel, step.kernel) for i, step in lives.steps]
     shared = [(i, step.kernel, None) for i, tiles in lives.tiles for step in leaves([tiles])]
     for i, kernel, whole in sorted(alone + shared, key=lambda x: x[0]):    # whole: its points are all that runs there
-        for name in written(kernel):
+        empty = [name for name in read(kernel) if nowhere(scheduled.buffers[name].elements)]  # no kernel stores these
+        for name in [*written(kernel), *empty]:
             b = scheduled.buffers[name]
             if b.kind != "temp" or name in block_of:
                 continue

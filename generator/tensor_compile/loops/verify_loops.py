@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, verify_variables
+from .empty import nowhere
 from .fuse import Fused
 from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
     InBounds, Load, Loop, LoopNestKernel, Program, Reduction, RowSort, Scalar, GroupedContractionKernel, Phase, Step, \
@@ -115,7 +116,7 @@ class _Checker:
             written |= {b.name for b in item.writes}
             return
         if isinstance(item, Contraction):
-            values: list[Scalar] = [item.a, item.b]
+            values: list[Scalar] = [] if nowhere(domain_size(item.k)) else [item.a, item.b]
             self.access(item.label, item.out, item.index, self.facts)
         else:
             assert isinstance(item, Computation)
@@ -140,6 +141,8 @@ class _Checker:
         if isinstance(k, LoopNestKernel):
             mine: set[str] = set()
             for phase in k.phases:
+                if nowhere(domain_size(phase.vars)):
+                    continue
                 for r in phase.reduces:
                     self.value(k.label, r.value, self.facts)
                     if isinstance(r, RowSort):
@@ -170,7 +173,7 @@ class _Checker:
                 self.problems.append(f"{k.label}: stores into {b.kind} {b.name}")
 
     def contraction(self, k: ContractionKernel) -> None:
-        for v in (k.a, *k.b):
+        for v in () if nowhere(domain_size(k.k)) else (k.a, *k.b):
             self.value(k.label, v, self.facts)
         if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
             self.problems.append(f"{k.label}: its second operands lie otherwise")
@@ -206,6 +209,8 @@ class _Checker:
                 self.problems.append(f"{label}: a guarded load of {s.buffer} without a value")
             self.access(label, s.buffer, s.index, guards + s.valid)
         if isinstance(s, Reduction):
+            if nowhere(domain_size(s.vars)):
+                return
             guards += s.valid
         if isinstance(s, Apply) and s.op == "select" and isinstance(s.args[0], InBounds):
             self.value(label, s.args[1], guards + s.args[0].exprs)
@@ -232,6 +237,8 @@ class _Checker:
 
     def readable(self, label: str, names: set[str], written: set[str]) -> None:
         for name in sorted(names):
+            if nowhere(self.buffers[name].elements):
+                continue
             if self.buffers[name].kind in ("temp", "scratch", "tile", "output") and name not in written:
                 self.problems.append(f"{label}: reads {name} before it is written")
 

@@ -76,6 +76,8 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
 def _division(num: Expr, den: Expr) -> FloorDiv:
     atom = _div_atoms.get((num, den))
     if atom is None:
+        if den.is_const and den.value <= 0:
+            raise ValueError(f"({num}) // ({den}): proofs about divisions need a positive divisor")
         atom = _div_atoms[(num, den)] = FloorDiv(num, den, len(_div_atoms))
         if atom.exact:
             exact_atoms.add(atom)
