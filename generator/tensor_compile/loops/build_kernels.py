@@ -52,7 +52,7 @@ class KernelBuilder:
             return LoopNestKernel(label, group.coords, [Phase((), [], stores)], (), ())
         return self.build_rows(group, label)
 
-    def resolver(self, group: Group, made: dict):
+    def resolver(self, group: Group, memo: dict):
         """resolve(member, phase): its value as an expression that can be evaluated in that phase."""
         sums = group.contractions
         rewriters: dict[int, Rewriter] = {}
@@ -65,9 +65,9 @@ class KernelBuilder:
             if m.kept is not None and phase > m.phase:
                 name, index = m.kept
                 return Load(name, m.value.dtype, index)
-            if (m, phase) not in made:
-                made[m, phase] = rewriter(phase)(m.value)
-            return made[m, phase]
+            if (m, phase) not in memo:
+                memo[m, phase] = rewriter(phase)(m.value)
+            return memo[m, phase]
 
         def rewriter(phase: int) -> Rewriter:
             if phase not in rewriters:
@@ -75,8 +75,8 @@ class KernelBuilder:
                     if isinstance(s, Reduction) and s.order != "running":
                         return self.apart(s, rewriters[phase])
                     here = isinstance(s, Load) and not s.dynamic and not s.valid
-                    found = self.fusion.inside(s, group) if here else None
-                    return resolve(found, phase) if found is not None else None
+                    member = self.fusion.inside(s, group) if here else None
+                    return resolve(member, phase) if member is not None else None
                 rewriters[phase] = Rewriter(leaf=leaf)
             return rewriters[phase]
         return resolve
@@ -122,8 +122,8 @@ class KernelBuilder:
 
     def leaf_at(self, group: Group, resolve, phase: int):
         def leaf(s: Scalar) -> Scalar | None:
-            found = self.fusion.inside(s, group) if isinstance(s, Load) else None
-            return resolve(found, phase) if found is not None else None
+            member = self.fusion.inside(s, group) if isinstance(s, Load) else None
+            return resolve(member, phase) if member is not None else None
         return leaf
 
     def keep(self, group: Group, last: int) -> None:
@@ -143,16 +143,16 @@ class KernelBuilder:
                 need(m, m.phase)
                 return
             for x in loads(m.value):
-                found = self.fusion.inside(x, group)
-                if found is not None:
-                    need(found, phase)
+                member = self.fusion.inside(x, group)
+                if member is not None:
+                    need(member, phase)
 
         for m in group.members:
             if m.level in ("reduce", "running"):
                 for x in loads(m.value):
-                    found = self.fusion.inside(x, group)
-                    if found is not None:
-                        need(found, m.phase)
+                    member = self.fusion.inside(x, group)
+                    if member is not None:
+                        need(member, m.phase)
             elif m.stored:
                 need(m, m.phase)
         taken: set[str] = set()
@@ -176,18 +176,18 @@ class KernelBuilder:
 
     def build_sort(self, group: Group, label: str) -> LoopNestKernel:
         """A row is sorted once for all that ask for positions in it."""
-        found = next(s for s in walk(group.members[0].value) if isinstance(s, Sorted))
-        size = extent(found.var)
-        row = self.scratch("i64", (sort_space(size, found.value.dtype),))
+        ordered = next(s for s in walk(group.members[0].value) if isinstance(s, Sorted))
+        size = extent(ordered.var)
+        row = self.scratch("i64", (sort_space(size, ordered.value.dtype),))
 
         def leaf(s: Scalar) -> Scalar | None:
             return Load(row, "i64", (s.at,)) if isinstance(s, Sorted) else None
         change = Rewriter(leaf=leaf)
-        places = tuple(v for v in group.coords if v in found.at.symbols())
+        places = tuple(v for v in group.coords if v in ordered.at.symbols())
         rows = tuple(v for v in group.coords if v not in places)
         stores = [Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored]
-        sort = RowSort(row, found.value, found.count, found.descending)
-        return LoopNestKernel(label, rows, [Phase((found.var,), [sort], [], False), Phase(places, [], stores)], (), ())
+        sort = RowSort(row, ordered.value, ordered.count, ordered.descending)
+        return LoopNestKernel(label, rows, [Phase((ordered.var,), [sort], [], False), Phase(places, [], stores)], (), ())
 
     def build_scatter(self, item: Computation, label: str) -> LoopNestKernel:
         """The variables before the first that the stored index does without are rows."""

@@ -38,10 +38,10 @@ def clip(body: list, axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Ex
          fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> Clipped | None:
     """None where the tile's kernels are no such chain. whole: the last one as it was; step: what its
     row variables are in a tile; fresh(kind, shape): makes a buffer of f32."""
-    found = _chain(body, axis)
-    if found is None:
+    chain = _chain(body, axis)
+    if chain is None:
         return None
-    first, softmax, last, columns = found
+    first, softmax, last, columns = chain
     limit = sym(axis.start) + axis.points
     left_out = _left_out(whole, axis, fresh)
     (store,) = left_out.phases[0].stores
@@ -150,10 +150,10 @@ def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[
     v = Load(b.buffer, b.dtype, tuple(e.substitute({k: at}) for e in b.index))
     valid = (axis.size - 1 - at,) if axis.count is not None else ()
     total = Reduction("sum", "seq", "f32", (within,), Apply("mul", "f32", (v, _ZERO)), valid)
-    made = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
+    zeros = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
     points = (*batch, block, *whole.n)
     return LoopNestKernel(f"{whole.label}_finite", points,
-                      [Phase((), [], [Store(made.name, tuple(map(sym, points)), total)])], (), ())
+                      [Phase((), [], [Store(zeros.name, tuple(map(sym, points)), total)])], (), ())
 
 
 def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store,
@@ -164,9 +164,9 @@ def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_
     batch = left_out.index[:len(left_out.index) - len(whole.n) - 1]
     first = (e.substitute(dict(step)) for e in batch)
     x = Load(left_out.buffer, "f32", (*first, here + 1 + sym(after), *map(sym, whole.n)))
-    made = fresh("tile", tuple(extent(s) for s in whole.n))
+    zeros = fresh("tile", tuple(extent(s) for s in whole.n))
     total = Reduction("sum", "seq", "f32", (after,), x)
-    store = Store(made.name, tuple(map(sym, whole.n)), total)
+    store = Store(zeros.name, tuple(map(sym, whole.n)), total)
     return LoopNestKernel(f"{whole.label}_finite", whole.n, [Phase((), [], [store])], (), ())
 
 

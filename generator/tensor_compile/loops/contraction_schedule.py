@@ -54,7 +54,7 @@ def parse(name: str) -> Schedule | None:
     match = _NAME.match(name)
     if match is None:
         return None
-    made = Schedule(match["isa"], match["dtype"], int(match["mr"]), int(match["nr"]))
+    schedule = Schedule(match["isa"], match["dtype"], int(match["mr"]), int(match["nr"]))
     values: dict[str, object] = {}
     for word in match["more"].split("_")[1:]:
         if word == "r":
@@ -66,6 +66,6 @@ def parse(name: str) -> Schedule | None:
             if field is None or not word[1:].isdigit():
                 return None
             values[field] = int(word[1:])
-    fields = {f: getattr(made, f) for f in Schedule.__slots__} | values
-    made = Schedule(**fields)  # type: ignore[arg-type]
-    return made if made.name == name else None
+    fields = {f: getattr(schedule, f) for f in Schedule.__slots__} | values
+    schedule = Schedule(**fields)  # type: ignore[arg-type]
+    return schedule if schedule.name == name else None

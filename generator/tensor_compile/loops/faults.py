@@ -16,17 +16,17 @@ def waited_for(items: list) -> set[int]:
     for position, item in enumerate(items):
         for name in () if item is None else touched([item])[1]:
             writers.setdefault(name, []).append(position)
-    found: set[int] = set()
+    early: set[int] = set()
     pending = [position for position, item in enumerate(items) if isinstance(item, CheckKernel)]
     while pending:
         here = pending.pop()
         for name, index in _reads(items[here]):
             for w in writers.get(name, ()):
-                if w < here and w not in found and not (index and isinstance(items[w], (Computation, Contraction))
+                if w < here and w not in early and not (index and isinstance(items[w], (Computation, Contraction))
                                                         and apart(items[w].index, index)):
-                    found.add(w)
+                    early.add(w)
                     pending.append(w)
-    return found
+    return early
 
 
 def _reads(item) -> list[tuple[str, tuple]]:

@@ -85,10 +85,10 @@ def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
 
 def reading_items(items: list) -> Counter[str]:
     """How many items of a list and its regions read each buffer; a decision counts as one."""
-    found = Counter(r.condition for r in regions(items) if r.condition)
+    reads = Counter(r.condition for r in regions(items) if r.condition)
     for item in leaves(items):
-        found.update(read(item))
-    return found
+        reads.update(read(item))
+    return reads
 
 
 class Fusion:
@@ -196,13 +196,13 @@ class Fusion:
             if isinstance(item, (Loop, Branch, ExternKernel)):
                 self.loads.append([])
                 reads, writes = touched([item])
-                for found, names in ((self.readers, reads), (self.writers, writes)):
+                for positions, names in ((self.readers, reads), (self.writers, writes)):
                     for name in names:
-                        found.setdefault(name, []).append(seq)
+                        positions.setdefault(name, []).append(seq)
                 continue
-            found = [item.a, item.b] if isinstance(item, Contraction) else item_loads(item)
-            self.loads.append(found)
-            for name in {x.buffer: None for x in found}:
+            item_reads = [item.a, item.b] if isinstance(item, Contraction) else item_loads(item)
+            self.loads.append(item_reads)
+            for name in {x.buffer: None for x in item_reads}:
                 self.readers.setdefault(name, []).append(seq)
             self.writers.setdefault(item.out, []).append(seq)
 
@@ -252,14 +252,14 @@ class Fusion:
         group = self.new_group(seq, kind, ())
         group.members.append(Member(seq, item, None, (), kind, 0))
         reads, writes = touched([item])
-        found: dict[Group, None] = {}
+        above: dict[Group, None] = {}
         for name in reads:
-            found |= {self.group_of(w): None for w in self.writers.get(name, ()) if w < seq}
-            found |= {check: None for check in self.checks.get(name, ())}
+            above |= {self.group_of(w): None for w in self.writers.get(name, ()) if w < seq}
+            above |= {check: None for check in self.checks.get(name, ())}
         for name in writes:
-            found |= {self.group_of(r): None for r in (*self.readers.get(name, ()), *self.writers[name])
+            above |= {self.group_of(r): None for r in (*self.readers.get(name, ()), *self.writers[name])
                       if r < seq and self.items[r] is not None}
-        depend(group, list(found))
+        depend(group, list(above))
 
     def overwrites(self, name: str) -> bool:
         """The buffer has two values here, one before the item that stores into it and one behind it."""
@@ -271,51 +271,51 @@ class Fusion:
 
     def needed(self, seq: int, item) -> list[Group]:
         """The groups that must have run before the item, in order."""
-        found: dict[Group, None] = {}
+        above: dict[Group, None] = {}
         for x in self.loads[seq]:
             for w in self.writers.get(x.buffer, ()):
                 if w < seq and self.may_alias(w, x):
-                    found[self.group_of(w)] = None
+                    above[self.group_of(w)] = None
             for _, value in x.dynamic:
-                found |= self.checks_of(value)
+                above |= self.checks_of(value)
         if isinstance(item, Computation) and item.dynamic:   # in place: after what was there before
             for _, value in item.dynamic:
-                found |= self.checks_of(value)
-            found |= {self.group_of(w): None for w in self.writers[item.out] if w < seq}
+                above |= self.checks_of(value)
+            above |= {self.group_of(w): None for w in self.writers[item.out] if w < seq}
         if self.overwrites(item.out):  # in place: after everything that reads what was there
             for other in [*self.readers.get(item.out, ()), *self.writers[item.out]]:
                 if other < seq and self.items[other] is not None:
-                    found[self.group_of(other)] = None
-        return list(found)
+                    above[self.group_of(other)] = None
+        return list(above)
 
     def checks_of(self, index: Scalar) -> dict[Group, None]:
         return {group: None for x in loads(index) for group in self.checks.get(x.buffer, ())}
 
     def candidates(self, seq: int, item: Computation, needed: list[Group]) -> list[Group]:
-        found: dict[Group, None] = {}
+        candidates: dict[Group, None] = {}
         if self.separate or item.dynamic or sorts(item.value):
             return []
         for x in self.loads[seq]:
-            made = self.maker(x)
-            if made is not None:
-                found[self.group_of(made.seq)] = None
-        ranked = sorted(found, key=lambda g: (g.kind != "contraction", -g.number))
+            member = self.maker(x)
+            if member is not None:
+                candidates[self.group_of(member.seq)] = None
+        ranked = sorted(candidates, key=lambda g: (g.kind != "contraction", -g.number))
         if isinstance(item.value, Reduction):
             kind = "rows" if self.is_row(item) else "flat"
-            ranked += [g for g in self.siblings({x.buffer for x in self.loads[seq]}, kind) if g not in found]
+            ranked += [g for g in self.siblings({x.buffer for x in self.loads[seq]}, kind) if g not in candidates]
         return ranked
 
     def siblings(self, names: Iterable[str], kind: str) -> list[Group]:
         """Groups that reduce what they load from one of the buffers: rows, or at a point (flat); the latest first."""
-        found: dict[Group, None] = {}
+        candidates: dict[Group, None] = {}
         for name in names:
             for group in self.loaded_by.get(name, ()):
                 while group.merged is not None:
                     group = group.merged
                 if group.kind == kind and (kind == "rows" or any(isinstance(m.value, Reduction)
                                                                  for m in group.members)):
-                    found[group] = None
-        return sorted(found, key=lambda g: -g.number)[:MOST_SIBLINGS]
+                    candidates[group] = None
+        return sorted(candidates, key=lambda g: -g.number)[:MOST_SIBLINGS]
 
     def new_group(self, seq: int, kind: str, coords: tuple[Sym, ...]) -> Group:
         group = Group(len(self.groups), kind, seq, coords)
@@ -324,9 +324,10 @@ class Fusion:
         return group
 
     def start(self, seq: int, item: Computation, needed: list[Group]) -> None:
-        found = sorts(item.value)
-        if found:
-            key = (item.vars, found[0].var, found[0].value, found[0].count, found[0].descending)
+        sorted_values = sorts(item.value)
+        if sorted_values:
+            first = sorted_values[0]
+            key = (item.vars, first.var, first.value, first.count, first.descending)
             group = self.sorts.get(key)
             if group is None or self.separate:
                 group = self.sorts[key] = self.new_group(seq, "sort", item.vars)
@@ -345,12 +346,12 @@ class Fusion:
         self.enter(group, member, self.loads[seq])
         depend(group, needed)
 
-    def enter(self, group: Group, member: Member, found: list[Load]) -> None:
+    def enter(self, group: Group, member: Member, item_reads: list[Load]) -> None:
         group.members.append(member)
         group.writes.setdefault(member.item.out, []).append(member)
         self.group_at[member.seq] = group
         self.members[member.seq] = member
-        for x in found:
+        for x in item_reads:
             group.reads.setdefault(x.buffer, []).append(x)
             self.loaded_by.setdefault(x.buffer, {})[group] = None
 
@@ -386,12 +387,12 @@ class Fusion:
         for other in needed:
             if other is not group and other.above & group.mask:
                 raise Refused("it needs another kernel that runs after this one")
-        row, found = self.is_row(item), self.loads[seq]
+        row, item_reads = self.is_row(item), self.loads[seq]
         if not row and (value := rebound(item.value, set(group.coords), self.others)) is not item.value:
             item = replace(item, value=value)   # reductions inside points have variables of their own
-            found = item_loads(item)
-        inside = [x for x in found if self.made_in(x, group)]
-        for x in found:
+            item_reads = item_loads(item)
+        inside = [x for x in item_reads if self.made_in(x, group)]
+        for x in item_reads:
             if x not in inside and any(w < seq and self.group_of(w) is group and self.may_alias(w, x)
                                        for w in self.writers.get(x.buffer, ())):
                 raise Refused(f"{x.buffer} is written in parts")
@@ -410,7 +411,7 @@ class Fusion:
             raise Refused("it reads under a predicate what the kernel computes")
         if isinstance(item.value, Reduction) and not row and not inside:
             self.look_alike(item.value, group)
-        solution = self.solve(found, variables, group)
+        solution = self.solve(item_reads, variables, group)
         mapped = {s: e for s, e in solution.items() if e is not sym(s)}
         index = tuple(e.substitute(mapped) for e in item.index)
         if any(not apart(m.index, index) for m in self.written_in_turn(item.out, group)):
@@ -437,10 +438,10 @@ class Fusion:
         of the part."""
         key = x.buffer, x.index
         if key not in self.made:
-            found = list(self.writers.get(x.buffer, ())) if not self.overwrites(x.buffer) else []
-            if len(found) > 1:
-                found = [w for w in found if self.may_alias(w, x)]
-            self.made[key] = found[0] if len(found) == 1 else None
+            writers = list(self.writers.get(x.buffer, ())) if not self.overwrites(x.buffer) else []
+            if len(writers) > 1:
+                writers = [w for w in writers if self.may_alias(w, x)]
+            self.made[key] = writers[0] if len(writers) == 1 else None
         return self.members.get(self.made[key])
 
     def may_alias(self, writer: int, x: Load) -> bool:
@@ -459,13 +460,13 @@ class Fusion:
             return None
         return next((m for m in group.writes.get(x.buffer, ()) if m.index == x.index), None)
 
-    def solve(self, found: list[Load], variables: tuple[Sym, ...], group: Group) -> dict[Sym, Expr]:
+    def solve(self, item_reads: list[Load], variables: tuple[Sym, ...], group: Group) -> dict[Sym, Expr]:
         """Every variable of an item in the group's coordinates."""
-        made = {x: self.maker(x) for x in found if self.made_in(x, group)}
-        own = [(a, b) for x, m in made.items() for a, b in zip(x.index, m.index, strict=True)]
+        makers = {x: self.maker(x) for x in item_reads if self.made_in(x, group)}
+        own = [(a, b) for x, m in makers.items() for a, b in zip(x.index, m.index, strict=True)]
         shared = []
-        for x in found:
-            if x not in made and not x.dynamic:
+        for x in item_reads:
+            if x not in makers and not x.dynamic:
                 for y in group.reads.get(x.buffer, ()):
                     if not y.dynamic:
                         shared.append(list(zip(x.index, y.index, strict=True)))
@@ -480,12 +481,12 @@ class Fusion:
             if all(a.substitute(solution) == b for a, b in own) and in_range(solution) and group.names(solution):
                 return solution
         shape = tuple(extent(s) for s in variables)
-        for x in found:
-            if x not in made or domain_size(variables) != self.buffers[x.buffer].elements:
+        for x in item_reads:
+            if x not in makers or domain_size(variables) != self.buffers[x.buffer].elements:
                 continue
             whole = self.buffers[x.buffer].shape
             if linear(tuple(sym(s) for s in variables), shape) == linear(x.index, whole):  # a reshape
-                solution = dict(zip(variables, reshaped(made[x].index, whole, shape)))
+                solution = dict(zip(variables, reshaped(makers[x].index, whole, shape)))
                 if all(a.substitute(solution) == b for a, b in own) and in_range(solution):
                     return solution
         raise Refused("it reads other points than the kernel computes")

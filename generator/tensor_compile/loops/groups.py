@@ -106,22 +106,22 @@ def absorb(group: Group, other: Group) -> None:
         group.rows, group.cols, group.coords = other.rows, other.cols, other.coords
     group.members = sorted(group.members + other.members, key=lambda m: m.seq)
     group.seq = min(group.seq, other.seq)
-    for name, found in other.reads.items():
-        group.reads.setdefault(name, []).extend(found)
-    for name, made in other.writes.items():
-        group.writes.setdefault(name, []).extend(made)
+    for name, read in other.reads.items():
+        group.reads.setdefault(name, []).extend(read)
+    for name, written in other.writes.items():
+        group.writes.setdefault(name, []).extend(written)
     hand_over(other, group)
-    stage_of: dict[tuple, Member] = {}
+    maker_of: dict[tuple, Member] = {}
     for m in group.members:  # phases again, as members that joined may wait for each other
         if m.value is None:
-            stage_of[m.item.out, m.index] = m
+            maker_of[m.item.out, m.index] = m
             continue
         m.phase = 0
         for x in loads(m.value):
-            made = stage_of.get((x.buffer, x.index))
-            if made is not None:
-                m.phase = max(m.phase, made.phase + (made.level == "reduce"))
-        stage_of[m.item.out, m.index] = m
+            maker = maker_of.get((x.buffer, x.index))
+            if maker is not None:
+                m.phase = max(m.phase, maker.phase + (maker.level == "reduce"))
+        maker_of[m.item.out, m.index] = m
 
 
 def beside(group: Group, other: Group) -> None:

@@ -42,16 +42,16 @@ class _Rewriter:
         for node in self.function.nodes:
             operands = tuple(Value(self.moved[v.node], v.index) for v in node.operands)
             rewrite = {"dot": self.dot, "convolution": self.convolution}.get(node.op)
-            made = None
+            new = None
             if rewrite is not None and not (operands and all(v.node in self.constant for v in operands)):
-                made = rewrite(node, operands)
-            if made is None:
+                new = rewrite(node, operands)
+            if new is None:
                 changed = any(a is not b.node for a, b in zip((v.node for v in operands), node.operands))
-                made = node
+                new = node
                 if changed:
-                    made = Node(node.op, operands, node.attrs, node.types, node.loc, node.scope)
-                self.keep(made)
-            self.moved[node] = made
+                    new = Node(node.op, operands, node.attrs, node.types, node.loc, node.scope)
+                self.keep(new)
+            self.moved[node] = new
         old = self.function
         move = lambda v: Value(self.moved[v.node], v.index)  # noqa: E731
         return Function(old.name, old.entry, old.parameters, old.guards, self.nodes,
@@ -115,9 +115,9 @@ class _Rewriter:
 
     def panels(self, like: Node, b: Value, batch: list, free: list, contract: list) -> Value:
         key = (b, tuple(batch), tuple(free), tuple(contract))
-        found = self.packs.get(key)
-        if found is not None:
-            return found
+        packed = self.packs.get(key)
+        if packed is not None:
+            return packed
         heads = [b.shape[d] for d in batch]
         n, k = product(b.shape[d] for d in free), product(b.shape[d] for d in contract)
         count = floordiv(n + (self.panel - 1), wrap(self.panel))

@@ -62,12 +62,12 @@ class Scalar:
     @classmethod
     def _intern(cls, *fields):
         key = (cls, *fields)
-        found = Scalar._interned.get(key)
-        if found is None:
-            found = object.__new__(cls)
-            found.key = key
-            Scalar._interned[key] = found
-        return found
+        interned = Scalar._interned.get(key)
+        if interned is None:
+            interned = object.__new__(cls)
+            interned.key = key
+            Scalar._interned[key] = interned
+        return interned
 
     @property
     def children(self) -> tuple["Scalar", ...]:

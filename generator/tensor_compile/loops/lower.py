@@ -49,12 +49,12 @@ class LoweredFunction:
 def lower(function: Function, module: Module, target, plain: bool = False) -> LoweredFunction:
     """Lowers a function without calls, after layout (and fold). Its state types come from the module. plain: every
     tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
-    made = Lowering(function, module, plain).run()
-    deferred = stored_early(made.items, made.buffers)
+    lowered = Lowering(function, module, plain).run()
+    deferred = stored_early(lowered.items, lowered.buffers)
     if deferred:
-        made = Lowering(function, module, plain, deferred).run()
-    made.items = without_empty(made.items, made.buffers)
-    return made
+        lowered = Lowering(function, module, plain, deferred).run()
+    lowered.items = without_empty(lowered.items, lowered.buffers)
+    return lowered
 
 
 class LoweringError(Exception):
@@ -92,13 +92,13 @@ class Lowering:
 
     # -- buffers and placements ----------------------------------------------------------------------------------------
     def buffer(self, name: str, dtype: str, shape: Index, kind: str, order: tuple | None = None) -> Buffer:
-        found = self.buffers.get(name)
-        if found is None:
-            found = Buffer(name, dtype, tuple(shape), row_major(shape) if order is None else order, kind)
-            self.buffers[name] = found
-        elif found.kind != kind:
-            raise LoweringError(f"{self.function.name}: the name {name!r} is both {found.kind} and {kind}")
-        return found
+        buffer = self.buffers.get(name)
+        if buffer is None:
+            buffer = Buffer(name, dtype, tuple(shape), row_major(shape) if order is None else order, kind)
+            self.buffers[name] = buffer
+        elif buffer.kind != kind:
+            raise LoweringError(f"{self.function.name}: the name {name!r} is both {buffer.kind} and {kind}")
+        return buffer
 
     def temp(self, v: Value, order: tuple[int, ...] | None = None) -> Buffer:
         """order: instead of the one chosen for v."""
@@ -131,10 +131,10 @@ class Lowering:
 
     def placement_of(self, v: Value) -> Placement:
         """Where v is computed: a temp, unless a place was chosen."""
-        found = self.placements.get(v)
-        if found is None:
-            found = self.placements[v] = Placement(self.temp(v), lambda index: index)
-        return found
+        placement = self.placements.get(v)
+        if placement is None:
+            placement = self.placements[v] = Placement(self.temp(v), lambda index: index)
+        return placement
 
     def run(self) -> LoweredFunction:
         f = self.function
@@ -258,12 +258,12 @@ class Lowering:
 
     def load(self, v: Value, index: Index, like: Node) -> Load:
         """As `read`, for places where only a Load will do: anything else is computed into a temp first."""
-        found = self.read(v, index)
-        if isinstance(found, Load) and not found.dynamic and found.other in (None, Const(v.dtype, 0)):
-            return found
-        found = self.read(self.detach(v), index)
-        assert isinstance(found, Load)
-        return found
+        element = self.read(v, index)
+        if isinstance(element, Load) and not element.dynamic and element.other in (None, Const(v.dtype, 0)):
+            return element
+        element = self.read(self.detach(v), index)
+        assert isinstance(element, Load)
+        return element
 
     def detach(self, v: Value, label: str = "materialize", order: tuple[int, ...] | None = None) -> Value:
         """v computed into a buffer of its own, with no view between, before the loops that v does not change in. order:
@@ -422,9 +422,9 @@ class Lowering:
     def whole(self, v: Value) -> Buffer:
         """A row-major buffer that is v: the one that it stands in, or a copy."""
         _, index = self.vars.space(v.shape)
-        found = self.read(v, index)
-        if isinstance(found, Load) and not found.valid and not found.dynamic and found.index == index:
-            buffer = self.buffers[found.buffer]
+        element = self.read(v, index)
+        if isinstance(element, Load) and not element.valid and not element.dynamic and element.index == index:
+            buffer = self.buffers[element.buffer]
             if buffer.shape == v.shape and buffer.order == row_major(v.shape) and buffer.kind != "state":
                 return buffer
         return self.placements[self.detach(v, order=row_major(v.shape))].buffer
@@ -493,7 +493,7 @@ class Lowering:
 
 
 def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:
-    found: set[Sym] = set()
+    symbols: set[Sym] = set()
     for e in exprs:
-        found |= e.symbols()
-    return tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
+        symbols |= e.symbols()
+    return tuple(sorted((s for s in symbols if s.is_dim), key=lambda s: s.key))

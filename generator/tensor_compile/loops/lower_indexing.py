@@ -34,9 +34,9 @@ def _scatter(low: Lowering, node: Node) -> None:
         at = low.read(low.check(node, i, bound), index[axis:axis + count])
     g = Sym(f"g{len(low.items)}", 0, bound - 1)
     place = placement.index((*index[:axis], sym(g), *index[axis + count:]))
-    found = _along(low, i, x) if x.type.rank == 1 else None
-    if found is not None:
-        variables, position, flat, g, at = found
+    along = _along(low, i, x) if x.type.rank == 1 else None
+    if along is not None:
+        variables, position, flat, g, at = along
         index, place = (position,), placement.index((flat,))
     value = low.read(u, index)
     if node.attrs["op"] != "set":

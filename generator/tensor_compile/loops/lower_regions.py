@@ -80,12 +80,12 @@ class _Opener:
         """The function's nodes anew, what its loops need not repeat before them. values: old to new, grows."""
         out: list[Node] = []
         for node in function.nodes:
-            made = Node(node.op, values.all(node.operands), node.attrs, node.types, node.loc, node.scope)
+            copied = Node(node.op, values.all(node.operands), node.attrs, node.types, node.loc, node.scope)
             if PRIMITIVES[node.op].graphs:
-                before, same = self.hold(made)
+                before, same = self.hold(copied)
                 out += before
-            out.append(made)
-            values.bind(node, made)
+            out.append(copied)
+            values.bind(node, copied)
             if PRIMITIVES[node.op].graphs:
                 values.update({Value(node, i): v for i, v in same.items()})
         return out
@@ -224,9 +224,9 @@ def _in_place(low: "Lowering", body: Body, carried: dict[int, str]) -> set[int]:
 
 def _next(low: "Lowering", body: Body, carried: dict[int, str], there: set[int]) -> None:
     """What the next iteration starts from: every new value is known before the first old one is overwritten."""
-    made = [(low.buffers[name], low.detach(body.results[i], "next", row_major(body.results[i].shape)))
+    staged = [(low.buffers[name], low.detach(body.results[i], "next", row_major(body.results[i].shape)))
             for i, name in carried.items() if i not in there]
-    for buffer, v in made:
+    for buffer, v in staged:
         low.copy(v, buffer, lambda index: index, "next")
 
 

@@ -27,10 +27,10 @@ def parse_units(text: str, file: str) -> list[Unit]:
 
 def parse_unit(text: str, file: str) -> Unit:
     """The text's only unit."""
-    found = parse_units(text, file)
-    if len(found) != 1:
-        raise ParseError(file, 1, f"expected one unit, not {len(found)}")
-    return found[0]
+    units = parse_units(text, file)
+    if len(units) != 1:
+        raise ParseError(file, 1, f"expected one unit, not {len(units)}")
+    return units[0]
 
 
 class _Parser:
@@ -104,28 +104,28 @@ class _Parser:
             raise line.error(f"unknown declaration {word} in a {unit.kind}; there are {', '.join(readers)}")
         if word in ("loop", "while", "branch") and self.barrier is not None:
             raise line.error("a barrier stands before a kernel")
-        made = readers[word](line, unit)
-        if made is None:
+        element = readers[word](line, unit)
+        if element is None:
             return
-        if isinstance(made, Tiles):
-            made.barrier, self.barrier = self.barrier is not None, None
-        elif unit.kind == "program" and not isinstance(made, (Loop, Branch)):
-            made = Step(made, self.barrier is not None)
+        if isinstance(element, Tiles):
+            element.barrier, self.barrier = self.barrier is not None, None
+        elif unit.kind == "program" and not isinstance(element, (Loop, Branch)):
+            element = Step(element, self.barrier is not None)
             self.barrier = None
-        unit.items.append(made)
+        unit.items.append(element)
 
     # -- regions
     def inside(self, unit: Declarations, what: str, *symbols: Sym) -> tuple[list, ItemLine]:
         """The items up to the line that closes the region, and that line behind its brace. symbols: known inside."""
         around, iterations = unit.items, unit.iterations
-        unit.items = found = []
+        unit.items = items = []
         unit.iterations = iterations | {s.name: s for s in symbols}
         while not (line := self.within(Scope(unit), what)).accept("}"):
             self.declaration(line, unit)
         if self.barrier is not None:
             raise self.barrier.error("a barrier without a kernel behind it")
         unit.items, unit.iterations = around, iterations
-        return found, line
+        return items, line
 
     def loop(self, line: ItemLine, unit: Declarations) -> Loop:
         label = line.string()
@@ -314,18 +314,18 @@ class _Parser:
         return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
 
     def schedules(self, item: Scope) -> tuple[Schedule, ...]:
-        found = []
+        schedules = []
         while (line := self.next(item)) is not None:
             if not line.accept("schedule"):
                 self.at -= 1
                 break
             name = line.string()
-            made = contraction_schedule.parse(name)
-            if made is None:
+            schedule = contraction_schedule.parse(name)
+            if schedule is None:
                 raise line.error(f"{name!r} is no schedule")
-            found.append(made)
+            schedules.append(schedule)
             line.end()
-        return tuple(found)
+        return tuple(schedules)
 
     def grouped_contraction(self, line: ItemLine, unit: Declarations) -> GroupedContractionKernel:
         label, parts = line.string(), []

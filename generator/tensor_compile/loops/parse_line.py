@@ -87,21 +87,21 @@ class ItemLine(Line):
         extent = self.dim()
         if any(not s.is_dim for s in extent.symbols()):
             raise self.error(f"the extent of {name} depends on a loop variable")
-        found = self.names.get(name)
-        if found is None:
-            found = self.item.unit.variables.setdefault((name, extent), Sym(name, 0, extent - 1))
-            self.names[name] = found
-        elif found.is_dim:
+        variable = self.names.get(name)
+        if variable is None:
+            variable = self.item.unit.variables.setdefault((name, extent), Sym(name, 0, extent - 1))
+            self.names[name] = variable
+        elif variable.is_dim:
             raise self.error(f"{name} is a dim")
-        elif found.hi != extent - 1:
+        elif variable.hi != extent - 1:
             raise self.error(f"{name} has another extent above")
-        return found
+        return variable
 
     def variables(self) -> tuple[Sym, ...]:
-        found = self.many(self.variable)
-        if len(set(found)) < len(found):
+        variables = self.many(self.variable)
+        if len(set(variables)) < len(variables):
             raise self.error("one variable is named twice")
-        return found
+        return variables
 
     def iteration(self) -> Sym:
         """NAME:COUNT of a loop."""
@@ -138,10 +138,10 @@ class ItemLine(Line):
 
     def buffer(self) -> Buffer:
         name = self.string()
-        found = self.item.unit.buffers.get(name)
-        if found is None:
+        buffer = self.item.unit.buffers.get(name)
+        if buffer is None:
             raise self.error(f"unknown buffer {quote(name)}")
-        return found
+        return buffer
 
     def access(self) -> tuple[Buffer, tuple[Expr, ...]]:
         b = self.buffer()
@@ -212,10 +212,10 @@ class ItemLine(Line):
         (at,) = self.exactly(1, self.exprs())
         return Sorted(over, value, at, count, descending)
 
-    def exactly(self, count: int, found: tuple) -> tuple:
-        if len(found) != count:
-            raise self.error(f"expected {count} in parentheses, not {len(found)}")
-        return found
+    def exactly(self, count: int, values: tuple) -> tuple:
+        if len(values) != count:
+            raise self.error(f"expected {count} in parentheses, not {len(values)}")
+        return values
 
     def load(self, dtype: str, depth: int) -> Load:
         self.expect("(")
@@ -229,13 +229,13 @@ class ItemLine(Line):
         return Load(b.name, dtype, index, valid, other, dynamic)
 
     def dynamic(self, depth: int) -> tuple:
-        found = []
+        pairs = []
         while self.accept("let"):
             s = self.variable()
             self.expect("=")
-            found.append((s, self.scalar(depth + 1)))
+            pairs.append((s, self.scalar(depth + 1)))
             self.expect("in")
-        return tuple(found)
+        return tuple(pairs)
 
     def sorting(self, depth: int) -> tuple[Expr, bool, Scalar]:
         self.expect("first")
@@ -285,7 +285,7 @@ class ItemLine(Line):
     def known_dim(self) -> Sym:
         name = self.word("a dim")
         unit = self.item.unit
-        found = unit.iterations.get(name) or unit.dims.get(name)
-        if found is None:
+        symbol = unit.iterations.get(name) or unit.dims.get(name)
+        if symbol is None:
             raise self.error(f"unknown dim {name}")
-        return found
+        return symbol

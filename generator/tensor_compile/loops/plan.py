@@ -54,10 +54,10 @@ def bytes_of(b: Buffer) -> Expr:
 
 
 def _symbols(b: Buffer) -> set[Sym]:
-    found: set[Sym] = set()
+    symbols: set[Sym] = set()
     for d in b.shape:
-        found |= d.symbols()
-    return found
+        symbols |= d.symbols()
+    return symbols
 
 
 class Lives:

@@ -41,20 +41,20 @@ def fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
     if dtype in ("i32", "i64"):
         exprs = [index_of(a) for a in args]
         if all(e is not None for e in exprs):
-            made = None
+            expr = None
             if op == "add":
-                made = exprs[0] + exprs[1]
+                expr = exprs[0] + exprs[1]
             elif op == "sub":
-                made = exprs[0] - exprs[1]
+                expr = exprs[0] - exprs[1]
             elif op == "mul":
-                made = exprs[0] * exprs[1]
+                expr = exprs[0] * exprs[1]
             elif op == "div" and is_nonnegative(exprs[0]) and exprs[1].is_const and exprs[1].value > 0:
-                made = floordiv(exprs[0], exprs[1])
+                expr = floordiv(exprs[0], exprs[1])
             elif op == "cast":
-                made = exprs[0]
-            if made is not None:
-                low, high = made.range()
+                expr = exprs[0]
+            if expr is not None:
+                low, high = expr.range()
                 half = 1 << (31 if dtype == "i32" else 62)
                 if low is not None and high is not None and -half <= low and high < half:
-                    return IndexValue(dtype, made)
+                    return IndexValue(dtype, expr)
     return Apply(op, dtype, args)

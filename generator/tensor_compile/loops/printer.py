@@ -118,19 +118,19 @@ def _expr(e: Expr) -> str:
 
 def _dims(buffers: dict[str, Buffer], items: list, more: tuple[Sym, ...]) -> tuple[Sym, ...]:
     """Every size that the unit names, in order of their names."""
-    found: set[Sym] = set(more)
+    symbols: set[Sym] = set(more)
     for b in buffers.values():
         for e in b.shape:
-            found |= e.symbols()
+            symbols |= e.symbols()
     for region in regions(items):
         if isinstance(region, Loop) and region.iteration is not None:
-            found |= extent(region.iteration).symbols()
+            symbols |= extent(region.iteration).symbols()
         for axis in region.axes if isinstance(region, Tiles) else ():
-            found |= axis.size.symbols()
+            symbols |= axis.size.symbols()
     for item in leaves(items):
         for e in _asked(item.kernel if isinstance(item, Step) else item):
-            found |= e.symbols()
-    return tuple(sorted((s for s in found if s.is_dim and not s.is_iteration), key=lambda s: s.key))
+            symbols |= e.symbols()
+    return tuple(sorted((s for s in symbols if s.is_dim and not s.is_iteration), key=lambda s: s.key))
 
 
 def _asked(item) -> Iterator[Expr]:
@@ -185,14 +185,14 @@ class _Printer:
     def name(self, s: Sym) -> str:
         if s.is_dim:
             return s.name
-        found = self.names.get(s)
-        if found is None:
-            found, n = s.name, 1
-            while found in self.taken:
-                found, n = f"{s.name}_{n}", n + 1
-            self.names[s] = found
-            self.taken.add(found)
-        return found
+        name = self.names.get(s)
+        if name is None:
+            name, n = s.name, 1
+            while name in self.taken:
+                name, n = f"{s.name}_{n}", n + 1
+            self.names[s] = name
+            self.taken.add(name)
+        return name
 
     def expr(self, e: Expr) -> str:
         """The polynomial with this printer's names, terms ordered by their text so that creation order never shows."""

@@ -74,15 +74,15 @@ def _unwrapped(dtype: str, low: list[Expr], high: list[Expr]) -> Bounds:
 
 def _outer(a: list[Expr], b: list[Expr], sign: int) -> list[Expr]:
     """Bounds of both sides at once: of two comparable ones the one further out (sign -1: the lower)."""
-    found = []
+    kept = []
     for x in a:
         for y in b:
             difference = (x - y) * sign
             if is_nonnegative(difference):
-                found.append(x)
+                kept.append(x)
             elif is_nonnegative(difference * -1):
-                found.append(y)
-    return found[:_MOST]
+                kept.append(y)
+    return kept[:_MOST]
 
 
 def _pairs(a: list[Expr], b: list[Expr], sign: int) -> list[Expr]:

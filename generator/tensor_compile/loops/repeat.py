@@ -21,7 +21,7 @@ MOST_GROUPED = 8         # loads of a value whose readers share it out
 def repeat(fusion: Fusion) -> None:
     """Rewrites the items of a fusion, before they join any kernel. What some reader reads at an index that is data stays
     in memory anyway."""
-    indirect = {x.buffer for found in fusion.loads for x in found if x.dynamic}
+    indirect = {x.buffer for item_loads in fusion.loads for x in item_loads if x.dynamic}
     for seq, item in enumerate(fusion.items):
         if not isinstance(item, Computation):
             continue
@@ -30,10 +30,10 @@ def repeat(fusion: Fusion) -> None:
             writers = fusion.writers.get(x.buffer, ())
             if len(writers) != 1 or x.buffer in indirect:
                 continue
-            made = fusion.items[writers[0]]
-            if isinstance(made, Computation) and (made.index != x.index or item.dynamic) and not x.valid \
-                    and _repeatable(fusion, writers[0], made, x.buffer):
-                replaced[x.buffer] = made
+            writer = fusion.items[writers[0]]
+            if isinstance(writer, Computation) and (writer.index != x.index or item.dynamic) and not x.valid \
+                    and _repeatable(fusion, writers[0], writer, x.buffer):
+                replaced[x.buffer] = writer
         if replaced:
             _replace(fusion, seq, item, replaced)
 
@@ -41,11 +41,11 @@ def repeat(fusion: Fusion) -> None:
 def _replace(fusion: Fusion, seq: int, item: Computation, replaced: dict[str, Computation]) -> None:
     """Computes in the item what it loads from the buffers. What nobody loads any more goes."""
     def leaf(s: Scalar) -> Scalar | None:
-        made = replaced.get(s.buffer) if isinstance(s, Load) else None
-        if made is None:
+        writer = replaced.get(s.buffer) if isinstance(s, Load) else None
+        if writer is None:
             return None
-        solution = solve(list(zip(made.index, s.index, strict=True)), made.vars)
-        return substitute(made.value, solution) if solution is not None else None
+        solution = solve(list(zip(writer.index, s.index, strict=True)), writer.vars)
+        return substitute(writer.value, solution) if solution is not None else None
 
     change = Rewriter(leaf=leaf)
     item = replace(item, value=change(item.value), dynamic=tuple((g, change(v)) for g, v in item.dynamic))
@@ -69,12 +69,12 @@ def _drop(fusion: Fusion, seq: int) -> None:
         fusion.readers[name].remove(seq)
 
 
-def _repeatable(fusion: Fusion, seq: int, made: Computation, name: str) -> bool:
+def _repeatable(fusion: Fusion, seq: int, writer: Computation, name: str) -> bool:
     if fusion.buffers[name].kind != "temp" or name in fusion.outside:
         return False
     if not all(isinstance(fusion.items[r], Computation) for r in fusion.readers[name]):
         return False
-    if (len(fusion.readers[name]) > 2 or cost(made.value) > CHEAP_TO_REPEAT) and not _shared_out(fusion, made, name):
+    if (len(fusion.readers[name]) > 2 or cost(writer.value) > CHEAP_TO_REPEAT) and not _shared_out(fusion, writer, name):
         return False
     # what could be the epilogue of a contraction or the tail of a reduction stays there
     for x in fusion.loads[seq]:
@@ -84,9 +84,9 @@ def _repeatable(fusion: Fusion, seq: int, made: Computation, name: str) -> bool:
     return True
 
 
-def _shared_out(fusion: Fusion, made: Computation, name: str) -> bool:
+def _shared_out(fusion: Fusion, writer: Computation, name: str) -> bool:
     """No element of the buffer is read twice, so its readers compute no more than is computed anyway."""
-    if any(isinstance(s, (Reduction, Sorted)) for s in walk(made.value)):
+    if any(isinstance(s, (Reduction, Sorted)) for s in walk(writer.value)):
         return False
     parts = [(x, fusion.items[r]) for r in fusion.readers[name] for x in fusion.loads[r] if x.buffer == name]
     if len(parts) > MOST_GROUPED or not all(
@@ -100,6 +100,6 @@ def _read_apart(fusion: Fusion, name: str, seq: int) -> bool:
     """The buffer is stored whatever becomes of item `seq`: another one reads it at other points than its own."""
     if fusion.buffers[name].kind != "temp" or len(fusion.writers.get(name, ())) != 1:
         return False  # not one writer among these items: a loop's body reads what was made before the loop, too
-    made = fusion.items[fusion.writers[name][0]]
-    return isinstance(made, (Computation, Contraction)) and any(
-        x.buffer == name and x.index != made.index for r in fusion.readers[name] if r != seq for x in fusion.loads[r])
+    writer = fusion.items[fusion.writers[name][0]]
+    return isinstance(writer, (Computation, Contraction)) and any(
+        x.buffer == name and x.index != writer.index for r in fusion.readers[name] if r != seq for x in fusion.loads[r])

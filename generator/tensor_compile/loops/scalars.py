@@ -23,10 +23,10 @@ class Variables:
 
     def get(self, kind: str, position: int, extent: Expr) -> Sym:
         key = (kind, position, extent)
-        found = self.made.get(key)
-        if found is None:
-            found = self.made[key] = Sym(f"{kind}{position}", 0, extent - 1)
-        return found
+        variable = self.made.get(key)
+        if variable is None:
+            variable = self.made[key] = Sym(f"{kind}{position}", 0, extent - 1)
+        return variable
 
     def space(self, shape: tuple[Expr, ...]) -> tuple[tuple[Sym, ...], tuple[Expr, ...]]:
         """(variables, index) that walk a tensor of `shape`; dims of size 1 have no variable."""
@@ -145,16 +145,16 @@ class Rewriter:
     def index(self, e: Expr) -> Expr:
         if self.indices is None or not e.terms:
             return e
-        found = self.exprs.get(e)
-        if found is None:
-            found = self.exprs[e] = self.indices(e)
-        return found
+        rewritten_expr = self.exprs.get(e)
+        if rewritten_expr is None:
+            rewritten_expr = self.exprs[e] = self.indices(e)
+        return rewritten_expr
 
     def __call__(self, s: Scalar) -> Scalar:
-        found = self.memo.get(s)
-        if found is None:
-            found = self.memo[s] = self.rebuild(s)
-        return found
+        rewritten_value = self.memo.get(s)
+        if rewritten_value is None:
+            rewritten_value = self.memo[s] = self.rebuild(s)
+        return rewritten_value
 
     def rebuild(self, s: Scalar) -> Scalar:
         if self.leaf is not None:

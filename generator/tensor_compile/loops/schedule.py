@@ -231,7 +231,7 @@ def _finish(kernel, buffers: dict[str, Buffer]):
         kernel.dims = tuple(sorted({s for part in kernel.contractions for s in part.dims}, key=lambda s: s.key))
         return kernel
     names: dict[str, None] = {}
-    found: set[Sym] = set()
+    symbols: set[Sym] = set()
     if isinstance(kernel, ContractionKernel):
         loops = kernel.batch + kernel.m + kernel.n + kernel.k
         values, stores = kernel.values, kernel.stores
@@ -241,25 +241,25 @@ def _finish(kernel, buffers: dict[str, Buffer]):
     for x in loads(*values):
         names[x.buffer] = None
         for e in x.index:
-            found |= e.symbols()
+            symbols |= e.symbols()
     for r in _sorts(kernel):
         names[r.buffer] = None
-        found |= r.count.symbols()
+        symbols |= r.count.symbols()
     for s in stores:
         names[s.buffer] = None
         for e in s.index:
-            found |= e.symbols()
+            symbols |= e.symbols()
     for name in names:
         for e in buffers[name].shape:
-            found |= e.symbols()
+            symbols |= e.symbols()
     for e in expressions(*values):
-        found |= e.symbols()
+        symbols |= e.symbols()
     for s in loops:
-        found |= extent(s).symbols()
+        symbols |= extent(s).symbols()
     for s in reduction_variables(values):
-        found |= extent(s).symbols()
+        symbols |= extent(s).symbols()
     kernel.params = tuple(buffers[name] for name in names)
-    kernel.dims = tuple(sorted((s for s in found if s.is_dim), key=lambda s: s.key))
+    kernel.dims = tuple(sorted((s for s in symbols if s.is_dim), key=lambda s: s.key))
     return kernel
 
 

@@ -176,8 +176,8 @@ def passes(kernel: LoopNestKernel) -> int:
     if len(counts) != 1 or not (count := counts.pop()).is_const or count.value > MOST_AT_ONCE:
         return 0
     threads = 32 if has_warps(kernel) else row_threads(kernel)
-    found = -(-count.value // threads)
-    return found if found <= MOST_PASSES and memory(kernel, threads, found) <= SHARED else 0
+    passes = -(-count.value // threads)
+    return passes if passes <= MOST_PASSES and memory(kernel, threads, passes) <= SHARED else 0
 
 
 def memory(kernel: LoopNestKernel, threads: int, terms: int) -> int:
@@ -234,8 +234,8 @@ def tile(kernel: ContractionKernel | GroupedContractionKernel, precision: str = 
     """The tile that is estimated to be done first, of equal ones the larger."""
     sums = max(len(part.b) for part in kernel.contractions)
     matrix = precision != "f32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
-    found = matrix_tiles(sums, precision) if matrix else []
-    return min(found or fitting(sums), key=lambda t: estimate(kernel, t))
+    candidates = matrix_tiles(sums, precision) if matrix else []
+    return min(candidates or fitting(sums), key=lambda t: estimate(kernel, t))
 
 
 def fitting(sums: int) -> list[Tile]:
@@ -245,8 +245,8 @@ def fitting(sums: int) -> list[Tile]:
 
 def matrix_tiles(sums: int, precision: str) -> list[Tile]:
     """The same for the matrix units."""
-    found = [replace(t, pads=MATRIX_PADS[precision], matrix=True) for t in MATRIX_TILES]
-    return [t for t in found if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
+    candidates = [replace(t, pads=MATRIX_PADS[precision], matrix=True) for t in MATRIX_TILES]
+    return [t for t in candidates if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
 def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: Tile) -> float:

@@ -38,24 +38,24 @@ def panels(pack: LoopNestKernel, kernel: ContractionKernel) -> Panels | None:
             or b.valid or b.dynamic or phase.stores[0].dynamic:
         return None
     number = sym(n) // kernel.b_panel
-    made = phase.stores[0].index
+    index = phase.stores[0].index
     if number not in b.index or b.index[-1] != sym(n) - number * kernel.b_panel:
         return None
     at = b.index.index(number)
-    walkers = [next((v for v in pack.rows if sym(v) == e), None) for e in made]
-    found: dict[Sym, Sym | None] = dict.fromkeys(kernel.batch)
+    walkers = [next((v for v in pack.rows if sym(v) == e), None) for e in index]
+    walkers_of: dict[Sym, Sym | None] = dict.fromkeys(kernel.batch)
     for e, walker in zip(b.index[:at], walkers):
         if not e.symbols():
             continue
         (own, *others) = e.symbols()
-        if others or e != sym(own) or own not in found or walker is None or walker.hi != own.hi:
+        if others or e != sym(own) or own not in walkers_of or walker is None or walker.hi != own.hi:
             return None
-        found[own] = walker
+        walkers_of[own] = walker
     panel = walkers[at]
     inside = {s for e in b.index[at + 1:] for s in e.symbols()}
     if panel is None or inside & set(kernel.batch):
         return None
-    return Panels(pack, kernel, tuple(found.items()), panel)
+    return Panels(pack, kernel, tuple(walkers_of.items()), panel)
 
 
 def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Tiles:

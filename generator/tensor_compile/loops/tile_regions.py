@@ -75,10 +75,10 @@ def stores(kernel: Chained) -> list[Store]:
 
 def walked_by(e: Expr, kernel: Chained) -> tuple[Sym, ...] | None:
     """The row variables of the kernel that e is the row-major position of; None where e is anything else."""
-    found = tuple(s for s in row_variables(kernel) if s in e.symbols())
-    if not found or linear(tuple(map(sym, found)), tuple(map(extent, found))) != e:
+    variables = tuple(s for s in row_variables(kernel) if s in e.symbols())
+    if not variables or linear(tuple(map(sym, variables)), tuple(map(extent, variables))) != e:
         return None
-    return found
+    return variables
 
 
 def least(e: Expr) -> int:
@@ -159,13 +159,13 @@ class _Former:
     def rows(self, chain: _Chain, joined: Chained, name: str) -> list[tuple[Expr, list[tuple[Sym, ...]]]]:
         """The axes that stay when a kernel joins the chain, which it reads through `name`."""
         last = chain.kernels[-1]
-        made = list(dict.fromkeys(s.index for s in stores(last) if s.buffer == name))
+        indices = list(dict.fromkeys(s.index for s in stores(last) if s.buffer == name))
         used = list(dict.fromkeys(x.index for x in loads(*values(joined)) if x.buffer == name))
-        if len(made) != 1 or any(x.index != made[0] for x in loads(*values(last)) if x.buffer == name):
+        if len(indices) != 1 or any(x.index != indices[0] for x in loads(*values(last)) if x.buffer == name):
             return []
-        found = []
+        row_dims = []
         known = {walkers[-1]: (size, walkers) for size, walkers in chain.rows}
-        for d, e in enumerate(made[0]):
+        for d, e in enumerate(indices[0]):
             by = walked_by(e, last)
             through = {walked_by(index[d], joined) for index in used}
             if by is None or len(through) != 1 or None in through or (chain.handed and by not in known):
@@ -173,21 +173,21 @@ class _Former:
             size, walkers = known.get(by, (self.buffers[name].shape[d], [by]))
             (reader,) = through
             if domain_size(reader) == size:
-                found.append((size, [*walkers, reader]))
-        return found
+                row_dims.append((size, [*walkers, reader]))
+        return row_dims
 
     # -- panels
     def pack_within(self, items: list, at: int) -> None:
         """Puts the packing of a product's second operand and the product into a region, where that pays."""
         kernel = items[at]
         name = kernel.b[0].buffer
-        made = [j for j in range(at) if isinstance(items[j], LoopNestKernel) and name in written(items[j])]
-        if len(made) != 1 or self.buffers[name].kind != "temp" or self.readers[name] != 1:
+        makers = [j for j in range(at) if isinstance(items[j], LoopNestKernel) and name in written(items[j])]
+        if len(makers) != 1 or self.buffers[name].kind != "temp" or self.readers[name] != 1:
             return
-        found = panels(items[made[0]], kernel)
-        if found is None or not self.movable(items, _Chain(made, [found.pack], [], []), at):
+        pack = panels(items[makers[0]], kernel)
+        if pack is None or not self.movable(items, _Chain(makers, [pack.pack], [], []), at):
             return
-        label = f"{found.pack.label}+{kernel.label}"
+        label = f"{pack.pack.label}+{kernel.label}"
         panel_bytes, rows = self.size(bytes_of(self.buffers[name])), self.size(domain_size(kernel.m))
         reason = ""
         if rows > FEW:
@@ -198,11 +198,11 @@ class _Former:
             self.refusals.append((f"{label} in tiles", reason))
             return
         were = dict(self.buffers)
-        tiles = tiled(found, self.buffers, self.names().__next__)
+        tiles = tiled(pack, self.buffers, self.names().__next__)
         if between_tiles(self.buffers, tiles.axes, tiles.body):
             self.buffers = were
             return
-        items[made[0]], items[at] = None, tiles
+        items[makers[0]], items[at] = None, tiles
         what = " by ".join(f"{a.block} of {a.size}" for a in tiles.axes)
         self.fusions.append(f"{label} runs in tiles of {what} points")
 
@@ -278,8 +278,8 @@ class _Former:
         within = {s for by in walkers for s in by}
         total = 0
         for b in kernel.b:
-            found = {s for e in b.index for s in e.symbols() if not s.is_dim} - within
-            total += self.size(domain_size(tuple(found))) * DTYPES[b.dtype].bytes
+            symbols = {s for e in b.index for s in e.symbols() if not s.is_dim} - within
+            total += self.size(domain_size(tuple(symbols))) * DTYPES[b.dtype].bytes
         return total
 
     # -- making
@@ -306,8 +306,8 @@ class _Former:
     def fresh(self, kind: str, shape: tuple[Expr, ...]) -> Buffer:
         """A new buffer of f32."""
         name = next(n for i in range(len(self.buffers) + 1) if (n := f"%t{i}") not in self.buffers)
-        made = self.buffers[name] = Buffer(name, "f32", shape, row_major(shape), kind)
-        return made
+        buffer = self.buffers[name] = Buffer(name, "f32", shape, row_major(shape), kind)
+        return buffer
 
     def in_place(self, chain: _Chain) -> dict[str, str]:
         """For each temp that is handed on, the one whose memory it is in: the one before, where it may overwrite that."""
@@ -370,5 +370,5 @@ class _Former:
             for d, e in enumerate(index):
                 if walked_by(e, chain.kernels[number]) == walkers[number]:
                     shape[d] = wrap(axis.block)
-        made = self.buffers[name] = Buffer(old.name, old.dtype, tuple(shape), old.order, "tile")
-        return made
+        buffer = self.buffers[name] = Buffer(old.name, old.dtype, tuple(shape), old.order, "tile")
+        return buffer
