@@ -4,22 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tensor_compile/runtime.h>
 
 #include "data.h"
 #include "guard.h"
 
 int tc_isa_runs(const char *isa)
 {
-#if defined(__x86_64__)
-    if (strcmp(isa, "avx2") == 0)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); /* those have F16C, too */
-    if (strcmp(isa, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-#else
-    (void)isa;
-#endif
-    return 1;
+    for (int cpu = 0; cpu < TC_CPU_COUNT; ++cpu)
+        if (strcmp(isa, tc_cpu_name((tc_cpu)cpu)) == 0)
+            return tc_cpu_detect() >> cpu & 1;
+    return 0;
 }
 
 static size_t bytes(const tc_param *param)

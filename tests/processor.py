@@ -2,14 +2,21 @@
 """Which instruction sets the processor that runs the tests has."""
 from __future__ import annotations
 
-# x86 sets: what /proc/cpuinfo calls their parts. The sets of other architectures are part of the architecture.
-NEEDS = {"scalar": (), "x86_64": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
+from tensor_compile.emit.candidate_table import has_candidates
+from tensor_compile.instruction_sets import instruction_set
+from tensor_compile.target import ARCHITECTURES
 
 
 def lacks(isa: str) -> list[str]:
     """The parts of an x86 instruction set that this processor does not have; of other sets none."""
-    if not NEEDS.get(isa):
+    parts = [feature.linux for feature in instruction_set(isa).features]
+    if not parts:
         return []
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         flags = next((line.split(":")[1].split() for line in f if line.startswith("flags")), [])
-    return [part for part in NEEDS[isa] if part not in flags]
+    return [part for part in parts if part not in flags]
+
+
+def own_sets(arch: str) -> list[str]:
+    """The instruction sets of an architecture that have kernels of their own; others take those of their base."""
+    return [isa for isa in ARCHITECTURES.get(arch, ()) if has_candidates(isa)]

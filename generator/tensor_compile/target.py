@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from .errors import OptionError, UserError, closest
+from .instruction_sets import by_architecture
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
-ARCHITECTURES = {"x86_64": ("scalar", "x86_64", "avx2", "avx512"), "aarch64": ("scalar", "neon"),
-                 "riscv64": ("rv64",), "arm": ("m4f",),
+ARCHITECTURES = {**by_architecture(),
                  "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")}
 
 DEVICES = frozenset(("cuda",))   # of them, those that are no processors

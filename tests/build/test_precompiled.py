@@ -9,6 +9,7 @@ from tap import done, equal, ok, skip
 from tensor_compile.compile import precompiled, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.objects import Unit, compile_units
+from tensor_compile.instruction_sets import baseline
 
 TEXT = """#include "tc_tile.h"
 void tck_{i}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)
@@ -29,7 +30,7 @@ for name in ("gcc", "clang"):
     with tempfile.TemporaryDirectory() as folder:
         few, many, without = (Cache(Path(folder) / part) for part in ("few", "many", "without"))
         compiler = toolchain.detect((name,), few.root, name)
-        isa = "avx2" if compiler.arch == "x86_64" else toolchain.BASELINE[compiler.arch]
+        isa = "avx2" if compiler.arch == "x86_64" else baseline(compiler.arch).name
         flags = toolchain.kernel_flags(compiler, isa, (), (), compiler.arch)
         compile_units(units(flags, True, precompiled.LEAST - 1), compiler, few, 2)
         ok(not (few.root / "headers").exists(), f"{name}: none for {precompiled.LEAST - 1} kernels")

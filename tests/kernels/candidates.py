@@ -17,13 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from cases import convolution, dim, heads, matmul, sums
+from processor import own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
 from tensor_compile.emit import candidates as table
-from tensor_compile.emit.instruction_sets import Candidate
+from tensor_compile.emit.candidate_table import Candidate
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym
 
@@ -93,7 +94,7 @@ def main() -> None:
         cache = Cache(Path(folder) / "cache")
         compiler = toolchain.detect(command, cache.root, "compiler")
         tools = Toolset(compiler, target, (), cache, wrapper)
-        for isa in targets.ARCHITECTURES[arch]:
+        for isa in own_sets(arch):
             todo = cases(isa, target, everything)
             tried = {(s.mr, s.nr) for c in todo for s in c.candidates}
             ok(tried == {(c.rows, c.columns) for c in table.candidates(isa)}, f"{isa}: every tile has a kernel that it fits")

@@ -24,7 +24,7 @@ from tensor_compile.compile.objects import Unit, compile_units
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit import micro
 from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.instruction_sets import micro_pointers
+from tensor_compile.emit.candidate_table import micro_pointers
 from tensor_compile.emit.micro import Micro
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym

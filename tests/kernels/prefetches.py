@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cases import convolution, dim, matmul, siblings, sums
-from processor import lacks
+from processor import lacks, own_sets
 from tap import done, note, ok
 from tensor_compile import target as targets
 from tensor_compile.compile import toolchain
@@ -78,7 +78,7 @@ def kernels() -> list[tuple[str, object, dict]]:
 
 def main() -> None:
     arch = platform.machine()
-    isas = [isa for isa in targets.ARCHITECTURES.get(arch, ()) if isa != "scalar" and not lacks(isa)]
+    isas = [isa for isa in own_sets(arch) if isa != "scalar" and not lacks(isa)]
     target = targets.load(targets.find(arch))
     with tempfile.TemporaryDirectory() as folder:
         compiler = toolchain.detect(("cc",), Cache(Path(folder)).root, "compiler")

@@ -16,10 +16,11 @@ ROOT = os.environ["TC_SOURCE_ROOT"]
 sys.path.insert(0, os.path.join(ROOT, "tests", "loops"))
 
 import evaluate  # noqa: E402
-from processor import NEEDS, lacks
+from processor import lacks, own_sets
 from tap import note, ok, skip  # noqa: E402
-from tensor_compile.compile.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
+from tensor_compile.compile.toolchain import EXACT  # noqa: E402
 from tensor_compile.emit.kernels import emit_kernel  # noqa: E402
+from tensor_compile.instruction_sets import instruction_set  # noqa: E402
 from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, LoopNestKernel, Program, Phase, Step  # noqa: E402
 from tensor_compile.loops.scalars import FUNCTIONS, walk  # noqa: E402
 from tensor_compile.symbolic import Expr, Sym, wrap  # noqa: E402
@@ -91,7 +92,7 @@ def machine(isa: str, sanitize: bool = False) -> Machine | str:
 def machines(sanitize: bool = False) -> list[Machine]:
     """Every instruction set that this machine or qemu runs; what cannot be had is a visible SKIP."""
     out = []
-    for isa in (*NEEDS, "neon"):
+    for isa in (*own_sets("x86_64"), "neon"):
         found = machine(isa, sanitize)
         if isinstance(found, str):
             skip(isa, found)
@@ -200,7 +201,7 @@ def _run(machine: Machine, prepared: list) -> list[list[dict[str, list]]]:
             f.write(table)
         program = os.path.join(folder, "run")
         subprocess.run([machine.compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", *EXACT,
-                        *ISA_FLAGS[machine.isa], f"-DTC_ISA_{ISA_MACRO[machine.isa]}", *machine.more,
+                        *instruction_set(machine.isa).compile_flags, *machine.more,
                         "-I", os.path.join(ROOT, "templates", "include"), "-I", ROOT, path,
                         os.path.join(ROOT, "tests", "nests", "run_kernels.c"),
                         os.path.join(ROOT, "autotune", "guard.c"), "-o", program], check=True)

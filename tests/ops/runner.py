@@ -12,13 +12,12 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from processor import lacks
+from processor import lacks, own_sets
 from tap import note, ok
 from tensor_compile.compile import assemble, capture_run, check_model, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
-from tensor_compile.target import ARCHITECTURES
 from tensor_compile.graph.text import print_module
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
@@ -52,13 +51,13 @@ EMULATED = {
 
 def native_isas(count: int, turn: int) -> tuple[str, ...]:
     """`count` of the optimised instruction sets that this processor has, beginning with number `turn`."""
-    isas = [isa for isa in ARCHITECTURES.get(platform.machine(), ()) if isa != "scalar" and not lacks(isa)]
+    isas = [isa for isa in own_sets(platform.machine()) if isa != "scalar" and not lacks(isa)]
     return tuple(isas[(turn + i) % len(isas)] for i in range(min(count, len(isas))))
 
 
 def all_isas() -> tuple[str, ...]:
-    """Those of this machine's architecture, the plain one among them."""
-    return ARCHITECTURES.get(platform.machine(), ())
+    """Those of this machine's architecture that have kernels of their own, the plain one among them."""
+    return tuple(own_sets(platform.machine()))
 
 
 def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tuple[int, ...]],

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensor_compile.target import find, load
+from tensor_compile.target import ARCHITECTURES, find, load
 from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.weights import weights_assembly, weights_header
@@ -77,6 +77,7 @@ def main(name: str, weights: str, target: str, driver: str, header: str, assembl
     embed = weights == "embed"
     sources = {}
     described = load(find(target))
+    described = described.with_isas(ARCHITECTURES[described.arch][1:] or described.isas)    # all but the plain one
     for variant in plan.functions[0].built:
         for step in variant.program.kernel_steps:
             for isa in described.isas:

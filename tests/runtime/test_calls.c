@@ -158,6 +158,22 @@ static void test_arguments(fixture *f)
     refused(f, TC_STATUS_BAD_ARGUMENT, "stance 3 is not in 0..2");
 }
 
+/* The last in the order of preference; NULL for none. */
+static const char *best_of(unsigned cpus)
+{
+#if defined(__x86_64__)
+    static const tc_cpu order[] = {TC_CPU_X86_64, TC_CPU_AVX2,        TC_CPU_AVX_VNNI,
+                                   TC_CPU_AVX512, TC_CPU_AVX512_VNNI, TC_CPU_AVX512_BF16};
+#else
+    static const tc_cpu order[] = {TC_CPU_NEON, TC_CPU_RV64};
+#endif
+    const char *best = NULL;
+    for (unsigned i = 0; i < sizeof order / sizeof *order; ++i)
+        if (cpus >> order[i] & 1)
+            best = tc_cpu_name(order[i]);
+    return best;
+}
+
 static void test_variants(fixture *f)
 {
     setup(f, 4, 8);
@@ -191,12 +207,31 @@ static void test_variants(fixture *f)
         tc_context_limit_cpu(&f->context, (tc_cpu)cpu);
         kernels_ran = NULL;
         if (fake_run(&f->context, &f->args) == TC_STATUS_OK) {
-            int best = 0;
-            for (int i = 0; i <= cpu; ++i)
-                best = f->context.cpus >> i & 1 ? i : best;
-            tc_ok(right(f) && !strcmp(kernels_ran, tc_cpu_name((tc_cpu)best)), "kernels of %s", kernels_ran);
+            tc_ok(right(f) && !strcmp(kernels_ran, best_of(f->context.cpus)), "kernels of %s", kernels_ran);
         }
     }
+#if defined(__x86_64__)
+    /* Every set of sets, whatever this processor has: the kernels here are plain C. */
+    int wrong = 0, refusals = 0;
+    for (unsigned cpus = 1; cpus < 1u << TC_CPU_COUNT; ++cpus) {
+        setup(f, 4, 8);
+        f->context.cpus = cpus;
+        const char *want = best_of(cpus);
+        const tc_status status = fake_run(&f->context, &f->args);
+        refusals += !want;
+        wrong += want ? status != TC_STATUS_OK || strcmp(kernels_ran, want) : status != TC_STATUS_UNSUPPORTED_CPU;
+    }
+    tc_ok(!wrong && refusals == 15, "the best of every set of sets; none where the model was not compiled for any");
+    setup(f, 4, 8);
+    f->context.cpus = ~0u;
+    tc_context_limit_cpu(&f->context, TC_CPU_AVX_VNNI);
+    tc_ok(f->context.cpus == (1u << TC_CPU_SCALAR | 1u << TC_CPU_X86_64 | 1u << TC_CPU_AVX2 | 1u << TC_CPU_AVX_VNNI),
+          "a limit is one of preference, not of numbers");
+    setup(f, 4, 8);
+    f->context.cpus = ~0u;
+    tc_context_limit_cpu(&f->context, TC_CPU_COUNT);
+    tc_ok(f->context.cpus == ~0u, "what is no set limits nothing");
+#endif
     kernels_watch = 0;
 }
 

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import tap
+from tensor_compile.target import ARCHITECTURES
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 TESTS, INCLUDE = ROOT / "tests" / "runtime", ROOT / "runtime" / "include"
@@ -93,7 +94,7 @@ def sanitized(work: Path, sanitizer: str, only: str) -> None:
     flags = ["-std=c11", "-O1", "-g", f"-fsanitize={sanitizer}", "-D_POSIX_C_SOURCE=200809L", f"-I{INCLUDE}", "-I.",
              f"-I{TESTS}", f"-I{TESTS.parent}", f"-I{ROOT / 'templates' / 'include'}"]
     kernels = []
-    for isa in ("x86_64", "avx2", "avx512"):
+    for isa in ARCHITECTURES["x86_64"][1:]:
         kernels.append(f"kernels_{isa}.o")
         run([compiler, *flags, f"-DSET={isa}", "-c", TESTS / "kernels.c", "-o", kernels[-1]], work)
     built = run([compiler, *flags, TESTS / "test_calls.c", "fake.c", "fakex.c", "fake.S", *kernels, *CORE, *HOSTED,

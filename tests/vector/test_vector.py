@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "nests"))
 
 from harness import ROOT, machine  # noqa: E402
 from tap import done, skip  # noqa: E402
-from tensor_compile.compile.toolchain import EXACT, ISA_FLAGS, ISA_MACRO  # noqa: E402
+from tensor_compile.compile.toolchain import EXACT  # noqa: E402
+from tensor_compile.instruction_sets import instruction_set  # noqa: E402
 
 isa, optimisation = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "-O2"
 found = machine(isa)
@@ -23,7 +24,7 @@ if isinstance(found, str):
 with tempfile.TemporaryDirectory() as folder:
     program = os.path.join(folder, "check")
     subprocess.run([found.compiler, "-std=c11", optimisation, "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-                    *EXACT, *ISA_FLAGS[isa], f"-DTC_ISA_{ISA_MACRO[isa]}", *found.more, "-I",
+                    *EXACT, *instruction_set(isa).compile_flags, *found.more, "-I",
                     os.path.join(ROOT, "templates", "include"), "-I", os.path.join(ROOT, "tests"),
                     os.path.join(ROOT, "tests", "vector", "check_vector.c"), "-o", program, "-lm"], check=True)
     sys.exit(subprocess.run([*found.run, program, *sys.argv[3:]], check=False).returncode)

@@ -93,7 +93,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                        help="target description: the name of one in targets/ or a .toml file (default: by the "
                             "compiler's architecture)")
     group.add_argument("--isa", default="", metavar="ISA,…",
-                       help="only these of the target's instruction sets, e.g. avx2,avx512 (default: all)")
+                       help="these instruction sets, e.g. avx2,avx512 (default: those of the target file)")
     group.add_argument("--cc", type=command, default=None, metavar="COMMAND",
                        help="compiler for the target (default: $CC, else cc)")
     group.add_argument("--cflags", type=words, default=(), metavar="FLAGS",

@@ -13,6 +13,7 @@ from ..emit.header import emit_header
 from ..emit.interface import interface
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import OptionError, UserError, closest
+from ..instruction_sets import baseline
 from ..loops.loop_ir import ModelPlan
 from . import backends, budget, capture_run, files, host_programs, imported, link, objects, pack, toolchain
 from .backends import Sources
@@ -172,7 +173,7 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
     compiler, target, sources = planned.compiler, planned.target, planned.sources
     # The driver runs before the instruction set is chosen: it is compiled for the baseline.
     driver = Unit(f"tcd_{planned.compiled.plan.model[:LONGEST_MODEL]}", planned.driver_text,
-                  toolchain.kernel_flags(compiler, toolchain.BASELINE[compiler.arch], target.flags, options.cflags,
+                  toolchain.kernel_flags(compiler, baseline(compiler.arch).name, target.flags, options.cflags,
                                          compiler.arch, optimise="-O2"))
     if options.keep:
         for name, text in (*sources.texts(), (f"{driver.name}.c", driver.text)):

@@ -24,7 +24,7 @@ from .tools import run_tool
 
 SOURCES = ROOT / "autotune"
 TEAM = 5     # the largest that autotune/check.c tries
-PLAIN_ISA = {"x86_64": "scalar", "aarch64": "scalar", "riscv64": "rv64", "arm": "m4f"}
+DETECTION = ROOT / "runtime" / "core" / "cpu.c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
             kernels.append(case.kernel)
     number = {id(kernel): i for i, kernel in enumerate(kernels)}
     units: list[Unit] = []
-    plain_isa = PLAIN_ISA[tools.target.arch]
+    plain_isa = tools.target.as_reference().isas[0]
     micros: dict[str, set[micro.Micro]] = {}
     roomy = [with_scratch(k, [s for case in cases if case.kernel is k for s in case.candidates]) for k in kernels]
     for i, kernel in enumerate(kernels):
@@ -77,7 +77,7 @@ def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
               for isa, found in micros.items() if found]
     host = tuple(tools.target.flags) + host_flags(tools.cflags, tools.target.arch)
     plain = ("-O2", "-std=c11", "-ffp-contract=off", "-fwrapv", *host, f"-I{SOURCES}")
-    units += [Unit(path.stem, path.read_text(encoding="utf-8"), plain) for path in sorted(SOURCES.glob("*.c"))]
+    units += [Unit(path.stem, path.read_text(encoding="utf-8"), plain) for path in (*sorted(SOURCES.glob("*.c")), DETECTION)]
     units.append(Unit("cases", _table(cases, number, roomy), plain))
     objects = compile_units(units, tools.compiler, tools.cache, tools.jobs)
     command = [*tools.compiler.command, *host, *tools.link_args, "-o", str(out), *(str(o.path) for o in objects)]

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from ..emit import bundle
-from . import assemble, budget, files, toolchain
+from ..instruction_sets import instruction_set
+from . import assemble, budget, files
 from .host_programs import ROOT, TEMPLATES
 from .objects import RUNTIME_INCLUDE
 from .options import Options
@@ -23,7 +24,7 @@ def write(planned: assemble.Planned, options: Options) -> list[Path]:
              **bundle.runtime(ROOT / "runtime" / "core", RUNTIME_INCLUDE)}
     for source in planned.sources.by_symbol.values():
         name = source.symbol.removeprefix("tck_")
-        texts[f"{stem}_{name}.c"] = bundle.kernel(plan.model, toolchain.ISA_MACRO[source.isa], source.isa, source.text)
+        texts[f"{stem}_{name}.c"] = bundle.kernel(plan.model, instruction_set(source.isa), source.text)
     weights = f"{stem}_weights.c" if plan.packed_bytes and options.weights == "embed" else ""
     listing = folder / f"{stem}.files"
     names = sorted([*texts, *([weights] if weights else [])])

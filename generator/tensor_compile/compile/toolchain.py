@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..errors import UserError
+from ..instruction_sets import instruction_set
 from . import files
 from .cache import recall, remember
 
@@ -27,21 +28,6 @@ KERNEL = ("-std=c11", *EXACT, "-ffreestanding", "-fno-strict-aliasing", "-fvisib
 # The interpreter moves and multiplies whole weights: -O1 makes it as fast as -O2 in half the time.
 BUILD_MACHINE = ("-std=c11", "-O1", "-ffp-contract=off", "-fwrapv", "-fno-math-errno")
 
-# x86-64 kernels run on any processor of their set, whatever the host's -march: the set's own flags decide.
-ISA_FLAGS = {
-    "scalar": (),
-    "x86_64": ("-march=x86-64", "-mtune=generic"),
-    "avx2": ("-march=x86-64", "-mtune=haswell", "-mavx2", "-mfma", "-mf16c"),
-    "avx512": ("-march=x86-64", "-mtune=skylake-avx512", "-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mfma",
-               "-mprefer-vector-width=512"),
-    "neon": ("-mno-outline-atomics",),
-    "rv64": (),
-    "m4f": (),
-}
-ISA_MACRO = {"scalar": "SCALAR", "x86_64": "X86_64", "avx2": "AVX2", "avx512": "AVX512", "neon": "NEON",
-             "rv64": "SCALAR", "m4f": "SCALAR"}
-# What every processor of an architecture runs: the driver's.
-BASELINE = {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64", "arm": "m4f"}
 X86_CHOICE = re.compile(r"-m(arch|cpu|tune|prefer-vector-width)=|-m(no-)?(sse|ssse|avx|fma|fma4|bmi|f16c|xop|amx|abm|"
                         r"lzcnt|popcnt|movbe|aes|sha|pclmul|vpclmul|vaes|gfni|80387|x87|general-regs-only|fpmath)")
 PREFIX_MAP = re.compile(r"-f(file|debug|macro)-prefix-map=")
@@ -150,5 +136,4 @@ def kernel_flags(compiler: Compiler, isa: str, target_flags: tuple[str, ...], ho
                  optimise: str = "-O3") -> tuple[str, ...]:
     """Every flag of a kernel's compilation but the include path: the target's, then the host's, then the set's."""
     pic = () if arch == "arm" else ("-fPIC",)
-    return (optimise, *KERNEL, *pic, *target_flags, *host_flags(host, arch), *ISA_FLAGS[isa],
-            f"-DTC_ISA_{ISA_MACRO[isa]}")
+    return (optimise, *KERNEL, *pic, *target_flags, *host_flags(host, arch), *instruction_set(isa).compile_flags)

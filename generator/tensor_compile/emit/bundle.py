@@ -10,15 +10,11 @@ import re
 from pathlib import Path
 from typing import Iterable, Iterator, Mapping
 
+from ..instruction_sets import INSTRUCTION_SETS, InstructionSet
 from ..loops.loop_ir import ModelPlan
 from .cwriter import identifier
 from .weights import weights_symbol
 
-# Instruction sets that are more than what the compiler makes by default, as functions' targets; and what headers ask
-# for, which Clang does not define for functions.
-TARGETS = {"avx2": "avx2,fma,f16c", "avx512": "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"}
-IMPLIED = {"avx2": ("__AVX__", "__AVX2__", "__FMA__", "__F16C__"),
-           "avx512": ("__AVX__", "__AVX2__", "__FMA__", "__AVX512F__", "__AVX512VL__", "__AVX512DQ__", "__AVX512BW__")}
 SILENT = ("unused-function", "unused-variable", "unused-but-set-variable", "unused-parameter", "sign-compare",
           "missing-field-initializers", "unused-const-variable", "unused-macros", "psabi")
 _INCLUDE = re.compile(r'^#include (?:"([^"]+)"|<(tensor_compile/[^>]+)>)\n', re.M)
@@ -53,7 +49,10 @@ def inlined(path: Path, folders: Iterable[Path], kept: Mapping[str, str]) -> str
         found = next(p for p in (path.parent / name, *(f / name for f in places)) if p.is_file())
         return inlined(found, places, kept)
 
-    return _INCLUDE.sub(replace, path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".def":  # a table: what explains it is for those who change it
+        text = text[text.index("*/\n") + 3:]
+    return _INCLUDE.sub(replace, text)
 
 
 def vectors(include: Path) -> str:
@@ -63,22 +62,34 @@ def vectors(include: Path) -> str:
              "#ifndef TC_VECTORS_H", "#define TC_VECTORS_H", CHECKS + EXACT.rstrip()]
     lines += ["#ifdef __GNUC__"]
     lines += [f'#pragma GCC diagnostic ignored "-W{name}"' for name in SILENT] + ["#endif"]
-    for isa, target in TARGETS.items():
-        lines += [f"#ifdef TC_ISA_{isa.upper()}", "#ifdef __clang__", "#include <immintrin.h>"]
-        for name in IMPLIED[isa]:
-            lines += [f"#ifndef {name}", f"#define {name} 1", "#endif"]
-        lines += [f'#pragma clang attribute push(__attribute__((target("{target}"))), apply_to = function)',
-                  "#elif defined __GNUC__", f'#pragma GCC target("{target}")', "#endif", "#endif"]
+    for isa in INSTRUCTION_SETS.values():
+        lines += _asked_for(isa) if isa.features else []
     return "\n".join(lines) + "\n" + "".join(
         inlined(include / name, (include,), {}) for name in ("tc_tile.h", "tc_sort.h", "tc_transpose.h")) + "#endif\n"
 
 
-def kernel(model: str, isa_macro: str, isa: str, text: str) -> str:
+def _asked_for(isa: InstructionSet) -> list[str]:
+    """What the compiler does not make by default: as functions' target; and what headers ask for, which Clang does not
+    define for functions. Behind the base's, whose vectors it may use."""
+    lines = [f"#ifdef {_macro(isa)}", "#ifdef __clang__", "#include <immintrin.h>"]
+    for feature in isa.features:
+        lines += [f"#ifndef {feature.macro}", f"#define {feature.macro} 1", "#endif"]
+    target = ",".join(feature.option for feature in isa.features)
+    lines += [f'#pragma clang attribute push(__attribute__((target("{target}"))), apply_to = function)',
+              "#elif defined __GNUC__", f'#pragma GCC target("{target}")', "#endif"]
+    return lines + ([f"#define TC_ISA_{isa.vectors}"] if isa.vectors != isa.upper else []) + ["#endif"]
+
+
+def _macro(isa: InstructionSet) -> str:
+    return f"TC_ISA_{isa.upper if isa.features else isa.vectors}"
+
+
+def kernel(model: str, isa: InstructionSet, text: str) -> str:
     """A kernel's file from its translation unit."""
-    first = f'#define TC_ISA_{isa_macro}\n#include "tc_vectors.h"\n'
+    first = f'#define {_macro(isa)}\n#include "tc_vectors.h"\n'
     includes = iter([first])
     body = _INCLUDE.sub(lambda match: next(includes, ""), text)  # tc_vectors.h has them all
-    end = "\n#ifdef __clang__\n#pragma clang attribute pop\n#endif\n" if isa in TARGETS else ""
+    end = "\n#ifdef __clang__\n#pragma clang attribute pop\n#endif\n" if isa.features else ""
     return _KERNEL.sub(f"{identifier(model)}_tck_", body) + end
 
 

@@ -10,14 +10,14 @@ import math
 from dataclasses import replace
 from typing import Iterator
 
+from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr
 from ..target import Target
 from . import in_memory
 from .access import Access
-from .instruction_sets import PANEL, Candidate, InstructionSet, candidates, instruction_set, micro_pointers, \
-    registers_needed, step_cycles
+from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles
 from .schedule_tiles import Band, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
@@ -49,7 +49,7 @@ def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
         return f"the kernel has only {access.rows} rows"
     unit = PANEL if isa.lanes > 1 else 1
     if access.columns.is_const and columns > unit and columns - unit >= max(1, access.columns.value):
-        smallest = min(c.columns for c in candidates(isa.isa))
+        smallest = min(c.columns for c in candidates(isa.name))
         if columns > smallest:
             return f"the kernel has only {access.columns} columns"
     if schedule.epilogue == "registers" and (schedule.blocked or schedule.packed_b):

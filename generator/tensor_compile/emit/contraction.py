@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Sequence
 
+from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
 from ..symbolic import Sym
 from . import in_memory
-from .instruction_sets import instruction_set
 from .epilogue import names_of, statements
 from .identity import identity
 from .index import c_index
@@ -60,7 +60,7 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         size = kernel.params[scratch[0]].elements.value * 4
         own_scratch = f"(float *)((char *)p[{scratch[0]}] + thread * {-(-size // 64) * 64})"
     return ContractionText(expand_file("contraction/kernel.c.in", {
-        "label": kernel.label, "symbol": symbol, "plain_schedule": isa.isa == "neon", "texts": texts, "parts": calls,
+        "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
         "alone": len(parts) == 1, "total": " + ".join(f"count{i}" for i in range(len(parts))),
         "scratch": own_scratch}), micros)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
-from .instruction_sets import PANEL, InstructionSet, instruction_set
+from .candidate_table import PANEL
 from .epilogue import Epilogue, names_of
 from .in_registers import own_tile
 from .index import c_index
@@ -160,7 +161,7 @@ class _Emitter:
         return wrap(self.blocks.tiles.unit) if self.schedule.packed_b else self.inner.b
 
     def micro(self, rows: int, columns: int) -> str:
-        found = Micro(self.isa.isa, rows, columns, steps(self.access, self.schedule))
+        found = Micro(self.isa.name, rows, columns, steps(self.access, self.schedule))
         self.micros[found] = None
         return found.symbol
 

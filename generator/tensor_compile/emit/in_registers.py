@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping
 
+from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Sym, const, sym
 from .access import Access
 from .index import c_index
-from .instruction_sets import instruction_set
 from .template import expand_file
 from .walk import batch_names
 

@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES
+from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Apply, Buffer, Local, LoopNestKernel, RowReduce, RowSort, Scalar, Phase, Store
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, domain_size, rewritten, sorts_wide, walk
@@ -29,7 +30,9 @@ from .transpose import SIDE, Transposition, transposition
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
 PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
-SIDE_BY_SIDE = {"avx512": 4, "avx2": 2, "neon": 2}    # rows of reductions, as many as the registers hold
+A_ROW = 4         # vectors that a row of reductions keeps in registers
+MOST_ROWS = 4     # of reductions, side by side
+ROOMY = 32        # vectors in registers from which on functions do not fill them
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
@@ -81,7 +84,8 @@ class _Row:
 
 class _LoopNestEmitter:
     def __init__(self, kernel: LoopNestKernel, isa: str, emitter: type[ScalarEmitter]):
-        self.kernel, self.vectors = kernel, isa not in ("scalar", "rv64", "m4f")
+        self.kernel, self.isa = kernel, instruction_set(isa)
+        self.vectors = self.isa.has_vectors
         self.written = frozenset(written(kernel))
         names = {s: f"n_{_identifier(s.name)}" for s in kernel.dims}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
@@ -90,9 +94,7 @@ class _LoopNestEmitter:
         self.e.steady = True
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)
-        self.roomy = isa == "avx512"
-        self.neon = isa == "neon"
-        self.side = SIDE_BY_SIDE.get(isa, 1) if self.joins() else 1
+        self.side = max(1, min(MOST_ROWS, self.isa.room // A_ROW)) if self.joins() else 1
 
     def joins(self) -> bool:
         """Whether neighbouring rows may run side by side: all phases are 16 wide and rows share no memory."""
@@ -116,7 +118,7 @@ class _LoopNestEmitter:
         sorts = any(isinstance(r, RowSort) for phase in kernel.phases for r in phase.reduces)
         head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: loop nest over {_space(kernel.rows)}"
                 f"; phases {'; '.join(_space(s.vars) for s in kernel.phases)}.", *parameters(kernel), " */",
-                *(PLAIN_SCHEDULE if self.neon else []),
+                *(PLAIN_SCHEDULE if self.isa.plain_schedule else []),
                 f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
                 *([] if self.vectors else ['#include "tc_scalar.h"']), *(['#include "tc_sort.h"'] if sorts else []),
                 *(['#include "tc_transpose.h"'] if turned is not None else []), "",
@@ -262,8 +264,8 @@ class _LoopNestEmitter:
                 lines = e.scopes.pop().lines
                 e.lines += ["{", *indent(lines), "}"] if lines else []
             return
-        if len(phases) > 1 and not self.roomy and any(isinstance(x, Apply) and x.op in FUNCTIONS
-                                                      for x in walk(*_values(phase))):
+        if len(phases) > 1 and self.isa.room < ROOMY \
+                and any(isinstance(x, Apply) and x.op in FUNCTIONS for x in walk(*_values(phase))):
             for one in phases:
                 self.phase([one], piece)
             return

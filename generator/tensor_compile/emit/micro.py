@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Iterable
 
-from .instruction_sets import PANEL, InstructionSet, instruction_set
+from ..instruction_sets import InstructionSet, instruction_set
+from .candidate_table import PANEL
 from .template import expand_file
 
 LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
@@ -72,5 +73,5 @@ def library(micros: Iterable[Micro], isa: str) -> str:
     """The translation unit of one instruction set's micro-kernels."""
     found = instruction_set(isa)
     return expand_file("contraction/library.c.in", {
-        "isa": isa, "plain_schedule": isa == "neon",
+        "isa": isa, "plain_schedule": found.plain_schedule,
         "texts": [_text(m, found).rstrip("\n") for m in sorted(micros)]})

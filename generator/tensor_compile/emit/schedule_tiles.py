@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..symbolic import Expr
 from .access import Access
-from .instruction_sets import PANEL, InstructionSet, instruction_set, micro_pointers, registers_needed, step_cycles
+from .candidate_table import PANEL, micro_pointers, registers_needed, step_cycles
 
 WIDEST = 128              # columns of the tiles for few rows
 

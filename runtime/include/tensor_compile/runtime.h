@@ -78,16 +78,14 @@ typedef struct tc_error {
     char message[160];         /* one line that says all of this, always terminated, truncated where too long */
 } tc_error;
 
-/* Instruction sets, in ascending order of preference within one architecture. TC_CPU_SCALAR runs everywhere. */
+/* Instruction sets: TC_CPU_SCALAR, which runs everywhere, TC_CPU_X86_64, TC_CPU_AVX2, TC_CPU_AVX512, TC_CPU_NEON, … as
+ * instruction_sets.def has them, within one architecture in ascending order of preference. */
 typedef enum tc_cpu {
-    TC_CPU_SCALAR = 0,
-    TC_CPU_X86_64,
-    TC_CPU_AVX2,   /* with FMA and F16C */
-    TC_CPU_AVX512, /* F, VL, DQ, BW */
-    TC_CPU_NEON,
-    TC_CPU_RV64,
-    TC_CPU_M4F,
-    TC_CPU_COUNT
+#define TC_INSTRUCTION_SET(name, upper, number, ...) TC_CPU_##upper = number,
+#include "instruction_sets.def"
+    TC_CPU_COUNT = 0
+#define TC_INSTRUCTION_SET(...) + 1
+#include "instruction_sets.def"
 } tc_cpu;
 
 /* The processor's instruction sets: bit (1u << tc_cpu) for each that it and the operating system support. x86-64 asks
@@ -170,7 +168,7 @@ tc_status tc_context_init(tc_context *context, void *arena, size_t arena_bytes);
 tc_status tc_context_init_with(tc_context *context, void *arena, size_t arena_bytes, unsigned (*detect)(void *user),
                                void *user);
 
-/* Instruction sets above `best` are no longer used (tests compare them so). */
+/* Instruction sets preferred to `best` are no longer used (tests compare them so). */
 void tc_context_limit_cpu(tc_context *context, tc_cpu best);
 
 /* -- models -------------------------------------------------------------------------------------------------------- */

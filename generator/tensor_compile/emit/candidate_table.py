@@ -1,28 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""templates/candidates.def: what the instruction sets can do, and the tiles that are tried on each."""
+"""templates/candidates.def: the tiles that are tried on each instruction set, and what one of them takes."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ..instruction_sets import WIDE, InstructionSet, instruction_set
 from .template import TEMPLATES
 
-PANEL = 16            # columns of a vector operation, whatever the registers of the instruction set
+PANEL = WIDE          # columns of a panel of vectors
 LOOP = 0.5            # cycles by which the loop's own instructions delay a step
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionSet:
-    """A TC_INSTRUCTION_SET line of the table, which explains the fields."""
-
-    isa: str
-    lanes: int
-    registers: int
-    pointers: int
-    fmas: int
-    loads: int
-    latency: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +25,26 @@ class Candidate:
 
 
 @lru_cache(maxsize=None)
-def _table() -> tuple[dict[str, InstructionSet], tuple[Candidate, ...]]:
-    sets: dict[str, InstructionSet] = {}
-    candidates: list[Candidate] = []
+def _table() -> tuple[Candidate, ...]:
     text = (TEMPLATES / "candidates.def").read_text(encoding="utf-8")
-    for kind, inside in re.findall(r"^(TC_\w+)\((.*)\)$", text, re.MULTILINE):
-        fields = [int(f) if f.isdigit() else f for f in (part.strip() for part in inside.split(","))]
-        if kind == "TC_INSTRUCTION_SET":
-            sets[fields[0]] = InstructionSet(*fields)
-        else:
-            candidates.append(Candidate(*fields))
-    return sets, tuple(candidates)
+    lines = re.findall(r"^TC_CANDIDATE\((\w+), (\w+), (\w+), (\d+), (\d+)\)$", text, re.MULTILINE)
+    return tuple(Candidate(op, dtype, isa, int(rows), int(columns)) for op, dtype, isa, rows, columns in lines)
 
 
-def instruction_set(isa: str) -> InstructionSet:
-    return _table()[0][isa]
+def has_candidates(isa: str) -> bool:
+    """The table has lines of its own for an instruction set."""
+    return any(c.isa == isa for c in _table())
 
 
+@lru_cache(maxsize=None)
 def candidates(isa: str) -> tuple[Candidate, ...]:
-    """Every line of the table for an instruction set, in the table's order."""
-    return tuple(c for c in _table()[1] if c.isa == isa)
+    """The candidates of an instruction set in the table's order: its own lines, and its base's for what it has no line
+    of its own for."""
+    found: list[Candidate] = []
+    for at in instruction_set(isa).bases:
+        have = {(c.op, c.dtype) for c in found}
+        found += [replace(c, isa=isa) for c in _table() if c.isa == at.name and (c.op, c.dtype) not in have]
+    return tuple(found)
 
 
 def registers_needed(isa: InstructionSet, rows: int, columns: int) -> int:
