@@ -65,8 +65,7 @@ bool tc_is_short_integer(tc_dtype dtype)
     return dtype == TC_I8 || dtype == TC_U8 || dtype == TC_I16 || dtype == TC_U16;
 }
 
-/* The range of integers of the dtype, of `bits` where not 0. */
-static void range_of(tc_dtype dtype, int bits, int64_t *low, int64_t *high)
+void tc_integer_range(tc_dtype dtype, int bits, int64_t *low, int64_t *high)
 {
     const bool is_signed = tc_dtype_about(dtype)->kind == TC_KIND_SIGNED;
     bits = bits ? bits : 8 * tc_dtype_size(dtype);
@@ -98,6 +97,14 @@ static bool integer_dtype(tc_graph *g, tc_dtype dtype, tc_tensor zero, tc_dtype 
     tc_fail(g, "zero has the integers' dtype", "zero is %s for integers of %s", tc_type_text(g, &zero->type),
             tc_dtype_name(*out));
     return false;
+}
+
+/* The nearest integer, of two the one farther from 0. */
+static tc_tensor halves_away(tc_site at, tc_tensor x)
+{
+    tc_tensor whole = tc_trunc_at(at, x), rest = SUB(x, whole), above = GE(rest, 0.5), below = LE(rest, -0.5);
+    tc_tensor more = ADD(whole, 1), less = SUB(whole, 1);
+    return WHERE(above, more, WHERE(below, less, whole));
 }
 
 static tc_tensor quantize(tc_graph *g, const tc_quantize_args *args)
@@ -133,12 +140,13 @@ static tc_tensor quantize(tc_graph *g, const tc_quantize_args *args)
         return tc_is_poison(y) ? y
                                : tc_encode_float_of(g, &(tc_encode_float_args){.x = y, .format = args->format,
                                                                                .overflow = args->overflow, .at = at});
-    y = tc_round_at(at, precision == TC_F64 ? y : tc_cast_at(at, y, TC_F32));
+    y = precision == TC_F64 ? y : tc_cast_at(at, y, TC_F32);
+    y = args->halves_away ? halves_away(at, y) : tc_round_at(at, y);
     if (zero)
         y = ADD(y, tc_cast_at(at, zero, precision == TC_F64 ? TC_F64 : TC_F32));
     if (args->bits) {
         int64_t low, high;
-        range_of(dtype, args->bits, &low, &high);
+        tc_integer_range(dtype, args->bits, &low, &high);
         y = MINIMUM(MAXIMUM(y, low), high);
     }
     return tc_cast_at(at, y, dtype); /* saturates */
@@ -296,8 +304,7 @@ tc_tensor tc_requantize_by(tc_graph *g, tc_site at, tc_tensor x, tc_tensor scale
     return tc_cast_at(at, y, dtype);
 }
 
-/* As TFLite: q and e are i32 that broadcast to x. */
-static tc_tensor by_multiplier(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e, bool once)
+tc_tensor tc_requantize_fixed(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e, bool once)
 {
     q = tc_broadcast_to(g, q, x->type.rank, x->type.shape);
     e = tc_broadcast_to(g, e, x->type.rank, x->type.shape);
@@ -351,11 +358,11 @@ static tc_tensor requantize(tc_graph *g, const tc_requantize_args *args)
     tc_tensor e = tc_quantized_along(g, at, "shift", args->shift, x, args->axis, 0);
     if (tc_is_poison(q) || tc_is_poison(e) || (zero && tc_is_poison(zero)))
         return tc_poison();
-    tc_tensor y = by_multiplier(g, at, args->x, q, e, args->once);
+    tc_tensor y = tc_requantize_fixed(g, at, args->x, q, e, args->once);
     if (dtype == TC_I32)
         return zero ? ADD(y, zero) : y;
     int64_t low, high;
-    range_of(dtype, 0, &low, &high);
+    tc_integer_range(dtype, 0, &low, &high);
     if (zero) { /* in i64: the sum of an i32 at its end would wrap */
         y = tc_prim_cast(g, y, TC_I64);
         y = ADD(y, tc_prim_cast(g, zero, TC_I64));

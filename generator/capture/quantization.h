@@ -18,5 +18,9 @@ tc_tensor tc_quantized_along(tc_graph *g, tc_site at, const char *what, tc_tenso
 bool tc_is_short_integer(tc_dtype dtype);
 /* round(x * scale) + zero in the dtype, x i32: the scale f32 and broadcast to x already, zero (NULL: none) too. */
 tc_tensor tc_requantize_by(tc_graph *g, tc_site at, tc_tensor x, tc_tensor scale, tc_tensor zero, tc_dtype dtype);
+/* The range of integers of the dtype, of `bits` where not 0. */
+void tc_integer_range(tc_dtype dtype, int bits, int64_t *low, int64_t *high);
+/* As TensorFlow Lite: x, i32, times q * 2^(e - 31); q and e are i32 that broadcast to x. Rounded twice, or once. */
+tc_tensor tc_requantize_fixed(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e, bool once);
 
 #endif

@@ -14,7 +14,7 @@ from .cache import Cache
 from .options import Options
 from .record import Inputs
 
-SUFFIXES = (".onnx", ".pt2")
+SUFFIXES = (".onnx", ".pt2", ".tflite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,15 @@ def ranges(words: tuple[str, ...]) -> dict[str, Range]:
 
 def read(model: Path, shown: str, name: str, asked: Asked) -> Written:
     if not is_foreign(model.name):
-        raise UserError(f"only {' and '.join(SUFFIXES)} files are imported", shown)
+        raise UserError(f"only {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]} files are imported", shown)
     if model.name.endswith(".pt2"):
         from ..importer.pytorch import reader as pytorch
 
         return pytorch.import_file(model, shown, name, ranges(asked.dims), asked.fixed)
+    if model.name.endswith(".tflite"):
+        from ..importer.tflite import reader as tflite
+
+        return tflite.import_file(model, shown, name, ranges(asked.dims), asked.fixed)
     from ..importer.onnx import reader
 
     return reader.import_file(model, shown, name, ranges(asked.dims), asked.fixed)

@@ -27,6 +27,7 @@
 #include "ops/attention.h"
 #include "ops/convolutions.h"
 #include "ops/quantization.h"
+#include "ops/quantized.h"
 #include "ops/pooling.h"
 #include "ops/normalization.h"
 #include "ops/distances.h"

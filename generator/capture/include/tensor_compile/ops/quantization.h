@@ -59,10 +59,10 @@ tc_tensor tc_encode_float_at(const tc_encode_float_args *args);
 tc_tensor tc_unpack_bits_at(tc_site at, tc_tensor x, int bits, bool is_signed);
 tc_tensor tc_pack_bits_at(tc_site at, tc_tensor x, int bits);
 
-/* tc_quantize(x, scale[, zero], .dtype = TC_I8, .bits = 4, .axis = 1, .block = 32, .precision = TC_F32)
+/* tc_quantize(x, scale[, zero], .dtype = TC_I8, .bits = 4, .axis = 1, .block = 32, .precision = TC_F32, .halves_away = true)
  * tc_quantize(x, scale, .format = TC_E4M3FN, .overflow = true, .axis, .block, .precision)
  *
- * saturate(round(x / scale) + zero), halves to even, limited to the integers of `.dtype`, of as few `.bits` as are named; left
+ * saturate(round(x / scale) + zero), halves to even or with .halves_away away from 0, limited to the integers of `.dtype`, of as few `.bits` as are named; left
  * out, the dtype is that of zero, or u8. With .format the bit pattern of x / scale as tc_encode_float gives it, but +0 for -0 in E2M1. The axis left
  * out is 0.
  * Dtypes: floats or i32 (cast before) for x, floats for the scale; i8, u8, i16, u16 or i32 for zero and the result.
@@ -78,7 +78,7 @@ typedef struct tc_quantize_args {
     tc_dtype dtype; /* 0: see above */
     tc_small_float format;
     int bits, axis, block;
-    bool overflow;
+    bool overflow, halves_away;
     tc_dtype precision;
     tc_site at;
 } tc_quantize_args;

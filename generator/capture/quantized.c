@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations of TensorFlow Lite on quantized tensors, in integers.
+ */
+#include <math.h>
+
+#include "compose.h"
+#include "fixed_point.h"
+#include "quantization.h"
+#include "windows.h"
+
+/* -- scales ------------------------------------------------------------------------------------------------------------ */
+
+static bool check_scale(tc_graph *g, const char *what, double scale)
+{
+    if (scale > 0 && !isinf(scale))
+        return true;
+    tc_fail(g, "a positive number", "the scale%s is %g", what, scale);
+    return false;
+}
+
+static bool check_zero(tc_graph *g, tc_dtype dtype, int zero)
+{
+    int64_t low, high;
+    tc_integer_range(dtype, 0, &low, &high);
+    if (zero >= low && zero <= high)
+        return true;
+    tc_fail(g, NULL, "the zero %d is none of %s", zero, tc_dtype_name(dtype));
+    return false;
+}
+
+/* Integers of 8 or, where `wide`, 16 bits with their scale and zero; reported. */
+static bool check_affine(tc_graph *g, const tc_affine *a, bool wide)
+{
+    const tc_dtype dtype = a->x->type.dtype;
+    if (dtype != TC_I8 && dtype != TC_U8 && !(wide && dtype == TC_I16)) {
+        tc_fail(g, wide ? "i8, u8 or i16" : "i8 or u8", "no integers that are computed with here: %s",
+                tc_type_text(g, &a->x->type));
+        return false;
+    }
+    return check_scale(g, "", a->scale) && check_zero(g, dtype, a->zero);
+}
+
+static bool check_result(tc_graph *g, tc_dtype dtype, double scale, int zero)
+{
+    return check_scale(g, " of the result", scale) && check_zero(g, dtype, zero);
+}
+
+/* x - zero in i32. */
+static tc_tensor centered(tc_graph *g, tc_site at, const tc_affine *a)
+{
+    tc_tensor x = tc_prim_cast(g, a->x, TC_I32);
+    return a->zero ? SUB(x, a->zero) : x;
+}
+
+/* x times the scale, rounded twice. */
+static tc_tensor scaled(tc_site at, tc_tensor x, double scale)
+{
+    int shift;
+    const int32_t multiplier = tc_quantized_multiplier(scale, &shift);
+    if (shift > 0)
+        x = SHIFT_LEFT(x, shift);
+    x = tc_mulhigh_round_at(at, x, TC_OPERAND(multiplier));
+    return shift < 0 ? tc_rounding_shift_at(at, x, TC_OPERAND(-shift)) : x;
+}
+
+/* x + zero in the dtype, saturating: limited before, so that the sum does not wrap. */
+static tc_tensor finished(tc_site at, tc_tensor x, int zero, tc_dtype dtype)
+{
+    int64_t low, high;
+    tc_integer_range(dtype, 0, &low, &high);
+    if (dtype == TC_I32)
+        return zero ? ADD(x, zero) : x;
+    x = MINIMUM(MAXIMUM(x, low - zero), high - zero);
+    return tc_cast_at(at, zero ? ADD(x, zero) : x, dtype);
+}
+
+/* -- multipliers that depend on tensors ---------------------------------------------------------------------------------- */
+
+/* tc_quantized_multiplier of each number of an f64 tensor: q, and the shift e. Steps by powers of two are exact. */
+static tc_tensor multipliers(tc_graph *g, tc_site at, tc_tensor scale, tc_tensor *shift)
+{
+    tc_tensor m = scale, e = tc_broadcast_to(g, tc_constant_of(g, TC_I32, TC_OPERAND(0)), m->type.rank, m->type.shape);
+    for (int k = 16; k; k /= 2) {
+        tc_tensor small = LT(m, ldexp(1, -k)), large = GE(m, ldexp(1, k));
+        tc_tensor up = MUL(m, ldexp(1, k)), down = MUL(m, ldexp(1, -k));
+        m = WHERE(small, up, WHERE(large, down, m));
+        tc_tensor less = SUB(e, k), more = ADD(e, k);
+        e = WHERE(small, less, WHERE(large, more, e));
+    }
+    tc_tensor large = GE(m, 1), half = MUL(m, 0.5), next = ADD(e, 1);
+    m = WHERE(large, half, m);
+    e = WHERE(large, next, e);
+    tc_tensor rounded = tc_floor_at(at, ADD(MUL(m, 2147483648.0), 0.5)), carry = GE(rounded, 2147483648.0);
+    tc_tensor q = WHERE(carry, 1 << 30, tc_prim_cast(g, rounded, TC_I32)), after = ADD(e, 1);
+    e = WHERE(carry, after, e);
+    tc_tensor nothing = LT(e, -31), beyond = GT(e, 30);
+    *shift = WHERE(nothing, 0, MINIMUM(e, 30));
+    return WHERE(nothing, 0, WHERE(beyond, INT32_MAX, q));
+}
+
+/* x, i64 below 2^47, by the upper 16 bits of the multiplier. */
+static tc_tensor scaled_wide(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e)
+{
+    tc_tensor large = GE(q, 0x7fff0000), upper = SHIFT_RIGHT(ADD(MINIMUM(q, 0x7fff0000), 1 << 15), 16);
+    tc_tensor reduced = tc_prim_cast(g, WHERE(large, 0x7fff, upper), TC_I64);
+    tc_tensor places = SUB(15, tc_prim_cast(g, e, TC_I64)), before = SUB(places, 1);
+    tc_tensor half = SHIFT_LEFT(tc_broadcast_to(g, tc_constant_of(g, TC_I64, TC_OPERAND(1)), before->type.rank, before->type.shape),
+                                before);
+    half = tc_broadcast_to(g, half, x->type.rank, x->type.shape);
+    places = tc_broadcast_to(g, places, x->type.rank, x->type.shape);
+    return tc_prim_cast(g, SHIFT_RIGHT(ADD(MUL(x, reduced), half), places), TC_I32);
+}
+
+/* Sums with one multiplier, or one a slice of the axis, to the result. scale: f64. */
+static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor scale, int axis, bool once, int zero, tc_dtype dtype)
+{
+    const tc_type *x = &sums->type;
+    tc_tensor e, q = multipliers(g, at, scale, &e);
+    q = tc_quantized_along(g, at, "scale", q, x, axis, 0);
+    e = tc_quantized_along(g, at, "scale", e, x, axis, 0);
+    if (tc_is_poison(q) || tc_is_poison(e))
+        return tc_poison();
+    tc_tensor y = x->dtype == TC_I64 ? scaled_wide(g, at, sums, q, e) : tc_requantize_fixed(g, at, sums, q, e, once);
+    return finished(at, y, zero, dtype);
+}
+
+/* -- products ------------------------------------------------------------------------------------------------------------- */
+
+static bool check_weights(tc_graph *g, tc_tensor w, tc_tensor scale, tc_tensor bias)
+{
+    if (w->type.dtype != TC_I8) {
+        tc_fail(g, NULL, "the weights are i8, not %s", tc_type_text(g, &w->type));
+        return false;
+    }
+    if (scale->type.dtype != TC_F32 || scale->type.rank > 1) {
+        tc_fail(g, "f32: one number, or one an output channel", "w_scale is %s", tc_type_text(g, &scale->type));
+        return false;
+    }
+    if (!bias || bias->type.dtype == TC_I32 || bias->type.dtype == TC_I64)
+        return true;
+    tc_fail(g, NULL, "the bias is i32 or i64, not %s", tc_type_text(g, &bias->type));
+    return false;
+}
+
+static tc_tensor as_number(tc_graph *g, tc_tensor p)
+{
+    return p->type.rank == 1 && tc_expr_is(p->type.shape[0], 1) ? tc_prim_reshape(g, p, 0, NULL) : p;
+}
+
+static tc_tensor quantized_conv(tc_graph *g, const tc_quantized_conv_args *a)
+{
+    const tc_site at = a->at;
+    const tc_dtype dtype = a->x.x->type.dtype;
+    if (!check_affine(g, &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
+        !check_result(g, dtype, a->scale, a->zero))
+        return tc_poison();
+    tc_conv_integer_args product = {.x = a->x.x, .w = a->w, .bias = a->bias, .groups = a->groups, .same = a->same, .at = at};
+    product.x_zero = a->x.zero ? tc_constant_of(g, dtype, TC_OPERAND(a->x.zero)) : NULL;
+    for (int i = 0; i < 3; ++i) {
+        product.stride[i] = a->stride[i];
+        product.padding[i] = a->padding[i];
+        product.low[i] = a->low[i];
+        product.high[i] = a->high[i];
+        product.dilation[i] = a->dilation[i];
+    }
+    tc_tensor sums = tc_conv_integer_at(&product);
+    if (tc_is_poison(sums))
+        return sums;
+    tc_tensor scale = MUL(tc_prim_cast(g, as_number(g, a->w_scale), TC_F64), (double)a->x.scale);
+    return rescaled(g, at, sums, DIV(scale, (double)a->scale), 1, a->once, a->zero, dtype);
+}
+
+tc_tensor tc_quantized_conv_at(const tc_quantized_conv_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_conv", "quantized_conv", "x w w_scale ?bias", 4,
+                              (tc_tensor[]){args->x.x, args->w, args->w_scale, args->bias});
+    return g ? tc_op_leave(g, quantized_conv(g, args)) : tc_poison();
+}
+
+static tc_tensor quantized_linear(tc_graph *g, const tc_quantized_linear_args *a)
+{
+    const tc_site at = a->at;
+    const tc_dtype dtype = a->x.x->type.dtype;
+    if (!check_affine(g, &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
+        !check_result(g, dtype, a->scale, a->zero))
+        return tc_poison();
+    const tc_dtype wide = a->bias ? a->bias->type.dtype : TC_I32;
+    tc_tensor x = tc_prim_cast(g, centered(g, at, &a->x), wide), w = tc_prim_cast(g, a->w, wide);
+    tc_tensor sums = tc_linear_at(&(tc_linear_args){x, w, a->bias, .at = at});
+    if (tc_is_poison(sums))
+        return sums;
+    tc_tensor scale = as_number(g, a->w_scale);
+    if (scale->type.rank)
+        scale = MUL(tc_prim_cast(g, scale, TC_F64), (double)a->x.scale);
+    else
+        scale = tc_prim_cast(g, MUL(scale, (double)a->x.scale), TC_F64);
+    return rescaled(g, at, sums, DIV(scale, (double)a->scale), sums->type.rank - 1, a->once, a->zero, dtype);
+}
+
+tc_tensor tc_quantized_linear_at(const tc_quantized_linear_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_linear", "quantized_linear", "x w w_scale ?bias", 4,
+                              (tc_tensor[]){args->x.x, args->w, args->w_scale, args->bias});
+    return g ? tc_op_leave(g, quantized_linear(g, args)) : tc_poison();
+}
+
+/* -- sums and products of elements ------------------------------------------------------------------------------------------ */
+
+static bool check_two(tc_graph *g, const tc_quantized_two_args *args)
+{
+    return check_affine(g, &args->a, true) && check_affine(g, &args->b, true) &&
+           tc_check_same_dtype(g, &args->a.x->type, &args->b.x->type) &&
+           check_result(g, args->a.x->type.dtype, args->scale, args->zero);
+}
+
+static tc_tensor quantized_sum(tc_graph *g, const tc_quantized_two_args *args, bool difference)
+{
+    const tc_site at = args->at;
+    if (!check_two(g, args))
+        return tc_poison();
+    const tc_affine *a = &args->a, *b = &args->b;
+    const tc_dtype dtype = a->x->type.dtype;
+    const int places = dtype == TC_I16 ? 15 : 20;
+    const double larger = a->scale > b->scale ? a->scale : b->scale, twice = 2 * larger;
+    tc_tensor left = scaled(at, SHIFT_LEFT(centered(g, at, a), places), a->scale / twice);
+    tc_tensor right = scaled(at, SHIFT_LEFT(centered(g, at, b), places), b->scale / twice);
+    tc_tensor sum = difference ? SUB(left, right) : ADD(left, right);
+    if (tc_is_poison(sum))
+        return sum;
+    return finished(at, scaled(at, sum, twice / ((1 << places) * (double)args->scale)), args->zero, dtype);
+}
+
+#define ENTER_TWO(name)                                                                                               \
+    tc_op_enter(args->at, "tc_quantized_" #name, "quantized_" #name, "a b", 2, (tc_tensor[]){args->a.x, args->b.x})
+
+tc_tensor tc_quantized_add_at(const tc_quantized_two_args *args)
+{
+    tc_graph *g = ENTER_TWO(add);
+    return g ? tc_op_leave(g, quantized_sum(g, args, false)) : tc_poison();
+}
+
+tc_tensor tc_quantized_sub_at(const tc_quantized_two_args *args)
+{
+    tc_graph *g = ENTER_TWO(sub);
+    return g ? tc_op_leave(g, quantized_sum(g, args, true)) : tc_poison();
+}
+
+static tc_tensor quantized_mul(tc_graph *g, const tc_quantized_two_args *args)
+{
+    const tc_site at = args->at;
+    if (!check_two(g, args))
+        return tc_poison();
+    tc_tensor a = centered(g, at, &args->a), b = centered(g, at, &args->b), product = MUL(a, b);
+    if (tc_is_poison(product))
+        return product;
+    const double scale = (double)args->a.scale * (double)args->b.scale / (double)args->scale;
+    return finished(at, scaled(at, product, scale), args->zero, args->a.x->type.dtype);
+}
+
+tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args)
+{
+    tc_graph *g = ENTER_TWO(mul);
+    return g ? tc_op_leave(g, quantized_mul(g, args)) : tc_poison();
+}
+
+/* -- another scale ------------------------------------------------------------------------------------------------------------ */
+
+static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args *args)
+{
+    const tc_dtype from = args->x.x->type.dtype, dtype = args->dtype ? args->dtype : from;
+    if (from != TC_I32 && !check_affine(g, &args->x, true))
+        return tc_poison();
+    if (dtype != TC_I8 && dtype != TC_U8 && dtype != TC_I16 && dtype != TC_I32) {
+        tc_fail(g, "TC_I8, TC_U8, TC_I16 or TC_I32", "no integers of quantized tensors: %s",
+                tc_dtype_valid(dtype) ? tc_dtype_name(dtype) : "the dtype is unknown");
+        return tc_poison();
+    }
+    if (!check_scale(g, "", args->x.scale) || !check_result(g, dtype, args->scale, args->zero))
+        return tc_poison();
+    tc_tensor x = centered(g, args->at, &args->x);
+    return finished(args->at, scaled(args->at, x, (double)args->x.scale / (double)args->scale), args->zero, dtype);
+}
+
+tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_rescale", "quantized_rescale", "x", 1, &args->x.x);
+    return g ? tc_op_leave(g, quantized_rescale(g, args)) : tc_poison();
+}
+
+/* -- functions of 8 bits: tables ------------------------------------------------------------------------------------------------ */
+
+/* The 256 integers from `first` on, in i32. */
+static tc_tensor integers(tc_graph *g, tc_site at, int first)
+{
+    const tc_type type = {.dtype = TC_I32, .rank = 1, .shape = {tc_expr_const(&g->dims, 256)}};
+    return ADD(tc_prim_iota(g, 0, &type), first);
+}
+
+/* Of a function's argument with `bits` integer bits: the multiplier that brings integers of the scale to it, and beyond which
+ * of them it is out of range. */
+typedef struct argument {
+    int32_t multiplier;
+    int shift, radius;
+} argument;
+
+static argument argument_of(double scale, int bits)
+{
+    argument a;
+    const double most = 2147483647.0, factor = fmin(scale * (double)(1 << (31 - bits)), most);
+    a.multiplier = tc_quantized_multiplier(factor, &a.shift);
+    a.radius = (int)floor(((1 << bits) - 1) * (double)(1LL << (31 - bits)) / ldexp(1, a.shift));
+    return a;
+}
+
+/* The function of every integer that x may be, as a table that x looks up. outputs: bits of the result's fraction; middle: what
+ * the result 0 becomes. */
+static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_tensor function(tc_site at, tc_tensor a),
+                          int outputs, int middle)
+{
+    const tc_site at = args->at;
+    const tc_dtype dtype = args->x.x->type.dtype;
+    int64_t low, high;
+    if (!check_affine(g, &args->x, false))
+        return tc_poison();
+    tc_integer_range(dtype, 0, &low, &high);
+    const argument a = argument_of(args->x.scale, 4);
+    tc_tensor x = integers(g, at, (int)low - args->x.zero), inside = MINIMUM(MAXIMUM(x, -a.radius), a.radius);
+    if (a.shift > 0)
+        inside = SHIFT_LEFT(inside, a.shift);
+    inside = tc_mulhigh_round_at(at, inside, TC_OPERAND(a.multiplier));
+    if (a.shift < 0)
+        inside = tc_rounding_shift_at(at, inside, TC_OPERAND(-a.shift));
+    tc_tensor y = tc_rounding_shift_at(at, function(at, inside), TC_OPERAND(31 - outputs));
+    tc_tensor above = GE(x, a.radius), below = LE(x, -a.radius);
+    y = MINIMUM(MAXIMUM(ADD(y, middle), low), high);
+    tc_tensor table = tc_prim_cast(g, WHERE(below, low, WHERE(above, high, y)), dtype);
+    tc_tensor index = tc_prim_cast(g, args->x.x, TC_I32);
+    return tc_prim_gather(g, table, low ? SUB(index, low) : index, 0);
+}
+
+tc_tensor tc_quantized_sigmoid_at(const tc_quantized_one_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_sigmoid", "quantized_sigmoid", "x", 1, &args->x.x);
+    if (!g)
+        return tc_poison();
+    return tc_op_leave(g, by_table(g, args, tc_fixed_logistic, 8, args->x.x->type.dtype == TC_I8 ? -128 : 0));
+}
+
+tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_tanh", "quantized_tanh", "x", 1, &args->x.x);
+    if (!g)
+        return tc_poison();
+    return tc_op_leave(g, by_table(g, args, tc_fixed_tanh, 7, args->x.x->type.dtype == TC_I8 ? 0 : 128));
+}
+
+/* -- softmax --------------------------------------------------------------------------------------------------------------------- */
+
+/* exp(-d * scale) for d = 0 ... 255, with 0 integer bits; 0 where that is too small. */
+static tc_tensor exponentials(tc_graph *g, tc_site at, double scale)
+{
+    const argument a = argument_of(scale, 5);
+    tc_tensor d = integers(g, at, 0), inside = tc_neg_at(at, MINIMUM(d, a.radius));
+    if (a.shift > 0)
+        inside = SHIFT_LEFT(inside, a.shift);
+    inside = tc_mulhigh_round_at(at, inside, TC_OPERAND(a.multiplier));
+    tc_tensor y = tc_fixed_exp(at, inside, 5), beyond = GT(d, a.radius);
+    return WHERE(beyond, 0, y);
+}
+
+/* 1 / x of a positive x, as a factor of 31 bits and the number of its leading zeros without the sign's. */
+static tc_tensor inverse(tc_graph *g, tc_site at, tc_tensor x, tc_tensor *zeros)
+{
+    tc_tensor n = tc_broadcast_to(g, tc_constant_of(g, TC_I32, TC_OPERAND(0)), x->type.rank, x->type.shape);
+    for (int k = 16; k; k /= 2) {
+        tc_tensor small = LT(x, 1 << (31 - k)), more = ADD(n, k), shifted = SHIFT_LEFT(x, k);
+        n = WHERE(small, more, n);
+        x = WHERE(small, shifted, x);
+    }
+    *zeros = n;
+    return tc_fixed_reciprocal(at, SHIFT_LEFT(SUB(x, 1 << 30), 1));
+}
+
+static tc_tensor quantized_softmax(tc_graph *g, const tc_quantized_softmax_args *args)
+{
+    const tc_site at = args->at;
+    const tc_type *type = &args->x.x->type;
+    const double beta = args->beta != 0 ? args->beta : 1;
+    int64_t low, high;
+    if (!check_affine(g, &args->x, false))
+        return tc_poison();
+    if (!type->rank || !(beta > 0)) {
+        tc_fail(g, NULL, type->rank ? "beta is not positive" : "a single number has no softmax");
+        return tc_poison();
+    }
+    const int axis = type->rank - 1;
+    tc_integer_range(type->dtype, 0, &low, &high);
+    tc_tensor table = exponentials(g, at, beta * args->x.scale), shares = tc_rounding_shift_at(at, table, TC_OPERAND(12));
+    tc_tensor x = tc_prim_cast(g, args->x.x, TC_I32), most = tc_amax_at(at, x, true, 1, (const int[]){axis});
+    tc_tensor below = SUB(most, x), terms = tc_prim_gather(g, shares, below, 0);
+    tc_tensor sum = tc_sum_at(at, terms, true, 1, (const int[]){axis}), zeros, factor = inverse(g, at, sum, &zeros);
+    tc_tensor y = tc_mulhigh_round_at(at, tc_prim_gather(g, table, below, 0), TC_OPERAND(factor));
+    tc_tensor places = SUB(12 - 1 + 31 - 8, zeros);
+    return finished(at, tc_rounding_shift_at(at, y, TC_OPERAND(MINIMUM(places, 31))), (int)low, type->dtype);
+}
+
+tc_tensor tc_quantized_softmax_at(const tc_quantized_softmax_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_softmax", "quantized_softmax", "x", 1, &args->x.x);
+    return g ? tc_op_leave(g, quantized_softmax(g, args)) : tc_poison();
+}
+
+/* -- average pooling ---------------------------------------------------------------------------------------------------------------- */
+
+static tc_tensor window_sums(tc_graph *g, tc_tensor x, const tc_windows *w)
+{
+    return tc_prim_window_reduce(g, x, "sum", w->dims, w->size, w->stride, w->low, w->high, w->dilation);
+}
+
+static tc_tensor average_pool(tc_graph *g, const tc_quantized_pool_args *a)
+{
+    const tc_site at = a->at;
+    const tc_dtype dtype = a->x->type.dtype;
+    tc_windows w = {.dims = 2};
+    if (dtype != TC_I8 && dtype != TC_U8 && dtype != TC_I16) {
+        tc_fail(g, "i8, u8 or i16", "no integers that are computed with here: %s", tc_type_text(g, &a->x->type));
+        return tc_poison();
+    }
+    if (!tc_windows_check_rank(g, &a->x->type, 2) ||
+        !tc_windows_positive(g, "kernel", 2, tc_windows_each(g, 2, a->kernel), tc_windows_ones, w.size))
+        return tc_poison();
+    const tc_window_options options = {a->stride, a->padding, a->low, a->high, NULL};
+    if (!tc_windows_read(g, &options, true, &w))
+        return tc_poison();
+    tc_tensor sums = window_sums(g, tc_prim_cast(g, a->x, TC_I32), &w), counts;
+    tc_tensor one = tc_constant_of(g, TC_I32, TC_OPERAND(1));
+    if (tc_is_poison(sums))
+        return sums;
+    if (w.low[0] || w.low[1] || w.high[0] || w.high[1])
+        counts = window_sums(g, tc_prim_broadcast(g, one, 2, a->x->type.shape + 2, NULL), &w);
+    else
+        counts = tc_constant_of(g, TC_I32, TC_OPERAND(w.size[0] * w.size[1]));
+    counts = tc_broadcast_to(g, counts, 4, sums->type.shape);
+    tc_tensor half = DIV(counts, 2), positive = GT(sums, 0), more = ADD(sums, half), less = SUB(sums, half);
+    return tc_prim_cast(g, DIV(WHERE(positive, more, less), counts), dtype);
+}
+
+tc_tensor tc_quantized_avg_pool2d_at(const tc_quantized_pool_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_avg_pool2d", "quantized_avg_pool2d", "x", 1, &args->x);
+    return g ? tc_op_leave(g, average_pool(g, args)) : tc_poison();
+}

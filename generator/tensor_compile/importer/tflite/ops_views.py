@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements in another order or shape, parts and their sides."""
+from __future__ import annotations
+
+from ...symbolic import Expr, equal, product, wrap
+from ..problems import Malformed
+from ..program import Statement
+from ..values import Value, number
+from .ops_elementwise import either, give
+from .registry import Node, op
+
+
+def placed(axis: int, rank: int, first: bool) -> int:
+    """Where an axis is with channels first."""
+    return axis if not first or axis == 0 else 1 if axis == rank - 1 else axis + 1
+
+
+@op("RESHAPE", versions=2)
+def reshape(n: Node) -> None:
+    x, first = either(n)
+    if first and any(not equal(s, 1) for s in x.shape[2:]):
+        x = n.input(0)   # the elements are in another order
+    given = n.integers(1, "the shape") if n.has(1) else n.option_list("new_shape")
+    n.ignore("new_shape")
+    if sum(s < 0 for s in given) > 1 or any(s < -1 for s in given):
+        raise Malformed(f"the shape {list(given)}")
+    n.same_scale()
+    total, known = product(x.shape), 1
+    for s in given:
+        known *= s if s >= 0 else 1
+    rest: Expr | None = None
+    if -1 in given:
+        if not known or not total.is_const or total.value % known:
+            n.refuse("a shape that depends on the dims of the model")
+        rest = wrap(total.value // known)
+    elif not equal(total, known):
+        raise Malformed(f"{total} elements to the shape {list(given)}")
+    shape = tuple(rest if s == -1 and rest is not None else wrap(s) for s in given)
+    if [*shape] == [*x.shape]:
+        n.given[0] = n.importer.hold(last=x)
+    elif not shape:
+        n.give(f"tc_reshape_scalar({x})", x.dtype, shape)
+    else:
+        n.give(f"tc_reshape({x}, {n.dim_list(shape)})", x.dtype, shape)
+
+
+@op("SQUEEZE", "EXPAND_DIMS", versions=2)
+def axes_of_one(n: Node) -> None:
+    x = n.input(0)
+    if n.name == "SQUEEZE":
+        axes = {n.axis(a, x.rank) for a in n.option_list("dims")} or {a for a, s in enumerate(x.shape) if equal(s, 1)}
+        if any(not equal(x.shape[a], 1) for a in axes):
+            raise Malformed("it squeezes an axis that is not 1")
+        shape = tuple(s for a, s in enumerate(x.shape) if a not in axes)
+    else:
+        at = n.integers(1, "the axis")
+        if len(at) != 1:
+            raise Malformed(f"{len(at)} axes")
+        axis = n.axis(at[0], x.rank + 1)
+        shape = (*x.shape[:axis], wrap(1), *x.shape[axis:])
+    text = f"tc_reshape({x}, {n.dim_list(shape)})" if shape else f"tc_reshape_scalar({x})"
+    n.give(text, x.dtype, shape)
+
+
+@op("TRANSPOSE", versions=6)
+def transpose(n: Node) -> None:
+    x, order = n.input(0), n.integers(1, "the order of the axes")
+    if sorted(order) != list(range(x.rank)):
+        raise Malformed(f"the order {list(order)} of {x.rank} axes")
+    n.same_scale()
+    n.give(f"tc_permute({x}, {', '.join(map(str, order))})", x.dtype, [x.shape[a] for a in order])
+
+
+@op("PAD", "PADV2", "MIRROR_PAD", versions=4)
+def pad(n: Node) -> None:
+    x, first = either(n)
+    sides = n.integers(1, "the padding")
+    if len(sides) != 2 * x.rank or any(s < 0 for s in sides):
+        raise Malformed(f"{len(sides)} paddings of {x.rank} axes")
+    n.same_scale()
+    low, high = [0] * x.rank, [0] * x.rank
+    for axis in range(x.rank):
+        at = placed(axis, x.rank, first)
+        low[at], high[at] = sides[2 * axis], sides[2 * axis + 1]
+    shape = tuple(s + low[a] + high[a] for a, s in enumerate(x.shape))
+    if n.name == "MIRROR_PAD":
+        if n.option("mode"):
+            n.refuse("a mirror that repeats the border")
+        words = f".low = {{{', '.join(map(str, low))}}}, .high = {{{', '.join(map(str, high))}}}"
+        give(n, f"tc_pad_reflect({x}, {words})", x.dtype, shape, first)
+        return
+    value = "0"
+    if n.has(2):
+        if n.is_integer and n.scale(2) != n.scale(0):
+            n.refuse("a value of another scale")
+        single = n.input(2).single
+        if single is None or (text := number(single, x.dtype)) is None:
+            n.refuse("a value that is known at run time only")
+        value = text
+    elif n.is_integer:
+        value = str(n.quantized(0).zero)
+    text = f"{x}"
+    wide = [a for a in range(x.rank) if low[a] or high[a]]
+    for a in wide:
+        text = f"tc_pad_axis({text}, {a}, {low[a]}, {high[a]}, {value})"
+    if wide:
+        give(n, text, x.dtype, shape, first)
+    else:
+        n.hand_on()
+
+
+@op("CONCATENATION", versions=4)
+def concat(n: Node) -> None:
+    first = all(n.held(i).last is None for i in range(n.count))
+    parts = [n.first(i) if first else n.input(i) for i in range(n.count)]
+    if not parts:
+        raise Malformed("nothing to join")
+    rank = parts[0].rank
+    if any(p.rank != rank or p.dtype != parts[0].dtype for p in parts):
+        raise Malformed("parts of different ranks or types")
+    axis = placed(n.axis(n.option("axis"), rank), rank, first)
+    texts = []
+    for i, part in enumerate(parts):
+        if n.is_integer and n.scale(i) != n.result_scale():
+            part = n.let(f"tc_quantized_rescale(.x = {n.affine(part, n.quantized(i))}{n.behind()})", part.dtype, part.shape)
+        texts.append(f"{part}")
+    size = sum((p.shape[axis] for p in parts[1:]), parts[0].shape[axis])
+    shape = (*parts[0].shape[:axis], size, *parts[0].shape[axis + 1:])
+    text = n.activated(f"tc_concat({axis}, {', '.join(texts)})", parts[0].dtype, shape)
+    give(n, text, parts[0].dtype, shape, first)
+
+
+def _parts(n: Node, x: Value, axis: int, sizes: list[int]) -> None:
+    """The results, one behind the other along the axis."""
+    if sum(sizes) != n.constant_sizes(x.shape[axis:axis + 1])[0] or len(sizes) != len(n.operator.outputs):
+        raise Malformed(f"parts of {sizes}")
+    at = 0
+    for i, size in enumerate(sizes):
+        shape = (*x.shape[:axis], wrap(size), *x.shape[axis + 1:])
+        value = n.value(x.dtype, shape, n.importer.result_hint(n.operator, i))
+        n.emit(Statement(f"tc_slice({x}, {axis}, {at}, {at + size})", value))
+        n.given[i] = n.importer.hold(last=value)
+        at += size
+
+
+@op("SPLIT", versions=4)
+def split(n: Node) -> None:
+    at, x = n.integers(0, "the axis"), n.input(1)
+    if len(at) != 1:
+        raise Malformed(f"{len(at)} axes")
+    axis, count = n.axis(at[0], x.rank), n.option("count")
+    size = n.constant_sizes(x.shape[axis:axis + 1])[0]
+    if count < 1 or size % count:
+        raise Malformed(f"{count} parts of {size}")
+    _parts(n, x, axis, [size // count] * count if count == len(n.operator.outputs) else [])
+
+
+@op("SPLIT_V", versions=2)
+def split_sizes(n: Node) -> None:
+    x, sizes, at = n.input(0), list(n.integers(1, "the sizes")), n.integers(2, "the axis")
+    n.ignore("count")
+    if len(at) != 1 or sum(s < 0 for s in sizes) > 1:
+        raise Malformed("one axis, and at most one size that is left open")
+    axis = n.axis(at[0], x.rank)
+    whole = n.constant_sizes(x.shape[axis:axis + 1])[0]
+    _parts(n, x, axis, [s if s >= 0 else whole - sum(v for v in sizes if v >= 0) for s in sizes])
+
+
+@op("SLICE", versions=6)
+def slice_(n: Node) -> None:
+    x, begin, size = n.input(0), n.integers(1, "where it begins"), n.integers(2, "the sizes")
+    if len(begin) != x.rank or len(size) != x.rank:
+        raise Malformed(f"bounds of {len(begin)} axes of {x.rank}")
+    n.same_scale()
+    text, shape = f"{x}", list(x.shape)
+    for axis, (at, count) in enumerate(zip(begin, size)):
+        whole = n.constant_sizes(x.shape[axis:axis + 1])[0]
+        count = whole - at if count < 0 else count
+        if at < 0 or at + count > whole or count < 0:
+            raise Malformed(f"{count} elements from {at} on of {whole}")
+        if count != whole:
+            text = f"tc_slice({text}, {axis}, {at}, {at + count})"
+            shape[axis] = wrap(count)
+    if text == f"{x}":
+        n.hand_on()
+    else:
+        n.give(text, x.dtype, shape)
+
+
+@op("STRIDED_SLICE", versions=8)
+def strided_slice(n: Node) -> None:
+    x = n.input(0)
+    begin, end, stride = (n.integers(i, "a bound") for i in (1, 2, 3))
+    masks = {name: n.option(f"{name}_mask") for name in ("begin", "end", "shrink_axis", "ellipsis", "new_axis")}
+    if masks["ellipsis"] or masks["new_axis"] or n.option("offset"):
+        n.refuse("an ellipsis, a new axis or an offset")
+    if not len(begin) == len(end) == len(stride) <= x.rank:
+        raise Malformed(f"bounds of {len(begin)} axes of {x.rank}")
+    n.same_scale()
+    text, shape, gone = f"{x}", list(x.shape), []
+    for axis, step in enumerate(stride):
+        size = n.constant_sizes(x.shape[axis:axis + 1])[0]
+        if step < 1:
+            n.refuse(f"a step of {step}")
+        one = masks["shrink_axis"] >> axis & 1
+        low = 0 if masks["begin"] >> axis & 1 else begin[axis] + size * (begin[axis] < 0)
+        high = size if masks["end"] >> axis & 1 else end[axis] + size * (end[axis] < 0)
+        low = min(max(low, 0), size)
+        high = low + 1 if one else min(max(high, low), size)
+        if one and low >= size:
+            raise Malformed(f"element {begin[axis]} of {size}")
+        if one:
+            gone.append(axis)
+        count = -(-(high - low) // step)
+        if count != size:
+            text = f"tc_slice({text}, {axis}, {low}, {high})" if step == 1 else \
+                f"tc_slice_step({text}, {axis}, {low}, {high}, {step})"
+        shape[axis] = wrap(count)
+    if gone:
+        shape = [s for a, s in enumerate(shape) if a not in gone]
+        text = f"tc_reshape({text}, {n.dim_list(shape)})" if shape else f"tc_reshape_scalar({text})"
+    if text == f"{x}":
+        n.hand_on()
+    else:
+        n.give(text, x.dtype, shape)
+
+
+@op("PACK", versions=4)
+def pack(n: Node) -> None:
+    n.ignore("count")
+    parts = [n.input(i) for i in range(n.count)]
+    if not parts or any([*p.shape] != [*parts[0].shape] or p.dtype != parts[0].dtype for p in parts):
+        raise Malformed("parts of different shapes or types")
+    if any(n.scale(i) != n.scale(0) for i in range(n.count)):
+        n.refuse("parts of different scales")
+    n.same_scale()
+    axis = n.axis(n.option("axis"), parts[0].rank + 1)
+    shape = (*parts[0].shape[:axis], wrap(len(parts)), *parts[0].shape[axis:])
+    n.give(f"tc_stack({axis}, {', '.join(f'{p}' for p in parts)})", parts[0].dtype, shape)
+
+
+@op("UNPACK", versions=4)
+def unpack(n: Node) -> None:
+    x = n.input(0)
+    n.ignore("count")
+    axis = n.axis(n.option("axis"), x.rank)
+    shape = (*x.shape[:axis], *x.shape[axis + 1:])
+    if len(n.operator.outputs) != n.constant_sizes(x.shape[axis:axis + 1])[0]:
+        raise Malformed(f"{len(n.operator.outputs)} results of an axis of {x.shape[axis]}")
+    for i in range(len(n.operator.outputs)):
+        value = n.value(x.dtype, shape, n.importer.result_hint(n.operator, i))
+        n.emit(Statement(f"tc_select({x}, {axis}, {i})", value))
+        n.given[i] = n.importer.hold(last=value)
+
+
+@op("GATHER", versions=7)
+def gather(n: Node) -> None:
+    x, index = n.input(0), n.input(1)
+    if n.option("batch_dims"):
+        n.refuse("a gather with batch axes")
+    if index.dtype not in ("i32", "i64"):
+        n.refuse(f"indices of {index.dtype}")
+    n.same_scale()
+    axis = n.axis(n.option("axis"), x.rank)
+    n.give(f"tc_gather({x}, {index}, {axis})", x.dtype, (*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
+
+
+@op("TILE", "BROADCAST_TO", versions=3)
+def repeat(n: Node) -> None:
+    x, sizes = n.input(0), n.integers(1, "the sizes")
+    if len(sizes) < x.rank or n.name == "TILE" and len(sizes) != x.rank or any(s < 1 for s in sizes):
+        raise Malformed(f"{len(sizes)} sizes of {x.rank} axes")
+    words = ", ".join(map(str, sizes))
+    if n.name == "TILE":
+        n.give(f"tc_tile({x}, {words})", x.dtype, [s * t for s, t in zip(x.shape, sizes)])
+    else:
+        n.give(f"tc_expand({x}, {words})", x.dtype, [wrap(s) for s in sizes])
+
+
+@op("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", versions=2)
+def depth(n: Node) -> None:
+    """The block's place is the outer part of the channels: that of DCR in ONNX."""
+    x, block = n.first(0), n.option("block")
+    b, c, h, w = n.constant_sizes(x.shape)
+    n.same_scale()
+    if block < 2:
+        raise Malformed(f"a block of {block}")
+    if n.name == "DEPTH_TO_SPACE":
+        if c % (block * block):
+            raise Malformed(f"{c} channels in blocks of {block}")
+        n.give_first(f"tc_depth_to_space({x}, {block})", x.dtype, (b, c // block // block, h * block, w * block))
+    else:
+        if h % block or w % block:
+            raise Malformed(f"{h} by {w} in blocks of {block}")
+        n.give_first(f"tc_space_to_depth({x}, {block})", x.dtype, (b, c * block * block, h // block, w // block))

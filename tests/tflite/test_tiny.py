@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The int8 models of MLPerf Tiny from their .tflite: every byte of every stored case of TensorFlow Lite Micro, on every
+instruction set of this machine, on emulated Linux machines and on a board without an operating system.
+
+    test_tiny.py [MODEL... [MACHINE...]]
+
+The models lie in ../shared/data/tiny beside the checkout, or where TC_TINY says; without them the test is skipped.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tiny
+from tap import done, note, ok, skip
+from tiny import M4F, MODELS, ROOT, Machine
+
+FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
+BOARD = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native", "-kernel")
+
+
+def machines(folder: Path) -> list[Machine]:
+    native = tuple(os.environ.get("CC", "cc").split())
+    found = [Machine("native", native)]
+    if os.uname().machine == "x86_64":
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        found = [Machine(isa, native, ("--isa", isa)) for isa, flag in (("x86_64", "sse2"), ("avx2", "avx2"),
+                                                                        ("avx512", "avx512bw")) if flag in flags]
+    for name in ("aarch64", "riscv64"):
+        cc = (f"{name}-linux-gnu-gcc",)
+        found.append(Machine(name, cc, run=(f"qemu-{name}", "-L", f"/usr/{name}-linux-gnu")))
+    startup = folder / "startup.o"
+    if shutil.which("arm-none-eabi-gcc"):
+        subprocess.run(["arm-none-eabi-gcc", "-std=c11", "-O2", *M4F, "-c", str(ROOT / "tests/cross/m4f/startup.c"), "-o",
+                        str(startup)], check=True)
+    found.append(Machine("cortex-m4f", ("arm-none-eabi-gcc", *M4F), ("--target-file", "cortex-m4f"),
+                         ("-DBARE_METAL", "-nostartfiles", "-T", str(ROOT / "tests/cross/m4f/link.ld"), str(startup),
+                          "-Wl,--gc-sections"), BOARD))
+    return found
+
+
+def check(model: str, machine: Machine, folder: Path, suffix: str = ".tflite", expect: str = "micro_output") -> None:
+    what = f"{model}{suffix} on {machine.name}: all stored bytes of {expect}"
+    missing = next((c for c in (machine.cc[0], *machine.run[:1]) if not shutil.which(c)), "")
+    if missing:
+        skip(what, f"{missing} is not installed")
+        return
+    out = folder / f"{model}-{machine.name}{suffix}"
+    out.mkdir()
+    wrong = tiny.build(FOLDER / f"{model}{suffix}", machine, out)
+    path = None
+    if not wrong:
+        path, wrong = tiny.program(out / f"{model}.h", machine, FOLDER / f"{model}.io.safetensors", expect, out)
+    if path is None:
+        ok(False, what)
+        note(wrong[-3000:])
+        return
+    result = tiny.run([*machine.run, str(path)], timeout=600)
+    ok(result.returncode == 0, what)
+    note(f"{machine.name}: {result.stdout.strip()}{result.stderr[-500:]}")
+
+
+names = [a for a in sys.argv[1:] if a in MODELS] or list(MODELS)
+if not FOLDER.is_dir():
+    skip("MLPerf Tiny", f"{FOLDER} is not there")
+    done()
+with tempfile.TemporaryDirectory() as temporary:
+    chosen = machines(Path(temporary))
+    chosen = [m for m in chosen if m.name in sys.argv[1:]] or chosen
+    for name in names:
+        for m in chosen:
+            check(name, m, Path(temporary))
+done()
