@@ -106,14 +106,17 @@ static tc_tensor conv_integer(tc_graph *g, const tc_conv_integer_args *a)
                 "no convolution of 1 to 3 dims: %s * %s", tc_type_text(g, &a->x->type), tc_type_text(g, &a->w->type));
         return tc_poison();
     }
-    if (a->bias && a->bias->type.dtype != TC_I32) {
-        tc_fail(g, NULL, "the bias is i32, not %s", tc_type_text(g, &a->bias->type));
+    const tc_dtype wide = a->bias ? a->bias->type.dtype : TC_I32;
+    if (wide != TC_I32 && wide != TC_I64) {
+        tc_fail(g, NULL, "the bias is i32 or i64, not %s", tc_type_text(g, &a->bias->type));
         return tc_poison();
     }
     tc_tensor x = centered(g, at, "x", a->x, one_of(g, "x_zero", a->x_zero));
     tc_tensor w = centered(g, at, "w", a->w, a->w_zero ? before_window(g, a->w_zero, dims + 2) : NULL);
     if (tc_is_poison(x) || tc_is_poison(w))
         return tc_poison();
+    x = wide == TC_I64 ? tc_prim_cast(g, x, wide) : x;
+    w = wide == TC_I64 ? tc_prim_cast(g, w, wide) : w;
     if (dims == 1)
         return tc_conv1d_at(&(tc_conv1d_args){x, w, a->bias, a->stride[0], a->padding[0], a->low[0], a->high[0],
                                               a->dilation[0], a->groups, a->same, at});

@@ -53,15 +53,20 @@ static tc_tensor centered(tc_graph *g, tc_site at, const tc_affine *a)
     return a->zero ? SUB(x, a->zero) : x;
 }
 
-/* x times the scale, rounded twice. */
-static tc_tensor scaled(tc_site at, tc_tensor x, double scale)
+/* x * multiplier * 2^(shift - 31), rounded twice. */
+static tc_tensor multiplied(tc_site at, tc_tensor x, int32_t multiplier, int shift)
 {
-    int shift;
-    const int32_t multiplier = tc_quantized_multiplier(scale, &shift);
     if (shift > 0)
         x = SHIFT_LEFT(x, shift);
     x = tc_mulhigh_round_at(at, x, TC_OPERAND(multiplier));
     return shift < 0 ? tc_rounding_shift_at(at, x, TC_OPERAND(-shift)) : x;
+}
+
+static tc_tensor scaled(tc_site at, tc_tensor x, double scale)
+{
+    int shift;
+    const int32_t multiplier = tc_quantized_multiplier(scale, &shift);
+    return multiplied(at, x, multiplier, shift);
 }
 
 /* x + zero in the dtype, saturating: limited before, so that the sum does not wrap. */
@@ -326,12 +331,8 @@ static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_ten
     tc_integer_range(dtype, 0, &low, &high);
     const argument a = argument_of(args->x.scale, 4);
     tc_tensor x = integers(g, at, (int)low - args->x.zero), inside = MINIMUM(MAXIMUM(x, -a.radius), a.radius);
-    if (a.shift > 0)
-        inside = SHIFT_LEFT(inside, a.shift);
-    inside = tc_mulhigh_round_at(at, inside, TC_OPERAND(a.multiplier));
-    if (a.shift < 0)
-        inside = tc_rounding_shift_at(at, inside, TC_OPERAND(-a.shift));
-    tc_tensor y = tc_rounding_shift_at(at, function(at, inside), TC_OPERAND(31 - outputs));
+    tc_tensor value = function(at, multiplied(at, inside, a.multiplier, a.shift));
+    tc_tensor y = tc_rounding_shift_at(at, value, TC_OPERAND(31 - outputs));
     tc_tensor above = GE(x, a.radius), below = LE(x, -a.radius);
     y = MINIMUM(MAXIMUM(ADD(y, middle), low), high);
     tc_tensor table = tc_prim_cast(g, WHERE(below, low, WHERE(above, high, y)), dtype);
@@ -362,10 +363,7 @@ static tc_tensor exponentials(tc_graph *g, tc_site at, double scale)
 {
     const argument a = argument_of(scale, 5);
     tc_tensor d = integers(g, at, 0), inside = tc_neg_at(at, MINIMUM(d, a.radius));
-    if (a.shift > 0)
-        inside = SHIFT_LEFT(inside, a.shift);
-    inside = tc_mulhigh_round_at(at, inside, TC_OPERAND(a.multiplier));
-    tc_tensor y = tc_fixed_exp(at, inside, 5), beyond = GT(d, a.radius);
+    tc_tensor y = tc_fixed_exp(at, multiplied(at, inside, a.multiplier, a.shift), 5), beyond = GT(d, a.radius);
     return WHERE(beyond, 0, y);
 }
 
@@ -450,4 +448,64 @@ tc_tensor tc_quantized_avg_pool2d_at(const tc_quantized_pool_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_avg_pool2d", "quantized_avg_pool2d", "x", 1, &args->x);
     return g ? tc_op_leave(g, average_pool(g, args)) : tc_poison();
+}
+
+/* -- mean ------------------------------------------------------------------------------------------------------------------------------ */
+
+static tc_tensor quantized_mean(tc_graph *g, const tc_quantized_mean_args *args)
+{
+    const tc_site at = args->at;
+    const tc_type *type = &args->x.x->type;
+    int64_t count = 1, size;
+    int shift, places = 0;
+    if (!check_affine(g, &args->x, true) || !check_result(g, type->dtype, args->scale, args->zero))
+        return tc_poison();
+    if (args->axis_count < 1 || args->axis_count > type->rank) {
+        tc_fail(g, NULL, ".axis_count is %d for a tensor of rank %d", args->axis_count, type->rank);
+        return tc_poison();
+    }
+    for (int i = 0; i < args->axis_count; ++i) {
+        const int axis = tc_axis(g, args->axes[i], type->rank);
+        if (axis < 0)
+            return tc_poison();
+        if (!tc_expr_value(type->shape[axis], &size) || size < 1 || (count *= size) > INT32_MAX) {
+            tc_fail(g, NULL, "axis %d must have a constant size, not 0: %s", axis, tc_type_text(g, type));
+            return tc_poison();
+        }
+    }
+    tc_tensor sums = tc_sum_at(at, centered(g, at, &args->x), args->keepdims, args->axis_count, args->axes);
+    const int64_t multiplier = tc_quantized_multiplier((double)args->x.scale / (double)args->scale, &shift);
+    while (places < 31 + shift && (count >> places) > 1)
+        ++places;
+    return finished(at, multiplied(at, sums, (int32_t)((multiplier << places) / count), shift - places), args->zero, type->dtype);
+}
+
+tc_tensor tc_quantized_mean_at(const tc_quantized_mean_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_mean", "quantized_mean", "x", 1, &args->x.x);
+    return g ? tc_op_leave(g, quantized_mean(g, args)) : tc_poison();
+}
+
+/* -- leaky relu -------------------------------------------------------------------------------------------------------------------------- */
+
+static tc_tensor quantized_leaky_relu(tc_graph *g, const tc_quantized_leaky_args *args)
+{
+    const tc_site at = args->at;
+    const tc_dtype dtype = args->x.x->type.dtype;
+    if (!check_affine(g, &args->x, true) || !check_result(g, dtype, args->scale, args->zero))
+        return tc_poison();
+    const float sloped = args->x.scale * args->slope / args->scale;
+    if (!(sloped > 0)) {
+        tc_fail(g, NULL, "the slope is %g, not positive", (double)args->slope);
+        return tc_poison();
+    }
+    tc_tensor x = centered(g, at, &args->x), negative = LT(x, 0), below = scaled(at, x, (double)sloped);
+    tc_tensor above = scaled(at, x, (double)args->x.scale / (double)args->scale);
+    return finished(at, WHERE(negative, below, above), args->zero, dtype);
+}
+
+tc_tensor tc_quantized_leaky_relu_at(const tc_quantized_leaky_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_leaky_relu", "quantized_leaky_relu", "x", 1, &args->x.x);
+    return g ? tc_op_leave(g, quantized_leaky_relu(g, args)) : tc_poison();
 }

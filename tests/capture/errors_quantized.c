@@ -55,7 +55,7 @@
       tc_matmul_integer(I8(2, 3), I8(3, 4), .a_zero = I8(3)))                                                         \
     X(conv_rank, "tc_conv_integer: no convolution of 1 to 3 dims: i8[2,3] * i8[2,3]", AT;                             \
       tc_conv_integer(I8(2, 3), I8(2, 3)))                                                                            \
-    X(conv_bias, "tc_conv_integer: the bias is i32, not f32[2]", AT;                                                  \
+    X(conv_bias, "tc_conv_integer: the bias is i32 or i64, not f32[2]", AT;                                           \
       tc_conv_integer(I8(1, 3, 5), I8(2, 3, 1), .bias = F(2)))                                                        \
     X(conv_x_zero, "tc_conv_integer: x_zero is one number, not i8[3]", AT;                                            \
       tc_conv_integer(I8(1, 3, 5), I8(2, 3, 1), .x_zero = I8(3)))                                                     \
@@ -70,7 +70,37 @@
     X(nbits_shape, "tc_matmul_nbits: no rows and matrix in blocks of 16 numbers of 4 bits: f32[2,40] and u8[5,2,8]",  \
       AT; tc_matmul_nbits(F(2, 40), U8(5, 2, 8), F(10), .block = 16))                                                 \
     X(nbits_scale, "tc_matmul_nbits: scale is f32[10], not 3 numbers for each of 5 rows", AT;                         \
-      tc_matmul_nbits(F(2, 40), U8(5, 3, 8), F(10), .block = 16))
+      tc_matmul_nbits(F(2, 40), U8(5, 3, 8), F(10), .block = 16))                                                     \
+    X(affine_scale, "tc_quantized_rescale: the scale is 0", AT;                                                       \
+      tc_quantized_rescale(.x = {I8(3), 0, 0}, .scale = 1))                                                           \
+    X(affine_result, "tc_quantized_rescale: the scale of the result is 0", AT;                                        \
+      tc_quantized_rescale(.x = {I8(3), 1, 0}))                                                                       \
+    X(affine_zero, "tc_quantized_rescale: the zero 200 is none of i8", AT;                                            \
+      tc_quantized_rescale(.x = {I8(3), 1, 200}, .scale = 1))                                                         \
+    X(affine_dtype, "tc_quantized_sigmoid: no integers that are computed with here: f32[3]", AT;                      \
+      tc_quantized_sigmoid(.x = {F(3), 1, 0}))                                                                        \
+    X(affine_into, "tc_quantized_rescale: no integers of quantized tensors: i64", AT;                                 \
+      tc_quantized_rescale(.x = {I8(3), 1, 0}, .scale = 1, .dtype = TC_I64))                                          \
+    X(affine_two, "tc_quantized_add: dtypes differ: i8[3] and u8[3]", AT;                                             \
+      tc_quantized_add(.a = {I8(3), 1, 0}, .b = {U8(3), 1, 0}, .scale = 1))                                           \
+    X(affine_w, "tc_quantized_linear: the weights are i8, not f32[4,3]", AT;                                          \
+      tc_quantized_linear(.x = {I8(2, 3), 1, 0}, .w = F(4, 3), .w_scale = S, .scale = 1))                             \
+    X(affine_w_scale, "tc_quantized_conv: w_scale is f32[2,1]", AT;                                                   \
+      tc_quantized_conv(.x = {I8(1, 3, 5), 1, 0}, .w = I8(2, 3, 1), .w_scale = F(2, 1), .scale = 1))                  \
+    X(affine_bias, "tc_quantized_linear: the bias is i32 or i64, not f32[4]", AT;                                     \
+      tc_quantized_linear(.x = {I8(2, 3), 1, 0}, .w = I8(4, 3), .w_scale = S, .bias = F(4), .scale = 1))              \
+    X(affine_beta, "tc_quantized_softmax: beta is not positive", AT;                                                  \
+      tc_quantized_softmax(.x = {I8(3), 1, 0}, .beta = -1))                                                           \
+    X(affine_rank, "tc_quantized_softmax: a single number has no softmax", AT;                                        \
+      tc_quantized_softmax(.x = {IN(TC_I8), 1, 0}))                                                                   \
+    X(affine_pool, "tc_quantized_avg_pool2d: no integers that are computed with here: f32[1,2,4,4]", AT;              \
+      tc_quantized_avg_pool2d(F(1, 2, 4, 4), .kernel = {2, 2}))                                                       \
+    X(affine_axes, "tc_quantized_mean: .axis_count is 0 for a tensor of rank 2", AT;                                  \
+      tc_quantized_mean(.x = {I8(2, 3), 1, 0}, .scale = 1))                                                           \
+    X(affine_axis, "tc_quantized_mean: axis 1 must have a constant size, not 0: i8[2,0]", AT;                         \
+      tc_quantized_mean(.x = {I8(2, 0), 1, 0}, .axes = {1}, .axis_count = 1, .scale = 1))                             \
+    X(affine_slope, "tc_quantized_leaky_relu: the slope is -1, not positive", AT;                                     \
+      tc_quantized_leaky_relu(.x = {I8(3), 1, 0}, .slope = -1, .scale = 1))
 
 #define X BODY
 CASES

@@ -69,7 +69,7 @@ def from_environment(variable: str, default: str) -> tuple[str, ...]:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model and everything that decides what is built from it."""
-    parser.add_argument("model", metavar="MODEL.c", help="the model's source, or a .onnx or .pt2, which is imported")
+    parser.add_argument("model", metavar="MODEL.c", help="the model's source, or a .onnx, .pt2 or .tflite, which is imported")
     add_import(parser)
     group = parser.add_argument_group("model")
     group.add_argument("-I", dest="preprocessor", action="append", metavar="DIR", default=[],
@@ -139,7 +139,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_import(parser: argparse.ArgumentParser) -> None:
     """How a model of another format is imported."""
-    group = parser.add_argument_group("import (of a .onnx or .pt2)")
+    group = parser.add_argument_group("import (of a .onnx, .pt2 or .tflite)")
     group.add_argument("--dim", action="append", default=[], metavar="DIM=LOW:HIGH",
                        help="range of a dynamic dim (default: 1:4096); DIM=LOW:HIGH:DIVISOR: multiples of the divisor alone; "
                             "DIM=SIZE: a constant")

@@ -153,9 +153,11 @@ def rectified(n: Node) -> None:
 @op("LEAKY_RELU", "GELU", versions=2)
 def activation(n: Node) -> None:
     x, first = either(n)
-    if n.is_integer:
+    if n.is_integer and n.name == "LEAKY_RELU":
+        text = f"tc_quantized_leaky_relu(.x = {n.affine(x, n.quantized(0))}, .slope = {n.real('alpha')}{n.behind()})"
+    elif n.is_integer:
         n.refuse(f"integers of {x.dtype}")
-    if n.name == "GELU":
+    elif n.name == "GELU":
         text = f"tc_gelu_tanh({x})" if n.option("approximate") else f"tc_gelu({x})"
     else:
         text = f"tc_leaky_relu({x}, {n.real('alpha')})"

@@ -169,7 +169,7 @@ tc_tensor tc_matmul_integer_at(const tc_matmul_integer_args *args);
 /* tc_conv_integer(x, w, .bias = b, .x_zero = z, .w_zero = z, .stride = {2, 2}, .padding, .low, .high, .dilation, .groups, .same)
  * The convolution of x - x_zero with w - w_zero, exact, as tc_conv1d, tc_conv2d or tc_conv3d by x's rank has it; what is padded is
  * x_zero. w_zero is one number or one an output channel.
- * Dtypes: i8, u8, i16 or u16 for x and w, each zero as its operand; i32 for bias[o] and the result, which wraps.
+ * Dtypes: i8, u8, i16 or u16 for x and w, each zero as its operand; i32 or i64 for bias[o] and the result, which wraps.
  * Shape: that of the convolution.
  * ATen: none.
  * ONNX: ConvInteger. */

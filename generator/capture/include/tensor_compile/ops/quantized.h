@@ -137,4 +137,37 @@ typedef struct tc_quantized_pool_args {
 } tc_quantized_pool_args;
 tc_tensor tc_quantized_avg_pool2d_at(const tc_quantized_pool_args *args);
 
+/* tc_quantized_mean(.x = {x, 0.5, 3}, .axes = {2, 3}, .axis_count = 2, .keepdims = true, .scale = 0.25, .zero = -128)
+ * The mean along the axes. Without .keepdims they are removed.
+ * Dtypes: i8, u8 or i16.
+ * Shape: that of tc_mean; the axes have constant sizes.
+ * Numerics: the sum by one multiplier, scale_x / scale times 2^k, divided by the number of elements n with what is left dropped; k
+ * is the largest with 2^k <= n.
+ * ATen: none. */
+#define tc_quantized_mean(...) tc_quantized_mean_at(&(const tc_quantized_mean_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_quantized_mean_args {
+    tc_affine x;
+    int axes[8], axis_count;
+    bool keepdims;
+    float scale;
+    int zero;
+    tc_site at;
+} tc_quantized_mean_args;
+tc_tensor tc_quantized_mean_at(const tc_quantized_mean_args *args);
+
+/* tc_quantized_leaky_relu(.x = {x, 0.5, 3}, .slope = 0.01, .scale = 0.25, .zero = -128)
+ * x, or slope times x where it is negative.
+ * Dtypes: i8, u8 or i16.
+ * Shape: that of x.
+ * ATen: none. */
+#define tc_quantized_leaky_relu(...)                                                                                  \
+    tc_quantized_leaky_relu_at(&(const tc_quantized_leaky_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_quantized_leaky_args {
+    tc_affine x;
+    float slope, scale;
+    int zero;
+    tc_site at;
+} tc_quantized_leaky_args;
+tc_tensor tc_quantized_leaky_relu_at(const tc_quantized_leaky_args *args);
+
 #endif

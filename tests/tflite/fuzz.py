@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged models: whatever is done to a file, the import ends in model text or in one UserError, in bounded time and memory.
+
+    fuzz.py SECONDS [SEED] [MODEL...]
+
+Bytes are flipped, set, inserted and taken away, words of four bytes replaced by small numbers, by large ones and by other words of
+the file, parts of files joined. Without models it begins with those of cases.zip. Prints what went wrong with the seed that does
+it again; exit code 1 where something did. What was found is a case of test_damaged.py.
+"""
+from __future__ import annotations
+
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import zipfile
+from pathlib import Path
+
+from tensor_compile.errors import UserError
+from tensor_compile.importer.tflite import reader
+
+LIMIT = 10           # seconds of one import
+MEMORY = 1 << 30     # bytes of the process
+CASES = Path(__file__).resolve().parent / "cases.zip"
+
+
+class TooLong(Exception):
+    pass
+
+
+def _alarm(number: int, frame: object) -> None:
+    raise TooLong
+
+
+def attempt(path: Path) -> str:
+    """What is wrong with how the import of a file ended; "" where it is an import or one error."""
+    signal.signal(signal.SIGALRM, _alarm)
+    signal.alarm(LIMIT)
+    try:
+        written = reader.import_file(path, path.name)
+        for _ in written.blocks():
+            pass
+        return ""
+    except UserError as error:
+        return "" if str(error).startswith(path.name) or error.where else f"an error without a place: {error}"
+    except TooLong:
+        return f"it took more than {LIMIT} s"
+    except MemoryError:
+        return f"it took more than {MEMORY >> 20} MiB"
+    except RecursionError:
+        return "it recursed too deeply"
+    except Exception as error:  # noqa: BLE001 - anything else is what is looked for
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    finally:
+        signal.alarm(0)
+
+
+def seeds() -> list[bytes]:
+    with zipfile.ZipFile(CASES) as archive:
+        return [archive.read(name) for name in archive.namelist() if name.endswith(".tflite")]
+
+
+def damaged(models: list[bytes], r: random.Random) -> bytes:
+    data = bytearray(r.choice(models))
+    for _ in range(r.choice((1, 1, 2, 3, 8))):
+        if len(data) < 16:
+            break
+        at = r.randrange(len(data))
+        word = at & ~3
+        kind = r.randrange(9)
+        if kind == 0:
+            data[at] ^= 1 << r.randrange(8)
+        elif kind == 1:
+            data[at] = r.choice((0, 1, 2, 127, 128, 255))
+        elif kind == 2:
+            del data[at:at + r.choice((1, 2, 4, 16, 64))]
+        elif kind == 3:
+            data[at:at] = bytes(r.randrange(256) for _ in range(r.choice((1, 2, 8))))
+        elif kind == 4:
+            other = r.choice(models)
+            begin = r.randrange(len(other))
+            data[at:at] = other[begin:begin + r.choice((4, 16, 64))]
+        elif kind == 5:
+            data[word:word + 4] = r.choice((0, 1, 2, 4, 8, 100, len(data), 1 << 20, (1 << 31) - 1, (1 << 32) - 1)).to_bytes(4, "little")
+        elif kind == 6:
+            begin = r.randrange(len(data)) & ~3
+            data[word:word + 4] = data[begin:begin + 4]
+        elif kind == 7:
+            data[at & ~1:(at & ~1) + 2] = r.randrange(64).to_bytes(2, "little")
+        else:
+            data[word:word + 4] = (int.from_bytes(data[word:word + 4], "little") + r.choice((-8, -4, 4, 8)) & 0xffffffff).to_bytes(
+                4, "little")
+    return bytes(data)
+
+
+def main() -> int:
+    seconds = float(sys.argv[1])
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    models = [Path(p).read_bytes() for p in sys.argv[3:]] or seeds()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    found: dict[str, int] = {}
+    tries = 0
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.tflite"
+        while time.monotonic() < end:
+            data = damaged(models, random.Random(seed + tries))
+            path.write_bytes(data)
+            wrong = attempt(path)
+            if wrong and wrong not in found:
+                found[wrong] = seed + tries
+                print(f"seed {seed + tries}: {wrong}", flush=True)
+            tries += 1
+    print(f"{tries} files, {len(found)} kinds of mistakes")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes cases.zip: models of one operation, random, with what TensorFlow Lite gives for random inputs and the ends of the range.
+
+    make_cases.py           needs ai-edge-litert, tflite-micro and numpy; nothing else of the project does
+
+Integers are those of TensorFlow Lite Micro, or of LiteRT's reference kernels where Micro does not have the operation: a case says
+which. Floats are LiteRT's.
+"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zipfile
+from pathlib import Path
+from typing import Sequence
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy  # noqa: E402
+from encode import Operator, Tensor, model  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+KINDS = {"i8": numpy.int8, "i16": numpy.int16, "u8": numpy.uint8, "f32": numpy.float32, "i32": numpy.int32}
+
+r = numpy.random.default_rng(14)
+cases: dict[str, tuple[bytes, list[str]]] = {}
+
+
+def scale(low: float = 0.002, high: float = 0.2) -> float:
+    return float(numpy.float32(numpy.exp(r.uniform(numpy.log(low), numpy.log(high)))))
+
+
+def affine(name: str, shape: Sequence[int], dtype: str = "i8", s: float = 0.0, z: int | None = None) -> Tensor:
+    ends = {"i8": (-128, 128), "u8": (0, 256), "i16": (0, 1)}
+    return Tensor(name, dtype, shape, scales=[s or scale()], zeros=[int(r.integers(*ends[dtype])) if z is None else z])
+
+
+def constant(name: str, dtype: str, shape: Sequence[int], values: numpy.ndarray, scales: Sequence[float] = (), axis: int = 0,
+             zeros: Sequence[int] = ()) -> Tensor:
+    return Tensor(name, dtype, shape, values.flatten().tolist(), scales, zeros or [0] * len(scales), axis)
+
+
+def sizes(name: str, values: Sequence[int]) -> Tensor:
+    return Tensor(name, "i32", [len(values)], list(values))
+
+
+def case(name: str, tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    cases[name] = model(tensors, operators, inputs, outputs, name), list(inputs)
+
+
+def weights(out: int, each: int, axis: int, shape: Sequence[int], per: bool, x: Tensor, bias_dtype: str = "i32") -> list[Tensor]:
+    scales = [scale(0.001, 0.02) for _ in range(out if per else 1)]
+    w = r.integers(-127, 128, size=shape)
+    bias = r.integers(-20000, 20000, size=out)
+    return [constant("w", "i8", shape, w, scales, axis),
+            constant("b", bias_dtype, [out], bias, [float(numpy.float32(x.scales[0] * s)) for s in scales])]
+
+
+def one(name: str, op: str, x: Tensor, y: Tensor, version: int = 2, more: Sequence[Tensor] = (), **options: object) -> None:
+    case(name, [x, y, *more], [Operator(op, ["x", *[t.name for t in more]], ["y"], options, version)], ["x"], ["y"])
+
+
+def make() -> None:
+    for i, (shape, out, kernel, options) in enumerate([
+            ((1, 9, 7, 3), 5, (3, 3), {"padding": 0, "stride_w": 1, "stride_h": 1}),
+            ((2, 8, 8, 4), 8, (3, 2), {"padding": 0, "stride_w": 2, "stride_h": 2, "activation": 1}),
+            ((1, 10, 6, 2), 4, (2, 3), {"padding": 1, "stride_w": 1, "stride_h": 2, "activation": 3}),
+            ((1, 9, 9, 2), 3, (3, 3), {"padding": 0, "stride_w": 1, "stride_h": 1, "dilation_w": 2, "dilation_h": 2}),
+            ((1, 5, 5, 16), 4, (1, 1), {"padding": 1, "stride_w": 1, "stride_h": 1})]):
+        x, y = affine("x", shape), affine("y", [1], s=scale(0.02, 0.5))
+        each = kernel[0] * kernel[1] * shape[3]
+        y.shape = result_window(shape, out, kernel, options)
+        case(f"conv_{i}", [x, *weights(out, each, 0, [out, *kernel, shape[3]], i != 4, x), y],
+             [Operator("CONV_2D", ["x", "w", "b"], ["y"], options, 3)], ["x"], ["y"])
+    for i, (shape, times, kernel, options) in enumerate([
+            ((1, 8, 8, 4), 1, (3, 3), {"padding": 0, "stride_w": 1, "stride_h": 1}),
+            ((1, 7, 9, 3), 2, (3, 3), {"padding": 0, "stride_w": 2, "stride_h": 2, "activation": 1}),
+            ((1, 9, 5, 6), 1, (5, 1), {"padding": 1, "stride_w": 1, "stride_h": 1, "activation": 2})]):
+        x, y, out = affine("x", shape), affine("y", [1], s=scale(0.02, 0.3)), shape[3] * times
+        y.shape = result_window(shape, out, kernel, options)
+        case(f"depthwise_{i}", [x, *weights(out, kernel[0] * kernel[1], 3, [1, *kernel, out], True, x), y],
+             [Operator("DEPTHWISE_CONV_2D", ["x", "w", "b"], ["y"], {**options, "multiplier": times}, 3)], ["x"], ["y"])
+    for i in range(3):
+        x, y = affine("x", [2, 24]), affine("y", [2, 10], s=scale(0.05, 0.5))
+        case(f"linear_{i}", [x, *weights(10, 24, 0, [10, 24], False, x), y],
+             [Operator("FULLY_CONNECTED", ["x", "w", "b"], ["y"], {"activation": i}, 4)], ["x"], ["y"])
+    for op in ("ADD", "SUB", "MUL"):
+        for i, (a, b) in enumerate([((1, 6, 5, 4), (1, 6, 5, 4)), ((2, 3, 4), (4,)), ((1, 4, 4, 3), (1, 1, 1, 3))]):
+            y = affine("y", numpy.broadcast_shapes(a, b))
+            case(f"{op.lower()}_{i}", [affine("x", a), affine("x2", b), y],
+                 [Operator(op, ["x", "x2"], ["y"], {"activation": i % 2}, 2)], ["x", "x2"], ["y"])
+    for i in range(4):
+        one(f"softmax_{i}", "SOFTMAX", affine("x", [3, (2, 10, 64, 300)[i]], s=(0.05, 0.18, 0.4, 1.2)[i]),
+            affine("y", [3, (2, 10, 64, 300)[i]], s=1 / 256, z=-128), beta=(1.0, 1.0, 0.5, 2.0)[i])
+    every = numpy.arange(-128, 128).reshape(1, 256)
+    for i in range(4):
+        s = (0.01, 0.05, 0.11, 0.3)[i]
+        one(f"logistic_{i}", "LOGISTIC", affine("x", every.shape, s=s), affine("y", every.shape, s=1 / 256, z=-128))
+        one(f"tanh_{i}", "TANH", affine("x", every.shape, s=s), affine("y", every.shape, s=1 / 128, z=0))
+        one(f"leaky_relu_{i}", "LEAKY_RELU", affine("x", every.shape, s=s), affine("y", every.shape, s=s * 0.7),
+            alpha=(0.1, 0.01, 0.3, 0.9)[i])
+        one(f"relu_{i}", ("RELU", "RELU6", "RELU", "RELU6")[i], affine("x", every.shape, s=s, z=(None, -128, None, -128)[i]),
+            affine("y", every.shape, s=s * 1.1) if i % 2 == 0 else affine("y", every.shape, s=s, z=-128))
+        one(f"quantize_{i}", "QUANTIZE", affine("x", every.shape, s=s), affine("y", every.shape, s=s * (0.5, 1, 2.3, 0.9)[i]), 2)
+    for i, options in enumerate([{"padding": 1, "stride_w": 2, "stride_h": 2, "width": 2, "height": 2},
+                                 {"padding": 0, "stride_w": 1, "stride_h": 2, "width": 3, "height": 3},
+                                 {"padding": 0, "stride_w": 2, "stride_h": 2, "width": 2, "height": 3, "activation": 1}]):
+        for op in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+            x = affine("x", (1, 9, 7, 3))
+            y = affine("y", result_window((1, 9, 7, 3), 3, (options["height"], options["width"]), options), s=x.scales[0], z=x.zeros[0])
+            one(f"{op.lower()}_{i}", op, x, y, **options)
+    for i, (shape, axes, keep, same) in enumerate([((1, 5, 7, 6), (1, 2), True, False), ((1, 5, 7, 6), (1, 2), False, False),
+                                                   ((2, 12), (1,), True, True), ((3, 4, 5), (0, 2), False, False)]):
+        x = affine("x", shape)
+        out = [1 if a in axes else s for a, s in enumerate(shape) if keep or a not in axes]
+        y = affine("y", out, s=x.scales[0] if same else scale(0.01, 0.1), z=x.zeros[0] if same else None)
+        one(f"mean_{i}", "MEAN", x, y, 2, [sizes("axes", axes)], keep_dims=keep)
+    moving()
+    floats()
+
+
+def result_window(shape: Sequence[int], out: int, kernel: Sequence[int], options: dict[str, int]) -> list[int]:
+    found = []
+    for i, k in enumerate(kernel):
+        s, d = options["stride_h" if i == 0 else "stride_w"], options.get("dilation_h" if i == 0 else "dilation_w", 1)
+        reach = (k - 1) * d + 1
+        found.append(-(-shape[1 + i] // s) if options["padding"] == 0 else (shape[1 + i] - reach) // s + 1)
+    return [shape[0], *found, out]
+
+
+def moving() -> None:
+    """Operations that move elements."""
+    def like(x: Tensor, name: str, shape: Sequence[int]) -> Tensor:
+        return affine(name, shape, s=x.scales[0], z=x.zeros[0])
+
+    x = affine("x", (1, 4, 6, 3))
+    one("reshape", "RESHAPE", x, like(x, "y", (2, 36)), 1, [sizes("shape", (2, -1))], new_shape=[2, -1])
+    one("transpose", "TRANSPOSE", x, like(x, "y", (1, 3, 4, 6)), 2, [sizes("order", (0, 3, 1, 2))])
+    one("pad", "PAD", x, like(x, "y", (1, 7, 7, 3)), 2, [Tensor("sides", "i32", [4, 2], [0, 0, 1, 2, 0, 1, 0, 0])])
+    one("slice", "SLICE", x, like(x, "y", (1, 2, 5, 3)), 2, [sizes("begin", (0, 1, 1, 0)), sizes("size", (1, 2, -1, 3))])
+    one("strided_slice", "STRIDED_SLICE", x, like(x, "y", (1, 2, 3)), 2, [
+        sizes("begin", (0, 1, 0, 0)), sizes("end", (1, 2, 4, 3)), sizes("strides", (1, 1, 2, 1))], begin_mask=8, end_mask=8,
+        shrink_axis_mask=2)
+    one("nearest", "RESIZE_NEAREST_NEIGHBOR", x, like(x, "y", (1, 7, 9, 3)), 3, [sizes("size", (7, 9))])
+    case("concat", [affine("x", (1, 2, 3, 4), s=x.scales[0], z=3), affine("x2", (1, 2, 3, 2), s=x.scales[0], z=3),
+                    affine("y", (1, 2, 3, 6), s=x.scales[0], z=3)],
+         [Operator("CONCATENATION", ["x", "x2"], ["y"], {"axis": 3}, 2)], ["x", "x2"], ["y"])
+    case("split", [x, sizes("axis", [2]), like(x, "y", (1, 4, 2, 3)), like(x, "y2", (1, 4, 2, 3)), like(x, "y3", (1, 4, 2, 3))],
+         [Operator("SPLIT", ["axis", "x"], ["y", "y2", "y3"], {"count": 3}, 2)], ["x"], ["y", "y2", "y3"])
+    conv = {"padding": 0, "stride_w": 1, "stride_h": 1}
+    hidden, end = affine("h", (1, 4, 6, 4), s=0.1, z=-5), affine("y", (1, 4, 6, 4), s=0.1, z=7)
+    case("residual", [x, *weights(4, 27, 0, [4, 3, 3, 3], True, x), hidden, constant("k", "i8", [1, 1, 1, 4],
+                                                                                     r.integers(-128, 128, size=4), [0.03], 0, [2]),
+                      affine("m", (1, 4, 6, 4), s=0.12, z=1), end],
+         [Operator("CONV_2D", ["x", "w", "b"], ["h"], conv, 3), Operator("MUL", ["h", "k"], ["m"], {}, 2),
+          Operator("ADD", ["m", "h"], ["y"], {}, 2)], ["x"], ["y"])
+
+
+def floats() -> None:
+    def real(name: str, shape: Sequence[int]) -> Tensor:
+        return Tensor(name, "f32", shape)
+
+    def numbers(name: str, shape: Sequence[int]) -> Tensor:
+        return constant(name, "f32", shape, r.normal(size=shape).astype(numpy.float32))
+
+    conv = {"padding": 0, "stride_w": 2, "stride_h": 1, "activation": 3}
+    case("float_conv", [real("x", (1, 7, 8, 3)), numbers("w", (5, 3, 3, 3)), numbers("b", (5,)), real("y", (1, 7, 4, 5))],
+         [Operator("CONV_2D", ["x", "w", "b"], ["y"], conv, 1)], ["x"], ["y"])
+    case("float_transpose_conv", [sizes("shape", (1, 8, 10, 4)), numbers("w", (4, 3, 3, 2)), real("x", (1, 4, 5, 2)),
+                                  real("y", (1, 8, 10, 4))],
+         [Operator("TRANSPOSE_CONV", ["shape", "w", "x"], ["y"], {"padding": 0, "stride_w": 2, "stride_h": 2}, 1)], ["x"], ["y"])
+    case("float_linear", [real("x", (1, 2, 6)), numbers("w", (4, 6)), numbers("b", (4,)), real("y", (1, 2, 4))],
+         [Operator("FULLY_CONNECTED", ["x", "w", "b"], ["y"], {"keep_num_dims": 1, "activation": 1}, 5)], ["x"], ["y"])
+    for name in ("LOGISTIC", "TANH", "EXP", "SQUARE", "ABS", "HARD_SWISH", "NEG", "FLOOR", "RELU_N1_TO_1"):
+        one(f"float_{name.lower()}", name, real("x", (2, 9)), real("y", (2, 9)), 1)
+    for name in ("ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "POW"):
+        case(f"float_{name.lower()}", [real("x", (2, 3, 4)), numbers("k", (4,)), real("y", (2, 3, 4))],
+             [Operator(name, ["x", "k"], ["y"], {}, 1)], ["x"], ["y"])
+    for align, half in ((0, 0), (1, 0), (0, 1)):
+        for name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
+            one(f"float_{name.lower()}_{align}{half}", name, real("x", (1, 4, 5, 2)), real("y", (1, 7, 9, 2)), 3,
+                [sizes("size", (7, 9))], align_corners=align, half_pixel_centers=half)
+    one("float_mean", "MEAN", real("x", (2, 3, 4, 5)), real("y", (2, 5)), 1, [sizes("axes", (1, 2))])
+    one("float_average", "AVERAGE_POOL_2D", real("x", (1, 5, 6, 2)), real("y", (1, 3, 3, 2)), 1, padding=0, stride_w=2, stride_h=2,
+        width=3, height=3)
+    one("float_softmax", "SOFTMAX", real("x", (2, 7)), real("y", (2, 7)), 1, beta=1.0)
+    one("float_depth_to_space", "DEPTH_TO_SPACE", real("x", (1, 2, 3, 8)), real("y", (1, 4, 6, 2)), 1, block=2)
+    one("float_space_to_depth", "SPACE_TO_DEPTH", real("x", (1, 4, 6, 2)), real("y", (1, 2, 3, 8)), 1, block=2)
+    one("float_mirror_pad", "MIRROR_PAD", real("x", (1, 4, 5)), real("y", (1, 6, 8)), 1,
+        [Tensor("sides", "i32", [3, 2], [0, 0, 1, 1, 1, 2])])
+    q = affine("y", (3, 20), s=0.05, z=-3)
+    one("to_integers", "QUANTIZE", real("x", (3, 20)), q, 1)
+    one("from_integers", "DEQUANTIZE", affine("x", (3, 20)), real("y", (3, 20)), 2)
+
+
+def litert(content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    i = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
+    i.allocate_tensors()
+    for about in i.get_input_details():
+        i.set_tensor(about["index"], inputs[about["name"]])
+    i.invoke()
+    return [i.get_tensor(about["index"]) for about in i.get_output_details()]
+
+
+def micro(content: bytes, inputs: list[numpy.ndarray], outputs: int) -> list[numpy.ndarray]:
+    from tflite_micro.python.tflite_micro import runtime
+    i = runtime.Interpreter.from_bytes(content, arena_size=1 << 22)
+    for k, x in enumerate(inputs):
+        i.set_input(x, k)
+    i.invoke()
+    return [i.get_output(k).copy() for k in range(outputs)]
+
+
+def main() -> None:
+    make()
+    with zipfile.ZipFile(HERE / "cases.zip", "w", zipfile.ZIP_DEFLATED) as out:
+        for name, (content, names) in cases.items():
+            from ai_edge_litert.interpreter import Interpreter
+            about = Interpreter(model_content=content)
+            given = {}
+            for detail in about.get_input_details():
+                shape, dtype = detail["shape"], detail["dtype"]
+                if dtype == numpy.float32:
+                    x = (r.normal(size=shape) * 3).astype(dtype)
+                    x = numpy.abs(x) if "pow" in name else x
+                elif numpy.prod(shape) == 256:
+                    x = numpy.arange(-128, 128).astype(dtype).reshape(shape)
+                else:
+                    x = r.integers(-128, 128, size=shape).astype(dtype)
+                given[detail["name"]] = x
+            reference = litert(content, given)
+            source = "litert"
+            if not name.startswith("float"):
+                try:
+                    small = micro(content, [given[n] for n in names], len(reference))
+                    if any((a != b).any() for a, b in zip(small, reference)):
+                        print(f"{name}: Micro and LiteRT differ", file=sys.stderr)
+                    reference, source = small, "micro"
+                except Exception as error:  # noqa: BLE001 - Micro has fewer operations
+                    print(f"{name}: not by Micro ({type(error).__name__})", file=sys.stderr)
+            results = [d["name"] for d in about.get_output_details()]
+            out.writestr(f"{name}/model.tflite", content)
+            header = {"source": source, "inputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in given.items()},
+                      "outputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in zip(results, reference)}}
+            out.writestr(f"{name}/data.json", json.dumps(header))
+    print(f"{len(cases)} cases")
+
+
+if __name__ == "__main__":
+    main()

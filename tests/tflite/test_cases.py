@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of one operation: imported, compiled into one program, called, and compared with what TensorFlow Lite gave for the same
+inputs (make_cases.py): integers bit for bit. test_cases.py [CASE...]"""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
+
+import conformance  # noqa: E402
+import tap  # noqa: E402
+from processor import lacks  # noqa: E402
+from tensor_compile.errors import UserError  # noqa: E402
+from tensor_compile.importer.tflite import reader  # noqa: E402
+from tensor_compile.importer.values import Bytes, Value  # noqa: E402
+from tensor_compile.symbolic import wrap  # noqa: E402
+
+CASES = Path(__file__).resolve().parent / "cases.zip"
+DTYPES = {"float32": "f32", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64"}
+TOLERANCE = (1e-5, 1e-6)   # of floats
+
+
+def values(about: dict[str, list]) -> dict[str, Value]:
+    return {name: Value(DTYPES[dtype], tuple(map(wrap, shape)), data=Bytes(bytes.fromhex(content)))
+            for name, (dtype, shape, content) in about.items()}
+
+
+def job(name: str, archive: zipfile.ZipFile, folder: Path) -> conformance.Job:
+    path = folder / f"{name}.tflite"
+    path.write_bytes(archive.read(f"{name}/model.tflite"))
+    data = json.loads(archive.read(f"{name}/data.json"))
+    program, _ = reader.import_program(path, path.name, f"case_{name}")
+    program.prefix = f"{name}."
+    return conformance.Job(name, program.name, program, values(data["inputs"]), values(data["outputs"]), counts={},
+                           tolerance=TOLERANCE, fixed=[], dims={})
+
+
+def main(wanted: list[str]) -> None:
+    if lacks(conformance.ISA):
+        tap.skip("cases", f"this processor has no {conformance.ISA}")
+        tap.done()
+    cache = Path(os.environ["TC_TESTS_CACHE"]) / "tflite"
+    cache.mkdir(parents=True, exist_ok=True)
+    jobs, results = [], []
+    with zipfile.ZipFile(CASES) as archive, tempfile.TemporaryDirectory() as temporary:
+        names = sorted({name.partition("/")[0] for name in archive.namelist()})
+        for name in wanted or names:
+            try:
+                jobs.append(job(name, archive, Path(temporary)))
+            except UserError as error:
+                results.append(conformance.Result(name, "unsupported", error.message))
+        results += conformance.run_batch(jobs, cache, 2)
+    for result in sorted(results, key=lambda r: r.case):
+        if not tap.ok(result.status == "passed", result.case):
+            tap.note(f"{result.status}: {result.reason}")
+    tap.equal(len(results), len(wanted or names), "every case was run")
+    tap.done()
+
+
+if __name__ == "__main__":   # the cases run in a process that imports this file
+    main(sys.argv[1:])
