@@ -112,6 +112,13 @@ const char *tc_short_path(tc_graph *g, const char *path)
     return out;
 }
 
+const char *tc_site_text(tc_graph *g, tc_site site)
+{
+    if (!strcmp(site.file, g->op_site.file))
+        return tc_arena_format(&g->arena, "line %d", site.line);
+    return tc_arena_format(&g->arena, "%s:%d", tc_short_path(g, site.file), site.line);
+}
+
 const char *tc_join_path(tc_graph *g, const char *from, const char *path)
 {
     if (path[0] == '/')

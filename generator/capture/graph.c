@@ -162,7 +162,7 @@ tc_tensor tc_input_at(tc_site at, tc_graph *g, const char *name, int count, cons
     } else if (tc_check_identifier(g, "input", name) && tc_read_type(g, count, dtype_and_shape, &type)) {
         const tc_node *before = find_parameter(f, name);
         if (before)
-            tc_fail(g, NULL, "a second input \"%s\" (the first is at line %d)", name, before->site.line);
+            tc_fail(g, NULL, "a second input \"%s\" (the first is at %s)", name, tc_site_text(g, before->site));
         else
             return tc_op_leave(g, tc_captured_parameter(g, f, name, &type));
     }
@@ -201,7 +201,7 @@ void tc_output_at(tc_site at, tc_graph *g, const char *name, tc_tensor x)
     else if (f->block)
         tc_fail(g, "list a variable in the block's head, or tc_collect it", "outputs are no part of a block");
     else if (before)
-        tc_fail(g, NULL, "a second output \"%s\" (the first is at line %d)", name, before->site.line);
+        tc_fail(g, NULL, "a second output \"%s\" (the first is at %s)", name, tc_site_text(g, before->site));
     else if (f->is_entry && find_parameter(f, name))
         tc_fail(g, "inputs, outputs and dims are members of one struct", "\"%s\" is an input already", name);
     else if ((!f->is_entry || tc_check_identifier(g, "output", name)) &&
@@ -499,6 +499,12 @@ static void check_entry(tc_graph *g, const tc_captured *f, tc_site site)
             tc_error(g, r->site, hint, "output \"%s\" has the name of a state", r->name);
 }
 
+/* The file of an entry, which #line does not change where main was told the model's name. */
+static const char *file_of(const tc_graph *g, const tc_entry *entry)
+{
+    return entry->file ? entry->file : g->model_file ? g->model_file : entry->site.file;
+}
+
 static bool capture(tc_graph *g, int count, tc_entry *const *entries)
 {
     const tc_entry *model = NULL;
@@ -510,7 +516,7 @@ static bool capture(tc_graph *g, int count, tc_entry *const *entries)
         if (!model) {
             model = entries[i];
             g->model = model->name;
-            g->model_file = model->site.file;
+            g->model_file = file_of(g, model);
             g->op_site = model->site; /* where its name is judged */
             tc_check_identifier(g, "model", model->name);
         } else {
@@ -520,7 +526,7 @@ static bool capture(tc_graph *g, int count, tc_entry *const *entries)
     }
     if (!model) {
         const char *file = g->model_file ? g->model_file : "model.c";
-        g->model_file = count ? entries[0]->site.file : NULL;
+        g->model_file = count ? file_of(g, entries[0]) : NULL;
         tc_error(g, count ? entries[0]->site : (tc_site){file, 1},
                  "TC_MODEL(name) { ... } declares the model; TC_FUNCTION(name) further entries", "no TC_MODEL");
         return false;

@@ -175,7 +175,7 @@ struct tc_graph {
     bool out_of_memory;
     struct tc_message *messages; /* printed already: a graph function called twice reports once */
     const char *model;
-    const char *model_file;  /* __FILE__ of TC_MODEL */
+    const char *model_file;  /* that of TC_MODEL */
     const char *source_directory; /* what relative __FILE__ are relative to; NULL: the working directory */
     tc_dim_decl *dim_decls, **dim_decls_end;
     tc_weight_file *files, **files_end;
@@ -207,6 +207,8 @@ void tc_fail(tc_graph *g, const char *hint, const char *format, ...) TC_PRINTF_L
 void tc_notify(tc_graph *g, const char *format, ...) TC_PRINTF_LIKE(2, 3);
 /* `path` relative to the directory of the model's file where it lies below it, else as it is. */
 const char *tc_short_path(tc_graph *g, const char *path);
+/* "line 7", or "FILE:7" where that is another file than that of the call under way. */
+const char *tc_site_text(tc_graph *g, tc_site site);
 /* `path`, named in the source file `from`: beside that, and as this process can open it. */
 const char *tc_join_path(tc_graph *g, const char *from, const char *path);
 const char *tc_open_path(tc_graph *g, const char *from, const char *path);

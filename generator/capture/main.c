@@ -5,10 +5,10 @@
  *   PROGRAM OUT.tcg [DIRECTORY [MODEL.c]]
  *
  * writes the model's graph. DIRECTORY is what __FILE__ of the sources is relative to where it is relative (the
- * compiler's working directory; left out: the present one), MODEL.c what a file without a model is called. Exit code 0; 1
- * after errors of the model or where OUT cannot be written; 2 for wrong arguments; 3 where memory ends. OUT is replaced in
- * one step or left alone. What the program came to stands in OUT.end, "graph", "errors" or "memory": without it, it was
- * the model that ended the program.
+ * compiler's working directory; left out: the present one), MODEL.c the file that was compiled, which #line may call
+ * otherwise. Exit code 0; 1 after errors of the model or where OUT cannot be written; 2 for wrong arguments; 3 where
+ * memory ends. OUT is replaced in one step or left alone. What the program came to stands in OUT.end, "graph", "errors"
+ * or "memory": without it, it was the model that ended the program.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -33,9 +33,9 @@ static const char *file_hint(const char *error)
                                                   : NULL;
 }
 
-static void add_file(tc_graph *g, tc_site at, const char *path)
+static void add_file(tc_graph *g, const char *from, const char *path)
 {
-    const char *printed = path[0] == '/' ? tc_arena_copy(&g->arena, path) : tc_short_path(g, tc_join_path(g, at.file, path));
+    const char *printed = path[0] == '/' ? tc_arena_copy(&g->arena, path) : tc_short_path(g, tc_join_path(g, from, path));
     for (const tc_weight_file *f = g->files; f; f = f->next)
         if (!strcmp(f->printed, printed))
             return; /* functions may each name the file they share */
@@ -44,19 +44,19 @@ static void add_file(tc_graph *g, tc_site at, const char *path)
     *g->files_end = file;
     g->files_end = &file->next;
     const char *error = NULL;
-    file->header = tc_safetensors_read(&g->arena, tc_open_path(g, at.file, path), &error);
+    file->header = tc_safetensors_read(&g->arena, tc_open_path(g, from, path), &error);
     if (file->header)
         check_unique(g, file);
     else
         tc_fail(g, file_hint(error), "%s: %s", printed, error);
 }
 
-void tc_weights_at(tc_site at, tc_graph *g, const char *path)
+void tc_weights_at(tc_site at, tc_graph *g, const char *from, const char *path)
 {
     if (!tc_op_enter_graph(g, at, "tc_weights", NULL))
         return;
     if (path && *path)
-        add_file(g, at, path);
+        add_file(g, from ? from : g->model_file ? g->model_file : at.file, path);
     else
         tc_fail(g, NULL, "argument 'path' is %s", path ? "empty" : "NULL");
     tc_op_leave(g, NULL);
@@ -280,8 +280,8 @@ static bool declare_state(tc_graph *g, const char *absolute, const tc_type *type
             continue;
         if (same_constant_type(&d->type, type))
             return true;
-        tc_fail(g, "functions share states by name", "state \"%s\" is %s here and %s at line %d", absolute,
-                tc_type_text(g, type), tc_type_text(g, &d->type), d->site.line);
+        tc_fail(g, "functions share states by name", "state \"%s\" is %s here and %s at %s", absolute,
+                tc_type_text(g, type), tc_type_text(g, &d->type), tc_site_text(g, d->site));
         return false;
     }
     if (!add_state_bytes(g, type)) {
@@ -335,7 +335,8 @@ static void assign(tc_graph *g, tc_tensor state, tc_tensor x)
     }
     for (const tc_named *a = g->current->assigns; a; a = a->next) {
         if (!strcmp(a->name, name)) {
-            tc_fail(g, "one assignment a function", "state \"%s\" was assigned at line %d already", name, a->site.line);
+            tc_fail(g, "one assignment a function", "state \"%s\" was assigned at %s already", name,
+                    tc_site_text(g, a->site));
             return;
         }
     }

@@ -116,8 +116,9 @@ class Line:
         file = self.string()
         self.expect(":")
         line = self.integer()
+        scope = "" if self.peek() == ")" else self.string()
         self.expect(")")
-        return Loc(file, line)
+        return Loc(file, line, scope)
 
     # -- dims
     def dim(self, depth: int = 0) -> Expr:

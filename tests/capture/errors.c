@@ -341,8 +341,9 @@ static void entries(void)
     FILE *errors = open_memstream(&said, &size);
     tc_graph *g = tc_graph_create(errors);
     tc_input(g, "x", TC_F32, 1);
-    tc_entry first = {"net", fine, {"test.c", 1}, true, NULL}, second = {"other", fine, {"test.c", 2}, true, NULL},
-             third = {"net", fine, {"test.c", 3}, false, NULL};
+    tc_entry first = {"net", fine, {"test.c", 1}, true, NULL, NULL, 0},
+             second = {"other", fine, {"test.c", 2}, true, NULL, NULL, 0},
+             third = {"net", fine, {"test.c", 3}, false, NULL, NULL, 0};
     tc_capture(g, 3, (tc_entry *const[]){&first, &second, &third});
     fclose(errors);
     static const char *const want[] = {"tc_input: called outside TC_MODEL and TC_FUNCTION",

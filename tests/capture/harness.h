@@ -23,7 +23,7 @@ static captured capture_body(tc_graph_body *body)
     size_t size;
     FILE *errors = open_memstream(&out.errors, &size);
     tc_graph *g = tc_graph_create(errors);
-    tc_entry entry = {"test", body, {"test.c", 1}, true, NULL};
+    tc_entry entry = {"test", body, {"test.c", 1}, true, NULL, NULL, 0};
     out.ok = tc_capture(g, 1, (tc_entry *const[]){&entry});
     if (out.ok) {
         FILE *text = open_memstream(&out.text, &size);

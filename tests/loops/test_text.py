@@ -11,7 +11,7 @@ def kernels(parameters: str, lines: list[str], result: str, **more) -> tuple[str
     body = "\n".join(f"  {line} {LOC}" for line in lines)
     module = module_of(f"function f({parameters}) entry {{\n{body}\n  return \"y\" {result} {LOC}\n}}\n", **more)
     _, program = program_of(module, "f")
-    return "".join(print_kernel(s.kernel) for s in program.steps), program
+    return "".join(print_kernel(s.kernel) for s in program.steps).replace(f" {LOC}", ""), program
 
 
 text, program = kernels(f'%0 "x" : f32[batch,seq,6] {LOC}', [

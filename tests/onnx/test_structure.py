@@ -66,6 +66,13 @@ text = computes("layers", layers, {"h0": ("f32", [1, 2], [1.0, 0.0])}, {"y": ("f
 ok("for (int i = 0; i < 3; i++) {" in text and 'tc_name(g, "layer.%d", i)' in text, "three layers are a loop")
 equal(text.count("tc_matmul"), 1, "of one function")
 ok('tc_weight(g, "weight")' in text and 'tc_weight(g, "bias")' in text, "whose weights have names relative to its scope")
+result = subprocess.run([*TOOL, "explain", "layers/model.c", "--isa", "avx2", "--cache", CACHE], cwd=work, capture_output=True,
+                        text=True, check=False)
+line = text[:text.index("tc_matmul")].count("\n") + 1
+ok(f"encoder.layer.2.dense MatMul:{line}\n" in result.stdout, "explain names the layer and the node")
+(work / "layers" / "model.c").write_text(text.replace('tc_weight(g, "weight")', 'tc_weight(g, "wait")'))
+result = subprocess.run([*TOOL, "build", "layers/model.c", "--cache", CACHE], cwd=work, capture_output=True, text=True, check=False)
+ok(result.stderr.startswith(f"MatMul:{line}: error: tc_weight: no weight"), "and so does an error")
 header = (work / "layers" / "model.safetensors").read_bytes()[8:2000]
 ok(b'"encoder.layer.2.dense.weight"' in header and b'"encoder.layer.2.dense.bias"' in header,
    "weights without a name have one by their scope")

@@ -22,8 +22,11 @@ SOURCE = """TC_MODEL(m)
     tc_tensor x = tc_input(g, "x", TC_F32, x_0, 2);
     tc_weights(g, "model.safetensors");
 
-    tc_tensor linear = tc_linear(x, tc_weight(g, "fc.weight"), tc_weight(g, "fc.bias")); /* linear */
-    tc_tensor relu = tc_relu(linear); /* relu */
+#line 15 "linear"
+    tc_tensor linear = tc_linear(x, tc_weight(g, "fc.weight"), tc_weight(g, "fc.bias"));
+#line 17 "relu"
+    tc_tensor relu = tc_relu(linear);
+#line 19 "model.c"
     tc_output(g, "output", relu);
 }
 """

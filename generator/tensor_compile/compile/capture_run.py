@@ -88,7 +88,7 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, errors="replace", check=False,
                                 env={**os.environ, "LC_ALL": "C"})
         if result.returncode:
-            sys.stderr.write(result.stderr)
+            sys.stderr.write(_where_they_stand(words, model) or result.stderr)
             raise UserError("the model does not compile (the compiler's messages are above)", shown,
                             _compile_hint(model, result.stderr))
         if result.stderr:
@@ -100,6 +100,20 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
             for path in headers:
                 inputs.read_unseen(path)
         return Captured(files.decoded(graph.read_bytes()), tuple(headers), model)
+
+
+_LINE = re.compile(rb"^[ \t]*#[ \t]*line\b[^\n]*", re.M)
+
+
+def _where_they_stand(words: list[str], model: Path) -> str:
+    """What the compiler says of a model with #line, at the lines of its own file; "": it has none, or nothing is said."""
+    text, count = _LINE.subn(b"", model.read_bytes())
+    if not count:
+        return ""
+    known = [w for w in words[:words.index("-MMD")]]
+    said = subprocess.run([*known, "-fsyntax-only", "-xc", "-"], input=f'# 1 "{source(model)}"\n'.encode() + text,
+                          cwd=model.parent, capture_output=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    return said.stderr.decode(errors="replace") if said.returncode else ""
 
 
 def _compile_hint(model: Path, messages: str) -> str:

@@ -64,8 +64,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     device = made.target.apart
     for depth, iterations, item in _walk(program.steps, sizes):
         if not isinstance(item, Step):
-            rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), "", "", "",
-                         *([""] if device else [])))
+            rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), *[""] * (5 if device else 4)))
             continue
         i, number = number, number + 1
         step, at_zero = item, {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_iteration}}
@@ -75,12 +74,12 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         code = "/".join(str(made.objects[symbol].code) for symbol in (dict.fromkeys(symbols) if device else symbols))
         grid = [_grid(step.kernel, variant is function.reference, at_zero, made.target)] if device else []
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
-                     str(moved.written), code, *grid))
+                     str(moved.written), code, *grid, str(step.kernel.loc or "")))
     guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
     head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {_count(len(program.kernel_steps), 'kernel')}, "
             f"{total} bytes moved" + (f" at {_at(sizes)}" if sizes else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",
-                                 *(["blocks x threads"] if device else [])), rows),
+                                 *(["blocks x threads"] if device else []), "from"), rows),
             *(f"    fused: {line}" for line in program.fusions),
             *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_memory(made, program, sizes)]
 
@@ -126,7 +125,8 @@ def _count(n: int, what: str) -> str:
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    return ["    " + "  ".join(cell.ljust(w) if i < 2 else cell.rjust(w)
+    left = (0, 1, len(head) - 1)
+    return ["    " + "  ".join(cell.ljust(w) if i in left else cell.rjust(w)
                                for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in [head, *rows]]
 
 

@@ -113,6 +113,11 @@ def _model(plan: ModelPlan, face: Interface, kernels: KernelTable) -> str:
     return "\n".join(lines)
 
 
+def _shown(kernel: Kernel) -> str:
+    """What logs and profiles call a kernel."""
+    return f"{kernel.label} ({kernel.loc})" if kernel.loc is not None else kernel.label
+
+
 class FunctionDriver:
     """One entry function: its tables, variants and the two entries."""
 
@@ -225,7 +230,7 @@ class FunctionDriver:
         name, program = f"{self.own}_v{number}", variant.program
         where = memory(program, self.target.apart)
         where.bound(self.target.threads, f"the arena of {self.entry.symbol}")
-        steps = ", ".join(string(step.kernel.label) for step in program.kernel_steps)
+        steps = ", ".join(string(_shown(step.kernel)) for step in program.kernel_steps)
         return "\n".join([
             f"static const char *const {name}_steps[] = {{{steps or '0'}}};\n",
             self.arena(name, where), self.work(name, program),

@@ -53,7 +53,7 @@ class _Walk:
             return [self.value(x.num), self.value(x.den)]
         if isinstance(x, Extremum):
             return [x.largest, *(self.value(part) for part in x.parts)]
-        fields = type(x).__slots__
+        fields = [name for name in type(x).__slots__ if name != "loc"]
         if isinstance(x, (Load, RowSort, Store)):
             found: list[Hashable] = [self.position[x.buffer]]
             fields = [name for name in fields if name != "buffer"]

@@ -9,11 +9,14 @@ from ..symbolic import Expr, Sym, product
 
 @dataclass(frozen=True, slots=True)
 class Loc:
+    """scope: where the user's scopes are of interest too, those around, outermost first, with dots between."""
+
     file: str
     line: int
+    scope: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.scope} {self.file}:{self.line}" if self.scope else f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)

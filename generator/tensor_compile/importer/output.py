@@ -11,7 +11,7 @@ from typing import Iterator, Sequence
 from ..errors import UserError
 from .program import Program, without_dead
 from .scopes import part
-from .source import Writer, comment_text
+from .source import Writer, comment_text, numbered
 from .weights import Weights
 
 _SEAL = re.compile(r"^ \* sha256 of the lines below: ([0-9a-f]{64})\n", re.M)
@@ -54,12 +54,12 @@ def write(programs: Sequence[Program], weights_name: str, comment: Sequence[str]
         lines += [*writer.entry(program, parted.main, not model and i == 0), ""]
     code = re.sub(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', "", "\n".join(lines), flags=re.S)
     includes = ["#include <math.h>", ""] if re.search(r"\b(?:INFINITY|NAN)\b", code) else []
-    body = "\n".join([*includes, "#include <tensor_compile/model.h>", "", *lines])
+    head = [f" * {comment_text(line)}".rstrip() for line in comment]
+    head += [" *", " * Change what you like: an import leaves alone what no longer is as it wrote it.",
+             " * sha256 of the lines below: "]
+    body = "\n".join(numbered([*includes, "#include <tensor_compile/model.h>", "", *lines], len(head) + 1))
     seal = hashlib.sha256(body.encode()).hexdigest()
-    head = "\n".join(f" * {comment_text(line)}".rstrip() for line in comment)
-    return Written(f"/*{head[2:]}\n *\n"
-                   f" * Change what you like: an import leaves alone what no longer is as it wrote it.\n"
-                   f" * sha256 of the lines below: {seal}\n */\n{body}", weights, sources)
+    return Written("/*" + "\n".join(head)[2:] + f"{seal}\n */\n{body}", weights, sources)
 
 
 def check_untouched(path: Path, shown: str) -> None:

@@ -18,10 +18,12 @@ _VALUE = re.compile(f"{MARK}(\\d+){MARK}")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The node of the model that a statement stands for."""
+    """The node of the model that a statement stands for. line: where the node is of source code, the line in the file
+    `name`; else 0."""
 
     kind: str = ""
     name: str = ""
+    line: int = 0
 
 
 @dataclass(eq=False, slots=True)

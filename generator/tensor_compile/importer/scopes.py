@@ -9,7 +9,7 @@ other, each on what the one before gave, are a loop.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Callable, Sequence
 
 from . import dims as sizes
@@ -29,7 +29,8 @@ _ROLES = {("MatMul", 1): "weight", ("Gemm", 1): "weight", ("Conv", 1): "weight",
 @dataclass(slots=True)
 class Function:
     """A C function of a scope, as its first instance was. scoped: its first argument is what tc_weight puts before
-    names; scope: that of the first instance; dims: sizes that it is given; path: the scope of its nodes."""
+    names; scope: that of the first instance; dims: sizes that it is given; depth: of the scope of its nodes; shared: it has
+    more than one instance."""
 
     name: str
     statements: list[Statement]
@@ -39,6 +40,7 @@ class Function:
     scope: str = ""
     scoped: bool = False
     depth: int = 0
+    shared: bool = False
 
 
 @dataclass(slots=True)
@@ -134,6 +136,8 @@ class _Parting:
             function = Function(self.take(word), body, inputs, outputs, dims, scope, bool(scope), depth)
             self._by_key[key] = function
             self.functions.append(function)
+        else:
+            function.shared = True
         relative = scope[len(around) + 1:] if around and scope.startswith(around + ".") else scope
         return self._calling(_Call(function, relative, inputs, outputs))
 
@@ -278,9 +282,11 @@ def dotted(name: str) -> str:
     return re.sub(r"[\x00-\x1f\"\\%]", "_", re.sub(r"[/.]+", ".", re.sub(r":\d+$", "", name)).strip("."))
 
 
-def relative(origin: Origin, depth: int) -> Origin:
-    """The origin as it reads in a function of a scope: without what all of the scope share, and without what says
-    nothing."""
+def shown(origin: Origin, depth: int) -> str:
+    """What #line calls a node. depth: how many scopes of its name are left out, those of a function of several
+    instances."""
+    if origin.line:
+        return origin.name
     parts = [part for part in origin.name.split("/") if part]
-    name = "/".join(parts[depth:]) or (parts[-1] if parts else "")
-    return replace(origin, name="" if re.fullmatch(rf"{re.escape(origin.kind)}(_\d+)?", name) and depth else name)
+    name = "/".join(parts[depth:] or parts[-1:])
+    return name if origin.kind.lower() in name.rpartition("/")[2].lower() else f"{origin.kind} {name}".strip()

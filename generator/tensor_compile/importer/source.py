@@ -8,8 +8,8 @@ from typing import Iterable, Sequence
 from ..symbolic import Expr, wrap
 from . import dims as sizes
 from .dims import Dims
-from .program import Origin, Program, Statement, substitute, values_of
-from .scopes import Function, dotted, relative
+from .program import Program, Statement, substitute, values_of
+from .scopes import Function, dotted, shown
 from .values import Value, number
 from .weights import Weights, is_weight, single
 
@@ -72,6 +72,16 @@ def comment_text(text: str) -> str:
 
 # -- lines -------------------------------------------------------------------------------------------------------------
 
+OWN = "model.c"     # what #line calls the file itself
+_NUMBER = "\x05"    # in the place of a line's number
+
+
+def numbered(lines: Sequence[str], before: int) -> list[str]:
+    """The lines of a file behind `before` others, with the numbers in #line that are those of the file."""
+    return [line.replace(_NUMBER, str(before + i + 2), 1) if line.startswith("#line") else line
+            for i, line in enumerate(lines)]
+
+
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\{[^{}"]{,40}\}|[({\[]|[)}\]]|, |[^"(){}\[\],]+|,')
 
 
@@ -115,7 +125,8 @@ class Writer:
         self.weights, self.weights_name = weights, weights_name
         self._names = Names()              # of functions and dims
         self._weight_names: dict[int, str] = {}
-        self._depth = 0                    # of the scope whose function is written
+        self._depth = 0                    # of the names of nodes, what all of the function share
+        self._said = OWN                   # by the last #line
 
     # -- constants -----------------------------------------------------------------------------------------------------
     def constant(self, value: Value, dims: Dims, scope: str, prefix: str) -> str:
@@ -183,9 +194,9 @@ class Writer:
             parameters += [f"tc_tensor *{body.take('out')}" for _ in function.outputs]
         result = "void" if several else "tc_tensor"
         head = f"static {result} {function.name}({', '.join(parameters)})"
-        lines = [*wrapped(head, 0), "{"]
+        lines = [*self._at(OWN), *wrapped(head, 0), "{"]
         lines += ['    tc_scope_push(g, "%s", scope);'] if function.scoped else []
-        self._depth = function.depth
+        self._depth = function.depth if function.shared else 0
         lines += self._statements(function.statements, program, names, body, function.scope, 1)
         if several:
             outs = [p.rpartition("*")[2] for p in parameters if p.startswith("tc_tensor *")]
@@ -205,7 +216,7 @@ class Writer:
         names: dict[int, str] = {}
         body = Names({*self._names.taken, *program.dims.declared})
         self._depth = 0
-        lines = [f"{'TC_MODEL' if is_model else 'TC_FUNCTION'}({program.name})", "{"]
+        lines = [*self._at(OWN), f"{'TC_MODEL' if is_model else 'TC_FUNCTION'}({program.name})", "{"]
         inner: list[str] = []
         read = {n for s in main.statements for n in s.reads()} | {v.number for _, v in program.outputs}
         used = {name for s in main.statements for text in s.texts() for name in sizes.used(text)}
@@ -219,7 +230,7 @@ class Writer:
                 call = f"tc_tensor {names[value.number]} = {call}"
             inner += wrapped(sizes.plain(call) + ";", 4)
         statements = self._statements(main.statements, program, names, body, "", 1)
-        outputs = []
+        outputs = self._at(OWN)
         for name, value in program.outputs:
             text = self._text(f"{value}", program, names, "")
             used.update(sizes.used(text))
@@ -244,18 +255,17 @@ class Writer:
     def _statements(self, statements: Sequence[Statement], program: Program, names: dict[int, str], body: Names,
                     scope: str, depth: int) -> list[str]:
         lines: list[str] = []
-        said: Origin | None = None
         for statement in statements:
-            origin = statement.origin if statement.origin != said else None
-            said = statement.origin
-            written = self._statement(statement, program, names, body, scope, depth)
-            note = _note(relative(origin, self._depth) if origin else None)
-            if note and len(written[0]) + len(note) + 1 <= COLUMNS and len(written) == 1:
-                written[0] = f"{written[0]} {note}"
-            elif note:
-                written.insert(0, "    " * depth + note)
-            lines += written
+            lines += self._at(shown(statement.origin, self._depth) or OWN, statement.origin.line)
+            lines += self._statement(statement, program, names, body, scope, depth)
         return lines
+
+    def _at(self, file: str, line: int = 0) -> list[str]:
+        """What is written next stands for this. line: 0: the line's own number, in the file that is written."""
+        if file == self._said and not line:
+            return []
+        self._said = "" if line else file
+        return [f"#line {line or _NUMBER} {quoted(file)}"]
 
     def _statement(self, s: Statement, program: Program, names: dict[int, str], body: Names, scope: str,
                    depth: int) -> list[str]:
@@ -300,9 +310,3 @@ def hint(value: Value, kind: str = "") -> str:
 def snake(name: str) -> str:
     """CamelCase as camel_case."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name).lower()
-
-
-def _note(origin: Origin | None) -> str:
-    if origin is None or not origin.name:
-        return ""
-    return f"/* {comment_text(f'{origin.kind} {origin.name}'.strip())} */"

@@ -25,9 +25,13 @@ class KernelBuilder:
         """None: nobody reads what the group computes."""
         if group.kind in ("check", "extern"):
             return group.members[0].item
-        parts = [kernel for part in group.beside or [group] if (kernel := self.build_one(part, group)) is not None]
+        parts = []
+        for part in group.beside or [group]:
+            if (kernel := self.build_one(part, group)) is not None:
+                kernel.loc = next((m.item.loc for m in part.members if m.item.loc is not None), None)
+                parts.append(kernel)
         if len(parts) > 1:
-            return GroupedContractionKernel("+".join(part.label for part in parts), parts, (), ())
+            return GroupedContractionKernel("+".join(part.label for part in parts), parts, (), (), parts[0].loc)
         return parts[0] if parts else None
 
     def build_one(self, group: Group, host: Group) -> LoopNestKernel | ContractionKernel | None:

@@ -153,7 +153,7 @@ def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[
     zeros = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
     points = (*batch, block, *whole.n)
     return LoopNestKernel(f"{whole.label}_finite", points,
-                      [Phase((), [], [Store(zeros.name, tuple(map(sym, points)), total)])], (), ())
+                      [Phase((), [], [Store(zeros.name, tuple(map(sym, points)), total)])], (), (), loc=whole.loc)
 
 
 def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store,
@@ -167,7 +167,7 @@ def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_
     zeros = fresh("tile", tuple(extent(s) for s in whole.n))
     total = Reduction("sum", "seq", "f32", (after,), x)
     store = Store(zeros.name, tuple(map(sym, whole.n)), total)
-    return LoopNestKernel(f"{whole.label}_finite", whole.n, [Phase((), [], [store])], (), ())
+    return LoopNestKernel(f"{whole.label}_finite", whole.n, [Phase((), [], [store])], (), (), loc=whole.loc)
 
 
 def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...]) -> ContractionKernel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Callable, Iterable, Iterator
 
+from ..graph.ir import Loc
 from ..symbolic import Expr, Sym, ZERO, ONE, product, sym, wrap
 from .contraction_schedule import Schedule
 
@@ -224,7 +225,7 @@ class Computation:
     index: tuple[Expr, ...]
     value: Scalar
     label: str = ""
-    loc: object = None
+    loc: Loc | None = None
     window: bool = False
     dynamic: tuple = ()
     copy: str = ""
@@ -248,7 +249,7 @@ class Contraction:
     b: Load
     index: tuple[Expr, ...]
     label: str = ""
-    loc: object = None
+    loc: Loc | None = None
     panel: int = 0
 
 
@@ -326,6 +327,7 @@ class LoopNestKernel:
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     grain: int = 1
+    loc: Loc | None = None
 
 
 @dataclass(slots=True)
@@ -351,6 +353,7 @@ class ContractionKernel:
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     schedules: tuple[Schedule, ...] = ()
+    loc: Loc | None = None
 
     @property
     def values(self) -> list[Scalar]:
@@ -374,6 +377,7 @@ class GroupedContractionKernel:
     contractions: list[ContractionKernel]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
+    loc: Loc | None = None
 
     @property
     def stores(self) -> list[Store]:
@@ -393,6 +397,7 @@ class CheckKernel:
     bound: Expr
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
+    loc: Loc | None = None
 
 
 @dataclass(slots=True)
@@ -406,6 +411,7 @@ class ExternKernel:
     writes: tuple[Buffer, ...]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
+    loc: Loc | None = None
 
 
 Kernel = LoopNestKernel | ContractionKernel | GroupedContractionKernel | CheckKernel | ExternKernel

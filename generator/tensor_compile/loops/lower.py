@@ -7,11 +7,11 @@ something else already (an input, a constant, another result) are copied.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Callable
 
 from ..graph.dtypes import DTYPES
-from ..graph.ir import Function, Module, Node, Value
+from ..graph.ir import Function, Loc, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from . import layout
 from .empty import without_empty
@@ -285,8 +285,8 @@ class Lowering:
 
     def copy(self, v: Value, buffer: Buffer, place: Callable[[Index], Index], label: str, why: str = "") -> None:
         variables, index = self.vars.space(v.shape)
-        self.items.append(Computation(buffer.name, variables, place(index), self.read(v, index), label, v.node.loc,
-                                      copy=why))
+        self.items.append(Computation(buffer.name, variables, place(index), self.read(v, index), label,
+                                      self.source(v.node), copy=why))
 
     # -- nodes ----------------------------------------------------------------------------------------------------
     def lower_node(self, node: Node) -> None:
@@ -310,8 +310,8 @@ class Lowering:
     def compute(self, node: Node, variables: tuple, index: Index, value: Scalar, window: bool = False) -> None:
         v = Value(node)
         placement = self.placement_of(v)
-        self.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, self.label(node), node.loc,
-                                      window))
+        self.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, self.label(node),
+                                      self.source(node), window))
 
     def lower_concat(self, node: Node) -> None:
         v, axis = Value(node), node.attrs["axis"]
@@ -340,7 +340,7 @@ class Lowering:
                 part = placement.slice((*low[:d], at, *(ZERO for _ in shape[d + 1:])))
                 variables, index = self.vars.space(shape)
                 self.items.append(Computation(part.buffer.name, variables, part.index(index), self.read(value, ()),
-                                              self.label(node), node.loc))
+                                              self.label(node), self.source(node)))
 
     def lower_update_slice(self, node: Node) -> None:
         v, (x, y), start = Value(node), node.operands, node.attrs["start"]
@@ -387,7 +387,7 @@ class Lowering:
         if key not in self.checked:
             self.checked.add(key)
             dims = _dims_of(bound, *buffer.shape)
-            kernel = CheckKernel(f"{self.label(node)} indices", buffer, bound, (buffer,), dims)
+            kernel = CheckKernel(f"{self.label(node)} indices", buffer, bound, (buffer,), dims, self.source(node))
             (self.first_checks if first else self.items).append(kernel)
         return i
 
@@ -407,7 +407,7 @@ class Lowering:
             writes.append(self.temp(Value(node, i), row_major(node.types[i].shape)))
         params = (*reads, *writes)
         kernel = ExternKernel(self.label(node), node.attrs["function"], reads, tuple(writes), params,
-                              _dims_of(*(s for b in params for s in b.shape)))
+                              _dims_of(*(s for b in params for s in b.shape)), self.source(node))
         self.items.append(kernel)
         for i, buffer in enumerate(writes):
             v = Value(node, i)
@@ -417,7 +417,7 @@ class Lowering:
             placement = self.placements[v]
             variables, index = self.vars.space(v.shape)
             self.items.append(Computation(placement.buffer.name, variables, placement.index(index), Load(buffer.name, v.dtype, index),
-                                          self.label(node), node.loc))
+                                          self.label(node), self.source(node)))
 
     def whole(self, v: Value) -> Buffer:
         """A row-major buffer that is v: the one that it stands in, or a copy."""
@@ -490,6 +490,12 @@ class Lowering:
         stands in the model, and equal kernels of several places must have equal texts."""
         named = [part for part in node.scope.split("/") if "#" in part]
         return named[-1].split("#", 1)[0] if named else node.op.removeprefix("packed_")
+
+    @staticmethod
+    def source(node: Node) -> Loc | None:
+        """Where the node stands in the model, with the user's own scopes."""
+        scopes = ".".join(part for part in node.scope.split("/") if part and "#" not in part)
+        return replace(node.loc, scope=scopes) if node.loc is not None else None
 
 
 def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:

@@ -80,8 +80,8 @@ def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tu
     pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)  # noqa: E731
     batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
     placement = low.placement_of(Value(node))
-    low.items.append(Contraction(placement.buffer.name, batch, m, n, k, a, b, placement.index(out), low.label(node), node.loc,
-                                  panel))
+    low.items.append(Contraction(placement.buffer.name, batch, m, n, k, a, b, placement.index(out), low.label(node),
+                                 low.source(node), panel))
 
 
 def lower_packed_convolution(low: Lowering, node: Node) -> None:
@@ -107,7 +107,7 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
     m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
     placement = low.placement_of(v)
     low.items.append(Contraction(placement.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
-                                  placement.index(out), low.label(node), node.loc, panel))
+                                  placement.index(out), low.label(node), low.source(node), panel))
 
 
 def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins: Expr) -> tuple:

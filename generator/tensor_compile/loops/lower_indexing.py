@@ -41,7 +41,7 @@ def _scatter(low: Lowering, node: Node) -> None:
     value = low.read(u, index)
     if node.attrs["op"] != "set":
         value = Apply(_COMBINE[node.attrs["op"]], v.dtype, (Load(placement.buffer.name, v.dtype, place), value))
-    low.items.append(Computation(placement.buffer.name, variables, place, value, low.label(node), node.loc,
+    low.items.append(Computation(placement.buffer.name, variables, place, value, low.label(node), low.source(node),
                                  dynamic=((g, at),)))
 
 
@@ -106,7 +106,7 @@ def _sort(low: Lowering, node: Node) -> None:
         if low.uses.get(v):
             placement = low.placement_of(v)
             low.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, low.label(node),
-                                         node.loc))
+                                         low.source(node)))
 
 
 def _cumulative(low: Lowering, node: Node) -> None:

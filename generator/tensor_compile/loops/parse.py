@@ -262,18 +262,18 @@ class _Parser:
     def check(self, line: ItemLine, unit: Declarations) -> CheckKernel:
         label, b = line.string(), line.buffer()
         line.expect("below")
-        bound = line.dim()
+        bound, loc = line.dim(), line.loc()
         line.end()
-        return CheckKernel(label, b, bound, *self.interface(line.item))
+        return CheckKernel(label, b, bound, *self.interface(line.item), loc)
 
     def extern(self, line: ItemLine, unit: Declarations) -> ExternKernel:
         label, function = line.string(), line.string()
         reads = line.many(line.buffer)
         line.expect("to")
-        writes = line.many(line.buffer)
+        writes, loc = line.many(line.buffer), line.loc()
         line.end()
         params, dims = self.interface(line.item)
-        return ExternKernel(label, function, reads, writes, (*reads, *writes), dims)
+        return ExternKernel(label, function, reads, writes, (*reads, *writes), dims, loc)
 
     def compute(self, line: ItemLine, unit: Declarations) -> Computation:
         label, variables = line.string(), line.variables()
@@ -293,7 +293,7 @@ class _Parser:
         line.expect("panel")
         panel = line.integer()
         lowered = unit.kind == "lowered"
-        loc = line.loc() if lowered else None
+        loc = line.loc()
         line.expect("{")
         line.end()
         params, dims = ((), ()) if lowered else self.interface(line.item)
@@ -308,7 +308,7 @@ class _Parser:
                 raise inner.error("a lowered contraction stores its accumulator and nothing else")
         inner.end()
         if not lowered:
-            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims, schedules)
+            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims, schedules, loc)
         if not stores:
             raise inner.error("a contraction that stores nothing")
         return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
@@ -328,7 +328,7 @@ class _Parser:
         return tuple(schedules)
 
     def grouped_contraction(self, line: ItemLine, unit: Declarations) -> GroupedContractionKernel:
-        label, parts = line.string(), []
+        label, loc, parts = line.string(), line.loc(), []
         line.expect("{")
         line.end()
         params, dims = self.interface(line.item)
@@ -336,7 +336,7 @@ class _Parser:
             inner.expect("contraction")
             parts.append(self.contraction(inner, unit))
         inner.end()
-        return GroupedContractionKernel(label, parts, params, dims)
+        return GroupedContractionKernel(label, parts, params, dims, loc)
 
     def factor(self, line: ItemLine, name: str) -> Load:
         return self.within(line.item, "a contraction").factor(name)
@@ -346,7 +346,7 @@ class _Parser:
         line.expect("rows")
         rows = line.variables()
         line.expect("grain")
-        grain = line.integer()
+        grain, loc = line.integer(), line.loc()
         line.expect("{")
         line.end()
         params, dims = self.interface(line.item)
@@ -355,7 +355,7 @@ class _Parser:
             inner.expect("phase")
             phases.append(self.phase(inner))
         inner.end()
-        return LoopNestKernel(label, rows, phases, params, dims, grain)
+        return LoopNestKernel(label, rows, phases, params, dims, grain, loc)
 
     def phase(self, line: ItemLine) -> Phase:
         phase = Phase(line.variables(), vector=not line.accept("scalar"))

@@ -12,7 +12,7 @@ from ..tokens import quote
 from ..symbolic import Expr, FloorDiv, Sym
 from .fuse import Fused
 from .loop_ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
-    ExternKernel, InBounds, IndexValue, Load, Local, Loop, LoopNestKernel, Program, Reduction, RowReduce, RowSort, \
+    ExternKernel, InBounds, IndexValue, Kernel, Load, Local, Loop, LoopNestKernel, Program, Reduction, RowReduce, RowSort, \
     Scalar, GroupedContractionKernel, Sorted, Step, Store, Tiles, leaves, regions
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
@@ -278,17 +278,17 @@ class _Printer:
 
     def item(self, k) -> list[str]:
         if isinstance(k, CheckKernel):
-            return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}", *_interface(k)]
+            return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}{_loc(k)}", *_interface(k)]
         if isinstance(k, ExternKernel):
             sides = [", ".join(quote(b.name) for b in side) for side in (k.reads, k.writes)]
-            return [f"extern {quote(k.label)} {quote(k.function)} ({sides[0]}) to ({sides[1]})", *_interface(k)]
+            return [f"extern {quote(k.label)} {quote(k.function)} ({sides[0]}) to ({sides[1]}){_loc(k)}", *_interface(k)]
         if isinstance(k, Computation):
             self.share([*(v for _, v in k.dynamic), k.value])
             how = (" window" if k.window else "") + (f" copy {quote(k.copy)}" if k.copy else "")
             return [f"compute {quote(k.label)} ({self.vars(k.vars)}){how}{_loc(k)} {{",
                     self.store(Store(k.out, k.index, k.value, k.dynamic), "  "), "}"]
         if isinstance(k, LoopNestKernel):
-            out = [f"loop_nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain} {{", *_interface(k)]
+            out = [f"loop_nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain}{_loc(k)} {{", *_interface(k)]
             for phase in k.phases:
                 out.append(f"  phase ({self.vars(phase.vars)}){'' if phase.vector else ' scalar'} {{")
                 self.share([r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values])
@@ -298,14 +298,14 @@ class _Printer:
             return out + ["}"]
         if isinstance(k, GroupedContractionKernel):
             parts = [line for part in k.contractions for line in _Printer(self.dims).item(part)]
-            return [f"grouped_contraction {quote(k.label)} {{", *_interface(k), *("  " + line for line in parts), "}"]
+            return [f"grouped_contraction {quote(k.label)}{_loc(k)} {{", *_interface(k), *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
         self.share([k.a, *_second(k), *(s.value for s in stores)])
-        loc, given = (_loc(k), []) if isinstance(k, Contraction) else \
-            ("", [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)])
+        given = [] if isinstance(k, Contraction) else \
+            [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)]
         out = [f"contraction {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
-               f" k ({self.vars(k.k)}) panel {panel}{loc} {{", *given,
+               f" k ({self.vars(k.k)}) panel {panel}{_loc(k)} {{", *given,
                f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k))]
         return out + [self.store(s, "  ") for s in stores] + ["}"]
 
@@ -322,5 +322,8 @@ def _interface(kernel) -> list[str]:
     return [f"  params ({params}) dims ({dims})"]
 
 
-def _loc(item: Computation | Contraction) -> str:
-    return f" loc({quote(item.loc.file)}:{item.loc.line})" if item.loc is not None else ""
+def _loc(item: Computation | Contraction | Kernel) -> str:
+    if item.loc is None:
+        return ""
+    scope = f" {quote(item.loc.scope)}" if item.loc.scope else ""
+    return f" loc({quote(item.loc.file)}:{item.loc.line}{scope})"

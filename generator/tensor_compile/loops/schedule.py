@@ -184,7 +184,8 @@ def _rebuilt(kernel: LoopNestKernel, rows: tuple, phases: list[Phase], body: _Bo
     done = [Phase(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
                   [rewritten(x, change) for x in s.stores], s.vector) for s in phases]
     work = sum(_known(domain_size(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
-    return LoopNestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)))
+    return LoopNestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)),
+                          kernel.loc)
 
 
 def _work(value: Scalar) -> int:
@@ -219,7 +220,7 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
     change = body.rewriter()
     stores = [rewritten(x, change) for x in stores]
     return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel, stores,
-                             (), ())
+                             (), (), loc=kernel.loc)
 
 
 def _finish(kernel, buffers: dict[str, Buffer]):

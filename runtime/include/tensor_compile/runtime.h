@@ -131,8 +131,8 @@ enum {
 typedef void tc_log_fn(void *user, unsigned topic, const char *text);
 
 /* Called by every thread before (begin 1) and after (begin 0) each kernel: the time between is the kernel's. `kernel`
- * is its name in the build's report, `step` its place in the variant; static storage. Must be safe to call from the
- * threads of the team at the same time. */
+ * is its name in the build's report, with its place in the model where that is known: "add (layer.0 model.c:12)"; `step` its
+ * place in the variant; static storage. Must be safe to call from the threads of the team at the same time. */
 typedef void tc_profile_fn(void *user, const char *function, const char *variant, const char *kernel, tc_index step,
                            tc_index thread, int begin);
 

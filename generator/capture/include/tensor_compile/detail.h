@@ -17,6 +17,9 @@
 /* The place of the user's call, for messages. */
 #define TC_HERE ((tc_site){__FILE__, __LINE__})
 
+/* The file that the call stands in, whatever #line says of model.c: NULL is model.c itself. */
+#define TC_OWN_FILE_ (__INCLUDE_LEVEL__ ? __FILE__ : (const char *)0)
+
 /* Number of arguments, 1 to 16. */
 #define TC_COUNT(...) TC_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define TC_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count

@@ -83,6 +83,8 @@ typedef struct tc_entry {
     tc_site site;
     bool is_model;
     struct tc_entry *next; /* the library's */
+    const char *file;      /* as TC_OWN_FILE_ */
+    int order;             /* within the program: #line may give any number to a line */
 } tc_entry;
 
 /* A graph function: what TC_GRAPH defines and tc_call calls. */
@@ -98,7 +100,8 @@ void tc_register_(tc_entry *entry);
     static void tc_body_##name_(tc_graph *g);                                                                         \
     TC_CONSTRUCTOR static void tc_register_##name_(void)                                                              \
     {                                                                                                                 \
-        static tc_entry entry = {#name_, tc_body_##name_, {__FILE__, __LINE__}, is_model_, NULL};                     \
+        static tc_entry entry = {#name_, tc_body_##name_, {__FILE__, __LINE__}, is_model_, NULL,                      \
+                                 TC_OWN_FILE_, __COUNTER__};                                                          \
         tc_register_(&entry);                                                                                         \
     }                                                                                                                 \
     static void tc_body_##name_(TC_UNUSED tc_graph *g)
@@ -196,8 +199,8 @@ void tc_require_at(tc_site at, tc_graph *g, tc_dim a, bool equal, tc_dim b);
 
 /* Declares a safetensors file (relative to the source file that names it). Names of several files form one space. Only
  * the header is read at capture. */
-#define tc_weights(g, path) tc_weights_at(TC_HERE, g, path)
-void tc_weights_at(tc_site at, tc_graph *g, const char *path);
+#define tc_weights(g, path) tc_weights_at(TC_HERE, g, TC_OWN_FILE_, path)
+void tc_weights_at(tc_site at, tc_graph *g, const char *from, const char *path);
 
 /* tc_weight(g, name) -> tc_tensor: a tensor of the declared files, with their shape and dtype. The full name is the
  * graph function's prefix, the open scopes and `name`, joined by dots. The same name gives the same tensor: use it twice

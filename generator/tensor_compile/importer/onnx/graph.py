@@ -11,7 +11,7 @@ from ...errors import UserError
 from ...symbolic import Expr, parse, wrap
 from ..dims import Dims
 from ..problems import Malformed, Problem, Unsupported
-from ..program import Origin, Program, Statement
+from ..program import Program, Statement
 from ..source import Names, identifier
 from ..values import Value
 from . import registry
@@ -400,7 +400,3 @@ def _name(message: NodeMessage) -> str:
 
 def _describe(message: NodeMessage) -> str:
     return f"{message.op_type} node {_name(message)!r}"
-
-
-def origin(node: Node) -> Origin:
-    return Origin(node.op_type, node.name)

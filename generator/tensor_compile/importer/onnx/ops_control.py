@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ...symbolic import Expr, IntLike, equal, wrap
+from ...symbolic import Expr, IntLike, equal
 from ..dims import Shape
 from ..problems import Malformed
 from ..program import Statement
@@ -126,7 +126,7 @@ def loop(n: Node) -> None:
     begins = True if start is None else truth(start)
     iterations = None
     if limit is not None and limit.known is not None:
-        iterations = wrap(n.sizes(limit, "the number of iterations")[0])
+        iterations = n.size(limit, "the number of iterations")
     if begins is False or iterations is not None and equal(iterations, 0):
         return _no_iterations(n, body, initial)
     if iterations is not None and (written := _written_out(n, body, iterations, begins, initial)):
@@ -136,7 +136,9 @@ def loop(n: Node) -> None:
     if iterations is not None and _written_out(n, body, iterations, begins, initial, always=True):
         return None
     if len(n.outputs) > len(initial):
-        n.elements(limit if limit is not None and iterations is None else start or n.input(2), "the number of iterations")
+        decides = limit if limit is not None and iterations is None else start
+        if decides is not None:
+            n.elements(decides, "the number of iterations")
         n.refuse("outputs that grow by iterations whose number the data decides")
     _while(n, body, limit, iterations, start, initial)
     return None

@@ -119,7 +119,7 @@ def scatter_nd(n: Node) -> None:
 def one_hot(n: Node) -> None:
     """Indices outside leave the off value; negative ones count from the end."""
     index, depth, values = (n.input(i) for i in range(3))
-    size = n.sizes(depth, "the depth")[0]
+    size = n.size(depth, "the depth")
     axis = n.axis(n.integer("axis", -1), index.rank + 1)
     shape: list[IntLike] = [*index.shape[:axis], size, *index.shape[axis:]]
     whole = index if index.dtype in ("i32", "i64") else \

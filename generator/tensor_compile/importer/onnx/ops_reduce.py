@@ -155,7 +155,7 @@ def cumulative(n: Node) -> None:
 def topk(n: Node) -> None:
     x = n.input(0)
     axis = n.axis(n.integer("axis", -1), x.rank)
-    k = n.sizes(n.input(1), "k")[0] if n.opset >= 10 else wrap(n.integer("k"))
+    k = n.size(n.input(1), "k") if n.opset >= 10 else wrap(n.integer("k"))
     largest = n.integer("largest", 1)
     n.integer("sorted", 1)
     shape = [*x.shape[:axis], k, *x.shape[axis + 1:]]

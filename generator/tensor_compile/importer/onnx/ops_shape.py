@@ -7,7 +7,7 @@ import math
 from ...symbolic import Expr, equal, exact_div, floordiv, maximum, minimum, product, wrap
 from ..dims import Shape, broadcast, constants
 from ..values import INTEGERS, Element, Value, taken
-from .registry import Node, op
+from .registry import Node, only, op
 from ..problems import Malformed
 
 # -- sizes as values ---------------------------------------------------------------------------------------------------
@@ -73,8 +73,8 @@ def range_(n: Node) -> None:
     start, limit, delta = (n.input(i) for i in range(3))
     dtype = n.same_dtype(start, limit, delta)
     if dtype in INTEGERS:
-        a, b = n.sizes(start, "the start")[0], n.sizes(limit, "the limit")[0]
-        step = n.whole(delta, "the step")[0]
+        a, b = n.size(start, "the start"), n.size(limit, "the limit")
+        step = only(n.whole(delta, "the step"), "the step")
         if not step:
             raise Malformed("a step of 0")
         count = floordiv(b - a + step - 1, wrap(step)) if step > 0 else floordiv(a - b - step - 1, wrap(-step))
@@ -87,7 +87,7 @@ def range_(n: Node) -> None:
         else:
             n.result(f"tc_arange_step(g, TC_{dtype.upper()}, {n.dim(a)}, {n.dim(b)}, {step})", dtype, (count,))
         return
-    numbers = [n.elements(v, what)[0] for v, what in ((start, "the start"), (limit, "the limit"), (delta, "the step"))]
+    numbers = [only(n.elements(v, what), what) for v, what in ((start, "the start"), (limit, "the limit"), (delta, "the step"))]
     if any(isinstance(e, Expr) for e in numbers):
         n.refuse("a range of floats that depends on dims")
     first, last, by = (float(e) for e in numbers)  # type: ignore[arg-type]
@@ -237,7 +237,7 @@ def expand(n: Node) -> None:
 def tile(n: Node) -> None:
     x = n.input(0)
     if n.opset < 6:
-        times, axis = n.sizes(n.input(1), "tiles")[0], n.whole(n.input(2), "axis")[0]
+        times, axis = n.size(n.input(1), "tiles"), only(n.whole(n.input(2), "axis"), "axis")
         repeats = [times if i == n.axis(axis, x.rank) else wrap(1) for i in range(x.rank)]
     else:
         repeats = n.sizes(n.input(1), "the repeats")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable, Mapping, NoReturn, Sequence
+from typing import TYPE_CHECKING, Callable, Mapping, NoReturn, Sequence, TypeVar
 
 from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
@@ -39,6 +39,7 @@ COUNTED: dict[tuple[str, str], Callable[[Node, int], int]] = {
 DOMAINS = {"ai.onnx": ""}
 
 Function = Callable[["Node"], None]
+T = TypeVar("T")
 
 _table: dict[tuple[str, str], list[tuple[int, Function]]] = {}
 
@@ -73,6 +74,13 @@ class NeedsValue(Unsupported):
         super().__init__(message, f"it comes from the model's input{'s' * (len(inputs) > 1)} {names}: "
                          f"--set {inputs[0]}=… fixes it" if inputs else "sizes must follow from the sizes of the inputs")
         self.inputs = tuple(inputs)
+
+
+def only(found: Sequence[T], what: str) -> T:
+    """The element of a list of one."""
+    if len(found) != 1:
+        raise Malformed(f"{what} is {len(found)} numbers, not one")
+    return found[0]
 
 
 @dataclass(slots=True)
@@ -187,6 +195,10 @@ class Node:
             raise NeedsValue(f"{what} is known at run time only", self.importer.inputs_of(value))
         return found
 
+    def size(self, value: Value, what: str) -> Expr:
+        """The same, of a value that is one number: a size."""
+        return only(self.sizes(value, what), what)
+
     def sizes(self, value: Value, what: str) -> list[Expr]:
         """The same, of integers: each a size."""
         out = []
@@ -260,7 +272,7 @@ class Node:
         return self.importer.program.value(dtype, tuple(wrap(s) for s in shape), hint=hint or self.op_type)
 
     def emit(self, statement: Statement) -> None:
-        statement.origin = Origin(self.op_type, self.name)
+        statement.origin = Origin(self.op_type, self.name or next((o for o in self.outputs if o), ""))
         statement.scope = self.scope
         self.importer.statements.append(statement)
 

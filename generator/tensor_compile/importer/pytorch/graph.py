@@ -511,7 +511,8 @@ def _changed(graph: Json, signature: Json) -> set[str]:
 
 
 _SEPARATORS = r"[/\\]"
-_FRAME = re.compile(r'File "([^"]*)", line (\d+), in ')
+_PYTORCH = rf"^<|(?:^|{_SEPARATORS})torch{_SEPARATORS}"    # files of PyTorch itself
+_FRAME = re.compile(r'File "([^"]*)", line (\d{1,9}), in ')
 
 
 def _place(metadata: Mapping[str, Any], target: str) -> tuple[tuple[str, ...], Origin]:
@@ -526,9 +527,11 @@ def _place(metadata: Mapping[str, Any], target: str) -> tuple[tuple[str, ...], O
         scope.append(path[len(before) + 1:] if before else path)
         before = path
     frames = _FRAME.findall(str(metadata.get("stack_trace") or ""))
-    own = [f for f in frames if "site-packages" not in f[0] and "dist-packages" not in f[0] and not f[0].startswith("<")]
-    where = f"{re.split(_SEPARATORS, own[-1][0])[-1]}:{own[-1][1]}" if own else ""
-    return tuple(scope), Origin(where, target.split(".")[1] if not where else "")
+    theirs = [f for f in frames if not re.search(_PYTORCH, f[0])]
+    own = [f for f in theirs if "site-packages" not in f[0] and "dist-packages" not in f[0]] or theirs
+    if not own:
+        return tuple(scope), Origin("", target.split(".")[1])
+    return tuple(scope), Origin("", re.split(_SEPARATORS, own[-1][0])[-1], int(own[-1][1]))
 
 
 def member_names(module: Json, count: int) -> list[str]:
