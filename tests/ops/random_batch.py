@@ -31,6 +31,7 @@ from random_graph_c import MOST, Graph, Value  # noqa: E402
 from runner import SOURCES, words  # noqa: E402
 from tensor_compile.compile import assemble, check_model, cpu_target, files, objects, toolchain  # noqa: E402
 from tensor_compile.compile.cache import Cache  # noqa: E402
+from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options  # noqa: E402
 from tensor_compile.compile.progress import Progress  # noqa: E402
 from tensor_compile.compile.tools import run_tool  # noqa: E402
@@ -149,7 +150,7 @@ def sizes_of(g: Graph, made: assemble.Made) -> list[dict[str, int]]:
             others = [s for s in TRIED if d.low <= s <= MOST]
             listed = d.special if turn % 2 and d.special else others
             sizes[d.name] = d.low if turn == 0 else rng.choice(listed)
-        if sizes not in found and check_model.failed_guard(plan, sizes) is None and not _no_index(g, sizes):
+        if sizes not in found and failed_guard(plan, sizes) is None and not _no_index(g, sizes):
             found.append(sizes)
         if len(found) == CASES or not dims:
             break
