@@ -7,6 +7,8 @@ from typing import Any, Callable
 
 import torch
 
+from networks import networks
+
 Made = tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]]
 _table: dict[str, Callable[[], Made]] = {}
 
@@ -16,6 +18,7 @@ def names() -> list[str]:
         _torchvision()
         _timm()
         _transformers()
+        _table.update({f"others/{name}": made for name, made in networks().items()})
     return sorted(_table)
 
 
@@ -39,7 +42,7 @@ shufflenet_v2_x0_5 shufflenet_v2_x1_0 squeezenet1_0 squeezenet1_1 wide_resnet50_
     "inception_v3": 96, "maxvit_t": 224, "swin_t": 64, "swin_v2_t": 64, "vit_b_16": 224,
 }
 _SEGMENTATION = ("deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50", "fcn_resnet50", "lraspp_mobilenet_v3_large")
-_VIDEO = {"mc3_18": 32, "r2plus1d_18": 32, "r3d_18": 32, "s3d": 64, "swin3d_t": 64, "mvit_v1_b": 224}
+_VIDEO = {"mc3_18": 32, "r2plus1d_18": 32, "r3d_18": 32, "s3d": 224, "swin3d_t": 64, "mvit_v1_b": 224}
 _DETECTION = ("fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "keypointrcnn_resnet50_fpn", "maskrcnn_resnet50_fpn",
               "retinanet_resnet50_fpn", "ssd300_vgg16", "ssdlite320_mobilenet_v3_large")
 
@@ -52,7 +55,7 @@ def _torchvision() -> None:
         return getattr(zoo, name)(weights=None, **words), (image(size),), {}
 
     def video(name: str, size: int) -> Made:
-        frames = 16 if name == "mvit_v1_b" else 14 if name == "s3d" else 4
+        frames = 16 if name == "mvit_v1_b" else 16 if name == "s3d" else 4
         return getattr(zoo.video, name)(weights=None), (torch.rand(1, 3, frames, size, size),), {}
 
     for name, size in _CLASSIFICATION.items():
@@ -83,7 +86,14 @@ mixer_s16_224 mvitv2_tiny pit_xs_224 samvit_base_patch16_224 sequencer2d_s swift
 swinv2_cr_tiny_224 tnt_s_legacy_patch16_224 twins_svt_small visformer_tiny vit_small_r26_s32_224
 vit_srelpos_small_patch16_224 vitamin_small_224 volo_d1_224 xcit_nano_12_p8_224""".split(), 224),
     **dict.fromkeys("""crossvit_tiny_240 flexivit_small""".split(), 240),
-    **dict.fromkeys("""maxvit_pico_rw_256 swinv2_tiny_window16_256""".split(), 256),
+    **dict.fromkeys("""halonet_h1 maxvit_pico_rw_256 swinv2_tiny_window16_256""".split(), 256),
+}
+
+
+# Fewer layers where there is no small model of the family.
+_SHORT: dict[str, dict[str, Any]] = {
+    "beit_base_patch16_224": {"depth": 3}, "samvit_base_patch16_224": {"depth": 3, "global_attn_indexes": (2,)},
+    "naflexvit_base_patch16_siglip": {"depth": 3}, "qwen3_vit_88m": {"depth": 3}, "sequencer2d_s": {"layers": (1, 1, 2, 1)},
 }
 
 
@@ -91,7 +101,7 @@ def _timm() -> None:
     def one(name: str, size: int) -> Made:
         import timm
 
-        return timm.create_model(name, pretrained=False), (image(size),), {}
+        return timm.create_model(name, pretrained=False, **_SHORT.get(name, {})), (image(size),), {}
 
     for name, size in _TIMM.items():
         _table[f"timm/{name}"] = lambda name=name, size=size: one(name, size)
@@ -114,21 +124,48 @@ qwen3 rembert roberta roformer rwkv smollm3 squeezebert stablelm starcoder2 xglm
 _PAIRS = "bart blenderbot-small m2m_100 marian mbart mt5 mvp pegasus plbart prophetnet t5".split()
 _VISION = "beit bit convnext convnextv2 deit dinov2 efficientnet focalnet hiera ijepa levit mobilevit mobilevitv2 mobilenet_v1 mobilenet_v2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 vit vit_mae vit_msn yolos dpt clip_vision_model siglip_vision_model".split()
 _AUDIO = "wav2vec2 hubert wavlm unispeech sew data2vec-audio".split()
+_SPECTROGRAM = "whisper speech_to_text audio-spectrogram-transformer".split()
+_BOTH = "clip siglip chinese_clip altclip clipseg groupvit vilt blip".split()
+_CACHED = "gpt2 llama qwen2 mistral phi gpt_neox".split()
+
+
+# Where these sizes do not go together, or mean something else.
+_OTHER: dict[str, dict[str, Any]] = {
+    "big_bird": {"attention_type": "original_full"},
+    "codegen": {"rotary_dim": 8}, "gptj": {"rotary_dim": 8},
+    "convnext": {"image_size": 64, "patch_size": 4}, "convnextv2": {"image_size": 64, "patch_size": 4},
+    "efficientnet": {"hidden_dim": 1280, "width_coefficient": 1.0, "depth_coefficient": 1.0, "image_size": 64},
+    "funnel": {"block_sizes": [1, 1, 1], "block_repeats": [1, 1, 1], "num_decoder_layers": 1,
+               "architectures": ["FunnelModel"]},
+    "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
+    "hiera": {"embed_dim": 32, "depths": [1, 1, 2, 1]},
+    "levit": {"image_size": 224, "patch_size": 16},
+    "lilt": {"hidden_size": 96},
+    "mobilevitv2": {"image_size": 128, "patch_size": 2},
+    **dict.fromkeys(("swin", "swinv2"), {"image_size": 224, "patch_size": 4, "embed_dim": 32, "depths": [1, 1, 2, 1],
+                                         "num_heads": [2, 4, 8, 16]}),
+    "yolos": {"image_size": [32, 32]},
+}
 
 
 def small(kind: str) -> Any:
     """A configuration of this type with two narrow layers; lists a layer or a stage keep their length."""
     from transformers import AutoConfig
 
+    def narrowed(words: dict[str, Any]) -> dict[str, Any]:
+        changed = {k: v for k, v in _SMALL.items() if k in words and not isinstance(words[k], (list, tuple, dict))}
+        for key in ("text_config", "vision_config"):
+            if isinstance(words.get(key), dict):
+                changed[key] = {k: v for k, v in narrowed(words[key]).items() if k != "use_cache"}
+        if "projection_dim" in words:
+            changed["projection_dim"] = 64
+        return changed
+
     words = AutoConfig.for_model(kind).to_dict()
-    changed = {k: v for k, v in _SMALL.items() if k in words and not isinstance(words[k], (list, tuple, dict))}
-    if kind in ("vit", "deit", "beit", "dinov2", "vit_mae", "vit_msn", "yolos", "dpt", "ijepa"):
-        changed["patch_size"] = 8
+    changed = narrowed(words)
     if "layer_types" in words:
         changed["layer_types"] = None
-    if kind == "yolos":
-        changed["image_size"] = [32, 32]
-    return AutoConfig.for_model(kind, **changed)
+    return AutoConfig.for_model(kind, **{**changed, **_OTHER.get(kind, {})})
 
 
 def _transformers() -> None:
@@ -149,11 +186,42 @@ def _transformers() -> None:
     def vision(kind: str) -> Made:
         module = model(kind)
         size = getattr(module.config, "image_size", 64)
-        return module, (image(size if isinstance(size, int) else size[0]),), {}
+        pixels = image(size if isinstance(size, int) else size[0])
+        noise = {"noise": torch.rand(1, 16)} if kind == "vit_mae" else {}  # which patches are hidden
+        return module, (pixels,), noise
 
     def audio(kind: str) -> Made:
         return model(kind), (torch.randn(1, 2000),), {}
 
-    for kinds, maker in ((_TEXT, text), (_PAIRS, pair), (_VISION, vision), (_AUDIO, audio)):
+    def spectrogram(kind: str) -> Made:
+        module = model(kind)
+        words = module.config
+        if kind == "audio-spectrogram-transformer":
+            return module, (torch.randn(1, words.max_length, words.num_mel_bins),), {}
+        frames = 2 * words.max_source_positions
+        shape = (1, 16, frames) if kind == "whisper" else (1, frames, words.input_feat_per_channel)
+        return module, (torch.randn(*shape),), {"decoder_input_ids": torch.randint(3, 100, (1, 8))}
+
+    def both(kind: str) -> Made:
+        module = model(kind)
+        size = getattr(module.config, "vision_config", module.config).image_size
+        return module, (), {"input_ids": torch.randint(3, 100, (1, 8)), "pixel_values": image(size)}
+
+    def cached(kind: str) -> Made:
+        """One step of a decoder: the cache is a state of the module."""
+        from transformers import AutoModelForCausalLM
+        from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
+
+        config = small(kind)
+        config.use_cache = True
+        module = AutoModelForCausalLM.from_config(config)
+        module.generation_config.update(use_cache=True, cache_implementation="static", max_length=32,
+                                        cache_config={"batch_size": 1, "max_cache_len": 32, "device": "cpu"})
+        return TorchExportableModuleWithStaticCache(module.eval()), (), {
+            "input_ids": torch.tensor([[7]]), "cache_position": torch.tensor([0])}
+
+    for kind in _CACHED:
+        _table[f"transformers/{kind}+cache"] = lambda kind=kind: cached(kind)
+    for kinds, maker in ((_SPECTROGRAM, spectrogram), (_BOTH, both), (_TEXT, text), (_PAIRS, pair), (_VISION, vision), (_AUDIO, audio)):
         for kind in kinds:
             _table[f"transformers/{kind}"] = lambda kind=kind, maker=maker: maker(kind)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's architectures through tensor-compile: exported, imported, built, called, compared with PyTorch eager.
 
-    python3 zoo.py [--only GLOB] [--jobs N] [--seconds 300] [--results FILE] [--stage import|run]
+    python3 zoo.py [--only GLOBS] [--names FILE] [--jobs N] [--seconds 300] [--results FILE] [--stage import|run]
 
 Needs PyTorch, torchvision, timm and transformers. One process an architecture, with caps on time and memory; one line of
 JSON each in the results file, which is read first: what is there is not run again. page.py writes docs/zoo.md of it.
-Times are medians on one thread, of both in turn.
+Times are medians on one thread, of both in turn; --compile NAMES also takes those of torch.compile.
 """
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import argparse
 import fnmatch
 import importlib.util
 import json
+import multiprocessing
 import os
 import re
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -23,9 +25,10 @@ import tempfile
 import time
 import traceback
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -52,8 +55,8 @@ def run(words: list[str], seconds: float) -> str:
     return "" if not done.returncode else (done.stderr or done.stdout or f"exit code {done.returncode}").strip()
 
 
-def child(name: str, stage: str, cache: Path, seconds: float) -> dict[str, Any]:
-    """What became of one architecture: as far as it got, and why no farther."""
+def child(name: str, stage: str, cache: Path, seconds: float, compiled: bool, tell: Callable[[Any], None]) -> dict[str, Any]:
+    """What became of one architecture: as far as it got, and why no farther. tell: takes what is known before the last step."""
     import torch
     from torch.utils import _pytree as pytree
 
@@ -65,6 +68,7 @@ def child(name: str, stage: str, cache: Path, seconds: float) -> dict[str, Any]:
     found: dict[str, Any] = {"name": name, "reached": "nothing"}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        begin = time.monotonic()
         try:
             module, args, kwargs = architectures.make(name)
             found["parameters"] = sum(p.numel() for p in module.parameters())
@@ -73,7 +77,7 @@ def child(name: str, stage: str, cache: Path, seconds: float) -> dict[str, Any]:
                 torch.export.save(program, str(folder / "model.pt2"))
         except Exception as error:
             return {**found, "why": f"torch.export: {type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error).strip() else ''}"}
-        found["reached"] = "exported"
+        found.update(reached="exported", export_s=round(time.monotonic() - begin, 1))
         begin = time.monotonic()
         said = run([*TOOL, "import", str(folder / "model.pt2"), "-o", str(folder / "src"), "--name", "net"], seconds)
         found["import_s"] = round(time.monotonic() - begin, 2)
@@ -98,7 +102,29 @@ def child(name: str, stage: str, cache: Path, seconds: float) -> dict[str, Any]:
         if said:
             return {**found, "why": said[:3000]}
         found["reached"] = "built"
-        return {**found, **measured(folder, cache, inputs, results, lambda: module(*args, **kwargs))}
+        found |= measured(folder, cache, inputs, results, lambda: module(*args, **kwargs))
+        if compiled and found["reached"] == "right":
+            tell(found)
+            found |= of_compiler(torch.compile(module), args, kwargs)
+        return found
+
+
+def of_compiler(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The time of torch.compile's module, on one thread and in its default mode."""
+    import torch
+
+    times: list[float] = []
+    try:
+        with torch.no_grad():
+            module(*args, **kwargs)
+            module(*args, **kwargs)
+            while len(times) < 15 and sum(times) < 10:
+                begin = time.perf_counter()
+                module(*args, **kwargs)
+                times.append(time.perf_counter() - begin)
+    except Exception as error:
+        return {"compile_why": f"{type(error).__name__}: {str(error)[:200]}"}
+    return {"compile_ms": statistics.median(times) * 1e3}
 
 
 def measured(folder: Path, cache: Path, inputs: list, results: list, call: Any) -> dict[str, Any]:
@@ -155,7 +181,7 @@ def measured(folder: Path, cache: Path, inputs: list, results: list, call: Any) 
                 call()
                 theirs.append(time.perf_counter() - begin)
                 ours.append(int(ask("run 1")) * 1e-9)
-                if sum(theirs) + sum(ours) > 20:
+                if sum(theirs) + sum(ours) > 5:
                     break
         found.update(eager_ms=statistics.median(theirs) * 1e3, ours_ms=statistics.median(ours) * 1e3)
         return found
@@ -163,54 +189,79 @@ def measured(folder: Path, cache: Path, inputs: list, results: list, call: Any) 
         process.kill()
 
 
-def guarded(name: str, stage: str, seconds: float, cache: Path) -> dict[str, Any]:
-    """In a process of its own."""
-    words = [sys.executable, __file__, "--child", name, "--stage", stage, "--seconds", str(seconds), "--cache", str(cache)]
+def alone(name: str, stage: str, cache: Path, seconds: float, compiled: bool, to: Connection) -> None:
+    """A process of one architecture."""
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=3 * seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return {"name": name, "reached": "nothing", "why": f"not within {3 * seconds:.0f} s"}
-    last = done.stdout.strip().splitlines()[-1:] or [""]
+        to.send(child(name, stage, cache, seconds, compiled, to.send))
+    except Exception as error:  # of ours: a result, too
+        traceback.print_exc()
+        to.send({"name": name, "reached": "nothing", "why": f"{type(error).__name__}: {error}"})
+
+
+def guarded(name: str, stage: str, cache: Path, seconds: float, compiled: bool) -> dict[str, Any]:
+    """In a process of its own, of a server that has PyTorch loaded."""
+    begin = time.monotonic()
+    processes = multiprocessing.get_context("forkserver")
+    result, to = processes.Pipe(duplex=False)
+    process = processes.Process(target=alone, args=(name, stage, cache, seconds, compiled, to))
+    process.start()
+    to.close()
+    found: dict[str, Any] = {"name": name, "reached": "nothing", "why": f"not within {seconds:.0f} s"}
     try:
-        return json.loads(last[0])
-    except ValueError:
-        return {"name": name, "reached": "nothing", "why": f"exit code {done.returncode}: {done.stderr.strip()[-400:]}"}
+        while result.poll(max(0.0, begin + seconds - time.monotonic())):
+            found = result.recv()
+    except EOFError:  # it has ended
+        process.join()
+        if process.exitcode:
+            found = {"name": name, "reached": "nothing", "why": f"its process ended with {process.exitcode}"}
+    try:
+        os.killpg(process.pid or 0, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.join()
+    return {**found, "seconds": round(time.monotonic() - begin, 1)}
+
+
+def matching(name: str, patterns: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns.split(","))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", help="names, as patterns with commas")
+    parser.add_argument("--names", type=Path, help="a file of names, one a line: these, in this order")
+    parser.add_argument("--compile", default="", metavar="NAMES", help="those that torch.compile is timed of, as patterns with commas")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seconds", type=float, default=300, help="for one architecture")
     parser.add_argument("--deadline", type=float, default=1e9, help="begin none after so many seconds")
     parser.add_argument("--results", type=Path, default=Path("zoo.jsonl"))
     parser.add_argument("--stage", choices=("import", "run"), default="run")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "tensor-compile-zoo")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.child:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        try:
-            print(json.dumps(child(args.child, args.stage, args.cache, args.seconds)))
-        except Exception as error:  # of ours: a result, too
-            traceback.print_exc()
-            print(json.dumps({"name": args.child, "reached": "nothing", "why": f"{type(error).__name__}: {error}"}))
-        return 0
     import architectures
 
     done = {json.loads(line)["name"] for line in args.results.read_text().splitlines()} if args.results.exists() else set()
-    wanted = [n for n in architectures.names() if any(fnmatch.fnmatch(n, g) for g in args.only.split(","))]
+    names = args.names.read_text().split() if args.names else architectures.names()
+    wanted = [n for n in names if matching(n, args.only) and n not in done]
     if args.list:
         print("\n".join(wanted))
         return 0
     begin = time.monotonic()
+    # No number of threads for programs that are started by this one: each architecture has one core.
+    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TORCHINDUCTOR_COMPILE_THREADS="1")
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["torch", "torchvision", "timm", "transformers"])
 
     def one(name: str) -> dict[str, Any] | None:
-        return None if time.monotonic() - begin > args.deadline else guarded(name, args.stage, args.seconds, args.cache)
+        if time.monotonic() - begin > args.deadline:
+            return None
+        return guarded(name, args.stage, args.cache, args.seconds, matching(name, args.compile))
 
     with ThreadPoolExecutor(args.jobs) as pool, open(args.results, "a", encoding="utf-8") as file:
-        for found in pool.map(one, [n for n in wanted if n not in done]):
+        for ended in as_completed([pool.submit(one, name) for name in wanted]):
+            found = ended.result()
             if found is None:
                 continue
             file.write(json.dumps(found) + "\n")

@@ -245,6 +245,38 @@ tc_tensor tc_inner_at(tc_site at, tc_tensor a, tc_tensor b)
     return tc_op_leave(g, tc_prim_contract(g, a, b, &c));
 }
 
+/* Every row looks for its group, and is summed with the matrix of it where that lies. */
+static tc_tensor grouped_mm(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, tc_tensor ends)
+{
+    const tc_dtype dtype = a->type.dtype, counted = ends->type.dtype;
+    if (a->type.rank != 2 || b->type.rank != 3 || ends->type.rank != 1 ||
+        !tc_same_dim(g, a->type.shape[1], b->type.shape[1]) || !tc_same_dim(g, ends->type.shape[0], b->type.shape[0])) {
+        tc_fail(g, "a[m, k], b[e, k, n], ends[e]", "shapes do not fit: %s, %s, %s", tc_type_text(g, &a->type),
+                tc_type_text(g, &b->type), tc_type_text(g, &ends->type));
+        return tc_poison();
+    }
+    if (!tc_dtype_is_float(dtype) || b->type.dtype != dtype || (counted != TC_I32 && counted != TC_I64)) {
+        tc_fail(g, "floats of one dtype, and ends that are i32 or i64", "the operands are %s, %s, %s",
+                tc_type_text(g, &a->type), tc_type_text(g, &b->type), tc_type_text(g, &ends->type));
+        return tc_poison();
+    }
+    const tc_expr *m = a->type.shape[0], *k = a->type.shape[1], *groups = ends->type.shape[0];
+    tc_tensor row = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 2, .shape = {m, g->dims.one}});
+    tc_tensor behind = tc_prim_cast(g, LE(ends, row), counted), group = tc_prim_reduce(g, behind, "sum", 1, (int[]){1});
+    tc_tensor count = tc_size_value(g, counted, groups), known = MINIMUM(group, SUB(count, 1));
+    tc_tensor matrices = tc_prim_widen(g, tc_prim_gather(g, b, known, 0));
+    tc_tensor rows = tc_prim_reshape(g, tc_prim_widen(g, a), 3, (const tc_expr *[]){m, k, g->dims.one});
+    tc_tensor sums = tc_prim_reduce(g, MUL(rows, matrices), "sum", 1, (int[]){1});
+    tc_tensor within = with_axis(g, LT(group, count), 1);
+    return tc_prim_narrow(g, WHERE(within, sums, 0), dtype);
+}
+
+tc_tensor tc_grouped_mm_at(tc_site at, tc_tensor a, tc_tensor b, tc_tensor ends)
+{
+    tc_graph *g = tc_op_enter(at, "tc_grouped_mm", "grouped_mm", "a b ends", 3, (tc_tensor[]){a, b, ends});
+    return g ? tc_op_leave(g, grouped_mm(g, at, a, b, ends)) : tc_poison();
+}
+
 /* y[..., o] = sum over i, j of a[..., i] * weight[o, i, j] * b[..., j] */
 static tc_tensor bilinear(tc_graph *g, const tc_bilinear_args *args)
 {

@@ -456,6 +456,32 @@ tc_tensor tc_bincount_at(tc_site at, tc_tensor index, tc_dim bins)
     return tc_op_leave(g, tc_prim_scatter(g, none, index, ones, "add", 0));
 }
 
+static tc_tensor histc(tc_graph *g, tc_site at, tc_tensor x, int64_t bins, double low, double high)
+{
+    const tc_dtype dtype = x->type.dtype;
+    if (!tc_dtype_is_float(dtype)) {
+        tc_fail(g, "tc_bincount counts integers", "x is %s", tc_type_text(g, &x->type));
+        return tc_poison();
+    }
+    if (bins < 1 || !(low < high)) {
+        tc_fail(g, NULL, "%lld bins between %g and %g", (long long)bins, low, high);
+        return tc_poison();
+    }
+    x = tc_prim_widen(g, x);
+    tc_tensor above = GE(x, low), below = LE(x, high), inside = AND(above, below), known = WHERE(inside, x, low);
+    tc_tensor scaled = MUL(SUB(known, low), (double)bins), part = tc_prim_cast(g, DIV(scaled, high - low), TC_I64);
+    tc_tensor counts = joined(g, tc_prim_cast(g, inside, x->type.dtype)), place = joined(g, MINIMUM(part, bins - 1));
+    tc_tensor none = filled(g, x->type.dtype, tc_operand_int_(0),
+                            &(tc_type){.rank = 1, .shape = {tc_expr_const(&g->dims, bins)}});
+    return tc_prim_narrow(g, tc_prim_scatter(g, none, place, counts, "add", 0), dtype);
+}
+
+tc_tensor tc_histc_at(tc_site at, tc_tensor x, int64_t bins, double low, double high)
+{
+    tc_graph *g = tc_op_enter(at, "tc_histc", "histc", "x", 1, &x);
+    return g ? tc_op_leave(g, histc(g, at, x, bins, low, high)) : tc_poison();
+}
+
 tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dtype)
 {
     tc_graph *g = tc_op_enter(at, "tc_one_hot", "one_hot", "index", 1, &index);

@@ -24,7 +24,7 @@ static tc_dtype dtype; /* of the operands */
     X(index_put, tc_index_put(x, y, false, INDEX(4))) X(one_hot, tc_one_hot(INDEX(4), 5, dtype))                      \
     X(masked_fill, tc_masked_fill(x, tc_input(g, "p", TC_BOOL, 4, 4), y))                                             \
     X(masked_scatter, tc_masked_scatter(x, tc_input(g, "p", TC_BOOL, 4, 4), y))                                       \
-    X(nonzero_static, tc_nonzero_static(x, 4, 0))                                                                     \
+    X(nonzero_static, tc_nonzero_static(x, 4, 0)) X(histc, tc_histc(x, 4, 0, 1))                                      \
     X(one_hot_values, tc_one_hot_values(INDEX(4), 5, tc_reshape(tc_slice(tc_select(x, 0, 0), 0, 0, 2), 2), 0))        \
     X(gather_nd, tc_gather_nd(x, INDEX(3, 2), 0)) X(scatter_nd, tc_scatter_nd(x, INDEX(4, 1), y))                     \
     X(scatter_nd_add, tc_scatter_nd_add(x, INDEX(4, 1), y)) X(scatter_nd_mul, tc_scatter_nd_mul(x, INDEX(4, 1), y))   \

@@ -29,6 +29,12 @@
       tc_tensor p = IN(TC_BOOL, 3), s = F(0); AT; tc_masked_scatter(F(3), p, s))                                      \
     X(nonzero_rank, "tc_nonzero_static: x has rank 0", AT; tc_nonzero_static(IN(TC_F32), 1, 0))                       \
     X(bins, "tc_bincount: -1 bins", tc_tensor i = I(3); AT; tc_bincount(i, -1))                                       \
+    X(histogram_dtype, "tc_histc: x is i64[3]\n  hint: tc_bincount counts integers", AT; tc_histc(I(3), 4, 0, 1))     \
+    X(histogram_range, "tc_histc: 4 bins between 1 and 1", AT; tc_histc(F(3), 4, 1, 1))                               \
+    X(grouped_shapes, "tc_grouped_mm: shapes do not fit: f32[4,3], f32[2,4,5], i64[2]",                               \
+      tc_tensor i = I(2); AT; tc_grouped_mm(F(4, 3), F(2, 4, 5), i))                                                  \
+    X(grouped_dtypes, "tc_grouped_mm: the operands are f32[4,3], f32[2,3,5], f32[2]", AT;                             \
+      tc_grouped_mm(F(4, 3), F(2, 3, 5), F(2)))                                                                       \
     X(clamp_nothing, "tc_clamp: neither low nor high is given", AT; tc_clamp(F(3), NULL, NULL))                       \
     X(slice_scatter, "tc_slice_scatter: f32[2] has no place in axis 0 of f32[4]: 3 elements from 1", AT;              \
       tc_slice_scatter(F(4), F(2), 0, 1, 4, 1))                                                                       \

@@ -57,4 +57,16 @@ TC_FUNCTION(op_masks)
     tc_output(g, "scattered", tc_masked_scatter(x, above, tc_reshape(tc_exp(x), -1)));
     tc_output(g, "places", tc_nonzero_static(above, tc_dim_mul(n, m), -1));
     tc_output(g, "counts", tc_bincount(index, n));
+    tc_output(g, "histogram", tc_histc(x, 8, -1, 2));
+}
+
+/* Groups of rows, some of them empty, and rows behind the last one. */
+TC_FUNCTION(op_groups)
+{
+    SPACE;
+    tc_tensor x = tc_input(g, "x", FLOAT, n, m), matrices = tc_input(g, "matrices", FLOAT, 5, m, 6);
+    tc_tensor ends = tc_cumsum(tc_input(g, "sizes", TC_I32, 5), 0), rows = tc_dim_value(g, TC_I64, n);
+    ends = tc_minimum(ends, tc_cast(rows, TC_I32));
+    tc_output(g, "products", tc_grouped_mm(x, matrices, ends));
+    tc_output(g, "long_ends", tc_grouped_mm(x, matrices, tc_cast(ends, TC_I64)));
 }

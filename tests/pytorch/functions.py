@@ -473,3 +473,19 @@ case("bfloat16", nn.Sequential(nn.Linear(4, 3), nn.GELU()).bfloat16(), f(2, 4).b
 family("sizes")
 case("dynamic_sizes", lambda x, y: (x.reshape(-1, 4), torch.cat((x, y), 1), x[:, : y.shape[1]], x.mean(1)), f(2, 6, 4), f(2, 5, 4),
      dynamic=({0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("t", min=6, max=32)}, {0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("s", min=2, max=6)}))
+
+# -- what mixtures of experts are made of, and what a program computes for nothing ------------------------------------------------
+family("mixtures")
+case("histc", lambda x: torch.histc(x, 4, 0, 3), i(20, low=-1, high=5).float())
+case("histc_inner", lambda x: torch.histc(x, 7, -0.5, 0.75), f(5, 20))
+case("grouped_mm", lambda x, w, n: torch._grouped_mm(x, w, offs=n), f(9, 8).bfloat16(), f(3, 8, 16).bfloat16(),
+     torch.tensor([4, 4, 9], dtype=torch.int32))
+
+
+def unused_random(x: torch.Tensor) -> torch.Tensor:
+    noise = torch.empty_like(x).uniform_(-1, 1)
+    noise.mul_(torch.rand([]))
+    return x + 1
+
+
+case("unused_random", unused_random, f(3, 4))

@@ -39,7 +39,16 @@ def masks(i: dict) -> dict:
     above = i["x"] > 0.5
     return {"scattered": i["x"].masked_scatter(above, i["x"].exp()),
             "places": torch.nonzero_static(above, size=N * M, fill_value=-1),
-            "counts": torch.bincount(i["index"], minlength=N)}
+            "counts": torch.bincount(i["index"], minlength=N), "histogram": torch.histc(i["x"], 8, -1, 2)}
+
+
+def groups(i: dict) -> dict:
+    ends, begin, parts = i["sizes"].long().cumsum(0).clamp(max=N), 0, []
+    for group, end in enumerate(ends.tolist()):
+        parts.append(i["x"][begin:end] @ i["matrices"][group])
+        begin = end
+    products = torch.cat([*parts, torch.zeros(N - begin, 6)])
+    return {"products": products, "long_ends": products}
 
 
 def functions(rng: Random) -> dict:
@@ -51,4 +60,6 @@ def functions(rng: Random) -> dict:
         "slices": ({"x": x, "index": places, "u": rng.normal(I, M)}, slices, SIZE),
         "reduce": ({"x": x, "index": rng.randint(0, N, (I, M)).to(torch.int32), "u": rng.normal(I, M),
                     "counts": rng.randint(-50, 50, (I, M)).to(torch.int32)}, reduce, SIZE),
-        "masks": ({"x": x, "index": places}, masks, SIZE)}
+        "masks": ({"x": x, "index": places}, masks, SIZE),
+        "groups": ({"x": x, "matrices": rng.normal(5, M, 6), "sizes": torch.tensor([2, 0, 1, 3, 0], dtype=torch.int32)},
+                   groups, f"n={N},m={M}")}

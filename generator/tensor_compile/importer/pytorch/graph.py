@@ -15,6 +15,7 @@ from ..source import Names, identifier
 from ..values import Value
 from . import expressions, registry
 from .archive import Archive, Json, Stored, dtype_of, items, member, number, text
+from .live import IN_PLACE, first_operand, names_in, needed, target_of
 from .registry import Argument, Node, Type
 from .views import Slot, inverse
 
@@ -23,8 +24,6 @@ MOST_NESTED = 32   # graphs within nodes within graphs
 
 _SCALARS = ("as_int", "as_float", "as_bool", "as_string")
 _LISTS = ("as_ints", "as_floats", "as_bools", "as_strings")
-# In place: aten.add_.Tensor is aten.add.Tensor, then stored; aten.__and__.Tensor is not in place.
-_IN_PLACE = re.compile(r"aten\.([a-z]\w*[a-z0-9])_\.(\w+)$")
 
 
 @dataclass(slots=True)
@@ -100,7 +99,7 @@ class Importer:
         changed = _changed(graph, signature)
         for spec in items(signature, "input_specs"):
             self._input(spec, scope, names, changed, states)
-        self.nodes(items(graph, "nodes"), scope)
+        self.nodes(graph, scope)
         outputs: list[Any] = []
         for spec in items(signature, "output_specs"):
             kind, about = _variant(spec)
@@ -226,14 +225,16 @@ class Importer:
                 self.program.outputs.append((names.take(identifier(name, "output")), result))
 
     # -- nodes ---------------------------------------------------------------------------------------------------------------
-    def nodes(self, nodes: Sequence[Any], scope: Scope) -> None:
-        for node in nodes:
-            self._nodes += 1
-            if self._nodes > MOST_NODES:
-                raise Malformed(f"it has more than {MOST_NODES} nodes")
-            if not isinstance(node, dict):
-                raise Malformed("a node is no object")
-            self._node(node, scope)
+    def nodes(self, graph: Json, scope: Scope) -> None:
+        nodes = items(graph, "nodes")
+        self._nodes += len(nodes)
+        if self._nodes > MOST_NODES:
+            raise Malformed(f"it has more than {MOST_NODES} nodes")
+        if not all(isinstance(node, dict) for node in nodes):
+            raise Malformed("a node is no object")
+        for node, wanted in zip(nodes, needed(graph, nodes, names_in(items(graph, "inputs")))):
+            if wanted:
+                self._node(node, scope)
 
     def graph(self, graph: Json, operands: Sequence[Any]) -> list[Any]:
         """The statements of a graph within a node; what it gives."""
@@ -247,14 +248,14 @@ class Importer:
         if self._nested > MOST_NESTED:
             raise Malformed(f"its graphs are nested more than {MOST_NESTED} deep")
         try:
-            self.nodes(items(graph, "nodes"), inner)
+            self.nodes(graph, inner)
         finally:
             self.around = around
             self._nested -= 1
         return [self.argument(arg, inner) for arg in items(graph, "outputs")]
 
     def _node(self, message: Json, scope: Scope) -> None:
-        target = text(message, "target").removeprefix("torch.ops.")
+        target = target_of(message)
         outputs = items(message, "outputs")
         names = [n for arg in outputs for n in _names(arg)]
         tensors = [n for arg in outputs for n in _names(arg) if _variant(arg)[0] in _TENSORS]
@@ -279,7 +280,7 @@ class Importer:
 
     def _apply(self, target: str, message: Json, scope: Scope, tensors: list[str]) -> list[Value]:
         """The values of the node's tensors."""
-        in_place = _IN_PLACE.match(target)
+        in_place = IN_PLACE.match(target)
         functional = f"aten.{in_place[1]}.{in_place[2]}" if in_place else target
         function = registry.find(functional)
         if function is None:
@@ -495,16 +496,14 @@ def _changed(graph: Json, signature: Json) -> set[str]:
             found |= {str(v) for k, v in about.items() if k.endswith("_name")}
     made_of: dict[str, str] = {}
     for node in items(graph, "nodes"):
-        target = text(node, "target").removeprefix("torch.ops.")
-        operands = [_name(member(e, "arg")) for e in items(node, "inputs") if isinstance(e, dict)]
-        first = next((o for o in operands if o), "")
-        in_place = _IN_PLACE.match(target)
+        target, first = target_of(node), first_operand(node)
+        in_place = IN_PLACE.match(target)
         if in_place or inverse(target):
             for arg in items(node, "outputs"):
                 for name in _names(arg):
                     made_of[name] = first
         if in_place:
-            while first:
+            while first and first not in found:
                 found.add(first)
                 first = made_of.get(first, "")
     return found

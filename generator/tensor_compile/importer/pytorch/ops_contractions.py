@@ -121,3 +121,14 @@ def pairwise_distance(n: Node) -> None:
 @op("aten.kron.default")
 def kron(n: Node) -> None:
     n.result(f"tc_kron({n.tensor('self')}, {n.tensor('other')})")
+
+
+@op("aten._grouped_mm.default", "transformers.grouped_mm_fallback.default")
+def grouped_mm(n: Node) -> None:
+    """Rows in groups, each times its own matrix: the experts of a mixture."""
+    names = ("self", "mat2") if n.target == "aten._grouped_mm.default" else ("input", "weight")
+    a, b = (n.tensor(name) for name in names)
+    n.ignore("out_dtype")
+    if a.rank != 2 or b.rank != 3 or not n.has("offs") or n.has("bias"):
+        n.refuse("groups of other operands than a matrix and a stack of matrices, without a bias")
+    n.result(f"tc_grouped_mm({a}, {b}, {n.tensor('offs')})", a.dtype)

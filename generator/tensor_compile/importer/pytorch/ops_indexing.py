@@ -170,6 +170,14 @@ def bincount(n: Node) -> None:
     n.refuse("as many bins as the data have", "torch.zeros(bins).index_add(0, x, ones) has a size that is known")
 
 
+@op("aten.histc.default")
+def histc(n: Node) -> None:
+    low, high = n.real("min", 0.0), n.real("max", 0.0)
+    if low >= high:
+        n.refuse("a range that depends on data", "name min and max")
+    n.result(f"tc_histc({n.tensor('self')}, {n.integer('bins', 100)}, {low}, {high})")
+
+
 @op("aten.nonzero.default", "aten.masked_select.default", "aten.unique_consecutive.default", "aten._unique2.default",
     "aten.nonzero_numpy.default", "aten.item.default", "aten._local_scalar_dense.default", "aten.repeat_interleave.Tensor")
 def data_dependent(n: Node) -> None:

@@ -77,6 +77,16 @@ typedef struct tc_addmm_args {
 tc_tensor tc_addmm_at(const tc_addmm_args *args);
 tc_tensor tc_baddbmm_at(const tc_addmm_args *args);
 
+/* tc_grouped_mm(a, b, ends)
+ * a[m, k] b[e, k, n] -> [m, n]: rows of a in groups one behind the other, each group times its own matrix. ends[e] says behind
+ * which row each group ends, and never falls. Rows behind the last group are 0.
+ * Dtypes: floats, a and b of one dtype; ends i32 or i64.
+ * Shape: [m, n].
+ * Numerics: each element is a sum of products over k, in the order of tc_sum.
+ * ATen: _grouped_mm, of a matrix and a stack of matrices; grouped_mm_fallback of Transformers. */
+#define tc_grouped_mm(a, b, ends) tc_grouped_mm_at(TC_HERE, a, b, ends)
+tc_tensor tc_grouped_mm_at(tc_site at, tc_tensor a, tc_tensor b, tc_tensor ends);
+
 /* tc_outer(a, b): a[m], b[n] -> [m, n]. tc_inner(a, b): a[..., k], b[..., k] -> [a's dims, b's dims] without k.
  * tc_tensordot(a, b, TC_AXES(2, 3), TC_AXES(0, 1)): sums over axis pairs; the other dims of a, then those of b.
  * Dtypes: numbers of one dtype.

@@ -217,4 +217,15 @@ tc_tensor tc_nonzero_static_at(tc_site at, tc_tensor x, tc_dim size, tc_operand 
 #define tc_bincount(index, bins) tc_bincount_at(TC_HERE, index, TC_DIM(bins))
 tc_tensor tc_bincount_at(tc_site at, tc_tensor index, tc_dim bins);
 
+/* tc_histc(x, bins, low, high)
+ * How many elements lie in each of `bins` parts of the same width between low and high, high itself in the last part. Others,
+ * and NaN, count for nothing.
+ * Dtypes: floats; the result has x's.
+ * Shape: [bins], of x of any shape.
+ * Numerics: the part of an element is trunc((x - low) * bins / (high - low)), from left to right.
+ * Errors: a low that is not below high.
+ * ATen: histc, with min and max given. */
+#define tc_histc(x, bins, low, high) tc_histc_at(TC_HERE, x, bins, low, high)
+tc_tensor tc_histc_at(tc_site at, tc_tensor x, int64_t bins, double low, double high);
+
 #endif
