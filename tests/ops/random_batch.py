@@ -29,7 +29,7 @@ import random_ops  # noqa: E402
 import st  # noqa: E402
 from random_graph_c import MOST, Graph, Value  # noqa: E402
 from runner import SOURCES, words  # noqa: E402
-from tensor_compile.compile import assemble, check_model, cpu_target, files, objects, toolchain  # noqa: E402
+from tensor_compile.compile import assemble, check_model, cpu_target, files, host_programs, model_program, objects, toolchain  # noqa: E402
 from tensor_compile.compile.cache import Cache  # noqa: E402
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options  # noqa: E402
@@ -204,14 +204,14 @@ def link(folder: Path, made: assemble.Made, cache: Cache) -> Path:
     """run_cases with the model; what is the same for all models is compiled once."""
     flags = (*made.target.flags, *toolchain.host_flags((), made.compiler.arch))
     command = [*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
-               *(f"-I{path}" for path in (ROOT, *check_model.TARGET_INCLUDES))]
-    library = check_model.host_programs.target_library(made.compiler, flags, cache, 1)
+               *(f"-I{path}" for path in (ROOT, *model_program.TARGET_INCLUDES))]
+    library = host_programs.target_library(made.compiler, flags, cache, 1)
     key = files.digest(made.compiler.identity, files.tree_digest([*SOURCES, ROOT / "interpreter", ROOT / "runtime"]),
                        *command)
 
     def make(work: Path) -> None:
         for source in SOURCES:
-            run_tool([*command, "-c", str(source), "-o", str(work / f"{source.stem}.o")], check_model.PART, work)
+            run_tool([*command, "-c", str(source), "-o", str(work / f"{source.stem}.o")], model_program.PART, work)
 
     common = cache.entry("host", key, make)
     with files.Outputs() as outputs:
@@ -223,7 +223,7 @@ def link(folder: Path, made: assemble.Made, cache: Cache) -> Path:
         encoding="utf-8")
     run_tool([*command, str(folder / "table.c"), *(str(common / f"{s.stem}.o") for s in SOURCES),
               str(folder / "model.o"), str(library), "-o", str(folder / "run-cases"), "-lm", "-pthread", "-ldl"],
-             check_model.PART, folder)
+             model_program.PART, folder)
     return folder / "run-cases"
 
 
