@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The int8 models of MLPerf Tiny from their .tflite: every byte of every stored case of TensorFlow Lite Micro, on every
-instruction set of this machine, on emulated Linux machines and on a board without an operating system.
+"""The int8 models of MLPerf Tiny from their .tflite or, with --onnx, from the QDQ models that tf2onnx made of them: every byte of
+every stored case of TensorFlow Lite Micro, on every instruction set of this machine, on emulated Linux machines and on a board
+without an operating system.
 
-    test_tiny.py [MODEL... [MACHINE...]]
+    test_tiny.py [--onnx] [MODEL...] [MACHINE...]
 
 The models lie in ../shared/data/tiny beside the checkout, or where TC_TINY says; without them the test is skipped.
 """
@@ -41,7 +42,7 @@ def machines(folder: Path) -> list[Machine]:
     return found
 
 
-def check(model: str, machine: Machine, folder: Path, suffix: str = ".tflite", expect: str = "micro_output") -> None:
+def check(model: str, machine: Machine, folder: Path, suffix: str, options: list[str], expect: str = "micro_output") -> None:
     what = f"{model}{suffix} on {machine.name}: all stored bytes of {expect}"
     missing = next((c for c in (machine.cc[0], *machine.run[:1]) if not shutil.which(c)), "")
     if missing:
@@ -49,7 +50,7 @@ def check(model: str, machine: Machine, folder: Path, suffix: str = ".tflite", e
         return
     out = folder / f"{model}-{machine.name}{suffix}"
     out.mkdir()
-    wrong = tiny.build(FOLDER / f"{model}{suffix}", machine, out)
+    wrong = tiny.build(FOLDER / f"{model}{suffix}", machine, out, *options)
     path = None
     if not wrong:
         path, wrong = tiny.program(out / f"{model}.h", machine, FOLDER / f"{model}.io.safetensors", expect, out)
@@ -71,5 +72,8 @@ with tempfile.TemporaryDirectory() as temporary:
     chosen = [m for m in chosen if m.name in sys.argv[1:]] or chosen
     for name in names:
         for m in chosen:
-            check(name, m, Path(temporary))
+            if "--onnx" in sys.argv:
+                check(name, m, Path(temporary), ".onnx", ["--dim", "n=1", "--qdq", "integers"])
+            else:
+                check(name, m, Path(temporary), ".tflite", [])
 done()

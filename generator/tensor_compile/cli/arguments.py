@@ -145,6 +145,9 @@ def add_import(parser: argparse.ArgumentParser) -> None:
                             "DIM=SIZE: a constant")
     group.add_argument("--set", action="append", default=[], metavar="INPUT=NUMBER,…",
                        help="makes an input a constant: where sizes follow from it")
+    group.add_argument("--qdq", choices=("floats", "integers"), default="floats",
+                       help="how an operation of a quantized ONNX model is computed between DequantizeLinear and QuantizeLinear: "
+                            "in floats, as the nodes say, or in integers, with the bits of TensorFlow Lite Micro (default: floats)")
 
 
 def bindings(text: str) -> dict[str, int]:
@@ -227,8 +230,8 @@ def default_cache(args: argparse.Namespace) -> str:
 def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     """The build that the arguments ask for; out: the folder of outputs where the sub-command has no such options."""
     model = os.path.abspath(args.model)
-    if (args.dim or args.set) and not imported.is_foreign(model):
-        raise UsageError(f"--{'dim' if args.dim else 'set'} goes with a model that is imported (.onnx)")
+    if (args.dim or args.set or args.qdq != "floats") and not imported.is_foreign(model):
+        raise UsageError(f"--{'dim' if args.dim else 'set' if args.set else 'qdq'} goes with a model that is imported (.onnx)")
     stem = Path(model).stem
     folder = Path(os.path.abspath(out or getattr(args, "out", "") or "."))
 
@@ -273,7 +276,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         cc=args.cc or from_environment("CC", "cc"),
         host_cc=args.host_cc or from_environment("CC_FOR_BUILD", "cc"),
         nvcc=args.nvcc or from_environment("NVCC", "nvcc"), cflags=args.cflags,
-        capture_timeout=args.capture_timeout, dims=tuple(args.dim), fixed=tuple(args.set), jobs=args.jobs)
+        capture_timeout=args.capture_timeout, dims=tuple(args.dim), fixed=tuple(args.set), qdq=args.qdq,
+        jobs=args.jobs)
     for path in (asked.model, asked.object, asked.header, asked.weights_file, asked.cache, asked.lock, asked.target_file,
                  *asked.preprocessor):
         if "\n" in path:

@@ -29,6 +29,6 @@ def add(commands: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..compile import imported
 
-    asked = imported.Asked(tuple(args.dim), tuple(args.set))
+    asked = imported.Asked(tuple(args.dim), tuple(args.set), args.qdq)
     imported.write(Path(args.model), args.model, Path(args.out), args.name, asked, args.force)
     return 0

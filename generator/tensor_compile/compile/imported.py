@@ -19,10 +19,12 @@ SUFFIXES = (".onnx", ".pt2", ".tflite")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """dims: NAME=RANGE words; fixed: NAME=VALUES words: inputs that are constants."""
+    """dims: NAME=RANGE words; fixed: NAME=VALUES words: inputs that are constants; qdq: how operations between
+    DequantizeLinear and QuantizeLinear are computed, floats or integers."""
 
     dims: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    qdq: str = "floats"
 
 
 def is_foreign(model: str) -> bool:
@@ -46,6 +48,8 @@ def ranges(words: tuple[str, ...]) -> dict[str, Range]:
 def read(model: Path, shown: str, name: str, asked: Asked) -> Written:
     if not is_foreign(model.name):
         raise UserError(f"only {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]} files are imported", shown)
+    if asked.qdq != "floats" and not model.name.endswith(".onnx"):
+        raise OptionError("--qdq: only ONNX models have such operations", shown)
     if model.name.endswith(".pt2"):
         from ..importer.pytorch import reader as pytorch
 
@@ -56,7 +60,7 @@ def read(model: Path, shown: str, name: str, asked: Asked) -> Written:
         return tflite.import_file(model, shown, name, ranges(asked.dims), asked.fixed)
     from ..importer.onnx import reader
 
-    return reader.import_file(model, shown, name, ranges(asked.dims), asked.fixed)
+    return reader.import_file(model, shown, name, ranges(asked.dims), asked.fixed, asked.qdq == "integers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,11 @@ def in_cache(options: Options, cache: Cache, inputs: Inputs) -> Found:
     model = Path(options.model)
     sources = reader.external_files(model, options.shown)
     key = files.digest(files.tree_digest([Path(onnx.__file__).resolve().parents[1]]), model.name, *options.dims, "",
-                       *options.fixed, "", *map(inputs.digest, (model, *sources)))
+                       *options.fixed, "", options.qdq, *map(inputs.digest, (model, *sources)))
     inputs.hashes.save()
 
     def make(folder: Path) -> None:
-        made = read(model, options.shown, "", Asked(options.dims, options.fixed))
+        made = read(model, options.shown, "", Asked(options.dims, options.fixed, options.qdq))
         (folder / "model.c").write_text(made.text, encoding="utf-8")
         files.write(folder / "model.safetensors", made.blocks())
         inputs.check_unchanged((model, *sources))

@@ -50,8 +50,9 @@ class Options:
     nvcc: tuple[str, ...] = ("nvcc",)
     cflags: tuple[str, ...] = ()
     capture_timeout: int = 30
-    dims: tuple[str, ...] = ()     # how a model of another format is imported: --dim and --set
+    dims: tuple[str, ...] = ()     # how a model of another format is imported: --dim, --set, --qdq
     fixed: tuple[str, ...] = ()
+    qdq: str = "floats"
     jobs: int | None = field(default=None, compare=False)
 
     def text(self) -> str:

@@ -14,7 +14,7 @@ from ..problems import Malformed, Problem, Unsupported
 from ..program import Program, Statement
 from ..source import Names, identifier
 from ..values import Value
-from . import registry
+from . import qdq, registry
 from .data import Source, type_of
 from .model import Attribute, Dimension, Function, Graph, Model, NodeMessage, Tensor, ValueInfo
 from .registry import DOMAINS, NeedsValue, Node
@@ -42,10 +42,12 @@ class Scope:
 
 
 class Importer:
-    """One model's import. fixed: inputs that are given as constants, by name."""
+    """One model's import. fixed: inputs that are given as constants, by name; in_integers: see qdq.py."""
 
-    def __init__(self, model: Model, source: Source, program: Program, fixed: Mapping[str, Value] | None = None):
+    def __init__(self, model: Model, source: Source, program: Program, fixed: Mapping[str, Value] | None = None,
+                 in_integers: bool = False):
         self.model, self.source, self.program = model, source, program
+        self.in_integers = in_integers
         self.dims: Dims = program.dims
         self.fixed = dict(fixed or {})
         self.statements: list[Statement] = program.statements
@@ -66,6 +68,9 @@ class Importer:
         graph = self.model.graph
         if graph is None:
             raise Malformed("it has no graph")
+        if self.in_integers:
+            graph = qdq.in_integers(graph)
+            self.opsets[qdq.DOMAIN] = 1
         scope = Scope()
         self._constants(graph, scope)
         names = self._public

@@ -94,14 +94,15 @@ def fixed_inputs(model: Model, words: Sequence[str], shown: str) -> dict[str, Va
 
 
 def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range] | None = None,
-                   fixed: Mapping[str, Value] | Sequence[str] = ()) -> tuple[Program, Model, Source]:
-    """The program of a model file. name: a C identifier; fixed: inputs that are constants, as words or values."""
+                   fixed: Mapping[str, Value] | Sequence[str] = (), in_integers: bool = False) -> tuple[Program, Model, Source]:
+    """The program of a model file. name: a C identifier; fixed: inputs that are constants, as words or values; in_integers:
+    see qdq.py."""
     program = Program(name, Dims(ranges))
     source = Source(path.parent)
     try:
         model: Model = read(Model, load(path, shown))
         values = dict(fixed) if isinstance(fixed, Mapping) else fixed_inputs(model, fixed, shown)
-        importer = Importer(model, source, program, values)
+        importer = Importer(model, source, program, values, in_integers)
         importer.run()
     except Malformed as error:
         raise UserError(str(error), shown, HINT) from None
@@ -114,10 +115,10 @@ def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range
 
 
 def import_file(path: Path, shown: str, name: str = "", ranges: Mapping[str, Range] | None = None,
-                fixed: Mapping[str, Value] | Sequence[str] = ()) -> Written:
+                fixed: Mapping[str, Value] | Sequence[str] = (), in_integers: bool = False) -> Written:
     """name: of the model, "": by the file's; weights lie in NAME.safetensors beside model.c."""
     name = name or identifier(path.stem, "model")
-    program, model, source = import_program(path, shown, name, ranges, fixed)
+    program, model, source = import_program(path, shown, name, ranges, fixed, in_integers)
     opsets = ", ".join(f"{o.domain or 'ai.onnx'} {o.version}" for o in model.opset_import)
     producer = f"{model.producer_name} {model.producer_version}".strip()
     comment = [f"{path.name}, imported by tensor-compile.", "",
