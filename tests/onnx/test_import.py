@@ -154,8 +154,8 @@ refused("absurd", e.model(e.graph([], [], [e.value_info("w", e.FLOAT, [1])],
 refused("too few bytes", e.model(e.graph([], [], [e.value_info("w", e.FLOAT, [2])],
                                          [e.tensor("w", e.FLOAT, [2], [1.0])])), "has 4 bytes, its shape needs 8")
 
-save("model.tflite", b"x")
-ok("only .onnx and .pt2 files are imported" in tool("import", "model.tflite").stderr, "a format that is not known")
+save("model.gguf", b"x")
+ok("only .onnx, .pt2 and .tflite files are imported" in tool("import", "model.gguf").stderr, "a format that is not known")
 
 (work / "folder.onnx").mkdir()
 ok("a folder, not a model" in tool("import", "folder.onnx").stderr, "a folder, not a model")

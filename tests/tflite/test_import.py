@@ -75,5 +75,7 @@ contains(error(small(Operator("RESHAPE", ["x", "s"], ["y"]), Tensor("s", "i32", 
 contains(error(model([Tensor("x", "i8", [4], scales=[0.0]), Tensor("y", "i8", [4], scales=[0.5])],
                      [Operator("RELU", ["x"], ["y"])], ["x"], ["y"])), "the scale of 'x' is 0.0", "a scale of 0")
 contains(error(small(Operator("RELU", ["y"], ["y"]))), "nothing before it gives the tensor 'y'", "is named")
+contains(text(model([Tensor("x", "i8", [4], scales=[1e-44]), Tensor("y", "i8", [4], scales=[1e-44])],
+                    [Operator("RELU6", ["x"], ["y"])], ["x"], ["y"])), "tc_maximum(x, 0)", "6 over a scale that f32 hardly has")
 FOLDER.cleanup()
 done()

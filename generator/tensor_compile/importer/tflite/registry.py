@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +13,7 @@ from .. import dims as sizes
 from ..dims import Shape
 from ..problems import Malformed, Unsupported
 from ..program import Origin, Statement
-from ..values import FLOATS, Value, number
+from ..values import FLOATS, Value, number, round_to
 from .model import Operator, Tensor
 from .schema import ACTIVATIONS, OPTIONS, PADDINGS
 
@@ -309,6 +308,7 @@ class Node:
 
 def rounded_quotient(x: float, scale: float) -> int:
     """round(x / scale) as f32 divides, halves away from zero."""
-    exact = struct.unpack("<f", struct.pack("<f", scale))[0]
-    quotient = struct.unpack("<f", struct.pack("<f", x / exact))[0]
-    return int(math.copysign(math.floor(abs(quotient) + 0.5), quotient))
+    quotient = round_to(x / (round_to(scale, "f32") or math.inf), "f32")
+    assert quotient is not None
+    # Beyond 2^31 it is no integer of a quantized tensor, and the limit none.
+    return int(math.copysign(math.floor(min(abs(quotient), 2.0**31) + 0.5), quotient))
