@@ -57,7 +57,7 @@ class Place:
         """Builds; returns how many entries of each kind the cache has gained, and object and header."""
         before = self.entries()
         command = [sys.executable, str(self.tool / "generator" / "tensor-compile"), "build", "model.c", "-o", "out",
-                   "--depfile", "out/model.d", *options]
+                   "--depfile", "out/model.d", "--cache", "out/.tensor-compile", *options]
         made = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False,
                               env={**os.environ, **environment})
         if made.returncode or made.stdout or made.stderr:

@@ -123,7 +123,10 @@ with tempfile.TemporaryDirectory() as place:
             good("installed: installs", *MESON, "install", "-C", staged):
         tool = prefix / "bin" / "tensor-compile"
         out = folder / "by-hand"
-        good("installed: the tool builds", tool, "build", project / "model.c", "-o", out)
+        alone = dict(os.environ, XDG_CACHE_HOME=str(folder / "of-user"))
+        good("installed: the tool builds", tool, "build", project / "model.c", "-o", out, env=alone)
+        equal(sorted(p.name for p in (folder / "of-user" / "tensor-compile").iterdir()), [".gitignore", "compilers", "headers", "lock"],
+              "installed: the capture library and the interpreter are there already")
         good("installed: the tool checks", tool, "check", project / "model.c", "--cache", folder / "checked")
         if shutil.which("pkg-config"):
             paths = ":".join(str(p.parent) for p in prefix.rglob("tensor-compile.pc"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Sequence
 
 from ..compile import imported
+from ..compile.cache import user_folder
 from ..compile.options import Options
 from ..errors import UsageError
 
@@ -132,7 +133,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--capture-timeout", type=positive, default=30, metavar="SECONDS",
                        help="how long the model's program may take to record the graph (default: 30)")
     group.add_argument("--cache", default="", metavar="DIR",
-                       help="cache and records (default: .tensor-compile beside the object)")
+                       help="all that is kept for later builds (default: .tensor-compile beside the object; programs of "
+                            "the build machine, which all models share, in tensor-compile of $XDG_CACHE_HOME or ~/.cache)")
+    group.add_argument("--build-cache", default="", metavar="DIR", help="the same without those programs")
     group.add_argument("-j", "--jobs", type=positive, default=None, metavar="N",
                        help="compilers at once (default: what the jobserver grants, else one a core)")
 
@@ -224,7 +227,7 @@ def _emitted(args: argparse.Namespace) -> str:
 
 def default_cache(args: argparse.Namespace) -> str:
     """The cache of a sub-command that leaves no outputs."""
-    return os.path.abspath(args.cache or ".tensor-compile")
+    return os.path.abspath(args.cache or args.build_cache or ".tensor-compile")
 
 
 def options(args: argparse.Namespace, out: Path | None = None) -> Options:
@@ -261,8 +264,9 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         model=model, shown=args.model, object=obj, header=header,
         named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
                             for n, e in (("object", kind), ("header", "h"))),
-        cache=os.path.abspath(args.cache) if args.cache else
+        cache=default_cache(args) if args.cache or args.build_cache else
         str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args),
+        programs="" if args.cache else str(user_folder() or ""),
         depfile=absolute(getattr(args, "depfile", "")),
         compile_commands=absolute(getattr(args, "compile_commands", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress() as progress:
         progress.say(f"{options.shown}: packing weights")
         _, host, target, _ = assemble.toolchains(options)
-        cache = Cache(Path(options.cache))
+        cache = options.open_cache()
         captured = assemble.capture(options, host, cache)
         compiled = assemble.compile_graph(options, captured.text, target)
         inputs = Inputs(cache.root)

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     wrong: list[str] = []
     for options in builds:
         compiler, host, target, _ = assemble.toolchains(options)
-        cache = Cache(Path(options.cache))
+        cache = options.open_cache()
         captured = assemble.capture(options, host, cache)
         plan = assemble.compile_graph(options, captured.text, target).plan
         tools = Toolset(compiler, target, options.cflags, cache, args.exe_wrapper, args.link_args, args.jobs)

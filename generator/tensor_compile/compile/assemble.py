@@ -72,7 +72,7 @@ class Made:
 def toolchains(options: Options, inputs: Inputs | None = None
                ) -> tuple[toolchain.Compiler, toolchain.Compiler, Target, Path]:
     """The target's compiler, the build machine's, the target and its file."""
-    cache = Path(options.cache)
+    cache = options.open_cache().programs.root
     compiler = toolchain.detect(options.cc, cache, "the compiler for the target")
     host = toolchain.detect(options.host_cc, cache, "the compiler for the build machine")
     backend = backends.find(options.backend)
@@ -132,7 +132,7 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
          inputs: Inputs | None = None) -> Planned:
     """captured: the graph where it is there already; None: options.model is recorded. inputs: what is read is noted
     there."""
-    cache = Cache(Path(options.cache))
+    cache = options.open_cache()
     inputs = inputs or Inputs(cache.root)
     if captured is None:
         capture_run.require(Path(options.model), options.shown)  # before anything is compiled for it
@@ -180,7 +180,7 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
             files.write(Path(options.keep) / name, text)
     count = len(sources.by_symbol) + 1
     compiled_units = backends.find(options.backend).compile(
-        options, target, compiler, Cache(Path(options.cache)), sources, driver,
+        options, target, compiler, options.open_cache(), sources, driver,
         lambda n: progress.say(f"{options.shown}: compiled {n} of {count}"))
     embedded = planned.weights if planned.compiled.plan.packed_bytes and options.weights == "embed" else None
     made = Made(planned.compiled, target, planned.target_file, planned.headers, planned.weight_files, planned.weights,
@@ -208,7 +208,7 @@ def write(made: Made, options: Options) -> list[Path]:
     """All outputs or none of them; returns their paths."""
     paths = [Path(options.object), Path(options.header)]
     with files.Outputs() as outputs:
-        link_object(made, Cache(Path(options.cache)), paths[0], outputs)
+        link_object(made, options.open_cache(), paths[0], outputs)
         outputs.write(paths[1], made.header_text)
         if options.weights == "external":
             paths.append(Path(options.weights_file))

@@ -29,6 +29,7 @@ from . import files
 LISTING = "files.json"  # of an entry
 UNLOCKED = 60           # seconds in which a temporary folder is usually locked by its maker
 TRIES = 8               # to make a temporary folder that others do not take away
+UNUSED = 60 * 86400     # seconds after which a user's cache gives up an entry that no build has used
 RECORDS = (".", "builds", "compilers")
 LEFT = 3600             # seconds after which a half-written record is of a build that was killed
 
@@ -51,10 +52,12 @@ def recall(path: Path) -> dict[str, Any]:
 
 
 class Cache:
-    """root: the cache's folder, made when first needed."""
+    """root: the cache's folder, made when first needed. programs: that of what all builds of a user share, which is of
+    the compiler and of this version alone (None: this one)."""
 
-    def __init__(self, root: Path):
+    def __init__(self, root: Path, programs: Path | None = None):
         self.root = Path(os.path.abspath(root))  # tools run in other folders
+        self.programs = _UserCache(programs) if programs else self
         self._checked: set[Path] = set()  # entries that were whole
         self._swept: set[Path] = set()
 
@@ -135,6 +138,37 @@ class Cache:
             raise UserError(f"cannot write: {error.strerror}", str(self.root)) from None
         with _temporary(folder, "run-") as work:
             yield str(work)
+
+
+class _UserCache(Cache):
+    """The one of all builds of a user. It grows with every version of a compiler: what is not used for long goes."""
+
+    def entry(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
+        final = super().entry(kind, key, make)
+        with suppress(OSError):
+            os.utime(final)
+        return final
+
+    def _make(self, kind: str) -> Path:
+        folder = super()._make(kind)
+        for path in folder.glob("[0-9a-f]*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > UNUSED:
+                    shutil.rmtree(path, ignore_errors=True)
+        return folder
+
+
+def user_folder() -> Path | None:
+    """Where a user's programs keep what can be made again; None where nothing can be written there."""
+    base = os.environ.get("XDG_CACHE_HOME", "") or os.path.join(os.environ.get("HOME", ""), ".cache")
+    folder = Path(base) / "tensor-compile"
+    if not os.path.isabs(base):
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
 
 
 def _is_whole(final: Path) -> bool:

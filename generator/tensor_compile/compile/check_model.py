@@ -97,7 +97,7 @@ class Tools:
 def run(options: Options, request: Request) -> int:
     with Progress() as progress:
         made = assemble.run(options, progress)
-        cache = Cache(Path(options.cache))
+        cache = options.open_cache()
         checked = chosen(made, options.shown, request.function)
         _known_dims(options, made.compiled.plan.functions, request)
         runs = [r for function in checked for r in _runs(function, request, options, len(checked) > 1)]

@@ -4,7 +4,7 @@ linked with, compiled once into the cache."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Sequence
+from typing import Callable, Sequence
 
 from ..errors import UserError
 from . import files
@@ -14,6 +14,7 @@ from .toolchain import BUILD_MACHINE, Compiler
 from .tools import ToolBroken, run_tool
 
 ROOT = Path(__file__).resolve().parents[3]
+PREBUILT = ROOT / "prebuilt"   # of an installation: a cache with the programs of the compiler that it was built with
 CAPTURE = ROOT / "generator" / "capture"
 INTERPRETER = ROOT / "interpreter"
 TEMPLATES = ROOT / "templates"
@@ -29,6 +30,13 @@ CAPTURE_FLAGS = ("-O0", "-g1")  # it runs for milliseconds
 
 def _key(compiler: Compiler, roots: list[Path], flags: tuple[str, ...]) -> str:
     return files.digest(compiler.identity, " ".join((*BUILD_MACHINE, *flags)), files.tree_digest(roots))
+
+
+def program(cache: Cache, key: str, make: Callable[[Path], None]) -> Path:
+    """The folder of a program or library of the build machine: that of the installation, else the user's cache's."""
+    if PREBUILT.is_dir() and Cache(PREBUILT).has("host", key):
+        return Cache(PREBUILT).entry("host", key, make)
+    return cache.programs.entry("host", key, make)
 
 
 def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flags: tuple[str, ...], folder: Path,
@@ -62,7 +70,7 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
         program.rename(folder / "main.o")
         _archive(compiler, objects, folder / "libcapture.a")
 
-    folder = cache.entry("host", _key(compiler, [CAPTURE, *TABLES], ("capture", *CAPTURE_FLAGS)), make)
+    folder = program(cache, _key(compiler, [CAPTURE, *TABLES], ("capture", *CAPTURE_FLAGS)), make)
     return folder / "main.o", folder / "libcapture.a"
 
 
@@ -79,7 +87,7 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
             path.unlink()
 
     roots = [INTERPRETER, TEMPLATES / "include", *TABLES]
-    return cache.entry("host", _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
+    return program(cache, _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
 
 
 def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Sequence[Path], names: Sequence[str],
@@ -117,4 +125,4 @@ def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, job
         _archive(compiler, objects, folder / "libtarget.a")
 
     roots = [RUNTIME, INTERPRETER, TEMPLATES / "include", *TABLES]
-    return cache.entry("host", _key(compiler, roots, ("target", *flags)), make) / "libtarget.a"
+    return program(cache, _key(compiler, roots, ("target", *flags)), make) / "libtarget.a"

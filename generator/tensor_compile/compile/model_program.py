@@ -83,7 +83,7 @@ def data_tool(made: Made, cache: Cache) -> Path:
                   f"-I{host_programs.GENERATOR}", f"-I{TEMPLATES / 'include'}", str(CHECK / "data.c"),
                   *map(str, _helpers()), "-o", str(folder / "tc-data"), "-lm"], PART, folder)
 
-    return cache.entry("host", key, make) / "tc-data"
+    return host_programs.program(cache, key, make) / "tc-data"
 
 
 def extern_sources(made: Made, options: Options, given: Sequence[str]) -> tuple[list[str], list[Path]]:

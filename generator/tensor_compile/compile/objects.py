@@ -52,7 +52,7 @@ def compile_units(units: Sequence[Unit], compiler: Compiler, cache: Cache, jobs:
     keys = [files.digest(compiler.identity, headers, " ".join(unit.flags), unit.name, unit.text) for unit in units]
     missing = Counter(unit.flags for unit, key in zip(units, keys, strict=True)
                       if unit.kernel and not cache.has("objects", key))
-    many = [flags for flags, count in missing.items() if count >= precompiled.LEAST]
+    many = [flags for flags, count in missing.items() if count >= precompiled.least(cache)]
     begin = dict(zip(many, run_all(lambda flags: precompiled.words(compiler, flags, headers, cache), many, jobs),
                      strict=True))
 

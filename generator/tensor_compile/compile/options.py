@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from . import files
+from .cache import Cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Options:
     object: str
     header: str
     cache: str
+    programs: str = ""      # the cache of what all builds of a user share, "" the build's own
     named_outputs: tuple[str, ...] = ()  # object and header as the command line named them: what a depfile says
     depfile: str = ""
     compile_commands: str = ""
@@ -68,6 +70,9 @@ class Options:
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
         values["specialize"] = tuple((name, tuple(sizes)) for name, sizes in values["specialize"])
         return Options(**values)
+
+    def open_cache(self) -> Cache:
+        return Cache(Path(self.cache), Path(self.programs) if self.programs else None)
 
     @property
     def lock_path(self) -> Path:

@@ -20,6 +20,11 @@ HEADER = "tc_tile.h"  # includes all that kernels include
 LEAST = 4             # compilations with the same flags that take longer than to make one
 
 
+def least(cache: Cache) -> int:
+    """From how many compilations on one is made: where later builds find it, it always is."""
+    return LEAST if cache.programs is cache else 1
+
+
 def words(compiler: Compiler, flags: Sequence[str], headers: str, cache: Cache) -> tuple[str, ...]:
     """The flags that make a compilation with `flags` start from the precompiled header, which is made where the cache
     has none; headers: the digest of what it holds."""
@@ -33,7 +38,7 @@ def words(compiler: Compiler, flags: Sequence[str], headers: str, cache: Cache) 
         run_tool(command, f"{HEADER} does not compile", work)
         (work / HEADER).write_bytes((TEMPLATES / "include" / HEADER).read_bytes())  # what GCC takes where it must
 
-    folder = cache.entry("headers", files.digest(compiler.identity, headers, include, *flags), make)
+    folder = cache.programs.entry("headers", files.digest(compiler.identity, headers, include, *flags), make)
     if compiler.kind == "clang":
         return "-include-pch", str(folder / output)
     return "-include", str(folder / HEADER)

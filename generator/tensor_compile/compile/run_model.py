@@ -35,7 +35,7 @@ class Request:
 
 
 def run(options: Options, request: Request) -> int:
-    cache = Cache(Path(options.cache))
+    cache = options.open_cache()
     with Progress() as progress, cache.scratch() as scratch:
         _, _, target, _ = assemble.toolchains(options)
         made = assemble.run(processor.best_only(options, target.arch, target.isas), progress)
