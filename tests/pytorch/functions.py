@@ -489,3 +489,7 @@ def unused_random(x: torch.Tensor) -> torch.Tensor:
 
 
 case("unused_random", unused_random, f(3, 4))
+case("bags_sum", lambda x, w: F.embedding_bag(x, w, mode="sum"), i(4, 3, low=0, high=9), f(9, 5))
+case("bags_mean", lambda x, w, o: F.embedding_bag(x, w, o, mode="mean"), i(7, low=0, high=9), f(9, 5), torch.tensor([0, 0, 2, 6]))
+case("bags_weighted", lambda x, w, o, s: F.embedding_bag(x, w, o, mode="sum", per_sample_weights=s, include_last_offset=True),
+     i(7, low=0, high=9), f(9, 5), torch.tensor([0, 3, 3, 7]), f(7))

@@ -26,6 +26,34 @@ def embedding(n: Node) -> None:
     n.result(f"tc_embedding({index}, {weight})")
 
 
+@op("aten.embedding_bag.padding_idx", "aten.embedding_bag.default", "aten._embedding_bag.default",
+    "aten._embedding_bag_forward_only.default")
+def embedding_bag(n: Node) -> None:
+    """Rows in bags, which begin at the offsets: the sum, the mean or the largest of each bag. The other results (the bag of each
+    row, the sizes, where the largest is) are PyTorch's notes for training."""
+    n.ignore("scale_grad_by_freq", "sparse")
+    weight, indices, offsets = n.tensor("weight"), n.tensor("indices"), n.tensor("offsets")
+    mode, last = n.integer("mode", 0), n.flag("include_last_offset")
+    if n.integer("padding_idx", -1) >= 0:
+        n.refuse("padding_idx")
+    if mode not in (0, 1):
+        n.refuse("the largest of a bag")
+    bags, width = n.type.shape
+    starts = offsets if not last else n.let(f"tc_slice({offsets}, 0, 0, {n.dim(bags)})", offsets.dtype, (bags,))
+    place = n.let(f"tc_arange(g, TC_{starts.dtype.upper()}, {n.dim(indices.shape[0])})", starts.dtype, indices.shape)
+    bag = n.let(f"tc_sub(tc_searchsorted({starts}, {place}, true), 1)", "i64", indices.shape, "bag")
+    rows = f"tc_embedding({indices}, {weight})"
+    if n.has("per_sample_weights"):
+        rows = f"tc_mul({rows}, tc_unsqueeze({n.tensor('per_sample_weights')}, 1))"
+    kind = f"TC_{weight.dtype.upper()}"
+    total = f"tc_index_add(tc_full(g, 0, {kind}, {n.dim(bags)}, {n.dim(width)}), 0, {bag}, {rows})"
+    count = n.let(f"tc_bincount({bag}, {n.dim(bags)})", "i64", (bags,), "sizes")
+    n.result(total if mode == 0 else f"tc_div({total}, tc_unsqueeze(tc_cast(tc_maximum({count}, 1), {kind}), 1))")
+    for kind in n.results[1:]:
+        shape = f", {n.dim_list(kind.shape)}" if kind.shape else ""
+        n.result(f"tc_full(g, 0, TC_{kind.dtype.upper()}{shape})")
+
+
 @op("aten.index_select.default")
 def index_select(n: Node) -> None:
     x, index = n.tensor("self"), n.tensor("index")
