@@ -4,11 +4,14 @@ integers, bit patterns, quoted strings, places in the user's files, expressions,
 from __future__ import annotations
 
 import re
+from typing import Callable, TypeVar
 
 from .graph.errors import ParseError
 from .graph.dtypes import DTYPES
 from .graph.ir import Loc, TensorType
 from .symbolic import Expr, Sym, const, floordiv, is_nonnegative, maximum, minimum, sym
+
+T = TypeVar("T")
 
 _TOKEN = re.compile(r'\s*(?:(%\d+(?:\.\d+)?)|([A-Za-z_][A-Za-z_0-9.]*)|(0x[0-9a-fA-F]+|\d+)|("(?:[^"\\]|\\.)*")'
                     r'|(@[A-Za-z_][A-Za-z_0-9.]*)|(==|>=|[-+*()\[\]{},:=]))', re.ASCII)
@@ -94,9 +97,9 @@ class Line:
     def word(self, what: str = "a name") -> str:
         return self.take(2, what)
 
-    def items(self, close: str, read) -> tuple:
+    def items(self, close: str, read: Callable[[], T]) -> tuple[T, ...]:
         """Comma-separated items up to and including `close`; the opening bracket is already taken."""
-        out: list = []
+        out: list[T] = []
         if self.accept(close):
             return ()
         while True:
@@ -105,7 +108,7 @@ class Line:
                 return tuple(out)
             self.expect(",")
 
-    def listed(self, read) -> tuple:
+    def listed(self, read: Callable[[], T]) -> tuple[T, ...]:
         self.expect("[")
         return self.items("]", read)
 

@@ -23,7 +23,8 @@ def type_of(t: torch.Tensor) -> str:
     return f"{NAMES[t.dtype]}[{','.join(map(str, t.shape))}]"
 
 
-def case(name: str, node: str, operands: list[torch.Tensor], want: torch.Tensor, dtype: torch.dtype | None = None) -> None:
+def case(name: str, node: str, operands: list[torch.Tensor], want: torch.Tensor,
+         dtype: torch.dtype | None = None) -> None:
     """node: the primitive with its attributes, operands as {0}, {1}, ..."""
     params = ", ".join(f'%{i} "{name}.{i}" : {type_of(t)}' for i, t in enumerate(operands))
     values = [f"%{i}" for i in range(len(operands))]

@@ -20,7 +20,8 @@ def op(name: str, *args: Scalar, dtype: str = "f32") -> Scalar:
     return Apply(name, dtype, args)
 
 
-def load(b: str, *index, dtype: str = "f32", valid: tuple = (), other: Const | None = None, dynamic: tuple = ()) -> Load:
+def load(b: str, *index, dtype: str = "f32", valid: tuple = (), other: Const | None = None,
+         dynamic: tuple = ()) -> Load:
     return Load(b, dtype, tuple(const(i) if isinstance(i, int) else i for i in index), valid, other, dynamic)
 
 

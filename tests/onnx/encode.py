@@ -72,7 +72,8 @@ def attribute(name: str, value: Any) -> bytes:
     return out + b"".join(number(8, v) for v in value) + number(20, 7)
 
 
-def node(op: str, inputs: Sequence[str], outputs: Sequence[str], name: str = "", domain: str = "", **attributes: Any) -> bytes:
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str], name: str = "", domain: str = "",
+         **attributes: Any) -> bytes:
     out = b"".join(content(1, i) for i in inputs) + b"".join(content(2, o) for o in outputs)
     out += (content(3, name) if name else b"") + content(4, op) + (content(7, domain) if domain else b"")
     return out + b"".join(content(5, attribute(k, v)) for k, v in attributes.items())
@@ -91,7 +92,8 @@ def function(domain: str, name: str, inputs: Sequence[str], outputs: Sequence[st
                      content(9, content(1, "") + number(2, opset)), content(10, domain)])
 
 
-def model(body: bytes, opset: int = 17, functions: Sequence[bytes] = (), domains: dict[str, int] | None = None) -> bytes:
+def model(body: bytes, opset: int = 17, functions: Sequence[bytes] = (),
+          domains: dict[str, int] | None = None) -> bytes:
     out = number(1, 8) + content(2, "tests") + content(7, body) + content(8, content(1, "") + number(2, opset))
     for name, version in (domains or {}).items():
         out += content(8, content(1, name) + number(2, version))

@@ -33,7 +33,8 @@ def buffer(name: str, dtype: str, shape: tuple, kind: str) -> Buffer:
     return Buffer(name, dtype, shape, tuple(range(len(shape))), kind)
 
 
-def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program, list[Buffer], list[Buffer], list[Buffer]]:
+def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program, list[Buffer], list[Buffer],
+            list[Buffer]]:
     columns = sym(m)
     x = buffer("x", "f32", (rows, columns), "input")
     index = buffer("index", "i32", (rows,), "input")

@@ -35,7 +35,8 @@ def affine(name: str, shape: Sequence[int], dtype: str = "i8", s: float = 0.0, z
     return Tensor(name, dtype, shape, scales=[s or scale()], zeros=[int(r.integers(*ends[dtype])) if z is None else z])
 
 
-def constant(name: str, dtype: str, shape: Sequence[int], values: numpy.ndarray, scales: Sequence[float] = (), axis: int = 0,
+def constant(name: str, dtype: str, shape: Sequence[int], values: numpy.ndarray, scales: Sequence[float] = (),
+             axis: int = 0,
              zeros: Sequence[int] = ()) -> Tensor:
     return Tensor(name, dtype, shape, values.flatten().tolist(), scales, zeros or [0] * len(scales), axis)
 
@@ -44,11 +45,13 @@ def sizes(name: str, values: Sequence[int]) -> Tensor:
     return Tensor(name, "i32", [len(values)], list(values))
 
 
-def case(name: str, tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str]) -> None:
+def case(name: str, tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str],
+         outputs: Sequence[str]) -> None:
     cases[name] = model(tensors, operators, inputs, outputs, name), list(inputs)
 
 
-def weights(out: int, each: int, axis: int, shape: Sequence[int], per: bool, x: Tensor, bias_dtype: str = "i32") -> list[Tensor]:
+def weights(out: int, each: int, axis: int, shape: Sequence[int], per: bool, x: Tensor,
+            bias_dtype: str = "i32") -> list[Tensor]:
     scales = [scale(0.001, 0.02) for _ in range(out if per else 1)]
     w = r.integers(-127, 128, size=shape)
     bias = r.integers(-20000, 20000, size=out)
@@ -56,7 +59,8 @@ def weights(out: int, each: int, axis: int, shape: Sequence[int], per: bool, x: 
             constant("b", bias_dtype, [out], bias, [float(numpy.float32(x.scales[0] * s)) for s in scales])]
 
 
-def one(name: str, op: str, x: Tensor, y: Tensor, version: int = 2, more: Sequence[Tensor] = (), **options: object) -> None:
+def one(name: str, op: str, x: Tensor, y: Tensor, version: int = 2, more: Sequence[Tensor] = (),
+        **options: object) -> None:
     case(name, [x, y, *more], [Operator(op, ["x", *[t.name for t in more]], ["y"], options, version)], ["x"], ["y"])
 
 

@@ -33,7 +33,8 @@ def error(content: bytes, **more: Sequence[str]) -> str:
         return f"{raised.message} ({raised.hint})"
 
 
-def small(op: Operator, *more: Tensor, shape: Sequence[int] = (1, 4, 4, 2), result: Sequence[int] = (1, 4, 4, 2)) -> bytes:
+def small(op: Operator, *more: Tensor, shape: Sequence[int] = (1, 4, 4, 2),
+          result: Sequence[int] = (1, 4, 4, 2)) -> bytes:
     return model([Tensor("x", F, shape), Tensor("y", F, result), *more], [op], ["x"], ["y"])
 
 

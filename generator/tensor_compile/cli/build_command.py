@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "build", help="compile a model to an object and a header", allow_abbrev=False,
         description="Compiles MODEL.c to MODEL.o and MODEL.h. Link the object with the program that includes the "

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from ..errors import UsageError
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "check", help="compare the compiled model with the interpreter and with expected outputs", allow_abbrev=False,
         description="Builds MODEL.c, runs it and compares, output by output: its bits with the interpreter's on the "

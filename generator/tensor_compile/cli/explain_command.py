@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "explain", help="describe what is built from a model", allow_abbrev=False,
         description="Prints, for every function and variant: the kernels in order with the bytes that each reads and "

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "import", help="write a model of another format as model.c and weights", allow_abbrev=False,
         description="Reads an ONNX model, a program of torch.export or a TensorFlow Lite model and writes model.c, which is "

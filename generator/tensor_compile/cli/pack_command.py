@@ -6,10 +6,10 @@ import argparse
 import os
 from pathlib import Path
 
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "pack", help="write a new external weights file", allow_abbrev=False,
         description="Packs weights for an object that was built from MODEL.c with --weights external and the same "

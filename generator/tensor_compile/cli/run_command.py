@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from ..errors import UsageError
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "run", help="build a model and call it once", allow_abbrev=False,
         description="Builds MODEL.c for this processor, calls it with the tensors of a safetensors file, and shows every "

@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "tune", help="measure kernels and write the tuning lock", allow_abbrev=False,
         description="Measures, for every model that was built in a folder, the candidates of each matrix product and "

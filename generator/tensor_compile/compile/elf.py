@@ -66,7 +66,7 @@ def read(path: Path) -> Elf:
     at = struct.unpack_from("<Q", data, 40)[0] if wide else struct.unpack_from("<I", data, 32)[0]
     entry, count, names = struct.unpack_from("<HHH", data, 58 if wide else 46)
 
-    def header(i: int) -> tuple:
+    def header(i: int) -> tuple[int, ...]:
         # name, type, flags, offset, size, link
         if wide:
             name, kind, flags, _, offset, size, link = struct.unpack_from("<IIQQQQI", data, at + i * entry)

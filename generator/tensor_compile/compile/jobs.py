@@ -81,7 +81,7 @@ def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Call
     with Jobserver.connect(os.environ.get("MAKEFLAGS", "") if jobs is None else "") as server:
         limit = len(items) if server else (jobs or default_jobs())
         results: dict[int, R] = {}
-        running: dict[Future, tuple[int, bytes | None]] = {}
+        running: dict[Future[None], tuple[int, bytes | None]] = {}
         waiting = list(range(len(items)))
         with ThreadPoolExecutor(max_workers=max(1, min(limit, len(items), 64))) as pool:
             try:

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Iterable, Iterator
+from typing import Any, Iterable, Iterator
 
 from ..errors import UserError
 from . import files
@@ -30,7 +30,7 @@ class Hashes:
         self.path = cache / "hashes.json"
         self.changed = False
         self._folders: dict[str, str] = {}  # what they lead to
-        self.known: dict[str, list] = {name: entry for name, entry in recall(self.path).items()
+        self.known: dict[str, list[Any]] = {name: entry for name, entry in recall(self.path).items()
                                        if isinstance(entry, list) and len(entry) == 4}
 
     def _place(self, path: Path) -> str:

@@ -7,7 +7,8 @@ from typing import Iterator, Mapping
 from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
-from ..loops.loop_ir import Branch, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, Variant, bodies
+from ..loops.loop_ir import bodies, Branch, Element, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, \
+    Variant
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
@@ -93,7 +94,8 @@ def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], target: Target)
     return f"{launch.blocks(sizes, target.threads)} x {launch.threads}"
 
 
-def _walk(items: list, sizes: Mapping[Sym, int], depth: int = 0, iterations: int = 1) -> Iterator[tuple[int, int, object]]:
+def _walk(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0,
+          iterations: int = 1) -> Iterator[tuple[int, int, object]]:
     """(depth, how often it runs, element) of everything that runs, in order; of a while one iteration, of a branch both
     sides."""
     for item in items:

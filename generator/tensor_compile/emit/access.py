@@ -134,7 +134,7 @@ def _fits(loop: TermLoop) -> bool:
     return loop.a.is_const and loop.extent.is_const and loop.a.value * (loop.extent.value - 1) < ZERO_ROW
 
 
-def _merge(loops: tuple[TermLoop, ...], keep: frozenset) -> tuple[TermLoop, ...]:
+def _merge(loops: tuple[TermLoop, ...], keep: frozenset[Sym]) -> tuple[TermLoop, ...]:
     """Joins neighbouring loops that walk both operands as one; those over a symbol of `keep` stay as they are."""
     out: list[TermLoop] = []
     for loop in loops:
@@ -160,7 +160,7 @@ def _bound(e: Expr, k: tuple[Sym, ...]) -> Bound:
 
 
 # -- epilogues ------------------------------------------------------------------------------------------------------
-def symbols_of(store: Store) -> frozenset:
+def symbols_of(store: Store) -> frozenset[Sym]:
     """Every symbol that a store and its value depend on."""
     found = frozenset().union(*(e.symbols() for e in store.index))
     seen, stack = set(), [store.value]

@@ -42,7 +42,7 @@ def inlined(path: Path, folders: Iterable[Path], kept: Mapping[str, str]) -> str
     names given."""
     places = tuple(folders)
 
-    def replace(match: re.Match) -> str:
+    def replace(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if name in kept:
             return f'#include "{kept[name]}"\n'

@@ -13,7 +13,7 @@ from typing import Iterator
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
-from ..symbolic import Expr
+from ..symbolic import Expr, Sym
 from ..target import Target
 from . import in_memory
 from .access import Access
@@ -240,7 +240,7 @@ class _Model:
 
 def size(e: Expr) -> int:
     """A size for the cost model: a dim stands for its upper end, at most UNKNOWN_SIZE."""
-    def of(symbol) -> int:
+    def of(symbol: Sym) -> int:
         hi = symbol.hi if isinstance(symbol.hi, int) else UNKNOWN_SIZE
         return max(symbol.lo, min(hi, UNKNOWN_SIZE) // symbol.divisor * symbol.divisor)
 

@@ -8,7 +8,7 @@ is left of the columns by narrower ones; the last panel's missing columns are co
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Sequence
+from typing import Any, Sequence
 
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
@@ -37,11 +37,12 @@ class _LoopText:
     extent: str
 
 
-def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chosen: Sequence[Schedule], symbol: str) -> ContractionText:
+def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chosen: Sequence[Schedule],
+                     symbol: str) -> ContractionText:
     """The translation unit that defines `symbol` (docs/loops.md, kernel ABI). chosen: a schedule for each part, all of
     one instruction set. Parts that differ in nothing but their buffers share their code."""
     parts, isa = kernel.contractions, instruction_set(chosen[0].isa)
-    owns: dict[tuple, str] = {}
+    owns: dict[tuple[Any, ...], str] = {}
     texts, calls = [], []
     micros: frozenset[Micro] = frozenset()
     for i, (part, schedule) in enumerate(zip(parts, chosen, strict=True)):

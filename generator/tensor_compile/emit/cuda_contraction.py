@@ -113,7 +113,7 @@ class _Part:
         else:
             self.rows(place, valid, 1, tile.depth)
 
-    def rows(self, place: _Split, valid: list, width: int, across: int) -> None:
+    def rows(self, place: _Split, valid: list[Expr], width: int, across: int) -> None:
         """A thread has `width` terms of some rows: `across` threads have a row's."""
         kernel, tile, e = self.kernel, self.tile, self.e
         step = tile.threads // across
@@ -142,7 +142,7 @@ class _Part:
             f"        tc_copy<{width}>(a_tile + (a_row + i * {step}) * A_LINE + a_k, "
             f"{pointer} + (there ? row_at[i] + ({e.index(place.inner)}) : 0), there);", "    }", "}"]
 
-    def terms(self, place: _Split, valid: list) -> None:
+    def terms(self, place: _Split, valid: list[Expr]) -> None:
         """A thread has some terms of one row: neighbours have neighbouring rows."""
         kernel, tile, e = self.kernel, self.tile, self.e
         step = tile.threads // tile.rows
@@ -197,7 +197,7 @@ class _Part:
                        *([f"    if (b_k + i * {step} < {tile.depth}) {{"] if ragged else ["    {"]),
                        *indent(indent(copies)), "    }", "}"]
 
-    def panels(self, places: list) -> bool:
+    def panels(self, places: list[_Split]) -> bool:
         """Whether 4 columns of a panel are 4 aligned elements: panels are whole, also the last one."""
         if len(self.kernel.n) != 1:
             return False

@@ -11,7 +11,7 @@ from typing import Mapping
 
 from ..target import Target
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Buffer, CheckKernel, Kernel, ModelPlan, Step
+from ..loops.loop_ir import Buffer, CheckKernel, Kernel, ModelPlan, Step, Store
 from .cwriter import string
 from .memory import buffer_bytes, is_check
 from .driver import FunctionDriver, KernelTable, Source, driver_text
@@ -160,7 +160,7 @@ TC_PUBLIC tc_status {base}_cuda(tc_context *context, const {base}_args *args, vo
 """
 
 
-def _stores(kernel: Kernel) -> list:
+def _stores(kernel: Kernel) -> list[Store]:
     if isinstance(kernel, CheckKernel):
         return []
     return list(getattr(kernel, "stores", ())) or [s for phase in getattr(kernel, "phases", ()) for s in phase.stores]

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Load, LoopNestKernel, RowReduce, Phase
+from ..loops.loop_ir import Load, LoopNestKernel, Phase, RowReduce, Store
 from ..loops.schedule_cuda import UNROLL, usual
 from ..loops.scalars import walk
-from ..symbolic import product
+from ..symbolic import product, Sym
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
 from .loop_nest import emit_loop_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
@@ -117,7 +118,7 @@ class _LoopNestEmitter:
     def keep(self) -> None:
         """Brings what several phases load at their points to registers, once a row."""
         e, phases = self.e, [phase for phase in self.kernel.phases if phase.vars]
-        found: dict[tuple, list[tuple[Phase, Load]]] = {}
+        found: dict[tuple[Any, ...], list[tuple[Phase, Load]]] = {}
         names = dict(e.names)
         for phase in phases:
             e.names.update({s: f"v{i}" for i, s in enumerate(phase.vars)})
@@ -145,7 +146,8 @@ class _LoopNestEmitter:
             e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
         e.kept = kept
 
-    def points(self, stores: list, variables: tuple, count: str, unroll: int, block: str, blocks: str) -> None:
+    def points(self, stores: list[Store], variables: tuple[Sym, ...], count: str, unroll: int, block: str,
+               blocks: str) -> None:
         """All points by threads side by side, `unroll` a thread at a time. block: which piece is the first."""
         e = self.e
         first, at = e.fresh("first"), e.fresh("at")

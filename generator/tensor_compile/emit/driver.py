@@ -39,7 +39,8 @@ def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str
     return driver_text(plan, target, KernelTable(plan, target, sources), FunctionDriver, embed)
 
 
-def driver_text(plan: ModelPlan, target: Target, kernels: KernelTable, function: type[FunctionDriver], embed: bool) -> str:
+def driver_text(plan: ModelPlan, target: Target, kernels: KernelTable, function: type[FunctionDriver],
+                embed: bool) -> str:
     """The driver around what a target decides: how it holds kernels, and how a function's steps run."""
     face = interface(plan, not embed)
     parts = ["#include <tensor_compile/driver.h>\n", declarations(plan, face, target), kernels.text()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Buffer, ModelPlan, Variant
+from ..loops.loop_ir import Buffer, Kernel, ModelPlan, Store, Variant
 from ..target import Target
 from .cwriter import comment, largest, macro
 from .interface import Entry, Interface, interface
@@ -207,7 +207,7 @@ def _writes_state(entry: Entry) -> bool:
     return False
 
 
-def _stores(kernel: object) -> list:
+def _stores(kernel: Kernel) -> list[Store]:
     phases = getattr(kernel, "phases", None)
     return [s for phase in phases for s in phase.stores] if phases is not None else list(getattr(kernel, "stores", []))
 

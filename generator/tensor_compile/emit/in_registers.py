@@ -12,7 +12,7 @@ from typing import Mapping
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
-from ..symbolic import Sym, const, sym
+from ..symbolic import const, Expr, sym, Sym
 from .access import Access
 from .index import c_index
 from .template import expand_file
@@ -43,7 +43,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     regs = columns // lanes
     per_piece = max(1, min(16, columns) // lanes)
 
-    def text(e, extra: Mapping[Sym, str] | None = None) -> str:
+    def text(e: Expr, extra: Mapping[Sym, str] | None = None) -> str:
         return c_index(e, {**names, **(extra or {})})
 
     def held(at: int) -> str:

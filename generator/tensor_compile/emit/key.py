@@ -9,6 +9,7 @@ operands lie in memory and where padding is. epilogue: the fused operations and 
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from ..loops.loop_ir import Acc, Apply, Const, ContractionKernel, InBounds, IndexValue, Load, Scalar
 from ..symbolic import Expr, Sym, sym
@@ -30,7 +31,7 @@ def kernel_key(kernel: ContractionKernel, isa: str, target: str) -> str:
             f"epilogue={_digest(epilogue)} target={target}/{isa}")
 
 
-def _digest(parts: list) -> str:
+def _digest(parts: list[Any]) -> str:
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:8]
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.accesses import written
-from ..loops.loop_ir import Apply, Buffer, Local, LoopNestKernel, RowReduce, RowSort, Scalar, Phase, Store
+from ..loops.loop_ir import Apply, Buffer, Kernel, Local, LoopNestKernel, Phase, RowReduce, RowSort, Scalar, Store
 from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, domain_size, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
@@ -37,7 +37,7 @@ FEW_ROWS = 16     # rows below which none are joined, so that a team finds enoug
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
 
-def parameters(kernel) -> list[str]:
+def parameters(kernel: Kernel) -> list[str]:
     """The lines of a kernel's header comment that describe p and d."""
     lines = []
     for i, b in enumerate(kernel.params):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Buffer, CheckKernel, Program, Slot, Step, Tiles, leaves
+from ..loops.loop_ir import Buffer, CheckKernel, Element, leaves, Program, Slot, Step, Tiles
 from ..symbolic import Expr
 from .cwriter import largest
 
@@ -104,11 +104,11 @@ def is_check(item: object) -> bool:
     return isinstance(item, Step) and isinstance(item.kernel, CheckKernel)
 
 
-def closes_checks(items: list, i: int) -> bool:
+def closes_checks(items: list[Element], i: int) -> bool:
     """Whether a group of checks ends right before position i of a list."""
     return i > 0 and is_check(items[i - 1]) and not (i < len(items) and is_check(items[i]))
 
 
-def barrier_before(items: list, i: int) -> bool:
+def barrier_before(items: list[Element], i: int) -> bool:
     """Whether all threads meet before the step at position i: at a barrier or behind a group of checks."""
     return i > 0 and (closes_checks(items, i) or items[i].barrier)

@@ -7,10 +7,10 @@ the same terms share a loop, and so their loads.
 """
 from __future__ import annotations
 
-from typing import Iterable
+from typing import Any, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Const, InBounds, Load, Reduction, Scalar, Store
+from ..loops.loop_ir import Buffer, Const, InBounds, Load, Reduction, Scalar, Store
 from ..loops.scalars import Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat
@@ -68,7 +68,7 @@ def tree(lanes: list[str | None], operation: str) -> str:
     return str(lanes[0])
 
 
-def flatten(node: Reduction, buffers, joined: dict[tuple[Sym, ...], Sym]) -> Reduction:
+def flatten(node: Reduction, buffers: Mapping[str, Buffer], joined: dict[tuple[Sym, ...], Sym]) -> Reduction:
     """One variable in place of several where every access steps through them as through one. joined: those made so
     far, by the variables that they stand for."""
     if len(node.vars) < 2:
@@ -165,7 +165,7 @@ class _SharedLoop:
         return flatten(node, self.e.buffers, self.e.joined) if node.order == "lanes" else node
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return self.how.__name__, self.depth, self.vector, self.vars, self.valid
 
     def emit(self) -> CValue:

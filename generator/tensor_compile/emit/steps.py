@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..loops.loop_ir import Branch, Buffer, Kernel, Loop, Program, Step, Tiles, leaves, regions
+from ..loops.loop_ir import Branch, Buffer, Element, Kernel, leaves, Loop, Program, regions, Step, Tiles
 from ..loops.scalars import extent
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
@@ -58,7 +58,7 @@ class StepsWriter:
     def end(self) -> None:
         """Behind all steps, where none of them ended the call."""
 
-    def items(self, items: list) -> None:
+    def items(self, items: list[Element]) -> None:
         for i, item in enumerate(items):
             if closes_checks(items, i):
                 self.end_checks()

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Mapping, Union
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 _NAME = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
@@ -49,12 +49,15 @@ class _Line:
     parts: tuple[str | tuple[str, ...], ...]
 
 
+Block = tuple[Union["_Line", "_For", "_If"], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _For:
     at: int
     name: str
     items: tuple[str, ...]
-    body: tuple
+    body: Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +65,22 @@ class _If:
     at: int
     name: tuple[str, ...]
     negated: bool
-    body: tuple
-    otherwise: tuple
+    body: Block
+    otherwise: Block
 
 
-def _text(block: tuple, parameters: Mapping[str, Any]) -> str:
+def _text(block: Block, parameters: Mapping[str, Any]) -> str:
     out: list[str] = []
     _expand(block, dict(parameters), out)
     return "".join(f"{line}\n" for line in out)
 
 
 @lru_cache(maxsize=None)
-def _read(name: str) -> tuple:
+def _read(name: str) -> Block:
     return _parse((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
-def _parse(text: str) -> tuple:
+def _parse(text: str) -> Block:
     lines = text.splitlines()
     block, end = _block(lines, 0)
     if end != len(lines):
@@ -85,7 +88,7 @@ def _parse(text: str) -> tuple:
     return block
 
 
-def _block(lines: list[str], at: int) -> tuple[tuple, int]:
+def _block(lines: list[str], at: int) -> tuple[Block, int]:
     """The lines up to the %else or %end that closes them (or the end of the text), and its number."""
     out: list[_Line | _For | _If] = []
     while at < len(lines):
@@ -105,7 +108,7 @@ def _block(lines: list[str], at: int) -> tuple[tuple, int]:
             at = _closed(lines, end, at, "end")
         elif match := _IF.match(directive):
             body, end = _block(lines, at + 1)
-            otherwise: tuple = ()
+            otherwise: Block = ()
             if end < len(lines) and lines[end].strip() == "%else":
                 otherwise, end = _block(lines, end + 1)
             out.append(_If(at, tuple(match[2].split(".")), bool(match[1]), body, otherwise))
@@ -127,7 +130,7 @@ def _line(line: str, at: int) -> _Line:
     return _Line(at, line[:len(line) - len(line.lstrip())], parts)
 
 
-def _expand(block: tuple, scope: dict[str, Any], out: list[str]) -> None:
+def _expand(block: Block, scope: dict[str, Any], out: list[str]) -> None:
     for item in block:
         if isinstance(item, _Line):
             _substitute(item, scope, out)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, ExternKernel, Kernel, Program, Reduction, \
-    RowSort, Scalar, GroupedContractionKernel, Step, Tiles
+from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, ExternKernel, GroupedContractionKernel, \
+    Kernel, Program, Reduction, RowSort, Scalar, Step, Tiles
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
@@ -23,7 +23,7 @@ def program_work(program: Program) -> Expr:
     return _work(program.steps)
 
 
-def _work(items: list) -> Expr:
+def _work(items: list[Element]) -> Expr:
     total = ZERO
     for item in items:
         if isinstance(item, Step):

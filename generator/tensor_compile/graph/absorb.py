@@ -9,6 +9,8 @@ graph of all variants. Decided by structure alone: no region name is looked at.
 """
 from __future__ import annotations
 
+from typing import Any, Mapping
+
 from .infer import Context
 from .ir import Function, Node, TensorType, Value
 from .rewrite import Builder, Values
@@ -30,7 +32,8 @@ def absorb(function: Function) -> Function:
         uses[v] = uses.get(v, 0) + 1
     constant = _constants(function)
     inner: set[Node] = set()            # nodes that disappear into a later one
-    ends: dict[Node, tuple] = {}        # last node of a chain -> (contraction, weight operand, axis of it, links)
+    # last node of a chain -> (contraction, weight operand, axis of it, links)
+    ends: dict[Node, tuple[Any, ...]] = {}
     for node in function.nodes:
         found = _weights(node, constant)
         if found is None:
@@ -97,7 +100,8 @@ def _per_channel(value: Value, axis: int, constant: set[Node]) -> Value | None:
     return k if all(d == 1 for i, d in enumerate(value.shape) if i != axis) else None
 
 
-def _chain(node: Node, axis: int, uses: dict, users: dict, constant: set[Node]) -> list[tuple[Node, Value, bool]]:
+def _chain(node: Node, axis: int, uses: Mapping[Value, int], users: Mapping[Value, list[Node]],
+           constant: set[Node]) -> list[tuple[Node, Value, bool]]:
     """The longest chain of (link, k, whether k is its second operand) that the contraction's result runs through."""
     links: list[tuple[Node, Value, bool]] = []
     value = Value(node)

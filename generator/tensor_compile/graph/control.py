@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..symbolic import ONE
+from ..symbolic import Expr, ONE
 from .infer import Context
 from .ir import Function, Module, Node, TensorType, Value
 from .rewrite import Builder, Values
@@ -149,7 +149,7 @@ class _Body:
         for i, v in enumerate(results):
             self.values[Value(node, i)] = v if i < count else self.reshaped(node, v, (ONE, *v.shape))
 
-    def reshaped(self, node: Node, x: Value, shape: tuple) -> Value:
+    def reshaped(self, node: Node, x: Value, shape: tuple[Expr, ...]) -> Value:
         return self.builder.value("reshape", x, like=node, types=(TensorType(x.dtype, shape),), shape=shape)
 
     # -- what stays ------------------------------------------------------------------------------------------------

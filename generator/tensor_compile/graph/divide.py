@@ -12,6 +12,7 @@ anything else reads it, where two slices overlap and where parts are narrow or t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..symbolic import Expr, exact_div, product, wrap
 from .infer import Context
@@ -126,7 +127,8 @@ def _rebuilt(function: Function, plan: _Plan) -> Function:
     builder, values = Builder(function, Context(), share=False), Values()
     made: dict[tuple[Value, Part], Value] = {}
 
-    def make(like: Node, op: str, operands: tuple[Value, ...], attrs: dict, dtype: str, shape: tuple) -> Value:
+    def make(like: Node, op: str, operands: tuple[Value, ...], attrs: dict[str, Any], dtype: str,
+             shape: tuple[Expr, ...]) -> Value:
         return Value(builder.make(op, operands, attrs, (TensorType(dtype, shape),), like.loc, like.scope))
 
     def resized(shape: tuple[Expr, ...], axis: int, size: int) -> tuple[Expr, ...]:

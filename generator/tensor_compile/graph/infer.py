@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Sequence
 
 from ..symbolic import ONE, Expr, exact_div, floordiv
 from .dtypes import DTYPES, FLOATS, INDICES, INTEGERS, NUMBERS
@@ -21,6 +22,9 @@ class Context:
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     facts: Facts = NO_FACTS
+
+
+Rule = Callable[[str, Types, dict[str, Any], Types, Context], Types]   # op, operand types, attributes, declared types
 
 
 class _Mismatch(Exception):
@@ -56,7 +60,7 @@ def _same(types: Types, dtypes: tuple[str, ...], facts: Facts) -> TensorType:
 
 
 # -- leaves ---------------------------------------------------------------------------------------------------------
-def _declared(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _declared(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _need(len(declared) == 1, "one declared type is needed")
     if op == "iota":
         _need(declared[0].dtype in INDICES, f"result is {declared[0]}; it is i32 or i64")
@@ -64,13 +68,13 @@ def _declared(op: str, types: Types, attrs: dict, declared: Types, context: Cont
     return declared
 
 
-def _written(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _written(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _need(len(declared) > 0, "its results are written down")
     _need(attrs["takes"] == ",".join(t.dtype for t in types), f"it takes {attrs['takes']}, not {_listing(types)}")
     return declared
 
 
-def _scalar(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _scalar(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _need(len(declared) == 1 and declared[0].rank == 0, "the result has rank 0")
     dtype = declared[0].dtype
     if op == "constant":
@@ -83,23 +87,23 @@ def _scalar(op: str, types: Types, attrs: dict, declared: Types, context: Contex
 
 
 # -- elementwise ----------------------------------------------------------------------------------------------------
-def _elementwise(dtypes: tuple[str, ...]) -> Callable:
-    def rule(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _elementwise(dtypes: tuple[str, ...]) -> Rule:
+    def rule(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
         return (_same(types, dtypes, context.facts),)
     return rule
 
 
-def _cast(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _cast(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _need(attrs["dtype"] in DTYPES, f"unknown dtype {attrs['dtype']}")
     return (TensorType(attrs["dtype"], types[0].shape),)
 
 
-def _compare(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _compare(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     dtypes = tuple(DTYPES) if op in ("eq", "ne") else NUMBERS
     return (TensorType("bool", _same(types, dtypes, context.facts).shape),)
 
 
-def _select(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _select(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _need(types[0].dtype == "bool", f"the condition is {types[0]}; it is bool")
     _need(context.facts.same_type(types[1], types[2])
           and context.facts.same_type(TensorType("bool", types[1].shape), types[0]),
@@ -113,7 +117,7 @@ def _sizes(shape: tuple[Expr, ...], facts: Facts) -> None:
         _need(facts.is_nonnegative(d), f"the size {d} may be negative")
 
 
-def _broadcast(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _broadcast(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, shape, axes = types[0], attrs["shape"], attrs["axes"]
     _need(len(axes) == x.rank, f"{len(axes)} axes for an operand of rank {x.rank}")
     _axes(axes, len(shape), "axes")
@@ -124,20 +128,20 @@ def _broadcast(op: str, types: Types, attrs: dict, declared: Types, context: Con
     return (TensorType(x.dtype, shape),)
 
 
-def _reshape(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _reshape(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     out = TensorType(types[0].dtype, attrs["shape"])
     _sizes(out.shape, context.facts)
     _need(context.facts.equal(types[0].elements, out.elements), f"{types[0]} and {out} differ in elements")
     return (out,)
 
 
-def _transpose(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _transpose(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, perm = types[0], attrs["perm"]
     _need(_is_permutation(perm, x.rank), f"perm {list(perm)} is not a permutation of the axes of {x}")
     return (TensorType(x.dtype, tuple(x.shape[p] for p in perm)),)
 
 
-def _slice(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _slice(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, start, size, stride = types[0], attrs["start"], attrs["size"], attrs["stride"]
     _need(len(start) == len(size) == len(stride) == x.rank, f"start, size and stride have one entry an axis of {x}")
     _sizes(size, context.facts)
@@ -151,7 +155,7 @@ def _slice(op: str, types: Types, attrs: dict, declared: Types, context: Context
     return (TensorType(x.dtype, size),)
 
 
-def _pad(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _pad(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, low, high = types[0], attrs["low"], attrs["high"]
     _need(types[1] == TensorType(x.dtype, ()), f"the value is {types[1]}; it is {x.dtype}[]")
     _need(len(low) == len(high) == x.rank, f"low and high have one entry an axis of {x}")
@@ -160,7 +164,7 @@ def _pad(op: str, types: Types, attrs: dict, declared: Types, context: Context) 
     return (TensorType(x.dtype, tuple(a + d + b for a, d, b in zip(low, x.shape, high))),)
 
 
-def _concat(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _concat(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _need(len(types) > 0, "at least one operand is needed")
     first, axis = types[0], attrs["axis"]
     _axes((axis,), first.rank, "axis")
@@ -173,14 +177,14 @@ def _concat(op: str, types: Types, attrs: dict, declared: Types, context: Contex
     return (TensorType(first.dtype, (*first.shape[:axis], total, *first.shape[axis + 1:])),)
 
 
-def _gather(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _gather(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, index, axis = types[0], types[1], attrs["axis"]
     _axes((axis,), x.rank, "axis")
     _need(index.dtype in INDICES, f"the index is {index}; it is i32 or i64")
     return (TensorType(x.dtype, (*x.shape[:axis], *index.shape, *x.shape[axis + 1:])),)
 
 
-def _update_slice(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _update_slice(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, y, start = types[0], types[1], attrs["start"]
     _need(x.dtype == y.dtype and x.rank == y.rank, f"operands differ in dtype or rank: {_listing(types)}")
     _need(len(start) == x.rank, f"start has one entry an axis of {x}")
@@ -191,12 +195,12 @@ def _update_slice(op: str, types: Types, attrs: dict, declared: Types, context: 
     return (x,)
 
 
-def _reverse(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _reverse(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _axes(attrs["axes"], types[0].rank, "axes")
     return types
 
 
-def _scatter(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _scatter(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, index, u = types
     how, axis = attrs["op"], attrs["axis"]
     _need(how in ("set", "add", "mul", "max", "min"), f"op {how} is none of set, add, mul, max, min")
@@ -209,7 +213,7 @@ def _scatter(op: str, types: Types, attrs: dict, declared: Types, context: Conte
     return (x,)
 
 
-def _sort(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _sort(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, axis = types[0], attrs["axis"]
     _axes((axis,), x.rank, "axis")
     _need(len(attrs["count"]) == 1, "count holds one expression")
@@ -221,7 +225,7 @@ def _sort(op: str, types: Types, attrs: dict, declared: Types, context: Context)
     return (TensorType(x.dtype, shape), TensorType("i64", shape))
 
 
-def _cumulative(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _cumulative(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x = types[0]
     _need(attrs["op"] in ("sum", "prod", "max", "min"), f"op {attrs['op']} is none of sum, prod, max, min")
     _need(x.dtype in NUMBERS, f"it does not take {x}")
@@ -231,7 +235,7 @@ def _cumulative(op: str, types: Types, attrs: dict, declared: Types, context: Co
 
 
 # -- reductions and contractions ------------------------------------------------------------------------------------
-def _reduce(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _reduce(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, how, axes = types[0], attrs["op"], attrs["axes"]
     _need(how in ("sum", "prod", "max", "min", "any", "all"), f"op {how} is none of sum, prod, max, min, any, all")
     _need(x.dtype in (("bool",) if how in ("any", "all") else NUMBERS), f"op {how} does not take {x}")
@@ -241,7 +245,7 @@ def _reduce(op: str, types: Types, attrs: dict, declared: Types, context: Contex
     return (TensorType(x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)),)
 
 
-def _arg_reduce(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _arg_reduce(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, axis = types[0], attrs["axis"]
     _need(attrs["op"] in ("max", "min"), f"op {attrs['op']} is neither max nor min")
     _need(x.dtype in NUMBERS, f"it does not take {x}")
@@ -249,7 +253,7 @@ def _arg_reduce(op: str, types: Types, attrs: dict, declared: Types, context: Co
     return (TensorType("i64", (*x.shape[:axis], *x.shape[axis + 1:])),)
 
 
-def _windows(dims: tuple[Expr, ...], sizes, attrs: dict, facts: Facts) -> tuple[Expr, ...]:
+def _windows(dims: tuple[Expr, ...], sizes: Sequence[int], attrs: dict[str, Any], facts: Facts) -> tuple[Expr, ...]:
     """How many positions a window of `sizes` has on each of `dims`."""
     stride, low, high, dilation = attrs["stride"], attrs["low"], attrs["high"], attrs["dilation"]
     _need(len(stride) == len(low) == len(high) == len(dilation) == len(dims),
@@ -264,7 +268,7 @@ def _windows(dims: tuple[Expr, ...], sizes, attrs: dict, facts: Facts) -> tuple[
     return tuple(out)
 
 
-def _window_reduce(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _window_reduce(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, size = types[0], attrs["size"]
     _need(attrs["op"] in ("max", "min", "sum"), f"op {attrs['op']} is none of max, min, sum")
     _need(x.dtype in NUMBERS, f"it does not take {x}")
@@ -274,7 +278,7 @@ def _window_reduce(op: str, types: Types, attrs: dict, declared: Types, context:
     return (TensorType(x.dtype, (*x.shape[:kept], *windows)),)
 
 
-def _dot(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _dot(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     a, b = types
     _need(a.dtype == b.dtype and a.dtype in NUMBERS, f"operands are {_listing(types)}; both are numbers of one dtype")
     pairs = (("lhs_batch", "rhs_batch"), ("lhs_contract", "rhs_contract"))
@@ -292,7 +296,7 @@ def _dot(op: str, types: Types, attrs: dict, declared: Types, context: Context) 
                                  *(d for i, d in enumerate(b.shape) if i not in used[1]))),)
 
 
-def _convolution(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _convolution(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, w = types
     groups = attrs["groups"]
     _need(x.dtype == w.dtype and x.dtype in NUMBERS, f"operands are {_listing(types)}; both are numbers of one dtype")
@@ -319,18 +323,18 @@ def _same_types(a: Types, b: Types, context: Context) -> bool:
     return len(a) == len(b) and all(map(context.facts.same_type, a, b))
 
 
-def _call(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _call(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     return _callee(attrs["callee"], types, context)
 
 
-def _cond(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _cond(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     _need(len(types) > 0 and types[0] == TensorType("bool", ()), "the first operand is bool[]")
     then, other = _callee(attrs["then"], types[1:], context), _callee(attrs["else"], types[1:], context)
     _need(_same_types(then, other, context), f"the branches' results differ: {_listing(then)} and {_listing(other)}")
     return then
 
 
-def _while(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _while(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     test = _callee(attrs["test"], types, context)
     _need(test == (TensorType("bool", ()),), f"@{attrs['test']} gives {_listing(test)}, not bool[]")
     body = _callee(attrs["body"], types, context)
@@ -338,7 +342,7 @@ def _while(op: str, types: Types, attrs: dict, declared: Types, context: Context
     return types
 
 
-def _scan(op: str, types: Types, attrs: dict, declared: Types, context: Context) -> Types:
+def _scan(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     carries = attrs["carries"]
     _need(0 <= carries <= len(types), f"carries {carries} is not a number of operands")
     _need(len(attrs["length"]) == 1, "length holds one expression")
@@ -353,7 +357,7 @@ def _scan(op: str, types: Types, attrs: dict, declared: Types, context: Context)
     return types[:carries] + tuple(TensorType(r.dtype, (length, *r.shape)) for r in results[carries:])
 
 
-_RULES: dict[str, Callable] = {
+_RULES: dict[str, Rule] = {
     "declared": _declared, "written": _written, "scalar": _scalar, "same": _elementwise(NUMBERS), "same_float": _elementwise(FLOATS),
     "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS),
     "same_integer": _elementwise(INTEGERS), "cast": _cast, "compare": _compare,
@@ -367,7 +371,8 @@ _RULES: dict[str, Callable] = {
 _NO_CONTEXT = Context()
 
 
-def infer(op: str, operand_types: Types, attrs: dict, declared: Types = (), context: Context | None = None) -> Types:
+def infer(op: str, operand_types: Types, attrs: dict[str, Any], declared: Types = (),
+          context: Context | None = None) -> Types:
     """The result types of a primitive. `declared` are the types written down, of use to leaves alone.
 
     Raises IrError with one finding, `op: what is wrong`, where the primitive cannot be applied.

@@ -10,6 +10,7 @@ shared by their content.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .errors import IrError
 from .ir import Function, Guard, Loc, Module, Node, Value
@@ -89,10 +90,10 @@ class _State:
 
     def flatten(self, function: Function, prefix: str, name: str) -> Function:
         out = Function(name, function.entry, list(function.parameters), [], [], [], [])
-        guards: dict[tuple, Guard] = {}
+        guards: dict[tuple[Any, ...], Guard] = {}
         values = Values()
         # Work to do, innermost last: (function, its prefix, its scope, position, values, call node or None).
-        stack: list[tuple] = [(function, prefix, "", iter(function.nodes), values, None)]
+        stack: list[tuple[Any, ...]] = [(function, prefix, "", iter(function.nodes), values, None)]
         self._guards(function, guards)
         while stack:
             source, under, scope, nodes, values, call = stack[-1]
@@ -129,11 +130,11 @@ class _State:
             assigned[state] = loc
         return out
 
-    def _guards(self, function: Function, guards: dict[tuple, Guard]) -> None:
+    def _guards(self, function: Function, guards: dict[tuple[Any, ...], Guard]) -> None:
         for g in function.guards:
             guards.setdefault((g.lhs, g.relation, g.rhs), g)
 
-    def _attrs(self, node: Node, prefix: str) -> dict:
+    def _attrs(self, node: Node, prefix: str) -> dict[str, Any]:
         if node.op in ("weight", "state"):
             return {"name": prefix + node.attrs["name"]}
         graphs = PRIMITIVES[node.op].graphs

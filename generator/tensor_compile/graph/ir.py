@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..symbolic import Expr, Sym, product
 
@@ -45,7 +46,7 @@ class Node:
 
     __slots__ = ("op", "operands", "attrs", "types", "loc", "scope")
 
-    def __init__(self, op: str, operands: tuple["Value", ...], attrs: dict, types: tuple[TensorType, ...],
+    def __init__(self, op: str, operands: tuple["Value", ...], attrs: dict[str, Any], types: tuple[TensorType, ...],
                  loc: Loc | None = None, scope: str = ""):
         self.op, self.operands, self.attrs = op, tuple(operands), attrs
         self.types, self.loc, self.scope = tuple(types), loc, scope

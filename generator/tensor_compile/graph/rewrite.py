@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..symbolic import Expr
 from .infer import Context, infer
@@ -10,7 +11,8 @@ from .ir import Function, Guard, Loc, Node, TensorType, Value
 from .table import PRIMITIVES
 
 
-def key_of(op: str, operands: tuple[Value, ...], attrs: dict, types: tuple[TensorType, ...]) -> tuple:
+def key_of(op: str, operands: tuple[Value, ...], attrs: dict[str, Any], types: tuple[TensorType, ...]) -> tuple[Any,
+           ...]:
     """Equal for nodes that compute the same: everything but where they were written."""
     return op, operands, tuple(attrs[name] for name, _ in PRIMITIVES[op].attributes), types
 
@@ -24,9 +26,10 @@ class Builder:
         """Starts with the name, parameters and guards of `source`, without nodes, assigns and results."""
         self.function = Function(source.name, source.entry, list(source.parameters), list(source.guards))
         self.context, self.share = context, share
-        self._made: dict[tuple, Node] = {}
+        self._made: dict[tuple[Any, ...], Node] = {}
 
-    def make(self, op: str, operands: Iterable[Value], attrs: dict, types: tuple[TensorType, ...] | None = None,
+    def make(self, op: str, operands: Iterable[Value], attrs: dict[str, Any],
+             types: tuple[TensorType, ...] | None = None,
              loc: Loc | None = None, scope: str = "") -> Node:
         """The node; where `types` is not given, it is inferred from the operands."""
         operands = tuple(operands)
@@ -56,7 +59,7 @@ class Builder:
         return self.function
 
 
-class Values(dict):
+class Values(dict[Value, Value]):
     """Old value -> new value, an unmapped one being itself."""
 
     def __missing__(self, value: Value) -> Value:
@@ -83,7 +86,7 @@ def substitute_dims(function: Function, replace: Callable[[Expr], Expr], guards:
             found = types[tensor] = TensorType(tensor.dtype, tuple(map(replace, tensor.shape)))
         return found
 
-    def new_attrs(node: Node) -> dict:
+    def new_attrs(node: Node) -> dict[str, Any]:
         kinds = PRIMITIVES[node.op].attributes if node.op != "parameter" else ()
         if not any(kind == "dims" or (rename and kind == "graph") for _, kind in kinds):
             return node.attrs

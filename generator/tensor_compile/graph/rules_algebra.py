@@ -7,6 +7,8 @@ and moved here, never computed with; arithmetic on constants is the constant gra
 """
 from __future__ import annotations
 
+from typing import Any
+
 from ..symbolic import ONE
 from .dtypes import DTYPES, keeps_values, widened
 from .ir import Node, Value
@@ -232,7 +234,7 @@ def iota_of_one(b: Builder, n: Node) -> Value | None:
 _ARITHMETIC = (("constant_second", constant_second), ("identity_operand", identity_operand))
 _LAST = (("elementwise_of_broadcasts", elementwise_of_broadcasts),)
 
-RULES: dict[str, tuple] = {
+RULES: dict[str, tuple[Any, ...]] = {
     "neg": (("double_negation", double_negation), *_LAST),
     "abs": (("absolute_twice", absolute_twice), *_LAST),
     "exp": _LAST, "log": _LAST, "sqrt": _LAST, "floor": _LAST, "tanh": _LAST, "erf": _LAST,

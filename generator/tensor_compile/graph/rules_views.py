@@ -7,6 +7,8 @@ builder and a node that is not part of the function yet, and gives the value tha
 """
 from __future__ import annotations
 
+from typing import Any
+
 from ..symbolic import ONE, ZERO, Expr
 from .ir import Node, Value
 from .rewrite import Builder
@@ -224,7 +226,7 @@ def concat_of_concat(b: Builder, n: Node) -> Value | None:
 def concat_of_slices(b: Builder, n: Node) -> Value | None:
     """concat of neighbouring slices of one value -> one slice (what split and concat leave behind)."""
     axis = n.attrs["axis"]
-    merged: list[tuple] = []   # (source, start, size, stride) of a run, or (value,)
+    merged: list[tuple[Any, ...]] = []   # (source, start, size, stride) of a run, or (value,)
     for x in n.operands:
         a = x.node.attrs if x.node.op == "slice" else None
         if a is None or a["stride"][axis] != 1:
@@ -271,11 +273,11 @@ def window_of_one(b: Builder, n: Node) -> Value | None:
     return n.operands[0]
 
 
-def _named(*rules) -> tuple:
+def _named(*rules: Any) -> tuple[Any, ...]:
     return tuple((rule.__name__, rule) for rule in rules)
 
 
-RULES: dict[str, tuple] = {
+RULES: dict[str, tuple[Any, ...]] = {
     "reshape": _named(reshape_nothing, reshape_of_reshape, reshape_of_scalar, reshape_of_broadcast),
     "broadcast": _named(broadcast_nothing, broadcast_of_broadcast, broadcast_of_ones),
     "transpose": _named(transpose_nothing, transpose_of_transpose, transpose_of_broadcast),

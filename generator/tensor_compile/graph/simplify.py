@@ -9,6 +9,7 @@ only, and what a rule makes is simplified as it is made. Equal nodes become one 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from . import rules_algebra, rules_views
 from .facts import Facts
@@ -16,7 +17,7 @@ from .infer import Context, infer
 from .ir import Function, Loc, Node, TensorType, Value
 from .rewrite import Builder, Values, substitute_dims
 
-RULES: dict[str, tuple] = {**rules_algebra.RULES, **rules_views.RULES}
+RULES: dict[str, tuple[Any, ...]] = {**rules_algebra.RULES, **rules_views.RULES}
 
 
 class _Simplifier(Builder):
@@ -28,7 +29,8 @@ class _Simplifier(Builder):
               **attrs) -> Value:
         return self.simplified(op, operands, attrs, types, like.loc, like.scope)
 
-    def simplified(self, op: str, operands: Iterable[Value], attrs: dict, types: tuple[TensorType, ...] | None,
+    def simplified(self, op: str, operands: Iterable[Value], attrs: dict[str, Any],
+                   types: tuple[TensorType, ...] | None,
                    loc: Loc | None, scope: str) -> Value:
         """The single result of the node, or what a rule gives for it."""
         operands = tuple(operands)

@@ -6,6 +6,8 @@ defined above their use) and stops at the first mistake; what types and function
 """
 from __future__ import annotations
 
+from typing import Any
+
 from ..tokens import Line, quote
 from ..symbolic import Sym
 from .errors import ParseError
@@ -21,7 +23,7 @@ def _loc(loc: Loc | None) -> str:
     return f" loc({quote(loc.file)}:{loc.line})" if loc else ""
 
 
-def _attribute(kind: str, value, node: Node) -> str:
+def _attribute(kind: str, value: Any, node: Node) -> str:
     if kind in ("dims", "ints"):
         return f"[{', '.join(map(str, value))}]"
     if kind == "name":
@@ -97,7 +99,7 @@ class _Line(Line):
 
     __slots__ = ()
 
-    def attribute(self, kind: str):
+    def attribute(self, kind: str) -> Any:
         if kind == "dims":
             return self.listed(self.dim)
         if kind == "ints":
@@ -296,7 +298,7 @@ class _Parser:
             raise line.error(f"unknown primitive {op}")
         line.expect("(")
         operands = line.items(")", lambda: self.value(line, values))
-        attrs: dict = {}
+        attrs: dict[str, Any] = {}
         kinds = dict(primitive.attributes)
 
         def attribute() -> None:

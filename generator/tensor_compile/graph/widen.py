@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .dtypes import NARROW_FLOATS
 from .infer import Context
-from .ir import Function, TensorType, Value
+from .ir import Function, Node, TensorType, Value
 from .rewrite import Builder, Values
 from .table import PRIMITIVES
 
@@ -19,7 +19,7 @@ def widen(function: Function) -> Function:
     """The function with all arithmetic on 16-bit floats in f32."""
     builder, values = Builder(function, Context()), Values()
 
-    def wide(v: Value, like) -> Value:
+    def wide(v: Value, like: Node) -> Value:
         return builder.value("cast", v, like=like, dtype="f32") if v.dtype in NARROW_FLOATS else v
 
     for node in function.nodes:

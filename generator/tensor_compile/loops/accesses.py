@@ -4,15 +4,15 @@ share."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, Loop, \
-    LoopNestKernel, RowSort, GroupedContractionKernel, Step, Store, Tiles, leaves, regions
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
+    GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, regions, RowSort, Step, Store, Tiles
 from .disjoint import apart
 from .scalars import loads
 
 
-def stores(kernel) -> list[Store]:
+def stores(kernel: Kernel) -> list[Store]:
     if isinstance(kernel, (CheckKernel, ExternKernel)):
         return []
     if isinstance(kernel, Tiles):
@@ -21,7 +21,7 @@ def stores(kernel) -> list[Store]:
         [s for phase in kernel.phases for s in phase.stores]
 
 
-def written(item) -> list[str]:
+def written(item: Element) -> list[str]:
     """Buffers that a kernel or item stores into, each once."""
     if isinstance(item, (Computation, Contraction)):
         return [item.out]
@@ -32,7 +32,7 @@ def written(item) -> list[str]:
     return list(dict.fromkeys([*(s.buffer for s in stores(item)), *sorted_rows]))
 
 
-def read(item) -> list[str]:
+def read(item: Element) -> list[str]:
     """Buffers that a kernel or item loads from, each once."""
     if isinstance(item, CheckKernel):
         return [item.buffer.name]
@@ -51,7 +51,7 @@ def read(item) -> list[str]:
     return list({x.buffer: None for x in loads(*values)})
 
 
-def touched(items: Iterable) -> tuple[dict[str, None], dict[str, None]]:
+def touched(items: Iterable[Element]) -> tuple[dict[str, None], dict[str, None]]:
     """(read, written) by a list and its regions; a condition is read."""
     items = list(items)
     conditions = {r.condition: None for r in regions(items) if not isinstance(r, Tiles) and r.condition}
@@ -59,7 +59,7 @@ def touched(items: Iterable) -> tuple[dict[str, None], dict[str, None]]:
     return reads, {name: None for item in leaves(items) for name in written(item)}
 
 
-def stored_apart(one, two, name: str) -> bool:
+def stored_apart(one: Kernel, two: Kernel, name: str) -> bool:
     """Two kernels store different elements of one buffer: parts of a concatenation."""
     if isinstance(one, ExternKernel) or isinstance(two, ExternKernel):
         return False
@@ -78,7 +78,7 @@ class Touch:
     writes: tuple[str, ...]
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return self.label, id(self.kernel), self.reads, self.writes
 
     @property
@@ -86,7 +86,7 @@ class Touch:
         return isinstance(self.kernel, CheckKernel)
 
 
-Since = dict[tuple, Touch]
+Since = dict[tuple[Any, ...], Touch]
 
 
 class BarrierWalk:
@@ -97,7 +97,7 @@ class BarrierWalk:
     def __init__(self, needs_barrier: Callable[[object, Touch, Iterable[Touch]], bool]):
         self.needs_barrier = needs_barrier
 
-    def run(self, items: list, since: Since) -> Since:
+    def run(self, items: list[Element], since: Since) -> Since:
         checked = False
         for item in items:
             if isinstance(item, Step):

@@ -11,7 +11,7 @@ offset is the largest end of the slots below it, an expression that holds for al
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from ..symbolic import Expr, Sym
 from .loop_ir import Arena, Slot
@@ -112,7 +112,7 @@ def _points(blocks: Sequence[Block]) -> list[dict[Sym, int]]:
 
 def _orders(blocks: Sequence[Block], sizes: Sequence[int], least: int) -> Iterable[list[int]]:
     """Orders of placing; ends with the first whose placement needs no more than `least`."""
-    keys: tuple[Callable[[int], tuple], ...] = (
+    keys: tuple[Callable[[int], tuple[Any, ...]], ...] = (
         lambda i: (-sizes[i],),
         lambda i: (-sizes[i] * (blocks[i].last - blocks[i].first + 1),),
         lambda i: (blocks[i].first - blocks[i].last, -sizes[i]),

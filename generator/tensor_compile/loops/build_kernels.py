@@ -2,7 +2,7 @@
 """Groups -> kernels: which values are stored, which are computed again, which wait in a row for a later phase."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Callable, TYPE_CHECKING
 
 from ..symbolic import Expr, sym
 from .groups import Group, Member
@@ -56,7 +56,7 @@ class KernelBuilder:
             return LoopNestKernel(label, group.coords, [Phase((), [], stores)], (), ())
         return self.build_rows(group, label)
 
-    def resolver(self, group: Group, memo: dict):
+    def resolver(self, group: Group, memo: dict[tuple[Member, int], Scalar]) -> Callable[[Member, int], Scalar]:
         """resolve(member, phase): its value as an expression that can be evaluated in that phase."""
         sums = group.contractions
         rewriters: dict[int, Rewriter] = {}
@@ -124,7 +124,8 @@ class KernelBuilder:
         kept = [s for s in phases if s.reduces or s.stores]
         return LoopNestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
 
-    def leaf_at(self, group: Group, resolve, phase: int):
+    def leaf_at(self, group: Group, resolve: Callable[[Member, int], Scalar], phase: int) -> Callable[[Scalar],
+                Scalar | None]:
         def leaf(s: Scalar) -> Scalar | None:
             member = self.fusion.inside(s, group) if isinstance(s, Load) else None
             return resolve(member, phase) if member is not None else None
@@ -132,7 +133,7 @@ class KernelBuilder:
 
     def keep(self, group: Group, last: int) -> None:
         """Decides which values of one phase are kept for a later one, and where."""
-        full: dict = {}
+        full: dict[Any, Any] = {}
         resolve = self.resolver(group, full)
         wanted: dict[Member, int] = {}
         seen: set[tuple[Member, int]] = set()
@@ -201,7 +202,7 @@ class KernelBuilder:
         store = Store(item.out, item.index, item.value, item.dynamic)
         return LoopNestKernel(label, item.vars[:first], [Phase(item.vars[first:], [], [store])], (), ())
 
-    def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set) -> bool:
+    def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set[str]) -> bool:
         """The row of o, written in the last phase that reads m and by nothing but o there, can hold m until then."""
         out = o.item.out
         return o.stored and o.level == "point" and o.phase == until and out not in taken and out not in group.reads \

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping
 
 from ..symbolic import Expr, Sym, sym, wrap
-from .loop_ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, IndexValue, Load, Local, LoopNestKernel, \
-    Reduction, RowReduce, Scalar, Phase, Store
+from .loop_ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, Element, IndexValue, Load, Local, \
+    LoopNestKernel, Phase, Reduction, RowReduce, Scalar, Store
 from .scalars import Rewriter, extent, rewritten, walk
 
 _LOWEST = Const("f32", 0xff800000)
@@ -31,10 +31,10 @@ class Clipped:
     """before: what has to run before the region; body: the tile's kernels with fewer columns."""
 
     before: LoopNestKernel
-    body: list
+    body: list[Element]
 
 
-def clip(body: list, axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Expr],
+def clip(body: list[Element], axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Expr],
          fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> Clipped | None:
     """None where the tile's kernels are no such chain. whole: the last one as it was; step: what its
     row variables are in a tile; fresh(kind, shape): makes a buffer of f32."""
@@ -52,7 +52,7 @@ def clip(body: list, axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Ex
 
 
 # -- what may be left out
-def _chain(body: list, axis: Axis) -> tuple[ContractionKernel, LoopNestKernel, ContractionKernel, Sym] | None:
+def _chain(body: list[Element], axis: Axis) -> tuple[ContractionKernel, LoopNestKernel, ContractionKernel, Sym] | None:
     """The kernels and the variable of softmax's columns."""
     if len(body) != 3 or axis.blocks == 1:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..symbolic import Expr
-from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, Loop
+from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, Element, Loop
 from .scalars import domain_size
 
 
@@ -18,7 +18,7 @@ def nowhere(domain: Expr) -> bool:
     return domain.is_const and domain.value == 0
 
 
-def without_empty(items: list, buffers: dict[str, Buffer]) -> list:
+def without_empty(items: list[Element], buffers: dict[str, Buffer]) -> list[Element]:
     """The items of a function, also those in its loops and branches, that compute at least one element."""
     kept = []
     for item in items:

@@ -58,7 +58,8 @@ def solve(equations: list[tuple[Expr, Expr]], variables: tuple[Sym, ...]) -> dic
     return solution
 
 
-def _solve_division(a: Expr, b: Expr, later: list, solution: dict, mine: set) -> dict | None:
+def _solve_division(a: Expr, b: Expr, later: list[tuple[Expr, Expr]], solution: dict[Sym, Expr],
+                    mine: set[Sym]) -> dict[Sym, Expr] | None:
     """i // d == q and i mod d == r, in whatever order: i = q*d + r."""
     for quotient, q in later:
         if len(quotient.terms) != 1 or len(quotient.terms[0][0]) != 1 or quotient.terms[0][1] != 1:
@@ -78,7 +79,7 @@ def _solve_division(a: Expr, b: Expr, later: list, solution: dict, mine: set) ->
     return solution
 
 
-def fill(solution: dict, rest: list[Sym], cols: tuple[Sym, ...]) -> bool:
+def fill(solution: dict[Sym, Expr], rest: list[Sym], cols: tuple[Sym, ...]) -> bool:
     """Variables that no equation names walk the columns of the row."""
     if not cols:
         return False

@@ -4,13 +4,14 @@ has been looked at. Lowering copies there at the end what an index is computed f
 a check waits for and of what it does not."""
 from __future__ import annotations
 
+from ..symbolic import Expr
 from .accesses import touched
-from .loop_ir import Buffer, CheckKernel, Computation, Contraction
+from .loop_ir import Buffer, CheckKernel, Computation, Contraction, Element
 from .disjoint import apart
 from .scalars import loads
 
 
-def waited_for(items: list) -> set[int]:
+def waited_for(items: list[Element]) -> set[int]:
     """The positions of the items that the list's checks need, directly or not. None stands for an item that is gone."""
     writers: dict[str, list[int]] = {}
     for position, item in enumerate(items):
@@ -29,7 +30,7 @@ def waited_for(items: list) -> set[int]:
     return early
 
 
-def _reads(item) -> list[tuple[str, tuple]]:
+def _reads(item: Element) -> list[tuple[str, tuple[Expr, ...]]]:
     """(buffer, index) of all that an item loads, () where that is not one index."""
     if isinstance(item, (Computation, Contraction)):
         values = [item.a, item.b] if isinstance(item, Contraction) else [item.value, *(v for _, v in item.dynamic)]
@@ -37,7 +38,7 @@ def _reads(item) -> list[tuple[str, tuple]]:
     return [(name, ()) for name in touched([item])[0]]
 
 
-def stored_early(items: list, buffers: dict[str, Buffer]) -> frozenset[str]:
+def stored_early(items: list[Element], buffers: dict[str, Buffer]) -> frozenset[str]:
     """Outputs and states that hold what a check waits for."""
     names = (name for position in waited_for(items) for name in touched([items[position]])[1])
     return frozenset(name for name in names if buffers[name].kind in ("output", "state"))

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Iterable
+from typing import Any, Iterable
 
 from ..symbolic import Expr, Sym, sym
 from .accesses import read, touched
@@ -29,8 +29,8 @@ from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
-from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, ExternKernel, Load, Loop, LoopNestKernel, \
-    Reduction, Scalar, Sorted, leaves, regions
+from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, Element, ExternKernel, Kernel, leaves, \
+    Load, Loop, LoopNestKernel, Reduction, regions, Scalar, Sorted
 from .lower import LoweredFunction
 from .disjoint import apart
 from .repeat import repeat
@@ -48,7 +48,7 @@ class Fused:
 
     name: str
     buffers: dict[str, Buffer]
-    kernels: list
+    kernels: list[Element]
     inputs: list[Buffer]
     outputs: list[Buffer]
     states: list[Buffer]
@@ -83,7 +83,7 @@ def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
                  fusion.refusals)
 
 
-def reading_items(items: list) -> Counter[str]:
+def reading_items(items: list[Element]) -> Counter[str]:
     """How many items of a list and its regions read each buffer; a decision counts as one."""
     reads = Counter(r.condition for r in regions(items) if r.condition)
     for item in leaves(items):
@@ -98,7 +98,7 @@ class Fusion:
     and then overwrites, beside the states.
     """
 
-    def __init__(self, items: list, buffers: dict[str, Buffer], separate: bool, readers_of_all: Counter[str],
+    def __init__(self, items: list[Element], buffers: dict[str, Buffer], separate: bool, readers_of_all: Counter[str],
                  lasting: frozenset[str] = frozenset()):
         self.separate, self.buffers, self.items = separate, buffers, list(items)
         self.readers_of_all, self.lasting = readers_of_all, lasting
@@ -111,15 +111,15 @@ class Fusion:
         self.loads: list[list[Load]] = []
         self.early: set[int] = set()                    # items that must have run before outputs and states are written
         self.members: dict[int, Member] = {}            # by item
-        self.made: dict[tuple, int | None] = {}         # by buffer and index: see `maker`
+        self.made: dict[tuple[Any, ...], int | None] = {}         # by buffer and index: see `maker`
         self.loaded_by: dict[str, dict[Group, None]] = {}
         self.checks: dict[str, list[Group]] = {}
-        self.sorts: dict[tuple, Group] = {}
+        self.sorts: dict[tuple[Any, ...], Group] = {}
         self.others = Others()
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
 
-    def run(self, outermost: bool = False) -> list:
+    def run(self, outermost: bool = False) -> list[Element]:
         self.index_items()
         if not self.separate:
             repeat(self)
@@ -148,7 +148,7 @@ class Fusion:
         body, swaps = self.exchanged(item, self.inner(item.body, lasting))
         return replace(item, test=self.inner(item.test, lasting), body=body, swaps=swaps)
 
-    def inner(self, items: list, lasting: frozenset[str] | None = None) -> list:
+    def inner(self, items: list[Element], lasting: frozenset[str] | None = None) -> list[Element]:
         fusion = Fusion(items, self.buffers, self.separate, self.readers_of_all,
                         self.lasting if lasting is None else lasting)
         kernels = fusion.run()
@@ -156,7 +156,7 @@ class Fusion:
         self.refusals += fusion.refusals
         return kernels
 
-    def exchanged(self, loop: Loop, body: list) -> tuple[list, tuple[tuple[str, str], ...]]:
+    def exchanged(self, loop: Loop, body: list[Element]) -> tuple[list[Element], tuple[tuple[str, str], ...]]:
         """What is left as nothing but a copy of the next value into a carry's buffer goes: the two change places."""
         mine, (_, writes) = reading_items(loop.body), touched(loop.body)
         kept, swaps = [], []
@@ -171,7 +171,7 @@ class Fusion:
                 kept.append(kernel)
         return kept, tuple(swaps)
 
-    def copies(self, kernel, carried: tuple[str, ...]) -> tuple[str, str] | None:
+    def copies(self, kernel: Kernel, carried: tuple[str, ...]) -> tuple[str, str] | None:
         """(carry, its next value) where the kernel does nothing but copy all of a temp into the carry's buffer."""
         if not isinstance(kernel, LoopNestKernel) or len(kernel.phases) != 1 or kernel.phases[0].reduces \
                 or len(kernel.phases[0].stores) != 1:
@@ -214,7 +214,7 @@ class Fusion:
         self.group_at[seq] = group
         return group
 
-    def add(self, seq: int, item) -> None:
+    def add(self, seq: int, item: Element) -> None:
         if isinstance(item, (Loop, Branch, ExternKernel)):
             self.add_region(seq, item)
             return
@@ -269,7 +269,7 @@ class Fusion:
         """The members that store into a buffer of which several items may store one element."""
         return group.writes.get(name, []) if self.overwrites(name) else []
 
-    def needed(self, seq: int, item) -> list[Group]:
+    def needed(self, seq: int, item: Element) -> list[Group]:
         """The groups that must have run before the item, in order."""
         above: dict[Group, None] = {}
         for x in self.loads[seq]:
@@ -491,7 +491,7 @@ class Fusion:
                     return solution
         raise Refused("it reads other points than the kernel computes")
 
-    def level(self, item: Computation, reduction: Reduction | None, solution: dict, group: Group) -> str:
+    def level(self, item: Computation, reduction: Reduction | None, solution: dict[Sym, Expr], group: Group) -> str:
         """point, row or reduce; splits a flat group into rows and cols where a reduction asks for it."""
         rows = set(group.rows)
         total = domain_size(group.coords)

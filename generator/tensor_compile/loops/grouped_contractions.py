@@ -5,7 +5,7 @@ Sums are joined while fusion puts items into groups; grouped kernels once every 
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping
+from typing import Any, Mapping, TYPE_CHECKING
 
 from .groups import Group, Refused, beside
 from .loop_ir import Buffer, Contraction
@@ -32,7 +32,7 @@ def alike(buffers: Mapping[str, Buffer], items: list[Contraction]) -> None:
 
 def group_contractions(fusion: Fusion) -> None:
     """Groups of contractions of one first operand become one grouped kernel where none needs another one."""
-    hosts: dict[tuple, Group] = {}
+    hosts: dict[tuple[Any, ...], Group] = {}
     for group in fusion.groups:
         if group.kind != "contraction" or group.merged is not None:
             continue

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from typing import Any
 
 from ..symbolic import Expr, Sym
-from .loop_ir import Contraction, Load, Scalar
+from .loop_ir import Contraction, Element, Load, Scalar
 from .scalars import loads
 
 
@@ -18,11 +19,12 @@ class Member:
 
     __slots__ = ("seq", "item", "value", "index", "level", "phase", "stored", "local", "kept")
 
-    def __init__(self, seq: int, item, value: Scalar | None, index: tuple[Expr, ...], level: str, phase: int):
+    def __init__(self, seq: int, item: Element, value: Scalar | None, index: tuple[Expr, ...], level: str, phase: int):
         self.seq, self.item, self.value, self.index = seq, item, value, index
         self.level, self.phase = level, phase        # level: point | row | reduce | running | acc
         self.stored, self.local = False, ""
-        self.kept: tuple | None = None               # (buffer name, index) where a later phase finds the value
+        # (buffer name, index) where a later phase finds the value
+        self.kept: tuple[str, tuple[Expr, ...]] | None = None
 
 
 class Group:
@@ -111,7 +113,7 @@ def absorb(group: Group, other: Group) -> None:
     for name, written in other.writes.items():
         group.writes.setdefault(name, []).extend(written)
     hand_over(other, group)
-    maker_of: dict[tuple, Member] = {}
+    maker_of: dict[tuple[Any, ...], Member] = {}
     for m in group.members:  # phases again, as members that joined may wait for each other
         if m.value is None:
             maker_of[m.item.out, m.index] = m

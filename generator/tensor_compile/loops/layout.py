@@ -14,16 +14,19 @@ row-major always.
 """
 from __future__ import annotations
 
+from typing import Any
+
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
 from ..graph.table import PRIMITIVES
 from ..symbolic import ONE, Expr, floordiv, product, wrap
+from ..target import Target
 
 VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
 ELEMENTWISE = frozenset(name for name, p in PRIMITIVES.items() if p.elementwise)
 
 
-def apply(function: Function, target) -> Function:
+def apply(function: Function, target: Target) -> Function:
     """The function with packed contractions. `target.panel` is the panel width."""
     rewriter = _Rewriter(function, target.panel)
     return rewriter.run()
@@ -36,7 +39,7 @@ class _Rewriter:
         self.moved: dict[Node, Node] = {p: p for p in function.parameters}
         self.constant: set[Node] = set()
         self.zero: Value | None = None
-        self.packs: dict[tuple, Value] = {}  # a weight used by two contractions is packed once
+        self.packs: dict[tuple[Any, ...], Value] = {}  # a weight used by two contractions is packed once
 
     def run(self) -> Function:
         for node in self.function.nodes:
@@ -64,7 +67,8 @@ class _Rewriter:
             self.constant.add(node)
         return Value(node)
 
-    def make(self, like: Node, op: str, operands: tuple, attrs: dict, dtype: str, shape: tuple) -> Value:
+    def make(self, like: Node, op: str, operands: tuple[Value, ...], attrs: dict[str, Any], dtype: str,
+             shape: tuple[Expr, ...]) -> Value:
         shape = tuple(wrap(d) for d in shape)
         return self.keep(Node(op, operands, attrs, (TensorType(dtype, shape),), like.loc, like.scope))
 
@@ -73,7 +77,7 @@ class _Rewriter:
             return x
         return self.make(like, "transpose", (x,), {"perm": tuple(perm)}, x.dtype, tuple(x.shape[p] for p in perm))
 
-    def reshape(self, like: Node, x: Value, shape: list) -> Value:
+    def reshape(self, like: Node, x: Value, shape: list[Expr]) -> Value:
         shape = tuple(wrap(d) for d in shape)
         return x if shape == x.shape else self.make(like, "reshape", (x,), {"shape": shape}, x.dtype, shape)
 
@@ -90,7 +94,7 @@ class _Rewriter:
         shape = tuple(size if d == axis else n for d, n in enumerate(x.shape))
         return self.make(like, "pad", (x, self.zero), {"low": none, "high": high}, x.dtype, shape)
 
-    def dot(self, node: Node, operands: tuple) -> Node | None:
+    def dot(self, node: Node, operands: tuple[Value, ...]) -> Node | None:
         a, b = operands
         batch, contract = list(node.attrs["rhs_batch"]), list(node.attrs["rhs_contract"])
         free = [d for d in range(len(b.shape)) if d not in batch and d not in contract]
@@ -103,7 +107,8 @@ class _Rewriter:
         attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"], "panel": self.panel}
         return self.keep(Node("packed_dot", (a, packed), attrs, node.types, node.loc, node.scope)).node
 
-    def lanes_dot(self, node: Node, a: Value, b: Value, batch: list, contract: list, free: list) -> Node | None:
+    def lanes_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
+                  free: list[int]) -> Node | None:
         """Terms are taken 16 at a time: a constant second operand is turned so that they are contiguous."""
         perm = batch + free + contract
         if b.node not in self.constant or perm == sorted(perm):
@@ -113,7 +118,7 @@ class _Rewriter:
                      rhs_contract=tuple(range(len(batch) + len(free), len(perm))))
         return self.keep(Node("dot", (a, turned), attrs, node.types, node.loc, node.scope)).node
 
-    def panels(self, like: Node, b: Value, batch: list, free: list, contract: list) -> Value:
+    def panels(self, like: Node, b: Value, batch: list[int], free: list[int], contract: list[int]) -> Value:
         key = (b, tuple(batch), tuple(free), tuple(contract))
         packed = self.packs.get(key)
         if packed is not None:
@@ -130,7 +135,7 @@ class _Rewriter:
         self.packs[key] = x
         return x
 
-    def convolution(self, node: Node, operands: tuple) -> Node | None:
+    def convolution(self, node: Node, operands: tuple[Value, ...]) -> Node | None:
         x, w = operands
         groups = node.attrs["groups"]
         if not (w.shape[0].is_const and w.dtype == "f32"):
@@ -231,6 +236,6 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
     return asked
 
 
-def _joins(before: tuple, after: tuple) -> bool:
+def _joins(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     """The reshape does more than add or drop dims of size 1."""
     return [d for d in before if d != ONE] != [d for d in after if d != ONE]

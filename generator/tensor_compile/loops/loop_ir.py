@@ -6,7 +6,7 @@ Scalar expressions are interned: equal ones are one object, so `is` and dict loo
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Iterable, Iterator
+from typing import Any, Callable, Hashable, Iterable, Iterator, Self, TypeAlias
 
 from ..graph.ir import Loc
 from ..symbolic import Expr, Sym, ZERO, ONE, product, sym, wrap
@@ -34,7 +34,7 @@ class Buffer:
 
     @property
     def strides(self) -> tuple[Expr, ...]:
-        out: list = [ONE] * len(self.shape)
+        out: list[Expr] = [ONE] * len(self.shape)
         step = ONE
         for d in reversed(self.order):
             out[d], step = step, step * self.shape[d]
@@ -48,9 +48,14 @@ class Buffer:
         return total
 
 
-def row_major(shape: tuple) -> tuple[int, ...]:
+def row_major(shape: tuple[Expr, ...]) -> tuple[int, ...]:
     """The `order` of a buffer whose last dim is the fastest."""
     return tuple(range(len(shape)))
+
+
+# What a list of the program holds: Computations, Contractions and checks behind lowering, kernels behind fusion, Steps
+# in a Program; Regions (Loop, Branch, Tiles) at every stage.
+Element: TypeAlias = Any
 
 
 # -- scalar expressions ---------------------------------------------------------------------------------------------
@@ -58,10 +63,12 @@ class Scalar:
     """Base of the scalar expressions; `dtype` is the dtype of the value."""
 
     __slots__ = ("dtype", "key")
-    _interned: dict = {}
+    dtype: str
+    key: tuple[Hashable, ...]
+    _interned: dict[tuple[Hashable, ...], Any] = {}
 
     @classmethod
-    def _intern(cls, *fields):
+    def _intern(cls, *fields: Hashable) -> Self:
         key = (cls, *fields)
         interned = Scalar._interned.get(key)
         if interned is None:
@@ -79,8 +86,9 @@ class Const(Scalar):
     """A value by its bit pattern."""
 
     __slots__ = ("bits",)
+    bits: int
 
-    def __new__(cls, dtype: str, bits: int):
+    def __new__(cls, dtype: str, bits: int) -> Self:
         self = cls._intern(dtype, bits)
         self.dtype, self.bits = dtype, bits
         return self
@@ -90,8 +98,9 @@ class IndexValue(Scalar):
     """The value of an index expression as i32 or i64."""
 
     __slots__ = ("expr",)
+    expr: Expr
 
-    def __new__(cls, dtype: str, expr: Expr):
+    def __new__(cls, dtype: str, expr: Expr) -> Self:
         self = cls._intern(dtype, expr)
         self.dtype, self.expr = dtype, expr
         return self
@@ -106,9 +115,14 @@ class Load(Scalar):
     """
 
     __slots__ = ("buffer", "index", "valid", "other", "dynamic")
+    buffer: str
+    index: tuple[Expr, ...]
+    valid: tuple[Expr, ...]
+    other: Const | None
+    dynamic: Dynamic
 
     def __new__(cls, buffer: str, dtype: str, index: tuple[Expr, ...], valid: tuple[Expr, ...] = (),
-                other: Const | None = None, dynamic: tuple = ()):
+                other: Const | None = None, dynamic: Dynamic = ()) -> Self:
         self = cls._intern(buffer, dtype, index, valid, other, dynamic)
         self.dtype, self.buffer, self.index = dtype, buffer, index
         self.valid, self.other, self.dynamic = valid, other, dynamic
@@ -123,8 +137,10 @@ class Apply(Scalar):
     """A scalar operation of docs/numerics.md on operands; `cast` converts args[0].dtype to dtype."""
 
     __slots__ = ("op", "args")
+    op: str
+    args: tuple[Scalar, ...]
 
-    def __new__(cls, op: str, dtype: str, args: tuple[Scalar, ...]):
+    def __new__(cls, op: str, dtype: str, args: tuple[Scalar, ...]) -> Self:
         self = cls._intern(op, dtype, args)
         self.dtype, self.op, self.args = dtype, op, args
         return self
@@ -138,8 +154,9 @@ class InBounds(Scalar):
     """bool: all expressions are >= 0 (the predicate of pad and concat over computed values)."""
 
     __slots__ = ("exprs",)
+    exprs: tuple[Expr, ...]
 
-    def __new__(cls, exprs: tuple[Expr, ...]):
+    def __new__(cls, exprs: tuple[Expr, ...]) -> Self:
         self = cls._intern("bool", exprs)
         self.dtype, self.exprs = "bool", exprs
         return self
@@ -156,9 +173,14 @@ class Reduction(Scalar):
     """
 
     __slots__ = ("op", "order", "vars", "value", "valid")
+    op: str
+    order: str
+    vars: tuple[Sym, ...]
+    value: Scalar
+    valid: tuple[Expr, ...]
 
     def __new__(cls, op: str, order: str, dtype: str, vars: tuple[Sym, ...], value: Scalar,
-                valid: tuple[Expr, ...] = ()):
+                valid: tuple[Expr, ...] = ()) -> Self:
         self = cls._intern(op, order, dtype, vars, value, valid)
         self.dtype, self.op, self.order, self.vars, self.value, self.valid = dtype, op, order, vars, value, valid
         return self
@@ -176,8 +198,13 @@ class Sorted(Scalar):
     """
 
     __slots__ = ("var", "value", "at", "count", "descending")
+    var: Sym
+    value: Scalar
+    at: Expr
+    count: Expr
+    descending: bool
 
-    def __new__(cls, var: Sym, value: Scalar, at: Expr, count: Expr, descending: bool):
+    def __new__(cls, var: Sym, value: Scalar, at: Expr, count: Expr, descending: bool) -> Self:
         self = cls._intern(var, value, at, count, descending)
         self.dtype, self.var, self.value, self.at, self.count, self.descending = \
             "i64", var, value, at, count, descending
@@ -192,8 +219,9 @@ class Acc(Scalar):
     """A finished accumulator of a contraction, inside its epilogue: that of its second operand `number`."""
 
     __slots__ = ("number",)
+    number: int
 
-    def __new__(cls, dtype: str, number: int = 0):
+    def __new__(cls, dtype: str, number: int = 0) -> Self:
         self = cls._intern(dtype, number)
         self.dtype, self.number = dtype, number
         return self
@@ -203,11 +231,15 @@ class Local(Scalar):
     """The value of a row reduction of an earlier phase of the same loop nest."""
 
     __slots__ = ("name",)
+    name: str
 
-    def __new__(cls, name: str, dtype: str):
+    def __new__(cls, name: str, dtype: str) -> Self:
         self = cls._intern(name, dtype)
         self.dtype, self.name = dtype, name
         return self
+
+
+Dynamic: TypeAlias = tuple[tuple[Sym, Scalar], ...]   # index symbols that are data, and their values
 
 
 # -- computations: what lowering makes, one a materialised tensor -----------------------------------------------------
@@ -227,7 +259,7 @@ class Computation:
     label: str = ""
     loc: Loc | None = None
     window: bool = False
-    dynamic: tuple = ()
+    dynamic: Dynamic = ()
     copy: str = ""
 
 
@@ -265,7 +297,7 @@ class Store:
     buffer: str
     index: tuple[Expr, ...]
     value: Scalar
-    dynamic: tuple = ()
+    dynamic: Dynamic = ()
 
     @property
     def values(self) -> tuple[Scalar, ...]:
@@ -418,14 +450,14 @@ Kernel = LoopNestKernel | ContractionKernel | GroupedContractionKernel | CheckKe
 
 
 # -- regions ---------------------------------------------------------------------------------------------------------
-def bodies(region: Region) -> tuple[list, ...]:
+def bodies(region: Region) -> tuple[list[Element], ...]:
     """The lists that a region holds, in the order of the text."""
     if isinstance(region, Branch):
         return region.then, region.other
     return (region.test, region.body) if isinstance(region, Loop) else (region.body,)
 
 
-def leaves(items: Iterable) -> Iterator:
+def leaves(items: Iterable[Element]) -> Iterator[Element]:
     """The elements of a list and of its regions, without the regions themselves."""
     for item in items:
         if isinstance(item, (Loop, Branch, Tiles)):
@@ -435,7 +467,7 @@ def leaves(items: Iterable) -> Iterator:
             yield item
 
 
-def regions(items: Iterable) -> Iterator[Region]:
+def regions(items: Iterable[Element]) -> Iterator[Region]:
     """Every region below, outer ones first."""
     for item in items:
         if isinstance(item, (Loop, Branch, Tiles)):
@@ -444,7 +476,7 @@ def regions(items: Iterable) -> Iterator[Region]:
                 yield from regions(body)
 
 
-def mapped(items: Iterable, change: Callable) -> list:
+def mapped(items: Iterable[Element], change: Callable[[Element], Element]) -> list[Element]:
     """The same tree with `change` applied to every leaf."""
     out = []
     for item in items:
@@ -482,9 +514,9 @@ class Loop:
 
     label: str
     iteration: Sym | None
-    body: list
+    body: list[Element]
     carried: tuple[str, ...] = ()
-    test: list = field(default_factory=list)
+    test: list[Element] = field(default_factory=list)
     condition: str = ""
     swaps: tuple[tuple[str, str], ...] = ()
     barrier: bool = False
@@ -497,8 +529,8 @@ class Branch:
 
     label: str
     condition: str
-    then: list
-    other: list
+    then: list[Element]
+    other: list[Element]
     barrier: bool = False
 
 
@@ -550,7 +582,7 @@ class Tiles:
 
     label: str
     axes: tuple[Axis, ...]
-    body: list
+    body: list[Element]
     growing: bool = False
     barrier: bool = False
 
@@ -592,7 +624,7 @@ class Program:
     refusals: (what, reason) of every fusion that was tried and not made."""
 
     buffers: dict[str, Buffer]
-    steps: list
+    steps: list[Element]
     arena: Arena
     dims: tuple[Sym, ...]
     fusions: list[str] = field(default_factory=list)

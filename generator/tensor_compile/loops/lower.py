@@ -8,18 +8,19 @@ something else already (an input, a constant, another result) are copied.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable
+from typing import Any, Callable
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Loc, Module, Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
+from ..target import Target
 from . import layout
 from .empty import without_empty
 from .faults import stored_early
 from .predicates import Index, fold, guarded, inside, protect
 from .placement import Placement, place_concat, place_results, place_scatter, place_states, trace
-from .loop_ir import Apply, Buffer, CheckKernel, Computation, Const, ExternKernel, InBounds, IndexValue, Load, \
-    Reduction, Scalar, row_major
+from .loop_ir import Apply, Buffer, CheckKernel, Computation, Const, Element, ExternKernel, InBounds, IndexValue, \
+    Load, Reduction, row_major, Scalar
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_regions import REGIONS, open_function
@@ -38,7 +39,7 @@ class LoweredFunction:
 
     name: str
     buffers: dict[str, Buffer]
-    items: list
+    items: list[Element]
     inputs: list[Buffer]
     outputs: list[Buffer]
     states: list[Buffer]
@@ -46,7 +47,7 @@ class LoweredFunction:
     variables: Variables = field(default_factory=Variables)
 
 
-def lower(function: Function, module: Module, target, plain: bool = False) -> LoweredFunction:
+def lower(function: Function, module: Module, target: Target, plain: bool = False) -> LoweredFunction:
     """Lowers a function without calls, after layout (and fold). Its state types come from the module. plain: every
     tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
     lowered = Lowering(function, module, plain).run()
@@ -75,23 +76,23 @@ class Lowering:
         self.vars = Variables()
         self.buffers: dict[str, Buffer] = {}
         self.placements: dict[Value, Placement] = {}
-        self.items: list = []
-        self.lists: dict[int, list] = {}     # that of each function that is being lowered, by identity
+        self.items: list[Element] = []
+        self.lists: dict[int, list[Element]] = {}     # that of each function that is being lowered, by identity
         self.first_checks: list[CheckKernel] = []
         self.iterations: list[Sym | None] = []    # of the regions around what is being lowered, None of a while or a branch
-        self.iteration_of: dict[tuple, Sym] = {}
+        self.iteration_of: dict[tuple[Any, ...], Sym] = {}
         self.slices: dict[Value, tuple[Value, Sym]] = {}   # parameters of scans: the operand and the iteration
-        self.checked: set[tuple] = set()
+        self.checked: set[tuple[Any, ...]] = set()
         self.free: dict[Node, int] = {}
         self.in_place: set[Node] = set()     # update_slice nodes that write into their state
         self.placed: dict[tuple[Node, int], str] = {}   # of parts: why they are not computed in the whole, or ""
         self.padded: set[Node] = set()       # pads that have a placement, in which their operand is computed
-        self.detached: dict[tuple, Value] = {}
+        self.detached: dict[tuple[Any, ...], Value] = {}
         self.temps = 0
         self.uses: dict[Value, int] = {}
 
     # -- buffers and placements ----------------------------------------------------------------------------------------
-    def buffer(self, name: str, dtype: str, shape: Index, kind: str, order: tuple | None = None) -> Buffer:
+    def buffer(self, name: str, dtype: str, shape: Index, kind: str, order: tuple[int, ...] | None = None) -> Buffer:
         buffer = self.buffers.get(name)
         if buffer is None:
             buffer = Buffer(name, dtype, tuple(shape), row_major(shape) if order is None else order, kind)
@@ -234,7 +235,7 @@ class Lowering:
         if op == "reshape":
             return self.read(source, reshaped(index, v.shape, source.shape), formula)
         if op == "transpose":
-            inner: list = [ZERO] * len(index)
+            inner: list[Expr] = [ZERO] * len(index)
             for i, p in zip(index, node.attrs["perm"], strict=True):
                 inner[p] = i
             return self.read(source, tuple(inner), formula)
@@ -307,7 +308,8 @@ class Lowering:
         else:
             raise LoweringError(f"{node.loc}: {node.op} has no lowering")
 
-    def compute(self, node: Node, variables: tuple, index: Index, value: Scalar, window: bool = False) -> None:
+    def compute(self, node: Node, variables: tuple[Sym, ...], index: Index, value: Scalar,
+                window: bool = False) -> None:
         v = Value(node)
         placement = self.placement_of(v)
         self.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, self.label(node),
@@ -444,14 +446,14 @@ class Lowering:
         value = Reduction("arg" + node.attrs["op"], "free", "i64", reduced, value) if reduced else Const("i64", 0)
         self.compute(node, variables, index, value)
 
-    def reduced(self, node: Node, axes: tuple) -> tuple:
+    def reduced(self, node: Node, axes: tuple[int, ...]) -> tuple[Any, ...]:
         """Result variables and index, index of the operand, and the reduced variables. Trailing axes use the
         variables of the operand's own space, so that a row and its reduction are walked by the same ones."""
         x = node.operands[0]
         variables, index = self.vars.space(node.types[0].shape)
         kept = [d for d in range(len(x.shape)) if d not in axes]
         kind = "i" if all(d < min(axes) for d in kept) else "r"
-        inner: list = [ZERO] * len(x.shape)
+        inner: list[Expr] = [ZERO] * len(x.shape)
         for d, i in zip(kept, index, strict=True):
             inner[d] = i
         reduced = []

@@ -2,11 +2,11 @@
 """Lowering of contractions: dot and convolution, packed (docs/loops.md) or not, to Contractions or Reductions."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
-from ..symbolic import ONE, ZERO, Expr, floordiv, sym, wrap
+from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
 from .predicates import Index, inside
 from .loop_ir import Apply, Const, Contraction, Load, Reduction
 from .scalars import linear
@@ -18,7 +18,7 @@ def lower_dot(low: Lowering, node: Node) -> None:
     a, b = node.operands
     attrs = node.attrs
     heads, out, a_index, terms, reduced = dot_sides(low, node)
-    b_index: list = [ZERO] * len(b.shape)
+    b_index: list[Expr] = [ZERO] * len(b.shape)
     for d, i in zip(attrs["rhs_batch"], out[:heads], strict=True):
         b_index[d] = i
     for d, i in zip(attrs["rhs_contract"], terms, strict=True):
@@ -40,7 +40,7 @@ def lower_dot(low: Lowering, node: Node) -> None:
     low.compute(node, variables, index, Reduction("dot", order, a.dtype, reduced, pair))
 
 
-def dot_sides(low: Lowering, node: Node) -> tuple:
+def dot_sides(low: Lowering, node: Node) -> tuple[Any, ...]:
     """(batch rank, result index, index of a, index along the contracted axes, reduced variables) of a dot or packed_dot.
     Axes of size 1 have no variable; but there is one always, as a term is a product, and one of no axes has one term."""
     a, attrs = node.operands[0], node.attrs
@@ -50,7 +50,7 @@ def dot_sides(low: Lowering, node: Node) -> tuple:
     variables = [low.vars.get("k", j, size) for j, size in enumerate(sizes)]
     reduced = tuple(s for s, size in zip(variables, sizes) if size != ONE) or (low.vars.get("k", 0, ONE),)
     terms = tuple(sym(s) if s in reduced else ZERO for s in variables)
-    a_index: list = [ZERO] * len(a.shape)
+    a_index: list[Expr] = [ZERO] * len(a.shape)
     for d, i in zip(attrs["lhs_batch"], out[:heads], strict=True):
         a_index[d] = i
     for d, i in zip(attrs["lhs_contract"], terms, strict=True):
@@ -75,7 +75,7 @@ def lower_packed_dot(low: Lowering, node: Node) -> None:
                   panel)
 
 
-def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple, a: Load, b: Load,
+def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple[Sym, ...], a: Load, b: Load,
              panel: int) -> None:
     pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)  # noqa: E731
     batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
@@ -110,7 +110,7 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
                                   placement.index(out), low.label(node), low.source(node), panel))
 
 
-def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins: Expr) -> tuple:
+def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins: Expr) -> tuple[Any, ...]:
     """(k variables, index of x, linear k) of a convolution at a result index; k = (window..., channel)."""
     attrs = node.attrs
     window = attrs["window"] if "window" in attrs else tuple(d.value for d in node.operands[1].shape[2:])
@@ -146,7 +146,7 @@ def lower_convolution(low: Lowering, node: Node) -> None:
     convolve(low, node, index, k, inner, (index[1], c, *window))
 
 
-def convolve(low: Lowering, node: Node, index: Index, k: tuple, inner: Index, w_index: Index) -> None:
+def convolve(low: Lowering, node: Node, index: Index, k: tuple[Sym, ...], inner: Index, w_index: Index) -> None:
     x, w = node.operands
     within = inside(inner, x.shape)
     pair = Apply("pair", x.dtype, (low.read(x, inner), low.read(w, w_index)))

@@ -6,7 +6,7 @@ positions (Sorted); values are loads at them. A cumulative operation is a Reduct
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+from typing import Any, Callable, TYPE_CHECKING
 
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
@@ -45,7 +45,7 @@ def _scatter(low: Lowering, node: Node) -> None:
                                  dynamic=((g, at),)))
 
 
-def _along(low: Lowering, i: Value, x: Value) -> tuple | None:
+def _along(low: Lowering, i: Value, x: Value) -> tuple[Any, ...] | None:
     """A scatter into all elements in a row, at a linear index that is `place` along one axis and the point's own place
     along the others, as one over those axes, whose parts do not meet: (variables, position of the point, flat index, g,
     place), g standing for the place. The linear index was looked at: it is -1 where the place is outside its axis."""

@@ -19,7 +19,7 @@ from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
 from ..symbolic import Sym, sym
 from .placement import Placement, place, place_carry
-from .loop_ir import Branch, Load, Loop, row_major
+from .loop_ir import Branch, Element, Load, Loop, row_major
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -186,7 +186,7 @@ def _at_iteration(placement: Placement, iteration: Sym) -> Placement:
 
 
 @contextmanager
-def _inside(low: "Lowering", iteration: Sym | None = None) -> Iterator[list]:
+def _inside(low: "Lowering", iteration: Sym | None = None) -> Iterator[list[Element]]:
     """What is lowered within goes to a list of its own. iteration: that of a scan, None where it may not run at all."""
     around, low.items = low.items, []
     low.iterations.append(iteration)

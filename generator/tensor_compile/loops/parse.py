@@ -12,8 +12,8 @@ from ..tokens import quote
 from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
-from .loop_ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    Load, Loop, LoopNestKernel, RowReduce, GroupedContractionKernel, Slot, Phase, Step, Tiles
+from .loop_ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
+    ExternKernel, GroupedContractionKernel, Load, Loop, LoopNestKernel, Phase, RowReduce, Slot, Step, Tiles
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
 
@@ -115,7 +115,7 @@ class _Parser:
         unit.items.append(element)
 
     # -- regions
-    def inside(self, unit: Declarations, what: str, *symbols: Sym) -> tuple[list, ItemLine]:
+    def inside(self, unit: Declarations, what: str, *symbols: Sym) -> tuple[list[Element], ItemLine]:
         """The items up to the line that closes the region, and that line behind its brace. symbols: known inside."""
         around, iterations = unit.items, unit.iterations
         unit.items = items = []

@@ -2,16 +2,18 @@
 """Lines of loop text and what they may name: buffers, dims, loop variables, shared operations (parse.py reads the items)."""
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
 from ..graph.dtypes import DTYPES
 from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
-from .loop_ir import Acc, Apply, Arena, Axis, Buffer, Const, InBounds, IndexValue, Load, Local, Program, Reduction, \
-    RowSort, Scalar, Sorted, Store
+from .loop_ir import Acc, Apply, Arena, Axis, Buffer, Const, Dynamic, Element, InBounds, IndexValue, Load, Local, \
+    Program, Reduction, RowSort, Scalar, Sorted, Store
 from .lower import LoweredFunction
 from .printer import Unit
+
+T = TypeVar("T")
 
 _REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "dot", "argmax", "argmin")
 _ORDERS = ("seq", "lanes", "free", "running")
@@ -27,7 +29,7 @@ class Declarations:
         self.iterations: dict[str, Sym] = {}                  # of the loops around the line
         self.buffers: dict[str, Buffer] = {}
         self.variables: dict[tuple[str, Expr], Sym] = {}
-        self.items: list = []                            # of the list that is being read: the unit's, or a region's
+        self.items: list[Element] = []                   # of the list that is being read: the unit's, or a region's
         self.arena = Arena()
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
@@ -68,7 +70,7 @@ class ItemLine(Line):
             raise self.error(f"unknown dtype {name}; there are {', '.join(DTYPES)}")
         return name
 
-    def many(self, read: Callable) -> tuple:
+    def many(self, read: Callable[[], T]) -> tuple[T, ...]:
         self.expect("(")
         return self.items(")", read)
 
@@ -212,7 +214,7 @@ class ItemLine(Line):
         (at,) = self.exactly(1, self.exprs())
         return Sorted(over, value, at, count, descending)
 
-    def exactly(self, count: int, values: tuple) -> tuple:
+    def exactly(self, count: int, values: tuple[T, ...]) -> tuple[T, ...]:
         if len(values) != count:
             raise self.error(f"expected {count} in parentheses, not {len(values)}")
         return values
@@ -228,7 +230,7 @@ class ItemLine(Line):
         self.expect(")")
         return Load(b.name, dtype, index, valid, other, dynamic)
 
-    def dynamic(self, depth: int) -> tuple:
+    def dynamic(self, depth: int) -> Dynamic:
         pairs = []
         while self.accept("let"):
             s = self.variable()

@@ -16,17 +16,18 @@ from typing import Callable, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym
+from ..target import Target
 from . import arena
 from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
 from .empty import nowhere
 from .fuse import Fused
-from .loop_ir import Arena, Branch, Buffer, CheckKernel, Load, Loop, LoopNestKernel, Program, Reduction, Region, Step, \
-    Tiles, leaves, mapped, regions
+from .loop_ir import Arena, Branch, Buffer, CheckKernel, Element, Kernel, leaves, Load, Loop, LoopNestKernel, mapped, \
+    Program, Reduction, Region, regions, Step, Tiles
 from .scalars import loads, walk
 
 
-def plan(scheduled: Fused, target) -> Program:
+def plan(scheduled: Fused, target: Target) -> Program:
     """The program of one variant. `target` is not asked yet: alignment is the same everywhere."""
     steps = mapped(scheduled.kernels, Step)
     lives = Lives(steps)
@@ -67,7 +68,7 @@ class Lives:
     buffers that change places are needed as long as either of them is.
     """
 
-    def __init__(self, steps: list):
+    def __init__(self, steps: list[Element]):
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.position: dict[int, int] = {}                       # of a Step, by identity
@@ -87,7 +88,7 @@ class Lives:
             self._names[-1].add(name)
         self.end += 1
 
-    def _walk(self, items: list) -> None:
+    def _walk(self, items: list[Element]) -> None:
         for item in items:
             if isinstance(item, Step):
                 self.position[id(item)] = self.end
@@ -161,7 +162,7 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
     return sorted(blocks, key=lambda b: b.first), block_of
 
 
-def in_place(kernel, x: Buffer, out: Buffer) -> bool:
+def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
     """`out` may overwrite x point by point. Never in a contraction, whose template may hold sums in `out`."""
     if not isinstance(kernel, LoopNestKernel):
         return False
@@ -205,7 +206,7 @@ def live_bytes(program: Program, dims: Mapping[Sym, int]) -> int:
     return max((sum(at.values()) for at in bytes_at), default=0)
 
 
-def swapped_with(steps: list) -> dict[str, frozenset[str]]:
+def swapped_with(steps: list[Element]) -> dict[str, frozenset[str]]:
     """For each buffer that changes places in some loop: all whose memory it may be found in."""
     out: dict[str, frozenset[str]] = {}
     for region in regions(steps):
@@ -215,7 +216,7 @@ def swapped_with(steps: list) -> dict[str, frozenset[str]]:
     return out
 
 
-def in_common(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> Callable[[str, str], bool]:
+def in_common(steps: list[Element], memory: Arena, buffers: dict[str, Buffer]) -> Callable[[str, str], bool]:
     """together(a, b): two buffers of different names may be in the same memory at some time."""
     changing = swapped_with(steps)
     apart = arena.apart(memory.slots)
@@ -233,7 +234,7 @@ def in_common(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> Callabl
     return together
 
 
-def _barriers(steps: list, memory: Arena, buffers: dict[str, Buffer]) -> None:
+def _barriers(steps: list[Element], memory: Arena, buffers: dict[str, Buffer]) -> None:
     """A group of checks in a loop is told apart from the same group of the next iteration by a meeting of all threads."""
     together = in_common(steps, memory, buffers)
     for step in leaves(steps):

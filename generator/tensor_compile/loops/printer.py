@@ -6,14 +6,14 @@ A unit is what one pass hands to the next: `lowered` (LoweredFunction), `fused` 
 """
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterable, Iterator
 
 from ..tokens import quote
-from ..symbolic import Expr, FloorDiv, Sym
+from ..symbolic import Atom, Expr, FloorDiv, Sym
 from .fuse import Fused
 from .loop_ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
-    ExternKernel, InBounds, IndexValue, Kernel, Load, Local, Loop, LoopNestKernel, Program, Reduction, RowReduce, RowSort, \
-    Scalar, GroupedContractionKernel, Sorted, Step, Store, Tiles, leaves, regions
+    Element, ExternKernel, GroupedContractionKernel, InBounds, IndexValue, Kernel, leaves, Load, Local, Loop, \
+    LoopNestKernel, Program, Reduction, regions, RowReduce, RowSort, Scalar, Sorted, Step, Store, Tiles
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 
@@ -49,7 +49,7 @@ def print_program(program: Program) -> str:
     return "\n".join(out + _log(program)) + "\n"
 
 
-def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
+def _items(items: list[Element], names: tuple[Sym, ...]) -> list[str]:
     """names: the dims, and the iterations of the loops around."""
     out = []
     for item in items:
@@ -70,7 +70,7 @@ def _items(items: list, names: tuple[Sym, ...]) -> list[str]:
     return out
 
 
-def _inside(items: list, names: tuple[Sym, ...]) -> list[str]:
+def _inside(items: list[Element], names: tuple[Sym, ...]) -> list[str]:
     return ["  " + line for line in _items(items, names)]
 
 
@@ -90,7 +90,7 @@ def _barrier(region: Loop | Branch) -> str:
     return " barrier" if region.barrier else ""
 
 
-def print_kernel(kernel) -> str:
+def print_kernel(kernel: Kernel) -> str:
     """One kernel, with a final newline."""
     return "\n".join(_Printer(kernel.dims).item(kernel)) + "\n"
 
@@ -116,7 +116,7 @@ def _expr(e: Expr) -> str:
     return str(e).replace(" ", "")
 
 
-def _dims(buffers: dict[str, Buffer], items: list, more: tuple[Sym, ...]) -> tuple[Sym, ...]:
+def _dims(buffers: dict[str, Buffer], items: list[Element], more: tuple[Sym, ...]) -> tuple[Sym, ...]:
     """Every size that the unit names, in order of their names."""
     symbols: set[Sym] = set(more)
     for b in buffers.values():
@@ -133,7 +133,7 @@ def _dims(buffers: dict[str, Buffer], items: list, more: tuple[Sym, ...]) -> tup
     return tuple(sorted((s for s in symbols if s.is_dim and not s.is_iteration), key=lambda s: s.key))
 
 
-def _asked(item) -> Iterator[Expr]:
+def _asked(item: Element) -> Iterator[Expr]:
     """Every expression of an item."""
     if isinstance(item, CheckKernel):
         yield item.bound
@@ -207,15 +207,15 @@ class _Printer:
             out += ("-" if negative else "+" if out else "") + body
         return out or "0"
 
-    def atom(self, a) -> str:
+    def atom(self, a: Atom) -> str:
         if isinstance(a, Sym):
             return self.name(a)
         return f"{'floordiv' if isinstance(a, FloorDiv) else a.name}({self.exprs(a.parts)})"
 
-    def exprs(self, items) -> str:
+    def exprs(self, items: Iterable[Expr]) -> str:
         return ",".join(self.expr(e) for e in items)
 
-    def vars(self, items) -> str:
+    def vars(self, items: Iterable[Sym]) -> str:
         return ", ".join(f"{self.name(s)}:{self.expr(extent(s))}" for s in items)
 
     def share(self, roots: list[Scalar]) -> None:
@@ -276,7 +276,7 @@ class _Printer:
     def store(self, s: Store, indent: str) -> str:
         return f"{indent}{self.dynamic(s)}{quote(s.buffer)}[{self.exprs(s.index)}] = {self.scalar(s.value)}"
 
-    def item(self, k) -> list[str]:
+    def item(self, k: Element) -> list[str]:
         if isinstance(k, CheckKernel):
             return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}{_loc(k)}", *_interface(k)]
         if isinstance(k, ExternKernel):
@@ -314,7 +314,7 @@ def _second(k: Contraction | ContractionKernel) -> tuple[Load, ...]:
     return (k.b,) if isinstance(k, Contraction) else k.b
 
 
-def _interface(kernel) -> list[str]:
+def _interface(kernel: Kernel) -> list[str]:
     """What the caller hands over; fusion leaves it open."""
     if not kernel.params and not kernel.dims:
         return []

@@ -12,13 +12,13 @@ from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
-from .loop_ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    LoopNestKernel, Program, Region, Scalar, GroupedContractionKernel, Step, Store
+from .loop_ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
+    GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Scalar, Step, Store
 from .disjoint import apart, one_to_one
 from .scalars import empty, loads
 
 
-def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
+def stores(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     """Every store of a kernel, Computation or Contraction and the variables of its points."""
     if isinstance(item, Computation):
         yield Store(item.out, item.index, item.value, item.dynamic), item.vars
@@ -36,14 +36,14 @@ def stores(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
                 yield s, item.rows + phase.vars
 
 
-def _stored(item) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
+def _stored(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     """Those of its stores that have a point."""
     for s, variables in stores(item):
         if not empty(variables):
             yield s, variables
 
 
-def same_element(buffers: dict, item, in_tiles: bool = False) -> list[str]:
+def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = False) -> list[str]:
     """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other.
     in_tiles: `between_tiles` looks at the points of all tiles together."""
     problems = []
@@ -74,7 +74,7 @@ def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
     return apart(one, two) or apart((b.address(one),), (b.address(two),))
 
 
-def _rows(kernel) -> set[Sym] | None:
+def _rows(kernel: Kernel) -> set[Sym] | None:
     """The variables of a kernel's rows, whose phases are one thread's; None where each point may be another thread's."""
     if isinstance(kernel, LoopNestKernel) and (len(kernel.phases) > 1 or any(phase.reduces for phase in kernel.phases)):
         return set(kernel.rows)
@@ -86,7 +86,7 @@ def _same_point(one: tuple[Expr, ...], two: tuple[Expr, ...], rows: set[Sym] | N
     return all(a == b or rows is not None and not rows & (a.symbols() | b.symbols()) for a, b in zip(one, two, strict=True))
 
 
-def crossed(buffers: dict[str, Buffer], kernel) -> list[str]:
+def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
     """Loads of what other points of the same kernel store."""
     if isinstance(kernel, CheckKernel):
         return []
@@ -118,7 +118,7 @@ def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKerne
     return [v for s, _ in stores(kernel) for v in s.values] + [r.value for phase in kernel.phases for r in phase.reduces]
 
 
-def met(one, two) -> list[str]:
+def met(one: Kernel, two: Kernel) -> list[str]:
     """Buffers of which kernel `two` may read, or store as well, elements that kernel `one` stores."""
     buffers_met: dict[str, None] = {}
     for s, _ in _stored(one):
@@ -129,7 +129,7 @@ def met(one, two) -> list[str]:
     return list(buffers_met)
 
 
-def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: list) -> list[str]:
+def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: list[Element]) -> list[str]:
     """Elements that two tiles store, or one loads and another one stores. A kernel's own points are `same_element`'s
     and `crossed`'s."""
     problems: dict[str, None] = {}

@@ -2,7 +2,7 @@
 """Walks over scalar expressions: substitution, loads, cost, and the factory of loop variables."""
 from __future__ import annotations
 
-from typing import Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
@@ -19,7 +19,7 @@ class Variables:
     """Loop variables of one function, one a (kind, position, extent): computations of one shape share theirs."""
 
     def __init__(self) -> None:
-        self.made: dict[tuple, Sym] = {}
+        self.made: dict[tuple[Any, ...], Sym] = {}
 
     def get(self, kind: str, position: int, extent: Expr) -> Sym:
         key = (kind, position, extent)

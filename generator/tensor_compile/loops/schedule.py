@@ -11,11 +11,13 @@ operand always is one variable. Its m may have no variable, n and k have at leas
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
+from ..target import Target
 from .fuse import Fused
-from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, LoopNestKernel, Reduction, RowSort, \
-    Scalar, GroupedContractionKernel, Phase, Store, mapped
+from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, Load, \
+    LoopNestKernel, mapped, Phase, Reduction, RowSort, Scalar, Store
 from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
@@ -23,14 +25,14 @@ THREAD_WORK = 8192  # operations that are worth another thread
 UNKNOWN = 64       # a dynamic extent, where a size is guessed
 
 
-def schedule(fused: Fused, target) -> Fused:
+def schedule(fused: Fused, target: Target) -> Fused:
     """The same kernels with their final loops, parameters and dims."""
     kernels = mapped(fused.kernels, lambda k: _finish(_schedule(k, fused.buffers), fused.buffers))
     return Fused(fused.name, fused.buffers, kernels, fused.inputs, fused.outputs, fused.states, fused.dims,
                  fused.fusions, fused.refusals)
 
 
-def _schedule(kernel, buffers: dict[str, Buffer]):
+def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, LoopNestKernel):
         body = _Body(buffers, _values(kernel), _stores(kernel))
         if len(kernel.phases) == 1 and not kernel.phases[0].vars and not kernel.phases[0].reduces \
@@ -47,7 +49,8 @@ def _schedule(kernel, buffers: dict[str, Buffer]):
 class _Body:
     """What a kernel reads, writes and asks, under a growing substitution of merged variables."""
 
-    def __init__(self, buffers: dict[str, Buffer], values: list[Scalar], stores: list[Store], more: tuple = ()):
+    def __init__(self, buffers: dict[str, Buffer], values: list[Scalar], stores: list[Store],
+                 more: tuple[Any, ...] = ()):
         self.buffers = buffers
         self.accesses = [(buffers[x.buffer], x.index) for x in (*loads(*values), *more)]
         self.accesses += [(buffers[s.buffer], s.index) for s in stores]
@@ -126,7 +129,7 @@ def _stores(kernel: LoopNestKernel) -> list[Store]:
     return [x for s in kernel.phases for x in s.stores]
 
 
-def _size_key(e: Expr | None) -> tuple:
+def _size_key(e: Expr | None) -> tuple[Any, ...]:
     """Orders strides: by degree, then by size."""
     if e is None or not e.terms:
         return (-1, 0)
@@ -179,7 +182,7 @@ def _rows(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
     return _rebuilt(kernel, rows, phases, body)
 
 
-def _rebuilt(kernel: LoopNestKernel, rows: tuple, phases: list[Phase], body: _Body) -> LoopNestKernel:
+def _rebuilt(kernel: LoopNestKernel, rows: tuple[Sym, ...], phases: list[Phase], body: _Body) -> LoopNestKernel:
     change = body.rewriter()
     done = [Phase(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
                   [rewritten(x, change) for x in s.stores], s.vector) for s in phases]
@@ -223,7 +226,7 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
                              (), (), loc=kernel.loc)
 
 
-def _finish(kernel, buffers: dict[str, Buffer]):
+def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     """Fills params (in order of first use) and dims."""
     if isinstance(kernel, (CheckKernel, ExternKernel)):
         return kernel

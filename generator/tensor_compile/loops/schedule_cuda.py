@@ -17,8 +17,8 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
-from .loop_ir import CheckKernel, ContractionKernel, Kernel, LoopNestKernel, Reduction, RowReduce, RowSort, \
-    GroupedContractionKernel
+from .loop_ir import CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel, Phase, \
+    Reduction, RowReduce, RowSort
 from .scalars import extent, walk
 
 THREADS = 256        # of a block of points or tiles
@@ -183,7 +183,7 @@ def passes(kernel: LoopNestKernel) -> int:
 def memory(kernel: LoopNestKernel, threads: int, terms: int) -> int:
     """Bytes of shared memory that the sums of a row take, with so many terms a thread at a time of those that are added
     in order."""
-    def taken(phase) -> int:
+    def taken(phase: Phase) -> int:
         return sum(sum_bytes(r) * threads * (terms if r.order in ("lanes", "seq") else 1)
                    for r in phase.reduces if isinstance(r, RowReduce))
 

@@ -18,10 +18,12 @@ from typing import Iterator
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
+from ..target import Target
 from .accesses import read, written
 from .clip import clip
 from .fuse import Fused, reading_items
-from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel, Store, Tiles, row_major
+from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Element, Load, Loop, LoopNestKernel, row_major, Scalar, \
+    Store, Tiles
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, domain_size, rewritten, unlinear
@@ -36,7 +38,7 @@ UNKNOWN = 1024     # what a dim without an upper end is taken for
 Chained = ContractionKernel | LoopNestKernel
 
 
-def form(fused: Fused, target) -> Fused:
+def form(fused: Fused, target: Target) -> Fused:
     """The same kernels, some of them within tile regions."""
     former = _Former(fused, target)
     return replace(fused, kernels=former.list(fused.kernels), buffers=former.buffers, fusions=former.fusions,
@@ -62,7 +64,7 @@ def row_variables(kernel: Chained) -> tuple[Sym, ...]:
     return kernel.batch + kernel.m if isinstance(kernel, ContractionKernel) else kernel.rows
 
 
-def values(kernel: Chained) -> list:
+def values(kernel: Chained) -> list[Scalar]:
     if isinstance(kernel, ContractionKernel):
         return kernel.values
     return [r.value for s in kernel.phases for r in s.reduces] + [v for s in kernel.phases for x in s.stores
@@ -87,16 +89,16 @@ def least(e: Expr) -> int:
 
 
 class _Former:
-    def __init__(self, fused: Fused, target):
+    def __init__(self, fused: Fused, target: Target):
         self.buffers, self.target = dict(fused.buffers), target
         self.fusions, self.refusals = list(fused.fusions), list(fused.refusals)
         self.readers: Counter[str] = reading_items(fused.kernels)
         self.taken = {s.name for s in fused.dims} | {s.name for b in fused.buffers.values() for d in b.shape
                                                      for s in d.symbols()}
 
-    def list(self, kernels: list) -> list:
+    def list(self, kernels: list[Element]) -> list[Element]:
         """One list of kernels, and those of the regions within it."""
-        out: list = []
+        out: list[Element] = []
         for item in kernels:
             if isinstance(item, Loop):
                 item = replace(item, test=self.list(item.test), body=self.list(item.body))
@@ -337,7 +339,7 @@ class _Former:
                 step[s], inner[s], new[s] = sym(axis.start) + sym(own), sym(own), (own,)
         handed = {name: self.handed(chain, host[name], axes) for name in chain.handed}
 
-        def leaf(x):
+        def leaf(x: Scalar) -> Scalar | None:
             if isinstance(x, Load) and x.buffer in handed:
                 return Load(handed[x.buffer].name, x.dtype, tuple(e.substitute(inner) for e in x.index),
                             tuple(e.substitute(step) for e in x.valid), x.other)

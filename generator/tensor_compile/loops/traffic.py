@@ -10,11 +10,11 @@ numbers are exact where accesses are dense, and an upper bound where windows ove
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Mapping
+from typing import Any, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, Load, GroupedContractionKernel
+from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, Load
 from .scalars import extent, walk
 
 
@@ -26,7 +26,7 @@ class Traffic:
     written: int
 
 
-def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
+def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
     """Bytes that one call of the kernel reads and writes at the given dims ({} in a specialized variant)."""
     buffers = {b.name: b for b in kernel.params}
     if isinstance(kernel, CheckKernel):
@@ -42,7 +42,7 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
         stores = [x for s in kernel.phases for x in s.stores]
     written = {(s.buffer, s.index): (s.dynamic, ()) for s in stores}
     own = {s.buffer for s in stores}  # rows that are stored and read again stay in the cache
-    read: dict[tuple, tuple] = {}
+    read: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for x in walk(*values):
         if isinstance(x, Load) and (x.buffer not in own or buffers[x.buffer].kind == "state"):
             valid = read.get((x.buffer, x.index), ((), x.valid))[1]
@@ -50,9 +50,9 @@ def traffic(kernel, dims: Mapping[Sym, int]) -> Traffic:
     return Traffic(_total(read, buffers, dims), _total(written, buffers, dims))
 
 
-def _total(accesses: dict, buffers: dict[str, Buffer], dims: Mapping[Sym, int]) -> int:
+def _total(accesses: Mapping[Any, tuple[Any, ...]], buffers: dict[str, Buffer], dims: Mapping[Sym, int]) -> int:
     count: dict[str, int] = {}
-    seen: set[tuple] = set()
+    seen: set[tuple[Any, ...]] = set()
     for (name, index), (dynamic, valid) in accesses.items():
         b = buffers[name]
         if b.kind in ("scratch", "tile"):

@@ -14,9 +14,9 @@ from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, verify_variables
 from .empty import nowhere
 from .fuse import Fused
-from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
-    InBounds, Load, Loop, LoopNestKernel, Program, Reduction, RowSort, Scalar, GroupedContractionKernel, Phase, Step, \
-    Store, Tiles, leaves
+from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
+    ExternKernel, GroupedContractionKernel, InBounds, leaves, Load, Loop, LoopNestKernel, Phase, Program, Reduction, \
+    RowSort, Scalar, Step, Store, Tiles
 from .scalars import loads, domain_size, sort_space
 
 
@@ -24,7 +24,7 @@ class LoopError(Exception):
     """All findings, one a line."""
 
 
-def verify(thing, facts: tuple[Expr, ...] = ()) -> None:
+def verify(thing: Any, facts: tuple[Expr, ...] = ()) -> None:
     """A LoweredFunction, a Fused or a Program. facts: what the entry's guards make sure of, as expressions that are >= 0."""
     problems: list[str] = []
     if isinstance(thing, Program):
@@ -40,10 +40,10 @@ def verify(thing, facts: tuple[Expr, ...] = ()) -> None:
 class _Checker:
     def __init__(self, buffers: dict[str, Buffer], problems: list[str], facts: tuple[Expr, ...]):
         self.buffers, self.problems, self.facts = buffers, problems, facts
-        self.proved: set[tuple] = set()
+        self.proved: set[tuple[Any, ...]] = set()
         self.in_tiles = False
 
-    def lowered(self, function) -> None:
+    def lowered(self, function: Any) -> None:
         self.items(function.items, set(), self.item)
 
     def program(self, program: Program) -> None:
@@ -51,7 +51,7 @@ class _Checker:
         if self.overlaps(program):
             self.problems += races.unordered(program, plan.in_common(program.steps, program.arena, self.buffers))
 
-    def items(self, items: list, written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
+    def items(self, items: list[Element], written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
         """written: what has been stored before; grows. A scan stores all that its iterations do, also if there is none: its
         results have no elements then. A while may end before its first iteration, and of a branch one side runs."""
         for item in items:

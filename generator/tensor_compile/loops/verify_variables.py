@@ -11,15 +11,16 @@ from collections import Counter
 from typing import Iterable
 
 from ..symbolic import Expr, Sym
-from .loop_ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, InBounds, \
-    IndexValue, Load, Local, LoopNestKernel, Reduction, RowReduce, Scalar, GroupedContractionKernel, Sorted
+from .loop_ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, Dynamic, Element, \
+    ExternKernel, GroupedContractionKernel, InBounds, IndexValue, Load, Local, LoopNestKernel, Reduction, RowReduce, \
+    Scalar, Sorted
 from .scalars import walk
 
 Names = frozenset[Sym]
 NONE: Names = frozenset()
 
 
-def unbound(item) -> list[str]:
+def unbound(item: Element) -> list[str]:
     """The findings of a Computation, Contraction or kernel."""
     problems: dict[str, None] = {}
     _Scopes(problems).item(item)
@@ -35,7 +36,7 @@ class _Scopes:
         self.free: dict[Scalar, Names] = {}
         self.inner: dict[Scalar, Names] = {}
 
-    def item(self, item) -> None:
+    def item(self, item: Element) -> None:
         self.label = getattr(item, "label", "")
         if isinstance(item, Computation):
             self.once(item.vars)
@@ -84,7 +85,7 @@ class _Scopes:
         self.problems[f"{self.label}: {text}"] = None
 
     # -- values ---------------------------------------------------------------------------------------------------
-    def store(self, index: tuple[Expr, ...], value: Scalar, dynamic: tuple, scope: Names, accs: int = 0,
+    def store(self, index: tuple[Expr, ...], value: Scalar, dynamic: Dynamic, scope: Names, accs: int = 0,
               locals_: Iterable[str] = ()) -> None:
         within = scope | {s for s, _ in dynamic}
         self.indices(index, within)

@@ -13,10 +13,13 @@ expressions.py has the data and its arithmetic, division.py the floor division, 
 prover.py what can be proved of ranges, guards.py what can be proved where more is known, expression_text.py the parser.
 """
 from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, ONE, Sym, ZERO, const, divisor_of, exact_div, \
-    floordiv, maximum, minimum, product, sym, wrap
+    product, sym, wrap
+from .division import floordiv
+from .extrema import maximum, minimum
 from .guards import holds
 from .prover import equal, extreme, is_nonnegative, is_zero, never_equal
 from .expression_text import parse
 
-__all__ = ["Atom", "Expr", "Extremum", "FloorDiv", "IntLike", "ONE", "Sym", "ZERO", "const", "divisor_of", "equal", "exact_div",
-           "extreme", "floordiv", "holds", "is_nonnegative", "is_zero", "maximum", "minimum", "never_equal", "parse", "product", "sym", "wrap"]
+__all__ = ["Atom", "Expr", "Extremum", "FloorDiv", "IntLike", "ONE", "Sym", "ZERO", "const", "divisor_of", "equal",
+           "exact_div", "extreme", "floordiv", "holds", "is_nonnegative", "is_zero", "maximum", "minimum",
+           "never_equal", "parse", "product", "sym", "wrap"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import gcd
 
-from .expressions import Expr, FloorDiv, ZERO, const, divide_term, divisor_of, exact_atoms, exact_div, make
+from .expressions import Expr, FloorDiv, Monomial, ZERO, const, divide_term, divisor_of, exact_atoms, exact_div, make
 from .prover import is_nonnegative
 
-_divs: dict = {}
-_div_atoms: dict = {}
+_divs: dict[tuple[Expr, Expr], Expr] = {}
+_div_atoms: dict[tuple[Expr, Expr], FloorDiv] = {}
 
 
 def floordiv(num: Expr, den: Expr) -> Expr:
@@ -30,8 +30,8 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
     quotient = ZERO
     if len(den.terms) == 1:
         dm, dc = den.terms[0]
-        rest: dict = {}
-        q: dict = {}
+        rest: dict[Monomial, int] = {}
+        q: dict[Monomial, int] = {}
         for monomial, c in num.terms:
             divided = divide_term(monomial, c, dm, dc)
             if divided is None and not dm and not monomial and not 0 <= c < dc:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 from operator import attrgetter
-from typing import Iterable, Mapping, Union
+from typing import Iterable, Mapping, TypeAlias, Union
 
 IntLike = Union[int, "Expr"]
 
@@ -16,6 +16,7 @@ class Sym:
     """
 
     __slots__ = ("name", "lo", "hi", "divisor", "is_dim", "key")
+    key: tuple[int, str, int]
     _count = 0
 
     def __init__(self, name: str, lo: int, hi: IntLike | None, divisor: int = 1, is_dim: bool = False):
@@ -68,6 +69,7 @@ class Extremum:
 
     __slots__ = ("largest", "parts", "key")
     exact = 0
+    parts: tuple["Expr", "Expr"]
 
     def __init__(self, largest: bool, a: "Expr", b: "Expr", number: int):
         self.largest, self.parts = largest, (a, b)
@@ -88,17 +90,24 @@ class Extremum:
 
 
 Atom = Union[Sym, FloorDiv, Extremum]
-Monomial = tuple  # of atoms, sorted, repeated for powers; () is the constant
+Monomial: TypeAlias = tuple[Atom, ...]            # sorted, an atom repeated for its powers; () is the constant
+Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
+Range: TypeAlias = tuple[int | None, int | None]  # inclusive; None where it is unbounded
 
-_exprs: dict = {}
+_exprs: dict[Terms, "Expr"] = {}
 
 
 class Expr:
     """Canonical polynomial. Build with `const`, `sym` and the operators; never construct directly."""
 
     __slots__ = ("terms", "_text", "_syms", "_hash", "_range")
+    terms: Terms
+    _text: str | None
+    _syms: frozenset[Sym] | None
+    _hash: int
+    _range: Range | None
 
-    def __new__(cls, terms: tuple):
+    def __new__(cls, terms: Terms) -> "Expr":
         found = _exprs.get(terms)
         if found is None:
             found = object.__new__(cls)
@@ -117,10 +126,10 @@ class Expr:
         assert self.is_const, f"{self} is not a constant"
         return self.terms[0][1] if self.terms else 0
 
-    def symbols(self) -> frozenset:
+    def symbols(self) -> frozenset[Sym]:
         """Every symbol that occurs, inside other atoms too."""
         if self._syms is None:
-            found: set = set()
+            found: set[Sym] = set()
             for monomial, _ in self.terms:
                 for atom in monomial:
                     if isinstance(atom, Sym):
@@ -134,7 +143,7 @@ class Expr:
         """The stride of `s`: c in self == c*s + rest with c and rest free of s; None where self is not affine in s."""
         if s not in self.symbols():
             return ZERO
-        out: dict = {}
+        out: dict[Monomial, int] = {}
         for monomial, c in self.terms:
             if s in monomial:
                 rest = list(monomial)
@@ -198,7 +207,7 @@ class Expr:
             if not exact_atoms:
                 return Expr(tuple((m, k * c) for m, k in expr.terms))
             return make({m: k * c for m, k in expr.terms})
-        out: dict = {}
+        out: dict[Monomial, int] = {}
         for ma, ca in self.terms:
             for mb, cb in other.terms:
                 monomial = tuple(sorted(ma + mb, key=_atom_key))
@@ -214,7 +223,7 @@ class Expr:
         return self - (self // other) * other
 
     # -- bounds -------------------------------------------------------------------------------------------------
-    def range(self) -> tuple:
+    def range(self) -> Range:
         """Inclusive (lo, hi) as ints, either None where unbounded. Sound, not always tight."""
         if self._range is None:
             self._range = (bound(self, False), bound(self, True))
@@ -243,7 +252,7 @@ class Expr:
         return total
 
 
-def _atom_syms(atom: FloorDiv | Extremum) -> frozenset:
+def _atom_syms(atom: FloorDiv | Extremum) -> frozenset[Sym]:
     a, b = atom.parts
     return a.symbols() | b.symbols()
 
@@ -254,10 +263,10 @@ def _evaluate(atom: FloorDiv | Extremum, values: Mapping[Sym, int]) -> int:
 
 
 _atom_key = attrgetter("key")
-exact_atoms: set = set()   # the exact atoms there are; most programs have none
+exact_atoms: set[Atom] = set()   # the exact atoms there are; most programs have none
 
 
-def make(terms: Mapping) -> Expr:
+def make(terms: Mapping[Monomial, int]) -> Expr:
     if exact_atoms:
         for monomial, c in terms.items():
             atom = next((a for a in monomial if c and a in exact_atoms and c % a.exact == 0), None)
@@ -269,7 +278,7 @@ def make(terms: Mapping) -> Expr:
     return Expr(tuple(sorted(((m, c) for m, c in terms.items() if c), key=_term_key)))
 
 
-def _term_key(term: tuple) -> tuple:
+def _term_key(term: tuple[Monomial, int]) -> tuple[int, tuple[tuple[int, str, int], ...]]:
     # Higher degree first, constant last: reads as people write polynomials.
     return (-len(term[0]), tuple(a.key for a in term[0]))
 
@@ -297,7 +306,7 @@ def product(values: Iterable[IntLike]) -> Expr:
     return out
 
 
-def divide_term(monomial: Monomial, c: int, dm: Monomial, dc: int) -> tuple | None:
+def divide_term(monomial: Monomial, c: int, dm: Monomial, dc: int) -> tuple[Monomial, int] | None:
     if c % dc:
         return None
     rest = list(monomial)

@@ -7,7 +7,7 @@ from math import gcd
 from .expressions import Expr, Extremum, IntLike, make, wrap
 from .prover import is_nonnegative
 
-_atoms: dict = {}
+_atoms: dict[tuple[bool, Expr, Expr], Extremum] = {}
 
 
 def maximum(a: IntLike, b: IntLike) -> Expr:

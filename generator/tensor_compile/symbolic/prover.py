@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import gcd
 
-from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, Sym, divisor_of, exact_div, make, sym, wrap
+from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, Range, Sym, divisor_of, exact_div, make, sym, wrap
 
 
-def _split(e: Expr, s: Sym) -> tuple | None:
+def _split(e: Expr, s: Sym) -> tuple[Expr, Expr] | None:
     c = e.coefficient(s)
     return None if c is None else (c, e - c * sym(s))
 
@@ -37,7 +37,7 @@ def extreme(e: Expr, upper: bool) -> Expr:
     return e
 
 
-def _atom_range(atom: Atom) -> tuple:
+def _atom_range(atom: Atom) -> Range:
     if isinstance(atom, Sym):
         hi = atom.hi.range()[1] if isinstance(atom.hi, Expr) else atom.hi
         return atom.lo, hi

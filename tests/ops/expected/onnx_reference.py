@@ -7,7 +7,8 @@ import torch
 from onnx.reference import ReferenceEvaluator
 
 
-def run(op: str, *inputs: torch.Tensor | None, outputs: int = 1, opset: int = 0, **attributes: object) -> list[torch.Tensor]:
+def run(op: str, *inputs: torch.Tensor | None, outputs: int = 1, opset: int = 0,
+        **attributes: object) -> list[torch.Tensor]:
     """None stands for an input that is left out."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     feeds = {name: x.numpy() for name, x in zip(names, inputs) if x is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
 from ...symbolic import Expr, parse, wrap
@@ -359,7 +359,7 @@ def _all(statements: Sequence[Statement]) -> list[Statement]:
     return found
 
 
-def _opsets(imports: Sequence) -> dict[str, int]:
+def _opsets(imports: Sequence[Any]) -> dict[str, int]:
     return {DOMAINS.get(o.domain, o.domain): o.version for o in imports}
 
 

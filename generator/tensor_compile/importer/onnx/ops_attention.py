@@ -69,7 +69,8 @@ def attention(n: Node) -> None:
     n.call(f"tc_onnx_attention({text})", q.dtype, shape, more)
 
 
-def rotary(n: Node, x: Value, cosines: Value, sines: Value, positions: str, dims: int, heads: int, interleaved: bool) -> str:
+def rotary(n: Node, x: Value, cosines: Value, sines: Value, positions: str, dims: int, heads: int,
+           interleaved: bool) -> str:
     """The C of a rotary embedding."""
     text = f"tc_rotary_embedding({x}, {cosines}, {sines}" + (f", {positions}" if positions else "")
     text += f", .heads = {heads}" if x.rank == 3 else ""

@@ -162,7 +162,8 @@ def _padding(n: Node, mask: Value, batch: Expr, rows: IntLike, columns: IntLike,
     return n.let(f"tc_where({seen}, 0, {number})", dtype, shape, "padding")
 
 
-def _attend(n: Node, q: str, k: str, v: str, x: Value, sizes: tuple[IntLike, IntLike, IntLike, IntLike], heads: int, shared: int,
+def _attend(n: Node, q: str, k: str, v: str, x: Value, sizes: tuple[IntLike, IntLike, IntLike, IntLike], heads: int,
+            shared: int,
             masks: list[Value], options: str, past: tuple[str, str, Expr] | None, wants: dict[int, str], value: IntLike) -> None:
     """The call. sizes: batch, rows, columns of this step, features of a head; value: those of one of v. wants: outputs by
     number: .present_key, .present_value."""

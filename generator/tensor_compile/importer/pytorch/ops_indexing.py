@@ -3,6 +3,8 @@
 are known not to be negative."""
 from __future__ import annotations
 
+from typing import Any
+
 from ...symbolic import Expr
 from ..values import UNSIGNED, Value
 from .ops_elementwise import as_bool
@@ -79,7 +81,7 @@ def index(n: Node) -> None:
     n.result(f"tc_index({x}, {', '.join(places)})")
 
 
-def _places(n: Node, x: Value, indices: list) -> list[str]:
+def _places(n: Node, x: Value, indices: list[Any]) -> list[str]:
     places, axis = [], 0
     for entry in indices:
         if entry is None:
