@@ -194,6 +194,34 @@ one, row_of = sym(Sym("j", 0, 1)), sym(Sym("g", 0, Z - 2))
 ok(holds(2 * Z - 3 - one * (Z - 1) - row_of, [Z - 1]) and not holds(2 * Z - 4 - one * (Z - 1) - row_of, [Z - 1]),
    "two rows of a size that a guard keeps from being negative")
 
+ok(holds(Z * sym(DIMS[1]) - 1 - 4 * sym(DIMS[1]) * row_of, [Z - 1 - 4 * row_of]), "a guarded row of several elements")
+ok(not holds(Z * sym(DIMS[1]) - 2 - 4 * sym(DIMS[1]) * row_of, [Z - 1 - 4 * row_of]), "and not beyond its end")
+ok(holds(2 * Z * Z - 1 - 2 * row_of - one, [Z - 1]), "a row of a square that is not empty")
+ok(holds(Z - 1 - 8 * row_of, [2 * Z - 1 - 16 * row_of - one]), "half a guard, rounded up as an integer is")
+ok(not holds(Z - 2 - 8 * row_of, [2 * Z - 1 - 16 * row_of - one]), "and no more than that")
+
+drawn = random.Random(11)
+symbols = [*DIMS, *LOOPS[:2]]
+everywhere = [dict(v) for v in values(symbols)]
+kept, wrong = 0, []
+for _ in range(1500):
+    def polynomial() -> Expr:
+        e = const(drawn.randint(-6, 6))
+        for _ in range(drawn.randint(1, 3)):
+            factors = drawn.sample(symbols, drawn.randint(1, 2))
+            term = const(drawn.choice((-4, -2, -1, 1, 2, 3, 4)))
+            for s in factors:
+                term = term * sym(s)
+            e = e + term
+        return e
+
+    claim, guard = polynomial(), polynomial()
+    claim = drawn.choice((claim, guard * drawn.randint(1, 3) + drawn.randint(-1, 2), (guard + claim * 2)))
+    if holds(claim, [guard]):
+        kept += 1
+        wrong += [(claim, guard) for at in everywhere if guard.evaluate(at) >= 0 and claim.evaluate(at) < 0][:1]
+equal(wrong, [], f"what follows from a guard is true wherever the guard is ({kept} claims)")
+
 twins = [Sym("i", 0, 9), Sym("i", 0, 9)]
 x, y = (sym(t) // 4 for t in twins)
 ok(x * y is y * x and (x + y) - y is x, "divisions of two loop variables of one name stay apart")

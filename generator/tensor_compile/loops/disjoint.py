@@ -23,6 +23,7 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
         s = next((s for s in variables if divided is not None and s in divided.num.symbols()), None)
         if s is None:
             break
+        address, variables, s = _one_run(address, variables, divided.num, s)
         count = exact_div(extent(s), divided.den)
         if count is None:
             return False
@@ -46,6 +47,27 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
             return False
         reach = reach + step * (extent(s) - 1)
     return True
+
+
+def _one_run(address: Expr, variables: tuple[Sym, ...], num: Expr, s: Sym) -> tuple[Expr, tuple[Sym, ...], Sym]:
+    """What is divided may count the points of several loops in one run: 16*i + j for j < 16. Then one variable takes
+    their places. Otherwise s stays the one that is divided."""
+    run = [v for v in variables if v in num.symbols()]
+    steps = {v: num.coefficient(v) for v in run}
+    if len(run) < 2 or any(c is None or not c.is_const for c in steps.values()):
+        return address, variables, s
+    run.sort(key=lambda v: steps[v].value)
+    count: Expr = wrap(1)
+    for v in run:
+        if steps[v] != count:
+            return address, variables, s
+        count = count * extent(v)
+    whole = Sym(run[0].name, 0, count - 1)
+    others = num - sym(run[0])
+    joined = address.substitute({run[0]: sym(whole) - others})
+    if any(v in joined.symbols() for v in run):
+        return address, variables, s
+    return joined, (*(v for v in variables if v not in run), whole), whole
 
 
 def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:

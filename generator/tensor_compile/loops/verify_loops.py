@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..symbolic import Expr, holds, is_nonnegative
+from ..symbolic import Expr, holds, is_nonnegative, wrap
 from . import accesses, plan, races, verify_variables
 from .empty import nowhere
 from .fuse import Fused
@@ -227,6 +227,7 @@ class _Checker:
         if (name, index, guards) in self.proved:
             return
         self.proved.add((name, index, guards))
+        guards += some_iteration(index)
         if all(holds(i, guards) and holds(n - 1 - i, guards) for i, n in zip(index, b.shape)):
             return
         address = b.address(index)
@@ -278,3 +279,11 @@ class _Checker:
 
 def _names(s: Scalar) -> set[str]:
     return {x.buffer for x in loads(s)}
+
+
+def some_iteration(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """That the loops whose variables an index has run at all: their last iteration is not before the first."""
+    variables = sorted({s for i in index for s in i.symbols() if not s.is_dim and isinstance(s.hi, Expr)},
+                       key=lambda s: s.key)
+    lasts = [wrap(s.hi) - s.lo for s in variables]
+    return tuple(last for last in lasts if not is_nonnegative(last))

@@ -6,15 +6,18 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Sequence
 
-from .expressions import Expr, FloorDiv, sym
-from .prover import is_nonnegative
+from .expressions import ONE, Expr, FloorDiv, sym
+from .prover import extreme, is_nonnegative
 
 
 def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
     """e >= 0 where every guard is: proved alone, from a multiple of one guard, the sum of two (pairs), or through
     floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
-    if is_nonnegative(e) or any(is_nonnegative(e - times * g) for g in guards for times in _multiples(e, g)) \
+    if is_nonnegative(e) or any(_follows(e, g) for g in guards) \
             or pairs and any(is_nonnegative(e - g - h) for g, h in combinations(guards, 2)):
+        return True
+    least = extreme(e, False) if guards else e
+    if least is not e and any(_follows(least, g) for g in guards):
         return True
     for monomial, c in e.terms if guards else ():
         if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
@@ -39,8 +42,37 @@ def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
     return e
 
 
-def _multiples(e: Expr, g: Expr) -> list[int]:
-    """1, and how often a term of g goes into that of e: a step of 3 behind a guard has three times the guard's."""
+def _follows(e: Expr, g: Expr) -> bool:
+    """e >= 0 as g >= 0: e is at least a multiple of g, or k*e is more than -k, e being an integer."""
+    return any(is_nonnegative(e - times * g) for times in _multiples(e, g)) \
+        or any(is_nonnegative(k * e + (k - 1) - g) for k in _parts(e, g))
+
+
+def _multiples(e: Expr, g: Expr) -> list[Expr]:
+    """1, and what a term of g must be multiplied by to be one of e: 3, where a step of 3 stands behind a guard; n, where
+    the index of a row of n elements is guarded. None is negative."""
+    found = {ONE: None}
+    for monomial, c in g.terms:
+        for whole, times in e.terms if monomial else ():
+            rest = _without(whole, monomial) if times % c == 0 and times // c > 0 else None
+            if rest is not None:
+                factor = Expr(((rest, times // c),))
+                if is_nonnegative(factor):
+                    found[factor] = None
+    return list(found)
+
+
+def _parts(e: Expr, g: Expr) -> list[int]:
+    """How often a term of e goes into that of g."""
     of = dict(e.terms)
-    found = {of[m] // c for m, c in g.terms if m and m in of and of[m] % c == 0 and of[m] // c > 1}
-    return [1, *sorted(found)]
+    return sorted({c // of[m] for m, c in g.terms if m and m in of and c % of[m] == 0 and c // of[m] > 1})
+
+
+def _without(whole: tuple, part: tuple) -> tuple | None:
+    """The factors of a monomial that are left when those of another are taken out."""
+    left = list(whole)
+    for atom in part:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proofs that no two points of a loop nest touch one element, against the elements that they do touch."""
+from __future__ import annotations
+
+import random
+from itertools import product
+
+from tap import done, equal, ok
+from tensor_compile.loops.disjoint import one_to_one
+from tensor_compile.loops.loop_ir import Buffer, row_major
+from tensor_compile.symbolic import Expr, Sym, sym, wrap
+
+EXTENTS = (2, 3, 4, 6, 7, 8, 16)
+drawn = random.Random(5)
+
+
+def buffer(shape: tuple[int, ...]) -> Buffer:
+    sizes = tuple(wrap(n) for n in shape)
+    return Buffer("y", "f32", sizes, row_major(sizes), "output")
+
+
+def touched_once(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -> bool:
+    address = b.address(index)
+    places = [address.evaluate(dict(zip(variables, at))) for at in product(*(range(int(s.hi) + 1) for s in variables))]
+    return len(set(places)) == len(places)
+
+
+i, j, k = Sym("i", 0, 6), Sym("j", 0, 15), Sym("k", 0, 32)
+run = 16 * sym(i) + sym(j)
+turned = (run - 7 * (run // 7), sym(k), run // 7)
+ok(one_to_one(buffer((7, 33, 16)), turned, (i, j, k)), "a run of two loops, parted as remainder and quotient")
+ok(not one_to_one(buffer((7, 33, 16)), (turned[0], sym(k), wrap(0)), (i, j, k)), "the remainder alone is not enough")
+ok(not one_to_one(buffer((7, 33, 16)), (turned[0], sym(k), (run + 1) // 7), (i, j, k)), "nor with another quotient")
+
+proved, wrong, missed = 0, [], 0
+for _ in range(600):
+    variables = tuple(Sym(f"v{n}", 0, drawn.choice(EXTENTS) - 1) for n in range(drawn.randint(1, 3)))
+    steps, at = [], 1
+    for s in variables:
+        steps.append(at)
+        at *= int(s.hi) + 1 if drawn.random() < 0.8 else drawn.choice(EXTENTS)
+    position = sum((sym(s) * c for s, c in zip(variables, steps)), wrap(drawn.choice((0, 0, 1))))
+    inner = drawn.choice(EXTENTS)
+    quotient = (position + drawn.choice((0, 0, 0, 1))) // inner
+    parts = [position - inner * (position // inner), quotient]
+    drawn.shuffle(parts)
+    b = buffer(tuple(64 * inner if part is quotient else inner for part in parts))
+    truth, claim = touched_once(b, tuple(parts), variables), one_to_one(b, tuple(parts), variables)
+    proved += claim
+    missed += truth and not claim
+    wrong += [(parts, variables)] if claim and not truth else []
+equal(wrong, [], f"what is proved is true ({proved} proofs, {missed} not found)")
+ok(proved > 150, "proofs are found")
+done()
