@@ -64,7 +64,8 @@ def compare(model: str, program: Path, args: argparse.Namespace) -> bool:
         passed &= right
         label = " ".join((model, *(f"{k}={v}" for k, v in sizes.items())))
         print(f"{'ok  ' if right else 'FAIL'} {label:30} error {error:.1e} (PyTorch f32 "
-              f"{(eager - exact).abs().max().item() / largest:.1e}), {ours * 1e3:.2f} ms (PyTorch {eager_time * 1e3:.2f}), "
+              f"{(eager - exact).abs().max().item() / largest:.1e}), {ours * 1e3:.2f} ms (PyTorch "
+              f"{eager_time * 1e3:.2f}), "
               f"arena {arena / 2**20:.2f} MiB", flush=True)
     return passed
 

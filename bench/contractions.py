@@ -4,8 +4,9 @@
 usage: contractions.py [--old ROOT] [--isa ISA] [--rounds N] [--only NAME,…] [--build DIR] [--cpu N]
 
 Needs a C compiler and nothing else. Every row is a model of its own, compiled by this checkout and by ROOT; outputs of
-both must be equal bit for bit. Times are of the processor, on one thread: other work beside it disturbs caches alone. A round calls each for some milliseconds, one after the other, and a loop of independent
-multiply-adds: the table has the least time of each, and GFLOP/s as a part of what that loop reached.
+both must be equal bit for bit. Times are of the processor, on one thread: other work beside it disturbs caches alone. A
+round calls each for some milliseconds, one after the other, and a loop of independent multiply-adds: the table has the
+least time of each, and GFLOP/s as a part of what that loop reached.
 """
 from __future__ import annotations
 
@@ -62,14 +63,17 @@ def convolution(size: int, channels: int, outs: int, window: int, times: int, st
 
 
 def mlp(batch: int) -> Row:
-    return Row(f"mlp batch {batch}", 'tc_output(g, "y", tc_linear(tc_relu(tc_linear(tc_relu(tc_linear(x, w0)), w1)), w2));',
+    return Row(f"mlp batch {batch}",
+               'tc_output(g, "y", tc_linear(tc_relu(tc_linear(tc_relu(tc_linear(x, w0)), w1)), w2));',
                {"x": (batch, 784)}, {"w0": (512, 784), "w1": (512, 512), "w2": (10, 512)},
                2 * batch * (784 * 512 + 512 * 512 + 512 * 10))
 
 
-ROWS = [matmul(512, 512, 512), matmul(128, 64, 128), matmul(1024, 1024, 1024), linear(512, 512, 512), linear(128, 768, 3072),
+ROWS = [matmul(512, 512, 512), matmul(128, 64, 128), matmul(1024, 1024, 1024), linear(512, 512, 512),
+        linear(128, 768, 3072),
         linear(128, 3072, 768), linear(128, 768, 768), linear(128, 768, 768, True), linear(8, 768, 768, True),
-        linear(1, 768, 3072), linear(1, 768, 3072, True), linear(3136, 64, 256), linear(3136, 16, 96), linear(784, 144, 24),
+        linear(1, 768, 3072), linear(1, 768, 3072, True), linear(3136, 64, 256), linear(3136, 16, 96),
+        linear(784, 144, 24),
         convolution(56, 64, 64, 3, 1), convolution(56, 64, 64, 3, 3), convolution(28, 128, 128, 3, 3),
         convolution(14, 256, 256, 3, 3), convolution(7, 512, 512, 3, 3), convolution(14, 1024, 256, 1, 1),
         convolution(224, 3, 64, 7, 1, 2), mlp(1), mlp(64)]
@@ -176,7 +180,8 @@ def program(root: Path, written: Path, out: Path, cache: Path, isa: str) -> Path
     core = [str(p) for p in sorted((root / "runtime" / "core").glob("*.c"))]
     subprocess.run([*builds.CC, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-w",
                     "-DFUNCTION=contraction_function",
-                    "-DBENCH_CLOCK=CLOCK_THREAD_CPUTIME_ID", f"-I{out}", f"-I{include}", f"-I{HERE}", str(HERE / "server.c"),
+                    "-DBENCH_CLOCK=CLOCK_THREAD_CPUTIME_ID", f"-I{out}", f"-I{include}", f"-I{HERE}",
+                    str(HERE / "server.c"),
                     str(out / "model.o"), *core, "-o", str(made)], check=True)
     return made
 
@@ -195,7 +200,8 @@ def main() -> None:
     (build / "peak.c").write_text(PEAK)
     lanes = {"avx512": 16, "avx2": 8}.get(args.isa, 4)
     flags = ["-march=native", "-mprefer-vector-width=512"] if lanes > 4 else []
-    subprocess.run([*builds.CC, "-O3", "-funroll-loops", "-ffp-contract=fast", *flags, f"-DLANES={lanes}", str(build / "peak.c"), "-o",
+    subprocess.run([*builds.CC, "-O3", "-funroll-loops", "-ffp-contract=fast", *flags, f"-DLANES={lanes}",
+                    str(build / "peak.c"), "-o",
                     str(build / "peak")], check=True)
     peak = Process([str(build / "peak")], args.cpu)
     roots = {"new": builds.ROOT} | ({"old": args.old.resolve()} if args.old else {})

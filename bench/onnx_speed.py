@@ -187,16 +187,19 @@ def measure(name: str, model: Model, args: argparse.Namespace) -> None:
         rows.append((k, inputs, {n: s for n, s in sizes_of(first.session, inputs).items()
                                  if f"{n}=" not in "".join(d for d in model.dims if ":" not in d)}))
     isa = ["--isa", args.isa] if args.isa else []
-    asked = [w for d in model.dims for w in ("--dim", d)] + [w for i in model.fixed.items() for w in ("--set", "=".join(i))]
+    asked = [w for d in model.dims for w in ("--dim", d)] + [w for i in model.fixed.items()
+                                                             for w in ("--set", "=".join(i))]
     source = args.build / name
-    subprocess.run([sys.executable, str(builds.TOOL), "import", str(path), "-o", str(source), "--force", *asked], check=True)
+    subprocess.run([sys.executable, str(builds.TOOL), "import", str(path), "-o", str(source), "--force", *asked],
+                   check=True)
     special = [w for n in rows[0][2] for w in
                ("--specialize", f"{n}={','.join(map(str, dict.fromkeys(row[2][n] for row in rows)))}")]
     builds.FUNCTIONS[name] = name
     programs: dict[str, Path] = {}
     for variant, more in (("specialized", special), ("generic", [])):
         begin = time.perf_counter()
-        programs[variant] = builds.program(name, source / "model.c", args.build / f"{name}-{variant}", args.build / "cache",
+        programs[variant] = builds.program(name, source / "model.c", args.build / f"{name}-{variant}",
+                                           args.build / "cache",
                                            [*isa, *more])
         print(f"built {name} {variant} in {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
     header = (args.build / f"{name}-generic" / "model.h").read_text(encoding="utf-8")
@@ -208,7 +211,8 @@ def measure(name: str, model: Model, args: argparse.Namespace) -> None:
     os.sched_setaffinity(0, everywhere)
 
 
-def row(name: str, k: int, inputs: dict[str, np.ndarray], sizes: dict[str, int], want: dict[str, np.ndarray], path: Path,
+def row(name: str, k: int, inputs: dict[str, np.ndarray], sizes: dict[str, int], want: dict[str, np.ndarray],
+        path: Path,
         header: str, programs: dict[str, Path], fixed: set[str], args: argparse.Namespace) -> None:
     files = []
     for n, x in inputs.items():
@@ -228,7 +232,8 @@ def row(name: str, k: int, inputs: dict[str, np.ndarray], sizes: dict[str, int],
         bits.append([x.tobytes() for x in got.values()])
     if bits[0] != bits[1]:
         raise SystemExit(f"{name} {k}: generic and specialized differ")
-    contenders: dict[str, Callable[[int], float]] = {"theirs": theirs.seconds, **{v: s.seconds for v, s in ours.items()}}
+    contenders: dict[str, Callable[[int], float]] = {"theirs": theirs.seconds,
+                                                     **{v: s.seconds for v, s in ours.items()}}
     counts, times = {}, {c: [] for c in contenders}  # type: ignore[var-annotated]
     for c, run in contenders.items():
         run(2)
@@ -256,7 +261,8 @@ def conditions(args: argparse.Namespace) -> str:
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     return (f"{cpu}, {os.cpu_count()} processors, load {load}; {platform.system()} {platform.release()}; "
             f"{builds.banner()}; onnxruntime {ort.__version__}, numpy {np.__version__}, Python "
-            f"{platform.python_version()}; one thread; --isa {args.isa or 'all'}; medians of {args.rounds} interleaved rounds")
+            f"{platform.python_version()}; one thread; --isa {args.isa or 'all'}; medians of {args.rounds} "
+            f"interleaved rounds")
 
 
 def main() -> None:

@@ -33,7 +33,8 @@ ROWS = [("mlp", {"batch": 1}), ("mlp", {"batch": 64}), ("digits", {"batch": 1}),
         ("gpt2", {"length": 128}), ("gpt2-decode", {"past": 256}), ("unet", {"height": 128, "width": 128}),
         ("lstm-vad", {}), ("lstm-step", {})]
 # Weights of the models that are no examples: name, bias, rows, columns.
-OWN = {"mlp": [(f"fc{i}.weight", f"fc{i}.bias", n, k) for i, (n, k) in enumerate([(512, 784), (512, 512), (10, 512)], 1)],
+OWN = {"mlp": [(f"fc{i}.weight", f"fc{i}.bias", n, k)
+               for i, (n, k) in enumerate([(512, 784), (512, 512), (10, 512)], 1)],
        "lstm-step": [(f"lstm.weight_{of}", f"lstm.bias_{of}", 512, k) for of, k in (("ih", 64), ("hh", 128))]}
 VARIANTS = ("specialized", "generic")
 CONTENDERS = ("torch eager", *VARIANTS)
@@ -156,7 +157,8 @@ def conditions(args: argparse.Namespace) -> str:
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     return (f"{cpu}, {len(os.sched_getaffinity(0))} processors, load {load}; {platform.system()} {platform.release()}; "
             f"{builds.banner()}; torch {torch.__version__}, numpy {np.__version__}, "
-            f"Python {platform.python_version()}; one thread; --isa {args.isa or 'all'}; medians of {args.rounds} interleaved rounds")
+            f"Python {platform.python_version()}; one thread; --isa {args.isa or 'all'}; medians of {args.rounds} "
+            f"interleaved rounds")
 
 
 def main() -> None:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/ops.md from the comments of generator/capture/include/tensor_compile/ops/*.h.
 
-  python3 docs/make_ops.py [--check]      --check: writes nothing; exit code 1 where the page is stale or a comment lacks
-                                          a line that every operation has
+  python3 docs/make_ops.py [--check]      --check: writes nothing; exit code 1 where the page is stale or a
+                                          comment lacks a line that every operation has
 
-A comment documents the macros below it, up to the next comment that does. Its first paragraph are the call forms and what
-they compute; then the sentences that begin with one of LABELS. "ATen:" and "ONNX:" list names, separated by commas; a name
-is the first word, what follows it says when. They are what the page's indices by PyTorch's and ONNX's names are made of.
+A comment documents the macros below it, up to the next comment that does. Its first paragraph are the call forms and
+what they compute; then the sentences that begin with one of LABELS. "ATen:" and "ONNX:" list names, separated by
+commas; a name is the first word, what follows it says when. They are what the page's indices by PyTorch's and ONNX's
+names are made of.
 """
 from __future__ import annotations
 
@@ -131,7 +132,8 @@ def _namesakes(group: Group, name: str) -> tuple[str, ...]:
     """The operation of that name, else those whose names begin so: MaxPool is max_pool1d, max_pool2d, …"""
     plain = {n: n.split("_", 1)[1].replace("_", "").lower() for n in group.names}
     wanted = name.replace("_", "").lower()
-    return tuple(n for n, p in plain.items() if p == wanted) or tuple(n for n, p in plain.items() if p.startswith(wanted))
+    return tuple(n for n, p in plain.items() if p == wanted) or tuple(n for n, p in plain.items()
+                                                                      if p.startswith(wanted))
 
 
 def foreign(group: Group, label: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -167,11 +169,13 @@ def _foreign_index(label: str, sections: list[tuple[str, str, list[Group]]]) -> 
 def page(sections: list[tuple[str, str, list[Group]]]) -> str:
     """The page's text; sections are (header, what it says of itself, groups)."""
     lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "# Operations", "",
-             "Made by `docs/make_ops.py` from the comments of `generator/capture/include/tensor_compile/ops/`; change those.",
+             "Made by `docs/make_ops.py` from the comments of `generator/capture/include/tensor_compile/ops/`; change "
+             "those.",
              "Operands, numbers and broadcasting: `tensor_compile/ops.h`; arithmetic to the bit: "
              "[numerics.md](numerics.md).", "",
              "Find an operation [by topic](#by-topic), [by its name in PyTorch](#by-pytorchs-name) or "
-             "[in ONNX](#by-onnxs-name). What is called here as in torch.nn.functional (cross_entropy) may stand in the first "
+             "[in ONNX](#by-onnxs-name). What is called here as in torch.nn.functional (cross_entropy) may stand in "
+             "the first "
              "list alone.", "", "## By topic", ""]
     for header, _, found in sections:
         lines += [f"**[{header}](#{_anchor(header)})**", "", "| operation | |", "| --- | --- |"]

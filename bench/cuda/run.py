@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models on a GPU against themselves on the processor: builds the examples and the decoder of the tests for both, calls
 them with the same data and prints how results differ, whether repetitions give the same bits, what a call takes, and
-what compute-sanitizer finds in the smaller ones. Besides `check`, and every family of tests/ops against the interpreter,
-bit for bit. Needs nvcc, a C compiler and a GPU; nothing is downloaded, but seeded weights are made (1 GB).
+what compute-sanitizer finds in the smaller ones. Besides `check`, and every family of tests/ops against the
+interpreter, bit for bit. Needs nvcc, a C compiler and a GPU; nothing is downloaded, but seeded weights are made (1 GB).
 
     python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only PART,…]
 

@@ -47,15 +47,18 @@ def cases() -> list[Case]:
     bert = ("-DLAYERS=12", "-DHIDDEN=768", "-DHEADS=12")
     ids, tokens = ("--below", "ids=30522"), ("--below", "ids=50257")
     return [
-        Case("mlp", "mlp", MODELS / "mlp.c", (own, "-DMLP"), ("--specialize", "batch=1,64"), ("mlp,batch=1", "mlp,batch=64")),
-        Case("gated", "gated", MODELS / "gated.c", (own, "-DGATED"), ("--specialize", "rows=8192"), ("gated,rows=8192",)),
+        Case("mlp", "mlp", MODELS / "mlp.c", (own, "-DMLP"), ("--specialize", "batch=1,64"),
+             ("mlp,batch=1", "mlp,batch=64")),
+        Case("gated", "gated", MODELS / "gated.c", (own, "-DGATED"), ("--specialize", "rows=8192"),
+             ("gated,rows=8192",)),
         Case("bert", "minilm", EXAMPLES / "minilm/model.c", (own, "-DBERT"),
              (*bert, "--specialize", "batch=1,32", "--specialize", "seq=128"), ("minilm,batch=1,seq=128",),
              ("minilm,batch=32,seq=128",), ids),
         Case("resnet50", "resnet50", EXAMPLES / "resnet50/model.c", (EXAMPLES / "resnet50/make_weights.c",),
              ("--specialize", "batch=1,32"), ("resnet50,batch=1",), ("resnet50,batch=32",)),
         Case("gpt2", "gpt2", EXAMPLES / "gpt2/model.c", (EXAMPLES / "gpt2/make_weights.c",),
-             ("--specialize", "length=512", "--specialize", "past=128"), ("gpt2_prefill,length=512", "gpt2_decode,past=128"),
+             ("--specialize", "length=512", "--specialize", "past=128"),
+             ("gpt2_prefill,length=512", "gpt2_decode,past=128"),
              (), tokens),
         Case("minilm", "minilm", EXAMPLES / "minilm/model.c", (EXAMPLES / "minilm/make_weights.c",),
              ("-DLAYERS=6", "-DHIDDEN=384", "-DHEADS=12", "--specialize", "batch=1,8", "--specialize", "seq=128"),
@@ -91,7 +94,8 @@ def compared(log: Log, words: list) -> bool:
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()
     equal = [line for line in lines if ", 0 of " in line]
-    log.say("\n".join([f"{len(equal)} results with the same bits"] + [line for line in lines if line not in equal][:40]))
+    log.say("\n".join([f"{len(equal)} results with the same bits"] + [line for line in lines
+                                                                      if line not in equal][:40]))
     if done.returncode:
         log.say(f"exit {done.returncode}")
     return done.returncode == 0
@@ -109,7 +113,8 @@ def kernels(log: Log, words: list, call: str) -> None:
     total: dict[tuple[str, str], list[float]] = {}
     for row in csv.DictReader(io.StringIO(text[start:])):
         if row.get("Metric Value"):
-            scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1.0, "usecond": 1.0, "ms": 1e3, "msecond": 1e3}[row["Metric Unit"]]
+            scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1.0, "usecond": 1.0, "ms": 1e3,
+                     "msecond": 1e3}[row["Metric Unit"]]
             name = re.sub(r"^tck_|_[0-9a-f]{12}__cuda.*", "", row["Kernel Name"])
             total.setdefault((name, row["Grid Size"] + row["Block Size"]), []).append(
                 float(row["Metric Value"].replace(",", "")) * scale)
@@ -146,7 +151,8 @@ def main() -> int:
                 log.say(f"\n{case.name} {precision}")
                 repeat = ["--repeat", str(args.repeat)]
                 if exact:
-                    good &= compared(log, [compare, made["cpu"], made["f32"], case.model, *repeat, *case.words, *case.checked])
+                    good &= compared(log, [compare, made["cpu"], made["f32"], case.model, *repeat, *case.words,
+                                           *case.checked])
                 others = case.timed if exact else case.checked + case.timed
                 if others:
                     good &= compared(log, [compare, made["f32"], made[precision], case.model, "--tolerance",

@@ -109,12 +109,14 @@ def models() -> dict:
         return lambda kind: (torch.randint(most, (batch, length), device="cuda"),)
     def floats(*shapes):
         return lambda kind: tuple(torch.randn(*shape, device="cuda", dtype=kind) for shape in shapes)
-    mlp = lambda: nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))  # noqa: E731
+    mlp = lambda: nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
+                                nn.Linear(512, 10))  # noqa: E731
     return {"mlp b1": (mlp, floats((1, 784))), "mlp b64": (mlp, floats((64, 784))),
             "gated 8192": (Gated, floats((8192, 4096), (8192, 4096))),
             "bert b1 t128": (Bert, tokens(1, 128, 30522)), "bert b32 t128": (Bert, tokens(32, 128, 30522)),
             "resnet50 b1": (resnet50, floats((1, 3, 224, 224))), "resnet50 b32": (resnet50, floats((32, 3, 224, 224))),
-            "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)), "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
+            "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)),
+            "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
             "minilm b1 t128": (lambda: Bert(384, 6, 12), tokens(1, 128, 30522))}
 
 

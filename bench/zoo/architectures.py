@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zoo: names of architectures, and how each is made with seeded weights and sample inputs. Nothing is downloaded; where the
-usual configuration is large, a smaller one of the same layers is taken."""
+"""The zoo: names of architectures, and how each is made with seeded weights and sample inputs. Nothing is downloaded;
+where the usual configuration is large, a smaller one of the same layers is taken."""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -34,7 +34,8 @@ def image(size: int = 64, channels: int = 3, batch: int = 1) -> torch.Tensor:
     return torch.rand(batch, channels, size, size)
 
 
-# -- torchvision ---------------------------------------------------------------------------------------------------------------
+# -- torchvision
+# ---------------------------------------------------------------------------------------------------------------
 _CLASSIFICATION = {
     **{name: 64 for name in """alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet mnasnet0_5 mnasnet1_0
 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small regnet_x_400mf regnet_y_400mf resnet18 resnet34 resnet50 resnext50_32x4d
@@ -43,7 +44,8 @@ shufflenet_v2_x0_5 shufflenet_v2_x1_0 squeezenet1_0 squeezenet1_1 wide_resnet50_
 }
 _SEGMENTATION = ("deeplabv3_mobilenet_v3_large", "deeplabv3_resnet50", "fcn_resnet50", "lraspp_mobilenet_v3_large")
 _VIDEO = {"mc3_18": 32, "r2plus1d_18": 32, "r3d_18": 32, "s3d": 224, "swin3d_t": 64, "mvit_v1_b": 224}
-_DETECTION = ("fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "keypointrcnn_resnet50_fpn", "maskrcnn_resnet50_fpn",
+_DETECTION = ("fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "keypointrcnn_resnet50_fpn",
+              "maskrcnn_resnet50_fpn",
               "retinanet_resnet50_fpn", "ssd300_vgg16", "ssdlite320_mobilenet_v3_large")
 
 
@@ -70,7 +72,8 @@ def _torchvision() -> None:
             getattr(zoo.detection, name)(weights=None, weights_backbone=None), ([image(128)[0]],), {})
 
 
-# -- timm: one of the small models of each family -----------------------------------------------------------------------------------
+# -- timm: one of the small models of each family
+# -----------------------------------------------------------------------------------
 _TIMM: dict[str, int] = {
     **dict.fromkeys("""adv_inception_v3 convmixer_768_32 convnext_atto_rms cpubone_nano cs3darknet_focus_s csatv2 cspnext_tiny davit_tiny
 densenet121 dla46x_c dpn48b edgenext_xx_small efficientvim_m1 efficientvit_b0 ens_adv_inception_resnet_v2
@@ -93,7 +96,8 @@ vit_srelpos_small_patch16_224 vitamin_small_224 volo_d1_224 xcit_nano_12_p8_224"
 # Fewer layers where there is no small model of the family.
 _SHORT: dict[str, dict[str, Any]] = {
     "beit_base_patch16_224": {"depth": 3}, "samvit_base_patch16_224": {"depth": 3, "global_attn_indexes": (2,)},
-    "naflexvit_base_patch16_siglip": {"depth": 3}, "qwen3_vit_88m": {"depth": 3}, "sequencer2d_s": {"layers": (1, 1, 2, 1)},
+    "naflexvit_base_patch16_siglip": {"depth": 3}, "qwen3_vit_88m": {"depth": 3},
+    "sequencer2d_s": {"layers": (1, 1, 2, 1)},
 }
 
 
@@ -107,15 +111,23 @@ def _timm() -> None:
         _table[f"timm/{name}"] = lambda name=name, size=size: one(name, size)
 
 
-# -- transformers: two layers, 64 wide ---------------------------------------------------------------------------------------------
+# -- transformers: two layers, 64 wide
+# ---------------------------------------------------------------------------------------------
 _SMALL = {
-    "hidden_size": 64, "d_model": 64, "dim": 64, "n_embd": 64, "embedding_size": 64, "num_hidden_layers": 2, "n_layer": 2, "n_layers": 2,
-    "num_layers": 2, "encoder_layers": 2, "decoder_layers": 2, "num_attention_heads": 4, "n_head": 4, "n_heads": 4, "num_heads": 4,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 128,
-    "ffn_dim": 128, "d_ff": 128, "d_kv": 16, "hidden_dim": 128, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "vocab_size": 128,
-    "max_position_embeddings": 128, "n_positions": 128, "num_decoder_layers": 2, "word_embed_proj_dim": 64, "num_local_experts": 4,
-    "num_experts": 4, "num_experts_per_tok": 2, "state_size": 8, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
-    "decoder_start_token_id": 1, "use_cache": False, "max_source_positions": 64, "num_mel_bins": 16, "image_size": 32, "patch_size": 8,
+    "hidden_size": 64, "d_model": 64, "dim": 64, "n_embd": 64, "embedding_size": 64, "num_hidden_layers": 2,
+    "n_layer": 2, "n_layers": 2,
+    "num_layers": 2, "encoder_layers": 2, "decoder_layers": 2, "num_attention_heads": 4, "n_head": 4, "n_heads": 4,
+    "num_heads": 4,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+    "intermediate_size": 128,
+    "ffn_dim": 128, "d_ff": 128, "d_kv": 16, "hidden_dim": 128, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128,
+    "vocab_size": 128,
+    "max_position_embeddings": 128, "n_positions": 128, "num_decoder_layers": 2, "word_embed_proj_dim": 64,
+    "num_local_experts": 4,
+    "num_experts": 4, "num_experts_per_tok": 2, "state_size": 8, "pad_token_id": 0, "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 1, "use_cache": False, "max_source_positions": 64, "num_mel_bins": 16, "image_size": 32,
+    "patch_size": 8,
 }
 _TEXT = """albert bert big_bird biogpt bloom camembert codegen cohere convbert ctrl data2vec-text deberta deberta-v2 distilbert electra
 ernie esm falcon fnet funnel gemma gemma2 gemma3_text glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite granitemoe helium llama lilt
@@ -222,6 +234,7 @@ def _transformers() -> None:
 
     for kind in _CACHED:
         _table[f"transformers/{kind}+cache"] = lambda kind=kind: cached(kind)
-    for kinds, maker in ((_SPECTROGRAM, spectrogram), (_BOTH, both), (_TEXT, text), (_PAIRS, pair), (_VISION, vision), (_AUDIO, audio)):
+    for kinds, maker in ((_SPECTROGRAM, spectrogram), (_BOTH, both), (_TEXT, text), (_PAIRS, pair), (_VISION, vision),
+                         (_AUDIO, audio)):
         for kind in kinds:
             _table[f"transformers/{kind}"] = lambda kind=kind, maker=maker: maker(kind)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that none of the three libraries has: recommenders, graph networks by scatter, the parts of image generators.
-Each is the small form of a published architecture, written with plain PyTorch."""
+"""Networks that none of the three libraries has: recommenders, graph networks by scatter, the parts of image
+generators. Each is the small form of a published architecture, written with plain PyTorch."""
 from __future__ import annotations
 
 import math
@@ -20,7 +20,8 @@ def mlp(*widths: int) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-# -- recommenders ------------------------------------------------------------------------------------------------------------
+# -- recommenders
+# ------------------------------------------------------------------------------------------------------------
 class Dlrm(nn.Module):
     """Embeddings and a bottom network meet in all their products."""
 
@@ -92,7 +93,8 @@ class Interest(nn.Module):
         return torch.sigmoid(self.out(torch.cat([x, (weights[:, :, None] * h).sum(1)], 1)))
 
 
-# -- graph networks: edges are an input ---------------------------------------------------------------------------------------
+# -- graph networks: edges are an input
+# ---------------------------------------------------------------------------------------
 class GraphConvolution(nn.Module):
     def __init__(self, a: int, b: int):
         super().__init__()
@@ -111,7 +113,8 @@ class GraphAttention(nn.Module):
     def __init__(self, a: int, b: int, heads: int = 4):
         super().__init__()
         self.heads, self.linear = heads, nn.Linear(a, b, bias=False)
-        self.left, self.right = nn.Parameter(torch.randn(heads, b // heads)), nn.Parameter(torch.randn(heads, b // heads))
+        self.left, self.right = nn.Parameter(torch.randn(heads, b // heads)), nn.Parameter(torch.randn(heads,
+                                                                                                       b // heads))
 
     def forward(self, x: torch.Tensor, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         n = x.shape[0]
@@ -159,7 +162,8 @@ class Graph(nn.Module):
         return self.out(x), x.mean(0)
 
 
-# -- image generators -----------------------------------------------------------------------------------------------------------
+# -- image generators
+# -----------------------------------------------------------------------------------------------------------
 class Residual(nn.Module):
     def __init__(self, a: int, b: int, time: int = 0):
         super().__init__()
@@ -181,7 +185,8 @@ class Attention(nn.Module):
     def __init__(self, width: int, context: int = 0, heads: int = 4):
         super().__init__()
         self.heads, self.norm = heads, nn.GroupNorm(8, width)
-        self.q, self.kv, self.out = nn.Linear(width, width), nn.Linear(context or width, 2 * width), nn.Linear(width, width)
+        self.q, self.kv, self.out = nn.Linear(width, width), nn.Linear(context or width, 2 * width), nn.Linear(width,
+                                                                                                               width)
 
     def forward(self, x: torch.Tensor, context: torch.Tensor | None = None) -> torch.Tensor:
         b, c, h, w = x.shape
@@ -202,7 +207,8 @@ class Denoiser(nn.Module):
         self.enter = nn.Conv2d(channels, width, 3, padding=1)
         self.down1, self.half1 = Residual(width, width, time), nn.Conv2d(width, width, 3, 2, 1)
         self.down2, self.half2 = Residual(width, 2 * width, time), nn.Conv2d(2 * width, 2 * width, 3, 2, 1)
-        self.middle1, self.attend, self.middle2 = Residual(2 * width, 2 * width, time), Attention(2 * width, context), Residual(2 * width, 2 * width, time)
+        self.middle1, self.attend, self.middle2 = Residual(2 * width, 2 * width,
+                                                           time), Attention(2 * width, context), Residual(2 * width, 2 * width, time)
         self.up2, self.up1 = Residual(4 * width, width, time), Residual(2 * width, width, time)
         self.norm, self.leave = nn.GroupNorm(8, width), nn.Conv2d(width, channels, 3, padding=1)
 
@@ -221,15 +227,20 @@ class Denoiser(nn.Module):
 class Encoder(nn.Sequential):
     def __init__(self, width: int, out: int):
         super().__init__(nn.Conv2d(3, width, 3, padding=1), Residual(width, width), nn.Conv2d(width, width, 3, 2, 1),
-                         Residual(width, 2 * width), nn.Conv2d(2 * width, 2 * width, 3, 2, 1), Residual(2 * width, 2 * width),
-                         Attention(2 * width), nn.GroupNorm(8, 2 * width), nn.SiLU(), nn.Conv2d(2 * width, out, 3, padding=1))
+                         Residual(width, 2 * width), nn.Conv2d(2 * width, 2 * width, 3, 2, 1),
+                         Residual(2 * width, 2 * width),
+                         Attention(2 * width), nn.GroupNorm(8, 2 * width), nn.SiLU(),
+                         nn.Conv2d(2 * width, out, 3, padding=1))
 
 
 class Decoder(nn.Sequential):
     def __init__(self, width: int, latent: int):
-        super().__init__(nn.Conv2d(latent, 2 * width, 3, padding=1), Residual(2 * width, 2 * width), Attention(2 * width),
-                         nn.Upsample(scale_factor=2.0), nn.Conv2d(2 * width, width, 3, padding=1), Residual(width, width),
-                         nn.Upsample(scale_factor=2.0), nn.Conv2d(width, width, 3, padding=1), nn.GroupNorm(8, width), nn.SiLU(),
+        super().__init__(nn.Conv2d(latent, 2 * width, 3, padding=1), Residual(2 * width, 2 * width),
+                         Attention(2 * width),
+                         nn.Upsample(scale_factor=2.0), nn.Conv2d(2 * width, width, 3, padding=1),
+                         Residual(width, width),
+                         nn.Upsample(scale_factor=2.0), nn.Conv2d(width, width, 3, padding=1), nn.GroupNorm(8, width),
+                         nn.SiLU(),
                          nn.Conv2d(width, 3, 3, padding=1))
 
 
@@ -251,7 +262,8 @@ class Quantized(nn.Module):
 
     def __init__(self, width: int = 32, latent: int = 8, codes: int = 64):
         super().__init__()
-        self.encoder, self.decoder, self.codes = Encoder(width, latent), Decoder(width, latent), nn.Embedding(codes, latent)
+        self.encoder, self.decoder, self.codes = Encoder(width, latent), Decoder(width, latent), nn.Embedding(codes,
+                                                                                                              latent)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         z = self.encoder(x).permute(0, 2, 3, 1)
@@ -272,10 +284,13 @@ def networks() -> dict[str, Callable[[], Made]]:
         "deepfm": lambda: (Factorization(), (torch.randint(0, 100, (4, 10)),), {}),
         "wide_deep": lambda: (WideDeep(), (torch.rand(4, 13), torch.randint(0, 100, (4, 10))), {}),
         "ncf": lambda: (NeuralFiltering(), (torch.randint(0, 300, (4,)), torch.randint(0, 300, (4,))), {}),
-        "din": lambda: (Interest(), (torch.randint(0, 300, (4,)), torch.randint(0, 300, (4, 12)), torch.tensor([3, 12, 0, 7])), {}),
-        "gcn": graph(GraphConvolution), "gat": graph(GraphAttention), "graph_sage": graph(Sage), "gin": graph(Isomorphism),
+        "din": lambda: (Interest(),
+                        (torch.randint(0, 300, (4,)), torch.randint(0, 300, (4, 12)), torch.tensor([3, 12, 0, 7])), {}),
+        "gcn": graph(GraphConvolution), "gat": graph(GraphAttention), "graph_sage": graph(Sage),
+        "gin": graph(Isomorphism),
         "ddpm_unet": lambda: (Denoiser(), (torch.randn(1, 3, 32, 32), torch.tensor([17])), {}),
-        "latent_unet": lambda: (Denoiser(channels=4, context=48), (torch.randn(1, 4, 16, 16), torch.tensor([17]), torch.randn(1, 7, 48)), {}),
+        "latent_unet": lambda: (Denoiser(channels=4, context=48),
+                                (torch.randn(1, 4, 16, 16), torch.tensor([17]), torch.randn(1, 7, 48)), {}),
         "vae": lambda: (Variational(), (torch.rand(1, 3, 32, 32), torch.randn(1, 4, 8, 8)), {}),
         "vqvae": lambda: (Quantized(), (torch.rand(1, 3, 32, 32),), {}),
     }

@@ -20,18 +20,23 @@ def reason(row: dict[str, Any]) -> str:
 
 
 def main(results: Path, machine: str) -> None:
-    rows = sorted((json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()), key=lambda r: r["name"])
+    rows = sorted((json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()),
+                  key=lambda r: r["name"])
     reached = {stage: sum(stage in STAGES[:STAGES.index(r["reached"]) + 1] for r in rows if r["reached"] in STAGES)
                for stage in STAGES}
     timed = [r for r in rows if "ours_ms" in r]
     mean = math.exp(sum(math.log(r["eager_ms"] / r["ours_ms"]) for r in timed) / len(timed)) if timed else float("nan")
     print("<!-- SPDX-License-Identifier: Apache-2.0 -->\n# The zoo\n")
-    print("Architectures of torchvision, timm and transformers with seeded weights and small inputs, through torch.export,\n"
-          "`tensor-compile import`, `build` and a call, compared with PyTorch eager in f32 (`bench/zoo`, written by `page.py`).\n"
+    print("Architectures of torchvision, timm and transformers with seeded weights and small inputs, through "
+          "torch.export,\n"
+          "`tensor-compile import`, `build` and a call, compared with PyTorch eager in f32 (`bench/zoo`, written by "
+          "`page.py`).\n"
           "*Right*: no output differs by more than 1e-3 of its largest value. Times are medians on one thread.\n")
     print(f"{machine}\n")
-    print(f"{len(rows)} architectures: torch.export exports {reached['exported']}, imported {reached['imported']}, built "
-          f"{reached['built']}, right {reached['right']}.\nGeometric mean of eager / ours over {len(timed)}: {mean:.2f}.\n")
+    print(f"{len(rows)} architectures: torch.export exports {reached['exported']}, imported {reached['imported']}, "
+          f"built "
+          f"{reached['built']}, right {reached['right']}.\nGeometric mean of eager / ours over {len(timed)}: "
+          f"{mean:.2f}.\n")
     print("| architecture | right | error | eager ms | ours ms | ratio | build s | arena KiB | code and weights MiB |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for r in rows:

@@ -3,8 +3,8 @@
 
     python3 zoo.py [--only GLOBS] [--names FILE] [--jobs N] [--seconds 300] [--results FILE] [--stage import|run]
 
-Needs PyTorch, torchvision, timm and transformers. One process an architecture, with caps on time and memory; one line of
-JSON each in the results file, which is read first: what is there is not run again. page.py writes docs/zoo.md of it.
+Needs PyTorch, torchvision, timm and transformers. One process an architecture, with caps on time and memory; one line
+of JSON each in the results file, which is read first: what is there is not run again. page.py writes docs/zoo.md of it.
 Times are medians on one thread, of both in turn; --compile NAMES also takes those of torch.compile.
 """
 from __future__ import annotations
@@ -55,8 +55,10 @@ def run(words: list[str], seconds: float) -> str:
     return "" if not done.returncode else (done.stderr or done.stdout or f"exit code {done.returncode}").strip()
 
 
-def child(name: str, stage: str, cache: Path, seconds: float, compiled: bool, tell: Callable[[Any], None]) -> dict[str, Any]:
-    """What became of one architecture: as far as it got, and why no farther. tell: takes what is known before the last step."""
+def child(name: str, stage: str, cache: Path, seconds: float, compiled: bool, tell: Callable[[Any], None]) -> dict[str,
+                                                                                                                   Any]:
+    """What became of one architecture: as far as it got, and why no farther. tell: takes what is known before the last
+    step."""
     import torch
     from torch.utils import _pytree as pytree
 
@@ -76,7 +78,9 @@ def child(name: str, stage: str, cache: Path, seconds: float, compiled: bool, te
                 program = torch.export.export(module, args, kwargs, strict=False)
                 torch.export.save(program, str(folder / "model.pt2"))
         except Exception as error:
-            return {**found, "why": f"torch.export: {type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error).strip() else ''}"}
+            return {**found,
+                    "why": f"torch.export: {type(error).__name__}: "
+                           f"{str(error).strip().splitlines()[0][:200] if str(error).strip() else ''}"}
         found.update(reached="exported", export_s=round(time.monotonic() - begin, 1))
         begin = time.monotonic()
         said = run([*TOOL, "import", str(folder / "model.pt2"), "-o", str(folder / "src"), "--name", "net"], seconds)
@@ -92,11 +96,13 @@ def child(name: str, stage: str, cache: Path, seconds: float, compiled: bool, te
         with torch.no_grad():
             outputs = module(*args, **kwargs)
         outputs = dict(outputs) if hasattr(outputs, "to_tuple") else outputs
-        results = [(n, x) for n, x in zip(export.output_names(outputs), pytree.tree_leaves(outputs)) if isinstance(x, torch.Tensor)]
+        results = [(n, x) for n, x in zip(export.output_names(outputs), pytree.tree_leaves(outputs))
+                   if isinstance(x, torch.Tensor)]
         del program
         begin = time.monotonic()
         import builds
-        said = run([*TOOL, "build", str(folder / "src" / "model.c"), "-o", str(folder / "out"), "--isa", builds.best_isa(), "--cache",
+        said = run([*TOOL, "build", str(folder / "src" / "model.c"), "-o", str(folder / "out"), "--isa",
+                    builds.best_isa(), "--cache",
                     str(cache), "--jobs", "1"], seconds)
         found["build_s"] = round(time.monotonic() - begin, 1)
         if said:
@@ -161,7 +167,8 @@ def measured(folder: Path, cache: Path, inputs: list, results: list, call: Any) 
         worst = 0.0
         for i, (n, want) in enumerate(results):
             raw = (folder / f"got.{i}").read_bytes()
-            got = torch.frombuffer(bytearray(raw), dtype=want.dtype).reshape(want.shape) if raw else torch.empty(want.shape)
+            got = torch.frombuffer(bytearray(raw),
+                                   dtype=want.dtype).reshape(want.shape) if raw else torch.empty(want.shape)
             if not want.dtype.is_floating_point:
                 if not torch.equal(got, want):
                     return {**found, "why": f"output {n} differs ({(got != want).sum().item()} of {want.numel()})"}
@@ -232,7 +239,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", help="names, as patterns with commas")
     parser.add_argument("--names", type=Path, help="a file of names, one a line: these, in this order")
-    parser.add_argument("--compile", default="", metavar="NAMES", help="those that torch.compile is timed of, as patterns with commas")
+    parser.add_argument("--compile", default="", metavar="NAMES",
+                        help="those that torch.compile is timed of, as patterns with commas")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=300, help="for one architecture")
     parser.add_argument("--deadline", type=float, default=1e9, help="begin none after so many seconds")
@@ -243,7 +251,8 @@ def main() -> int:
     args = parser.parse_args()
     import architectures
 
-    done = {json.loads(line)["name"] for line in args.results.read_text().splitlines()} if args.results.exists() else set()
+    done = {json.loads(line)["name"]
+            for line in args.results.read_text().splitlines()} if args.results.exists() else set()
     names = args.names.read_text().split() if args.names else architectures.names()
     wanted = [n for n in names if matching(n, args.only) and n not in done]
     if args.list:

@@ -13,7 +13,8 @@ from tap import done, equal, note, ok, skip
 from tensor_compile.emit.cwriter import KEYWORDS
 
 SHARED = os.environ["TC_TESTS_CACHE"]
-INCLUDES = ("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "limits", "locale", "math", "setjmp", "signal",
+INCLUDES = ("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "limits", "locale", "math", "setjmp",
+            "signal",
             "stdarg", "stdbool", "stddef", "stdint", "stdio", "stdlib", "string", "time", "wchar", "unistd", "pthread")
 CPP = [name for name in INCLUDES if name not in ("complex", "stdbool")]
 MODEL = """#include <tensor_compile/model.h>
@@ -27,7 +28,8 @@ def refused(names: list[str], declare: str) -> dict[str, str]:
     folder = Path(scratch) / "refused"
     folder.mkdir(exist_ok=True)
     (folder / "model.c").write_text(MODEL + "".join(f"    {declare.replace('NAME', n)}\n" for n in names)
-                                    + '    tc_output(g, "y", tc_relu(tc_input(g, "x", TC_F32, 1)));\n}\n', encoding="utf-8")
+                                    + '    tc_output(g, "y", tc_relu(tc_input(g, "x", TC_F32, 1)));\n}\n',
+                                    encoding="utf-8")
     failed = tool(folder, "model.c", "-o", "out", "--cache", SHARED)
     return dict(re.findall(r'error: tc_\w+: \w+ name "(\w+)" is (.*)', failed.stderr))
 
@@ -35,7 +37,8 @@ def refused(names: list[str], declare: str) -> dict[str, str]:
 def macros(language: str, standard: str, headers: list[str] | tuple[str, ...]) -> set[str]:
     """All macros without arguments behind the headers, but what is reserved."""
     text = "".join(f"#include <{name}.h>\n" for name in headers)
-    shown = subprocess.run(["cc", "-x", language, f"-std={standard}", "-dM", "-E", "-"], input=text, capture_output=True,
+    shown = subprocess.run(["cc", "-x", language, f"-std={standard}", "-dM", "-E", "-"], input=text,
+                           capture_output=True,
                            text=True, check=True).stdout
     return {name for name in re.findall(r"^#define (\w+)(?!\()(?:\s|$)", shown, re.M) if not re.match("_|.*__", name)}
 
@@ -52,16 +55,19 @@ with tempfile.TemporaryDirectory() as scratch:
     listed = ["typeof", "linux", "unix", "errno", "EOF", "NULL", "INT64_MAX", "co_await", "M_PI", "EINTR", "SIGINT"]
     for declare in ('tc_dynamic(g, "NAME", 1, 2);', 'tc_output(g, "NAME", tc_input(g, "x", TC_F32, 1));'):
         equal(sorted(refused(listed, declare)), sorted(listed), f"so in {declare}")
-    equal(sorted(refused(["_A", "a__b", "tc_x", "TC_X", "__x", "TENSOR_COMPILE_MODEL_M_H"], 'tc_input(g, "NAME", TC_F32, 1);').values()), ["reserved"] * 6,
+    equal(sorted(refused(["_A", "a__b", "tc_x", "TC_X", "__x", "TENSOR_COMPILE_MODEL_M_H"],
+                         'tc_input(g, "NAME", TC_F32, 1);').values()), ["reserved"] * 6,
           "reserved names")
-    fine = ["x", "e", "E", "I_", "ENCODER", "SIGMA", "INT", "int8", "N_X", "PRIOR", "SCN", "FLOAT", "INT9x", "_x", "x_", "INT_C",
+    fine = ["x", "e", "E", "I_", "ENCODER", "SIGMA", "INT", "int8", "N_X", "PRIOR", "SCN", "FLOAT", "INT9x", "_x", "x_",
+            "INT_C",
             "size", "main", "Linux", "INTMAX", "sum", "max"]
     equal(refused(fine, 'tc_input(g, "NAME", TC_F32, 1);'), {}, "names that only resemble them are not refused")
     for name in ("class", "errno", "tc_run"):
         folder = Path(scratch) / "model"
         folder.mkdir(exist_ok=True)
         (folder / "model.c").write_text(MODEL.replace("(m)", f"({name})")
-                                        + '    tc_output(g, "y", tc_relu(tc_input(g, "x", TC_F32, 1)));\n}\n', encoding="utf-8")
+                                        + '    tc_output(g, "y", tc_relu(tc_input(g, "x", TC_F32, 1)));\n}\n',
+                                        encoding="utf-8")
         failed = tool(folder, "model.c", "-o", "out", "--cache", SHARED)
         ok(failed.returncode == 1 and f'model.c:2: error: model name "{name}" is ' in failed.stderr, f"a model {name}"
            ) or note(failed.stderr)
@@ -69,7 +75,8 @@ with tempfile.TemporaryDirectory() as scratch:
     (folder / "model.c").write_text(MODEL + '    tc_output(g, "M_SIZE", tc_relu(tc_input(g, "x", TC_F32, 1)));\n}\n',
                                     encoding="utf-8")
     failed = tool(folder, "model.c", "-o", "out", "--cache", SHARED)
-    ok(failed.returncode == 1 and "m: output 'M_SIZE' is named as the macros of the model's header are" in failed.stderr,
+    ok(failed.returncode == 1
+       and "m: output 'M_SIZE' is named as the macros of the model's header are" in failed.stderr,
        "an output M_SIZE of a model m") or note(failed.stderr)
 
     # Every word that headers and drivers are made of, as dim, input and output.
@@ -100,9 +107,12 @@ with tempfile.TemporaryDirectory() as scratch:
             if not shutil.which(compiler):
                 skip(f"{compiler} -std={standard_}", "not installed")
                 continue
-            source = "".join(f"#include <{n}.h>\n" for n in includes) + '#include "model.h"\nm_args a; int main(void) { return 0; }\n'
-            read = subprocess.run([compiler, "-x", language, f"-std={standard_}", "-fsyntax-only", "-D_GNU_SOURCE", "-Iout",
-                                   f"-I{ROOT}/runtime/include", "-"], input=source, cwd=folder, capture_output=True, text=True,
+            source = "".join(f"#include <{n}.h>\n"
+                             for n in includes) + '#include "model.h"\nm_args a; int main(void) { return 0; }\n'
+            read = subprocess.run([compiler, "-x", language, f"-std={standard_}", "-fsyntax-only", "-D_GNU_SOURCE",
+                                   "-Iout",
+                                   f"-I{ROOT}/runtime/include", "-"], input=source, cwd=folder, capture_output=True,
+                                   text=True,
                                   check=False)
             ok(read.returncode == 0, f"{compiler} -std={standard_} reads the header") or note(read.stderr[:1500])
         generated = (folder / "out" / "model.h").read_text() + (folder / "keep" / "tcd_m.c").read_text()

@@ -23,7 +23,8 @@ with tempfile.TemporaryDirectory() as folder:
         raise OSError(28, "No space left on device")
 
     raises(UserError, lambda: files.write(out, failing()), "cannot write: No space left", "a failure in the middle")
-    equal((out.read_bytes(), os.listdir(out.parent)), (b"in parts", ["out.o"]), "leaves the old output, and nothing else")
+    equal((out.read_bytes(), os.listdir(out.parent)), (b"in parts", ["out.o"]),
+          "leaves the old output, and nothing else")
     for name, place in (("one file system", root), ("two file systems", Path("/dev/shm"))):
         if place != root and (not os.access(place, os.W_OK) or os.stat(place).st_dev == os.stat(root).st_dev):
             skip(f"moved within {name}", "there is no second one")
@@ -71,7 +72,8 @@ with tempfile.TemporaryDirectory() as folder:
     lock.write_text("")
     equal(str(lock) in depfile.model_inputs(model, [], [], lock, root / "t.toml", [])[0], True, "an existing one is")
     # What GCC and Clang write; GCC quotes a colon from version 14 on.
-    for text, want in (("t: a b \\\n  c\n", ["a", "b", "c"]), ("t: a\\ b\n", ["a b"]), ("t: a\\#b $$c\n", ["a#b", "$c"]),
+    for text, want in (("t: a b \\\n  c\n", ["a", "b", "c"]), ("t: a\\ b\n", ["a b"]),
+                       ("t: a\\#b $$c\n", ["a#b", "$c"]),
                        ("t: a\\b\n", ["a\\b"]), ("t: a\\\\\\ b\n", ["a\\ b"]), ("t: a:b\n", ["a:b"]),
                        ("t: a\\:b\n", ["a\\:b"]), ("t:\n", []), ("t: a", ["a"]), ("t: \\\n a\\\n b\n", ["a", "b"])):
         equal(depfile.read(text, "t"), want, f"read: {text!r}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of instruction sets: what is read from it, mistakes in it, and a model for all sets of this architecture."""
+"""The table of instruction sets: what is read from it, mistakes in it, and a model for all sets of this
+architecture."""
 import platform
 import re
 import subprocess
@@ -58,9 +59,11 @@ TC_MODEL(small)
 
 
 def check(folder: Path, *more: str) -> list[str]:
-    result = subprocess.run([sys.executable, str(TOOL), "check", str(folder / "small.c"), "--cache", str(folder / "cache"), *more],
+    result = subprocess.run([sys.executable, str(TOOL), "check", str(folder / "small.c"), "--cache",
+                             str(folder / "cache"), *more],
                             capture_output=True, text=True, check=False)
-    ok(result.returncode == 0, "check " + " ".join(more)) or print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
+    ok(result.returncode == 0,
+       "check " + " ".join(more)) or print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
     return result.stdout.splitlines()
 
 

@@ -12,7 +12,8 @@ from tap import done, equal, note, ok, skip
 from tensor_compile.compile import depfile
 
 SHARED = os.environ["TC_TESTS_CACHE"]
-STRANGE = ["a:b", "a b", "a  b", "a#b", "a$b", "a$$b", "a\\b", "a\\ b", "a\\#b", "a\\:b", "a'b", 'a"b', "a%b", "a=b", "a,b", "-x", "@x",
+STRANGE = ["a:b", "a b", "a  b", "a#b", "a$b", "a$$b", "a\\b", "a\\ b", "a\\#b", "a\\:b", "a'b", 'a"b', "a%b", "a=b",
+           "a,b", "-x", "@x",
            "a(b)", "a*b", "a;b", "a|b", "\u00e9", os.fsdecode(b"\xe9\xff"), "a\tb"]
 ENDS = ["a:", "a\\", "a ", " a"]
 # What Ninja's depfiles have no way to name: it reads the name as ended, or as another one.
@@ -38,11 +39,13 @@ with tempfile.TemporaryDirectory() as scratch:
         if not ninja or NOT_NINJA & set(name):
             skip("as Ninja reads it", "there is no Ninja" if not ninja else "Ninja cannot read this name")
             return
-        escaped = [p.replace("$", "$$").replace(":", "$:").replace(" ", "$ ") for p in (f"out/{stem}.o", f"out/{stem}.h")]
+        escaped = [p.replace("$", "$$").replace(":", "$:").replace(" ", "$ ")
+                   for p in (f"out/{stem}.o", f"out/{stem}.h")]
         (folder / "build.ninja").write_bytes(os.fsencode(
             "rule make\n  command = true\n  deps = gcc\n  depfile = model.d\n"
             f"build {escaped[0]} {escaped[1]}: make\n"))
-        made = subprocess.run([ninja], cwd=folder, capture_output=True, text=True, errors="surrogateescape", check=False)
+        made = subprocess.run([ninja], cwd=folder, capture_output=True, text=True, errors="surrogateescape",
+                              check=False)
         told = subprocess.run([ninja, "-t", "deps"], cwd=folder, capture_output=True, check=False).stdout
         read = {os.fsdecode(line[4:]) for line in told.split(b"\n") if line.startswith(b"    ")}
         same = {os.path.normpath(n) for n in named} == {os.path.normpath(n) for n in read}
@@ -62,7 +65,8 @@ with tempfile.TemporaryDirectory() as scratch:
     (folder / header).write_text(SIZES.replace("4", "5"), encoding="utf-8")
     (folder / data).write_bytes(weights(0.5, 5))
     before = (folder / "out" / "model.o").read_bytes()
-    equal((said(tool(folder, "model.c", "-o", "out", "--cache", SHARED)), (folder / "out" / "model.o").read_bytes() != before),
+    equal((said(tool(folder, "model.c", "-o", "out", "--cache", SHARED)),
+           (folder / "out" / "model.o").read_bytes() != before),
           (GOOD, True), "a change is seen there")
 
     # Other commands in a folder of such a name.
@@ -71,11 +75,13 @@ with tempfile.TemporaryDirectory() as scratch:
     for command, words in (("check", ()), ("explain", ()), ("pack", ("--out", "w", "--weights", "external"))):
         result = tool(odd, "model.c", "--cache", "cache", *words, command=command)
         ok(result.returncode == 0 and not result.stderr, f"{command} there") or note(f"{said(result)!a}")
-    for words in (("--emit", "c"), ("--weights", "external"), ("--explain", "report"), ("--compile-commands", "c.json")):
+    for words in (("--emit", "c"), ("--weights", "external"), ("--explain", "report"),
+                  ("--compile-commands", "c.json")):
         equal(said(tool(odd, "model.c", "-o", f"out{words[0]}", "--cache", "cache", *words)), GOOD,
               f"build {' '.join(words)} there")
     failed = tool(odd, "model.c", "-o", "out", "--cache", "cache", "-Dtc_graph=7")
-    ok(failed.returncode == 1 and "internal error" not in failed.stderr, "and mistakes are the model's") or note(f"{said(failed)!a}")
+    ok(failed.returncode == 1 and "internal error" not in failed.stderr,
+       "and mistakes are the model's") or note(f"{said(failed)!a}")
 
     # The longest names that a file can have.
     for length in (240, 252, 253):
@@ -85,7 +91,8 @@ with tempfile.TemporaryDirectory() as scratch:
         equal(said(tool(folder, name, "-o", "out", "--cache", SHARED, "--depfile", "model.d")), GOOD,
               f"a name of {length} characters")
     failed = tool(folder, name, "-o", "out", "--cache", SHARED, "--weights", "external")
-    ok(failed.returncode == 1 and "cannot write: File name too long" in failed.stderr, "with external weights it is too long"
+    ok(failed.returncode == 1 and "cannot write: File name too long" in failed.stderr,
+       "with external weights it is too long"
        ) or note(failed.stderr)
     for what, text in (("model", "TC_MODEL({})\n{{\n" + MODEL.split("{", 1)[1].replace("{", "{{").replace("}", "}}")),):
         for length in (200, 252, 1000):
@@ -93,7 +100,8 @@ with tempfile.TemporaryDirectory() as scratch:
             fill(folder)
             (folder / "model.c").write_text('#include <tensor_compile/model.h>\n#include "sizes.h"\n'
                                             + text.format("m" * length), encoding="utf-8")
-            equal(said(tool(folder, "model.c", "-o", "out", "--cache", SHARED)), GOOD, f"a {what} of {length} characters")
+            equal(said(tool(folder, "model.c", "-o", "out", "--cache", SHARED)), GOOD,
+                  f"a {what} of {length} characters")
             equal(said(tool(folder, "model.c", "-o", "c", "--emit", "c", "--cache", SHARED)), GOOD, "and as sources")
 
     # Line breaks: Make and Ninja have no way to name them.

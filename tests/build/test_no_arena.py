@@ -35,12 +35,15 @@ with tempfile.TemporaryDirectory() as scratch:
     folder = Path(scratch)
     (folder / "model.c").write_text(MODEL, encoding="utf-8")
     (folder / "main.c").write_text(MAIN, encoding="utf-8")
-    equal(said(tool(folder, "model.c", "-o", "out", "--emit", "c", "--cache", os.environ["TC_TESTS_CACHE"])), GOOD, "built")
+    equal(said(tool(folder, "model.c", "-o", "out", "--emit", "c", "--cache", os.environ["TC_TESTS_CACHE"])), GOOD,
+          "built")
     if not shutil.which("clang"):
         skip("no arena", "there is no Clang")
         done()
-    made = subprocess.run(["clang", "-O1", "-g", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-Iout", "main.c",
-                           *map(str, sorted((folder / "out").glob("*.c"))), "-o", "main"], cwd=folder, capture_output=True,
+    made = subprocess.run(["clang", "-O1", "-g", "-w", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-Iout",
+                           "main.c",
+                           *map(str, sorted((folder / "out").glob("*.c"))), "-o", "main"], cwd=folder,
+                           capture_output=True,
                           text=True, check=False)
     if not ok(made.returncode == 0, "compiles with the sanitizer"):
         note(made.stderr[:2000])

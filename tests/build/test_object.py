@@ -93,9 +93,11 @@ with tempfile.TemporaryDirectory() as place:
     equal([(p.returncode, text) for p, text in zip(both, told)], [(0, "")] * 2, "two builds share an empty cache")
     for name in ("model.o", "model.h"):
         equal((root / "digits" / name).read_bytes(), (root / "twin" / name).read_bytes(), f"and give the same {name}")
-    left = [p for kind in cache.iterdir() if kind.is_dir() for p in kind.iterdir() if p.name.startswith(("new-", "run-"))]
+    left = [p for kind in cache.iterdir() if kind.is_dir() for p in kind.iterdir()
+            if p.name.startswith(("new-", "run-"))]
     equal(left, [], "and leave nothing unfinished in it")
-    if not good(run(*command("decoder", "decoder", "--weights", "external")), "a model with states and external weights"):
+    if not good(run(*command("decoder", "decoder", "--weights", "external")),
+                "a model with states and external weights"):
         done()
 
     for name in ("digits", "decoder"):
@@ -106,7 +108,8 @@ with tempfile.TemporaryDirectory() as place:
         declared = set(re.findall(r"\b(\w+)(?:\(tc_|\(tc_index|;)", (folder / "model.h").read_text(encoding="utf-8")))
         extra = [n for n in found.exported if n not in declared]
         equal(extra, [], f"{name}: it offers what the header declares, no more")
-        equal(sum(s.size for s in found.sections if s.role in ("data", "bss") and not s.name.startswith(".data.rel.ro")), 0,
+        equal(sum(s.size for s in found.sections if s.role in ("data", "bss")
+                  and not s.name.startswith(".data.rel.ro")), 0,
               f"{name}: nothing in it is writable")
         for compiler, language, standard in (("gcc", "c", "c11"), ("clang", "c", "c11"), ("g++", "c++", "c++17"),
                                              ("clang++", "c++", "c++17")):
@@ -115,7 +118,8 @@ with tempfile.TemporaryDirectory() as place:
                 skip(title, f"no {compiler}")
                 continue
             (folder / "alone.c").write_text('#include "model.h"\n', encoding="utf-8")
-            good(run(compiler, "-x", language, f"-std={standard}", *WARNINGS, f"-I{INCLUDE}", "-fsyntax-only", "alone.c",
+            good(run(compiler, "-x", language, f"-std={standard}", *WARNINGS, f"-I{INCLUDE}", "-fsyntax-only",
+                     "alone.c",
                      cwd=folder), title)
 
     # Size: the driver as it was linked, and the core as the Meson project compiles it.
@@ -130,7 +134,8 @@ with tempfile.TemporaryDirectory() as place:
     ok(size < 16 << 10, f"digits: runtime and dispatch take {size} bytes, less than 16 KiB")
 
     (root / "bounds.c").write_text(BOUNDS, encoding="utf-8")
-    if good(run("cc", "-std=c11", *WARNINGS, f"-I{root / 'decoder'}", f"-I{INCLUDE}", "bounds.c", root / "decoder" / "model.o",
+    if good(run("cc", "-std=c11", *WARNINGS, f"-I{root / 'decoder'}", f"-I{INCLUDE}", "bounds.c",
+                root / "decoder" / "model.o",
                 *CORE, "-o", "bounds"), "a program that asks for arenas"):
         lines = run(root / "bounds").stdout.splitlines()
         prefill, prefill_bound, decode, decode_bound = map(int, lines[0].split())
@@ -145,9 +150,11 @@ with tempfile.TemporaryDirectory() as place:
         if not shutil.which(compiler):
             skip(f"digits by {compiler}", f"no {compiler}")
             continue
-        if out != "digits" and not good(run(*command("digits", out, "--cc", compiler)), f"digits is built by {compiler}"):
+        if out != "digits" and not good(run(*command("digits", out, "--cc", compiler)),
+                                        f"digits is built by {compiler}"):
             continue
-        if good(run(compiler, "-std=c11", *WARNINGS, f"-I{root / out}", f"-I{INCLUDE}", "classify.c", root / out / "model.o",
+        if good(run(compiler, "-std=c11", *WARNINGS, f"-I{root / out}", f"-I{INCLUDE}", "classify.c",
+                    root / out / "model.o",
                     *CORE, "-o", out + "-program"), f"and linked by {compiler}"):
             result = run(root / f"{out}-program")
             good(result, f"and runs ({compiler})")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Header, driver and kernels of whole models are a function of the graph alone: they do not depend on PYTHONHASHSEED, and
-no kernel's code on what regions, places and weights are called.
+"""Header, driver and kernels of whole models are a function of the graph alone: they do not depend on PYTHONHASHSEED,
+and no kernel's code on what regions, places and weights are called.
 
   test_same_text.py            the test
   test_same_text.py --digest   prints the digest of everything that is emitted for the sample graphs
@@ -25,10 +25,12 @@ TARGET = targets.load(targets.find("x86_64"))
 
 
 def emitted(text: str) -> tuple[list[str], list[str]]:
-    """(header, driver, constants and the kernels by name), (the code of each step's kernel, without names and comments)"""
+    """(header, driver, constants and the kernels by name), (the code of each step's kernel, without names and
+    comments)"""
     made = pipeline.run(text, "graph.tcg", TARGET, {}, with_reference=True)
     sources = kernel_sources(made.plan, TARGET)
-    whole = [emit_header(made.plan, TARGET), emit_driver(made.plan, TARGET, sources.of_kernel), print_module(made.constants)]
+    whole = [emit_header(made.plan, TARGET), emit_driver(made.plan, TARGET, sources.of_kernel),
+             print_module(made.constants)]
     whole += [sources.by_symbol[name].text for name in sorted(sources.by_symbol)]
     code = []
     for function in made.plan.functions:

@@ -41,7 +41,8 @@ with tempfile.TemporaryDirectory() as scratch:
     # H3: (what is edited, its new content, by which program, when): the object of then may be of either; the next
     # build's is of what lies there.
     edits = (("model.c", OTHER.encode(), "cc", "tck_"), ("sizes.h", SIZES.replace("4", "2 * 2").encode(), "cc", "tck_"),
-             ("sizes.h", b"#define WIDTH 4 /* four */\n", "host", "/capture "), ("m.safetensors", weights(0.5), "cc", "tck_"),
+             ("sizes.h", b"#define WIDTH 4 /* four */\n", "host", "/capture "),
+             ("m.safetensors", weights(0.5), "cc", "tck_"),
              ("m.safetensors", weights(0.5), "host", "/capture "), ("model.c", OTHER.encode(), "host", "-MM "),
              ("model.tuning.lock", b"# tensor-compile tuning lock 1\n", "cc", "tck_"))
     for number, (name, content, program, when) in enumerate(edits):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever happens to the files of a cache, the next build makes the object that it always makes, or says what is wrong;
-what killed builds leave is taken away, what running ones use is not."""
+"""Whatever happens to the files of a cache, the next build makes the object that it always makes, or says what is
+wrong; what killed builds leave is taken away, what running ones use is not."""
 import fcntl
 import os
 import shutil
@@ -54,7 +54,8 @@ def write(text: str) -> Callable[[Path], None]:
 
 
 FILE = (cut, flip, flip_keeping_time, clear, Path.unlink, folder_in_place, fifo_in_place)
-RECORDS = (cut, flip, clear, Path.unlink, fifo_in_place, *map(write, ("null", "[]", "{}", "7", '{"value": null}', "[" * 9999)))
+RECORDS = (cut, flip, clear, Path.unlink, fifo_in_place,
+           *map(write, ("null", "[]", "{}", "7", '{"value": null}', "[" * 9999)))
 
 
 def empty(entry: Path) -> None:
@@ -136,7 +137,8 @@ with tempfile.TemporaryDirectory() as scratch:
     for victim in cache.glob("objects/*/tck_*.o"):
         clear(victim)
     damaged("leavings of others")
-    left = sorted(str(p.relative_to(cache)) for p in [*cache.glob("*/new-*"), *cache.glob("*/run-*"), *cache.glob(".h*")])
+    left = sorted(str(p.relative_to(cache))
+                  for p in [*cache.glob("*/new-*"), *cache.glob("*/run-*"), *cache.glob(".h*")])
     equal(left, ["objects/new-running", "tmp/run-young"], "those of killed builds are gone, others are not")
     os.close(held)
 

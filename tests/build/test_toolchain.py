@@ -33,7 +33,8 @@ with tempfile.TemporaryDirectory() as folder:
     raises(UserError, lambda: toolchain.detect(("no-such-cc",), cache.root, "the compiler"), "not found: no-such-cc",
            "a compiler that is not there")
     for name, script, message in (
-            ("none", "echo something 1.2.3", "the compiler does not answer"), ("other", "echo Tiny", "is neither GCC nor Clang: "),
+            ("none", "echo something 1.2.3", "the compiler does not answer"),
+            ("other", "echo Tiny", "is neither GCC nor Clang: "),
             ("old", "echo gcc 9.4.0", "the compiler is too old: gcc 9.4.0"),
             ("mute", "exit 7", "the compiler does not answer --version: ")):
         program = Path(folder) / name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the build machine are made once a user, not once a model; --cache keeps everything in one folder; builds at
-once make them once or twice and both succeed; what is not used for long goes."""
+"""Programs of the build machine are made once a user, not once a model; --cache keeps everything in one folder; builds
+at once make them once or twice and both succeed; what is not used for long goes."""
 import os
 import shutil
 import subprocess
@@ -29,7 +29,8 @@ with tempfile.TemporaryDirectory() as place:
 
     def started(name: str, *more: str, **environment: str) -> subprocess.Popen:
         (folder / f"{name}.c").write_text(MODEL.replace("NAME", name), encoding="utf-8")
-        return subprocess.Popen([*TOOL, "build", f"{name}.c", "-o", name, *isa, *more], cwd=folder, env={**quiet, **environment},
+        return subprocess.Popen([*TOOL, "build", f"{name}.c", "-o", name, *isa, *more], cwd=folder,
+                                env={**quiet, **environment},
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def built(*builds: subprocess.Popen) -> bool:
@@ -41,9 +42,11 @@ with tempfile.TemporaryDirectory() as place:
     def kinds(cache: Path) -> list[str]:
         return sorted(p.name for p in cache.iterdir() if p.is_dir() and p.name != "tmp") if cache.is_dir() else []
 
-    ok(built(started("one", HOME=str(home)), started("two", HOME=str(home))), "two builds at once, for a user without a cache")
+    ok(built(started("one", HOME=str(home)), started("two", HOME=str(home))),
+       "two builds at once, for a user without a cache")
     user = home / ".cache" / "tensor-compile"
-    equal(kinds(user), ["compilers", "headers", "host"], "the user's cache: compilers, headers, programs of the build machine")
+    equal(kinds(user), ["compilers", "headers", "host"],
+          "the user's cache: compilers, headers, programs of the build machine")
     equal(len(list((user / "host").glob("[0-9a-f]*"))), 2, "the capture library and the interpreter, each once")
     equal("host" in kinds(folder / "one" / ".tensor-compile"), False, "the build's own cache has none")
     made = {p: p.stat().st_ino for p in (user / "host").iterdir()}
@@ -61,7 +64,8 @@ with tempfile.TemporaryDirectory() as place:
     ok(built(started("six", HOME=str(folder / "file"))), "a home that cannot be written leaves the build's own cache")
 
     shared = Cache(folder / "build", folder / "user").programs
-    old, new = (shared.entry("host", key * 40, lambda work: (work / "file").write_text(key) and None) for key in ("a", "b"))
+    old, new = (shared.entry("host", key * 40, lambda work: (work / "file").write_text(key) and None)
+                for key in ("a", "b"))
     os.utime(old, (time.time() - UNUSED - 10,) * 2)
     Cache(folder / "build", folder / "user").programs.entry("host", "c" * 40, lambda work: None)
     equal((old.exists(), new.exists()), (False, True), "an entry that no build has used for long goes")

@@ -34,7 +34,8 @@ def documented(sentence: str, name: str) -> set[str]:
     return SETS[own[1] if own else first[0]]
 
 
-sentences = {name: group.facts["Dtypes"] for topic in TOPICS for group in make_ops.groups(topic)[1] for name in group.names}
+sentences = {name: group.facts["Dtypes"] for topic in TOPICS for group in make_ops.groups(topic)[1]
+             for name in group.names}
 sentences["tc_one_hot"] = "all of them"  # its result's, which is given; the index's are said
 taken = subprocess.run([sys.argv[1]], capture_output=True, text=True, check=True).stdout.splitlines()
 for line in taken:

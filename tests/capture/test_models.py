@@ -119,7 +119,8 @@ def check_failures(build: Build) -> None:
     (build.directory / "many.c").write_text(many)
     done = build.capture(build.compile(str(build.directory / "many.c"), "many"), "many.tcg")
     names = re.findall(r"^function (\w+)", (build.directory / "many.tcg").read_text(), re.M)
-    tap.equal((done.returncode, names), (0, ["m", *(f"f{i}" for i in range(300))]), "300 functions, in the order of the lines")
+    tap.equal((done.returncode, names), (0, ["m", *(f"f{i}" for i in range(300))]),
+              "300 functions, in the order of the lines")
     for name, text, message in (
             ("early", start + "__attribute__((constructor)) static void early(void) { tc_relu(NULL); }\n"
              "TC_MODEL(m) { " + relu + " }\n",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph of a model is the same whichever compiler the capture library was built with: C leaves open in which order
-arguments are evaluated, and gcc and clang choose differently. Models: those of tests/ops and of examples/, compiled once.
+arguments are evaluated, and gcc and clang choose differently. Models: those of tests/ops and of examples/, compiled
+once.
 
 usage: test_order.py LIBRARY -- CC...     (CC built LIBRARY)
 """
@@ -46,14 +47,17 @@ def small_networks() -> dict[str, list[str]]:
 
 
 def models(compiler: list[str], folder: Path) -> list[tuple[Path, list[str], Path]]:
-    """Each with its own words for the compiler and the folder of its weights; those of examples are made in `folder`."""
-    found = [(path, [], path.parent) for path in sorted((ROOT / "tests" / "ops").glob("*.c")) if "TC_MODEL(" in path.read_text("utf-8")]
+    """Each with its own words for the compiler and the folder of its weights; those of examples are made in
+    `folder`."""
+    found = [(path, [], path.parent) for path in sorted((ROOT / "tests" / "ops").glob("*.c"))
+             if "TC_MODEL(" in path.read_text("utf-8")]
     small = small_networks()
     for path in sorted((ROOT / "examples").glob("*/model.c")):
         name, words = path.parent.name, small.get(path.parent.name, [])
         makes = (path.parent / "make_weights.c").exists()
         if makes:
-            run(*compiler, "-std=c11", "-O1", "-w", *words, path.parent / "make_weights.c", "-lm", "-o", folder / "make")
+            run(*compiler, "-std=c11", "-O1", "-w", *words, path.parent / "make_weights.c", "-lm", "-o",
+                folder / "make")
             run(folder / "make", folder / f"{name}.safetensors")
         found.append((path, words, folder if makes else path.parent))
     return found

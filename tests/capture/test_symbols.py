@@ -14,7 +14,8 @@ from tap import done, equal, ok, skip
 
 
 def defined(library: str) -> set[str]:
-    shown = subprocess.run(["nm", "-g", "--defined-only", "-P", library], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(["nm", "-g", "--defined-only", "-P", library], capture_output=True, text=True,
+                           check=True).stdout
     return {line.split()[0] for line in shown.splitlines() if len(line.split()) > 2}
 
 
@@ -30,7 +31,8 @@ if not shutil.which("nm"):
     skip("symbols", "there is no nm")
     done()
 capture, runtime = defined(sys.argv[1]), set().union(*map(defined, sys.argv[2:]))
-ok({"tc_relu_at", "tc_register_"} <= capture and {"tc_call", "tc_run", "tc_pool_create"} <= runtime, "the libraries are these")
+ok({"tc_relu_at", "tc_register_"} <= capture and {"tc_call", "tc_run", "tc_pool_create"} <= runtime,
+   "the libraries are these")
 equal(sorted(capture & runtime), [], f"none of {len(capture)} and {len(runtime)} symbols is both's")
 equal(sorted(name for name in runtime if not name.startswith("tc_")), [], "and the runtime's begin with tc_")
 done()

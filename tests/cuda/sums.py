@@ -13,8 +13,8 @@ ROWS, POINTS = 5, 700
 
 @dataclass(frozen=True)
 class Sums:
-    """A loop nest and the threads that its blocks have: `positions` first extremes of f32 in each phase, 12 bytes a thread
-    and position. threads 1..32 of `team`: no block shares a row."""
+    """A loop nest and the threads that its blocks have: `positions` first extremes of f32 in each phase, 12 bytes a
+    thread and position. threads 1..32 of `team`: no block shares a row."""
 
     positions: tuple[int, ...]
     threads: int

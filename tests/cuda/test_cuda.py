@@ -110,7 +110,8 @@ def checked(out: Path, device: list[str], driver: Path, cxx: list[str], cache: P
         note(absent.stdout + absent.stderr)
     broken = tool("check", FAKE_CUDA_FAIL="cuLaunchKernel:2")
     message = "the device's driver refused: digits: cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED"
-    if not ok(broken.returncode == 1 and f"digits batch=3 cuda: FAILED: {message}" in broken.stdout, "check on a device that refuses"):
+    if not ok(broken.returncode == 1 and f"digits batch=3 cuda: FAILED: {message}" in broken.stdout,
+              "check on a device that refuses"):
         note(broken.stdout + broken.stderr)
     text = tool("explain").stdout
     for words in ("target cuda-sm90 (sm_90)", "blocks x threads", "variant reference", "arena: "):
@@ -131,7 +132,8 @@ with tempfile.TemporaryDirectory() as place:
             "a GPU's target file for a processor")
     refused([*device, "--isa", "avx2", *quiet], "unknown instruction set 'avx2' for cuda",
             "a processor's instruction set", code=2)
-    refused(["--precision", "bf16", *quiet], "--precision bf16 goes with --target cuda alone", "a processor's precision", code=2)
+    refused(["--precision", "bf16", *quiet], "--precision bf16 goes with --target cuda alone",
+            "a processor's precision", code=2)
     ok(not (folder / "refused").exists(), "nothing is left behind")
 
     if nvcc == "none":

@@ -57,7 +57,8 @@ def contractions() -> list[Case]:
             Case("matmul transposed", forms.matmul(40, 24, 65, transposed=True), {})]
     out += [Case("columns of two variables", forms.heads(20, 3, 8, 12), {}),
             Case("columns of two variables, many", forms.heads(70, 6, 24, 40), {})]
-    out += [Case("two sums a point", forms.sums(20, 70, 33, 2), {}), Case("three sums in place", forms.sums(3, 20, 9, 3, 0), {})]
+    out += [Case("two sums a point", forms.sums(20, 70, 33, 2), {}),
+            Case("three sums in place", forms.sums(3, 20, 9, 3, 0), {})]
     out += [Case("side by side", forms.siblings(20, 33, (70, 16, 5, 64)), {}),
             Case("side by side, dynamic", forms.siblings(sym(m), 9, (24, sym(n))), {m: 3, n: 80})]
     for rows, columns, terms in ((1, 1, 1), (5, 100, 40), (65, 20, 17)):
@@ -110,7 +111,8 @@ with tempfile.TemporaryDirectory() as place:
         declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
                             f"static const ptrdiff_t dims{i}[] = {{{dims}}};"
         extreme = str(case.extreme).lower()
-        rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel, False, case.precision).threads}, '
+        rows.append(f'    '
+                    f'{{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel, False, case.precision).threads}, '
                     f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {extreme}, "
                     f"{str(case.precision != 'f32').lower()}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",

@@ -43,5 +43,6 @@ for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
     for name, found in (("", schedule_cuda.fitting(sums)),
                         *((f" in {p}", schedule_cuda.matrix_tiles(sums, p)) for p in schedule_cuda.PRECISIONS[1:])):
         taken = max((tile.shared(sums) for tile in found), default=0)
-        ok(found and taken <= 99 * 1024, f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
+        ok(found and taken <= 99 * 1024,
+           f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
 done()

@@ -25,7 +25,8 @@ def decode(past: int) -> tuple[list[tuple[str, int, int]], str]:
     if not ok(result.returncode == 0, f"explain --at past={past}"):
         note(result.stderr)
         done()
-    text = result.stdout.split("\nfunction decoder_model_decode\n")[1].split("\n  variant ")[1]  # generic; then comes reference
+    # generic; then comes reference
+    text = result.stdout.split("\nfunction decoder_model_decode\n")[1].split("\n  variant ")[1]
     return [(m[1], int(m[2]), int(m[3])) for m in map(KERNEL.match, text.splitlines()) if m], text
 
 

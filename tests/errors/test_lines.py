@@ -65,9 +65,11 @@ with tempfile.TemporaryDirectory() as place:
     run(root, "build", MODEL, "-o", "again")
     equal((root / "again" / "model.o").read_bytes(), content, "a second build gives the same bytes")
     result = run(root, "explain", MODEL)
-    ok("nets/tiny.py:12\n" in result.stdout and 'MatMul "a b":13\n' in result.stdout, "explain names the source of a kernel")
+    ok("nets/tiny.py:12\n" in result.stdout and 'MatMul "a b":13\n' in result.stdout,
+       "explain names the source of a kernel")
 
-    says(MODEL.replace('"w"', '"v"'), 'nets/tiny.py:12: error: tc_weight: no weight "v" in tiny.safetensors', "so do errors")
+    says(MODEL.replace('"w"', '"v"'), 'nets/tiny.py:12: error: tc_weight: no weight "v" in tiny.safetensors',
+         "so do errors")
     again = '    tc_input(g, "x", TC_F32, 4);\n#line 13'
     says(MODEL.replace("#line 13", again).replace('40 "nets/tiny.py', '40 "model.py'),
          'a second input "x" (the first is at model.py:43)', "a place in another source is told with its name")

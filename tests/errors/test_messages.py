@@ -2,9 +2,10 @@
 """Every message of the product is expected by some test.
 
 The messages are read from the sources: formats of the C functions that report errors, texts of what Python raises or
-finds. A test expects a message where a string literal of the tests' sources holds its fixed parts in their order, on one
-line; a short message from its start. Of a longer message its longest part is enough, if that is half of it. Whether that
-test then compares the right thing is its own business; what is found here is the message that no test can have compared.
+finds. A test expects a message where a string literal of the tests' sources holds its fixed parts in their order, on
+one line; a short message from its start. Of a longer message its longest part is enough, if that is half of it. Whether
+that test then compares the right thing is its own business; what is found here is the message that no test can have
+compared.
 """
 from __future__ import annotations
 
@@ -177,9 +178,11 @@ for lines, message, want in (("one: f32 is new, not old", ("", " is ", ", not ",
                              ("f32 is new\nnot old", ("", " is ", ", not ", ""), False),
                              ("the axis is 7", ("axis is ", ""), False),
                              ("tc_sum: axis is 7", ("axis is ", ""), True),
-                             ("a window of 5 does not fit", ("a window of ", " does not fit along axis ", " of "), False),
+                             ("a window of 5 does not fit", ("a window of ", " does not fit along axis ", " of "),
+                              False),
                              ("does not fit along axis 2", ("window ", " does not fit along axis ", " of "), True)):
-    equal(is_expected(message, lines), want, f"{lines!r} {'expects' if want else 'is too little for'} {'…'.join(message)!r}")
+    equal(is_expected(message, lines), want,
+          f"{lines!r} {'expects' if want else 'is too little for'} {'…'.join(message)!r}")
 missing: dict[str, list[str]] = {}
 for parts, place in messages.items():
     if not is_expected(parts, expected) and "…".join(parts).strip() not in BEYOND_REACH:

@@ -77,7 +77,8 @@ with tempfile.TemporaryDirectory() as place:
     equal(sorted(p.name for p in (folder / "out").iterdir()), ["model.h", "model.o"], "and leaves object and header")
     before = {p.name: p.read_bytes() for p in (folder / "out").iterdir()}
 
-    fails("an unknown option", run(folder, "--frobnicate"), 2, "unrecognized arguments: --frobnicate", "hint: see tensor-compile build --help")
+    fails("an unknown option", run(folder, "--frobnicate"), 2, "unrecognized arguments: --frobnicate",
+          "hint: see tensor-compile build --help")
     fails("a misspelt option", run(folder, "--specialise", "batch=1"), 2, "--specialise", "did you mean --specialize?")
     fails("an unknown sub-command", subprocess.run([*TOOL, "frob"], capture_output=True, text=True), 2, "frob")
     fails("a misspelt sub-command", subprocess.run([*TOOL, "biuld"], capture_output=True, text=True), 2,
@@ -88,10 +89,13 @@ with tempfile.TemporaryDirectory() as place:
     fails("a model that is not there", subprocess.run([*TOOL, "build", "no.c", "--cache", str(cache)],
                                                       capture_output=True, text=True), 1, "no.c: error: no such file")
     fails("--specialize without sizes", run(folder, "--specialize", "batch:1"), 2, "not DIM=SIZE,SIZE…: 'batch:1'")
-    fails("--specialize of an unknown dim", run(folder, "--specialize", "seq=1"), 2, "--specialize: the model has no dim 'seq'",
+    fails("--specialize of an unknown dim", run(folder, "--specialize", "seq=1"), 2,
+          "--specialize: the model has no dim 'seq'",
           "its dims: batch")
-    fails("--specialize of a misspelt dim", run(folder, "--specialize", "bach=1"), 2, "did you mean batch? its dims: batch")
-    fails("--specialize outside the range", run(folder, "--specialize", "batch=9"), 2, "--specialize: batch cannot be 9",
+    fails("--specialize of a misspelt dim", run(folder, "--specialize", "bach=1"), 2,
+          "did you mean batch? its dims: batch")
+    fails("--specialize outside the range", run(folder, "--specialize", "batch=9"), 2,
+          "--specialize: batch cannot be 9",
           "1 to 8")
     fails("--specialize twice", run(folder, "--specialize", "batch=1", "--specialize", "batch=2"), 2,
           "--specialize names batch more than once")
@@ -122,7 +126,8 @@ with tempfile.TemporaryDirectory() as place:
     fails("a compiler of another architecture than the target's",
           run(folder, "--cc", str(strange), "--target-file", "aarch64", "--isa", ""), 1,
           f"the target aarch64 is aarch64, but {strange} compiles for s390x-linux-gnu")
-    fails("a budget that is no size", run(folder, "--max-code", "lots"), 2, "not a size: 'lots' (examples: 65536, 64K, 2M)")
+    fails("a budget that is no size", run(folder, "--max-code", "lots"), 2,
+          "not a size: 'lots' (examples: 65536, 64K, 2M)")
     for wrong in ("-1", "nan", "little"):
         fails(f"a bound that is {wrong}", run(folder, f"--rtol={wrong}", command="check"), 2,
               f"argument --rtol: not a number of at least 0: '{wrong}'")
@@ -148,7 +153,8 @@ with tempfile.TemporaryDirectory() as place:
             ("y_bytes", "tiny: function 'y_bytes' and function 'tiny' would both be tiny_y_bytes in C")):
         fails(f"a function named {name}", run(project(two.replace("NAME", name))), 1, message,
               "give the function another name")
-    equal(run(project(two.replace("NAME", "dims"))).returncode, 0, "a function may be called dims, the driver's table is apart")
+    equal(run(project(two.replace("NAME", "dims"))).returncode, 0,
+          "a function may be called dims, the driver's table is apart")
     guarded = MODEL.replace("1, 8);", "1, 9000);\n    tc_require_at_least(g, batch, 5000);")
     fails("guards that no small size holds", run(project(guarded), command="check"), 1,
           "no small sizes hold the guards of tiny", "name some with --dims")
@@ -156,13 +162,15 @@ with tempfile.TemporaryDirectory() as place:
           " can grow beyond 64 bits: ", "lower the upper ends")
     squared = "    tc_dim wide = tc_dim_mul(batch, batch);\n    tc_require_at_least(g, tc_dim_mul(wide, wide), 5);\n"
     fails("a guard whose sides outgrow 64 bits",
-          run(project(MODEL.replace("1, 8);", "1, INT64_C(1) << 24);\n" + squared))), 1, "model.c:6: error: a side of the guard ",
+          run(project(MODEL.replace("1, 8);", "1, INT64_C(1) << 24);\n" + squared))), 1,
+          "model.c:6: error: a side of the guard ",
           " can grow beyond 64 bits: batch*batch*batch*batch", "hint: lower the upper ends")
     fails("an input named as the arena", run(project(MODEL.replace('"x"', '"arena"'))), 1,
           "tiny: input 'arena' and the arena would both be the macro TINY_ARENA_BYTES", "give one of them another name")
     fails("an input named as the weights", run(project(MODEL.replace('"x"', '"Weights"')), "--weights", "external"), 1,
           "tiny: input 'Weights' and the weights would both be the macro TINY_WEIGHTS_BYTES")
-    kept = MODEL.replace('"x"', '"State"').replace("    tc_weights", '    tc_tensor n = tc_state(g, "n", TC_F32, 3);\n    tc_weights')
+    kept = MODEL.replace('"x"', '"State"').replace("    tc_weights",
+                                                   '    tc_tensor n = tc_state(g, "n", TC_F32, 3);\n    tc_weights')
     kept = kept.replace("    tc_output", "    tc_assign(n, tc_weight(g, \"b\"));\n    tc_output")
     fails("an input named as the state", run(project(kept)), 1,
           "tiny: input 'State' and the state would both be the macro TINY_STATE_BYTES")
@@ -174,7 +182,8 @@ with tempfile.TemporaryDirectory() as place:
     fails("a folder in the header's place", run(folder, "-o", "taken"), 1, "model.h", "cannot write")
 
     (folder / "commands.json").write_text("{")
-    fails("compile commands that are none", run(folder, "--compile-commands", "commands.json"), 1, "commands.json: error:",
+    fails("compile commands that are none", run(folder, "--compile-commands", "commands.json"), 1,
+          "commands.json: error:",
           "cannot be read as a list of compile commands: ")
 
     fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors",
@@ -182,18 +191,22 @@ with tempfile.TemporaryDirectory() as place:
     fails("an empty weights file", run(project(weights=b"")), 1, "tiny.safetensors")
     for name, header, message in (("a bad escape", '{"\\q":{}}', "a bad escape in a string"),
                                   ("a name with a line in it", '{"a\n":{}}', "a control character in a string")):
-        fails(f"a weights file: {name}", run(project(weights=struct.pack("<Q", len(header)) + header.encode())), 1, message)
+        fails(f"a weights file: {name}", run(project(weights=struct.pack("<Q", len(header)) + header.encode())), 1,
+              message)
     of_bytes = '{"w":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}}'
-    fails("weights of a dtype that is not read", run(project(weights=struct.pack("<Q", len(of_bytes)) + of_bytes.encode()
+    fails("weights of a dtype that is not read",
+          run(project(weights=struct.pack("<Q", len(of_bytes)) + of_bytes.encode()
                                                                      + bytes(1))), 1, '"w" has the dtype F8_E5M2')
     fails("a weight of another shape than declared",
-          run(project(MODEL.replace('tc_weight(g, "b")', 'tc_weight_shaped(g, "b", TC_F32, 4)'))), 1, '"b" is f32[3] in the file, not f32[4]')
+          run(project(MODEL.replace('tc_weight(g, "b")', 'tc_weight_shaped(g, "b", TC_F32, 4)'))), 1,
+          '"b" is f32[3] in the file, not f32[4]')
     fails("a weight of more dims than there can be",
           run(project(weights=safetensors({"w": ([1] * 9, [1.0]), "b": ([3], [0.0] * 3)}))), 1,
           '"w" has 9 dims; 8 is the most')
     both = project(MODEL.replace("safetensors\");", "safetensors\");\n    tc_weights(g, \"more.safetensors\");"))
     (both / "more.safetensors").write_bytes(WEIGHTS)
-    fails("a weight in two files", run(both), 1, 'model.c:7: error: tc_weights: "b" is in tiny.safetensors and in more.safetensors')
+    fails("a weight in two files", run(both), 1,
+          'model.c:7: error: tc_weights: "b" is in tiny.safetensors and in more.safetensors')
     shared = MODEL + """TC_FUNCTION(one)
 {
     tc_output(g, "z", tc_state(g, "kept", TC_F32, 3));
@@ -203,7 +216,8 @@ TC_FUNCTION(two)
     tc_output(g, "z", tc_state(g, "kept", TC_F32, 4));
 }
 """
-    fails("a state of two types", run(project(shared)), 1, 'error: tc_state: state "kept" is f32[4] here and f32[3] at line 11',
+    fails("a state of two types", run(project(shared)), 1,
+          'error: tc_state: state "kept" is f32[4] here and f32[3] at line 11',
           "functions share states by name")
     fails("a weights file cut in its header", run(project(weights=WEIGHTS[:20])), 1, "tiny.safetensors")
     fails("a weights file cut in its data", run(project(weights=WEIGHTS[:-4])), 1, "tiny.safetensors")
@@ -214,27 +228,35 @@ TC_FUNCTION(two)
           "the model does not compile (the compiler's messages are above)", "all operations are in", "ops.h")
     fails("a model without its include", run(project(MODEL.replace("#include", "//"))), 1, "the model does not compile",
           "hint: a model starts with #include <tensor_compile/model.h>")
-    window = ("#include <tensor_compile/model.h>\nTC_MODEL(window)\n{\n    tc_tensor x = tc_input(g, \"x\", TC_F32, 1, 1, 4, 4);\n"
+    window = ("#include <tensor_compile/model.h>\nTC_MODEL(window)\n{\n    tc_tensor x = tc_input(g, \"x\", TC_F32, "
+              "1, 1, 4, 4);\n"
               "    tc_output(g, \"y\", tc_max_pool2d(x, .kernel = 2, OPTION));\n}\n")
     for compiler in ("gcc", "clang") if shutil.which("clang") else ("gcc",):
         equal(said_quietly(run(project(window.replace("OPTION", ".stride = 1")), "--host-cc", compiler)), (0, ""),
               f"{compiler}: one number for every axis, without a word")
-        fails(f"{compiler}: a misspelt option", run(project(window.replace("OPTION", ".strid = 1")), "--host-cc", compiler), 1,
-              "model.c:5:", "strid", "hint: options of tc_", ".x, .kernel, .stride, .padding, .low, .high, .dilation, .divisor")
-        fails(f"{compiler}: more values than axes", run(project(window.replace("OPTION", ".padding = {0, 0, 0}")), "--host-cc",
+        fails(f"{compiler}: a misspelt option",
+              run(project(window.replace("OPTION", ".strid = 1")), "--host-cc", compiler), 1,
+              "model.c:5:", "strid", "hint: options of tc_",
+              ".x, .kernel, .stride, .padding, .low, .high, .dilation, .divisor")
+        fails(f"{compiler}: more values than axes",
+              run(project(window.replace("OPTION", ".padding = {0, 0, 0}")), "--host-cc",
                                                         compiler), 1, "model.c:5:",
-              "an option has more values than axes (the compiler's messages are above)", "one number stands for every axis")
+              "an option has more values than axes (the compiler's messages are above)",
+              "one number stands for every axis")
     fails("a misspelt option of a dim", run(project(MODEL.replace("1, 8)", "1, 8, .div = 2)"))), 1, "model.c:4:",
           "hint: options of tc_dynamic: .divisor, .specialize")
     fails("a number in a tensor's place", run(project(MODEL.replace('tc_weight(g, "w")', "1"))), 1,
           "model.c:7:", "the model does not compile")
     never = MODEL.replace("{\n    tc_dim", "{\n    tc_tensor never;\n    tc_dim").replace('tc_weight(g, "w")', "never")
-    fails("a variable that was never set", run(project(never)), 1, "model.c:", "never", "uninitialized", "the model does not compile")
-    fails("a model that crashes", run(project(MODEL.replace("{\n    tc_dim", "{\n    *(volatile int *)0 = 1;\n    tc_dim"))),
+    fails("a variable that was never set", run(project(never)), 1, "model.c:", "never", "uninitialized",
+          "the model does not compile")
+    fails("a model that crashes",
+          run(project(MODEL.replace("{\n    tc_dim", "{\n    *(volatile int *)0 = 1;\n    tc_dim"))),
           1, "model.c: error:", "the model's program crashed while it was recorded (", "SIGSEGV")
     fails("a model that aborts", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
           "{\n    abort();\n    tc_dim"))), 1, "(SIGABRT)")
-    fails("a model that never ends", run(project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n"
+    fails("a model that never ends",
+          run(project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n"
           "    tc_dim")), "--capture-timeout", "2"), 1,
           "recording the model did not end within 2 s")
     endless = project(MODEL.replace("{\n    tc_dim", "{\n    for (volatile int i = 0;; ++i) {}\n    tc_dim"))
@@ -249,29 +271,36 @@ TC_FUNCTION(two)
             running = next((line.split()[0] for line in children.splitlines() if "/capture " in line), "")
         process.send_signal(number)
         said = process.communicate()[1]
-        ok(process.returncode == 1 and said == "tensor-compile: interrupted\n" and not Path(f"/proc/{running}").exists() and
-           not (endless / "out").exists(), f"{number.name} while the model never ends: its program is stopped, nothing is left"
+        ok(process.returncode == 1 and said == "tensor-compile: interrupted\n"
+           and not Path(f"/proc/{running}").exists() and
+           not (endless / "out").exists(),
+           f"{number.name} while the model never ends: its program is stopped, nothing is left"
            ) or note(f"{process.returncode} {children}\n{said}")
     flood = run(project("#include <stdio.h>\n" + MODEL.replace("{\n    tc_dim",
-                "{\n    for (;;) fputs(\"flood flood flood flood flood flood flood flood flood flood\\n\", stderr);\n    tc_dim")),
+                "{\n    for (;;) fputs(\"flood flood flood flood flood flood flood flood flood flood\\n\", stderr);\n "
+                "   tc_dim")),
                 "--capture-timeout", "300")
     fails("a model that prints for ever", flood, 1, "recording the model wrote more than 256 MiB of graph or messages")
     ok(len(flood.stderr) < 2 << 20, "of which a part is shown")
     for code in (0, 1, 2, 3, 7):
         for words in ("", 'fputs("last words\\n", stderr); '):
             fails(f"a model that leaves with {code} {words}",
-                  run(project("#include <stdio.h>\n#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim", "{\n    " + words
+                  run(project("#include <stdio.h>\n#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
+                                                                                          "{\n    " + words
                                                                                        + f"exit({code});\n    tc_dim"))), 1,
                   f"the model's program ended with exit code {code} instead of recording a graph",
                   "hint: a model must not call exit()")
-    fails("a main in the model", run(project(MODEL + "int main(void)\n{\n    return 0;\n}\n")), 1, "multiple definition",
+    fails("a main in the model", run(project(MODEL + "int main(void)\n{\n    return 0;\n}\n")), 1,
+          "multiple definition",
           "main", "the model does not compile")
     fails("a model that needs all memory", run(project("#include <stdlib.h>\n" + MODEL.replace("{\n    tc_dim",
-          "{\n    for (size_t n = (size_t)1 << 40; n > 4096; n /= 2) while (malloc(n)) {}\n    for (;;) tc_name(g, \"%9999d\", 1);\n    tc_dim"))), 1, "recording the model needs more than ",
+          "{\n    for (size_t n = (size_t)1 << 40; n > 4096; n /= 2) while (malloc(n)) {}\n    for (;;) tc_name(g, "
+          "\"%9999d\", 1);\n    tc_dim"))), 1, "recording the model needs more than ",
           "GiB of memory")
     fails("a file without a model", run(project("int unused;\n")), 1, "model.c:1: error: no TC_MODEL")
     (folder / "empty.c").write_text("int unused;\n")
-    fails("is named", subprocess.run([*TOOL, "build", "empty.c", "--cache", str(cache)], cwd=folder, capture_output=True,
+    fails("is named",
+          subprocess.run([*TOOL, "build", "empty.c", "--cache", str(cache)], cwd=folder, capture_output=True,
                                      text=True), 1, "empty.c:1: error: no TC_MODEL")
 
     fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 2,
@@ -281,7 +310,8 @@ TC_FUNCTION(two)
     fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 2, "no dim 'seq'",
           "its dims: batch")
     (folder / "inputs").write_bytes(safetensors({"z": ([1], [0.0])}))
-    fails("check with a wrapper that is not there", run(folder, "--exe-wrapper", "no-such-emulator", command="check"), 1,
+    fails("check with a wrapper that is not there", run(folder, "--exe-wrapper", "no-such-emulator", command="check"),
+          1,
           "no-such-emulator: error: the target's program cannot be run here: ", "hint: --exe-wrapper")
     fails("check without an input", run(folder, "--inputs", "inputs", command="check"), 1,
           'model.c:5: error: input "x" is not in the file of --inputs')

@@ -41,20 +41,25 @@ with tempfile.TemporaryDirectory() as place:
     built = run(*TOOL, "build", HERE / "model.c", "-o", folder, "--verify", *CACHE)
     ok(built.returncode == 0, "a model with extern calls builds, verified") or note(built.stderr)
     core = sorted((ROOT / "runtime" / "core").glob("*.c"))
-    linked = run("cc", "-std=c11", "-O1", f"-I{folder}", f"-I{ROOT / 'runtime' / 'include'}", HERE / "main.c", HERE / "user.c",
+    linked = run("cc", "-std=c11", "-O1", f"-I{folder}", f"-I{ROOT / 'runtime' / 'include'}", HERE / "main.c",
+                 HERE / "user.c",
                  folder / "model.o", *core, "-o", folder / "program")
     ok(linked.returncode == 0, "it links with the user's functions") or note(linked.stderr)
     lines = run(folder / "program").stdout.splitlines()
     equal(len(lines), 3, "the program runs")
     for line, n in zip(lines, (3, 4)):
         equal([float(word) for word in line.split()], wanted(n), f"{n} rows: what the functions are defined to give")
-    doubled = ["%x" % struct.unpack("<H", struct.pack("<e", 2 * v))[0] for v in (1.0, 2.0, -1.0, 0.0, float("inf"), 2.0**-24)]
-    equal(lines[2].split(), [*doubled, "5", "5"], "16 bits arrive as they are stored; constants are not computed at build time")
-    without = run("cc", HERE / "main.c", f"-I{folder}", f"-I{ROOT / 'runtime' / 'include'}", folder / "model.o", *core, "-o",
+    doubled = ["%x" % struct.unpack("<H", struct.pack("<e", 2 * v))[0]
+               for v in (1.0, 2.0, -1.0, 0.0, float("inf"), 2.0**-24)]
+    equal(lines[2].split(), [*doubled, "5", "5"],
+          "16 bits arrive as they are stored; constants are not computed at build time")
+    without = run("cc", HERE / "main.c", f"-I{folder}", f"-I{ROOT / 'runtime' / 'include'}", folder / "model.o", *core,
+                  "-o",
                   folder / "none")
     ok(without.returncode != 0 and "user_scale" in without.stderr, "without them the linker names what is missing")
 
-    checked = run(*TOOL, "check", HERE / "model.c", "--extern-source", HERE / "user.c", "--threads", 2, "--with-reference", *CACHE)
+    checked = run(*TOOL, "check", HERE / "model.c", "--extern-source", HERE / "user.c", "--threads", 2,
+                  "--with-reference", *CACHE)
     ok(checked.returncode == 0 and "scaled: equal" in checked.stdout, "check runs them in the interpreter, too") or \
         note(checked.stdout + checked.stderr)
     for name, words, message in (

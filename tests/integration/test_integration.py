@@ -125,7 +125,8 @@ with tempfile.TemporaryDirectory() as place:
         out = folder / "by-hand"
         alone = dict(os.environ, XDG_CACHE_HOME=str(folder / "of-user"))
         good("installed: the tool builds", tool, "build", project / "model.c", "-o", out, env=alone)
-        equal(sorted(p.name for p in (folder / "of-user" / "tensor-compile").iterdir()), [".gitignore", "compilers", "headers", "lock"],
+        equal(sorted(p.name for p in (folder / "of-user" / "tensor-compile").iterdir()),
+              [".gitignore", "compilers", "headers", "lock"],
               "installed: the capture library and the interpreter are there already")
         good("installed: the tool checks", tool, "check", project / "model.c", "--cache", folder / "checked")
         if shutil.which("pkg-config"):

@@ -180,7 +180,8 @@ def ordered() -> None:
     case("cumulative_prod", "cumulative(...) {op=prod, axis=2, reverse=1}", [x], w.flip(2).cumprod(2).flip(2))
     case("cumulative_max", "cumulative(...) {op=max, axis=0, reverse=0}", [SPECIAL], SPECIAL.double().cummax(0).values)
     # of 4,500 factors all but 30 are powers of two: the product of more would not be within the test's tolerance
-    long = torch.where(torch.arange(4500) % 150 == 7, 1 + torch.randn(2, 4500) / 30, 2.0 ** torch.randint(-1, 2, (2, 4500)))
+    long = torch.where(torch.arange(4500) % 150 == 7, 1 + torch.randn(2, 4500) / 30,
+                       2.0 ** torch.randint(-1, 2, (2, 4500)))
     case("prod_blocks", "reduce(...) {op=prod, axes=[1], order=lanes}", [long], long.double().prod(1))
     case("prod_empty", "reduce(...) {op=prod, axes=[0], order=lanes}", [torch.zeros(0, 2)], torch.ones(2).double())
     case("prod_i32", "reduce(...) {op=prod, axes=[0], order=free}", [(x * 9).int()], (x * 9).int().prod(0).int())

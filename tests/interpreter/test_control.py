@@ -65,7 +65,8 @@ def main(interpret: str) -> None:
             folder / "out.bin")
         packed = (folder / "out.bin").read_bytes()
         ok(len(packed) == 192 and packed[:8] == struct.pack("<2f", 16, 20) and not any(packed[8:64]) and
-           packed[64:72] == struct.pack("<2f", 1, 4) and not any(packed[96:128]) and packed[128:136] == struct.pack("<q", 7) and
+           packed[64:72] == struct.pack("<2f", 1, 4) and not any(packed[96:128])
+           and packed[128:136] == struct.pack("<q", 7) and
            not any(packed[136:]), "--pack: every result filled up to a multiple of 64 with zeros")
         ok("entry lookup(xs, i) -> rows" in run("--list").stdout, "--list")
         ok(run("--help").returncode == 0, "--help")

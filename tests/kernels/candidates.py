@@ -4,8 +4,8 @@ and extreme data, with teams of 1, 2 and 5, no byte touched outside the buffers 
 
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
-Of the forms of a tile every third one, and of the kernels that it fits every fourth, other ones for its neighbour in the
-table; --all of them.
+Of the forms of a tile every third one, and of the kernels that it fits every fourth, other ones for its neighbour in
+the table; --all of them.
 """
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ def main() -> None:
         for isa in own_sets(arch):
             todo = cases(isa, target, everything)
             tried = {(s.mr, s.nr) for c in todo for s in c.candidates}
-            ok(tried == {(c.rows, c.columns) for c in table.candidates(isa)}, f"{isa}: every tile has a kernel that it fits")
+            ok(tried == {(c.rows, c.columns) for c in table.candidates(isa)},
+               f"{isa}: every tile has a kernel that it fits")
             run(program(todo, tools, Path(folder) / isa), isa, wrapper)
     done()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contraction kernels built by hand, of the forms that lowering makes: matmul packed, in place, batched, of constant and
-of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
+"""Contraction kernels built by hand, of the forms that lowering makes: matmul packed, in place, batched, of constant
+and of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
 from __future__ import annotations
 
 from tensor_compile.loops.loop_ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, \
@@ -104,7 +104,8 @@ def sums(m: Size, n: Size, k: Size, count: int, panel: int = 16) -> ContractionK
     vm, vn, vk = Sym("m", 0, m - 1), Sym("n", 0, n - 1), Sym("k", 0, k - 1)
     shape = ((n + (panel - 1)) // panel, k, wrap(panel)) if panel else (k, n)
     index = (sym(vn) // panel, sym(vk), sym(vn) % panel) if panel else (sym(vk), sym(vn))
-    second = [Buffer(f"b{i}", "f32", shape, tuple(range(len(shape))), "packed" if panel else "input") for i in range(count)]
+    second = [Buffer(f"b{i}", "f32", shape, tuple(range(len(shape))), "packed" if panel else "input")
+              for i in range(count)]
     value = Apply("mul", "f32", (Apply("maximum", "f32", (Acc("f32"), Const("f32", 0))), Acc("f32", 1)))
     for i in range(2, count):
         value = Apply("add", "f32", (value, Acc("f32", i)))
@@ -125,7 +126,8 @@ def siblings(m: Size, k: Size, columns: tuple[Size, ...], panel: int = 16) -> Gr
         b = Buffer(f"b{i}", "f32", ((n + (panel - 1)) // panel, k, wrap(panel)), (0, 1, 2), "packed")
         out = Buffer(f"out{i}", "f32", (m, n), (1, 0) if i % 2 else (0, 1), "output")
         second = Load(b.name, "f32", (sym(vn) // panel, sym(vk), sym(vn) % panel))
-        parts.append(ContractionKernel(f"part{i}", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))), (second,),
+        parts.append(ContractionKernel(f"part{i}", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
+                                       (second,),
                                        panel, [Store(out.name, (sym(vm), sym(vn)), Acc("f32"))], (a, b, out),
                                        dims_of(m, n, k)))
     params = tuple(dict.fromkeys(b for part in parts for b in part.params))

@@ -40,7 +40,8 @@ REGISTER = {"avx2": "%ymm", "avx512": "%zmm", "neon": ".4s"}
 
 def kernels() -> list[tuple[str, object]]:
     m, n, k = sym(dim("m")), sym(dim("n")), sym(dim("k"))
-    return [("constant", matmul(126 * 8, 64 * 48, 384)), ("dynamic", matmul(m, n, k, 0)), ("dynamic rows", matmul(m, 768, 384)),
+    return [("constant", matmul(126 * 8, 64 * 48, 384)), ("dynamic", matmul(m, n, k, 0)),
+            ("dynamic rows", matmul(m, 768, 384)),
             ("convolution", convolution(1, 64, 56, 56, 768, (3, 3), pad=1))]
 
 
@@ -84,7 +85,8 @@ def main() -> None:
                 for schedule in fitting[0 if everything else turn:: 1 if everything else 4]:
                     name = f"{schedule.name} {form}"
                     isa_of[name] = isa
-                    units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [schedule], "kernel").text, flags))
+                    units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [schedule], "kernel").text,
+                                      flags))
             library = [Micro(isa, c.rows, c.columns, steps) for c in table.candidates(isa) for steps in (False, True)
                        if micro_pointers(c.rows, c.columns, steps) <= table.instruction_set(isa).pointers]
             isa_of[f"library {isa}"] = isa

@@ -331,7 +331,8 @@ class _Compiler:
             self.lines.append("  " * depth + f"{self.sym(g)} = {self.scalar(at)}")
             self.lines.append("  " * depth + f"if 0 <= {self.sym(g)} < {self.expr(extent(g))}:")
             depth += 1
-        self.lines.append("  " * depth + f"store({s.buffer!r}, {self.address(s.buffer, s.index)}, {self.scalar(s.value)})")
+        self.lines.append("  " * depth + f"store({s.buffer!r}, {self.address(s.buffer, s.index)}, "
+                                         f"{self.scalar(s.value)})")
 
     def nest(self, k: LoopNestKernel, backwards: bool) -> None:
         depth = self.open(k.rows, 1, backwards)
@@ -426,7 +427,8 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
             compiler.nest(k, backwards)
         for part in () if isinstance(k, LoopNestKernel) else reversed(k.contractions) if backwards else k.contractions:
             compiler.contraction(part, backwards)
-        scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions, "const": from_bits,
+        scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions,
+                 "const": from_bits,
                  "wrap": _wrap}
         exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)  # noqa: S102
         scope["kernel"]()

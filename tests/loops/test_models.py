@@ -33,7 +33,8 @@ note(" ".join(layer))
 kernels = [s.kernel for s in program.steps]
 ok(isinstance(kernels[0], CheckKernel), "indices are looked at first")
 ok(program.steps[1].barrier, "and by all threads before anything is written")
-contractions = [part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel)) for part in k.contractions]
+contractions = [part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel))
+                for part in k.contractions]
 equal(len(contractions), 2 * 8, "eight contractions a layer")
 packs = [k for k in kernels if isinstance(k, LoopNestKernel) and k.label == "pack"
          and not any(b.kind == "packed" for b in k.params)]

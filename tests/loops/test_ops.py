@@ -48,9 +48,11 @@ case("concat of a concat", function([X], [
     "%1 = neg(%0) : f32[batch,seq,6]", "%2 = exp(%0) : f32[batch,seq,6]",
     "%3 = concat(%1, %2) {axis=0} : f32[2*batch,seq,6]", "%4 = concat(%3, %0) {axis=0} : f32[3*batch,seq,6]"], "%4"))
 case("parts of parts", function([X], [
-    "%1 = neg(%0) : f32[batch,seq,6]", "%2 = exp(%0) : f32[batch,seq,6]", "%3 = concat(%1, %2) {axis=2} : f32[batch,seq,12]",
+    "%1 = neg(%0) : f32[batch,seq,6]", "%2 = exp(%0) : f32[batch,seq,6]",
+    "%3 = concat(%1, %2) {axis=2} : f32[batch,seq,12]",
     "%4 = tanh(%2) : f32[batch,seq,6]", "%5 = reshape(%3) {shape=[1, batch, seq, 12]} : f32[1,batch,seq,12]",
-    "%6 = concat(%4, %2) {axis=2} : f32[batch,seq,12]", "%7 = reshape(%6) {shape=[1, batch, seq, 12]} : f32[1,batch,seq,12]",
+    "%6 = concat(%4, %2) {axis=2} : f32[batch,seq,12]",
+    "%7 = reshape(%6) {shape=[1, batch, seq, 12]} : f32[1,batch,seq,12]",
     "%8 = concat(%5, %7) {axis=0} : f32[2,batch,seq,12]"], "%8"))
 case("pad of a computed value as a part", function([X], [
     "%1 = constant() {bits=0x3f800000} : f32[]", "%2 = exp(%0) : f32[batch,seq,6]",
@@ -117,7 +119,8 @@ case("argsort of what is computed", function([X], [
     "%2 = sort(%1) {axis=2, count=[1], descending=0} : (f32[batch,seq,1], i64[batch,seq,1])"], "%2.1"))
 for how, axis, back in (("sum", 2, 0), ("prod", 1, 1), ("max", 0, 0), ("min", 2, 1)):
     case(f"cumulative {how}", function([X], [
-        f"%1 = cumulative(%0) {{op={how}, axis={axis}, reverse={back}}} : f32[batch,seq,6]"], "%1"), extreme=how[0] == "m")
+        f"%1 = cumulative(%0) {{op={how}, axis={axis}, reverse={back}}} : f32[batch,seq,6]"], "%1"),
+        extreme=how[0] == "m")
 case("cumulative sums of a row, normalized", function([X], [
     "%1 = exp(%0) : f32[batch,seq,6]", "%2 = cumulative(%1) {op=sum, axis=2, reverse=0} : f32[batch,seq,6]",
     "%3 = reduce(%1) {op=sum, axes=[2], order=lanes} : f32[batch,seq]",
@@ -146,7 +149,8 @@ for op in ("sum", "max", "min"):
                         ("[0, 1]", "6"), ("[0, 2]", "seq"), ("[0, 1, 2]", "")):
         order = "lanes" if op == "sum" else "free"
         case(f"{op} over {axes}", function([X], [
-            f"%1 = exp(%0) : f32[batch,seq,6]", f"%2 = reduce(%1) {{op={op}, axes={axes}, order={order}}} : f32[{shape}]",
+            f"%1 = exp(%0) : f32[batch,seq,6]",
+            f"%2 = reduce(%1) {{op={op}, axes={axes}, order={order}}} : f32[{shape}]",
             f"%3 = neg(%2) : f32[{shape}]"], "%3"), extreme=op != "sum")
 case("any", function(["p:bool[batch,seq]"], ["%1 = reduce(%0) {op=any, axes=[1], order=free} : bool[batch]"], "%1"))
 case("all", function(["p:bool[batch,seq]"], ["%1 = reduce(%0) {op=all, axes=[0], order=free} : bool[seq]"], "%1"))
@@ -186,7 +190,8 @@ case("group normalization", function(["x:f32[batch,6,2,2]"], [
 DOT = "{{lhs_batch={}, rhs_batch={}, lhs_contract={}, rhs_contract={}, order={}}}"
 case("linear with an epilogue", function(["x:f32[batch,seq,5]", "w:f32[20,5]", "r:f32[batch,seq,20]"], [
     "%3 = dot(%0, %1) " + DOT.format("[]", "[]", "[2]", "[1]", "seq") + " : f32[batch,seq,20]",
-    "%4 = add(%3, %2) : f32[batch,seq,20]", "%5 = tanh(%4) : f32[batch,seq,20]", "%6 = mul(%5, %3) : f32[batch,seq,20]"],
+    "%4 = add(%3, %2) : f32[batch,seq,20]", "%5 = tanh(%4) : f32[batch,seq,20]",
+    "%6 = mul(%5, %3) : f32[batch,seq,20]"],
     "%6"), kernels=2)
 case("linear of few outputs", function(["x:f32[batch,33]", "w:f32[4,33]"], [
     "%2 = dot(%0, %1) " + DOT.format("[]", "[]", "[1]", "[1]", "lanes") + " : f32[batch,4]"], "%2"))
@@ -225,7 +230,8 @@ case("convolution of a dynamic size", function(["x:f32[batch,2,seq,seq]", "w:f32
 case("convolutions and pools in a row", function(["x:f32[batch,2,8,8]", "w:f32[4,2,1,1]", "v:f32[20,4,3,3]"], [
     "%3 = convolution(%0, %1) " + CONV.format("[1, 1]", "[0, 0]", "[0, 0]", "[1, 1]", 1) + " : f32[batch,4,8,8]",
     "%4 = tanh(%3) : f32[batch,4,8,8]",
-    "%5 = window_reduce(%4) {op=sum, size=[3, 3], stride=[2, 2], low=[1, 1], high=[1, 1], dilation=[1, 1]} : f32[batch,4,4,4]",
+    "%5 = window_reduce(%4) {op=sum, size=[3, 3], stride=[2, 2], low=[1, 1], high=[1, 1], dilation=[1, 1]} : "
+    "f32[batch,4,4,4]",
     "%6 = convolution(%5, %2) " + CONV.format("[1, 1]", "[1, 1]", "[1, 1]", "[1, 1]", 1) + " : f32[batch,20,4,4]",
     "%7 = reduce(%6) {op=sum, axes=[2, 3], order=lanes} : f32[batch,20]"], "%7"))
 for op in ("max", "min", "sum"):

@@ -41,7 +41,8 @@ for seed in range(6):
 
 # -- an operation that is used twice is written once: forty squarings stay forty
 squares = "\n".join(f'  %{i + 1} = mul(%{i}, %{i}) : f32[8] loc("m.c":1)' for i in range(40))
-module = parse_module(f'tensor_compile.graph 1\nmodel "m"\n\nfunction f(%0 "x" : f32[8] loc("m.c":1)) entry {{\n{squares}\n'
+module = parse_module(f'tensor_compile.graph 1\nmodel "m"\n\nfunction f(%0 "x" : f32[8] loc("m.c":1)) entry '
+                      f'{{\n{squares}\n'
                       '  return "y" %40 loc("m.c":1)\n}\n', "squares")
 through("forty squarings", module, "f")
 
@@ -111,7 +112,8 @@ for old, new, line, message in (
     assert old in GOOD, old
     raises(ParseError, lambda: parse_unit(GOOD.replace(old, new, 1), "m.tcl"), f"m.tcl:{line}: error: {message}",
            f"{message}")
-raises(ParseError, lambda: parse_unit("", "m.tcl"), "m.tcl:1: error: expected 'tensor_compile.loops 1'", "an empty text")
+raises(ParseError, lambda: parse_unit("", "m.tcl"), "m.tcl:1: error: expected 'tensor_compile.loops 1'",
+       "an empty text")
 raises(ParseError, lambda: parse_unit(GOOD + GOOD, "m.tcl"), "expected one unit, not 2", "two units")
 for old, new, message in (
         ('load f32 ("x"[i0,i1])', 'load f32 ("x"[i0,i1] if (i0) else neg f32 (f32 0x0))',
@@ -135,9 +137,11 @@ for old, new, message in (
         ('  "y"[i0,i1] = acc f32\n', "", "a contraction that stores nothing")):
     raises(ParseError, lambda: parse_unit(CONTRACTION.replace(old, new, 1), "m.tcl"), message, message)
 KERNEL = CONTRACTION.replace('lowered "f"', "fused").replace(' loc("m.c":1)', "") \
-    .replace("  a =", '  params ("x", "y") dims ()\n  schedule "tc_contraction_f32_6x16_k64_m96_a_p__avx2"\n  a =') + "arena size=0\n"
+    .replace("  a =",
+             '  params ("x", "y") dims ()\n  schedule "tc_contraction_f32_6x16_k64_m96_a_p__avx2"\n  a =') + "arena size=0\n"
 KERNEL = KERNEL.replace("fused", "program")
-equal(print_unit(parse_unit(KERNEL, "m.tcl")).splitlines()[4:7], KERNEL.splitlines()[4:7], "a contraction with its schedule")
+equal(print_unit(parse_unit(KERNEL, "m.tcl")).splitlines()[4:7], KERNEL.splitlines()[4:7],
+      "a contraction with its schedule")
 raises(ParseError, lambda: parse_unit(KERNEL.replace("_k64", "_q64"), "m.tcl"),
        "'tc_contraction_f32_6x16_q64_m96_a_p__avx2' is no schedule", "a schedule that is none")
 LOOP = '''tensor_compile.loops 1 program
@@ -155,5 +159,6 @@ for old, new, message in (
         ("loop \"scan", "barrier\nloop \"scan", "a barrier stands before a kernel")):
     raises(ParseError, lambda: parse_unit(LOOP.replace(old, new, 1), "m.tcl"), message, message)
 nested = "neg f32 (" * 300 + "f32 0x0" + ")" * 300
-raises(ParseError, lambda: parse_unit(GOOD.replace("%0 = exp", nested + " exp"), "m.tcl"), "nested too deeply", "nesting")
+raises(ParseError, lambda: parse_unit(GOOD.replace("%0 = exp", nested + " exp"), "m.tcl"), "nested too deeply",
+       "nesting")
 done()

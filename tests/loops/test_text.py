@@ -91,6 +91,7 @@ loop_nest "reduce_sqrt" rows () grain 7 {
   }
 }
 ''', "a reduction of columns runs along the kept dim, its consumer with it")
-equal(program.refusals, [("reduce into exp", "it reads other points than the kernel computes")], "and says why not more")
+equal(program.refusals, [("reduce into exp", "it reads other points than the kernel computes")],
+      "and says why not more")
 equal((program.arena.size, program.arena.lower_bound), (2048, 2048), "the arena is no larger than what lives")
 done()

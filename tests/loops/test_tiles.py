@@ -22,7 +22,8 @@ def attention(heads: int, shared: int, rows: str, keys: str, features: int, out:
     group = heads // shared
     scores, split = f"f32[{heads},{rows},{keys}]", f"f32[{shared},{group},{rows}"
     lines = [f"%3 = reshape(%0) {{shape=[{shared}, {group}, {rows}, {features}]}} : {split},{features}]",
-             f"%4 = dot(%3, %1) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[3], rhs_contract=[2], order=seq}} : {split},{keys}]",
+             f"%4 = dot(%3, %1) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[3], rhs_contract=[2], order=seq}} : "
+             f"{split},{keys}]",
              f"%5 = reshape(%4) {{shape=[{heads}, {rows}, {keys}]}} : {scores}"]
     at = 5
 
@@ -47,7 +48,8 @@ def attention(heads: int, shared: int, rows: str, keys: str, features: int, out:
     total = put(f"broadcast(%{total}) {{shape=[{heads}, {rows}, {keys}], axes=[0, 1]}} : {scores}")
     p = put(f"div(%{e}, %{total}) : {scores}")
     p = put(f"reshape(%{p}) {{shape=[{shared}, {group}, {rows}, {keys}]}} : {split},{keys}]")
-    y = put(f"dot(%{p}, %2) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[3], rhs_contract=[1], order=seq}} : {split},{out}]")
+    y = put(f"dot(%{p}, %2) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[3], rhs_contract=[1], order=seq}} : "
+            f"{split},{out}]")
     y = put(f"reshape(%{y}) {{shape=[{heads}, {rows}, {out}]}} : f32[{heads},{rows},{out}]")
     lines.append(f'return "y" %{y}')
     return entry(f'%0 "q" : f32[{heads},{rows},{features}] {LOC}, %1 "k" : f32[{shared},{keys},{features}] {LOC}, '
@@ -97,7 +99,8 @@ norm = entry(f'%0 "x" : f32[n,16] {LOC}, %1 "h" : f32[n,32] {LOC}', [
     '%2 = weight() {name="w"} : f32[16,32]',
     "%3 = dot(%0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,32]",
     "%4 = add(%3, %1) : f32[n,32]", "%5 = mul(%4, %4) : f32[n,32]",
-    "%6 = reduce(%5) {op=sum, axes=[1], order=lanes} : f32[n]", "%7 = broadcast(%6) {shape=[n, 32], axes=[0]} : f32[n,32]",
+    "%6 = reduce(%5) {op=sum, axes=[1], order=lanes} : f32[n]",
+    "%7 = broadcast(%6) {shape=[n, 32], axes=[0]} : f32[n,32]",
     "%8 = div(%4, %7) : f32[n,32]", 'return "sum" %4', 'return "y" %8'],
     dims=("n 1:40",), weights=(("w", "f32[16,32]"),))
 for n in (1, 8, 21):
@@ -108,7 +111,8 @@ ok(not list(regions(program.steps)), "in a larger cache it pays to leave them ap
 # Keys of a decoder: each tile packs some panels of them. More rows would share them, and they are made once for all.
 def keys(rows: int):
     return entry(f'%0 "q" : f32[3,{rows},8] {LOC}, %1 "k" : f32[3,s,8] {LOC}', [
-        f"%2 = dot(%0, %1) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[2], order=seq}} : f32[3,{rows},s]",
+        f"%2 = dot(%0, %1) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[2], order=seq}} : "
+        f"f32[3,{rows},s]",
         'return "y" %2'], dims=("s 1:300",))
 
 
@@ -159,11 +163,16 @@ arena size=0
 verify(parse_unit(GOOD, "good"))
 ok(True, "a region that is right")
 for what, message, *changes in (
-        ("without a barrier", "both: reads z where before stores z, with no barrier between", ("barrier\ntiles", "tiles")),
-        ("a barrier within", "both: a barrier within tiles, which threads run as they come", ('  loop_nest "second"', '  barrier\n  loop_nest "second"')),
-        ("one row stored by two tiles", "second: two tiles may store one element of y[i0, i1]", ('"y"[i0+t0,i1]', '"y"[i0,i1]')),
-        ("blocks that overlap", "second: two tiles may store one element of y", ("rows (i0:t0n) grain 1 {\n    params (\"t\"", "rows (i0:t0n+1) grain 1 {\n    params (\"t\"")),
-        ("a row past the tensor", "first: x[t0 + i0 + 1, i1] is not proved to be within", ('"x"[i0+t0,i1]', '"x"[i0+t0+1,i1]')),
+        ("without a barrier", "both: reads z where before stores z, with no barrier between",
+         ("barrier\ntiles", "tiles")),
+        ("a barrier within", "both: a barrier within tiles, which threads run as they come",
+         ('  loop_nest "second"', '  barrier\n  loop_nest "second"')),
+        ("one row stored by two tiles", "second: two tiles may store one element of y[i0, i1]",
+         ('"y"[i0+t0,i1]', '"y"[i0,i1]')),
+        ("blocks that overlap", "second: two tiles may store one element of y",
+         ("rows (i0:t0n) grain 1 {\n    params (\"t\"", "rows (i0:t0n+1) grain 1 {\n    params (\"t\"")),
+        ("a row past the tensor", "first: x[t0 + i0 + 1, i1] is not proved to be within",
+         ('"x"[i0+t0,i1]', '"x"[i0+t0+1,i1]')),
         ("what another tile stores", "second: reads y[0, i1], which second stores in another tile",
          ('load f32 ("z"[i0+t0])', 'load f32 ("y"[0,i1])')),
         ("one tile's, of the next row", "second: reads z[t0], which first stores in another tile",
@@ -173,9 +182,12 @@ for what, message, *changes in (
         ("a buffer of tiles outside", "before: t belongs to a tile, and the kernel stands in none",
          ('params ("x", "z") dims (n)\n  phase () {\n    "z"[i0] = load f32 ("x"[i0,0])',
           'params ("x", "z", "t") dims (n)\n  phase () {\n    "z"[i0] = load f32 ("t"[0,0])')),
-        ("what a tile before left", "first: reads t before it is written", ('(load f32 ("x"[i0+t0,i1]))', '(load f32 ("t"[i0,i1]))')),
-        ("a check", "both: tiles hold a check, a loop or a branch", ('  loop_nest "second"', '  check "c" "z" below 3\n    params ("z") dims ()\n  loop_nest "second"')),
-        ("a region", "both: tiles hold a check, a loop or a branch", ('  loop_nest "second"', '  loop "l" iteration u0:n {\n  }\n  loop_nest "second"'))):
+        ("what a tile before left", "first: reads t before it is written",
+         ('(load f32 ("x"[i0+t0,i1]))', '(load f32 ("t"[i0,i1]))')),
+        ("a check", "both: tiles hold a check, a loop or a branch",
+         ('  loop_nest "second"', '  check "c" "z" below 3\n    params ("z") dims ()\n  loop_nest "second"')),
+        ("a region", "both: tiles hold a check, a loop or a branch",
+         ('  loop_nest "second"', '  loop "l" iteration u0:n {\n  }\n  loop_nest "second"'))):
     text = GOOD
     for old, new in changes:
         assert old in text, old

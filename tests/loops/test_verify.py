@@ -106,7 +106,8 @@ finds("a store behind a check without a barrier", "first: stores before every th
 finds("a read behind a write of equal rows", "second: reads t where first stores t, with no barrier between",
       barrier_before("second"))
 finds("a write behind a read", "keep: stores s where first reads s, with no barrier between", barrier_before("second"))
-finds("two writes", "right: stores y where left stores y, with no barrier between", ('"y"[i0,i1+4] =', '"y"[i0,i1+3] ='))
+finds("two writes", "right: stores y where left stores y, with no barrier between",
+      ('"y"[i0,i1+4] =', '"y"[i0,i1+3] ='))
 finds("two temps in the same memory", "left: stores v where keep reads t, with no barrier between",
       ('buffer temp "u"', 'buffer temp "v" : f32[n,8]\nbuffer temp "u"'), barrier_before("left"),
       ('params ("u", "y") dims (n)\n  phase (i1:4) {\n', 'params ("u", "y", "v") dims (n)\n  phase (i1:4) {\n'
@@ -157,7 +158,8 @@ finds("a reduction along no variable of the point", "first: nothing binds the va
 finds("an index within one of the same variable", "second: g0 is bound again where it has a value",
       ('load i64 ("i"[i0])', 'load i64 (let g0:8 = load i64 ("i"[i0]) in "i"[g0])'))
 finds("a loop within one of the same variable", "left: i0 is the variable of two loops",
-      ("phase (i1:4) {\n    \"y\"[i0,i1] =", "phase (i0:n) {\n    \"y\"[i0,0] ="), ('"u"[i0,i1])\n  }\n}\nloop_nest "right"',
+      ("phase (i1:4) {\n    \"y\"[i0,i1] =", "phase (i0:n) {\n    \"y\"[i0,0] ="),
+      ('"u"[i0,i1])\n  }\n}\nloop_nest "right"',
                                                                               '"u"[i0,0])\n  }\n}\nloop_nest "right"'))
 finds("a row reduction before its value", "second: the row reduction r0 has no value yet",
       ('mul f32 (load f32 ("t"', 'mul f32 (local f32 r0, load f32 ("t"'))
@@ -180,12 +182,14 @@ finds("out of bounds", "first: x[i0 + 1, i1] is not proved to be within [n, 8]",
 finds("read before written", "first: reads u before it is written",
       ('load f32 ("x"[i0,i1])', 'load f32 ("u"[i0,i1])'), ('("x", "s", "t")', '("u", "s", "t")'))
 finds("a missing parameter", "first: ['s'] are no parameters", ('("x", "s", "t")', '("x", "t")'))
-finds("a store into an input", "left: stores into input x", ('"y"[i0,i1] = load f32 ("u"', '"x"[i0,i1] = load f32 ("u"'))
+finds("a store into an input", "left: stores into input x",
+      ('"y"[i0,i1] = load f32 ("u"', '"x"[i0,i1] = load f32 ("u"'))
 finds("dtypes of stores", "left: stores i64 into y of f32", ('load f32 ("u"[i0,i1])\n  }\n}\nloop_nest "right"',
                                                             'index i64 (i0)\n  }\n}\nloop_nest "right"'))
 finds("dtypes of loads", "first: loads i32 from x of f32", ('load f32 ("x"', 'load i32 ("x"'))
 finds("a temp without a place", "u has no place in the arena", ('place "u" slot=1\n', ""))
-finds("a slot too small", "u is larger than its slot", ('slot 32*n\nslot 32*n above [0]', 'slot 32*n\nslot 16*n above [0]'))
+finds("a slot too small", "u is larger than its slot",
+      ('slot 32*n\nslot 32*n above [0]', 'slot 32*n\nslot 16*n above [0]'))
 finds("two temps at once", "u and t live at the same time in the same memory", ('place "u" slot=1', 'place "u" slot=0'))
 
 # -- loops and branches
@@ -253,7 +257,8 @@ for name, message, old, new in (
         ("iterations that do not meet", "step: reads c where step stores c, with no barrier between",
          "  barrier\n  loop_nest \"step\"",
          "  loop_nest \"step\""),
-        ("a test that does not wait for the last iteration", "test: reads c where more stores c, with no barrier between",
+        ("a test that does not wait for the last iteration",
+         "test: reads c where more stores c, with no barrier between",
          "  barrier\n  loop_nest \"test\"", "  loop_nest \"test\""),
         ("a decision that does not wait", "while: reads p where test stores p, with no barrier between",
          'decide "p" barrier', 'decide "p"'),
@@ -264,7 +269,8 @@ for name, message, old, new in (
          'buffer temp "d" : f32[9]'),
         ("a condition that is none", "cond: c is no bool[]", 'branch "cond" on "p"', 'branch "cond" on "c"'),
         ("what is written on one side", "after: reads d before it is written", "arena size",
-         'loop_nest "after" rows () grain 1 {\n  params ("d", "y") dims ()\n  phase (i0:8) {\n    "y"[i0] = load f32 ("d"[i0])\n'
+         'loop_nest "after" rows () grain 1 {\n  params ("d", "y") dims ()\n  phase (i0:8) {\n    "y"[i0] = load f32 '
+         '("d"[i0])\n'
          "  }\n}\narena size"),
         ("memory of a carry", "p and c live at the same time in the same memory", 'place "p" offset=128',
          'place "p" offset=0')):
@@ -378,8 +384,10 @@ contraction "dots" batch () m (i0:4) n (i1:16) k (k0:8) panel 16 {
 arena size=0
 ''', "sums")
 accs = print_unit(sums).replace("acc f32 1", "acc f32 2")
-raises(LoopError, lambda: verify(parse_unit(accs, "sums")), "dots: there is no accumulator 2", "an accumulator too many")
-for message in ("dots: its second operands lie otherwise", "dots: c1[k0 - 1, k0, i1] is not proved to be within [2, 8, 16]"):
+raises(LoopError, lambda: verify(parse_unit(accs, "sums")), "dots: there is no accumulator 2",
+       "an accumulator too many")
+for message in ("dots: its second operands lie otherwise",
+                "dots: c1[k0 - 1, k0, i1] is not proved to be within [2, 8, 16]"):
     raises(LoopError, lambda: verify(sums), message, message)
 beside = '''tensor_compile.loops 1 program
 buffer input "x" : f32[4,8]
@@ -405,7 +413,8 @@ arena size=0
 '''
 verify(parse_unit(beside, "beside"))
 equal(print_unit(parse_unit(beside, "beside")), beside, "siblings are printed as they were read")
-for change, message in ((('"z"[i0,i1] = acc f32', '"y"[i0,i1] = acc f32'), "one+two: two touches y, which one beside it stores"),
+for change, message in ((('"z"[i0,i1] = acc f32', '"y"[i0,i1] = acc f32'),
+                         "one+two: two touches y, which one beside it stores"),
                         (('"z"[i0,i1] = acc f32', '"z"[i0,i1] = load f32 ("y"[i0,i1])'),
                          "one+two: two touches y, which one beside it stores"),
                         (('("x"[i0,k0])', '("x"[i0+1,k0])'), "one: x[i0 + 1, k0] is not proved to be within [4, 8]")):
@@ -426,7 +435,8 @@ loop_nest "copy" rows () grain 1 {
 arena size=0
 '''
 verify(parse_unit(merged, "merged"))
-raises(LoopError, lambda: verify(parse_unit(merged.replace("i0+24", "i0+23"), "merged")), "which other points of it store",
+raises(LoopError, lambda: verify(parse_unit(merged.replace("i0+24", "i0+23"), "merged")),
+       "which other points of it store",
        "parts of merged loops are told apart by their addresses")
 gathered = '''tensor_compile.loops 1 program
 dim n range=0:64 divisor=1
@@ -499,9 +509,11 @@ place "t" slot=0
 place "u" slot=1
 '''
 verify(parse_unit(EXTERN, "extern"))
-ok(print_unit(parse_unit(EXTERN, "extern")) == EXTERN, "a call of the user's function: right, and printed as it was read")
+ok(print_unit(parse_unit(EXTERN, "extern")) == EXTERN,
+   "a call of the user's function: right, and printed as it was read")
 for name, message, old, new in (
-        ("without a barrier", "copy: reads t where call stores t, with no barrier between", 'barrier\nloop_nest', 'loop_nest'),
+        ("without a barrier", "copy: reads t where call stores t, with no barrier between", 'barrier\nloop_nest',
+         'loop_nest'),
         ("into an output", "call: stores into output y", '"t", "u")', '"y", "u")'),
         ("into its operand", "call: t is a result and another operand", '("x", "i", "x")', '("x", "i", "t")'),
         ("of another order", "call: t is not row-major", '"t" : f32[n,8]', '"t" : f32[n,8] order=[1, 0]')):

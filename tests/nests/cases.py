@@ -40,7 +40,8 @@ def softmax(size: int, symbolic: bool, rows: int = 3) -> Case:
     x, y = buffer("x", "f32", (m, n), "input"), buffer("y", "f32", (m, n), "output")
     phases = [
         Phase((a,), [RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32")]),
-        Phase((b,), [RowReduce("s", "sum", "lanes", e := op("exp", op("sub", load("x", sym(r), sym(b)), Local("m", "f32"))),
+        Phase((b,),
+              [RowReduce("s", "sum", "lanes", e := op("exp", op("sub", load("x", sym(r), sym(b)), Local("m", "f32"))),
                                "f32")], [Store("y", (sym(r), sym(b)), e)]),
         Phase((c,), [], [Store("y", (sym(r), sym(c)), op("div", load("y", sym(r), sym(c)), Local("s", "f32")))])]
     return Case(f"softmax {rows} x {size}{' dynamic' * symbolic}",
@@ -50,7 +51,8 @@ def softmax(size: int, symbolic: bool, rows: int = 3) -> Case:
 def layer_norm(size: int, symbolic: bool) -> Case:
     n, dims, sizes = sized("n", size, symbolic)
     r, a, b, c = loop("r", 2), loop("v", n), loop("v", n), loop("v", n)
-    x, w, y = buffer("x", "f32", (2, n), "input"), buffer("w", "f32", (n,), "packed"), buffer("y", "f32", (2, n), "temp")
+    x, w, y = buffer("x", "f32", (2, n), "input"), buffer("w", "f32", (n,), "packed"), buffer("y", "f32", (2, n),
+                                                                                              "temp")
     count = op("cast", IndexValue("i32", n), dtype="f32")
 
     def centered(v: Sym) -> Scalar:
@@ -107,9 +109,11 @@ def pad() -> list[Case]:
         inside = (at, n - 1 - at)
         x, y = buffer("x", "f32", (3, n), "input"), buffer("y", "f32", (3, n + low + high), "output")
         value = load("x", sym(r), at, valid=inside, other=f32(-0.0))
-        out.append(small(f"pad {low}+{n}+{high}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])], (x, y)))
+        out.append(small(f"pad {low}+{n}+{high}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+                         (x, y)))
         both = op("select", InBounds(inside), op("neg", load("x", sym(r), at, valid=inside, other=f32(0.0))), f32(3.0))
-        out.append(small(f"guarded {low}+{n}+{high}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), both)])], (x, y)))
+        out.append(small(f"guarded {low}+{n}+{high}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), both)])],
+                         (x, y)))
         back = n - 1 - at
         reverse = load("x", sym(r), back, valid=(back, n - 1 - back), other=f32(7.0))
         out.append(small(f"reversed {low}+{n}+{high}", (r,),
@@ -125,7 +129,8 @@ def windows() -> list[Case]:
         k = Sym("k", 0, 2)
         at = sym(v) * stride + sym(k) - 1
         x, y = buffer("x", "f32", (4, w), "input"), buffer("y", "f32", (4, o), "output")
-        value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", sym(c), at), (at, w - 1 - at))
+        value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", sym(c), at),
+                          (at, w - 1 - at))
         out.append(small(f"window {kind} {w}/{stride}", (c,), [Phase((v,), [], [Store("y", (sym(c), sym(v)), value)])],
                          (x, y), extreme=kind != "sum"))
         # channels last: the window is the same for all lanes
@@ -133,7 +138,8 @@ def windows() -> list[Case]:
         p = loop("p", o)
         at = sym(p) * stride + sym(k) - 1
         x, y = buffer("x", "f32", (w, 20), "input"), buffer("y", "f32", (o, 20), "output")
-        value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", at, sym(d)), (at, w - 1 - at))
+        value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", at, sym(d)),
+                          (at, w - 1 - at))
         out.append(small(f"window {kind} {w}/{stride} channels last", (p,),
                          [Phase((d,), [], [Store("y", (sym(p), sym(d)), value)])], (x, y)))
     # the first and the last row lie in the padding for all lanes, the first and the last column for some
@@ -167,14 +173,16 @@ def columns() -> list[Case]:
         v, i, j = loop("v", 18), loop("i", a), loop("j", b)
         x, y = buffer("x", "f32", (a, 18, b), "input"), buffer("y", "f32", (18,), "output")
         value = Reduction("sum", "lanes", "f32", (i, j), load("x", sym(i), sym(v), sym(j)))
-        out.append(small(f"sum over {a} and {b} around 18", (), [Phase((v,), [], [Store("y", (sym(v),), value)])], (x, y)))
+        out.append(small(f"sum over {a} and {b} around 18", (), [Phase((v,), [], [Store("y", (sym(v),), value)])],
+                         (x, y)))
     v, i, j = loop("v", 18), loop("i", 6), loop("j", 9)
     x, y = buffer("x", "f32", (6, 9, 18), "input"), buffer("y", "f32", (18,), "output")
     value = Reduction("sum", "lanes", "f32", (i, j), load("x", sym(i), sym(j), sym(v)))
     out.append(small("sum over two loops that are one", (), [Phase((v,), [], [Store("y", (sym(v),), value)])], (x, y)))
     for order in ("seq", "lanes"):
         v, k = loop("v", 21), loop("k", 33)
-        a, b, y = buffer("a", "f32", (33,), "input"), buffer("b", "f32", (33, 21), "packed"), buffer("y", "f32", (21,), "output")
+        a, b, y = buffer("a", "f32", (33,), "input"), buffer("b", "f32", (33, 21), "packed"), buffer("y", "f32", (21,),
+                                                                                                     "output")
         pair = op("pair", load("a", sym(k)), load("b", sym(k), sym(v)))
         value = Reduction("dot", order, "f32", (k,), pair)
         out.append(small(f"dot {order}", (), [Phase((v,), [], [Store("y", (sym(v),), value)])], (a, b, y)))
@@ -194,7 +202,8 @@ def siblings() -> list[Case]:
                 for name, kind, term in (("y", "sum", at), ("z", "sum", op("mul", at, at)), ("w", "prod", at))]
         out.append(small(f"siblings: sums of columns {m}x{n}", (), [Phase((v,), [], sums)], (x, y, z, w), dims, sizes))
         value = op("sub", *(Reduction(kind, "free", "f32", (k,), at) for kind in ("max", "min")))
-        out.append(small(f"siblings: extremes of columns {m}x{n}", (), [Phase((v,), [], [Store("y", (sym(v),), value)])],
+        out.append(small(f"siblings: extremes of columns {m}x{n}", (),
+                         [Phase((v,), [], [Store("y", (sym(v),), value)])],
                          (x, y), dims, sizes))
     v, i, j = loop("v", 18), loop("i", 40), loop("j", 110)
     x, y, z = buffer("x", "f32", (40, 18, 110), "input"), *(buffer(name, "f32", (18,), "output") for name in "yz")
@@ -243,7 +252,8 @@ def rows() -> list[Case]:
                 phases = [Phase((v,), [RowReduce("q", kind, "free", load("x", sym(r), sym(v), dtype=dtype), dtype)]),
                           Phase((), [], [Store("y", (sym(r),), Local("q", dtype))])]
                 out.append(small(f"row {kind} {dtype} {n}", (r,), phases,
-                                 (buffer("x", dtype, (4, size), "input"), buffer("y", dtype, (4,), "output")), dims, sizes,
+                                 (buffer("x", dtype, (4, size), "input"), buffer("y", dtype, (4,), "output")), dims,
+                                 sizes,
                                  extreme=True))
     # equal extremes, in all lanes and in some: the first counts
     for kind in ("argmax", "argmin"):
@@ -264,7 +274,8 @@ def rows() -> list[Case]:
         out.append(small(f"row sum of {a} x {b}", (r,), phases, (x, y)))
     # kept in scratch between phases
     r, a, b = loop("r", 7), loop("v", 50), loop("v", 50)
-    x, t, y = buffer("x", "f32", (7, 50), "input"), buffer("t", "f32", (50,), "scratch"), buffer("y", "f32", (7, 50), "output")
+    x, t, y = buffer("x", "f32", (7, 50), "input"), buffer("t", "f32", (50,), "scratch"), buffer("y", "f32", (7, 50),
+                                                                                                 "output")
     phases = [Phase((a,), [RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32")],
                     [Store("t", (sym(a),), op("neg", load("x", sym(r), sym(a))))]),
               Phase((b,), [], [Store("y", (sym(r), sym(b)), op("add", load("t", sym(b)), Local("m", "f32")))])]
@@ -296,7 +307,8 @@ def memory() -> list[Case]:
         at = sym(i) * 16 + sym(v)
         value = load("x", at, sym(k), valid=(n - 1 - at,), other=f32(0.0))
         phase = Phase((v,), [], [Store("y", (sym(i), sym(k), sym(v)), value)])
-        out.append(small(f"pack {count} x {terms}{' dynamic' * symbolic}", (i, k), [phase], (x, y), dims, sizes, extreme=True))
+        out.append(small(f"pack {count} x {terms}{' dynamic' * symbolic}", (i, k), [phase], (x, y), dims, sizes,
+                         extreme=True))
     # without rows of panels, and with a step of the result that is not 16
     k, v = loop("k", 32), loop("v", 16)
     x, y = buffer("x", "f32", (16, 48), "input"), buffer("y", "f32", (32, 24), "output")
@@ -317,7 +329,8 @@ def memory() -> list[Case]:
     for dtype in ("i32", "i64"):
         i = buffer("i", dtype, (6,), "input")
         value = load("t", sym(k), sym(v), dynamic=((k, load("i", sym(r), dtype=dtype)),))
-        out.append(small(f"gather of rows {dtype}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])], (t, i, y)))
+        out.append(small(f"gather of rows {dtype}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+                         (t, i, y)))
         i = buffer("i", dtype, (21,), "input")
         value = load("t", sym(k), sym(r), dynamic=((k, load("i", sym(v), dtype=dtype)),))
         out.append(small(f"gather of elements {dtype}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])],
@@ -333,7 +346,8 @@ def memory() -> list[Case]:
     y, w = buffer("y", "f32", (6, 21), "output"), buffer("w", "bool", (6, 21), "output")
     s = op("add", load("x", sym(r)), load("z", sym(v)))
     out.append(small("two results", (r,), [Phase((v,), [], [
-        Store("y", (sym(r), sym(v)), s), Store("w", (sym(r), sym(v)), op("lt", s, f32(0.5), dtype="bool"))])], (x, z, y, w)))
+        Store("y", (sym(r), sym(v)), s), Store("w", (sym(r), sym(v)), op("lt", s, f32(0.5), dtype="bool"))])],
+        (x, z, y, w)))
     return out
 
 
@@ -367,7 +381,8 @@ def elementwise() -> list[Case]:
     for dtype in ("f32", "i32", "bool"):
         out.append(flat(f"select {dtype}", 60, False, lambda x, z: op(
             "select", op("lt", x, z, dtype="bool"), x, z, dtype=dtype), dtype, dtype))
-    gelu = lambda x, z: op("mul", op("mul", f32(0.5), x), op("add", f32(1.0), op("erf", op("mul", x, f32(0.70710677)))))  # noqa: E731
+    gelu = lambda x, z: op("mul", op("mul", f32(0.5), x),
+                           op("add", f32(1.0), op("erf", op("mul", x, f32(0.70710677)))))  # noqa: E731
     out += [flat("gelu", size, symbolic, gelu) for size in (17, 2000) for symbolic in (False, True)]
     return out
 

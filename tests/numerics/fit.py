@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the coefficients of templates/include/tc_math.inc and its parts. Needs numpy and mpmath; run by hand: `python3 fit.py`.
+"""Makes the coefficients of templates/include/tc_math.inc and its parts. Needs numpy and mpmath; run by hand: `python3
+fit.py`.
 
-Each approximation is a minimax fit of the relative error of the function's result, as that is what ULPs measure: Lawson's
-algorithm (least squares whose weights are multiplied by the error until the error is level) over Chebyshev points. A
-rational P/Q is fitted as P - t*Q = 0 divided by the Q of the step before. Coefficients are rounded to f32 from the
-lowest degree on, and those still free are fitted again after each rounding: rounding all of them at the end would
-cost a large part of an ULP.
+Each approximation is a minimax fit of the relative error of the function's result, as that is what ULPs measure:
+Lawson's algorithm (least squares whose weights are multiplied by the error until the error is level) over Chebyshev
+points. A rational P/Q is fitted as P - t*Q = 0 divided by the Q of the step before. Coefficients are rounded to f32
+from the lowest degree on, and those still free are fitted again after each rounding: rounding all of them at the end
+would cost a large part of an ULP.
 """
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ def main() -> None:
     x = chebyshev(-0.505, 0.505)
     q, _, error = fit(x, exact(lambda r: (mp.mpf(2) ** r - 1) / r, x), np.abs(x / np.exp2(x)), 5)
     show("2^r", q, error)
-    # log2((1 + s) / (1 - s)) = s (A + s^2 (B + s^2 r(s^2))), A = 2 / ln 2 and B = A / 3, for 2/3 <= (1 + s) / (1 - s) <= 4/3
+    # log2((1 + s) / (1 - s)) = s (A + s^2 (B + s^2 r(s^2))), A = 2 / ln 2 and B = A / 3, for 2/3 <= (1 + s) / (1 - s)
+    # <= 4/3
     x, leading = chebyshev(0, 0.2001), 2 / mp.log(2)
     rest = exact(lambda s: (mp.log((1 + s) / (1 - s), 2) / s - leading - leading / 3 * s * s) / s ** 4, x)
     r, _, error = fit(x ** 2, rest, x ** 4 / float(leading), 2)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the coefficients of templates/include/tc_f64_math.h and tc_f64_trig.h. Needs mpmath; run by hand: `python3 fit_f64.py`.
+"""Makes the coefficients of templates/include/tc_f64_math.h and tc_f64_trig.h. Needs mpmath; run by hand: `python3
+fit_f64.py`.
 
-Minimax polynomials of the weighted error, by Remez' exchange in 40 digits: the error is levelled over degree + 2 points,
-which then move to where it is largest. Coefficients are rounded to double; those of high degree matter little and the
-first ones, which do, are given exactly in the code.
+Minimax polynomials of the weighted error, by Remez' exchange in 40 digits: the error is levelled over degree + 2
+points, which then move to where it is largest. Coefficients are rounded to double; those of high degree matter little
+and the first ones, which do, are given exactly in the code.
 """
 from __future__ import annotations
 

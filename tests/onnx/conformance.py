@@ -206,7 +206,8 @@ def run_batch(batch: list[Job], cache: Path, jobs: int) -> list[Result]:
                 results += _run(left, made, given, folder, cache, jobs)
                 return results
             if isinstance(outcome, dict):    # mistakes that capture found
-                results += [Result(j.case, "broken", outcome[j.function], j.fixed) for j in left if j.function in outcome]
+                results += [Result(j.case, "broken", outcome[j.function], j.fixed) for j in left
+                            if j.function in outcome]
                 left = [j for j in left if j.function not in outcome]
                 continue
         if len(left) == 1:
@@ -245,7 +246,8 @@ def _build(batch: list[Job], folder: Path, cache: Path, jobs: int) -> tuple | di
 
 def _mistakes(text: str, messages: str) -> dict[str, str]:
     """The first message of each function that has one, by the lines of the file."""
-    starts = [(i, m[1]) for i, line in enumerate(text.splitlines(), 1) if (m := re.match(r"TC_FUNCTION\((\w+)\)", line))]
+    starts = [(i, m[1]) for i, line in enumerate(text.splitlines(), 1)
+              if (m := re.match(r"TC_FUNCTION\((\w+)\)", line))]
     found: dict[str, str] = {}
     for m in re.finditer(r"^model\.c:(\d+)(?::\d+)?: error: (.*)", messages, re.M):
         owner = [name for at, name in starts if at <= int(m[1])]
@@ -269,7 +271,8 @@ def states_of(batch: Sequence[Job]) -> Weights:
 
 
 def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, cache: Path, jobs: int) -> list[Result]:
-    runner = model_program.model_program(made, given.cflags, Cache(cache), jobs, [model_program.CHECK / "run_model.c"], [],
+    runner = model_program.model_program(made, given.cflags, Cache(cache), jobs, [model_program.CHECK / "run_model.c"],
+                                         [],
                                  folder / "run-model")
     symbols = assemble.entry_symbols(made.compiled.plan)
     results = []
@@ -283,7 +286,8 @@ def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, ca
             inputs.add(name, value)
         with open(folder / "in", "wb") as f:
             f.writelines(inputs.blocks())
-        done = subprocess.run([str(runner), symbols[job.function], str(folder / "in"), str(folder / "out"), ISA, "1", "-",
+        done = subprocess.run([str(runner), symbols[job.function], str(folder / "in"), str(folder / "out"), ISA, "1",
+                               "-",
                                *state, *(f"{k}={v}" for k, v in job.dims.items())], capture_output=True, text=True,
                               check=False)
         if done.returncode:
@@ -310,7 +314,8 @@ def compare(job: Job, path: Path) -> str:
         if name in job.counts:
             number, axis = job.counts[name]
             at = 8 + size + header[number]["data_offsets"][0]
-            about["shape"], found = counted_part(found, about["shape"], axis, int.from_bytes(content[at:at + 8], "little"))
+            about["shape"], found = counted_part(found, about["shape"], axis,
+                                                 int.from_bytes(content[at:at + 8], "little"))
         if dtype != want.dtype:
             return f"{name}: {dtype} instead of {want.dtype}"
         if about["shape"] != shape:

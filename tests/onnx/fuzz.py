@@ -72,8 +72,10 @@ def seeds() -> list[bytes]:
          e.node("MaxPool", ["a"], ["p"], "/l/p", kernel_shape=[2, 2], auto_pad="SAME_UPPER"),
          e.node("Flatten", ["p"], ["f"], "f", axis=1), e.node("Softmax", ["f"], ["y"], "s", axis=-1)], [x],
         [e.tensor("w", f, [4, 3, 3, 3], [0.5] * 108), e.tensor("b", f, [4], [0.0] * 4)])
-    add([e.node("Shape", ["x"], ["s"]), e.node("Slice", ["s", "k0", "k1"], ["t"]), e.node("Concat", ["t", "m"], ["u"], axis=0),
-         e.node("Reshape", ["x", "u"], ["r"]), e.node("Gather", ["r", "k0"], ["g"], axis=1), e.node("Expand", ["g", "e"], ["y"])],
+    add([e.node("Shape", ["x"], ["s"]), e.node("Slice", ["s", "k0", "k1"], ["t"]),
+         e.node("Concat", ["t", "m"], ["u"], axis=0),
+         e.node("Reshape", ["x", "u"], ["r"]), e.node("Gather", ["r", "k0"], ["g"], axis=1),
+         e.node("Expand", ["g", "e"], ["y"])],
         [x], [e.tensor("k0", i, [1], [0]), e.tensor("k1", i, [1], [1]), e.tensor("m", i, [1], [-1]),
               e.tensor("e", i, [2], [1, 1])])
     add([e.node("Resize", ["x", "", "sc"], ["a"], mode="linear"), e.node("Pad", ["a", "pads"], ["b"], mode="constant"),
@@ -84,11 +86,13 @@ def seeds() -> list[bytes]:
                    [e.value_info("c2", e.BOOL, []), e.value_info("v2", f, [2])])
     add([e.node("Loop", ["iterations", "", "x0"], ["y"], body=("graph", body))], [e.value_info("x0", f, [2])],
         [e.tensor("iterations", i, [], [3])])
-    add([e.node("Einsum", ["a", "b"], ["c"], equation="bij,bjk->bik"), e.node("ReduceSum", ["c", "ax"], ["y"], keepdims=0)],
+    add([e.node("Einsum", ["a", "b"], ["c"], equation="bij,bjk->bik"),
+         e.node("ReduceSum", ["c", "ax"], ["y"], keepdims=0)],
         [e.value_info("a", f, ["b", 2, 3]), e.value_info("b", f, ["b", 3, 4])], [e.tensor("ax", i, [1], [1])])
     made.append(e.model(e.graph([e.node("F", ["x"], ["y"], "call", domain="d", alpha=0.5)], [e.value_info("x", f, [2])],
                                 [e.value_info("y", f, [2])]), 17,
-                        [e.function("d", "F", ["p"], ["q"], [e.node("LeakyRelu", ["p"], ["q"], alpha=("ref", "alpha", 1))],
+                        [e.function("d", "F", ["p"], ["q"],
+                                    [e.node("LeakyRelu", ["p"], ["q"], alpha=("ref", "alpha", 1))],
                                     ["alpha"])], {"d": 1}))
     return made
 

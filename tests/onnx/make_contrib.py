@@ -45,7 +45,8 @@ def z(value: int, dtype: type = np.uint8) -> np.ndarray:
 
 
 def cases() -> dict[str, tuple]:
-    """name -> (operation, inputs (None: left out; of those in a list the array is constant), types of outputs, attributes)."""
+    """name -> (operation, inputs (None: left out; of those in a list the array is constant), types of outputs,
+    attributes)."""
     x, h = f(2, 5, 8), f(8)
     q = {"x": u8(2, 3, 4), "scale": s(0.05), "zero": z(120)}
     triple = [q["x"], q["scale"], q["zero"]]
@@ -56,41 +57,57 @@ def cases() -> dict[str, tuple]:
     past = [f(2, 3, 4, 4), f(2, 3, 4, 4)]
     F = T.FLOAT
     return {
-        "gelu": ("Gelu", [x], [F], {}), "bias_gelu": ("BiasGelu", [x, h], [F], {}), "fast_gelu": ("FastGelu", [x, h], [F], {}),
+        "gelu": ("Gelu", [x], [F], {}), "bias_gelu": ("BiasGelu", [x, h], [F], {}),
+        "fast_gelu": ("FastGelu", [x, h], [F], {}),
         "quick_gelu": ("QuickGelu", [x], [F], {"alpha": 1.5}),
         "fused_matmul": ("FusedMatMul", [f(2, 4, 3), f(2, 5, 4)], [F], {"alpha": 0.5, "transA": 1, "transB": 1}),
         "nbits": ("MatMulNBits", [f(3, 40), u8(5, 3, 8), np.abs(f(5, 3)), u8(5, 2)], [F],
                   {"K": 40, "N": 5, "bits": 4, "block_size": 16, "accuracy_level": 1}),
-        "skip_layer_norm": ("SkipLayerNormalization", [x, f(2, 5, 8), h, f(8), f(8)], [F, None, None, F], {"epsilon": 1e-5}),
-        "skip_rms_norm": ("SkipSimplifiedLayerNormalization", [x, f(2, 5, 8), h], [F, None, None, F], {"epsilon": 1e-5}),
-        "embed": ("EmbedLayerNormalization", [i32([1, 2, 3], [4, 0, 1]), i32([0, 0, 1], [1, 0, 1]), f(9, 8), f(7, 8), f(2, 8), h,
+        "skip_layer_norm": ("SkipLayerNormalization", [x, f(2, 5, 8), h, f(8), f(8)], [F, None, None, F],
+                            {"epsilon": 1e-5}),
+        "skip_rms_norm": ("SkipSimplifiedLayerNormalization", [x, f(2, 5, 8), h], [F, None, None, F],
+                          {"epsilon": 1e-5}),
+        "embed": ("EmbedLayerNormalization",
+                  [i32([1, 2, 3], [4, 0, 1]), i32([0, 0, 1], [1, 0, 1]), f(9, 8), f(7, 8), f(2, 8), h,
                                               f(8), i32([1, 1, 1], [1, 1, 0])], [F, T.INT32, F], {}),
-        "rotary": ("RotaryEmbedding", [f(2, 3, 5, 4), np.array([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]], np.int64), *tables], [F], {}),
+        "rotary": ("RotaryEmbedding", [f(2, 3, 5, 4), np.array([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]], np.int64), *tables],
+                   [F], {}),
         "rotary_from": ("RotaryEmbedding", [f(2, 5, 12), np.array([3], np.int64), *tables], [F],
                         {"interleaved": 1, "num_heads": 3}),
         "attention": ("Attention", [x, f(8, 36), f(36), i32(5, 3)], [F], {"num_heads": 3}),
-        "attention_past": ("Attention", [x, f(8, 36), f(36), None, f(2, 2, 3, 4, 4)], [F, F], {"num_heads": 3, "unidirectional": 1}),
-        "attention_mask": ("Attention", [x, f(8, 36), f(36), i32([1, 1, 0, 1, 1], [1, 1, 1, 0, 0]), None, f(2, 3, 5, 5)], [F],
+        "attention_past": ("Attention", [x, f(8, 36), f(36), None, f(2, 2, 3, 4, 4)], [F, F],
+                           {"num_heads": 3, "unidirectional": 1}),
+        "attention_mask": ("Attention",
+                           [x, f(8, 36), f(36), i32([1, 1, 0, 1, 1], [1, 1, 1, 0, 0]), None, f(2, 3, 5, 5)], [F],
                            {"num_heads": 3}),
-        "multi_head": ("MultiHeadAttention", [*qkv, f(36), i32([1, 1, 1, 1, 0], [1, 1, 0, 0, 1])], [F], {"num_heads": 3}),
-        "multi_head_past": ("MultiHeadAttention", [*qkv, None, None, f(1, 3, 5, 9), *past], [F, F, F], {"num_heads": 3}),
-        "grouped": ("GroupQueryAttention", [f(1, 3, 64), f(1, 3, 32), f(1, 3, 32), None, None, i32(2), np.array(3, np.int32), *wide], [F, F, F],
+        "multi_head": ("MultiHeadAttention", [*qkv, f(36), i32([1, 1, 1, 1, 0], [1, 1, 0, 0, 1])], [F],
+                       {"num_heads": 3}),
+        "multi_head_past": ("MultiHeadAttention", [*qkv, None, None, f(1, 3, 5, 9), *past], [F, F, F],
+                            {"num_heads": 3}),
+        "grouped": ("GroupQueryAttention", [f(1, 3, 64), f(1, 3, 32), f(1, 3, 32), None, None, i32(2),
+                                            np.array(3, np.int32), *wide], [F, F, F],
                     {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1}),
-        "grouped_past": ("GroupQueryAttention", [f(2, 1, 64), f(2, 1, 32), f(2, 1, 32), f(2, 2, 4, 16), f(2, 2, 4, 16), i32(4, 4),
+        "grouped_past": ("GroupQueryAttention",
+                         [f(2, 1, 64), f(2, 1, 32), f(2, 1, 32), f(2, 2, 4, 16), f(2, 2, 4, 16), i32(4, 4),
                                                  np.array(5, np.int32), *wide], [F, F, F],
-                         {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "rotary_interleaved": 1, "local_window_size": 3}),
+                         {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "rotary_interleaved": 1,
+                          "local_window_size": 3}),
         "qlinear_add": ("QLinearAdd", [*triple, u8(3, 4), s(0.03), z(7), *result], [T.UINT8], {}),
         "qlinear_mul": ("QLinearMul", [*triple, u8(3, 4), s(0.03), z(7), *result], [T.UINT8], {}),
-        "qlinear_sigmoid": ("QLinearSigmoid", [i8(3, 4), s(0.05), z(3, np.int8), s(1 / 256), z(-128, np.int8)], [T.INT8], {}),
+        "qlinear_sigmoid": ("QLinearSigmoid", [i8(3, 4), s(0.05), z(3, np.int8), s(1 / 256), z(-128, np.int8)],
+                            [T.INT8], {}),
         "qlinear_leaky_relu": ("QLinearLeakyRelu", [*triple, *result], [T.UINT8], {"alpha": 0.1}),
         "qlinear_concat": ("QLinearConcat", [*result, *triple, u8(2, 3, 2), s(0.03), z(7)], [T.UINT8], {"axis": 2}),
-        "qlinear_pool": ("QLinearGlobalAveragePool", [u8(2, 3, 4, 4), s(0.05), z(120), *result], [T.UINT8], {"channels_last": 0}),
+        "qlinear_pool": ("QLinearGlobalAveragePool", [u8(2, 3, 4, 4), s(0.05), z(120), *result], [T.UINT8],
+                         {"channels_last": 0}),
         "qlinear_average": ("QLinearAveragePool", [u8(1, 3, 6, 6), s(0.05), z(120), *result], [T.UINT8],
                             {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}),
         "qgemm": ("QGemm", [u8(3, 6), s(0.04), z(120), i8(5, 6), np.abs(f(5)) + 0.1, np.zeros(5, np.int8),
                             rng.integers(-99, 99, 5).astype(np.int32), s(0.9), z(99)], [T.UINT8], {"transB": 1}),
-        "to_float": ("MatMulIntegerToFloat", [u8(3, 6), i8(6, 5), s(0.04), np.abs(f(5)), z(120), np.zeros(5, np.int8), f(5)], [F], {}),
-        "dynamic_matmul": ("DynamicQuantizeMatMul", [f(3, 6), i8(6, 5), np.abs(f(5)), np.zeros(5, np.int8), f(5)], [F], {}),
+        "to_float": ("MatMulIntegerToFloat",
+                     [u8(3, 6), i8(6, 5), s(0.04), np.abs(f(5)), z(120), np.zeros(5, np.int8), f(5)], [F], {}),
+        "dynamic_matmul": ("DynamicQuantizeMatMul", [f(3, 6), i8(6, 5), np.abs(f(5)), np.zeros(5, np.int8), f(5)], [F],
+                           {}),
     }
 
 
@@ -114,7 +131,8 @@ def main() -> None:
                                       ir_version=10)
             options = onnxruntime.SessionOptions()
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-            session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                                   providers=["CPUExecutionProvider"])
             found = session.run(None, given)
             for info, y in zip(model.graph.output, found):
                 info.CopyFrom(helper.make_tensor_value_info(info.name, info.type.tensor_type.elem_type, y.shape))

@@ -30,7 +30,8 @@ def section(title: str, results: list[dict]) -> list[str]:
     passed = [r for r in results if r["status"] == "passed"]
     fixed = sum(bool(r["fixed"]) for r in passed)
     lines = [f"## {title}", "",
-             f"{len(passed)} of {len(results)} cases pass ({100 * len(passed) / len(results):.1f} %); {fixed} of them have "
+             f"{len(passed)} of {len(results)} cases pass ({100 * len(passed) / len(results):.1f} %); {fixed} of them "
+             f"have "
              "fixed inputs.", ""]
     groups: dict[tuple[str, str], list[str]] = {}
     for r in results:

@@ -65,7 +65,8 @@ text = (work / "net" / "model.c").read_text()
 for line in ('tc_dim batch = tc_dynamic(g, "batch", 1, 4096);', 'tc_input(g, "image", TC_F32, batch, 1, 4, 4)',
              'static tc_tensor features(tc_graph *g, const char *scope, tc_tensor image)', 'features(g, "conv", image)',
              'tc_conv2d(image, tc_weight(g, "weight"), tc_weight(g, "bias"), .padding = {1, 1})',
-             '.kernel = {2, 2}, .stride = {2, 2}', 'tc_reshape(pooled, batch, 8)', 'tc_linear(flat, tc_weight(g, "fc.weight")',
+             '.kernel = {2, 2}, .stride = {2, 2}', 'tc_reshape(pooled, batch, 8)',
+             'tc_linear(flat, tc_weight(g, "fc.weight")',
              'tc_output(g, "probabilities"'):
     ok(line in text, f"model.c has {line}")
 ok(max(map(len, text.splitlines())) <= 120, "no line is longer than 120 columns")
@@ -73,7 +74,8 @@ before = {p.name: p.read_bytes() for p in (work / "net").iterdir()}
 tool("import", work / "net.onnx", "-o", "net")
 equal({p.name: p.read_bytes() for p in (work / "net").iterdir()}, before, "a second import writes the same bytes")
 result = tool("check", "net/model.c", "--dims", "batch=3", "--isa", "avx2", "--cache", CACHE)
-ok(result.returncode == 0 and "probabilities: equal" in result.stdout, "it is compiled and equals the interpreter's bits")
+ok(result.returncode == 0 and "probabilities: equal" in result.stdout,
+   "it is compiled and equals the interpreter's bits")
 if result.returncode:
     print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
 
@@ -101,15 +103,19 @@ equal(tool("import", "net.onnx", "-o", "net", "--force").returncode, 0, "--force
 equal(source.read_text(), text, "as it was at first")
 
 # -- built without a model.c of the user's -----------------------------------------------------------------------------
-result = tool("build", "net.onnx", "-o", "built", "--isa", "avx2", "--cache", CACHE, "--depfile", "built/net.d", "--dim",
+result = tool("build", "net.onnx", "-o", "built", "--isa", "avx2", "--cache", CACHE, "--depfile", "built/net.d",
+              "--dim",
               "batch=1:8")
 equal((result.returncode, result.stderr), (0, ""), "build takes the .onnx")
 depends = (work / "built" / "net.d").read_text()
-ok(str(work / "net.onnx") in depends and "imports" not in depends, "its depfile names the .onnx, and nothing in the cache")
+ok(str(work / "net.onnx") in depends and "imports" not in depends,
+   "its depfile names the .onnx, and nothing in the cache")
 ok("NET_IMAGE_BYTES" in (work / "built" / "net.h").read_text(), "the header is named by the file")
-equal(tool("check", "net.onnx", "--dims", "batch=2", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8").returncode, 0,
+equal(tool("check", "net.onnx", "--dims", "batch=2", "--isa", "avx2", "--cache", CACHE, "--dim",
+           "batch=1:8").returncode, 0,
       "so does check")
-ok("conv2d" in tool("explain", "net.onnx", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8").stdout, "so does explain")
+ok("conv2d" in tool("explain", "net.onnx", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8").stdout,
+   "so does explain")
 result = tool("build", "net/model.c", "-o", "no", "--cache", CACHE, "--dim", "batch=3")
 ok(result.returncode == 2 and "--dim goes with a model that is imported (.onnx)" in result.stderr, "--dim of a model.c")
 
@@ -129,7 +135,8 @@ ok((work / "outside" / "model.safetensors").read_bytes().endswith(b"\0\0\x80\x3f
 refused("external", external("../weights.bin"), "which is not beside the model")
 refused("external", external("/etc/passwd"), "which is not beside the model")
 refused("external", external("none.bin"), "no such file")
-refused("external", external("weights.bin", offset="8", length="8"), "has external data beyond the end of 'weights.bin'")
+refused("external", external("weights.bin", offset="8", length="8"),
+        "has external data beyond the end of 'weights.bin'")
 refused("external", external("weights.bin", offset="-1"), "has external data with the offset '-1'")
 refused("external", external("weights.bin", length="4"), "has 4 bytes, its shape needs 8")
 (work / "link.bin").symlink_to("/etc/hostname")
@@ -155,7 +162,8 @@ refused("too few bytes", e.model(e.graph([], [], [e.value_info("w", e.FLOAT, [2]
                                          [e.tensor("w", e.FLOAT, [2], [1.0])])), "has 4 bytes, its shape needs 8")
 
 save("model.gguf", b"x")
-ok("only .onnx, .pt2 and .tflite files are imported" in tool("import", "model.gguf").stderr, "a format that is not known")
+ok("only .onnx, .pt2 and .tflite files are imported" in tool("import", "model.gguf").stderr,
+   "a format that is not known")
 
 (work / "folder.onnx").mkdir()
 ok("a folder, not a model" in tool("import", "folder.onnx").stderr, "a folder, not a model")
@@ -166,12 +174,14 @@ several = e.model(e.graph(
     [e.node("Frobnicate", ["x"], ["a"], "f1", domain="my.domain"), e.node("Relu", ["a"], ["b"], "r"),
      e.node("Frobnicate", ["b"], ["c"], "f2", domain="my.domain"), e.node("StringNormalizer", ["c"], ["y"], "s")],
     [e.value_info("x", e.FLOAT, [2])], [e.value_info("y", e.FLOAT, [2])]), domains={"my.domain": 1})
-refused("all at once", several, "3 nodes of the model cannot be imported:\n  2 x my.domain::Frobnicate: no operation of opset 1 "
+refused("all at once", several,
+        "3 nodes of the model cannot be imported:\n  2 x my.domain::Frobnicate: no operation of opset 1 "
         "is known (at f1, f2)\n      in a model.c of your own tc_extern "
         "calls a C function of yours (docs/externs.md)\n  StringNormalizer: no operation of opset 17 is known (at s)")
 refused("no opset", e.model(e.graph([e.node("F", ["x"], ["y"], "f", domain="d")], [e.value_info("x", e.FLOAT, [2])],
                                     [e.value_info("y", e.FLOAT, [2])])), "the model names no opset of the domain 'd'")
-refused("an attribute", one("Relu", speed=3), "1 node of the model cannot be imported:\n  Relu: the attribute speed (at n)")
+refused("an attribute", one("Relu", speed=3),
+        "1 node of the model cannot be imported:\n  Relu: the attribute speed (at n)")
 refused("a missing attribute", one("Concat", "xz"), "the attribute 'axis' is missing")
 
 refused("strings", e.model(e.graph([e.node("Identity", ["x"], ["y"])], [e.value_info("x", e.STRING, [2])],

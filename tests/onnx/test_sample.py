@@ -11,7 +11,8 @@ DATA = Path("/usr/share/libonnx-testdata/data/node")
 
 names = (Path(__file__).parent / "sample.txt").read_text().split()
 if DATA.is_dir():
-    results = conformance.run([DATA / name for name in names], Path(os.environ["TC_TESTS_CACHE"]) / "conformance", len(names))
+    results = conformance.run([DATA / name for name in names], Path(os.environ["TC_TESTS_CACHE"]) / "conformance",
+                              len(names))
     for r in results:
         ok(r.status == "passed", f"{r.case}{f': {r.status}: {r.reason}' if r.reason else ''}")
     ok(len(results) == len(names), "every case has a result")

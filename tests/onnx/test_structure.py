@@ -35,13 +35,15 @@ def tensors(name: str, values: dict[str, tuple[str, list[int], list]]) -> None:
 def computes(name: str, data: bytes, inputs: dict, outputs: dict, *words: str) -> str:
     """Imports, builds and calls; the text of model.c."""
     (work / f"{name}.onnx").write_bytes(data)
-    result = subprocess.run([*TOOL, "import", f"{name}.onnx", "-o", name], cwd=work, capture_output=True, text=True, check=False)
+    result = subprocess.run([*TOOL, "import", f"{name}.onnx", "-o", name], cwd=work, capture_output=True, text=True,
+                            check=False)
     if not ok(result.returncode == 0, f"{name} is imported"):
         print("# " + result.stderr.replace("\n", "\n# "))
         return ""
     tensors(f"{name}.in", inputs)
     tensors(f"{name}.out", outputs)
-    result = subprocess.run([*TOOL, "check", f"{name}/model.c", "--isa", "avx2", "--cache", CACHE, "--inputs", f"{name}.in",
+    result = subprocess.run([*TOOL, "check", f"{name}/model.c", "--isa", "avx2", "--cache", CACHE, "--inputs",
+                             f"{name}.in",
                              "--expect", f"{name}.out", *words], cwd=work, capture_output=True, text=True, check=False)
     if not ok(result.returncode == 0, f"{name} computes what it should"):
         print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
@@ -52,7 +54,8 @@ def computes(name: str, data: bytes, inputs: dict, outputs: dict, *words: str) -
 nodes, weights = [], []
 for i in range(3):
     scope, before = f"/encoder/layer.{i}", f"h{i}"
-    nodes += [e.node("MatMul", [before, f"onnx::MatMul_{i}"], [f"{scope}/dense/MatMul_output_0"], f"{scope}/dense/MatMul"),
+    nodes += [e.node("MatMul", [before, f"onnx::MatMul_{i}"], [f"{scope}/dense/MatMul_output_0"],
+                     f"{scope}/dense/MatMul"),
               e.node("Add", [f"encoder.layer.{i}.dense.bias", f"{scope}/dense/MatMul_output_0"],
                      [f"{scope}/dense/Add_output_0"], f"{scope}/dense/Add"),
               e.node("Relu", [f"{scope}/dense/Add_output_0"], [f"{scope}/Relu_output_0"], f"{scope}/Relu"),
@@ -62,16 +65,20 @@ for i in range(3):
 layers = e.model(e.graph([*nodes, e.node("Neg", ["h3"], ["y"], "/Neg")], [e.value_info("h0", F, ["n", 2])],
                          [e.value_info("y", F, ["n", 2])], weights))
 # x, 0 -> x + relu(x * (1 + i) + 0.5), 0 + relu(-100): 1 -> 2.5 -> 8 -> 32.5
-text = computes("layers", layers, {"h0": ("f32", [1, 2], [1.0, 0.0])}, {"y": ("f32", [1, 2], [-32.5, 0.0])}, "--dims", "n=1")
+text = computes("layers", layers, {"h0": ("f32", [1, 2], [1.0, 0.0])}, {"y": ("f32", [1, 2], [-32.5, 0.0])}, "--dims",
+                "n=1")
 ok("for (int i = 0; i < 3; i++) {" in text and 'tc_name(g, "layer.%d", i)' in text, "three layers are a loop")
 equal(text.count("tc_matmul"), 1, "of one function")
-ok('tc_weight(g, "weight")' in text and 'tc_weight(g, "bias")' in text, "whose weights have names relative to its scope")
-result = subprocess.run([*TOOL, "explain", "layers/model.c", "--isa", "avx2", "--cache", CACHE], cwd=work, capture_output=True,
+ok('tc_weight(g, "weight")' in text and 'tc_weight(g, "bias")' in text,
+   "whose weights have names relative to its scope")
+result = subprocess.run([*TOOL, "explain", "layers/model.c", "--isa", "avx2", "--cache", CACHE], cwd=work,
+                        capture_output=True,
                         text=True, check=False)
 line = text[:text.index("tc_matmul")].count("\n") + 1
 ok(f"encoder.layer.2.dense MatMul:{line}\n" in result.stdout, "explain names the layer and the node")
 (work / "layers" / "model.c").write_text(text.replace('tc_weight(g, "weight")', 'tc_weight(g, "wait")'))
-result = subprocess.run([*TOOL, "build", "layers/model.c", "--cache", CACHE], cwd=work, capture_output=True, text=True, check=False)
+result = subprocess.run([*TOOL, "build", "layers/model.c", "--cache", CACHE], cwd=work, capture_output=True, text=True,
+                        check=False)
 ok(result.stderr.startswith(f"MatMul:{line}: error: tc_weight: no weight"), "and so does an error")
 header = (work / "layers" / "model.safetensors").read_bytes()[8:2000]
 ok(b'"encoder.layer.2.dense.weight"' in header and b'"encoder.layer.2.dense.bias"' in header,
@@ -80,24 +87,31 @@ ok(b'"encoder.layer.2.dense.weight"' in header and b'"encoder.layer.2.dense.bias
 # -- conditions --------------------------------------------------------------------------------------------------------
 then = e.graph([e.node("Add", ["x", "one"], ["t"])], [], [e.value_info("t", F, [2])])
 other = e.graph([e.node("Neg", ["x"], ["u"])], [], [e.value_info("u", F, [2])])
-choice = e.model(e.graph([e.node("If", ["p"], ["y"], "choose", then_branch=("graph", then), else_branch=("graph", other))],
+choice = e.model(e.graph([e.node("If", ["p"], ["y"], "choose", then_branch=("graph", then),
+                                 else_branch=("graph", other))],
                          [e.value_info("p", B, []), e.value_info("x", F, [2])], [e.value_info("y", F, [2])],
                          [e.tensor("one", F, [], [1.0])]))
-text = computes("choice", choice, {"p": ("bool", [], [True]), "x": ("f32", [2], [1.0, 2.0])}, {"y": ("f32", [2], [2.0, 3.0])})
+text = computes("choice", choice, {"p": ("bool", [], [True]), "x": ("f32", [2], [1.0, 2.0])},
+                {"y": ("f32", [2], [2.0, 3.0])})
 ok("TC_IF(g, p, &" in text and "TC_ELSE(g) {" in text, "a condition that is data is TC_IF")
-computes("choice", choice, {"p": ("bool", [], [False]), "x": ("f32", [2], [1.0, 2.0])}, {"y": ("f32", [2], [-1.0, -2.0])})
+computes("choice", choice, {"p": ("bool", [], [False]), "x": ("f32", [2], [1.0, 2.0])},
+         {"y": ("f32", [2], [-1.0, -2.0])})
 
 # -- loops -------------------------------------------------------------------------------------------------------------
-body = e.graph([e.node("Add", ["a", "b"], ["c"]), e.node("Identity", ["go"], ["go_on"]), e.node("Identity", ["b"], ["a_next"]),
+body = e.graph([e.node("Add", ["a", "b"], ["c"]), e.node("Identity", ["go"], ["go_on"]),
+                e.node("Identity", ["b"], ["a_next"]),
                 e.node("Identity", ["c"], ["each"])],
-               [e.value_info("iteration", I, []), e.value_info("go", B, []), e.value_info("a", F, []), e.value_info("b", F, [])],
-               [e.value_info("go_on", B, []), e.value_info("a_next", F, []), e.value_info("c", F, []), e.value_info("each", F, [])])
+               [e.value_info("iteration", I, []), e.value_info("go", B, []), e.value_info("a", F, []),
+                e.value_info("b", F, [])],
+               [e.value_info("go_on", B, []), e.value_info("a_next", F, []), e.value_info("c", F, []),
+                e.value_info("each", F, [])])
 inputs = [e.value_info("a0", F, []), e.value_info("b0", F, [])]
 outputs = [e.value_info("a_last", F, []), e.value_info("b_last", F, []), e.value_info("all", F, [5])]
 fibonacci = e.model(e.graph([e.node("Loop", ["iterations", "", "a0", "b0"], ["a_last", "b_last", "all"], "fib",
                                     body=("graph", body))], inputs, outputs, [e.tensor("iterations", I, [], [5])]))
 text = computes("fibonacci", fibonacci, {"a0": ("f32", [], [0.0]), "b0": ("f32", [], [1.0])},
-                {"a_last": ("f32", [], [5.0]), "b_last": ("f32", [], [8.0]), "all": ("f32", [5], [1.0, 2.0, 3.0, 5.0, 8.0])})
+                {"a_last": ("f32", [], [5.0]), "b_last": ("f32", [], [8.0]),
+                 "all": ("f32", [5], [1.0, 2.0, 3.0, 5.0, 8.0])})
 ok("TC_SCAN(g, 5, &" in text and "tc_collect(" in text, "a known number of iterations is TC_SCAN")
 
 body = e.graph([e.node("Mul", ["v", "two"], ["w"]), e.node("Less", ["w", "limit"], ["go_on"])],
@@ -106,20 +120,23 @@ body = e.graph([e.node("Mul", ["v", "two"], ["w"]), e.node("Less", ["w", "limit"
 doubling = e.model(e.graph([e.node("Loop", ["", "first", "x"], ["y"], "double", body=("graph", body))],
                            [e.value_info("x", F, []), e.value_info("limit", F, [])], [e.value_info("y", F, [])],
                            [e.tensor("two", F, [], [2.0]), e.tensor("first", B, [], [True])]))
-text = computes("doubling", doubling, {"x": ("f32", [], [3.0]), "limit": ("f32", [], [20.0])}, {"y": ("f32", [], [24.0])})
+text = computes("doubling", doubling, {"x": ("f32", [], [3.0]), "limit": ("f32", [], [20.0])},
+                {"y": ("f32", [], [24.0])})
 ok("TC_WHILE(g, &" in text and "tc_test(" in text, "one that the data ends is TC_WHILE")
 
 grow = e.graph([e.node("Concat", ["v", "v"], ["w"], axis=0), e.node("Identity", ["go"], ["go_on"])],
                [e.value_info("iteration", I, []), e.value_info("go", B, []), e.value_info("v", F, None)],
                [e.value_info("go_on", B, []), e.value_info("w", F, None)])
 growing = e.model(e.graph([e.node("Loop", ["iterations", "", "x"], ["y"], "grow", body=("graph", grow))],
-                          [e.value_info("x", F, [1])], [e.value_info("y", F, [4])], [e.tensor("iterations", I, [], [2])]))
+                          [e.value_info("x", F, [1])], [e.value_info("y", F, [4])],
+                          [e.tensor("iterations", I, [], [2])]))
 text = computes("growing", growing, {"x": ("f32", [1], [7.0])}, {"y": ("f32", [4], [7.0] * 4)})
 ok("TC_SCAN" not in text and text.count("tc_concat") == 2, "one whose types change is written out")
 
 # -- names -------------------------------------------------------------------------------------------------------------
 named = e.model(e.graph([e.node("Add", ["class", "a b"], ["int"], "n")],
-                        [e.value_info("class", F, ["a b"]), e.value_info("a b", F, ["a b"])], [e.value_info("int", F, None)]))
+                        [e.value_info("class", F, ["a b"]), e.value_info("a b", F, ["a b"])],
+                        [e.value_info("int", F, None)]))
 text = computes("named", named, {"class_2": ("f32", [2], [1.0, 2.0]), "a_b_2": ("f32", [2], [3.0, 4.0])},
                 {"int_2": ("f32", [2], [4.0, 6.0])}, "--dims", "a_b=2")
 ok('tc_input(g, "class_2", TC_F32, a_b)' in text, "names that C and C++ take, and those of dims, get a number")

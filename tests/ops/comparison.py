@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of the interpreter against PyTorch's (make_expected.py), within a bound; and the same inputs in another float.
+"""Outputs of the interpreter against PyTorch's (make_expected.py), within a bound; and the same inputs in another
+float.
 
-Compiled models are compared with the interpreter bit for bit (run_cases.c), so what holds of its outputs holds of theirs.
+Compiled models are compared with the interpreter bit for bit (run_cases.c), so what holds of its outputs holds of
+theirs.
 """
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from tap import note, ok  # noqa: E402
 Tensors = dict[str, tuple[str, list[int], list]]
 # Bits of the significand, and the exponents of the smallest and the largest normal numbers.
 FORMATS = {"F64": (53, -1022, 1023), "F32": (24, -126, 127), "F16": (11, -14, 15), "BF16": (8, -126, 127)}
-# This project's own error where it computes in f32: exp, tanh, erf (docs/numerics.md), and sums of some hundred terms of
+# This project's own error where it computes in f32: exp, tanh, erf (docs/numerics.md), and sums of some hundred terms
+# of
 # about 1; relative and absolute. In f64 it is as many units in the last place.
 OWN = {"F64": 2e-5 * 2.0**-29, "F32": 2e-5, "F16": 2e-5, "BF16": 2e-5}
 
@@ -40,15 +43,16 @@ def largest(dtype: str) -> float:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The values of an output, of dtype `given` in the file. roundings: those within the function that its result shows."""
+    """The values of an output, of dtype `given` in the file. roundings: those within the function that its result
+    shows."""
 
     given: str
     values: list
     roundings: int = 0
 
     def misses(self, dtype: str, got: list) -> list[int]:
-        """Where `got`, of `dtype`, is too far. A composition computes f16 and bf16 in f32 and rounds once: its result is
-        within half a unit in the last place of what f32 gives, and the file's values within half a unit of their own
+        """Where `got`, of `dtype`, is too far. A composition computes f16 and bf16 in f32 and rounds once: its result
+        is within half a unit in the last place of what f32 gives, and the file's values within half a unit of their own
         dtype. So two operations in a row would be seen. Functions of several public operations, each of which rounds,
         say how many `roundings` come before: a unit of the output's largest value each, as any of them may cancel."""
         if dtype not in FORMATS:

@@ -6,9 +6,9 @@
 expected/FAMILY.py has `functions(rng)`: function name -> (inputs by name, f(inputs) -> outputs by name, sizes as in
 "n=3,m=17"). In the file keys are op_FUNCTION.in.NAME and op_FUNCTION.out.NAME, sizes the metadata under op_FUNCTION.
 PyTorch computes in float64 where the function is one of f32, so that its own rounding is not part of the comparison (a
-module with DTYPES = True gives every output in the dtype that it has in the model);
-comparison.py states the tolerance. A family's random numbers depend on its name alone. Where the family has FLOATS
-(families/FAMILY.py), its inputs of f32 are rounded so that f16 and bf16 have their values, and one file serves all floats.
+module with DTYPES = True gives every output in the dtype that it has in the model); comparison.py states the tolerance.
+A family's random numbers depend on its name alone. Where the family has FLOATS (families/FAMILY.py), its inputs of f32
+are rounded so that f16 and bf16 have their values, and one file serves all floats.
 """
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One ONNX node, run by ONNX Runtime or by ONNX's reference evaluator: what expected/*.py compare with beside PyTorch."""
+"""One ONNX node, run by ONNX Runtime or by ONNX's reference evaluator: what expected/*.py compare with beside
+PyTorch."""
 from __future__ import annotations
 
 from typing import Any

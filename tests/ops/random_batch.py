@@ -116,7 +116,8 @@ def _run(job: Job) -> Outcome:
                     lines.append(f"bits {g.name} {text}")
         st.write(folder / "given.safetensors", given)
         (folder / "cases").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)), encoding="utf-8")
+        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)),
+                                          encoding="utf-8")
         found.failures += execute(folder, made, cache, lines)
         found.cases = len(cases)
         if job.torch:

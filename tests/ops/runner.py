@@ -27,8 +27,8 @@ SOURCES = [ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c",
 @dataclass(frozen=True)
 class Machine:
     """What cases are compiled for, and what starts them here. isas: () all of the target's. device: a GPU's target file
-    and nvcc, empty for the processor. little_cache: the architecture's own target, but for its cache, which holds next to
-    nothing, and its team of at most four."""
+    and nvcc, empty for the processor. little_cache: the architecture's own target, but for its cache, which holds next
+    to nothing, and its team of at most four."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
@@ -85,7 +85,8 @@ def little_cache(folder: Path) -> str:
     text = (ROOT / "targets" / f"{platform.machine()}.toml").read_text(encoding="utf-8")
     made = folder / f"little-cache-{platform.machine()}.toml"
     folder.mkdir(parents=True, exist_ok=True)
-    made.write_text(re.sub(r"(?m)^threads = \d+", "threads = 4", re.sub(r"(?m)^l2 = \d+", "l2 = 64", text)), encoding="utf-8")
+    made.write_text(re.sub(r"(?m)^threads = \d+", "threads = 4", re.sub(r"(?m)^l2 = \d+", "l2 = 64", text)),
+                    encoding="utf-8")
     return str(made)
 
 
@@ -108,7 +109,8 @@ def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], g
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         program = model_program.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
-        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)), encoding="utf-8")
+        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)),
+                                          encoding="utf-8")
         (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
         begin = time.monotonic()
         result = subprocess.run([*machine.wrapper, str(program), str(folder / "graph.tcg"), str(folder / "cases"),

@@ -19,7 +19,8 @@ equal([unit("F16", x) for x in (1.0, 1.5, 2.0, -1024.0, 0.0, 2.0**-20, 65504.0, 
 equal(unit("BF16", 256.0), 2.0, "a unit of bf16")
 equal(misses("F16", [1024.0, 1025.0, 1024.0], [1024.49, 1024.51, 1024.6]), [2], "f16: half a unit and the error of f32")
 equal(misses("BF16", [256.0, 258.0, 260.0], [257.0, 257.0, 257.0]), [2], "bf16: the nearer ones")
-equal(misses("F16", [1025.0, 1026.0], [1024.0, 1024.0], "F16"), [1], "a neighbour, where what is wanted is rounded, too")
+equal(misses("F16", [1025.0, 1026.0], [1024.0, 1024.0], "F16"), [1],
+      "a neighbour, where what is wanted is rounded, too")
 equal(misses("F16", [0.0, 3.0], [1.0, 1024.0], roundings=1), [1], "a rounding within: a unit of the largest value")
 equal(misses("F16", [inf, inf, -inf, 65504.0, inf], [65520.0, 1e9, 1e9, 65519.0, 60000.0]), [2, 4], "overflow")
 equal(misses("F32", [1.0, nan, nan, inf, 0.0], [1.00003, nan, 1.0, inf, -0.0]), [2], "f32, NaN and infinities")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of a family in the other floats that its FLOATS names (families/FAMILY.py): recorded, through the passes that
-fix their arithmetic, and run by the interpreter against PyTorch's outputs of the same inputs (comparison.py).
+"""The functions of a family in the other floats that its FLOATS names (families/FAMILY.py): recorded, through the
+passes that fix their arithmetic, and run by the interpreter against PyTorch's outputs of the same inputs
+(comparison.py).
 
   test_floats.py FAMILY
 
@@ -33,7 +34,8 @@ with tempfile.TemporaryDirectory() as folder:
     host = toolchain.detect(("cc",), cache.root, "the compiler for the build machine")
     interpreter = host_programs.interpreter(host, cache)
     for dtype in about.FLOATS:
-        recorded = capture_run.run(HERE / f"{family}.c", f"{family}.c", (f"-DFLOAT=TC_{dtype.upper()}",), host, cache, 60)
+        recorded = capture_run.run(HERE / f"{family}.c", f"{family}.c", (f"-DFLOAT=TC_{dtype.upper()}",), host, cache,
+                                   60)
         reference = passes.run(parse_module(recorded.text, f"{family}.c")).reference
         comparison.compare(f"PyTorch {dtype}", interpreter, print_module(reference), HERE,
                            expected.with_inputs_in(dtype.upper()), getattr(about, "ROUNDINGS", {}))

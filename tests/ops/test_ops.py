@@ -4,11 +4,11 @@ interpreter, bit for bit, and the interpreter against PyTorch's outputs (make_ex
 
   test_ops.py FAMILY [--all | --arch ARCH | --floats | --tiles]
 
-Every instruction set of this machine, teams of 1, 2 and 5, the generic variant and one specialized for the family's SPECIALIZED;
-inputs of four kinds, from plain ones to any pattern of bits (run_cases.c). One of the machine's instruction sets, which
-follows from the family's name, or --all of them with the plain one. --arch: a few sizes on an emulator. --floats: the
-functions in each of the floats that the family's FLOATS names in place of f32. --tiles: for a target of hardly any cache,
-where all kernels that can run in tiles do.
+Every instruction set of this machine, teams of 1, 2 and 5, the generic variant and one specialized for the family's
+SPECIALIZED; inputs of four kinds, from plain ones to any pattern of bits (run_cases.c). One of the machine's
+instruction sets, which follows from the family's name, or --all of them with the plain one. --arch: a few sizes on an
+emulator. --floats: the functions in each of the floats that the family's FLOATS names in place of f32. --tiles: for a
+target of hardly any cache, where all kernels that can run in tiles do.
 """
 from __future__ import annotations
 

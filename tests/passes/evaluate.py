@@ -124,10 +124,12 @@ _BINARY = {
     "le": lambda t, x, y: int(x <= y), "gt": lambda t, x, y: int(x > y), "ge": lambda t, x, y: int(x >= y),
 }
 _UNARY = {
-    "neg": lambda t, x: -x if t in FLOATS else wrap(t, -x), "abs": lambda t, x: abs(x) if t in FLOATS else wrap(t, abs(x)),
+    "neg": lambda t, x: -x if t in FLOATS else wrap(t, -x), "abs": lambda t,
+    x: abs(x) if t in FLOATS else wrap(t, abs(x)),
     "exp": lambda t, x: _safe(math.exp, x), "log": lambda t, x: _safe(math.log, x),
     "sqrt": lambda t, x: x if x == 0 else _safe(math.sqrt, x),
-    "floor": lambda t, x: x if x == 0 or not math.isfinite(x) else float(math.floor(x)), "tanh": lambda t, x: _safe(math.tanh, x),
+    "floor": lambda t, x: x if x == 0 or not math.isfinite(x) else float(math.floor(x)), "tanh": lambda t,
+    x: _safe(math.tanh, x),
     "erf": lambda t, x: _safe(math.erf, x), "logical_not": lambda t, x: 1 - x,
 }
 
@@ -209,7 +211,8 @@ class Run:
         if op in _BINARY:
             return make(_BINARY[op](x[0].dtype, p, q) for p, q in zip(x[0].data, x[1].data, strict=True))
         if op in FUNCTIONS:
-            return make(_number(x[0].dtype, FUNCTIONS[op](x[0].dtype, *p)) for p in zip(*(t.data for t in x), strict=True))
+            return make(_number(x[0].dtype, FUNCTIONS[op](x[0].dtype, *p))
+                        for p in zip(*(t.data for t in x), strict=True))
         if op in _UNARY:
             return make(_UNARY[op](x[0].dtype, p) for p in x[0].data)
         if op == "cast":

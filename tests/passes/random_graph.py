@@ -25,7 +25,8 @@ def tensor(rng: random.Random, dtype: str, shape: tuple[int, ...], extreme: floa
     for d in shape:
         n *= d
     if dtype in FLOATS:
-        return Tensor(dtype, shape, [rounded(dtype, rng.choice(EXTREME) if rng.random() < extreme else rng.uniform(-4, 4))
+        return Tensor(dtype, shape,
+                      [rounded(dtype, rng.choice(EXTREME) if rng.random() < extreme else rng.uniform(-4, 4))
                                      for _ in range(n)])
     return Tensor(dtype, shape, [rng.randrange(2) if dtype == "bool" else wrap(dtype, rng.randrange(-5, 6))
                                  for _ in range(n)])

@@ -205,7 +205,8 @@ function named_2(%0 "x" : f32[4]) {
 raises(IrError, lambda: inline(module(CALLS.replace("%2 = weight", """%8 = neg(%1) : f32[4]
   %9 = call(%8) {callee=@inner, prefix="a."} : (f32[4], f32[4])
   %10 = weight""").replace("sub(%1, %2)", "sub(%1, %10)").replace("%3 = sub", "%11 = sub").replace(
-      'return "out" %3', 'return "out" %11'))), ": error: state a.s is assigned twice in f", "inline: a state assigned by two calls")
+      'return "out" %3', 'return "out" %11'))), ": error: state a.s is assigned twice in f",
+      "inline: a state assigned by two calls")
 raises(IrError, lambda: inline(parse_module(HEAD + "".join(f"""
 function {a}(%0 "x" : f32[4]) {{
   %1 = call(%0) {{callee=@{b}, prefix=""}} : f32[4]
@@ -236,12 +237,14 @@ equal(print_function(specialize(source, {dims["k"]: 8, dims["n"]: 4, dims["m"]: 
 }
 """, "specialize: every dim; guards that became true are gone")
 for sizes, message in (({"k": 6}, "dim k cannot be 6: its range is 4:64 and its divisor 4"),
-                       ({"n": 65}, "dim n cannot be 65"), ({"k": 4, "n": 5}, "f: error: guard n <= k cannot hold for k = 4, n = 5")):
+                       ({"n": 65}, "dim n cannot be 65"),
+                       ({"k": 4, "n": 5}, "f: error: guard n <= k cannot hold for k = 4, n = 5")):
     raises(IrError, lambda: specialize(source, {dims[n]: v for n, v in sizes.items()}), message,
            f"specialize: {message}")
 
 unverified = parse_module(HEAD + function('%0 "x" : f32[k,n]', "%1 = neg(%0) : f32[n,k]"), "test.tcg")
-raises(IrError, lambda: specialize(unverified.functions["f"], {unverified.dims["k"].sym: 8}), "f: error: neg: the type is f32[8,n], not f32[n,8], once k_8",
+raises(IrError, lambda: specialize(unverified.functions["f"], {unverified.dims["k"].sym: 8}),
+       "f: error: neg: the type is f32[8,n], not f32[n,8], once k_8",
        "specialize: a type that its operands do not give")
 
 # -- absorb
@@ -336,7 +339,8 @@ def folded(name: str, parameters: str, body: str, want: str, constants: str) -> 
     equal(print_function(out), print_function(module(function(parameters, want)).functions["f"]), f"fold: {name}")
     verify(split)
     equal(print_module(split).partition("function constants() entry {\n")[2],
-          "\n".join("  " + line.strip() for line in constants.strip().splitlines()) + "\n}\n", f"fold: {name}: constants")
+          "\n".join("  " + line.strip() for line in constants.strip().splitlines()) + "\n}\n",
+          f"fold: {name}: constants")
     dims = sizes_of(made)
     good = True
     for seed in range(4):

@@ -97,8 +97,10 @@ stays("f32 to f16 and back (a rounding)", X, casts("f16", "f32"))
 stays("f16 to bf16 and back (fewer digits)", '%0 "x" : f16[4]', casts("bf16", "f16"))
 stays("i8 to u16 to i32 (the sign)", '%0 "x" : i8[4]', casts("u16", "i32"))
 stays("u32 to f64 to i32 (saturates, where one cast wraps)", '%0 "x" : u32[4]', casts("f64", "i32"))
-for bits, same in (("0x3e00", "0x3fc00000"), ("0x0001", "0x33800000"), ("0x8000", "0x80000000"), ("0xfc00", "0xff800000")):
-    rule(f"cast_constant: f16 {bits}", X, f"%1 = constant() {{bits={bits}}} : f16[]\n%2 = cast(%1) {{dtype=f32}} : f32[]\n"
+for bits, same in (("0x3e00", "0x3fc00000"), ("0x0001", "0x33800000"), ("0x8000", "0x80000000"),
+                   ("0xfc00", "0xff800000")):
+    rule(f"cast_constant: f16 {bits}", X,
+         f"%1 = constant() {{bits={bits}}} : f16[]\n%2 = cast(%1) {{dtype=f32}} : f32[]\n"
          "%3 = broadcast(%2) {shape=[4], axes=[]} : f32[4]\n%4 = mul(%0, %3) : f32[4]", binary("mul", same))
 rule("double_negation", X, "%1 = neg(%0) : f32[4]\n%2 = neg(%1) : f32[4]", "")
 rule("double_negation: not", BOOL, "%2 = logical_not(%0) : bool[4]\n%3 = logical_not(%2) : bool[4]", "")
@@ -225,7 +227,8 @@ rule("concat_of_slices", M, "%1 = slice(%0) {start=[0, 0, 0], size=[n, 2, 4], st
      "%2 = slice(%0) {start=[0, 2, 0], size=[n, 3, 4], stride=[1, 1, 1]} : f32[n,3,4]\n"
      "%3 = slice(%0) {start=[0, 5, 0], size=[n, 1, 4], stride=[1, 1, 1]} : f32[n,1,4]\n"
      "%4 = concat(%1, %2, %3) {axis=1} : f32[n,6,4]", "")
-stays("concat of slices in another order", '%0 "x" : f32[4]', "%1 = slice(%0) {start=[2], size=[2], stride=[1]} : f32[2]\n"
+stays("concat of slices in another order", '%0 "x" : f32[4]',
+      "%1 = slice(%0) {start=[2], size=[2], stride=[1]} : f32[2]\n"
       "%2 = slice(%0) {start=[0], size=[2], stride=[1]} : f32[2]\n%3 = concat(%1, %2) {axis=0} : f32[4]")
 rule("update_whole", XY, "%2 = update_slice(%0, %1) {start=[0]} : f32[4]", 'return "out" %1')
 rule("update_whole: nothing", '%0 "x" : f32[4], %1 "y" : f32[0]', "%2 = update_slice(%0, %1) {start=[1]} : f32[4]",

@@ -59,7 +59,8 @@ equal(print_module(parse_module(EVERYTHING, "e.tcg")), EVERYTHING, "every constr
 verify(parse_module(EVERYTHING, "e.tcg"))
 one = EVERYTHING[EVERYTHING.index("function step"):EVERYTHING.index("function f(")].strip() + "\n"
 equal(print_function(parse_function(one, "f.tcg")), one, "a function on its own")
-raises(ParseError, lambda: parse_function(one + one, "f.tcg"), "unexpected text after the function", "and nothing behind it")
+raises(ParseError, lambda: parse_function(one + one, "f.tcg"), "unexpected text after the function",
+       "and nothing behind it")
 loose = EVERYTHING.replace(", ", " ,  ").replace(" = ", "=").replace("\n", "  \n# comment\n\n")
 equal(print_module(parse_module(loose, "e.tcg")), EVERYTHING, "spaces, blank lines and comments do not matter")
 
@@ -85,7 +86,8 @@ def head(line: str, message: str) -> None:
 
 
 error("", "bad.tcg:1: error: expected 'tensor_compile.graph 1'")
-error("tensor_compile.graph 2\n", "bad.tcg:1: error: version 2 of the graph text is not known; this tool reads version 1")
+error("tensor_compile.graph 2\n",
+      "bad.tcg:1: error: version 2 of the graph text is not known; this tool reads version 1")
 error("tensor_compile.graph 1\n", "bad.tcg:1: error: expected 'model \"NAME\"'")
 error("tensor_compile.graph 1\nmodel digits\n", "bad.tcg:2: error: expected a quoted string, not digits")
 head("wight", "unknown declaration wight; there are dim, file, weight, state, function")
@@ -112,7 +114,8 @@ body("%1 = neg(%2) : f32[4]", "value %2 is not defined above")
 body("%1 = neg(%1) : f32[4]", "value %1 is not defined above")
 body("%0 = neg(%0) : f32[4]", "%0 does not come after %0")
 body("%1.0 = neg(%0) : f32[4]", "%1.0 cannot name a node")
-error(HEAD + "function f(%0 \"x\" : f32[4]) {\n%1 = call(%0) {callee=@g, prefix=\"\"} : (f32[4], f32[4])\n%2 = neg(%1) : f32[4]\n}\n",
+error(HEAD + "function f(%0 \"x\" : f32[4]) {\n%1 = call(%0) {callee=@g, prefix=\"\"} : (f32[4], f32[4])\n%2 = "
+             "neg(%1) : f32[4]\n}\n",
       f"bad.tcg:{HEAD.count(chr(10)) + 3}: error: %1: the node has 2 results, write %1.R")
 body("%1 = neg(%0.0) : f32[4]", "%0.0: the node has one result, write %0")
 body("%1 = neg(%0) f32[4]", "expected ':', not f32")
@@ -124,7 +127,8 @@ body("%1 = transpose(%0) {axes=[0]} : f32[4]", "transpose has no attribute axes"
 body("%1 = transpose(%0) : f32[4]", "transpose needs the attribute perm")
 body("%1 = transpose(%0) {perm=[n]} : f32[4]", "expected an integer, not n")
 body("%1 = reshape(%0) {shape=[4)]} : f32[4]", "expected ',', not )")
-body("%1 = reshape(%0) {shape=[floordiv(4, n - 1)]} : f32[4]", "the divisor n - 1 is not positive for all values of the dims")
+body("%1 = reshape(%0) {shape=[floordiv(4, n - 1)]} : f32[4]",
+     "the divisor n - 1 is not positive for all values of the dims")
 body("%1 = reshape(%0) {shape=[" + "(" * 70 + "4" + ")" * 70 + "]} : f32[4]", "an expression is nested too deeply")
 body("%1 = reshape(%0) {shape=[" + "*".join(["(n + m + k)"] * 40) + "]} : f32[4]", "an expression has too many terms")
 body("%1 = constant() {bits=1} : f32[]", "expected a bit pattern such as 0x3f800000, not 1")
@@ -140,9 +144,11 @@ body('return "y', "unexpected character '\"'")
 
 # Mutated text: every outcome is a module that verifies, an IrError, or a ParseError.
 rng = random.Random(20)
-PIECES = ["%0", "%99", "%3.7", "n", "k", "-", "(", ")", "[", "]", "{", "}", ",", ":", "=", "0", "1", "-1", "999999999999",
+PIECES = ["%0", "%99", "%3.7", "n", "k", "-", "(", ")", "[", "]", "{", "}", ",", ":", "=", "0", "1", "-1",
+          "999999999999",
           "f32", "bool", "i64", "f32[4]", "f32[n,4]", "@layer", "@f", "@none", '"s"', '"w"', '"', "floordiv(n, 2)",
-          "floordiv(4, m)", "entry", "neg", "call", "scan", "while", "dot", "convolution", "weight", "loc", "scope", "\n",
+          "floordiv(4, m)", "entry", "neg", "call", "scan", "while", "dot", "convolution", "weight", "loc", "scope",
+          "\n",
           "0x01", "0xffffffffff", "\\", "é", "\x00", "  "]
 
 

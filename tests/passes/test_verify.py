@@ -108,7 +108,8 @@ bad('extern_call(%0, %1) {function="f", takes="f32"} : f32[2]', "extern_call: it
 for line, message in (
         ("iota() {axis=0} : (i32[3], i32[3])", "one declared type is needed"),
         ("broadcast(%0) {shape=[n, 4], axes=[0]} : f32[n,4]", "1 axes for an operand of rank 2"),
-        ("slice(%0) {start=[0], size=[n, 4], stride=[1, 1]} : f32[n,4]", "start, size and stride have one entry an axis of f32[n,4]"),
+        ("slice(%0) {start=[0], size=[n, 4], stride=[1, 1]} : f32[n,4]",
+         "start, size and stride have one entry an axis of f32[n,4]"),
         ("pad(%0, %5) {low=[0], high=[0, 0]} : f32[n,4]", "low and high have one entry an axis of f32[n,4]"),
         ("update_slice(%0, %1) {start=[0, 0]} : f32[n,4]", "operands differ in dtype or rank: f32[n,4], i32[3]"),
         ("update_slice(%0, %0) {start=[0]} : f32[n,4]", "start has one entry an axis of f32[n,4]"),
@@ -221,7 +222,8 @@ x, (neg, absolute) = good.parameters[0], good.nodes
 
 
 def broken(message: str, nodes: list[Node], results: list | None = None) -> None:
-    module.functions["f"] = Function("f", True, good.parameters, [], nodes, [], good.results if results is None else results)
+    module.functions["f"] = Function("f", True, good.parameters, [], nodes, [],
+                                     good.results if results is None else results)
     raises(IrError, lambda: verify(module), message, message)
 
 
@@ -241,7 +243,8 @@ broken("in f: n is not a dim of the module",
        [Node("packed", (), {"name": "c"}, (TensorType("f32", (sym(stranger),)),)), neg, absolute])
 module.functions["f"] = good
 for change, message in (
-        (lambda m: m.dims.update(n=replace(m.dims["n"], sym=m.dims["m"].sym)), "dim n is declared with the symbol of m"),
+        (lambda m: m.dims.update(n=replace(m.dims["n"], sym=m.dims["m"].sym)),
+         "dim n is declared with the symbol of m"),
         (lambda m: m.functions.update(g=m.functions["f"]), "function f is declared under the name g"),
         (lambda m: m.weights.update(v=m.weights["w"]), "weight w is declared under the name v"),
         (lambda m: m.weights.update(w=replace(m.weights["w"], file=len(m.files))), "weight w: file 1 is not declared"),

@@ -14,7 +14,8 @@ Json = dict[str, Any]
 def tensor(*sizes: int | str, dtype: int = 7) -> Json:
     """The type of a tensor; a size that is text is a symbol."""
     found: list[Json] = [{"as_int": s} if isinstance(s, int) else
-                         {"as_expr": {"expr_str": f"Symbol('{s}', positive=True, integer=True)", "hint": None}} for s in sizes]
+                         {"as_expr": {"expr_str": f"Symbol('{s}', positive=True, integer=True)", "hint": None}}
+                         for s in sizes]
     strides, step = [], 1
     for s in reversed(sizes):
         strides.insert(0, {"as_int": step})

@@ -45,7 +45,8 @@ def b(*shape: int) -> torch.Tensor:
     return torch.rand(*shape) > 0.5
 
 
-# -- arithmetic ------------------------------------------------------------------------------------------------------------
+# -- arithmetic
+# ------------------------------------------------------------------------------------------------------------
 family("elementwise")
 for word, fn in {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "maximum": torch.maximum,
                  "minimum": torch.minimum, "remainder": torch.remainder, "fmod": torch.fmod, "atan2": torch.atan2,
@@ -114,7 +115,8 @@ case("isclose", torch.isclose, f(2, 3), f(2, 3))
 case("half", lambda x, y: x * y + 1, f(2, 3).half(), f(3).half())
 case("bfloat16", lambda x, y: x * y + 1, f(2, 3).bfloat16(), f(3).bfloat16())
 
-# -- functions of one tensor ---------------------------------------------------------------------------------------------------
+# -- functions of one tensor
+# ---------------------------------------------------------------------------------------------------
 family("functions")
 for word in """abs exp expm1 sin cos tan tanh sinh cosh atan asinh erf neg relu sigmoid square sinc floor ceil trunc round
 frac sign signbit isnan isinf isfinite exp2""".split():
@@ -149,7 +151,8 @@ case("dropout_off", lambda x: F.dropout(x, 0.5, training=False), f(3, 5))
 for word in ("gelu", "silu", "hardswish", "softplus", "mish", "elu", "logit"):
     case(f"{word}_core", getattr(F, word, getattr(torch, word, None)), pos(3, 5) / 2, decompose=True)
 
-# -- reductions ------------------------------------------------------------------------------------------------------------------
+# -- reductions
+# ------------------------------------------------------------------------------------------------------------------
 family("reductions")
 for word in ("sum", "mean", "amax", "amin", "prod", "logsumexp"):
     fn = getattr(torch, word)
@@ -167,7 +170,8 @@ case("any_numbers", lambda x: (x.any(), x.all(0)), i(3, 4, low=0, high=2))
 case("max_min", lambda x: (x.max(), x.min()), f(3, 4))
 case("max_dim", lambda x: (*torch.max(x, 1), *torch.min(x, 0, keepdim=True)), f(3, 4))
 case("argmax", lambda x: (x.argmax(), x.argmax(1), x.argmin(0, keepdim=True)), f(3, 4))
-case("var", lambda x: (x.var(), x.var(1), x.var(0, unbiased=False), torch.var(x, 1, correction=0, keepdim=True)), f(3, 4))
+case("var", lambda x: (x.var(), x.var(1), x.var(0, unbiased=False), torch.var(x, 1, correction=0, keepdim=True)),
+     f(3, 4))
 case("std", lambda x: (x.std(), x.std(1), x.std(0, unbiased=False)), f(3, 4))
 case("var_mean", lambda x: torch.var_mean(x, 1), f(3, 4))
 case("norm", lambda x: (torch.linalg.vector_norm(x), torch.linalg.vector_norm(x, 1, -1), x.norm(dim=0),
@@ -179,14 +183,17 @@ case("cumsum_integers", lambda x: x.cumsum(0), i(3, 4, dtype=torch.int32))
 case("cummax", lambda x: (*torch.cummax(x, 1), *torch.cummin(x, 0)), f(3, 4))
 case("core", lambda x: (x.mean((1, 2)), x.var(1), x.amax(0), x.std(2)), f(3, 4, 2), decompose=True)
 
-# -- views and parts ---------------------------------------------------------------------------------------------------------------
+# -- views and parts
+# ---------------------------------------------------------------------------------------------------------------
 family("views")
 case("reshape", lambda x: (x.reshape(6, 4), x.view(2, -1), x.flatten(), x.flatten(1), x.reshape(-1)), f(2, 3, 4))
 case("unflatten", lambda x: x.unflatten(1, (2, 3)), f(2, 6))
 case("squeeze", lambda x: (x.squeeze(), x.squeeze(1), x.squeeze((0, 1)), x.unsqueeze(-1)), f(1, 1, 3))
-case("permute", lambda x: (x.permute(2, 0, 1), x.transpose(0, -1), x.movedim(0, 2), x.movedim((0, 1), (1, 0))), f(2, 3, 4))
+case("permute", lambda x: (x.permute(2, 0, 1), x.transpose(0, -1), x.movedim(0, 2), x.movedim((0, 1), (1, 0))),
+     f(2, 3, 4))
 case("t", lambda x: (x.t(), x.T, x.mT), f(2, 3))
-case("expand", lambda x, y: (x.expand(3, 4), x.expand(2, -1, 4), x.expand_as(y), torch.broadcast_to(x, (3, 2))), f(3, 1), f(3, 5))
+case("expand", lambda x, y: (x.expand(3, 4), x.expand(2, -1, 4), x.expand_as(y), torch.broadcast_to(x, (3, 2))),
+     f(3, 1), f(3, 5))
 case("broadcast_tensors", lambda x, y: torch.broadcast_tensors(x, y), f(3, 1), f(4))
 case("repeat", lambda x: (x.repeat(2, 3), x.repeat(2, 1, 1), x.tile(2)), f(2, 3))
 case("repeat_interleave", lambda x: (x.repeat_interleave(2), x.repeat_interleave(3, 1)), f(2, 3))
@@ -205,30 +212,40 @@ case("tensor_split", lambda x: torch.tensor_split(x, 3, 1), f(2, 7))
 case("unbind", lambda x: (*x.unbind(1), *x.unbind(0)), f(2, 3))
 case("cat", lambda x, y: (torch.cat((x, y)), torch.cat((x, y, x), 1), torch.cat((x,))), f(2, 3), f(2, 3))
 case("cat_mixed", lambda x, y: torch.cat((x, y)), i(2), f(3))
-case("stack", lambda x, y: (torch.stack((x, y)), torch.stack((x, y), -1), torch.hstack((x, y)), torch.vstack((x, y))), f(2, 3), f(2, 3))
-case("pad", lambda x: (F.pad(x, (1, 2)), F.pad(x, (1, 0, 2, 1), value=3.5), F.pad(x, (-1, 1)), F.pad(x, (0, 0))), f(3, 4))
-case("pad_modes", lambda x: (F.pad(x, (1, 2), mode="reflect"), F.pad(x, (1, 2), mode="replicate"), F.pad(x, (1, 2), mode="circular")), f(2, 3, 4))
-case("pad_modes_2d", lambda x: (F.pad(x, (1, 2, 1, 0), mode="reflect"), F.pad(x, (1, 2, 3, 0), mode="replicate")), f(1, 2, 3, 4))
+case("stack", lambda x, y: (torch.stack((x, y)), torch.stack((x, y), -1), torch.hstack((x, y)), torch.vstack((x, y))),
+     f(2, 3), f(2, 3))
+case("pad", lambda x: (F.pad(x, (1, 2)), F.pad(x, (1, 0, 2, 1), value=3.5), F.pad(x, (-1, 1)), F.pad(x, (0, 0))),
+     f(3, 4))
+case("pad_modes", lambda x: (F.pad(x, (1, 2), mode="reflect"), F.pad(x, (1, 2), mode="replicate"),
+                             F.pad(x, (1, 2), mode="circular")), f(2, 3, 4))
+case("pad_modes_2d", lambda x: (F.pad(x, (1, 2, 1, 0), mode="reflect"), F.pad(x, (1, 2, 3, 0), mode="replicate")),
+     f(1, 2, 3, 4))
 case("unfold", lambda x: x.unfold(1, 3, 2), f(2, 7))
 case("diagonal", lambda x: (x.diagonal(), x.diagonal(1), torch.diag(x), torch.diag(x[0]), torch.diag_embed(x)), f(3, 4))
 case("diagonal_axes", lambda x: x.diagonal(0, 1, 2), f(2, 3, 3))
 case("tril", lambda x: (x.tril(), x.triu(1), x.tril(-1)), f(3, 4))
-case("scatters", lambda x, y: (torch.slice_scatter(x, y, 0, 1, 3), torch.select_scatter(x, y[0], 0, 2), torch.diagonal_scatter(x, y[0, :3])), f(4, 3), f(2, 3))
+case("scatters", lambda x, y: (torch.slice_scatter(x, y, 0, 1, 3), torch.select_scatter(x, y[0], 0, 2),
+                               torch.diagonal_scatter(x, y[0, :3])), f(4, 3), f(2, 3))
 case("diff", lambda x: (torch.diff(x), torch.diff(x, 2, 0), torch.diff(x, dim=1, prepend=x[:, :1])), f(4, 5))
 case("diff_bool", lambda x: torch.diff(x), b(4, 5))
 case("meshgrid", lambda x, y: (*torch.meshgrid(x, y, indexing="ij"), *torch.meshgrid(x, y, indexing="xy")), f(2), f(3))
 
-# -- made of nothing -----------------------------------------------------------------------------------------------------------------
+# -- made of nothing
+# -----------------------------------------------------------------------------------------------------------------
 family("making")
-case("full", lambda x: (torch.zeros(2, 3), torch.ones(2), torch.full((2,), 7), torch.zeros_like(x), torch.ones_like(x), torch.full_like(x, 2)), f(2))
+case("full", lambda x: (torch.zeros(2, 3), torch.ones(2), torch.full((2,), 7), torch.zeros_like(x), torch.ones_like(x),
+                        torch.full_like(x, 2)), f(2))
 case("new", lambda x: (x.new_zeros(3), x.new_ones(2, 2), x.new_full((2,), 1.5)), f(2))
-case("arange", lambda x: (torch.arange(5), torch.arange(2, 9, 3), torch.arange(0.0, 1.0, 0.25), torch.arange(5, 0, -2)) + (x,), f(1))
-case("linspace", lambda x: (torch.linspace(0, 1, 5), torch.eye(3), torch.eye(2, 3), torch.tensor([1.0, 2.0])) + (x,), f(1))
+case("arange", lambda x: (torch.arange(5), torch.arange(2, 9, 3), torch.arange(0.0, 1.0, 0.25),
+                          torch.arange(5, 0, -2)) + (x,), f(1))
+case("linspace", lambda x: (torch.linspace(0, 1, 5), torch.eye(3), torch.eye(2, 3), torch.tensor([1.0, 2.0])) + (x,),
+     f(1))
 case("indices", lambda x: (torch.tril_indices(3, 3), torch.triu_indices(3, 4, 1)) + (x,), f(1))
 case("sizes", lambda x: (torch.arange(x.shape[0]) * x.shape[1], torch.zeros(x.shape[0], 2), x * x.shape[0]), f(3, 4),
      dynamic=({0: torch.export.Dim("n", min=1, max=9)},))
 
-# -- products ------------------------------------------------------------------------------------------------------------------------
+# -- products ----------------------------------------------------------------------------------------------------------
+# --------------
 family("contractions")
 case("matmul", torch.matmul, f(2, 3, 4), f(4, 5))
 case("matmul_batches", torch.matmul, f(2, 1, 3, 4), f(5, 4, 2))
@@ -239,15 +256,18 @@ case("linear_plain", F.linear, f(4), f(5, 4))
 case("addmm", lambda c, x, y: (torch.addmm(c, x, y), torch.addmm(c, x, y, beta=0.5, alpha=2)), f(5), f(3, 4), f(4, 5))
 case("baddbmm", torch.baddbmm, f(2, 3, 5), f(2, 3, 4), f(2, 4, 5))
 case("outer", torch.outer, f(3), f(4))
-case("einsum", lambda x, y: (torch.einsum("bij,bjk->bik", x, y), torch.einsum("bij,bjk->k", x, y)), f(2, 3, 4), f(2, 4, 5))
+case("einsum", lambda x, y: (torch.einsum("bij,bjk->bik", x, y), torch.einsum("bij,bjk->k", x, y)), f(2, 3, 4),
+     f(2, 4, 5))
 case("tensordot", lambda x, y: torch.tensordot(x, y, dims=([1], [0])), f(2, 3), f(3, 4))
 case("bilinear", F.bilinear, f(2, 3), f(2, 4), f(5, 3, 4), f(5))
 case("integers", torch.matmul, i(3, 4), i(4, 2))
 case("attention", F.scaled_dot_product_attention, f(2, 2, 3, 8), f(2, 2, 5, 8), f(2, 2, 5, 8))
 case("attention_causal", lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), f(2, 2, 5, 8))
-case("attention_masks", lambda q, m, a: (F.scaled_dot_product_attention(q, q, q, attn_mask=m), F.scaled_dot_product_attention(q, q, q, attn_mask=a, scale=0.2)),
+case("attention_masks", lambda q, m, a: (F.scaled_dot_product_attention(q, q, q, attn_mask=m),
+                                         F.scaled_dot_product_attention(q, q, q, attn_mask=a, scale=0.2)),
      f(1, 2, 4, 8), torch.ones(4, 4, dtype=torch.bool).tril(), f(4, 4))
-case("attention_groups", lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), f(1, 4, 3, 8), f(1, 2, 3, 8))
+case("attention_groups", lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), f(1, 4, 3, 8),
+     f(1, 2, 3, 8))
 case("attention_core", lambda q: F.scaled_dot_product_attention(q, q, q), f(1, 2, 3, 8), decompose=True)
 case("cdist", torch.cdist, f(3, 4), f(5, 4))
 case("cosine", F.cosine_similarity, f(3, 4), f(3, 4))
@@ -255,7 +275,8 @@ case("multihead", nn.MultiheadAttention(8, 2, batch_first=True), f(2, 3, 8), f(2
 case("transformer_layer", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), f(2, 3, 8))
 case("linear_dynamic", nn.Linear(4, 3), f(5, 4), dynamic=({0: torch.export.Dim("n", min=1, max=64)},))
 
-# -- windows ----------------------------------------------------------------------------------------------------------------------------
+# -- windows -----------------------------------------------------------------------------------------------------------
+# -----------------
 family("windows")
 case("conv1d", nn.Conv1d(3, 4, 3, 2, 1), f(2, 3, 9))
 case("conv2d", nn.Conv2d(3, 4, 3), f(2, 3, 6, 7))
@@ -269,19 +290,25 @@ case("conv_transpose1d", nn.ConvTranspose1d(3, 2, 3, 2), f(1, 3, 5))
 case("conv_transpose2d", nn.ConvTranspose2d(3, 4, 3, 2, 1, 1), f(1, 3, 4, 5))
 case("conv_transpose2d_groups", nn.ConvTranspose2d(4, 4, 2, 2, groups=2), f(1, 4, 3, 3))
 case("conv_core", nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()), f(1, 3, 5, 5), decompose=True)
-case("max_pool", lambda x: (F.max_pool2d(x, 2), F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, ceil_mode=True)), f(1, 2, 5, 7))
+case("max_pool", lambda x: (F.max_pool2d(x, 2), F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, ceil_mode=True)),
+     f(1, 2, 5, 7))
 case("max_pool_indices", lambda x: F.max_pool2d(x, 2, return_indices=True), f(1, 2, 4, 6))
 case("max_pool_1d_3d", lambda x, y: (F.max_pool1d(x, 3, 1, 1), F.max_pool3d(y, 2)), f(1, 2, 7), f(1, 2, 4, 4, 4))
-case("avg_pool", lambda x: (F.avg_pool2d(x, 2), F.avg_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 3, 2, 1, count_include_pad=False)), f(1, 2, 6, 7))
+case("avg_pool", lambda x: (F.avg_pool2d(x, 2), F.avg_pool2d(x, 3, 2, 1),
+                            F.avg_pool2d(x, 3, 2, 1, count_include_pad=False)), f(1, 2, 6, 7))
 case("avg_pool_1d_3d", lambda x, y: (F.avg_pool1d(x, 3), F.avg_pool3d(y, 2)), f(1, 2, 7), f(1, 2, 4, 4, 4))
-case("adaptive", lambda x: (F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (2, 3)), F.adaptive_avg_pool1d(x[:, :, 0], 2)), f(1, 2, 5, 7))
+case("adaptive", lambda x: (F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (2, 3)),
+                            F.adaptive_avg_pool1d(x[:, :, 0], 2)), f(1, 2, 5, 7))
 case("adaptive_max", lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True), f(1, 2, 5, 7))
-case("fold", lambda x: (F.unfold(x, 3, padding=1), F.fold(F.unfold(x, 2, stride=2), (4, 6), 2, stride=2)), f(1, 2, 4, 6))
+case("fold", lambda x: (F.unfold(x, 3, padding=1), F.fold(F.unfold(x, 2, stride=2), (4, 6), 2, stride=2)),
+     f(1, 2, 4, 6))
 case("lp_pool", lambda x: F.lp_pool2d(x, 2, 2), pos(1, 2, 4, 6))
-case("conv_dynamic", nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()), f(2, 3, 8, 8),
+case("conv_dynamic", nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()),
+     f(2, 3, 8, 8),
      dynamic=({0: torch.export.Dim("batch", min=1, max=4), 2: torch.export.Dim("height", min=4, max=64)},))
 
-# -- normalizations -------------------------------------------------------------------------------------------------------------------
+# -- normalizations
+# -------------------------------------------------------------------------------------------------------------------
 family("normalization")
 
 
@@ -309,7 +336,8 @@ case("instance_norm_tracked", trained(nn.InstanceNorm2d(3, track_running_stats=T
 case("weight_norm", nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)), f(2, 4))
 case("local_response", nn.LocalResponseNorm(3), f(2, 5, 4, 4))
 
-# -- indices ----------------------------------------------------------------------------------------------------------------------------
+# -- indices -----------------------------------------------------------------------------------------------------------
+# -----------------
 family("indexing")
 case("embedding", nn.Embedding(7, 4), i(2, 3, low=0, high=7))
 case("embedding_padding", nn.Embedding(7, 4, padding_idx=0), i(2, 3, low=0, high=7))
@@ -320,20 +348,26 @@ case("index", lambda x, k: (x[k], x[:, k], x[k, k]), f(4, 4), i(3, low=-4, high=
 case("index_two", lambda x, k, l: x[k[:, None], l], f(4, 5), i(2, low=0, high=4), i(3, low=0, high=5))
 case("index_middle", lambda x, k: x[:, k, :, k], f(2, 3, 4, 3), i(2, low=0, high=3))
 case("index_list", lambda x: x[:, [2, 0, -1]], f(2, 4))
-case("index_put", lambda x, k, v: (torch.index_put(x, (k,), v), torch.index_put(x, (k,), v, accumulate=True)), f(4, 3), torch.tensor([1, 3]), f(2, 3))
+case("index_put", lambda x, k, v: (torch.index_put(x, (k,), v), torch.index_put(x, (k,), v, accumulate=True)), f(4, 3),
+     torch.tensor([1, 3]), f(2, 3))
 case("index_put_mask", lambda x: torch.index_put(x, (x > 0,), torch.tensor(2.0)), f(3, 4))
-case("index_add", lambda x, k, v: (x.index_add(0, k, v), x.index_copy(0, k, v), x.index_fill(0, k, 2.0)), f(4, 3), torch.tensor([1, 3]), f(2, 3))
+case("index_add", lambda x, k, v: (x.index_add(0, k, v), x.index_copy(0, k, v), x.index_fill(0, k, 2.0)), f(4, 3),
+     torch.tensor([1, 3]), f(2, 3))
 case("masked_fill", lambda x, m: (x.masked_fill(m, -1.0), x.masked_fill(m, torch.tensor(2.0))), f(3, 4), b(3, 4))
 case("masked_scatter", lambda x, m, y: x.masked_scatter(m, y), f(3, 4), b(3, 4), f(12))
-case("scatter", lambda x, k, y: (x.scatter(1, k, y), x.scatter(1, k, 2.0), x.scatter_add(1, k, y)), f(3, 5), torch.tensor([[0, 2], [1, 3], [4, 0]]), f(3, 2))
+case("scatter", lambda x, k, y: (x.scatter(1, k, y), x.scatter(1, k, 2.0), x.scatter_add(1, k, y)), f(3, 5),
+     torch.tensor([[0, 2], [1, 3], [4, 0]]), f(3, 2))
 case("scatter_part", lambda x, k, y: x.scatter(0, k, y), f(3, 5), torch.tensor([[0, 2, 1]]), f(2, 4))
-case("scatter_reduce", lambda x, k, y: (x.scatter_reduce(0, k, y, "sum"), x.scatter_reduce(0, k, y, "amax", include_self=False), x.scatter_reduce(0, k, y, "mean")),
+case("scatter_reduce", lambda x, k, y: (x.scatter_reduce(0, k, y, "sum"), x.scatter_reduce(
+        0, k, y, "amax", include_self=False), x.scatter_reduce(0, k, y, "mean")),
      f(4), torch.tensor([0, 0, 2]), f(3))
 case("take", lambda x, k: torch.take(x, k), f(3, 4), i(5, low=0, high=12))
 case("one_hot", lambda k: F.one_hot(k, 5), i(3, low=0, high=5))
-case("searchsorted", lambda s, v: (torch.searchsorted(s, v), torch.searchsorted(s, v, right=True), torch.bucketize(v, s)), torch.arange(5.0), f(6) * 3)
+case("searchsorted", lambda s, v: (torch.searchsorted(s, v), torch.searchsorted(s, v, right=True),
+                                   torch.bucketize(v, s)), torch.arange(5.0), f(6) * 3)
 
-# -- order ------------------------------------------------------------------------------------------------------------------------------
+# -- order -------------------------------------------------------------------------------------------------------------
+# -----------------
 family("ordering")
 case("sort", lambda x: (*x.sort(), *x.sort(0, descending=True), x.argsort(1)), f(3, 5))
 case("sort_stable", lambda x: torch.sort(x, dim=1, stable=True), f(3, 5))
@@ -342,18 +376,23 @@ case("topk_one", lambda x: x.topk(1), f(4, 5))
 case("kthvalue", lambda x: x.kthvalue(2), f(4, 5))
 case("median", lambda x: (x.median(), *x.median(1)), f(4, 5))
 
-# -- resampling -------------------------------------------------------------------------------------------------------------------------
+# -- resampling --------------------------------------------------------------------------------------------------------
+# -----------------
 family("resampling")
-case("nearest", lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=(5, 3)), F.interpolate(x, size=(5, 3), mode="nearest-exact")), f(1, 2, 3, 4))
-case("bilinear", lambda x: (F.interpolate(x, scale_factor=2, mode="bilinear"), F.interpolate(x, size=(5, 7), mode="bilinear", align_corners=True)), f(1, 2, 3, 4))
+case("nearest", lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=(5, 3)),
+                           F.interpolate(x, size=(5, 3), mode="nearest-exact")), f(1, 2, 3, 4))
+case("bilinear", lambda x: (F.interpolate(x, scale_factor=2, mode="bilinear"),
+                            F.interpolate(x, size=(5, 7), mode="bilinear", align_corners=True)), f(1, 2, 3, 4))
 case("bicubic", lambda x: F.interpolate(x, size=(5, 7), mode="bicubic"), f(1, 2, 4, 4))
 case("linear", lambda x: (F.interpolate(x, size=9, mode="linear"), F.interpolate(x, scale_factor=1.5)), f(1, 2, 6))
 case("trilinear", lambda x: F.interpolate(x, scale_factor=2, mode="trilinear"), f(1, 1, 2, 3, 2))
 case("antialias", lambda x: F.interpolate(x, size=(3, 4), mode="bilinear", antialias=True), f(1, 2, 7, 9))
-case("grid_sample", lambda x, g: (F.grid_sample(x, g, align_corners=False), F.grid_sample(x, g, "nearest", "border", align_corners=True)), f(1, 2, 4, 5), unit(1, 3, 3, 2))
+case("grid_sample", lambda x, g: (F.grid_sample(x, g, align_corners=False), F.grid_sample(
+        x, g, "nearest", "border", align_corners=True)), f(1, 2, 4, 5), unit(1, 3, 3, 2))
 case("upsample_core", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), f(1, 2, 3, 4), decompose=True)
 
-# -- recurrent ----------------------------------------------------------------------------------------------------------------------------
+# -- recurrent ---------------------------------------------------------------------------------------------------------
+# -------------------
 family("recurrent")
 case("lstm", nn.LSTM(3, 4, batch_first=True), f(2, 5, 3))
 case("lstm_deep", nn.LSTM(3, 4, 2, bidirectional=True), f(5, 2, 3))
@@ -364,18 +403,22 @@ case("rnn", nn.RNN(3, 4, nonlinearity="relu"), f(5, 2, 3))
 case("lstm_cell", nn.LSTMCell(3, 4), f(2, 3), (f(2, 4), f(2, 4)))
 case("gru_cell", nn.GRUCell(3, 4), f(2, 3), f(2, 4))
 
-# -- losses -------------------------------------------------------------------------------------------------------------------------------
+# -- losses ------------------------------------------------------------------------------------------------------------
+# -------------------
 family("losses")
 for word in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"):
     case(word, getattr(F, word), f(3, 4), torch.rand(3, 4))
-case("reductions", lambda x, y: (F.mse_loss(x, y, reduction="sum"), F.l1_loss(x, y, reduction="none")), f(3, 4), f(3, 4))
+case("reductions", lambda x, y: (F.mse_loss(x, y, reduction="sum"), F.l1_loss(x, y, reduction="none")), f(3, 4),
+     f(3, 4))
 case("bce", F.binary_cross_entropy, torch.rand(3, 4), torch.rand(3, 4))
 case("kl_div", lambda x, y: F.kl_div(F.log_softmax(x, 1), F.softmax(y, 1), reduction="sum"), f(3, 4), f(3, 4))
 case("cross_entropy", F.cross_entropy, f(3, 5), i(3, low=0, high=5))
-case("cross_entropy_options", lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1, reduction="sum", ignore_index=2), f(3, 5), i(3, low=0, high=5))
+case("cross_entropy_options", lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1, reduction="sum", ignore_index=2),
+     f(3, 5), i(3, low=0, high=5))
 case("nll_loss", lambda x, y: F.nll_loss(F.log_softmax(x, 1), y), f(3, 5), i(3, low=0, high=5))
 
-# -- state, graphs within graphs, sizes ------------------------------------------------------------------------------------------------
+# -- state, graphs within graphs, sizes
+# ------------------------------------------------------------------------------------------------
 family("programs")
 
 
@@ -465,16 +508,21 @@ case("branch_true", branch, pos(3))
 case("branch_false", branch, -pos(3))
 case("while_loop", loop, torch.tensor(0), f(3))
 case("no_grad", without_gradient, f(3))
-case("nested", lambda x, y: {"sum": x["a"] + y[0], "parts": [x["b"], {"last": y[1]}]}, {"a": f(2), "b": f(3)}, (f(2), f(1)))
+case("nested", lambda x, y: {"sum": x["a"] + y[0], "parts": [x["b"], {"last": y[1]}]}, {"a": f(2), "b": f(3)},
+     (f(2), f(1)))
 case("float16", nn.Sequential(nn.Linear(4, 3), nn.GELU()).half(), f(2, 4).half())
 case("bfloat16", nn.Sequential(nn.Linear(4, 3), nn.GELU()).bfloat16(), f(2, 4).bfloat16())
 
-# -- sizes that differ from call to call: dims belong to a whole model.c ------------------------------------------------------------
+# -- sizes that differ from call to call: dims belong to a whole model.c
+# ------------------------------------------------------------
 family("sizes")
-case("dynamic_sizes", lambda x, y: (x.reshape(-1, 4), torch.cat((x, y), 1), x[:, : y.shape[1]], x.mean(1)), f(2, 6, 4), f(2, 5, 4),
-     dynamic=({0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("t", min=6, max=32)}, {0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("s", min=2, max=6)}))
+case("dynamic_sizes", lambda x, y: (x.reshape(-1, 4), torch.cat((x, y), 1), x[:, : y.shape[1]], x.mean(1)), f(2, 6, 4),
+     f(2, 5, 4),
+     dynamic=({0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("t", min=6, max=32)},
+              {0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("s", min=2, max=6)}))
 
-# -- what mixtures of experts are made of, and what a program computes for nothing ------------------------------------------------
+# -- what mixtures of experts are made of, and what a program computes for nothing
+# ------------------------------------------------
 family("mixtures")
 case("histc", lambda x: torch.histc(x, 4, 0, 3), i(20, low=-1, high=5).float())
 case("histc_inner", lambda x: torch.histc(x, 7, -0.5, 0.75), f(5, 20))
@@ -490,6 +538,8 @@ def unused_random(x: torch.Tensor) -> torch.Tensor:
 
 case("unused_random", unused_random, f(3, 4))
 case("bags_sum", lambda x, w: F.embedding_bag(x, w, mode="sum"), i(4, 3, low=0, high=9), f(9, 5))
-case("bags_mean", lambda x, w, o: F.embedding_bag(x, w, o, mode="mean"), i(7, low=0, high=9), f(9, 5), torch.tensor([0, 0, 2, 6]))
-case("bags_weighted", lambda x, w, o, s: F.embedding_bag(x, w, o, mode="sum", per_sample_weights=s, include_last_offset=True),
+case("bags_mean", lambda x, w, o: F.embedding_bag(x, w, o, mode="mean"), i(7, low=0, high=9), f(9, 5),
+     torch.tensor([0, 0, 2, 6]))
+case("bags_weighted", lambda x, w, o,
+     s: F.embedding_bag(x, w, o, mode="sum", per_sample_weights=s, include_last_offset=True),
      i(7, low=0, high=9), f(9, 5), torch.tensor([0, 3, 3, 7]), f(7))

@@ -56,7 +56,8 @@ def stripped(archive: Path) -> bytes:
 
 def plain(of: Any) -> Any:
     if isinstance(of, dict):
-        return {k: {} if k == "metadata" else plain(v) for k, v in of.items() if k not in ("guards_code", "verifiers", "torch_version")}
+        return {k: {} if k == "metadata" else plain(v) for k, v in of.items()
+                if k not in ("guards_code", "verifiers", "torch_version")}
     return [plain(v) for v in of] if isinstance(of, list) else of
 
 
@@ -81,7 +82,8 @@ def made(name: str, function: Callable[..., Any], args: tuple[Any, ...], options
         script.save_tensors(place / "i", [(n, x) for n, x in inputs if isinstance(x, torch.Tensor)])
         results = zip(script.output_names(outputs), pytree.tree_leaves(outputs), strict=True)
         script.save_tensors(place / "o", [(n, x) for n, x in results if isinstance(x, torch.Tensor)])
-        return {f"{name}/program.pt2": stripped(place / "program.pt2"), f"{name}/inputs.safetensors": (place / "i").read_bytes(),
+        return {f"{name}/program.pt2": stripped(place / "program.pt2"),
+                f"{name}/inputs.safetensors": (place / "i").read_bytes(),
                 f"{name}/outputs.safetensors": (place / "o").read_bytes()}
 
 

@@ -61,17 +61,20 @@ def refused(folder: Path, content: dict[str, bytes], message: str, name: str) ->
 def whole(folder: Path) -> None:
     made = reader.import_file(save(folder / "m.pt2", members()), "m.pt2")
     tap.equal(made.text[made.text.index("TC_MODEL"):], SOURCE, "a linear layer is three lines")
-    tap.equal(b"".join(made.blocks())[-36:], struct.pack("<9f", 1, 2, 3, 4, 5, 6, -1, 0, 1), "its weights are the archive's bytes")
+    tap.equal(b"".join(made.blocks())[-36:], struct.pack("<9f", 1, 2, 3, 4, 5, 6, -1, 0, 1),
+              "its weights are the archive's bytes")
     tap.equal(reader.import_file(folder / "m.pt2", "m.pt2").text, made.text, "twice the same")
     table = weights()
     table["config"]["fc.weight"]["tensor_meta"]["strides"] = [{"as_int": 1}, {"as_int": 3}]
     made = reader.import_file(save(folder / "m.pt2", members(table=table)), "m.pt2")
-    tap.equal(b"".join(made.blocks())[-36:-12], struct.pack("<6f", 1, 4, 2, 5, 3, 6), "a weight in columns is laid in rows")
+    tap.equal(b"".join(made.blocks())[-36:-12], struct.pack("<6f", 1, 4, 2, 5, 3, 6),
+              "a weight in columns is laid in rows")
 
 
 def broken(folder: Path) -> None:
     (folder / "none.pt2").write_bytes(b"PK but no archive")
-    tap.raises(UserError, lambda: reader.import_file(folder / "none.pt2", "none.pt2"), "no archive of torch.export.save (",
+    tap.raises(UserError, lambda: reader.import_file(folder / "none.pt2", "none.pt2"),
+               "no archive of torch.export.save (",
                "a file that is no zip file")
     tap.raises(UserError, lambda: reader.import_file(folder, "folder"), "a folder, not an archive", "a folder")
     tap.raises(UserError, lambda: reader.import_file(folder / "x.pt2", "x.pt2"), "no such file", "no file")
@@ -83,12 +86,14 @@ def broken(folder: Path) -> None:
     refused(folder, {**members(), "m/models/b.json": b"{}"}, "the archive has several programs: ", "two programs")
     refused(folder, members(edited(put("schema_version", {"major": 9}))),
             "the program is of schema version 9; version 8 can be read", "another schema")
-    refused(folder, {**members(), "m/models/model.json": b"{"}, "m/models/model.json is no JSON", "JSON that ends early")
+    refused(folder, {**members(), "m/models/model.json": b"{"}, "m/models/model.json is no JSON",
+            "JSON that ends early")
     refused(folder, {**members(), "m/models/model.json": b"[]"}, "m/models/model.json is no JSON object", "a list")
     content = members()
     del content["m/data/weights/weight_1"]
     refused(folder, content, "the archive has no member m/data/weights/weight_1", "a weight without bytes")
-    refused(folder, {**members(), "m/data/weights/weight_0": b"\0" * 20}, "needs 24 bytes, m/data/weights/weight_0 has 20",
+    refused(folder, {**members(), "m/data/weights/weight_0": b"\0" * 20},
+            "needs 24 bytes, m/data/weights/weight_0 has 20",
             "a weight that is cut short")
     text = json.dumps(program()).replace('"metadata": {}', '"metadata": {"a": ' + "[" * 200000 + "]" * 200000 + "}", 1)
     refused(folder, {**members(), "m/models/model.json": text.encode()}, "is no JSON", "JSON of 200,000 brackets")
@@ -103,13 +108,17 @@ def broken(folder: Path) -> None:
 def contradictory(folder: Path) -> None:
     cases = [
         (put(*GRAPH, "tensor_values", {}), "nothing says the type of", "no types"),
-        (put(*GRAPH, "nodes", 0, "inputs", 0, "arg", arg("y")), "nothing before it gives 'y'", "a name that nothing gives"),
-        (put(*GRAPH, "nodes", 0, "inputs", 0, "arg", {}), "neither an argument nor a name", "an argument without a kind"),
+        (put(*GRAPH, "nodes", 0, "inputs", 0, "arg", arg("y")), "nothing before it gives 'y'",
+         "a name that nothing gives"),
+        (put(*GRAPH, "nodes", 0, "inputs", 0, "arg", {}), "neither an argument nor a name",
+         "an argument without a kind"),
         (put(*GRAPH, "nodes", 3), "nodes is missing or no list", "nodes that are a number"),
         (put(*GRAPH, "nodes", [3]), "target is missing or no text", "a node that is a number"),
-        (put(*GRAPH, "tensor_values", "x", "sizes", [{"as_expr": {"expr_str": "2 +"}}, {"as_int": 2}]), "is no expression",
+        (put(*GRAPH, "tensor_values", "x", "sizes", [{"as_expr": {"expr_str": "2 +"}}, {"as_int": 2}]),
+         "is no expression",
          "a size that is no expression"),
-        (put("range_constraints", {"s0": {"min_val": 9, "max_val": 3}}), "the size s0 is in the range 9..3", "an empty range"),
+        (put("range_constraints", {"s0": {"min_val": 9, "max_val": 3}}), "the size s0 is in the range 9..3",
+         "an empty range"),
     ]
     for edit, message, name in cases:
         refused(folder, members(edited(edit)), message, name)
@@ -136,7 +145,8 @@ def wrapped(folder: Path) -> None:
 
 def unsupported(folder: Path) -> None:
     cases = [
-        (put(*GRAPH, "nodes", 1, "target", "torch.ops.aten.frobnicate.default"), "aten.frobnicate.default: no such operation is known",
+        (put(*GRAPH, "nodes", 1, "target", "torch.ops.aten.frobnicate.default"),
+         "aten.frobnicate.default: no such operation is known",
          "an operation that nobody knows"),
         (put(*GRAPH, "nodes", 1, node("aten.relu.default", "relu", self=arg("linear"), extra={"as_int": 3})),
          "aten.relu.default: the argument extra", "an argument that nobody reads"),
@@ -154,12 +164,16 @@ def sizes() -> None:
     s = sym(Sym("s0", 1, 64, 1, is_dim=True))
     symbol = {"s0": s}.__getitem__
     for text, want in (("2*s0 + 1", s * 2 + 1), ("Add(Mul(Integer(2), Symbol('s0')), Integer(-1))", s * 2 - 1),
-                       ("s0//4", s // 4), ("FloorDiv(Symbol('s0'), Integer(4))", s // 4), ("Mod(s0, 4)", s - s // 4 * 4),
+                       ("s0//4", s // 4), ("FloorDiv(Symbol('s0'), Integer(4))", s // 4),
+                       ("Mod(s0, 4)", s - s // 4 * 4),
                        ("Pow(Symbol('s0'), Integer(2))", s * s), ("CeilDiv(s0, 2)", (s + 1) // 2)):
         tap.equal(repr(expressions.parse(text, symbol)), repr(want), f"the size {text}")
-    for text, kind, message in (("s0/2", Unsupported, "a size of the form"), ("sin(s0)", Unsupported, "a size with sin"),
-                                ("s0//0", Unsupported, "a size divided by what may be 0"), ("s0**9", Unsupported, "a power"),
-                                ("[s0]", Malformed, "is no expression over sizes"), ("1+" * 6000 + "1", Malformed, "characters"),
+    for text, kind, message in (("s0/2", Unsupported, "a size of the form"),
+                                ("sin(s0)", Unsupported, "a size with sin"),
+                                ("s0//0", Unsupported, "a size divided by what may be 0"),
+                                ("s0**9", Unsupported, "a power"),
+                                ("[s0]", Malformed, "is no expression over sizes"),
+                                ("1+" * 6000 + "1", Malformed, "characters"),
                                 ("(" * 900 + "1" + ")" * 900, Malformed, "is no expression")):
         tap.raises(kind, lambda: expressions.parse(text, symbol), message, f"no size: {text[:20]}")
 
@@ -170,7 +184,8 @@ def outputs() -> None:
 
     spec = {"type": "builtins.dict", "context": '["logits", "aux"]', "children_spec": [
         leaf(), {"type": "builtins.list", "context": "null", "children_spec": [leaf(), leaf()]}]}
-    tap.equal(graph.outputs_of(json.dumps([1, spec])), ["logits", "aux_0", "aux_1"], "outputs have their paths as names")
+    tap.equal(graph.outputs_of(json.dumps([1, spec])), ["logits", "aux_0", "aux_1"],
+              "outputs have their paths as names")
     tap.equal(graph.outputs_of(json.dumps([1, leaf()])), ["output"], "one output is called output")
     tap.equal(graph.outputs_of("[1"), [], "a description that is broken says nothing")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that PyTorch exported, one for each operation and overload: imported, compiled many to a model.c, called, compared
-with PyTorch's results. test_cases.py FAMILY [CASE]; make_cases.py makes them."""
+"""Programs that PyTorch exported, one for each operation and overload: imported, compiled many to a model.c, called,
+compared with PyTorch's results. test_cases.py FAMILY [CASE]; make_cases.py makes them."""
 from __future__ import annotations
 
 import os
@@ -21,7 +21,8 @@ from tensor_compile.importer.values import Bytes, Value  # noqa: E402
 from tensor_compile.symbolic import wrap  # noqa: E402
 
 CASES = Path(__file__).resolve().parent / "cases"
-DTYPES = {"F32": "f32", "F64": "f64", "F16": "f16", "BF16": "bf16", "BOOL": "bool", "I8": "i8", "U8": "u8", "I16": "i16",
+DTYPES = {"F32": "f32", "F64": "f64", "F16": "f16", "BF16": "bf16", "BOOL": "bool", "I8": "i8", "U8": "u8",
+          "I16": "i16",
           "I32": "i32", "I64": "i64"}
 # Sums of some hundred terms in another order, in f32; 16 bits as PyTorch rounds them.
 TOLERANCE = (2e-4, 2e-5)
@@ -36,7 +37,8 @@ def tensors(content: bytes) -> dict[str, Value]:
     found = {}
     for name, about in json.loads(content[8:8 + size]).items():
         begin, end = about["data_offsets"]
-        found[name] = Value(DTYPES[about["dtype"]], tuple(map(wrap, about["shape"])), data=Bytes(content[8 + size + begin:8 + size + end]))
+        found[name] = Value(DTYPES[about["dtype"]], tuple(map(wrap, about["shape"])),
+                            data=Bytes(content[8 + size + begin:8 + size + end]))
     return found
 
 

@@ -18,7 +18,8 @@ from tensor_compile.emit.kernels import KernelSource
 from tensor_compile.graph import passes
 from tensor_compile.graph.ir import Function, Node, Value
 
-REQUEST = check_model.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1, wrapper=())
+REQUEST = check_model.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1,
+                              wrapper=())
 
 GUARDED = """#include <tensor_compile/model.h>
 TC_MODEL(guarded)
@@ -155,7 +156,8 @@ with tempfile.TemporaryDirectory() as place:
     # names and several cases
     models.safetensors(folder / "other_names.safetensors", {"input.1": inputs["x"]})
     (folder / "named.safetensors").write_bytes(golden)
-    result = tool("--inputs", "x.safetensors", "--expect", "y.safetensors", "--inputs", "other_names.safetensors", "--expect",
+    result = tool("--inputs", "x.safetensors", "--expect", "y.safetensors", "--inputs", "other_names.safetensors",
+                  "--expect",
                   "named.safetensors", "--map", "x=input.1")
     ok(result.returncode == 0 and result.stdout.endswith("mlp.c: right: 6 comparisons in 2 runs\n")
        and all("batch=5" in line for line in result.stdout.splitlines()[:-1]),
@@ -163,7 +165,8 @@ with tempfile.TemporaryDirectory() as place:
     # parts of the model, by name
     result = tool("--inputs", "x.safetensors", "--tap", "*", "--tap", "fc1/linear#*", "--save", "taps.safetensors")
     told = [line.split(": ")[2] for line in result.stdout.splitlines() if "bits of the interpreter" in line]
-    equal((result.returncode, sorted(told)), (0, sorted(["y", "fc0", "relu#2", "fc1", "fc1.linear#3", "relu#4", "fc2", "softmax#6"])),
+    equal((result.returncode, sorted(told)),
+          (0, sorted(["y", "fc0", "relu#2", "fc1", "fc1.linear#3", "relu#4", "fc2", "softmax#6"])),
           "--tap: what parts of the model hand on is compared, too") or note(result.stdout + result.stderr)
     kept = bytearray((folder / "taps.safetensors").read_bytes())
     size = struct.unpack_from("<Q", kept)[0]
@@ -173,31 +176,43 @@ with tempfile.TemporaryDirectory() as place:
     wanted = ("--tap", "*", "--tap", "fc1.linear#*", "--inputs", "x.safetensors", "--expect")
     ok(tool(*wanted, "taps.safetensors").returncode == 0, "--save: the tapped tensors can be expected of the next run")
     result = tool(*wanted, "otherwise.safetensors")
-    ok(result.returncode == 1 and "otherwise.safetensors: the first to differ is fc1 (mlp.c:13)\nmlp.c: WRONG: 1 of " in result.stdout,
+    ok(result.returncode == 1
+       and "otherwise.safetensors: the first to differ is fc1 (mlp.c:13)\nmlp.c: WRONG: 1 of " in result.stdout,
        "the first part that differs is named, with its line") or note(result.stdout)
-    for words, text in ((("--tap", "fc"), "the model has no region 'fc'\n  hint: did you mean fc2? its regions: fc0, relu#2, "),
-                        (("--tap", "relu#*", "--dims", "batch=5", "--dims", "batch=6", "--save", "z"), "--save: one file cannot hold the outputs of 2 runs")):
+    for words, text in ((("--tap", "fc"),
+                         "the model has no region 'fc'\n  hint: did you mean fc2? its regions: fc0, relu#2, "),
+                        (("--tap", "relu#*", "--dims", "batch=5", "--dims", "batch=6", "--save", "z"),
+                         "--save: one file cannot hold the outputs of 2 runs")):
         result = tool(*words)
         ok(result.returncode == 2 and text in result.stderr, f"{words}: exit code 2") or note(result.stderr)
     for words, code, text, name in (
             (("--dims", "batch=5", "--inputs", "short.safetensors"), 1,
-             "short.safetensors: error: input x: the file has f32[4,29], the model takes f32[batch,29]: axis 0 is 4, not 5", "inputs of another shape"),
-            (("--inputs", "narrow.safetensors"), 1, "axis 1 is 28, not 29\n  hint: sizes: batch=4", "of another constant shape"),
-            (("--inputs", "flat.safetensors"), 1, "input x: the file has f32[145], the model takes f32[batch,29]", "of another rank"),
-            (("--inputs", "long.safetensors"), 2, "long.safetensors: error: batch = 65 is not in 1..64", "of a size out of range"),
-            (("--inputs", "unnamed.safetensors"), 1, 'unnamed.safetensors: error: no tensor "x" for the input x\n  hint: the file has z; '
+             "short.safetensors: error: input x: the file has f32[4,29], the model takes f32[batch,29]: axis 0 is 4, "
+             "not 5", "inputs of another shape"),
+            (("--inputs", "narrow.safetensors"), 1, "axis 1 is 28, not 29\n  hint: sizes: batch=4",
+             "of another constant shape"),
+            (("--inputs", "flat.safetensors"), 1, "input x: the file has f32[145], the model takes f32[batch,29]",
+             "of another rank"),
+            (("--inputs", "long.safetensors"), 2, "long.safetensors: error: batch = 65 is not in 1..64",
+             "of a size out of range"),
+            (("--inputs", "unnamed.safetensors"), 1,
+             'unnamed.safetensors: error: no tensor "x" for the input x\n  hint: the file has z; '
              "--map x=NAME takes another", "inputs without one"),
-            (("--inputs", "unnamed.safetensors", "--map", "x=Z"), 1, 'no tensor "Z" for the input x', "a name that is not there"),
-            (("--inputs", "unnamed.safetensors", "--map", "x=y", "--map", "x=z"), 2, "--map names x more than once", "two names"),
+            (("--inputs", "unnamed.safetensors", "--map", "x=Z"), 1, 'no tensor "Z" for the input x',
+             "a name that is not there"),
+            (("--inputs", "unnamed.safetensors", "--map", "x=y", "--map", "x=z"), 2, "--map names x more than once",
+             "two names"),
             (("--inputs", "unnamed.safetensors", "--map", "x"), 2, "not NAME=NAME_IN_FILE: 'x'", "a name for nothing"),
             (("--inputs", "text.safetensors"), 1, "text.safetensors: error: not a safetensors file", "no safetensors"),
             (("--inputs", "cut.safetensors"), 1, "cut.safetensors", "truncated inputs"),
             (("--inputs", "none.safetensors"), 1, "no such file", "missing inputs"),
             (("--inputs", "x.safetensors", "--expect", "none.safetensors"), 1, "no such file", "missing outputs"),
-            (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: not among the outputs", "outputs of other names"),
+            (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: not among the outputs",
+             "outputs of other names"),
             (("--inputs", "x.safetensors", "--expect", "cut.safetensors"), 1, "cut.safetensors", "truncated outputs"),
             (("--expect", "y.safetensors"), 2, "every --expect needs --inputs of its own", "outputs without inputs"),
-            (("--dims", "batch=6", "--dims", "batch=5", "--inputs", "x.safetensors"), 2, "--inputs goes with one --dims", "inputs for two sizes"),
+            (("--dims", "batch=6", "--dims", "batch=5", "--inputs", "x.safetensors"), 2,
+             "--inputs goes with one --dims", "inputs for two sizes"),
             (("--function", "nothing"), 2, "the model has no function 'nothing'", "no such function")):
         result = tool(*words)
         said = result.stdout + result.stderr
@@ -220,11 +235,14 @@ with tempfile.TemporaryDirectory() as place:
         ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()[:-1]} ==
            {"guarded_twice"}, f"--function {name}: the function of that name alone, shown by its C name")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "guarded_thrice")
-    ok(result.returncode == 2 and "its functions: guarded, guarded_unread, guarded_twice" in result.stderr, "no such C name")
+    ok(result.returncode == 2 and "its functions: guarded, guarded_unread, guarded_twice" in result.stderr,
+       "no such C name")
     lines = models.tool(folder, "explain", "guarded.c", *isa).stdout.splitlines()
-    equal([line for line in lines if line.startswith("function ")], ["function guarded", "function guarded_unread", "function guarded_twice"],
+    equal([line for line in lines if line.startswith("function ")],
+          ["function guarded", "function guarded_unread", "function guarded_twice"],
           "explain: functions by their C names")
-    for words, text in (("batch=65", "batch = 65 is not in 1..64"), ("length=1", "--dims: the model has no dim 'length'")):
+    for words, text in (("batch=65", "batch = 65 is not in 1..64"),
+                        ("length=1", "--dims: the model has no dim 'length'")):
         result = models.tool(folder, "check", "mlp.c", *isa, "--dims", words)
         ok(result.returncode == 2 and text in result.stdout + result.stderr, f"--dims {words}")
 done()

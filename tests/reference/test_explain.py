@@ -90,14 +90,16 @@ with tempfile.TemporaryDirectory() as place:
            "bytes" in text and bill.stack, f"{model.stem}: sizes, {bill.stack} bytes of stack among them")
         used = sum(made.objects[s].code for s in made.sources.by_symbol) + made.driver.code
         equal(bill.code, used, f"{model.stem}: code of every kernel once, and of the driver")
-    equal([report._count(n, "iteration") for n in range(3)], ["0 iterations", "1 iteration", "2 iterations"], "numbers and their nouns")
+    equal([report._count(n, "iteration") for n in range(3)], ["0 iterations", "1 iteration", "2 iterations"],
+          "numbers and their nouns")
     ok("fused: softmax joins softmax" in text and "not fused: " in text, "fusions, and refusals with their reasons")
     ok("fused: linear runs beside linear" in text and "fused: linear and linear are sums of one kernel" in text,
        "products of one operand in one kernel: queries, keys and values, gate and up")
     result = models.tool(folder, "explain", "digits.c", *(("--isa", "x86_64") if models.X86 else ()), "--at", "batch=7",
                          "--specialize", "batch=1")
     ok(result.returncode == 0 and "bytes moved at batch=7" in result.stdout and
-       re.search(r"\n      at batch=7: (\d+) bytes of tensors \(at most \1 live at once\)", result.stdout) and "variant batch1 (batch == 1)" in
+       re.search(r"\n      at batch=7: (\d+) bytes of tensors \(at most \1 live at once\)", result.stdout)
+       and "variant batch1 (batch == 1)" in
        result.stdout, "explain --at, and the guard of a variant")
     result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
     ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "a dim that is not there")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pack`: new weights for an object that stays as it is give the bits of a build that embeds them; wrong ones are refused
-by name, and a file that is damaged or another model's is a status."""
+"""`pack`: new weights for an object that stays as it is give the bits of a build that embeds them; wrong ones are
+refused by name, and a file that is damaged or another model's is a status."""
 import math
 import subprocess
 import tempfile
@@ -51,7 +51,8 @@ with tempfile.TemporaryDirectory() as place:
 
     def program(build: str, *flags: str) -> Path:
         out = folder / build / "program"
-        sources = [*sorted((RUNTIME / "core").glob("*.c")), *(RUNTIME / "hosted" / f"{n}.c" for n in ("file", "sha256"))]
+        sources = [*sorted((RUNTIME / "core").glob("*.c")),
+                   *(RUNTIME / "hosted" / f"{n}.c" for n in ("file", "sha256"))]
         subprocess.run(["cc", "-std=c11", "-O1", "-D_GNU_SOURCE", *flags, f"-I{folder / build}",
                         f"-I{RUNTIME / 'include'}", str(models.HERE / "open.c"), *map(str, sources),
                         str(folder / build / "model.o"), "-o", str(out)], check=True)
@@ -79,7 +80,8 @@ with tempfile.TemporaryDirectory() as place:
     result = tool("pack", "model.c", "--out", "own.weights")
     equal((folder / "own.weights").read_bytes(), (folder / "external" / "model.weights").read_bytes(),
           "without --from, the model's own weights")
-    result = models.tool(folder, "pack", "model.c", *ISA, *SPECIALIZED, "--target", "reference", "--out", "plain.weights")
+    result = models.tool(folder, "pack", "model.c", *ISA, *SPECIALIZED, "--target", "reference", "--out",
+                         "plain.weights")
     ok(result.returncode == 0 and "weights" in call("external", "plain.weights")[0],
        "weights of another layout are refused by the program")
 
@@ -105,7 +107,8 @@ with tempfile.TemporaryDirectory() as place:
     missing = weights(2)
     del missing["fc.bias"]
     for name, content, texts in (
-            ("NaN of a padded convolution", changed("conv.weight", 31, math.nan), ('"conv.weight"', "nan", "[1, 0, 1, 1]")),
+            ("NaN of a padded convolution", changed("conv.weight", 31, math.nan),
+             ('"conv.weight"', "nan", "[1, 0, 1, 1]")),
             ("infinity of a padded convolution", changed("conv.weight", 0, -math.inf), ("-inf", "[0, 0, 0, 0]")),
             ("infinity folded into one", changed("norm.weight", 2, math.inf), ('"norm.weight"', "inf", "[2]")),
             ("a product that is none", changed("norm.weight", 2, 3e38) | {"conv.weight": (

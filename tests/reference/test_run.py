@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`run`: a call with the user's tensors, of a model in C, of ONNX and of torch.export; what it writes are NumPy's values."""
+"""`run`: a call with the user's tensors, of a model in C, of ONNX and of torch.export; what it writes are NumPy's
+values."""
 import json
 import struct
 import tempfile
@@ -62,29 +63,39 @@ with tempfile.TemporaryDirectory() as place:
     equal((result.returncode, result.stderr), (0, ""), "a call")
     equal(result.stdout, "y: f32[4,3]  0 to 5.5, mean 2.75  [0 0.5 1 1.5 2 2.5 ...]\n"
                          "rows: f32[4]  0.75 to 7.5, mean 4.125  [0.75 3 5.25 7.5]\n", "shows the outputs")
-    equal(read(folder / "y.safetensors"), {"y": [2 * v for v in values], "rows": [0.75, 3.0, 5.25, 7.5]}, "and writes them")
+    equal(read(folder / "y.safetensors"), {"y": [2 * v for v in values], "rows": [0.75, 3.0, 5.25, 7.5]},
+          "and writes them")
     result = tool("--inputs", "a.safetensors", "--dims", "m=2")
-    ok(result.returncode == 0 and result.stdout.startswith("so_far: f32[2]  7 to 7"), "the function whose inputs the file has") \
+    ok(result.returncode == 0 and result.stdout.startswith("so_far: f32[2]  7 to 7"),
+       "the function whose inputs the file has") \
         or note(result.stdout + result.stderr)
-    result = tool("--inputs", "a.safetensors", "--dims", "m=1", "--state", "start.safetensors", "--state-out", "end.safetensors")
-    equal((result.returncode, read(folder / "end.safetensors")), (0, {"total": [17.0]}), "the state before and behind the call") \
+    result = tool("--inputs", "a.safetensors", "--dims", "m=1", "--state", "start.safetensors", "--state-out",
+                  "end.safetensors")
+    equal((result.returncode, read(folder / "end.safetensors")), (0, {"total": [17.0]}),
+          "the state before and behind the call") \
         or note(result.stderr)
     equal(tool(model="alone.c").stdout, "three: f32[2]  3 to 3, mean 3  [3 3]\n", "a function without inputs")
     for words, code, text, name in (
-            (("--inputs", "odd.safetensors"), 1, "the file has f32[3,3], the model takes f32[2*n,3]", "a size that no dim gives"),
-            (("--inputs", "a.safetensors"), 2, "the shapes of the inputs do not tell the dim m\n  hint: name it: --dims m=SIZE",
+            (("--inputs", "odd.safetensors"), 1, "the file has f32[3,3], the model takes f32[2*n,3]",
+             "a size that no dim gives"),
+            (("--inputs", "a.safetensors"), 2,
+             "the shapes of the inputs do not tell the dim m\n  hint: name it: --dims m=SIZE",
              "a dim that no input has"),
             (("--inputs", "a.safetensors", "--dims", "q=1"), 2, "--dims: count has no dim 'q'\n  hint: its dims: n, m",
              "a dim that is not there"),
-            (("--inputs", "a.safetensors", "--dims", "m=1", "--dims", "m=2"), 2, "run goes with one --dims", "two sizes"),
-            (("--inputs", "other.safetensors"), 2, "the model has several functions\n  hint: name one: --function twice, twice_count",
+            (("--inputs", "a.safetensors", "--dims", "m=1", "--dims", "m=2"), 2, "run goes with one --dims",
+             "two sizes"),
+            (("--inputs", "other.safetensors"), 2,
+             "the model has several functions\n  hint: name one: --function twice, twice_count",
              "no function has these inputs"),
-            (("--function", "twice", "--inputs", "other.safetensors"), 1, 'no tensor "x" for the input x', "nor the one that is named"),
+            (("--function", "twice", "--inputs", "other.safetensors"), 1, 'no tensor "x" for the input x',
+             "nor the one that is named"),
             (("--function", "twice"), 2, "--inputs is missing: twice takes x", "no inputs"),
             (("--function", "twice", "--inputs", "x.safetensors", "--state", "a.safetensors"), 1,
              'no tensor "total" for the state total', "a state of other names")):
         result = tool(*words)
-        ok(result.returncode == code and text in result.stderr and "Traceback" not in result.stderr, f"{name}: exit code {code}") \
+        ok(result.returncode == code and text in result.stderr and "Traceback" not in result.stderr,
+           f"{name}: exit code {code}") \
             or note(f"{result.returncode}\n{result.stdout}{result.stderr}")
     result = tool("--state", "a.safetensors", model="alone.c")
     ok(result.returncode == 2 and "--state: the model has no state" in result.stderr, "a state for a model without one")

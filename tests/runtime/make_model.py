@@ -17,7 +17,8 @@ from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.weights import weights_assembly, weights_header
 from tensor_compile.graph.ir import DimDecl, Guard
-from tensor_compile.loops.loop_ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, LoopNestKernel, Program, Slot, Phase,
+from tensor_compile.loops.loop_ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, LoopNestKernel, Program,
+                                          Slot, Phase,
                                      Step, Store, Variant, Const)
 from tensor_compile.symbolic import Sym, const, sym
 
@@ -48,7 +49,8 @@ def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program,
     loop = Sym("loop", 0, 1 << 24)  # as if it were worth a team
 
     def nest(label: str, params: tuple[Buffer, ...], dims: tuple[Sym, ...], stored: str) -> LoopNestKernel:
-        return LoopNestKernel(label + suffix, (loop,), [Phase((), [], [Store(stored, (), Const("f32", 0))])], params, dims)
+        return LoopNestKernel(label + suffix, (loop,), [Phase((), [], [Store(stored, (), Const("f32", 0))])], params,
+                              dims)
 
     steps = [
         Step(CheckKernel("check", index, const(TABLE), (index,), (n,) if not fixed else ()), False),
@@ -69,7 +71,8 @@ def model(name: str) -> ModelPlan:
     variants = [Variant("n4", {"n": 4}, fixed), Variant("generic", {}, generic)]
     guard = Guard("64*n >= m*m", sym(n) * 64, ">=", sym(m) * sym(m))
     reference = Variant("reference", {}, program(n, sym(n), m, False, spare=256)[0]) if name == "fakex" else None
-    function = FunctionPlan("run", inputs, outputs, states, [DimDecl(n, (4,)), DimDecl(m)], [guard], variants, reference)
+    function = FunctionPlan("run", inputs, outputs, states, [DimDecl(n, (4,)), DimDecl(m)], [guard], variants,
+                            reference)
     return ModelPlan(name, [function], {"table": 64}, 128, states, {"seen.count": 0}, 64)
 
 

@@ -116,7 +116,8 @@ def plain_driver(work: Path) -> None:
     again = work / "again"
     again.mkdir()
     generate(again, "fake", "embed", "x86_64")
-    tap.ok(first == ((again / "fake.c").read_text(), (again / "fake.h").read_text()), "driver and header are reproducible")
+    tap.ok(first == ((again / "fake.c").read_text(), (again / "fake.h").read_text()),
+           "driver and header are reproducible")
 
 
 def main() -> None:

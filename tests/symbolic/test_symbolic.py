@@ -169,11 +169,13 @@ for got, want, name in CASES:
     equal(got, want, name)
 pairs = sym(Sym("pairs", 0, 2 * (N // 2) + 1))
 for e, name in [(B * S - B, "B*S >= B"), (B * S * 384 - 1 - row, "a flat index is within its size"),
-                (S - 1 - s, "s < S"), (B * S - 1 - (b * S + s), "b*S + s < B*S"), (S * (B - b) - s - 1, "s < S*(B - b)"),
+                (S - 1 - s, "s < S"), (B * S - 1 - (b * S + s), "b*S + s < B*S"),
+                (S * (B - b) - s - 1, "s < S*(B - b)"),
                 (N - (N + 1) // 2, "half a size is within it"), (N - 2 * (N // 2), "x >= 2*(x//2)"),
                 (2 * (N // 2) - N + 1, "2*(x//2) >= x - 1"), (K - 4, "a range"), (N * N - 2 * N + 1, "(n - 1)**2"),
                 (((N + 7) // 2 - 1) * (K - 2), "a product of a strided size and another"),
-                (2 * N - 2 - 2 * (N // 2), "twice n - 1 >= n//2"), (N // 16 - pairs // 16, "the panel of a column of pairs"),
+                (2 * N - 2 - 2 * (N // 2), "twice n - 1 >= n//2"),
+                (N // 16 - pairs // 16, "the panel of a column of pairs"),
                 (maximum(N, S) - N, "max(n, s) >= n"), (B * (S - minimum(N, S)), "min(n, s) <= s"),
                 (N + S - maximum(N, S), "max(n, s) <= n + s"), (minimum(N, S) - 1, "min(n, s) >= 1"),
                 (maximum(N, S) - minimum(N, S), "min <= max"), (128 - minimum(128, N) * 1, "min(128, n) <= 128")]:
@@ -229,7 +231,8 @@ again = (sym(twins[0]) * 3 + sym(twins[1])) // 4
 ok((sym(twins[0]) * 3 + sym(twins[1])) // 4 is again, "an equal division is the same object")
 
 # -- text
-for text in ("2*n + batch*seq - 1", "floordiv(n + 1, 2)*batch - 3", "-n", "-3*batch*floordiv(batch*n, 3*seq) + 2", "0", "-5",
+for text in ("2*n + batch*seq - 1", "floordiv(n + 1, 2)*batch - 3", "-n", "-3*batch*floordiv(batch*n, 3*seq) + 2", "0",
+             "-5",
              "batch*batch - floordiv(floordiv(batch*n + 1, seq), 2)", "max(batch, 2*n) - 3*min(floordiv(n, 2), seq)"):
     names = {e.terms[0][0][0].name: e.terms[0][0][0] for e in (B, S, N)}
     equal(repr(parse(repr(parse(text, names)), names)), repr(parse(text, names)), f"reads what it prints: {text}")

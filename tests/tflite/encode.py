@@ -114,10 +114,14 @@ class Operator:
 # The number that the format gives to an operation's table of options: readers of TensorFlow Lite want it.
 OPTION_NUMBERS = {
     "CONV_2D": 1, "DEPTHWISE_CONV_2D": 2, "AVERAGE_POOL_2D": 5, "MAX_POOL_2D": 5, "FULLY_CONNECTED": 8, "SOFTMAX": 9,
-    "CONCATENATION": 10, "ADD": 11, "RESIZE_BILINEAR": 15, "RESHAPE": 17, "MUL": 21, "PAD": 22, "GATHER": 23, "TRANSPOSE": 26,
-    "MEAN": 27, "SUM": 27, "REDUCE_MAX": 27, "REDUCE_MIN": 27, "SUB": 28, "DIV": 29, "SQUEEZE": 30, "STRIDED_SLICE": 32, "EXP": 33,
-    "SPLIT": 35, "LOG_SOFTMAX": 36, "CAST": 37, "ARG_MAX": 40, "SLICE": 48, "TRANSPOSE_CONV": 49, "PACK": 59, "UNPACK": 64,
-    "RESIZE_NEAREST_NEIGHBOR": 74, "LEAKY_RELU": 75, "MIRROR_PAD": 77, "SPLIT_V": 79, "QUANTIZE": 89, "BATCH_MATMUL": 101,
+    "CONCATENATION": 10, "ADD": 11, "RESIZE_BILINEAR": 15, "RESHAPE": 17, "MUL": 21, "PAD": 22, "GATHER": 23,
+    "TRANSPOSE": 26,
+    "MEAN": 27, "SUM": 27, "REDUCE_MAX": 27, "REDUCE_MIN": 27, "SUB": 28, "DIV": 29, "SQUEEZE": 30, "STRIDED_SLICE": 32,
+    "EXP": 33,
+    "SPLIT": 35, "LOG_SOFTMAX": 36, "CAST": 37, "ARG_MAX": 40, "SLICE": 48, "TRANSPOSE_CONV": 49, "PACK": 59,
+    "UNPACK": 64,
+    "RESIZE_NEAREST_NEIGHBOR": 74, "LEAKY_RELU": 75, "MIRROR_PAD": 77, "SPLIT_V": 79, "QUANTIZE": 89,
+    "BATCH_MATMUL": 101,
     "DEPTH_TO_SPACE": 94, "SPACE_TO_DEPTH": 19, "L2_NORMALIZATION": 12, "EXPAND_DIMS": 52, "TILE": 51, "GELU": 116,
     "MAXIMUM": 39, "MINIMUM": 39, "DEQUANTIZE": 38, "HARD_SWISH": 91, "ARG_MIN": 57, "ABS": 78}
 
@@ -152,11 +156,14 @@ def model(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequ
     table = []
     for o in operators:
         kind = OPTION_NUMBERS.get(o.name)
-        table.append(Table([("u32", codes.index((o.name, o.version, o.custom))), Vector("i32", [places[i] for i in o.inputs]),
+        table.append(Table([("u32", codes.index((o.name, o.version, o.custom))),
+                            Vector("i32", [places[i] for i in o.inputs]),
                             Vector("i32", [places[i] for i in o.outputs]), ("u8", kind) if kind else None,
                             _options(o.name, o.options) if kind else None]))
-    graph = Table([Vector("", made), Vector("i32", [places[i] for i in inputs]), Vector("i32", [places[i] for i in outputs]),
+    graph = Table([Vector("", made), Vector("i32", [places[i] for i in inputs]),
+                   Vector("i32", [places[i] for i in outputs]),
                    Vector("", table), text("main")])
     opcodes = [Table([("i8", min(OPERATIONS.index(name), 127)), text(custom) if custom else None, ("i32", version),
                       ("i32", OPERATIONS.index(name))]) for name, version, custom in codes]
-    return flatbuffer(Table([("u32", 3), Vector("", opcodes), Vector("", [graph]), text(description), Vector("", kept)]))
+    return flatbuffer(Table([("u32", 3), Vector("", opcodes), Vector("", [graph]), text(description),
+                             Vector("", kept)]))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged models: whatever is done to a file, the import ends in model text or in one UserError, in bounded time and memory.
+"""Damaged models: whatever is done to a file, the import ends in model text or in one UserError, in bounded time and
+memory.
 
     fuzz.py SECONDS [SEED] [MODEL...]
 
-Bytes are flipped, set, inserted and taken away, words of four bytes replaced by small numbers, by large ones and by other words of
-the file, parts of files joined. Without models it begins with those of cases.zip. Prints what went wrong with the seed that does
-it again; exit code 1 where something did. What was found is a case of test_damaged.py.
+Bytes are flipped, set, inserted and taken away, words of four bytes replaced by small numbers, by large ones and by
+other words of the file, parts of files joined. Without models it begins with those of cases.zip. Prints what went wrong
+with the seed that does it again; exit code 1 where something did. What was found is a case of test_damaged.py.
 """
 from __future__ import annotations
 
@@ -85,14 +86,16 @@ def damaged(models: list[bytes], r: random.Random) -> bytes:
             begin = r.randrange(len(other))
             data[at:at] = other[begin:begin + r.choice((4, 16, 64))]
         elif kind == 5:
-            data[word:word + 4] = r.choice((0, 1, 2, 4, 8, 100, len(data), 1 << 20, (1 << 31) - 1, (1 << 32) - 1)).to_bytes(4, "little")
+            data[word:word + 4] = r.choice((0, 1, 2, 4, 8, 100, len(data), 1 << 20, (1 << 31) - 1,
+                                            (1 << 32) - 1)).to_bytes(4, "little")
         elif kind == 6:
             begin = r.randrange(len(data)) & ~3
             data[word:word + 4] = data[begin:begin + 4]
         elif kind == 7:
             data[at & ~1:(at & ~1) + 2] = r.randrange(64).to_bytes(2, "little")
         else:
-            data[word:word + 4] = (int.from_bytes(data[word:word + 4], "little") + r.choice((-8, -4, 4, 8)) & 0xffffffff).to_bytes(
+            data[word:word + 4] = (int.from_bytes(data[word:word + 4],
+                                                  "little") + r.choice((-8, -4, 4, 8)) & 0xffffffff).to_bytes(
                 4, "little")
     return bytes(data)
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes cases.zip: models of one operation, random, with what TensorFlow Lite gives for random inputs and the ends of the range.
+"""Makes cases.zip: models of one operation, random, with what TensorFlow Lite gives for random inputs and the ends of
+the range.
 
     make_cases.py           needs ai-edge-litert, tflite-micro and numpy; nothing else of the project does
 
-Integers are those of TensorFlow Lite Micro, or of LiteRT's reference kernels where Micro does not have the operation: a case says
-which. Floats are LiteRT's.
+Integers are those of TensorFlow Lite Micro, or of LiteRT's reference kernels where Micro does not have the operation: a
+case says which. Floats are LiteRT's.
 """
 from __future__ import annotations
 
@@ -103,17 +104,22 @@ def make() -> None:
         one(f"tanh_{i}", "TANH", affine("x", every.shape, s=s), affine("y", every.shape, s=1 / 128, z=0))
         one(f"leaky_relu_{i}", "LEAKY_RELU", affine("x", every.shape, s=s), affine("y", every.shape, s=s * 0.7),
             alpha=(0.1, 0.01, 0.3, 0.9)[i])
-        one(f"relu_{i}", ("RELU", "RELU6", "RELU", "RELU6")[i], affine("x", every.shape, s=s, z=(None, -128, None, -128)[i]),
+        one(f"relu_{i}", ("RELU", "RELU6", "RELU", "RELU6")[i],
+            affine("x", every.shape, s=s, z=(None, -128, None, -128)[i]),
             affine("y", every.shape, s=s * 1.1) if i % 2 == 0 else affine("y", every.shape, s=s, z=-128))
-        one(f"quantize_{i}", "QUANTIZE", affine("x", every.shape, s=s), affine("y", every.shape, s=s * (0.5, 1, 2.3, 0.9)[i]), 2)
+        one(f"quantize_{i}", "QUANTIZE", affine("x", every.shape, s=s),
+            affine("y", every.shape, s=s * (0.5, 1, 2.3, 0.9)[i]), 2)
     for i, options in enumerate([{"padding": 1, "stride_w": 2, "stride_h": 2, "width": 2, "height": 2},
                                  {"padding": 0, "stride_w": 1, "stride_h": 2, "width": 3, "height": 3},
-                                 {"padding": 0, "stride_w": 2, "stride_h": 2, "width": 2, "height": 3, "activation": 1}]):
+                                 {"padding": 0, "stride_w": 2, "stride_h": 2, "width": 2, "height": 3,
+                                  "activation": 1}]):
         for op in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
             x = affine("x", (1, 9, 7, 3))
-            y = affine("y", result_window((1, 9, 7, 3), 3, (options["height"], options["width"]), options), s=x.scales[0], z=x.zeros[0])
+            y = affine("y", result_window((1, 9, 7, 3), 3, (options["height"], options["width"]), options),
+                       s=x.scales[0], z=x.zeros[0])
             one(f"{op.lower()}_{i}", op, x, y, **options)
-    for i, (shape, axes, keep, same) in enumerate([((1, 5, 7, 6), (1, 2), True, False), ((1, 5, 7, 6), (1, 2), False, False),
+    for i, (shape, axes, keep,
+            same) in enumerate([((1, 5, 7, 6), (1, 2), True, False), ((1, 5, 7, 6), (1, 2), False, False),
                                                    ((2, 12), (1,), True, True), ((3, 4, 5), (0, 2), False, False)]):
         x = affine("x", shape)
         out = [1 if a in axes else s for a, s in enumerate(shape) if keep or a not in axes]
@@ -141,20 +147,24 @@ def moving() -> None:
     one("reshape", "RESHAPE", x, like(x, "y", (2, 36)), 1, [sizes("shape", (2, -1))], new_shape=[2, -1])
     one("transpose", "TRANSPOSE", x, like(x, "y", (1, 3, 4, 6)), 2, [sizes("order", (0, 3, 1, 2))])
     one("pad", "PAD", x, like(x, "y", (1, 7, 7, 3)), 2, [Tensor("sides", "i32", [4, 2], [0, 0, 1, 2, 0, 1, 0, 0])])
-    one("slice", "SLICE", x, like(x, "y", (1, 2, 5, 3)), 2, [sizes("begin", (0, 1, 1, 0)), sizes("size", (1, 2, -1, 3))])
+    one("slice", "SLICE", x, like(x, "y", (1, 2, 5, 3)), 2,
+        [sizes("begin", (0, 1, 1, 0)), sizes("size", (1, 2, -1, 3))])
     one("strided_slice", "STRIDED_SLICE", x, like(x, "y", (1, 2, 3)), 2, [
-        sizes("begin", (0, 1, 0, 0)), sizes("end", (1, 2, 4, 3)), sizes("strides", (1, 1, 2, 1))], begin_mask=8, end_mask=8,
+        sizes("begin", (0, 1, 0, 0)), sizes("end", (1, 2, 4, 3)), sizes("strides", (1, 1, 2, 1))], begin_mask=8,
+        end_mask=8,
         shrink_axis_mask=2)
     one("nearest", "RESIZE_NEAREST_NEIGHBOR", x, like(x, "y", (1, 7, 9, 3)), 3, [sizes("size", (7, 9))])
     case("concat", [affine("x", (1, 2, 3, 4), s=x.scales[0], z=3), affine("x2", (1, 2, 3, 2), s=x.scales[0], z=3),
                     affine("y", (1, 2, 3, 6), s=x.scales[0], z=3)],
          [Operator("CONCATENATION", ["x", "x2"], ["y"], {"axis": 3}, 2)], ["x", "x2"], ["y"])
-    case("split", [x, sizes("axis", [2]), like(x, "y", (1, 4, 2, 3)), like(x, "y2", (1, 4, 2, 3)), like(x, "y3", (1, 4, 2, 3))],
+    case("split",
+         [x, sizes("axis", [2]), like(x, "y", (1, 4, 2, 3)), like(x, "y2", (1, 4, 2, 3)), like(x, "y3", (1, 4, 2, 3))],
          [Operator("SPLIT", ["axis", "x"], ["y", "y2", "y3"], {"count": 3}, 2)], ["x"], ["y", "y2", "y3"])
     conv = {"padding": 0, "stride_w": 1, "stride_h": 1}
     hidden, end = affine("h", (1, 4, 6, 4), s=0.1, z=-5), affine("y", (1, 4, 6, 4), s=0.1, z=7)
     case("residual", [x, *weights(4, 27, 0, [4, 3, 3, 3], True, x), hidden, constant("k", "i8", [1, 1, 1, 4],
-                                                                                     r.integers(-128, 128, size=4), [0.03], 0, [2]),
+                                                                                     r.integers(-128, 128, size=4),
+                                                                                     [0.03], 0, [2]),
                       affine("m", (1, 4, 6, 4), s=0.12, z=1), end],
          [Operator("CONV_2D", ["x", "w", "b"], ["h"], conv, 3), Operator("MUL", ["h", "k"], ["m"], {}, 2),
           Operator("ADD", ["m", "h"], ["y"], {}, 2)], ["x"], ["y"])
@@ -168,11 +178,13 @@ def floats() -> None:
         return constant(name, "f32", shape, r.normal(size=shape).astype(numpy.float32))
 
     conv = {"padding": 0, "stride_w": 2, "stride_h": 1, "activation": 3}
-    case("float_conv", [real("x", (1, 7, 8, 3)), numbers("w", (5, 3, 3, 3)), numbers("b", (5,)), real("y", (1, 7, 4, 5))],
+    case("float_conv",
+         [real("x", (1, 7, 8, 3)), numbers("w", (5, 3, 3, 3)), numbers("b", (5,)), real("y", (1, 7, 4, 5))],
          [Operator("CONV_2D", ["x", "w", "b"], ["y"], conv, 1)], ["x"], ["y"])
     case("float_transpose_conv", [sizes("shape", (1, 8, 10, 4)), numbers("w", (4, 3, 3, 2)), real("x", (1, 4, 5, 2)),
                                   real("y", (1, 8, 10, 4))],
-         [Operator("TRANSPOSE_CONV", ["shape", "w", "x"], ["y"], {"padding": 0, "stride_w": 2, "stride_h": 2}, 1)], ["x"], ["y"])
+         [Operator("TRANSPOSE_CONV", ["shape", "w", "x"], ["y"], {"padding": 0, "stride_w": 2, "stride_h": 2}, 1)],
+         ["x"], ["y"])
     case("float_linear", [real("x", (1, 2, 6)), numbers("w", (4, 6)), numbers("b", (4,)), real("y", (1, 2, 4))],
          [Operator("FULLY_CONNECTED", ["x", "w", "b"], ["y"], {"keep_num_dims": 1, "activation": 1}, 5)], ["x"], ["y"])
     for name in ("LOGISTIC", "TANH", "EXP", "SQUARE", "ABS", "HARD_SWISH", "NEG", "FLOOR", "RELU_N1_TO_1"):
@@ -185,7 +197,8 @@ def floats() -> None:
             one(f"float_{name.lower()}_{align}{half}", name, real("x", (1, 4, 5, 2)), real("y", (1, 7, 9, 2)), 3,
                 [sizes("size", (7, 9))], align_corners=align, half_pixel_centers=half)
     one("float_mean", "MEAN", real("x", (2, 3, 4, 5)), real("y", (2, 5)), 1, [sizes("axes", (1, 2))])
-    one("float_average", "AVERAGE_POOL_2D", real("x", (1, 5, 6, 2)), real("y", (1, 3, 3, 2)), 1, padding=0, stride_w=2, stride_h=2,
+    one("float_average", "AVERAGE_POOL_2D", real("x", (1, 5, 6, 2)), real("y", (1, 3, 3, 2)), 1, padding=0, stride_w=2,
+        stride_h=2,
         width=3, height=3)
     one("float_softmax", "SOFTMAX", real("x", (2, 7)), real("y", (2, 7)), 1, beta=1.0)
     one("float_depth_to_space", "DEPTH_TO_SPACE", real("x", (1, 2, 3, 8)), real("y", (1, 4, 6, 2)), 1, block=2)
@@ -245,8 +258,10 @@ def main() -> None:
                     print(f"{name}: not by Micro ({type(error).__name__})", file=sys.stderr)
             results = [d["name"] for d in about.get_output_details()]
             out.writestr(f"{name}/model.tflite", content)
-            header = {"source": source, "inputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in given.items()},
-                      "outputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in zip(results, reference)}}
+            header = {"source": source,
+                      "inputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in given.items()},
+                      "outputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()]
+                                  for n, v in zip(results, reference)}}
             out.writestr(f"{name}/data.json", json.dumps(header))
     print(f"{len(cases)} cases")
 

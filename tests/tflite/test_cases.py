@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of one operation: imported, compiled into one program, called, and compared with what TensorFlow Lite gave for the same
-inputs (make_cases.py): integers bit for bit. test_cases.py [CASE...]"""
+"""Models of one operation: imported, compiled into one program, called, and compared with what TensorFlow Lite gave for
+the same inputs (make_cases.py): integers bit for bit. test_cases.py [CASE...]"""
 from __future__ import annotations
 
 import json

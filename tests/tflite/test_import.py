@@ -38,12 +38,14 @@ def small(op: Operator, *more: Tensor, shape: Sequence[int] = (1, 4, 4, 2),
     return model([Tensor("x", F, shape), Tensor("y", F, result), *more], [op], ["x"], ["y"])
 
 
-# -- layout: one move in, one move out -----------------------------------------------------------------------------------------
+# -- layout: one move in, one move out
+# -----------------------------------------------------------------------------------------
 W = [Tensor(f"net/conv_{i}/Conv2D", F, [2, 1, 1, 2], [1, 2, 3, 4]) for i in range(2)]
 CONV = {"padding": 1, "stride_w": 1, "stride_h": 1, "activation": 1}
 layers = model([Tensor("x", F, [1, 4, 4, 2]), *W, Tensor("h", F, [1, 4, 4, 2]), Tensor("y", F, [1, 4, 4, 2]),
                 Tensor("z", F, [1, 4, 4, 2])],
-               [Operator("CONV_2D", ["x", W[0].name, ""], ["h"], CONV), Operator("CONV_2D", ["h", W[1].name, ""], ["y"], CONV),
+               [Operator("CONV_2D", ["x", W[0].name, ""], ["h"], CONV),
+                Operator("CONV_2D", ["h", W[1].name, ""], ["y"], CONV),
                 Operator("ADD", ["h", "y"], ["z"])], ["x"], ["z"])
 written = text(layers)
 equal(written.count("tc_permute(x, 0, 3, 1, 2)"), 1, "channels move to the front once")
@@ -51,32 +53,40 @@ equal(written.count("0, 2, 3, 1"), 1, "and back once, for the output")
 contains(written, 'tc_weight(g, "conv_0.weight")', "weights are named by layer and role")
 equal(text(layers), written, "the same file gives the same text")
 
-# -- dims ------------------------------------------------------------------------------------------------------------------------
+# -- dims --------------------------------------------------------------------------------------------------------------
+# ----------
 signed = Table([("u32", 3), Vector("", [Table([("i8", 19), None, ("i32", 1), ("i32", 19)])]), Vector("", [Table([
-    Vector("", [Table([Vector("i32", [1, 3]), ("i8", 0), ("u32", 0), Vector("text", b"a"), None, None, None, Vector("i32", [-1, 3])]),
+    Vector("", [Table([Vector("i32", [1, 3]), ("i8", 0), ("u32", 0), Vector("text", b"a"), None, None, None,
+                       Vector("i32", [-1, 3])]),
                 Table([Vector("i32", [1, 3]), ("i8", 0), ("u32", 0), Vector("text", b"b")])]),
     Vector("i32", [0]), Vector("i32", [1]),
     Vector("", [Table([("u32", 0), Vector("i32", [0]), Vector("i32", [1])])])])]), None, Vector("", [Table([])])])
 contains(text(flatbuffer(signed)), 'tc_input(g, "a", TC_F32, 1, 3)', "a size that may differ is what the file says")
 contains(text(flatbuffer(signed), a_0=Range(1, 8)), 'tc_dynamic(g, "a_0", 1, 8)', "or the dim that is asked for")
 
-# -- errors ----------------------------------------------------------------------------------------------------------------------
+# -- errors
+# ----------------------------------------------------------------------------------------------------------------------
 contains(error(b"TFL3"), "is it whole, and a TensorFlow Lite model?", "too short")
 contains(error(b"\x08\0\0\0ONNX" + bytes(64)), "it does not begin as the format says", "another format")
 contains(error(layers[:200]), "leads out of the file", "cut off")
-contains(error(small(Operator("CUSTOM", ["x"], ["y"], custom="Frobnicate"))), "custom operation 'Frobnicate': no such operation",
+contains(error(small(Operator("CUSTOM", ["x"], ["y"], custom="Frobnicate"))),
+         "custom operation 'Frobnicate': no such operation",
          "custom operations are named")
 contains(error(small(Operator("LSTM", ["x"], ["y"]))), "LSTM: no such operation is known", "builtin ones, too")
-contains(error(small(Operator("RELU", ["x"], ["y"], version=9))), "RELU: version 9 of it is not known, 3 is the newest", "versions")
+contains(error(small(Operator("RELU", ["x"], ["y"], version=9))), "RELU: version 9 of it is not known, 3 is the newest",
+         "versions")
 contains(error(small(Operator("RELU", ["x"], ["y"])), fixed=["x=1"]),
          "--set: a TensorFlow Lite model has constants where they were converted", "--set")
-contains(error(small(Operator("ADD", ["x", "q"], ["y"]), Tensor("q", "i8", [1], [1]))), "f32 and i8", "dtypes that differ")
-contains(error(small(Operator("RESHAPE", ["x", "s"], ["y"]), Tensor("s", "i32", [2], [3, 5]))), "32 elements to the shape [3, 5]",
+contains(error(small(Operator("ADD", ["x", "q"], ["y"]), Tensor("q", "i8", [1], [1]))), "f32 and i8",
+         "dtypes that differ")
+contains(error(small(Operator("RESHAPE", ["x", "s"], ["y"]), Tensor("s", "i32", [2], [3, 5]))),
+         "32 elements to the shape [3, 5]",
          "a shape of another size")
 contains(error(model([Tensor("x", "i8", [4], scales=[0.0]), Tensor("y", "i8", [4], scales=[0.5])],
                      [Operator("RELU", ["x"], ["y"])], ["x"], ["y"])), "the scale of 'x' is 0.0", "a scale of 0")
 contains(error(small(Operator("RELU", ["y"], ["y"]))), "nothing before it gives the tensor 'y'", "is named")
 contains(text(model([Tensor("x", "i8", [4], scales=[1e-44]), Tensor("y", "i8", [4], scales=[1e-44])],
-                    [Operator("RELU6", ["x"], ["y"])], ["x"], ["y"])), "tc_maximum(x, 0)", "6 over a scale that f32 hardly has")
+                    [Operator("RELU6", ["x"], ["y"])], ["x"], ["y"])), "tc_maximum(x, 0)",
+                    "6 over a scale that f32 hardly has")
 FOLDER.cleanup()
 done()

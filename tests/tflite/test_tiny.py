@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The int8 models of MLPerf Tiny from their .tflite or, with --onnx, from the QDQ models that tf2onnx made of them: every byte of
-every stored case of TensorFlow Lite Micro, on every instruction set of this machine, on emulated Linux machines and on a board
-without an operating system.
+"""The int8 models of MLPerf Tiny from their .tflite or, with --onnx, from the QDQ models that tf2onnx made of them:
+every byte of every stored case of TensorFlow Lite Micro, on every instruction set of this machine, on emulated Linux
+machines and on a board without an operating system.
 
     test_tiny.py [--onnx] [MODEL...] [MACHINE...]
 
@@ -19,7 +19,8 @@ from tap import done, note, ok, skip
 from tiny import M4F, MODELS, ROOT, Machine
 
 FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
-BOARD = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native", "-kernel")
+BOARD = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native",
+         "-kernel")
 
 
 def machines(folder: Path) -> list[Machine]:
@@ -34,7 +35,8 @@ def machines(folder: Path) -> list[Machine]:
         found.append(Machine(name, cc, run=(f"qemu-{name}", "-L", f"/usr/{name}-linux-gnu")))
     startup = folder / "startup.o"
     if shutil.which("arm-none-eabi-gcc"):
-        subprocess.run(["arm-none-eabi-gcc", "-std=c11", "-O2", *M4F, "-c", str(ROOT / "tests/cross/m4f/startup.c"), "-o",
+        subprocess.run(["arm-none-eabi-gcc", "-std=c11", "-O2", *M4F, "-c", str(ROOT / "tests/cross/m4f/startup.c"),
+                        "-o",
                         str(startup)], check=True)
     found.append(Machine("cortex-m4f", ("arm-none-eabi-gcc", *M4F), ("--target-file", "cortex-m4f"),
                          ("-DBARE_METAL", "-nostartfiles", "-T", str(ROOT / "tests/cross/m4f/link.ld"), str(startup),
@@ -42,7 +44,8 @@ def machines(folder: Path) -> list[Machine]:
     return found
 
 
-def check(model: str, machine: Machine, folder: Path, suffix: str, options: list[str], expect: str = "micro_output") -> None:
+def check(model: str, machine: Machine, folder: Path, suffix: str, options: list[str],
+          expect: str = "micro_output") -> None:
     what = f"{model}{suffix} on {machine.name}: all stored bytes of {expect}"
     missing = next((c for c in (machine.cc[0], *machine.run[:1]) if not shutil.which(c)), "")
     if missing:

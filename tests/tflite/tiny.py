@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four int8 models of MLPerf Tiny, and the streaming one: their stored cases as bytes, a build for a machine, a run."""
+"""The four int8 models of MLPerf Tiny, and the streaming one: their stored cases as bytes, a build for a machine, a
+run."""
 from __future__ import annotations
 
 import json
@@ -17,7 +18,8 @@ MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8",
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """cc: with its flags; build: options of the tool; link: flags and files of the executable; run: before the program."""
+    """cc: with its flags; build: options of the tool; link: flags and files of the executable; run: before the
+    program."""
 
     name: str
     cc: tuple[str, ...]
@@ -41,7 +43,8 @@ def run(command: list[str], **more: object) -> subprocess.CompletedProcess[str]:
 
 def build(model: Path, machine: Machine, out: Path, *options: str) -> str:
     """Header and object; "" or what went wrong."""
-    result = run([sys.executable, str(ROOT / "generator" / "tensor-compile"), "build", str(model), "-o", str(out), "--cache",
+    result = run([sys.executable, str(ROOT / "generator" / "tensor-compile"), "build", str(model), "-o", str(out),
+                  "--cache",
                   str(out.parent / "cache"), "--cc", " ".join(machine.cc), *machine.build, *options])
     return result.stdout + result.stderr if result.returncode else ""
 
@@ -57,13 +60,16 @@ def program(header: Path, machine: Machine, io: Path, expect: str, out: Path) ->
     for key, part in (("input", "inputs.bin"), (expect, "outputs.bin")):
         (out / part).write_bytes(stored[key][1])
     upper = name.upper()
-    defines = {"MODEL_HEADER": f'"{header}"', "MODEL_CALL": name, "MODEL_ARGS": f"{name}_args", "INPUT": args[2], "OUTPUT": args[4],
-               "CASES": cases, "INPUT_BYTES": len(stored["input"][1]) // cases, "OUTPUT_BYTES": len(stored[expect][1]) // cases,
+    defines = {"MODEL_HEADER": f'"{header}"', "MODEL_CALL": name, "MODEL_ARGS": f"{name}_args", "INPUT": args[2],
+               "OUTPUT": args[4],
+               "CASES": cases, "INPUT_BYTES": len(stored["input"][1]) // cases,
+               "OUTPUT_BYTES": len(stored[expect][1]) // cases,
                "ARENA_BYTES": f"{upper}_ARENA_BYTES", "INPUTS_FILE": f'"{out / "inputs.bin"}"',
                "OUTPUTS_FILE": f'"{out / "outputs.bin"}"'}
     made = out / f"{name}-{machine.name}"
     core = sorted(str(p) for p in (ROOT / "runtime" / "core").glob("*.c"))
     result = run([*machine.cc, "-std=gnu11", "-O2", "-w", f"-I{ROOT / 'runtime' / 'include'}",
-                  *(f"-D{key}={value}" for key, value in defines.items()), str(HERE / "cases.c"), str(header.with_suffix(".o")), *core,
+                  *(f"-D{key}={value}" for key, value in defines.items()), str(HERE / "cases.c"),
+                  str(header.with_suffix(".o")), *core,
                   *machine.link, "-o", str(made)])
     return (None, result.stdout + result.stderr) if result.returncode else (made, "")

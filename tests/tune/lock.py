@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tuning lock: format, keys, the three modes, and what each says about entries that are missing, stale or illegal."""
+"""The tuning lock: format, keys, the three modes, and what each says about entries that are missing, stale or
+illegal."""
 from __future__ import annotations
 
 import tempfile
@@ -56,8 +57,10 @@ contraction f32 rows=2 target=a/avx2
             ("# tensor-compile tuning lock 2\n", "x:1: error: not a tuning lock", "another version"),
             (printed + printed.split("\n", 1)[1], "x:6: error: a second entry of the same key", "a key twice"),
             (printed + "contraction target=a/b\n", "x:6: error: an entry without a candidate", "an entry cut off"),
-            (printed.replace("12.500 us", "fast"), "x:3: error: expected a candidate and its provenance", "a broken second line"),
-            (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key of an entry", "a candidate without a key")]:
+            (printed.replace("12.500 us", "fast"), "x:3: error: expected a candidate and its provenance",
+             "a broken second line"),
+            (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key of an entry",
+             "a candidate without a key")]:
         raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
 
 
@@ -66,7 +69,8 @@ def modes(folder: Path) -> None:
     tempfile.tempdir, kept = str(folder), tempfile.tempdir
     raises(UserError, lambda: tune.alone().__enter__(), "cannot lock the machine: ", "what cannot be locked is named")
     tempfile.tempdir = kept
-    raises(UserError, lambda: tune._run(["./no-such-harness"]), "the measuring harness does not start: ", "so is a harness")
+    raises(UserError, lambda: tune._run(["./no-such-harness"]), "the measuring harness does not start: ",
+           "so is a harness")
     (folder / "folder").mkdir()
     raises(UserError, lambda: locks.Tuning.load("lock", folder / "folder", TARGET), "cannot read the tuning lock: ",
            "a folder in the lock's place")

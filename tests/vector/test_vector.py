@@ -3,7 +3,8 @@
 
   test_vector.py ISA [OPTIMISATION [halves]]
 
-halves: the conversions to 16-bit floats of all 2^32 f32 instead. OPTIMISATION: -O2 where not given. Compilers take longest, a minute and a half, to optimise what has no vectors."""
+halves: the conversions to 16-bit floats of all 2^32 f32 instead. OPTIMISATION: -O2 where not given. Compilers take
+longest, a minute and a half, to optimise what has no vectors."""
 import os
 import subprocess
 import sys

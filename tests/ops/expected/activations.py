@@ -25,7 +25,8 @@ def functions(rng: Random) -> dict:
         "mish": ({"x": finite}, lambda i: {"y": F.mish(i["x"])}, SIZE),
         "shrunk": ({"x": finite}, lambda i: {
             "threshold": F.threshold(i["x"], 0.5, -2.0), "hard": F.hardshrink(i["x"], 1.5),
-            "soft": F.softshrink(i["x"], 1.5), "tanh": F.tanhshrink(i["x"]), "rrelu": F.rrelu(i["x"], 0.125, 0.375)}, SIZE),
+            "soft": F.softshrink(i["x"], 1.5), "tanh": F.tanhshrink(i["x"]), "rrelu": F.rrelu(i["x"], 0.125, 0.375)},
+            SIZE),
         "prelu": ({"x": finite, "slope": rng.normal(17), "one": rng.normal(1)}, lambda i: {
             "channels": F.prelu(i["x"], i["slope"]), "all": F.prelu(i["x"], i["one"])}, SIZE),
         "glu": ({"x": rng.normal(3, 34), "z": rng.normal(6, 17)}, lambda i: {

@@ -8,7 +8,8 @@ from make_expected import Random
 
 
 CONVOLUTIONS = {
-    "3x3": (3, 20, 3, 3, dict(padding=1)), "1x1": (17, 33, 1, 1, {}), "strided": (8, 16, 3, 3, dict(stride=2, padding=1)),
+    "3x3": (3, 20, 3, 3, dict(padding=1)), "1x1": (17, 33, 1, 1, {}),
+    "strided": (8, 16, 3, 3, dict(stride=2, padding=1)),
     "uneven": (4, 5, 1, 5, dict(stride=(3, 1), padding=(0, 2))),
     "dilated": (4, 16, 3, 3, dict(dilation=(2, 3), padding=(2, 3))),
     "grouped": (12, 24, 3, 3, dict(groups=3, padding=1)), "depthwise": (20, 20, 3, 3, dict(groups=20, padding=1)),
@@ -24,12 +25,14 @@ POOLS = {
 
 def functions(rng: Random) -> dict:
     cases = {
-        "matmul": ({"a": rng.normal(5, 64), "b": rng.normal(64, 17)}, lambda i: {"y": i["a"] @ i["b"]}, "m=5,n=17,k=64"),
+        "matmul": ({"a": rng.normal(5, 64), "b": rng.normal(64, 17)}, lambda i: {"y": i["a"] @ i["b"]},
+                   "m=5,n=17,k=64"),
         "matmul_batch": ({"a": rng.normal(2, 1, 5, 64), "b": rng.normal(3, 64, 17)}, lambda i: {"y": i["a"] @ i["b"]},
                          "m=5,n=17,k=64"),
         "matmul_vector": ({"a": rng.normal(7, 17), "b": rng.normal(17)},
                           lambda i: {"y": i["a"] @ i["b"], "dot": i["b"] @ i["b"]}, "m=7,k=17"),
-        "matmul_narrow": ({"a": rng.normal(7, 64), "b": rng.normal(64, 10)}, lambda i: {"y": i["a"] @ i["b"]}, "m=7,k=64"),
+        "matmul_narrow": ({"a": rng.normal(7, 64), "b": rng.normal(64, 10)}, lambda i: {"y": i["a"] @ i["b"]},
+                          "m=7,k=64"),
         "linear": ({"x": rng.normal(7, 64), "w": rng.normal(48, 64), "b": rng.normal(48), "r": rng.normal(7, 48)},
                    lambda i: {"y": F.gelu(F.linear(i["x"], i["w"], i["b"])) + i["r"]}, "m=7,k=64"),
         "linear_narrow": ({"x": rng.normal(1, 7, 64), "w": rng.normal(15, 64), "b": rng.normal(15)},

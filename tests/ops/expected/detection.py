@@ -20,9 +20,11 @@ def nms(i: dict) -> dict:
     boxes, scores, t = i["boxes"].float(), i["scores"].float(), i["t"].float()
     corners, = run("NonMaxSuppression", boxes, scores, torch.tensor([R]), torch.tensor([0.0625]))
     limited, = run("NonMaxSuppression", boxes, scores, i["most"], t, torch.tensor([0.5]))
-    centers, = run("NonMaxSuppression", boxes.abs(), scores, torch.tensor([5]), torch.tensor([0.125]), t, center_point_box=1)
+    centers, = run("NonMaxSuppression", boxes.abs(), scores, torch.tensor([5]), torch.tensor([0.125]), t,
+                   center_point_box=1)
     assert 6 < len(limited) < len(corners) < 6 * R and 6 < len(centers) < 30
-    return {"corners": padded(corners, 6 * R), "corners_count": torch.tensor(len(corners)), "limited": padded(limited, 6 * R),
+    return {"corners": padded(corners, 6 * R), "corners_count": torch.tensor(len(corners)),
+            "limited": padded(limited, 6 * R),
             "limited_count": torch.tensor(len(limited)), "centers": padded(centers, 30)}
 
 
@@ -32,7 +34,8 @@ def roi_align(i: dict) -> dict:
 
     return {"fixed": of(output_height=3, output_width=2, sampling_ratio=2, spatial_scale=0.5,
                         coordinate_transformation_mode="half_pixel"),
-            "adaptive": of(output_height=2, output_width=3, spatial_scale=0.5, coordinate_transformation_mode="output_half_pixel"),
+            "adaptive": of(output_height=2, output_width=3, spatial_scale=0.5,
+                           coordinate_transformation_mode="output_half_pixel"),
             "most": of(output_height=2, output_width=2, sampling_ratio=2, mode="max",
                        coordinate_transformation_mode="output_half_pixel")}
 
@@ -45,7 +48,8 @@ def roi_pool(i: dict) -> dict:
 def deform(i: dict) -> dict:
     z = torch.nn.functional.pad(i["z"], (2, 1))
     return {"grouped": torchvision.ops.deform_conv2d(i["x"], i["offset"], i["w"], i["b"], padding=1, mask=i["mask"]),
-            "plain": torchvision.ops.deform_conv2d(z, i["shift"], i["v"], dilation=(1, 2), stride=(1, 2)), "none": torch.zeros(R)}
+            "plain": torchvision.ops.deform_conv2d(z, i["shift"], i["v"], dilation=(1, 2), stride=(1, 2)),
+            "none": torch.zeros(R)}
 
 
 def functions(rng: Random) -> dict:

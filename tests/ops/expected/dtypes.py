@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch gives for dtypes.c. Unsigned integers above u8, where PyTorch has little arithmetic, are computed in i64 and
-brought back modulo 2^bits. f16 and bf16 are rounded here after every operation, as the graph has it."""
+"""What PyTorch gives for dtypes.c. Unsigned integers above u8, where PyTorch has little arithmetic, are computed in i64
+and brought back modulo 2^bits. f16 and bf16 are rounded here after every operation, as the graph has it."""
 from __future__ import annotations
 
 import numpy
@@ -27,7 +27,8 @@ def integers(a: numpy.ndarray, b: numpy.ndarray) -> dict:
             quotient = quotient + ((a % numpy.where(b == 0, kind.type(1), b) != 0) & ((a < 0) != (b < 0)) & (b != 0))
         out = {"add": a + b, "sub": a - b, "mul": a * b, "div": quotient.astype(kind), "largest": numpy.maximum(a, b),
                "smallest": numpy.minimum(a, b), "opposite": (0 - a).astype(kind), "chosen": numpy.where(a > 5, a, b),
-               "least": a <= b, "floats": a.astype(numpy.float32) * numpy.float32(0.25), "halves": a.astype(numpy.float16),
+               "least": a <= b, "floats": a.astype(numpy.float32) * numpy.float32(0.25),
+               "halves": a.astype(numpy.float16),
                "rows": a.sum(1, dtype=kind), "columns": a.sum(0, dtype=kind), "most": a.max(1), "where": b.argmin(1),
                "turned": numpy.pad(a.T, ((1, 0), (0, 0)), constant_values=3), "product": (a @ b.T).astype(kind)}
     return {k: torch.from_numpy(numpy.ascontiguousarray(v)) for k, v in out.items()}
@@ -90,5 +91,6 @@ def functions(rng: Random) -> dict:
         "log1p": i["b"].abs().log1p(), "pow": i["b"].abs() ** i["a"], "round": i["a"].round(),
         "remainder": torch.remainder(i["a"], i["b"])}, "n=3,m=37")
     image = rng.randint(0, 256, (2, 6, 7, 3)).to(torch.uint8)
-    cases["image"] = ({"x": image}, lambda i: {"y": ((i["x"].permute(0, 3, 1, 2).double() - 127.5) / 128).float()}, "n=2")
+    cases["image"] = ({"x": image}, lambda i: {"y": ((i["x"].permute(0, 3, 1, 2).double() - 127.5) / 128).float()},
+                      "n=2")
     return cases

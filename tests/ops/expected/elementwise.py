@@ -52,7 +52,8 @@ def functions(rng: Random) -> dict:
         return {"y": torch.clamp(t * t + s, min=-1), "z": torch.exp(torch.clamp(t, max=2))}
 
     cases["logical"] = ({"a": a, "b": b}, logical, "n=3,m=17")
-    cases["broadcast"] = ({"x": x, "row": rng.normal(17), "column": rng.normal(3, 1), "scalar": rng.normal(1).reshape(())},
+    cases["broadcast"] = ({"x": x, "row": rng.normal(17), "column": rng.normal(3, 1),
+                           "scalar": rng.normal(1).reshape(())},
                           broadcast, "n=3,m=17")
     cases["cast"] = ({"x": x * 100}, cast, "n=3,m=17")
     cases["chain"] = ({"a": a, "b": b}, chain, "n=3,m=17")

@@ -34,7 +34,8 @@ def functions(rng: Random) -> dict:
                     lambda i, options=options: {"y": F.grid_sample(i["x"], i["grid"], **options)}, f"batch=2,h={H}")
              for name, options in (SAMPLES | VOLUMES).items()}
     single = {"x": rng.normal(2, 3, 1, 5), "grid": rng.normal(2, 4, 1, 2)}
-    cases["reflection_single"] = (single, lambda i: {"y": F.grid_sample(i["x"], i["grid"], **SAMPLES["reflection_corners"])},
+    cases["reflection_single"] = (single,
+                                  lambda i: {"y": F.grid_sample(i["x"], i["grid"], **SAMPLES["reflection_corners"])},
                                   "batch=2,h=1")
     maps = {"theta": rng.normal(2, 2, 3), "map": rng.normal(2, 3, 4)}
     return cases | {"affine": (maps, affine, f"batch=2,h={H}")}

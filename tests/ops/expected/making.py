@@ -22,7 +22,8 @@ def grids(i: dict) -> dict:
 
 def sizes(i: dict) -> dict:
     both = torch.cat((i["x"], i["y"]))
-    return {"sizes": torch.tensor([N, 7, max(N, M), min(N, M), M % 5, -(-M // 5)]), "one": torch.tensor([N - max(N, M)]).float(),
+    return {"sizes": torch.tensor([N, 7, max(N, M), min(N, M), M % 5, -(-M // 5)]),
+            "one": torch.tensor([N - max(N, M)]).float(),
             "none": torch.zeros(0, dtype=torch.int64), "head": both[:max(N, M)] * N, "first": i["x"][:min(N, 2 * M)]}
 
 

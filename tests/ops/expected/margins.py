@@ -50,7 +50,8 @@ def classes(i: dict) -> dict:
 
 
 def row(i: dict) -> dict:
-    return {"margin": F.multi_margin_loss(i["x"], i["target"].long()), "listed": F.multilabel_margin_loss(i["x"], i["list"])}
+    return {"margin": F.multi_margin_loss(i["x"], i["target"].long()),
+            "listed": F.multilabel_margin_loss(i["x"], i["list"])}
 
 
 def ctc(i: dict) -> dict:

@@ -33,5 +33,6 @@ def depth(i: dict) -> dict:
 def functions(rng: Random) -> dict:
     x = rng.normal(2, N, M)
     return {"turned": ({"x": x, "lengths": torch.tensor([4, 0, M])}, turned, SIZE),
-            "blocks": ({"x": x[0].clone(), "y": rng.normal(3), "square": rng.normal(N, N), "line": rng.normal(N)}, blocks, SIZE),
+            "blocks": ({"x": x[0].clone(), "y": rng.normal(3), "square": rng.normal(N, N), "line": rng.normal(N)},
+                       blocks, SIZE),
             "depth": ({"x": rng.normal(2, 8, N, M), "y": rng.normal(3, 4, 6)}, depth, SIZE)}

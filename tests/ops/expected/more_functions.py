@@ -31,7 +31,8 @@ def pairs(i: dict) -> dict:
     a, b = i["a"], i["b"]
     return {"logaddexp": torch.logaddexp(a, b), "logaddexp2": torch.logaddexp2(a, b), "xlogy": torch.xlogy(a, b.abs()),
             "hypot": torch.hypot(a, b), "fmax": torch.fmax(a, b), "fmin": torch.fmin(a, b),
-            "copysign": torch.copysign(a, b), "heaviside": torch.heaviside(a, b), "close": torch.isclose(a, b, 0.5, 0.125)}
+            "copysign": torch.copysign(a, b), "heaviside": torch.heaviside(a, b),
+            "close": torch.isclose(a, b, 0.5, 0.125)}
 
 
 def three(i: dict) -> dict:

@@ -32,7 +32,8 @@ def functions(rng: Random) -> dict:
             "y": F.normalize(i["x"]), "one": F.normalize(i["x"], 1, -1, 0.5)}),
         "similarity": ({"x": x, "y": y}, lambda i: {"cosine": F.cosine_similarity(i["x"], i["y"][None], 1)}),
         "cdist": ({"x": x, "y": z}, lambda i: {
-            "two": torch.cdist(i["x"], i["y"], 2, "donot_use_mm_for_euclid_dist"), "one": torch.cdist(i["x"], i["y"], 1),
+            "two": torch.cdist(i["x"], i["y"], 2, "donot_use_mm_for_euclid_dist"),
+            "one": torch.cdist(i["x"], i["y"], 1),
             "largest": torch.cdist(i["x"], i["y"], torch.inf)}),
     }
     return {name: (inputs, f, f"batch=2,h={H}") for name, (inputs, f) in cases.items()}

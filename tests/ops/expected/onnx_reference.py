@@ -16,5 +16,6 @@ def run(op: str, *inputs: torch.Tensor | None, outputs: int = 1, opset: int = 0,
     values = [onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
               for n, x in feeds.items()]
     graph = onnx.helper.make_graph([node], op, values, [onnx.ValueInfoProto(name=n) for n in node.output])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset or onnx.defs.onnx_opset_version())])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset
+                                                                                  or onnx.defs.onnx_opset_version())])
     return [torch.from_numpy(y.copy()) for y in ReferenceEvaluator(model).run(None, feeds)]

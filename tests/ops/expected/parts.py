@@ -26,7 +26,8 @@ def uneven(i: dict) -> dict:
     every = x.clone()
     every[..., 0:5:2] = x[..., :3].exp()
     return {"first": parts[0] * parts[1], "last": parts[2] + parts[3], "middle": pieces[1],
-            "selected": x.select_scatter(i["z"], 1, -1), "sliced": (-x).slice_scatter(i["y"][:, :1], 1, 0, 1), "every": every}
+            "selected": x.select_scatter(i["z"], 1, -1), "sliced": (-x).slice_scatter(i["y"][:, :1], 1, 0, 1),
+            "every": every}
 
 
 def functions(rng: Random) -> dict:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ONNX Runtime, ONNX's reference and ml_dtypes give for quantization.c; TensorFlow Lite's fixed point as gemmlowp defines
-it, in Python's integers."""
+"""What ONNX Runtime, ONNX's reference and ml_dtypes give for quantization.c; TensorFlow Lite's fixed point as gemmlowp
+defines it, in Python's integers."""
 from __future__ import annotations
 
 import math
@@ -69,13 +69,15 @@ def functions(rng: Random) -> dict:
     x[0, :6] = torch.tensor([0.5, 1.5, -2.5, 1e9, -1e9, math.inf])
     for name, (dtype, number) in INTEGERS.items():
         def quantize(i: dict, number: int = number) -> dict:
-            run = lambda *inputs: onnx_node.run("QuantizeLinear", list(inputs), opset=23, types={-1: number},  # noqa: E731
+            run = lambda *inputs: onnx_node.run("QuantizeLinear", list(inputs), opset=23, types={-1: number},
+                                                # noqa: E731
                                                 output_dtype=number)[0]
             q = run(i["x"], i["scale"], i["zero"])
             return {"q": q, "y": onnx_node.run("DequantizeLinear", [q, i["scale"], i["zero"]], opset=23)[0],
                     "plain": run(i["x"], i["scale"])}
         zero = torch.tensor(7, dtype=dtype)
-        cases[f"quantize_{name}"] = ({"x": x if "8" in name else x * 300, "scale": torch.tensor(0.5), "zero": zero}, quantize,
+        cases[f"quantize_{name}"] = ({"x": x if "8" in name else x * 300, "scale": torch.tensor(0.5), "zero": zero},
+                                     quantize,
                                      "n=3")
 
     def axis(i: dict) -> dict:
@@ -84,11 +86,13 @@ def functions(rng: Random) -> dict:
                              output_dtype=T.INT4)[0]
         return {"q": q, "y": onnx_node.run("DequantizeLinear", [q, i["scale"], i["zero"]], axis=1)[0], "four": four,
                 "wide": onnx_node.run("DequantizeLinear", [i["sums"], i["scale"]], axis=1)[0]}
-    cases["axis"] = ({"x": rng.normal(3, 5, 3) * 9, "scale": rng.rand(5) + 0.1, "zero": rng.randint(-9, 9, (5,)).to(torch.int8),
+    cases["axis"] = ({"x": rng.normal(3, 5, 3) * 9, "scale": rng.rand(5) + 0.1,
+                      "zero": rng.randint(-9, 9, (5,)).to(torch.int8),
                       "sums": rng.randint(-2**30, 2**30, (3, 5, 3)).to(torch.int32)}, axis, "n=3")
 
     def blocks(i: dict) -> dict:
-        q = onnx_node.run("QuantizeLinear", [i["x"], i["scale"], i["zero"]], types={-1: T.UINT8}, axis=1, block_size=4)[0]
+        q = onnx_node.run("QuantizeLinear", [i["x"], i["scale"], i["zero"]], types={-1: T.UINT8}, axis=1,
+                          block_size=4)[0]
         return {"q": q, "y": onnx_node.run("DequantizeLinear", [q, i["scale"], i["zero"]], axis=1, block_size=4)[0]}
     cases["blocks"] = ({"x": rng.normal(3, 10) * 9, "scale": rng.rand(3, 3) + 0.1,
                         "zero": rng.randint(90, 150, (3, 3)).to(torch.uint8)}, blocks, "n=3")
@@ -105,12 +109,14 @@ def functions(rng: Random) -> dict:
 
     def fixed_point(i: dict) -> dict:
         q, e, z, x = i["q"].tolist(), i["e"].tolist(), int(i["z"]), i["x"]
-        return {"mulhigh": each(x, lambda v, c: doubling_high_mul(v, q[c])), "halved": each(x, lambda v, c: divide_by_power(v, 1)),
+        return {"mulhigh": each(x, lambda v, c: doubling_high_mul(v, q[c])),
+                "halved": each(x, lambda v, c: divide_by_power(v, 1)),
                 "shifted": each(x, lambda v, c: divide_by_power(v, max(-e[c], 0))),
                 "twice": each(x, lambda v, c: limited(multiplied(v, q[c], e[c]) + z, 8), torch.int8),
                 "once": each(x, lambda v, c: limited(multiplied_once(v, q[c], e[c]) + z, 8), torch.int8),
                 "sixteen": each(x, lambda v, c: limited(multiplied(v, q[c], e[c]), 16), torch.int16)}
-    cases["fixed_point"] = ({"x": wide, "q": torch.tensor(q, dtype=torch.int32), "e": torch.tensor(e, dtype=torch.int32),
+    cases["fixed_point"] = ({"x": wide, "q": torch.tensor(q, dtype=torch.int32),
+                             "e": torch.tensor(e, dtype=torch.int32),
                              "z": torch.tensor(-3, dtype=torch.int8)}, fixed_point, "n=3")
 
     def by_numbers(i: dict) -> dict:
@@ -132,24 +138,29 @@ def functions(rng: Random) -> dict:
                                 "column_zeros": signed(19)}, matmul, "n=3")
 
     def qlinear_matmul(i: dict) -> dict:
-        return {"y": onnx_node.run("QLinearMatMul", [i[k] for k in ("a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "scale",
+        return {"y": onnx_node.run("QLinearMatMul",
+                                   [i[k] for k in ("a", "a_scale", "a_zero", "b", "b_scale", "b_zero", "scale",
                                                                     "zero")], types={-1: T.UINT8})[0]}
-    cases["qlinear_matmul"] = ({"a": bytes_(3, 37), "a_scale": torch.tensor(0.03), "a_zero": bytes_(), "b": signed(37, 19),
+    cases["qlinear_matmul"] = ({"a": bytes_(3, 37), "a_scale": torch.tensor(0.03), "a_zero": bytes_(),
+                                "b": signed(37, 19),
                                 "b_scale": rng.rand(19) * 0.1 + 0.01, "b_zero": torch.zeros(19, dtype=torch.int8),
                                 "scale": torch.tensor(1.7), "zero": bytes_()}, qlinear_matmul, "n=3")
 
     def conv(i: dict) -> dict:
         return {"y": onnx_node.run("ConvInteger", [i["x"], i["w"], i["x_zero"], i["w_zero"]], types={-1: T.INT32},
                                    strides=[2, 1], pads=[1, 1, 1, 1], group=2)[0]}
-    cases["conv_integer"] = ({"x": bytes_(3, 4, 7, 6), "w": bytes_(6, 2, 3, 3), "x_zero": bytes_(), "w_zero": bytes_()}, conv,
+    cases["conv_integer"] = ({"x": bytes_(3, 4, 7, 6), "w": bytes_(6, 2, 3, 3), "x_zero": bytes_(), "w_zero": bytes_()},
+                             conv,
                              "n=3")
 
     def qlinear_conv(i: dict) -> dict:
-        return {"y": onnx_node.run("QLinearConv", [i[k] for k in ("x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "scale",
+        return {"y": onnx_node.run("QLinearConv",
+                                   [i[k] for k in ("x", "x_scale", "x_zero", "w", "w_scale", "w_zero", "scale",
                                                                   "zero", "bias")], types={-1: T.UINT8},
                                    pads=[1, 0, 0, 1], dilations=[1, 2])[0]}
     cases["qlinear_conv"] = ({"x": bytes_(3, 4, 7, 6), "x_scale": torch.tensor(0.03), "x_zero": bytes_(),
-                              "w": signed(6, 4, 3, 3), "w_scale": rng.rand(6) * 0.1 + 0.01, "w_zero": torch.zeros(6, dtype=torch.int8),
+                              "w": signed(6, 4, 3, 3), "w_scale": rng.rand(6) * 0.1 + 0.01,
+                              "w_zero": torch.zeros(6, dtype=torch.int8),
                               "bias": rng.randint(-3000, 3000, (6,)).to(torch.int32), "scale": torch.tensor(1.7),
                               "zero": bytes_()}, qlinear_conv, "n=3")
 
@@ -157,8 +168,10 @@ def functions(rng: Random) -> dict:
         return {"y": onnx_node.run("QLinearConv", [i["x"], i["x_scale"], i["x_zero"], i["w"], i["w_scale"],
                                                    torch.tensor(0, dtype=torch.int8), i["scale"], i["zero"]],
                                    types={-1: T.INT8}, pads=[1, 1])[0]}
-    cases["qlinear_conv1d"] = ({"x": signed(3, 3, 9), "x_scale": torch.tensor(0.02), "x_zero": signed(), "w": signed(4, 3, 2),
-                                "w_scale": torch.tensor(0.04), "scale": torch.tensor(0.9), "zero": signed()}, qlinear_conv1d,
+    cases["qlinear_conv1d"] = ({"x": signed(3, 3, 9), "x_scale": torch.tensor(0.02), "x_zero": signed(),
+                                "w": signed(4, 3, 2),
+                                "w_scale": torch.tensor(0.04), "scale": torch.tensor(0.9), "zero": signed()},
+                                qlinear_conv1d,
                                "n=3")
 
     def nbits(i: dict) -> dict:
@@ -175,9 +188,11 @@ def functions(rng: Random) -> dict:
     def packed(i: dict) -> dict:
         x = i["x"].numpy().astype(numpy.int64)
         spread = lambda bits: ((x[..., None] >> numpy.arange(0, 8, bits)) % 2**bits).reshape(3, -1)  # noqa: E731
-        signed_of = lambda v, bits: torch.from_numpy(numpy.where(v >= 2**(bits - 1), v - 2**bits, v)).to(torch.int8)  # noqa: E731
+        signed_of = lambda v, bits: torch.from_numpy(numpy.where(v >= 2**(bits - 1), v - 2**bits,
+                                                                 v)).to(torch.int8)  # noqa: E731
         return {"four": signed_of(spread(4), 4), "two": torch.from_numpy(spread(2)).to(torch.uint8),
-                "one": torch.from_numpy(spread(1)).to(torch.uint8), "signed_two": signed_of(spread(2), 2), "again": i["x"],
+                "one": torch.from_numpy(spread(1)).to(torch.uint8), "signed_two": signed_of(spread(2), 2),
+                "again": i["x"],
                 "same": i["x"]}
     cases["packed"] = ({"x": bytes_(3, 6)}, packed, "n=3")
 
@@ -189,8 +204,10 @@ def functions(rng: Random) -> dict:
         middle = (finite[1:] + finite[:-1]) / 2
         x = torch.from_numpy(numpy.concatenate([
             finite, middle, numpy.nextafter(middle.astype(numpy.float32), numpy.float32(numpy.inf)),
-            numpy.nextafter(middle.astype(numpy.float32), numpy.float32(-numpy.inf)), [finite[-1] * 1.01, finite[-1] * 1.1],
-            [finite[-1] * 9, -finite[-1] * 1.5, math.inf, -math.inf, math.nan, -0.0, 3e38, 1e-40]]).astype(numpy.float32))
+            numpy.nextafter(middle.astype(numpy.float32), numpy.float32(-numpy.inf)),
+            [finite[-1] * 1.01, finite[-1] * 1.1],
+            [finite[-1] * 9, -finite[-1] * 1.5, math.inf, -math.inf, math.nan, -0.0, 3e38,
+             1e-40]]).astype(numpy.float32))
 
         def small(i: dict, format_: numpy.dtype = format_) -> dict:
             code, x = i["code"].numpy(), i["x"].numpy().astype(numpy.float32)
@@ -217,7 +234,8 @@ def functions(rng: Random) -> dict:
         decoded = i["code"].numpy().view(ml_dtypes.float8_e8m0fnu).astype(numpy.float32)
         return {"value": torch.from_numpy(decoded),
                 **{m: torch.tensor([code(v, m) for v in values]).to(torch.uint8) for m in ("up", "down", "nearest")}}
-    powers = [s * 2.0**p for p in (-127, -126, -3, 0, 1, 126, 127) for s in (1, 1.25, 1.5, 1.75)] + [0.0, math.inf, math.nan, 3e-39]
+    powers = [s * 2.0**p for p in (-127, -126, -3, 0, 1, 126, 127) for s in (1, 1.25, 1.5, 1.75)] + [0.0, math.inf,
+                                                                                                     math.nan, 3e-39]
     cases["e8m0"] = ({"x": torch.tensor(powers, dtype=torch.float64).float(), "code": codes}, e8m0, f"m={len(powers)}")
 
     def e2m1(i: dict) -> dict:
@@ -225,7 +243,8 @@ def functions(rng: Random) -> dict:
         code = (i["code"].numpy() & 15).astype(numpy.uint8)
         return {"value": torch.from_numpy(code.view(format_).astype(numpy.float32)),
                 "bits": torch.from_numpy(i["x"].numpy().astype(numpy.float32).astype(format_).view(numpy.uint8).copy())}
-    quarters = torch.cat([torch.arange(-8, 8.25, 0.25), torch.tensor([math.inf, -math.inf, math.nan, -0.0, 0.26, 5.001, 4.999])])
+    quarters = torch.cat([torch.arange(-8, 8.25, 0.25),
+                          torch.tensor([math.inf, -math.inf, math.nan, -0.0, 0.26, 5.001, 4.999])])
     cases["e2m1"] = ({"x": quarters, "code": codes}, e2m1, f"m={len(quarters)}")
 
     def float8(i: dict) -> dict:

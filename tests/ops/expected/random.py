@@ -35,7 +35,8 @@ def some(i: dict, count: int) -> list[int]:
 def drawn(i: dict) -> dict:
     u, p = uniform(i)[:51].reshape(3, 17), uniform({"seed": 1, "offset": 2})[:51].reshape(3, 17) / 2
     return {"integers": torch.tensor([(w * 1003 >> 32) - 3 for w in some(i, 51)]).reshape(3, 17),
-            "order": torch.tensor(some(i, 17)).argsort(stable=True), "times": -torch.log1p(-u), "heads": (u < p).double()}
+            "order": torch.tensor(some(i, 17)).argsort(stable=True), "times": -torch.log1p(-u),
+            "heads": (u < p).double()}
 
 
 def multinomial(i: dict) -> dict:

@@ -36,8 +36,10 @@ def functions(rng: Random) -> dict:
     def batch_first(i: dict) -> dict:
         """ONNX Runtime has no layout = 1: the same network with its operands and results turned."""
         turned = {**i, "x": i["x"].transpose(0, 1), "h0": i["h0"].transpose(0, 1)}
-        found = outputs("LSTM", {k: v.contiguous() for k, v in turned.items()}, "y", "h_n", "c_n", direction="bidirectional")
-        return {"y": found["y"].permute(2, 0, 1, 3), "h_n": found["h_n"].transpose(0, 1), "c_n": found["c_n"].transpose(0, 1)}
+        found = outputs("LSTM", {k: v.contiguous() for k, v in turned.items()}, "y", "h_n", "c_n",
+                        direction="bidirectional")
+        return {"y": found["y"].permute(2, 0, 1, 3), "h_n": found["h_n"].transpose(0, 1),
+                "c_n": found["c_n"].transpose(0, 1)}
 
     def rnn_plain(i: dict) -> dict:
         return {**outputs("RNN", i, "y"),
@@ -48,11 +50,15 @@ def functions(rng: Random) -> dict:
     bare = {k: v for k, v in weights(1, 1).items() if k != "bias"}
     return {
         "lstm": (weights(1, 4), lambda i: outputs("LSTM", i, "y", "h_n", "c_n"), size),
-        "lstm_everything": ({**weights(2, 4), **lengths, **states, **c0, "peepholes": rng.normal(2, 18) * 0.3}, everything, size),
+        "lstm_everything": ({**weights(2, 4), **lengths, **states, **c0, "peepholes": rng.normal(2, 18) * 0.3},
+                            everything, size),
         "lstm_coupled": (weights(1, 4), lambda i: outputs("LSTM", i, "y", direction="reverse", input_forget=1), size),
-        "lstm_batch_first": ({**plain, "x": plain["x"].transpose(0, 1), "h0": states["h0"].transpose(0, 1)}, batch_first, size),
-        "gru": ({**weights(2, 3), **lengths, **states}, lambda i: outputs("GRU", i, "y", "h_n", direction="bidirectional"), size),
-        "gru_linear": (weights(1, 3), lambda i: outputs("GRU", i, "y", "h_n", direction="reverse", linear_before_reset=1, clip=0.5,
+        "lstm_batch_first": ({**plain, "x": plain["x"].transpose(0, 1), "h0": states["h0"].transpose(0, 1)},
+                             batch_first, size),
+        "gru": ({**weights(2, 3), **lengths, **states},
+                lambda i: outputs("GRU", i, "y", "h_n", direction="bidirectional"), size),
+        "gru_linear": (weights(1, 3),
+                       lambda i: outputs("GRU", i, "y", "h_n", direction="reverse", linear_before_reset=1, clip=0.5,
                                                         activations=["Sigmoid", "Softplus"]), size),
         "rnn": ({**weights(2, 1), **lengths}, lambda i: outputs("RNN", i, "y", "h_n", direction="bidirectional",
                                                                 activations=["Relu", "Affine"], activation_alpha=[0.4],

@@ -29,7 +29,8 @@ def functions(rng: Random) -> dict:
     cases["log_softmax"] = ({"x": x}, lambda i: {"y": F.log_softmax(i["x"], 1)}, size)
     cases["layer_norm"] = ({"x": x, "weight": w, "bias": b},
                            lambda i: dict(zip(("y", "mean", "inverse"),
-                                              torch.native_layer_norm(i["x"], (100,), i["weight"], i["bias"], 1e-5))), size)
+                                              torch.native_layer_norm(i["x"], (100,), i["weight"], i["bias"], 1e-5))),
+                                              size)
     cases["rms_norm"] = ({"x": x, "weight": w}, lambda i: {"y": F.rms_norm(i["x"], (100,), i["weight"], 1e-6)}, size)
 
     def norm_chain(i: dict) -> dict:

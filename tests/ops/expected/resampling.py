@@ -66,6 +66,7 @@ def functions(rng: Random) -> dict:
     cases = {"nearest": (image, nearest), "linear": (image, linear), "corners": (image, corners),
              "dims": ({"x": n(2, 3, H), "y": n(2, 2, 3, H, 2)}, dims), "cubic": ({"x": n(2, 2, H, 5)}, cubic),
              "antialias": ({"x": n(2, 2, H, 5)}, antialias), "area": ({"x": n(2, 2, H, 5)}, area),
-             "antialias_constant": ({"x": n(2, H, 9, 11)}, antialias_constant), "ratios": ({"x": n(2, 2, H, 3)}, ratios),
+             "antialias_constant": ({"x": n(2, H, 9, 11)}, antialias_constant),
+             "ratios": ({"x": n(2, 2, H, 3)}, ratios),
              "constant": ({"x": n(2, 17, 6, 8), "z": n(H, 1, 1, 1, 1)}, constant)}
     return {name: (inputs, f, f"batch=2,h={H}") for name, (inputs, f) in cases.items()}

@@ -22,7 +22,8 @@ def nd(i: dict) -> dict:
     # the reference takes rows of y for the other two
     for name, op in (("most", "amax"), ("least", "amin")):
         scattered[name] = y.reshape(-1).scatter_reduce(0, a[:, 0] * N + a[:, 1], u, op).reshape(N, N)
-    return {"rows": one("GatherND", x, a), "batch": one("GatherND", x, b, batch_dims=1), "from_end": one("GatherND", x, a - N),
+    return {"rows": one("GatherND", x, a), "batch": one("GatherND", x, b, batch_dims=1),
+            "from_end": one("GatherND", x, a - N),
             **scattered}
 
 
@@ -47,7 +48,8 @@ def compress(i: dict) -> dict:
     x, mask = i["x"], i["x"][:, 0] > 0.25
     rows = one("Compress", x, mask, axis=0)
     assert 2 < len(rows) < N
-    return {"rows": padded(rows, N, -1), "few": rows[:2], "all": padded(one("Compress", x.reshape(-1), x.reshape(-1) < 0, axis=0), N * M, 0),
+    return {"rows": padded(rows, N, -1), "few": rows[:2],
+            "all": padded(one("Compress", x.reshape(-1), x.reshape(-1) < 0, axis=0), N * M, 0),
             "count": mask.sum(), "shorter": padded(one("Compress", x, i["p"], axis=0), 1, 0)}
 
 
@@ -56,7 +58,8 @@ def unique(i: dict) -> dict:
     for name, is_sorted in (("sorted", 1), ("unsorted", 0)):
         size = N * M if is_sorted else 1
         y, first, inverse, counts = run("Unique", few.reshape(-1), outputs=4, sorted=is_sorted)
-        out |= {name: padded(y, size, 0)[:size], f"{name}_first": padded(first, N * M, 0)[:size], f"{name}_inverse": inverse,
+        out |= {name: padded(y, size, 0)[:size], f"{name}_first": padded(first, N * M, 0)[:size],
+                f"{name}_inverse": inverse,
                 f"{name}_counts": padded(counts, N * M, 0)[:size]}
     assert 3 < len(y) < N * M
     return out | {"sorted_count": torch.tensor(len(y))}
@@ -79,7 +82,8 @@ def functions(rng: Random) -> dict:
     slices = r(-1500, 1500, (M, N, 2)).int()
     slices[:, 2], slices[:, 5] = slices[:, 4], slices[:, 0]
     return {"nd": ({"x": n(N, N, M), "a": a, "b": r(0, N, (N, 2, 1)).int(), "y": n(N, N), "u": n(I)}, nd, SIZE),
-            "caches": ({"x": n(3, 2, N + M, 4), "y": n(3, 2, M, 4), "start": torch.tensor([2, 0, N + M - 1]), "z": n(3, M),
+            "caches": ({"x": n(3, 2, N + M, 4), "y": n(3, 2, M, 4), "start": torch.tensor([2, 0, N + M - 1]),
+                        "z": n(3, M),
                         "hot": r(-1, N + 2, (I,)), "values": torch.tensor([-0.5, 2])}, caches, SIZE),
             "compress": ({"x": n(N, M), "p": torch.tensor([True])}, compress, PLANE),
             "unique": ({"x": 2 * n(N, M)}, unique, PLANE), "unique_slices": ({"x": slices}, unique_slices, PLANE)}

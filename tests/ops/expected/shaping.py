@@ -20,7 +20,8 @@ def axis(number: int) -> torch.Tensor:
 
 def prefixes(i: dict) -> dict:
     x = i["x"]
-    return {"sum": one("CumSum", x, axis(0), exclusive=1), "sum_back": one("CumSum", x, axis(1), exclusive=1, reverse=1),
+    return {"sum": one("CumSum", x, axis(0), exclusive=1),
+            "sum_back": one("CumSum", x, axis(1), exclusive=1, reverse=1),
             "product": one("CumProd", x, axis(1), exclusive=1),
             "product_back": one("CumProd", x, axis(0), exclusive=1, reverse=1),
             "product_reverse": one("CumProd", x, axis(-1), reverse=1)}
@@ -52,5 +53,6 @@ def functions(rng: Random) -> dict:
     plane = {"x": n(N, M)}
     x = n(N, 2, 5, 5)
     x[0, 0, 0, 0] = 0
-    return {"prefixes": (plane, prefixes, SIZE), "middles": (plane, middles, SIZE), "activations": (plane, activations, SIZE),
+    return {"prefixes": (plane, prefixes, SIZE), "middles": (plane, middles, SIZE),
+            "activations": (plane, activations, SIZE),
             "det": ({"x": x, "y": n(M, M)}, det, SIZE)}

@@ -41,7 +41,8 @@ def windows(i: dict) -> dict:
 
     def mel(bins: int, length: int, rate: int, low: float, high: float) -> torch.Tensor:
         edges = (torch.tensor(x, dtype=torch.float64) for x in (low, high))
-        return run("MelWeightMatrix", torch.tensor(bins), torch.tensor(length), torch.tensor(rate), *edges, output_datatype=11)[0]
+        return run("MelWeightMatrix", torch.tensor(bins), torch.tensor(length), torch.tensor(rate), *edges,
+                   output_datatype=11)[0]
 
     return {"hann": torch.hann_window(L, dtype=torch.float64), "hamming": torch.hamming_window(17, False),
             "blackman": torch.blackman_window(L + N, dtype=torch.float64), "hamming_of_onnx": hamming,
@@ -52,4 +53,5 @@ def functions(rng: Random) -> dict:
     n = rng.normal
     return {"dynamic": ({"x": n(N, L, 2), "r": n(L, N, 1)}, dynamic, SIZE),
             "constant": ({"x": n(N, 400, 1), "y": n(2, 1200, 2), "z": n(12, L, 2)}, constant, SIZE),
-            "stft": ({"x": n(N, 4 * L + 60, 1), "y": n(N, 4 * L + 60, 2), "w": torch.hann_window(48)}, stft, SIZE), "windows": ({}, windows, SIZE)}
+            "stft": ({"x": n(N, 4 * L + 60, 1), "y": n(N, 4 * L + 60, 2), "w": torch.hann_window(48)}, stft, SIZE),
+            "windows": ({}, windows, SIZE)}

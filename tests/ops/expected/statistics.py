@@ -50,7 +50,8 @@ def empty(i: dict) -> dict:
 
 def functions(rng: Random) -> dict:
     x = rng.normal(2, 6, 33, 3)
-    parameters = {"mean": rng.normal(6), "variance": rng.rand(6) + 0.125, "weight": rng.normal(6), "bias": rng.normal(6)}
+    parameters = {"mean": rng.normal(6), "variance": rng.rand(6) + 0.125, "weight": rng.normal(6),
+                  "bias": rng.normal(6)}
     small = rng.normal(2, 6, 7, 3) * 4
     return {
         "moments": ({"x": small}, moments, "batch=2,h=7"),
@@ -64,6 +65,7 @@ def functions(rng: Random) -> dict:
         "integers": ({"a": rng.integers(torch.int32, 7, 5), "b": rng.integers(torch.int32, 5, 20),
                       "c": rng.integers(torch.int32, 20), "w": rng.integers(torch.int32, 3, 5, 5),
                       "d": rng.integers(torch.int32, 3)}, integers, "n=7"),
-        "products": ({"a": rng.normal(7, 24) * 8, "b": rng.normal(24, 20) * 8, "c": rng.normal(20) * 8}, products, "n=7"),
+        "products": ({"a": rng.normal(7, 24) * 8, "b": rng.normal(24, 20) * 8, "c": rng.normal(20) * 8}, products,
+                     "n=7"),
         "empty": ({"x": torch.zeros(3, 0)}, empty, "few=0"),
     }

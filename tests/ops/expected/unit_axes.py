@@ -99,7 +99,8 @@ def functions(rng: Random) -> dict:
         "walked_twice": ({"x": n(8), "w": n(8, 8), "v": n(8, 8), "none": n(0, 4, 3)}, walked_twice, ""),
         "nothing_moved": ({"none": n(2, 0), "deep": n(17, 1, 0)}, nothing_moved, "m=17"),
         "rows_backwards": ({"x": n(1, 3, 17), "i": rng.randint(0, 3, (1, 3, 17))}, rows_backwards, "n=3,m=17"),
-        "nothing_taken": ({"none": n(2, 0), "i": torch.zeros(2, 0, dtype=torch.int64), "deep": n(0, 17, 7), "one": n(1)},
+        "nothing_taken": ({"none": n(2, 0), "i": torch.zeros(2, 0, dtype=torch.int64), "deep": n(0, 17, 7),
+                           "one": n(1)},
                           nothing_taken, "m=17"),
         "row_by_columns": ({"x": n(17, 17)}, row_by_columns, "m=17"),
     }

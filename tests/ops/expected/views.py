@@ -9,7 +9,8 @@ H = 5
 
 def axes(i: dict) -> dict:
     x = i["x"]
-    return {"squeezed": x.squeeze(2), "flat": x.flatten(1, -2), "split": x.unflatten(1, (3, -1)), "moved": x.movedim(1, -1),
+    return {"squeezed": x.squeeze(2), "flat": x.flatten(1, -2), "split": x.unflatten(1, (3, -1)),
+            "moved": x.movedim(1, -1),
             "back": x.movedim(-1, 1), "swapped": x.swapaxes(1, 4), "expanded": x + x[:, :1].expand_as(x),
             "shaped": x.swapaxes(1, 4).reshape(x.shape)}
 

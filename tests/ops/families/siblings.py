@@ -8,5 +8,6 @@ SPECIALIZED = {"rows": (1, 29)}
 
 FLOATS = ("f16", "bf16")
 
-# the product, its bias, sigmoid and two products; then down and the sum; four products, a sigmoid, a tanh and three more
+# the product, its bias, sigmoid and two products; then down and the sum; four products, a sigmoid, a tanh and three
+# more
 ROUNDINGS = {"op_split": 5, "op_gated": 7, "op_met": 9}
