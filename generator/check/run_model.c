@@ -2,13 +2,16 @@
  *
  * The target's part of `tensor-compile check`: calls a compiled function through the dynamic entry.
  *
- *   run-model FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE…]
+ *   run-model [--profile CALLS TRACE] FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE…]
  *
  * Inputs are taken from IN by name, outputs are written to OUT; the state starts as STATE says and what it is afterwards
  * is written to STATE_OUT (-: no state). Every dim of the function must be given. CPU: the best instruction set to use,
  * "best" (of a model for a device: whatever that is called), or "reference" for the model's reference kernels. The
  * generated table run_functions names the model's functions. Exit codes: 0, 1 (the call failed: its message is on
  * stderr), 2 (wrong arguments), 3 (this processor does not have CPU), 4 (there is no such device, or it refuses).
+ *
+ * --profile: one call, then up to CALLS more that are recorded (fewer where they take over a second), all from the same
+ * state; TRACE gets what the recorder writes, and the number of calls is printed.
  *
  * A model for a device runs on the first one that its driver shows.
  */
@@ -20,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 extern const tc_function *const run_functions[];
 
@@ -132,7 +136,30 @@ static tc_cuda *open_device(tc_context *context, const tc_model *model, const vo
     return NULL;
 }
 
+/* Calls again, recorded; the state begins as `start` every time. The number of calls, 0 where one fails. */
+static int profile_calls(tc_context *context, const tc_function *f, const tc_view *views, const tc_call_options *options,
+                         const void *start, int most, const char *trace) {
+    const clock_t begin = clock();
+    tc_recorder *recorder = tc_recorder_create((size_t)1 << 18);
+    int calls = 0, ok = recorder != NULL;
+    tc_context_use_recorder(context, recorder);
+    while (ok && calls < most && (calls < 3 || clock() - begin < CLOCKS_PER_SEC)) {
+        if (start)
+            tc_state_copy(f->model, options->state, start);
+        ok = tc_call(context, f, views, f->input_count, views + f->input_count, f->output_count, options) == TC_STATUS_OK;
+        ++calls;
+    }
+    tc_context_use_recorder(context, NULL);
+    ok = ok && tc_recorder_write(recorder, trace) == TC_STATUS_OK;
+    tc_recorder_destroy(recorder);
+    return ok ? calls : 0;
+}
+
 int main(int argc, char **argv) {
+    const int profiled = argc > 3 && !strcmp(argv[1], "--profile") ? atoi(argv[2]) : 0;
+    const char *trace = profiled ? argv[3] : NULL;
+    argv += profiled ? 3 : 0;
+    argc -= profiled ? 3 : 0;
     if (argc < FIRST_DIM)
         return fail("run-model FUNCTION IN OUT CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE...]");
     const tc_function *f = NULL;
@@ -220,8 +247,14 @@ int main(int argc, char **argv) {
         tc_context_use_pool(&context, pool);
 
     const tc_call_options options = {.dims = dims, .state = state, .weights = weights};
+    void *start = state && profiled ? aligned(f->model->state_bytes) : NULL;
+    if (start && tc_state_copy(f->model, start, state) != TC_STATUS_OK)
+        return fail("the state cannot be copied");
     const tc_status status = tc_call(&context, f, views, f->input_count, views + f->input_count, f->output_count,
                                      &options);
+    if (status == TC_STATUS_OK && profiled)
+        printf("%d\n", profile_calls(&context, f, views, &options, start, profiled, trace));
+    free(start);
     tc_pool_destroy(pool);
     tc_cuda_close(cuda);
     if (status != TC_STATUS_OK) {

@@ -13,6 +13,7 @@ TARGETS = Path(__file__).resolve().parents[2] / "targets"
 ARCHITECTURES = {**by_architecture(),
                  "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")}
 
+OPTIONAL = frozenset(("flags", "clock", "bandwidth"))
 DEVICES = frozenset(("cuda",))   # of them, those that are no processors
 
 
@@ -20,7 +21,8 @@ DEVICES = frozenset(("cuda",))   # of them, those that are no processors
 class Target:
     """isas: in ascending order of preference, all compiled into the object; panel: columns of a packed panel of a
     contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device the most blocks that have scratch; caches and line in bytes (0:
-    none); flags: compiler flags that choose this target where the host's flags do not; precision: what contractions round
+    none); clock: MHz of a core that multiplies vectors, bandwidth: MB/s that a core reads from memory, what profiles are
+    compared with (0: unknown); flags: compiler flags that choose this target where the host's flags do not; precision: what contractions round
     their operands to, asked for by a build."""
 
     name: str
@@ -35,6 +37,8 @@ class Target:
     line: int
     flags: tuple[str, ...] = ()
     precision: str = "f32"
+    clock: int = 0
+    bandwidth: int = 0
 
     @property
     def apart(self) -> bool:
@@ -89,7 +93,7 @@ def load(path: Path) -> Target:
             raise UserError(f"unknown key {key!r}", str(path), f"keys: {', '.join(kinds)}")
     for key, kind in kinds.items():
         if key not in values:
-            if key == "flags":
+            if key in OPTIONAL:
                 continue
             raise UserError(f"key {key!r} is missing", str(path), "targets/x86_64.toml shows all of them")
         value = values[key]

@@ -15,7 +15,7 @@ from tensor_compile.compile.progress import Progress
 from tensor_compile.emit.memory import memory
 from tensor_compile.loops.loop_ir import CheckKernel
 
-ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*$")
+ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
 
 

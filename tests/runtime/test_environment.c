@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <tensor_compile/hosted.h>
 
 static tc_index threads(const char *value)
@@ -63,5 +64,25 @@ int main(void)
     tc_ok(logs(&context, "guards,guard") == TC_STATUS_BAD_ARGUMENT && !context.log &&
               strstr(context.error.message, "unknown topic guard;"),
           "an unknown topic is named");
+
+    /* a recorder: what goes beyond its capacity is counted, what a kernel's name holds is quoted */
+    tc_recorder *recorder = tc_recorder_create(1);
+    tc_context_use_recorder(&context, recorder);
+    for (int i = 0; i < 3; ++i) {
+        context.profile(context.profile_user, "f", "generic", "a \"b\"", i, 0, 1);
+        context.profile(context.profile_user, "f", "generic", "a \"b\"", i, 0, 0);
+    }
+    char path[] = "recordXXXXXX", text[400] = {0};
+    const int file = mkstemp(path);
+    tc_ok(tc_recorder_write(recorder, path) == TC_STATUS_OK && read(file, text, sizeof text - 1) > 0 &&
+              strstr(text, "\"name\": \"a \\\"b\\\"\", \"cat\": \"f\"") && strstr(text, "\"step\": 0}}\n") &&
+              strstr(text, "\"dropped\": 2}"),
+          "a recorder writes what it has room for");
+    close(file);
+    unlink(path);
+    tc_ok(tc_recorder_write(recorder, "/nowhere/record") == TC_STATUS_SYSTEM, "a file that cannot be written");
+    tc_context_use_recorder(&context, NULL);
+    tc_ok(!context.profile, "no longer recorded");
+    tc_recorder_destroy(recorder);
     return tc_done();
 }

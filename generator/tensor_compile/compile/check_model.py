@@ -135,7 +135,7 @@ def chosen(made: Made, shown: str, function: str) -> list[FunctionPlan]:
 def _runs(function: FunctionPlan, request: Request, options: Options, several: bool) -> list[Run]:
     """Of the user's cases those that have the function's inputs, where there are other functions (several)."""
     if not request.cases:
-        return [Run(function, sizes) for sizes in _all_sizes(function, request, options)]
+        return [Run(function, sizes) for sizes in sizes_for(function, request.dims, options.shown)]
     found = []
     named = {k: v for given in request.dims for k, v in given.items()}
     for case in request.cases:
@@ -168,19 +168,19 @@ def _known_dims(options: Options, functions: list[FunctionPlan], request: Reques
                                   closest(name, sorted(names)) + f"its dims: {', '.join(sorted(names)) or 'none'}")
 
 
-def _all_sizes(function: FunctionPlan, request: Request, options: Options) -> list[dict[str, int]]:
-    """Those that were asked for, as far as they are of this function; else sizes for every variant."""
+def sizes_for(function: FunctionPlan, wanted: Sequence[Mapping[str, int]], shown: str) -> list[dict[str, int]]:
+    """Those that are wanted, as far as they are of this function; else sizes for every variant."""
     dims = {d.sym.name: d.sym for d in function.dims}
     asked: list[dict[str, int]] = []
-    for all_named in request.dims:
+    for all_named in wanted:
         named = {name: size for name, size in all_named.items() if name in dims}
         for name in dims:
             if name not in named:
                 raise OptionError(f"--dims: {function.name} needs {name} too")
-        given.refuse(function, named, options.shown)
+        given.refuse(function, named, shown)
         if named not in asked:
             asked.append(named)
-    if request.dims or not dims:
+    if wanted or not dims:
         return asked or [{}]
     return [_sizes_of(function, variant, dims) for variant in function.variants]
 
@@ -219,8 +219,8 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     if wanted.inputs:
         inputs = wanted.inputs.renamed([b.name for b in function.inputs], inputs)
     else:
-        specs = [_spec(made.compiled, function, buffer, sizes) for buffer in function.inputs]
-        model_program.run([str(tools.data), "random", str(request.seed), str(inputs), *specs])
+        model_program.run([str(tools.data), "random", str(request.seed), str(inputs),
+                           *specs(made.compiled, function, sizes)])
     taps = made.compiled.taps.get(function.name, {})
     if wanted.expect:
         expect = wanted.expect.renamed([*(b.name for b in function.outputs), *taps], expect)
@@ -293,6 +293,11 @@ def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
+
+
+def specs(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int]) -> list[str]:
+    """What tc-data makes the function's inputs of."""
+    return [_spec(compiled, function, buffer, sizes) for buffer in function.inputs]
 
 
 def _spec(compiled: Compiled, function: FunctionPlan, buffer: Buffer, sizes: dict[str, int]) -> str:

@@ -19,7 +19,7 @@ CAPTURE = ROOT / "generator" / "capture"
 INTERPRETER = ROOT / "interpreter"
 TEMPLATES = ROOT / "templates"
 RUNTIME = ROOT / "runtime"
-HOSTED = ("environment", "file", "pool", "sha256")  # what a program with threads and files needs
+HOSTED = ("environment", "file", "pool", "recorder", "sha256")  # what a program with threads and files needs
 GENERATOR = ROOT / "generator"
 TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def"]   # what C and Python both read
 

@@ -33,10 +33,11 @@ class Program:
     weights: str
 
     def call(self, symbol: str, inputs: Path, out: Path, cpu: str, threads: int, sizes: Mapping[str, int],
-             states: tuple[str, str] = ("-", "-"), shown: str = "") -> subprocess.CompletedProcess[str]:
+             states: tuple[str, str] = ("-", "-"), shown: str = "", profile: tuple[str, ...] = ()
+             ) -> subprocess.CompletedProcess[str]:
         """One call of a function. cpu: an instruction set, "best" or "reference"; states: the state before it and the
-        file of the one behind it."""
-        command = [*self.wrapper, str(self.path), symbol, str(inputs), str(out), cpu, str(threads), self.weights, *states,
+        file of the one behind it; profile: how many more calls are recorded, and the file of the record."""
+        command = [*self.wrapper, str(self.path), *(("--profile", *profile) if profile else ()), symbol, str(inputs), str(out), cpu, str(threads), self.weights, *states,
                    *(f"{k}={v}" for k, v in sizes.items())]
         try:
             return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -2,18 +2,18 @@
 """What `explain` prints, from the emitted program: kernels, bytes, fusion, memory, guards, sizes."""
 from __future__ import annotations
 
-from typing import Iterator, Mapping
+from typing import Mapping
 
 from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
-from ..loops.loop_ir import bodies, Branch, Element, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, \
-    Variant
+from ..loops.loop_ir import Branch, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, Variant
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
 from ..target import Target
 from . import budget
+from .costs import walk_steps
 from .assemble import Made, entry_symbols
 
 
@@ -63,7 +63,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     rows, total = [], 0
     number = 0
     device = made.target.apart
-    for depth, iterations, item in _walk(program.steps, sizes):
+    for depth, iterations, item in walk_steps(program.steps, sizes):
         if not isinstance(item, Step):
             rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), *[""] * (5 if device else 4)))
             continue
@@ -92,21 +92,6 @@ def _at(sizes: Mapping[Sym, int]) -> str:
 def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], target: Target) -> str:
     launch = schedule_cuda.launch(kernel, plain, target.precision)
     return f"{launch.blocks(sizes, target.threads)} x {launch.threads}"
-
-
-def _walk(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0,
-          iterations: int = 1) -> Iterator[tuple[int, int, object]]:
-    """(depth, how often it runs, element) of everything that runs, in order; of a while one iteration, of a branch both
-    sides."""
-    for item in items:
-        yield depth, iterations, item
-        if not isinstance(item, Step):
-            counted = isinstance(item, Loop) and item.iteration is not None
-            often = iterations * (extent(item.iteration).evaluate(sizes) if counted else 1)
-            for axis in item.axes if isinstance(item, Tiles) else ():
-                often *= axis.blocks.evaluate(sizes)
-            for body in bodies(item):
-                yield from _walk(body, sizes, depth + 1, often)
 
 
 def _region(region: Region, sizes: Mapping[Sym, int]) -> str:

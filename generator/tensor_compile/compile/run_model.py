@@ -39,17 +39,17 @@ def run(options: Options, request: Request) -> int:
     with Progress() as progress, cache.scratch() as scratch:
         _, _, target, _ = assemble.toolchains(options)
         made = assemble.run(processor.best_only(options, target.arch, target.isas), progress)
-        function = _function(made, options.shown, request)
+        function = function_of(made, options.shown, request)
         folder = Path(scratch)
-        inputs, sizes = _inputs(function, request, options.shown, folder)
-        states = _states(made, request, folder)
+        inputs, sizes = inputs_of(function, request, options.shown, folder)
+        before, after = states(made, request, folder)
         _, externs = model_program.extern_sources(made, options, request.externs)
         program = model_program.build(made, options, cache, folder, externs, request.wrapper)
         data = model_program.data_tool(made, cache)
         progress.say("")
         out = folder / "out"
         symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
-        result = program.call(symbol, inputs, out, "best", request.threads, sizes, states, options.shown)
+        result = program.call(symbol, inputs, out, "best", request.threads, sizes, (before, after), options.shown)
         if result.returncode:
             at = ", ".join(f"{k}={v}" for k, v in sizes.items())
             raise UserError(f"{symbol}{f' at {at}' if at else ''}: "
@@ -58,11 +58,11 @@ def run(options: Options, request: Request) -> int:
         if request.out:
             files.write(Path(request.out), files.blocks(out))
         if request.state_out:
-            files.write(Path(request.state_out), files.blocks(Path(states[1])))
+            files.write(Path(request.state_out), files.blocks(Path(after)))
     return 0
 
 
-def _function(made: Made, shown: str, request: Request) -> FunctionPlan:
+def function_of(made: Made, shown: str, request: Request) -> FunctionPlan:
     """The one that was named; else the only one, or the only one whose inputs the file has."""
     found = check_model.chosen(made, shown, request.function)
     if len(found) > 1 and request.inputs:
@@ -75,7 +75,7 @@ def _function(made: Made, shown: str, request: Request) -> FunctionPlan:
     return found[0]
 
 
-def _inputs(function: FunctionPlan, request: Request, shown: str, folder: Path) -> tuple[Path, dict[str, int]]:
+def inputs_of(function: FunctionPlan, request: Request, shown: str, folder: Path) -> tuple[Path, dict[str, int]]:
     """The file of the inputs under the model's names, and the size of every dim."""
     path = folder / "inputs"
     for name in request.dims:
@@ -91,19 +91,19 @@ def _inputs(function: FunctionPlan, request: Request, shown: str, folder: Path) 
     return inputs.renamed([b.name for b in function.inputs], path), given.sizes(function, inputs, request.dims)
 
 
-def _states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
+def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
     """The files of the state before and behind the call."""
-    states = made.compiled.plan.states
-    if not states:
+    found = made.compiled.plan.states
+    if not found:
         if request.state or request.state_out:
             raise OptionError("--state: the model has no state", request.state or request.state_out)
         return "-", "-"
     before = folder / "state"
     if request.state:
         start = Given.read(request.state, {})
-        for buffer in states:
+        for buffer in found:
             start.require(buffer, "state")
-        tensor_files.write(before, Path(request.state), {b.name: start.tensors[b.name] for b in states})
+        tensor_files.write(before, Path(request.state), {b.name: start.tensors[b.name] for b in found})
     else:
-        tensor_files.write_zeros(before, {b.name: (b.dtype, tuple(s.value for s in b.shape)) for b in states})
+        tensor_files.write_zeros(before, {b.name: (b.dtype, tuple(s.value for s in b.shape)) for b in found})
     return str(before), str(folder / "state-out")

@@ -43,6 +43,11 @@ def _work(items: list[Element]) -> Expr:
     return total
 
 
+def kernel_work(kernel: Kernel) -> Expr:
+    """Scalar operations of one run of a kernel: a multiply-add counts two."""
+    return _over_dims(_kernel(kernel))
+
+
 def _kernel(kernel: Kernel) -> Expr:
     if isinstance(kernel, CheckKernel):
         return kernel.buffer.elements

@@ -45,6 +45,28 @@ void tc_context_use_pool(tc_context *context, tc_pool *pool);
  * such a team. */
 void tc_context_use_openmp(tc_context *context, tc_index threads);
 
+/* -- profiles ------------------------------------------------------------------------------------------------------ */
+
+/* Records when every thread starts and ends every kernel: `capacity` kernels at most, later ones are counted and dropped
+ * (a kernel counts once a thread, in a loop once an iteration). A recorder serves one context. */
+typedef struct tc_recorder tc_recorder;
+
+/* NULL where memory cannot be had. */
+tc_recorder *tc_recorder_create(size_t capacity);
+
+/* No context may be using it any more. NULL is accepted. */
+void tc_recorder_destroy(tc_recorder *recorder);
+
+/* Forgets what was recorded. */
+void tc_recorder_clear(tc_recorder *recorder);
+
+/* The context's calls are recorded from now on; NULL: no longer. */
+void tc_context_use_recorder(tc_context *context, tc_recorder *recorder);
+
+/* What was recorded as JSON of trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show and `tensor-compile
+ * profile --from` reads. Not during a call. TC_STATUS_SYSTEM: the file cannot be written. */
+tc_status tc_recorder_write(const tc_recorder *recorder, const char *path);
+
 /* -- external weights ---------------------------------------------------------------------------------------------- */
 
 /* A weights file mapped read-only. data: what goes into the arguments of calls. Valid until closed. */

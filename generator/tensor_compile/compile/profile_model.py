@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`profile`: the time of every kernel, measured here or read from a deployed program's record, beside its operations and
+bytes and what the target file says the processor can do."""
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Iterable, Mapping
+
+from ..errors import OptionError, UserError
+from ..loops.loop_ir import FunctionPlan
+from . import assemble, check_model, costs, files, model_program, processor, run_model
+from .assemble import Made
+from .costs import Ceilings, Cost
+from .options import Options
+from .progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """calls: the most that are measured; trace: where the record is written, "" nowhere; record: one that a program wrote,
+    read instead of measuring. run: how the model is called; inputs are random where it names none."""
+
+    run: run_model.Request
+    calls: int = 100
+    trace: str = ""
+    record: str = ""
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A kernel on one thread, microseconds."""
+
+    function: str
+    variant: str
+    step: int
+    thread: int
+    duration: float
+
+
+@dataclass(slots=True)
+class Measured:
+    """Microseconds of a call by step; calls: how many were recorded; isa: the kernels that ran, "" unknown."""
+
+    steps: dict[int, float] = field(default_factory=dict)
+    calls: int = 0
+    threads: int = 1
+
+
+def run(options: Options, request: Request) -> int:
+    cache = options.open_cache()
+    _, _, target, _ = assemble.toolchains(options)
+    with Progress() as progress, cache.scratch() as scratch:
+        made = assemble.run(processor.best_only(options, target.arch, target.isas), progress)
+        folder = Path(scratch)
+        symbols = assemble.entry_symbols(made.compiled.plan)
+        if request.record:
+            events, isa = read_record(Path(request.record), request.record), made.target.isas[-1]
+            for function in check_model.chosen(made, options.shown, request.run.function):
+                sizes = _sizes_of_record(function, request, options.shown)
+                if any(e.function == symbols[function.name] for e in events):
+                    print(table(made, function, sizes, isa, events, symbols[function.name], 0), end="")
+            return 0
+        functions = [run_model.function_of(made, options.shown, request.run)] if request.run.inputs or request.run.function \
+            else made.compiled.plan.functions
+        _, externs = model_program.extern_sources(made, options, request.run.externs)
+        program = model_program.build(made, options, cache, folder, externs, request.run.wrapper)
+        data = model_program.data_tool(made, cache)
+        for function in functions:
+            sizes = _sizes(made, function, request, options, folder, data)
+            record = folder / "record"
+            progress.say("")
+            result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best", request.run.threads,
+                                  sizes, run_model.states(made, request.run, folder), options.shown,
+                                  (str(request.calls), str(record)))
+            if result.returncode or not result.stdout.strip().isdigit() or result.stdout.strip() == "0":
+                raise UserError(f"{symbols[function.name]}: {result.stderr.strip() or 'the calls cannot be recorded'}",
+                                options.shown)
+            if request.trace:
+                files.write(Path(request.trace), files.blocks(record))
+            print(table(made, function, sizes, made.target.isas[-1], read_record(record, "the record"),
+                        symbols[function.name], int(result.stdout)), end="")
+    return 0
+
+
+def _sizes(made: Made, function: FunctionPlan, request: Request, options: Options, folder: Path, data: Path) -> dict[str, int]:
+    """The sizes of the call; its inputs are at call-inputs then."""
+    path = folder / "call-inputs"
+    if request.run.inputs or not function.inputs:
+        source, sizes = run_model.inputs_of(function, request.run, options.shown, folder)
+        if source != path:
+            path.unlink(missing_ok=True)
+            path.symlink_to(source.resolve())
+        return sizes
+    sizes = check_model.sizes_for(function, (request.run.dims,) if request.run.dims else (), options.shown)[0]
+    model_program.run([str(data), "random", str(request.seed), str(path), *check_model.specs(made.compiled, function, sizes)])
+    return sizes
+
+
+def _sizes_of_record(function: FunctionPlan, request: Request, shown: str) -> dict[str, int]:
+    named = {d.sym.name: request.run.dims[d.sym.name] for d in function.dims if d.sym.name in request.run.dims}
+    missing = [d.sym.name for d in function.dims if d.sym.name not in named]
+    if missing:
+        raise OptionError(f"--from: a record does not tell the sizes of {function.name}", shown,
+                          f"name them: --dims {','.join(f'{n}=SIZE' for n in missing)}")
+    return named
+
+
+def read_record(path: Path, shown: str) -> list[Event]:
+    """What tc_recorder_write wrote."""
+    if not path.is_file():
+        raise UserError("no such file", shown)
+    try:
+        read = json.loads(b"".join(files.blocks(path)))
+        return [Event(e["cat"], e["args"]["variant"], int(e["args"]["step"]), int(e["tid"]), float(e["dur"]))
+                for e in read["traceEvents"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise UserError("not a record of tc_recorder_write", shown) from None
+
+
+def measured(events: Iterable[Event], calls: int) -> Measured:
+    """A step takes as long as the slowest of its threads. calls: 0 where it is told by how often the rarest step ran."""
+    total: dict[tuple[int, int], float] = defaultdict(float)
+    count: dict[int, int] = defaultdict(int)
+    threads = 1
+    for e in events:
+        total[e.step, e.thread] += e.duration
+        count[e.step] += e.thread == 0
+        threads = max(threads, e.thread + 1)
+    calls = calls or min((n for n in count.values() if n), default=1)
+    steps = sorted({step for step, _ in total})
+    return Measured({s: max(t for (step, _), t in total.items() if step == s) / calls for s in steps}, calls, threads)
+
+
+def table(made: Made, function: FunctionPlan, sizes: Mapping[str, int], isa: str, events: list[Event], symbol: str,
+          calls: int) -> str:
+    variant = costs.serving(function, sizes)
+    own = [e for e in events if (e.function, e.variant) == (symbol, variant.name)]
+    found = measured(own, calls)
+    rows = costs.of_variant(made, function, variant, sizes)
+    limits = costs.ceilings(made.target, isa, found.threads)
+    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    total = sum(found.steps.values()) or 1e-9
+    threads = f", {found.threads} threads" if found.threads > 1 else ""
+    lines = [f"{symbol}{f' at {at}' if at else ''}: {total:.1f} us in kernels of a call, mean of {found.calls} ({variant.name}, "
+             f"{isa}{threads})", ""]
+    body = [(f"{found.steps.get(c.step, 0.0):.2f}", f"{100 * found.steps.get(c.step, 0.0) / total:.1f}",
+             *_rates(c, found.steps.get(c.step, 0.0), limits), str(c.runs), c.name, c.place) for c in rows]
+    body.sort(key=lambda row: -float(row[0]))
+    lines += _table(("us", "%", "GFLOP/s", "% of peak", "GB/s", "% of peak", "runs", "kernel", "line"), body)
+    lines += ["", *_by(rows, found, total, "scope", lambda c: c.scope.split(".")[0] if c.scope else "(no scope)"), "",
+              *_by(rows, found, total, "line", lambda c: c.place or "(no line)")]
+    if limits.operations or limits.bytes:
+        lines += ["", f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, {limits.bytes / 1e9:.0f} GB/s "
+                      "from memory (its file's clock and bandwidth; data in a cache may exceed the second)"]
+    return "\n".join(lines) + "\n\n"
+
+
+def _rates(cost: Cost, us: float, limits: Ceilings) -> tuple[str, str, str, str]:
+    if us <= 0:
+        return "", "", "", ""
+    operations, moved = cost.operations / us * 1e6, cost.bytes / us * 1e6
+    return (f"{operations / 1e9:.2f}", f"{100 * operations / limits.operations:.0f}" if limits.operations else "",
+            f"{moved / 1e9:.2f}", f"{100 * moved / limits.bytes:.0f}" if limits.bytes else "")
+
+
+def _by(rows: list[Cost], found: Measured, total: float, head: str, key) -> list[str]:
+    times: dict[str, float] = defaultdict(float)
+    for c in rows:
+        times[key(c)] += found.steps.get(c.step, 0.0)
+    order = sorted(times.items(), key=lambda item: -item[1])
+    return _table(("us", "%", head), [(f"{us:.2f}", f"{100 * us / total:.1f}", name) for name, us in order])
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Numbers to the right, the words at the end of a line to the left."""
+    words = {"kernel", "line", "scope"}
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    return ["  " + "  ".join(cell.ljust(w) if name in words else cell.rjust(w)
+                             for cell, w, name in zip(row, widths, head)).rstrip() for row in [head, *rows]]
