@@ -110,8 +110,8 @@ def path_name(path: Iterable[Any]) -> str:
 
 def dynamic_shapes(words: list[str], arguments: dict[str, Any]) -> dict[str, Any] | None:
     """--dynamic INPUT.AXIS=NAME[:MIN:MAX] -> what torch.export.export takes. arguments: those of the sample call by the
-    names of forward's parameters; a tensor inside a list or a dict is INPUT_KEY. One NAME on several axes says that they
-    are equal."""
+    names of forward's parameters; a tensor inside a list or a dict is INPUT_KEY. One NAME on several axes says that
+    they are equal."""
     if not words:
         return None
     dims: dict[str, Any] = {}
@@ -178,7 +178,8 @@ def main() -> int:
     torch.export.save(program, str(beside), extra_files={"tensor_compile_dims.json": names_of_sizes})
     os.replace(beside, path)
     with torch.no_grad():
-        outputs = module(*copies[0], **copies[1])   # behind the save: a call may change buffers, which the program shares
+        # behind the save: a call may change buffers, which the program shares
+        outputs = module(*copies[0], **copies[1])
     save_tensors(path.with_suffix(".inputs.safetensors"),
                  [(name, x) for name, x in zip(names, inputs, strict=True) if isinstance(x, torch.Tensor)])
     results = zip(output_names(outputs), pytree.tree_leaves(outputs), strict=True)

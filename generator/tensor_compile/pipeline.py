@@ -71,7 +71,8 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         for f in graph.reference.functions.values():
             for node in f.nodes:
                 if node.op == "extern_call":
-                    raise UserError(f"tc_extern: {node.attrs['function']} is a function of your program, which a GPU cannot call",
+                    raise UserError(f"tc_extern: {node.attrs['function']} is a function of your program, which a GPU "
+                                    f"cannot call",
                                     str(node.loc or name), "build the model for a processor")
     constants = graph.constants
     if dump:

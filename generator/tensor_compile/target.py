@@ -11,7 +11,8 @@ from .instruction_sets import by_architecture
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
 ARCHITECTURES = {**by_architecture(),
-                 "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")}
+                 "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120",
+                          "sm_121")}
 
 OPTIONAL = frozenset(("flags", "clock", "bandwidth"))
 DEVICES = frozenset(("cuda",))   # of them, those that are no processors
@@ -20,10 +21,10 @@ DEVICES = frozenset(("cuda",))   # of them, those that are no processors
 @dataclass(frozen=True, slots=True)
 class Target:
     """isas: in ascending order of preference, all compiled into the object; panel: columns of a packed panel of a
-    contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device the most blocks that have scratch; caches and line in bytes (0:
-    none); clock: MHz of a core that multiplies vectors, bandwidth: MB/s that a core reads from memory, what profiles are
-    compared with (0: unknown); flags: compiler flags that choose this target where the host's flags do not; precision: what contractions round
-    their operands to, asked for by a build."""
+    contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device the most blocks that
+    have scratch; caches and line in bytes (0: none); clock: MHz of a core that multiplies vectors, bandwidth: MB/s that
+    a core reads from memory, what profiles are compared with (0: unknown); flags: compiler flags that choose this
+    target where the host's flags do not; precision: what contractions round their operands to, asked for by a build."""
 
     name: str
     arch: str

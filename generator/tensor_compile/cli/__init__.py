@@ -54,7 +54,8 @@ def main(argv: list[str]) -> int:
                "tensor-compile. `tensor-compile COMMAND --help` describes a command.")
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for module in (build_command, import_command, run_command, check_command, profile_command, explain_command, tune_command, pack_command):
+    for module in (build_command, import_command, run_command, check_command, profile_command, explain_command,
+                   tune_command, pack_command):
         module.add(commands)
     for sub_command in commands.choices.values():
         sub_command.siblings = commands.choices

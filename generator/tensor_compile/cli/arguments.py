@@ -70,7 +70,8 @@ def from_environment(variable: str, default: str) -> tuple[str, ...]:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model and everything that decides what is built from it."""
-    parser.add_argument("model", metavar="MODEL.c", help="the model's source, or a .onnx, .pt2 or .tflite, which is imported")
+    parser.add_argument("model", metavar="MODEL.c",
+                        help="the model's source, or a .onnx, .pt2 or .tflite, which is imported")
     add_import(parser)
     group = parser.add_argument_group("model")
     group.add_argument("-I", dest="preprocessor", action="append", metavar="DIR", default=[],
@@ -108,7 +109,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
     group.add_argument("--precision", choices=("f32", "tf32", "bf16", "f16"), default="f32",
                        help="what --target cuda rounds the operands of products and convolutions to, which the matrix "
-                            "units then sum in f32: results are near those of f32 and the same in every run; f32: exact "
+                            "units then sum in f32: results are near those of f32 and the same in every run; f32: "
+                            "exact "
                             "(default: f32)")
 
     group = parser.add_argument_group("tuning")
@@ -133,8 +135,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--capture-timeout", type=positive, default=30, metavar="SECONDS",
                        help="how long the model's program may take to record the graph (default: 30)")
     group.add_argument("--cache", default="", metavar="DIR",
-                       help="all that is kept for later builds (default: .tensor-compile beside the object; programs of "
-                            "the build machine, which all models share, in tensor-compile of $XDG_CACHE_HOME or ~/.cache)")
+                       help="all that is kept for later builds (default: .tensor-compile beside the object; programs "
+                            "of "
+                            "the build machine, which all models share, in tensor-compile of $XDG_CACHE_HOME or "
+                            "~/.cache)")
     group.add_argument("--build-cache", default="", metavar="DIR", help="the same without those programs")
     group.add_argument("-j", "--jobs", type=positive, default=None, metavar="N",
                        help="compilers at once (default: what the jobserver grants, else one a core)")
@@ -144,13 +148,16 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     """How a model of another format is imported."""
     group = parser.add_argument_group("import (of a .onnx, .pt2 or .tflite)")
     group.add_argument("--dim", action="append", default=[], metavar="DIM=LOW:HIGH",
-                       help="range of a dynamic dim (default: 1:4096); DIM=LOW:HIGH:DIVISOR: multiples of the divisor alone; "
+                       help="range of a dynamic dim (default: 1:4096); DIM=LOW:HIGH:DIVISOR: multiples of the divisor "
+                            "alone; "
                             "DIM=SIZE: a constant")
     group.add_argument("--set", action="append", default=[], metavar="INPUT=NUMBER,…",
                        help="makes an input a constant: where sizes follow from it")
     group.add_argument("--qdq", choices=("floats", "integers"), default="floats",
-                       help="how an operation of a quantized ONNX model is computed between DequantizeLinear and QuantizeLinear: "
-                            "in floats, as the nodes say, or in integers, with the bits of TensorFlow Lite Micro (default: floats)")
+                       help="how an operation of a quantized ONNX model is computed between DequantizeLinear and "
+                            "QuantizeLinear: "
+                            "in floats, as the nodes say, or in integers, with the bits of TensorFlow Lite Micro "
+                            "(default: floats)")
 
 
 def bindings(text: str) -> dict[str, int]:
@@ -218,7 +225,8 @@ def _emitted(args: argparse.Namespace) -> str:
     if getattr(args, "emit", "object") == "object":
         return "o"
     meaningless = [option for option, given in (
-        ("--object", args.object), ("--header", args.header), ("--explain", args.explain), ("--max-code", args.max_code),
+        ("--object", args.object), ("--header", args.header), ("--explain", args.explain),
+        ("--max-code", args.max_code),
         ("--max-stack", args.max_stack), ("--target cuda", args.backend == "cuda")) if given]
     if meaningless:
         raise UsageError(f"{meaningless[0]} does not go with --emit c, which makes sources and no object")
@@ -234,7 +242,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     """The build that the arguments ask for; out: the folder of outputs where the sub-command has no such options."""
     model = os.path.abspath(args.model)
     if (args.dim or args.set or args.qdq != "floats") and not imported.is_foreign(model):
-        raise UsageError(f"--{'dim' if args.dim else 'set' if args.set else 'qdq'} goes with a model that is imported (.onnx)")
+        raise UsageError(f"--{'dim' if args.dim else 'set' if args.set else 'qdq'} goes with a model that is imported "
+                         f"(.onnx)")
     stem = Path(model).stem
     folder = Path(os.path.abspath(out or getattr(args, "out", "") or "."))
 
@@ -272,7 +281,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         emit=getattr(args, "emit", "object"),
         with_reference=args.with_reference, target_file=target_file,
-        precision=args.precision, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i), specialize=tuple(sorted(args.specialize)),
+        precision=args.precision, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
+        specialize=tuple(sorted(args.specialize)),
         taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
@@ -282,7 +292,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         nvcc=args.nvcc or from_environment("NVCC", "nvcc"), cflags=args.cflags,
         capture_timeout=args.capture_timeout, dims=tuple(args.dim), fixed=tuple(args.set), qdq=args.qdq,
         jobs=args.jobs)
-    for path in (asked.model, asked.object, asked.header, asked.weights_file, asked.cache, asked.lock, asked.target_file,
+    for path in (asked.model, asked.object, asked.header, asked.weights_file, asked.cache, asked.lock,
+                 asked.target_file,
                  *asked.preprocessor):
         if "\n" in path:
             raise UsageError(f"a line break in a name, which Make and Ninja cannot write: {path!r}")

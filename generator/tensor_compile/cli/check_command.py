@@ -23,7 +23,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     arguments.add_model(parser)
     group = parser.add_argument_group("check")
     group.add_argument("--inputs", action="append", default=[], metavar="FILE",
-                       help="safetensors with the inputs by name; sizes of dims are those of their shapes; may be given "
+                       help="safetensors with the inputs by name; sizes of dims are those of their shapes; may be "
+                            "given "
                             "several times (default: random; integers within the tensors that they index)")
     group.add_argument("--expect", action="append", default=[], metavar="FILE",
                        help="safetensors with expected outputs by name: the first goes with the first --inputs, …")
@@ -50,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     if args.expect and len(args.expect) != len(args.inputs):
         raise UsageError("every --expect needs --inputs of its own")
     cases = [check_model.Case(inputs, args.expect[i] if args.expect else "") for i, inputs in enumerate(args.inputs)]
-    request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed, args.threads,
+    request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed,
+                                  args.threads,
                             args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
                             tuple(args.extern_source), arguments.mapping(args.map))
     return check_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)

@@ -12,7 +12,8 @@ from . import Parser, arguments
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "run", help="build a model and call it once", allow_abbrev=False,
-        description="Builds MODEL.c for this processor, calls it with the tensors of a safetensors file, and shows every "
+        description="Builds MODEL.c for this processor, calls it with the tensors of a safetensors file, and shows "
+                    "every "
                     "output: dtype, shape, range, mean, the first elements. Sizes of dynamic dims are those of the "
                     "inputs' shapes. A state is zero before the call unless --state says otherwise.",
         epilog="Example: tensor-compile run model.c --inputs x.safetensors -o y.safetensors")
@@ -20,7 +21,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     group = parser.add_argument_group("run")
     group.add_argument("--inputs", default="", metavar="FILE", help="safetensors with the inputs by name")
     group.add_argument("-o", "--outputs", default="", metavar="FILE", help="write the outputs to this safetensors file")
-    group.add_argument("--state", default="", metavar="FILE", help="safetensors with the state before the call, by name")
+    group.add_argument("--state", default="", metavar="FILE",
+                       help="safetensors with the state before the call, by name")
     group.add_argument("--state-out", default="", metavar="FILE", help="write the state behind the call to this file")
     arguments.add_call(parser)
     parser.set_defaults(run=run)

@@ -13,7 +13,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "tune", help="measure kernels and write the tuning lock", allow_abbrev=False,
         description="Measures, for every model that was built in a folder, the candidates of each matrix product and "
-                    "convolution on this machine, and writes MODEL.tuning.lock beside the model: commit it. Builds only "
+                    "convolution on this machine, and writes MODEL.tuning.lock beside the model: commit it. Builds "
+                    "only "
                     "read it; it changes their speed and never a bit of a result. Entries that still hold are kept.",
         epilog="Example: tensor-compile tune -C build")
     parser.add_argument("-C", dest="folder", default=".", metavar="DIR",

@@ -89,7 +89,8 @@ def toolchains(options: Options, inputs: Inputs | None = None
 def capture(options: Options, host: toolchain.Compiler, cache: Cache, inputs: Inputs | None = None
             ) -> capture_run.Captured:
     """Records the model; one of another format is imported in the cache before. inputs: what is read is noted there."""
-    found = imported.in_cache(options, cache, inputs or Inputs(cache.root)) if imported.is_foreign(options.model) else None
+    found = imported.in_cache(options, cache,
+                              inputs or Inputs(cache.root)) if imported.is_foreign(options.model) else None
     captured = capture_run.run(found.model if found else Path(options.model), options.shown, options.preprocessor, host,
                                cache, options.capture_timeout, options.jobs,
                                keep=Path(options.keep) if options.keep else None, inputs=None if found else inputs)
@@ -192,8 +193,8 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
 
 
 def link_object(made: Made, cache: Cache, out: Path, outputs: files.Outputs) -> None:
-    """Links everything to the object `out` of the outputs: the driver first, then kernels by name, then the weights, in an order that
-    does not depend on how fast they compiled."""
+    """Links everything to the object `out` of the outputs: the driver first, then kernels by name, then the weights, in
+    an order that does not depend on how fast they compiled."""
     with cache.scratch() as scratch:
         work = Path(scratch)
         linked = [made.driver.path, *(made.objects[name].path for name in sorted(made.objects))]

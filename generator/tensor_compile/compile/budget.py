@@ -47,7 +47,8 @@ def memory_bill(made: Made | Planned) -> Bill:
     ends = [*plan.packed.values(), plan.packed_bytes][1:]
     weights = [Line(" ".join(sources_of(made.compiled.constants, name)) or name, end - start)
                for (name, start), end in zip(plan.packed.items(), ends, strict=True)]
-    return Bill(max((line.bytes for line in arena), default=0), plan.packed_bytes, 0, None, tuple(arena), tuple(weights),
+    return Bill(max((line.bytes for line in arena), default=0), plan.packed_bytes, 0, None, tuple(arena),
+                tuple(weights),
                 (), ())
 
 

@@ -2,8 +2,8 @@
 """The cache under a build directory: entries by the digest of everything that makes them, never rewritten.
 
 An entry is a folder. It is made in a temporary folder and renamed into place, so builds that run at once may both make
-it and one of the two equal results stays. It lists its files with their digests, which are compared when it is used: what
-was cut, changed or lost is made again. Nothing in the cache is an output: deleting it costs time only.
+it and one of the two equal results stays. It lists its files with their digests, which are compared when it is used:
+what was cut, changed or lost is made again. Nothing in the cache is an output: deleting it costs time only.
 
 A temporary folder is locked by the process that works in it. One that nobody holds is of a build that was killed, and
 the next build takes it away, under the same lock. Its maker cannot lock it in the moment in which it makes it: behind
@@ -244,8 +244,8 @@ def _sweep(folder: Path) -> None:
 
 
 def _sweep_records(root: Path) -> None:
-    """And records that were half-written then: files.Outputs names them with dots. They stand beside other records, never
-    in entries, which other builds make and take away meanwhile."""
+    """And records that were half-written then: files.Outputs names them with dots. They stand beside other records,
+    never in entries, which other builds make and take away meanwhile."""
     for path in [path for folder in RECORDS for path in (root / folder).glob(".*.json.*")]:
         try:
             if time.time() - path.stat().st_mtime > LEFT:

@@ -52,7 +52,8 @@ class Captured:
 
 def command(compiler: Sequence[str], preprocessor: Sequence[str]) -> list[str]:
     """The words that compile a model.c in its folder, but for files and output."""
-    return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, *QUIET, f"-I{host_programs.CAPTURE / 'include'}", *preprocessor]
+    return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, *QUIET, f"-I{host_programs.CAPTURE / 'include'}",
+            *preprocessor]
 
 
 def source(model: Path) -> str:
@@ -106,7 +107,8 @@ _LINE = re.compile(rb"^[ \t]*#[ \t]*line\b[^\n]*", re.M)
 
 
 def _where_they_stand(words: list[str], model: Path) -> str:
-    """What the compiler says of a model with #line, at the lines of its own file; "": it has none, or nothing is said."""
+    """What the compiler says of a model with #line, at the lines of its own file; "": it has none, or nothing is
+    said."""
     text, count = _LINE.subn(b"", model.read_bytes())
     if not count:
         return ""

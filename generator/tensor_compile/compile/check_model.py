@@ -80,7 +80,8 @@ class Verdict:
     def text(self, shown: str, runs: int) -> str:
         skipped = f", {_count(self.skipped, 'run')} skipped" if self.skipped else ""
         if self.failed:
-            return f"{shown}: WRONG: {self.failed} of {_count(self.compared, 'comparison')} failed{skipped}; the first: {self.first}"
+            return f"{shown}: WRONG: {self.failed} of {_count(self.compared, 'comparison')} failed{skipped}; " \
+                   f"the first: {self.first}"
         if not self.compared:
             return f"{shown}: nothing was compared{skipped}"
         return f"{shown}: right: {_count(self.compared, 'comparison')} in {_count(runs, 'run')}{skipped}"

@@ -23,8 +23,8 @@ def text(outputs: Iterable[str], inputs: Iterable[str]) -> str:
 
 
 def read(text: str, target: str) -> list[str]:
-    """The inputs of a depfile of GCC's or Clang's for `target`, which has nothing to quote (-MT). One backslash before a
-    colon stays: some versions of GCC quote a colon so, others write what is in the name."""
+    """The inputs of a depfile of GCC's or Clang's for `target`, which has nothing to quote (-MT). One backslash before
+    a colon stays: some versions of GCC quote a colon so, others write what is in the name."""
     rest = text.removeprefix(f"{target}:")
     found, word = [], ""
     for slashes, char in re.findall(r"(\\*)([^\\]|$)", rest, re.S):

@@ -85,9 +85,11 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int]) -> dic
     for buffer, tensor in found:
         for axis, (size, n) in enumerate(zip(buffer.shape, tensor.shape)):
             if _only_unknown(size, values) is not None:
-                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}", given.shown)
+                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}",
+                                given.shown)
             if all(s in values for s in size.symbols()) and size.evaluate(values) != n:
-                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}: axis {axis} "
+                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}: axis "
+                                f"{axis} "
                                 f"is {n}, not {size.evaluate(values)}", given.shown,
                                 f"sizes: {', '.join(f'{k}={v}' for k, v in named.items())}" if named else "")
     for dim in function.dims:

@@ -77,7 +77,8 @@ def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
               for isa, found in micros.items() if found]
     host = tuple(tools.target.flags) + host_flags(tools.cflags, tools.target.arch)
     plain = ("-O2", "-std=c11", "-ffp-contract=off", "-fwrapv", *host, f"-I{SOURCES}")
-    units += [Unit(path.stem, path.read_text(encoding="utf-8"), plain) for path in (*sorted(SOURCES.glob("*.c")), DETECTION)]
+    units += [Unit(path.stem, path.read_text(encoding="utf-8"), plain)
+              for path in (*sorted(SOURCES.glob("*.c")), DETECTION)]
     units.append(Unit("cases", _table(cases, number, roomy), plain))
     objects = compile_units(units, tools.compiler, tools.cache, tools.jobs)
     command = [*tools.compiler.command, *host, *tools.link_args, "-o", str(out), *(str(o.path) for o in objects)]

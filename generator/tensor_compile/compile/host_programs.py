@@ -105,7 +105,8 @@ def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Se
     out = folder / "tc-interpret"
     try:
         run_tool([*compiler.command, *BUILD_MACHINE, "-w", "-ffp-contract=off", f"-I{INTERPRETER}",
-                  f"-I{TEMPLATES / 'include'}", f"-I{GENERATOR}", str(INTERPRETER / "main.c"), *map(str, sources), str(table),
+                  f"-I{TEMPLATES / 'include'}", f"-I{GENERATOR}", str(INTERPRETER / "main.c"), *map(str, sources),
+                  str(table),
                   str(library), "-o", str(out), "-lm", "-pthread", "-ldl"], EXTERNS, folder)
     except ToolBroken as broken:
         raise UserError(f"{EXTERNS}\n{broken.detail}") from None

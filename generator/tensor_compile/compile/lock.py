@@ -114,8 +114,8 @@ class Finding:
 
 @dataclass(slots=True)
 class Tuning:
-    """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel needs
-    a good entry), off (never read)."""
+    """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel
+    needs a good entry), off (never read)."""
 
     mode: str
     path: Path
@@ -149,8 +149,8 @@ class Tuning:
         return table.choose(kernel, isa, self.target, parts)
 
     def finish(self) -> list[str]:
-        """After the last kernel: in mode frozen any finding is an error, which lists them all; else what the user should
-        know: entries that could not be used."""
+        """After the last kernel: in mode frozen any finding is an error, which lists them all; else what the user
+        should know: entries that could not be used."""
         found = [self.findings[key] for key in sorted(self.findings)]
         if self.mode == "frozen" and found:
             shown = "\n".join(f"  {f}" for f in found)

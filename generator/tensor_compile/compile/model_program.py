@@ -37,7 +37,8 @@ class Program:
              ) -> subprocess.CompletedProcess[str]:
         """One call of a function. cpu: an instruction set, "best" or "reference"; states: the state before it and the
         file of the one behind it; profile: how many more calls are recorded, and the file of the record."""
-        command = [*self.wrapper, str(self.path), *(("--profile", *profile) if profile else ()), symbol, str(inputs), str(out), cpu, str(threads), self.weights, *states,
+        command = [*self.wrapper, str(self.path), *(("--profile", *profile) if profile else ()), symbol, str(inputs),
+                   str(out), cpu, str(threads), self.weights, *states,
                    *(f"{k}={v}" for k, v in sizes.items())]
         try:
             return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -14,8 +14,8 @@ from .cache import Cache
 class Options:
     """Paths are absolute but `shown`, the model as the user named it. specialize: by dim, replacing what the model
     declares. taps: regions whose results are outputs, too. Budgets are bytes, None unlimited. weights_file: where
-    external weights are written. emit: "object", or "c": then `object` is the driver's source, beside the header and the
-    other sources."""
+    external weights are written. emit: "object", or "c": then `object` is the driver's source, beside the header and
+    the other sources."""
 
     model: str
     shown: str

@@ -65,7 +65,8 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     device = made.target.apart
     for depth, iterations, item in walk_steps(program.steps, sizes):
         if not isinstance(item, Step):
-            rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes), *[""] * (5 if device else 4)))
+            rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes),
+                         *[""] * (5 if device else 4)))
             continue
         i, number = number, number + 1
         step, at_zero = item, {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_iteration}}
@@ -125,7 +126,8 @@ def _memory(made: Made, program: Program, sizes: Mapping[Sym, int]) -> list[str]
         lines = [f"    arena: {bound} bytes, {where.temps} of them tensors{least}"]
     else:
         upper = {s: s.hi for s in program.dims if isinstance(s.hi, int)}
-        lines = [f"    arena: {bound} bytes at the dims' upper ends, {planning.arena_bytes(program, upper)} of them tensors "
+        lines = [f"    arena: {bound} bytes at the dims' upper ends, {planning.arena_bytes(program, upper)} of them "
+                 f"tensors "
                  f"(at most {planning.live_bytes(program, upper)} live at once)",
                  f"      at {_at(sizes)}: {planning.arena_bytes(program, sizes)} bytes of tensors (at most "
                  f"{planning.live_bytes(program, sizes)} live at once)"]

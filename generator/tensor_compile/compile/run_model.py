@@ -84,7 +84,8 @@ def inputs_of(function: FunctionPlan, request: Request, shown: str, folder: Path
                               f"its dims: {', '.join(d.sym.name for d in function.dims) or 'none'}")
     if not request.inputs:
         if function.inputs:
-            raise OptionError(f"--inputs is missing: {function.name} takes {', '.join(b.name for b in function.inputs)}", shown,
+            raise OptionError(f"--inputs is missing: {function.name} takes "
+                              f"{', '.join(b.name for b in function.inputs)}", shown,
                               "--inputs FILE.safetensors has them by name")
         tensor_files.write_zeros(path, {})
     inputs = Given.read(request.inputs or str(path), request.names)

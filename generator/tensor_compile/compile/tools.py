@@ -21,8 +21,8 @@ class ToolBroken(Exception):
 
 
 def run_tool(command: Sequence[str], failure: str, folder: Path, detail: str = "") -> None:
-    """Runs the command in `folder`, where it writes. That it fails is our mistake, which `failure` names (detail: what it
-    was given), unless it found no room to write."""
+    """Runs the command in `folder`, where it writes. That it fails is our mistake, which `failure` names (detail: what
+    it was given), unless it found no room to write."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C"})
     if done.returncode:

@@ -44,15 +44,17 @@ class Result:
 
 
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
-    """Every contraction of every variant, in the order of the programs. Parts of a kernel are measured by themselves."""
+    """Every contraction of every variant, in the order of the programs. Parts of a kernel are measured by
+    themselves."""
     return [part for function in plan.functions for variant in function.variants
-            for step in variant.program.kernel_steps if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel))
+            for step in variant.program.kernel_steps
+            if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel))
             for part in step.kernel.contractions]
 
 
 def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
-    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first iteration and in
-    a block of tiles that is neither the first nor, where there are more, the last."""
+    """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first
+    iteration and in a block of tiles that is neither the first nor, where there are more, the last."""
     def assumed(s: Sym) -> int:
         if s.is_iteration and not s.lo and s.divisor == 1:
             return 0
@@ -61,8 +63,8 @@ def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
 
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:
-    """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured with
-    other templates or another compiler (all of them where `again`)."""
+    """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
+    with other templates or another compiler (all of them where `again`)."""
     found: dict[str, Case] = {}
     templates, compiler = locks.templates_digest(), compiler_name(tools)
     for kernel in kernels:

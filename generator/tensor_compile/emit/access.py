@@ -72,8 +72,8 @@ class Access:
 
     @property
     def taps(self) -> int | None:
-        """Of the loops over terms all but the innermost, as one count, where some positions may not exist; None where it
-        is not known."""
+        """Of the loops over terms all but the innermost, as one count, where some positions may not exist; None where
+        it is not known."""
         count = 1
         for loop in self.border[:-1] if self.border_inner else self.border:
             if not loop.extent.is_const:

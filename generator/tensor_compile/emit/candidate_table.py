@@ -54,8 +54,8 @@ def registers_needed(isa: InstructionSet, rows: int, columns: int) -> int:
 
 
 def micro_pointers(rows: int, columns: int, steps: bool) -> int:
-    """General registers of a micro-kernel's inner loop: rows, counter, terms, b and the multiples of its panels' distance
-    (of eight panels the next base, too), what is fetched ahead or the steps."""
+    """General registers of a micro-kernel's inner loop: rows, counter, terms, b and the multiples of its panels'
+    distance (of eight panels the next base, too), what is fetched ahead or the steps."""
     panels = -(-columns // PANEL)
     multiples = (panels > 1) + (panels > 3) + (panels > 5) + (panels > 7) + (panels - 1) // 8
     return rows + 2 + 1 + multiples + (2 if steps else rows >= 3)

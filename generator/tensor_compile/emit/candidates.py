@@ -111,8 +111,8 @@ def legal(kernel: ContractionKernel, isa: str, target: Target) -> list[Schedule]
 
 # -- the cost model -------------------------------------------------------------------------------------------------
 def choose(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> Schedule:
-    """The legal schedule of least modelled time; of equal ones the first. parts: of the kernel that it is a part of, which
-    a team shares."""
+    """The legal schedule of least modelled time; of equal ones the first. parts: of the kernel that it is a part of,
+    which a team shares."""
     return ranked(kernel, isa, target, parts)[0]
 
 
@@ -156,9 +156,9 @@ class _Model:
         self.once = 10 if self.batches * 4 * self.k * self.n * access.sums > target.l2 else 32
 
     def pace(self, width: int) -> int:
-        """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of the group's. Columns
-        of rows that lie far apart are not fetched ahead by the processor, and with distances of powers of two meet in
-        few sets of its caches."""
+        """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of the group's.
+        Columns of rows that lie far apart are not fetched ahead by the processor, and with distances of powers of two
+        meet in few sets of its caches."""
         held = 4 * self.block * width * self.access.sums
         paces = (64, 32, 10)
         if self.access.in_place and not self.schedule.packed_b:
@@ -208,7 +208,8 @@ class _Model:
         if self.schedule.packed_b:
             return total
         # the first rows wait for what comes from far, or it for them; the two overlap for the most part
-        first, tile = self.access.sums * 4 * self.k * width / min(self.once, self.pace(width)), self.tile(band.height, width)
+        first, tile = self.access.sums * 4 * self.k * width / min(self.once, self.pace(width)), self.tile(band.height,
+                                                                                                          width)
         return total + (_beside(first, tile) - tile) * self.n / width
 
     def copies(self, m: int) -> float:

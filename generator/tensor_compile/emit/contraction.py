@@ -86,7 +86,8 @@ def _reference(kernel: ContractionKernel) -> dict[str, object]:
         return [_LoopText(names[s], c_index(extent(s), names)) for s in variables]
 
     def element(load: Load) -> str:
-        return f"((const float *)p[{parameter[load.buffer]}])[{c_index(buffers[load.buffer].address(load.index), names)}]"
+        address = c_index(buffers[load.buffer].address(load.index), names)
+        return f"((const float *)p[{parameter[load.buffer]}])[{address}]"
 
     accs = [f"acc{i}" for i in range(len(kernel.b))]
     return {"points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": element(kernel.a),

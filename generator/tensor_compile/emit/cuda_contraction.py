@@ -4,7 +4,8 @@
 A block brings the operands' part of its tile to shared memory, some terms at a time. Each thread brings elements of the
 same rows (or terms) every time: what its positions have of rows and columns is computed once a tile, what they have of
 terms once for all its rows. Where the two do not part, or neighbours are not 4 aligned elements, it goes element by
-element; so every contraction of the loop IR fits: packed or in place, several loops over rows, columns and terms, padding."""
+element; so every contraction of the loop IR fits: packed or in place, several loops over rows, columns and terms,
+padding."""
 from __future__ import annotations
 
 import re
@@ -26,13 +27,16 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbo
     tile = schedule_cuda.tile(kernel, precision)
     parts = [_Part(part, tile).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
-    used = {word for part in parts for text in part.values() if isinstance(text, str) for word in re.findall(r"\w+", text)}
+    used = {word for part in parts for text in part.values() if isinstance(text, str)
+            for word in re.findall(r"\w+", text)}
     text = expand_file("cuda/contraction_mma.cu.in" if tile.matrix else "cuda/contraction.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
-        "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
+        "dims": len(kernel.dims),
+        "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
         "parts": parts, "many": len(parts) > 1, "most_sums": sums,
         "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
-        "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1], "ahead": tile.sums <= (32 if tile.matrix else 16),
+        "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1],
+        "ahead": tile.sums <= (32 if tile.matrix else 16),
         "buffers": 2 if tile.sums <= 16 else 1, "least_blocks": 2 if tile.sums >= 64 else 1,
         "threads": tile.threads, "precision": precision, "terms": 1 if precision == "tf32" else 2})
     return narrow(kernel, text)
@@ -90,7 +94,8 @@ class _Part:
                 "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
                 "sums": [{"i": i} for i in range(len(kernel.b))], "sum_count": len(kernel.b),
                 "epilogue": "\n".join(epilogue), "prologue": "\n".join(e.lines), "m_text": self.points(kernel.m),
-                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k), "batch_text": self.points(kernel.batch)}
+                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k),
+                "batch_text": self.points(kernel.batch)}
 
     def points(self, variables: tuple[Sym, ...]) -> str:
         return f"({self.e.index(product(extent(s) for s in variables))})"
@@ -121,7 +126,8 @@ class _Part:
         ragged = tile.rows % step != 0
         pointer = e.pointers[kernel.a.buffer]
         flags = [f"row_v{j}" for j in range(len(valid))]
-        outer_k = bool(set(kernel.m) & set(place.inner.symbols())) or any(set(kernel.m) & set(v.inner.symbols()) for v in valid)
+        outer_k = bool(set(kernel.m) & set(place.inner.symbols())) or any(set(kernel.m) & set(v.inner.symbols())
+                                                                          for v in valid)
         assert not ragged or step % tile.rows == 0 or count > 1
         self.setup += [f"const int a_k = thread % {across} * {width}, a_row = thread / {across};",
                        f"tc_index row_at[{count}];", f"unsigned row_in = 0;",
@@ -129,7 +135,8 @@ class _Part:
                        f"for (int i = 0; i < {count}; ++i) {{",
                        f"    const tc_index row = m_first + a_row + i * {step};",
                        *indent(self.decoded["m"]),
-                       f"    row_in |= (unsigned)(row < m_size{f' && a_row + i * {step} < {tile.rows}' if ragged else ''}) << i;",
+                       f"    row_in |= (unsigned)(row < "
+                       f"m_size{f' && a_row + i * {step} < {tile.rows}' if ragged else ''}) << i;",
                        f"    row_at[i] = {e.index(place.outer)};",
                        *(f"    {flag}[i] = {e.index(v.outer)};" for flag, v in zip(flags, valid)), "}"]
         tests = [f"{flag}[i] + ({e.index(v.inner)}) >= 0" for flag, v in zip(flags, valid)]
@@ -189,7 +196,8 @@ class _Part:
                        "const bool column_in = column < n_size;",
                        *(f"const tc_index column_at{s} = {e.index(places[s].outer)};" for s in sums)]
         copies = [f"tc_copy<{width}>(b_tile + {s} * B_SIZE + (b_k + i * {step}) * B_LINE + b_column, "
-                  f"{e.pointers[kernel.b[s].buffer]} + (there ? column_at{s} + ({e.index(places[s].inner)}) : 0), there);"
+                  f"{e.pointers[kernel.b[s].buffer]} + (there ? column_at{s} + ({e.index(places[s].inner)}) : 0), "
+                  f"there);"
                   for s in sums]
         self.bring += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
                        f"    const tc_index k = k_first + b_k + i * {step};", *indent(self.decoded["k"]),

@@ -110,7 +110,8 @@ class _Launches(StepsWriter):
         self.put("{")
         if is_check(step):
             b = kernel.buffer
-            self.put(f"    static const tc_device_index index = {{&{self.function.entry.symbol}_function, {string(b.name)}}};")
+            self.put(f"    static const tc_device_index index = "
+                     f"{{&{self.function.entry.symbol}_function, {string(b.name)}}};")
             values += ["f->device->cell", "(uint64_t)(uintptr_t)&index"]
         values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
         reference = self.function.entry.plan.reference

@@ -48,8 +48,8 @@ def emit_plain(kernel: Kernel) -> KernelSource:
 
 
 def team(kernel: Kernel, symbol: str, text: str) -> str:
-    """A kernel around one of the processor's, `text`, which defines the function SYMBOL_part: each thread of the grid is
-    one of its team."""
+    """A kernel around one of the processor's, `text`, which defines the function SYMBOL_part: each thread of the grid
+    is one of its team."""
     part = f"{symbol}_part"
     text = text.replace('#include "tc_kernel.h"', '#include "tc_team.cuh"', 1)
     text = text.replace(f"void {part}(void *const *p,", f"static __device__ void {part}(const tc_team_pointers p,", 1)
@@ -58,7 +58,8 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
         text, f'extern "C" __global__ void __launch_bounds__({threads})',
         f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
         f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
-        f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i, b in enumerate(kernel.params)),
+        f"    void *pointers[{len(kernel.params)}];",
+        *(f"    pointers[{i}] = {_address(i, b)};" for i, b in enumerate(kernel.params)),
         f"    {part}({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 

@@ -2,10 +2,10 @@
 """A LoopNestKernel as CUDA C: some points a thread, one row a warp, or one row a block.
 
 The threads of a row take the points of a phase in passes, neighbours side by side. Where a phase sums floats, the terms
-of a pass are added in the order that docs/numerics.md gives, by the first 16 threads (`lanes`) or the first one (`seq`),
-which get them from the others by shuffles, in a block through shared memory; what is associative each thread reduces for
-itself and all by a tree. Every thread then has the result. A barrier ends each phase, as a later one may load what it
-stored, and its sums take the same shared memory.
+of a pass are added in the order that docs/numerics.md gives, by the first 16 threads (`lanes`) or the first one
+(`seq`), which get them from the others by shuffles, in a block through shared memory; what is associative each thread
+reduces for itself and all by a tree. Every thread then has the result. A barrier ends each phase, as a later one may
+load what it stored, and its sums take the same shared memory.
 
 Where a thread has several points of a phase without sums, it loads what all of them need before it stores anything."""
 from __future__ import annotations
@@ -41,8 +41,8 @@ def emit_team(kernel: LoopNestKernel, symbol: str) -> str:
 @dataclass(slots=True)
 class _Sum:
     """A reduction of a phase. acc: what each thread holds; shared: its memory, or where a warp has the row the start of
-    its names; lanes: threads that add (0: by a tree); total: over blocks of terms ("" where there is one); at: a thread's
-    place in the memory."""
+    its names; lanes: threads that add (0: by a tree); total: over blocks of terms ("" where there is one); at: a
+    thread's place in the memory."""
 
     reduce: RowReduce
     acc: str

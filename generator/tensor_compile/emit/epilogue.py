@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The epilogue of a contraction: C text of the stores at 16 columns of a row (at one, without vectors), given the sums."""
+"""The epilogue of a contraction: C text of the stores at 16 columns of a row (at one, without vectors), given the
+sums."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from .index import c_index
 from .scalar import C_TYPE, ScalarEmitter, extent, vectorizable
 
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
-HEAVY = {"exp": 20, "log": 20, "tanh": 25, "erf": 30, "div": 4, "sqrt": 4, "sin": 40, "cos": 40, "expm1": 25, "log1p": 35,
+HEAVY = {"exp": 20, "log": 20, "tanh": 25, "erf": 30, "div": 4, "sqrt": 4, "sin": 40, "cos": 40, "expm1": 25,
+         "log1p": 35,
          "rem": 25, "pow": 90}
 
 
@@ -37,7 +39,8 @@ class Epilogue:
         """The functions `finish` and, where the last columns are no whole panel, `finish_partial`. pieces: times that
         one is expanded in a tile."""
         work = sum(_work(s.value) for s in self.kernel.stores)
-        inline = "__attribute__((noinline))" if work * pieces > INLINE_LIMIT else "inline __attribute__((always_inline))"
+        inline = "__attribute__((noinline))" if work * pieces > INLINE_LIMIT else \
+            "inline __attribute__((always_inline))"
         acc_type = "tcv_f32" if self.vector else "float"
         accs = [f"{acc_type} {acc}" for acc in self.accs]
         if not self.vector:

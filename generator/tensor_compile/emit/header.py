@@ -134,7 +134,8 @@ def _tensor_limits(entry: Entry, face: Interface) -> list[str]:
 
 
 def _reference_limit(entry: Entry, target: Target, max_arena: int | None) -> list[str]:
-    bound = memory(entry.plan.reference.program, target.apart).bound(target.threads, f"the reference's arena of {entry.symbol}")
+    bound = memory(entry.plan.reference.program, target.apart).bound(target.threads,
+                                                                     f"the reference's arena of {entry.symbol}")
     name = f"{macro(entry.symbol)}_ARENA_BYTES_REFERENCE"
     text = f"#define {name} {max(bound, 64)}" if max_arena is None or bound <= max_arena else \
         f"/* {name}: {bound} bytes exceed the limit of {max_arena}: ask tc_function_arena_bytes. */"
@@ -250,7 +251,8 @@ def _tensor_functions(entry: Entry) -> str:
     return tc_function_tensor_bytes(&{entry.symbol}_function, {i}, tc_dims);
 }}
 """ for i, name in sized]
-    return "\n".join(["\n/* Bytes of tensors at sizes; 0 where the dims are out of range. */", *functions]) if sized else ""
+    return "\n".join(["\n/* Bytes of tensors at sizes; 0 where the dims are out of range. */",
+                      *functions]) if sized else ""
 
 
 def _state_functions(face: Interface) -> str:

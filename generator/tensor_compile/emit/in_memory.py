@@ -2,8 +2,8 @@
 """A part of a contraction over micro-kernels of the library (templates/contraction/memory.c.in): a thin driver, and the
 epilogue on accumulators that the micro-kernels left in memory. Full tiles may be the kernel's own (in_registers.py).
 
-Items are batches x column groups x row tiles, columns outermost; a thread takes a contiguous share. Within it, blocks of
-columns, rows and terms are walked as the schedule says. Partial sums wait in the thread's scratch.
+Items are batches x column groups x row tiles, columns outermost; a thread takes a contiguous share. Within it, blocks
+of columns, rows and terms are walked as the schedule says. Partial sums wait in the thread's scratch.
 """
 from __future__ import annotations
 
@@ -256,7 +256,8 @@ class _Emitter:
         return {
             "a_room": room.packed_a, "b_room": room.packed_b, "row_room": self.blocks.row_room,
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
-            "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows, "kc": self.blocks.terms,
+            "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
+            "kc": self.blocks.terms,
             "block_a_step": "1" if schedule.packed_a else self.text(self.inner.a),
             "block_b_step": self.text(self.b_step),
             "block_b_piece": f"terms * {unit}" if schedule.packed_b else self.text(self.access.b_piece)}

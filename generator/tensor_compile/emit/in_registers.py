@@ -48,13 +48,15 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
 
     def held(at: int) -> str:
         """Every accumulator of a point, from where the sums of a tile wait for each other."""
-        return ", ".join(f"tcv_load_f32(held[{s}] + {at})" if vector else f"held[{s}][{at}]" for s in range(access.sums))
+        return ", ".join(f"tcv_load_f32(held[{s}] + {at})" if vector else f"held[{s}][{at}]"
+                         for s in range(access.sums))
 
     def finish(r: int) -> list[str]:
         if not vector:
             return [f"{own}finish(p, d, t, {r}, j + {v}, {held(r * columns + v) if access.sums > 1 else f'c{r}_{v}'});"
                     for v in range(regs)]
-        joined = [", ".join(f"c{r}_{v}" for v in range(first, first + per_piece)) for first in range(0, regs, per_piece)]
+        joined = [", ".join(f"c{r}_{v}" for v in range(first, first + per_piece))
+                  for first in range(0, regs, per_piece)]
         return [f"{own}finish(p, d, t, {r}, j + {16 * i}, "
                 f"{held(r * columns + 16 * i) if access.sums > 1 else f'tct_join({parts})'});"
                 for i, parts in enumerate(joined)]

@@ -21,5 +21,6 @@ def emit_check(kernel: CheckKernel, symbol: str) -> str:
         f"    const int64_t bound = {c_index(kernel.bound, names)};", "    tc_index begin, end;",
         f"    tc_split({c_index(kernel.buffer.elements, names)}, thread, threads, &begin, &end);",
         "    int outside = 0;", "    for (tc_index i = begin; i < end; ++i)",
-        "        outside |= x[i] < 0 || x[i] >= bound;", "    if (outside)", "        __atomic_store_n(fault, 1, __ATOMIC_RELAXED);",
+        "        outside |= x[i] < 0 || x[i] >= bound;", "    if (outside)",
+        "        __atomic_store_n(fault, 1, __ATOMIC_RELAXED);",
         "}", ""])

@@ -85,7 +85,8 @@ def _tell_apart(name: str, face: Interface) -> None:
 
     take("the model", (f"{face.model}_{part}" for part in ("model", "counters")))
     if face.has_state:
-        take("the model's state", (f"{face.model}_state_{verb}" for verb in ("init", "reset", "copy", "export", "import")))
+        take("the model's state",
+             (f"{face.model}_state_{verb}" for verb in ("init", "reset", "copy", "export", "import")))
     if face.external:
         take("the model's weights", (f"{face.model}_weights_{verb}" for verb in ("check", "open")))
     for e in face.entries:

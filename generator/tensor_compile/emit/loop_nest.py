@@ -2,9 +2,9 @@
 """A LoopNestKernel as one C function (docs/loops.md, kernel ABI).
 
 Rows are flattened and split over the team; a thread finds its first row by division and steps from there. In a row the
-phases run one after the other, each a loop over its variables, the innermost 16 at a time with an exact tail. A loop nest
-of one phase without reductions has no rows to keep together: its innermost loop is cut into pieces of PIECE elements,
-which are split over the team like rows.
+phases run one after the other, each a loop over its variables, the innermost 16 at a time with an exact tail. A loop
+nest of one phase without reductions has no rows to keep together: its innermost loop is cut into pieces of PIECE
+elements, which are split over the team like rows.
 
 Where rows hold reductions, some neighbouring rows are walked side by side, so that their chains of dependent operations
 overlap; every row keeps its own order.
@@ -178,7 +178,8 @@ class _LoopNestEmitter:
             rows = f"tc_min({rows}, {e.index(bound)})"
         e.lines += [f"float *const to = {e.pointers[t.target]} + ({e.index(t.to_first)});",
                     f"const float *const from = {e.pointers[t.source]} + ({e.index(t.from_first)});",
-                    f"const tc_index rows = {rows}, to_step = {e.index(t.to_step)}, from_step = {e.index(t.from_step)};",
+                    f"const tc_index rows = {rows}, to_step = {e.index(t.to_step)}, from_step = "
+                    f"{e.index(t.from_step)};",
                     f"for (tc_index j = 0; j < {t.count}; j += {SIDE})",
                     "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);"]
         e.lines += _next([name for name, _ in loops], [size for _, size in loops]) if loops else []
@@ -397,7 +398,8 @@ class _LoopNestEmitter:
         outer, inner = phase.vars[:tail], phase.vars[tail:]
         size, rows = e.index(extent(g)), product(extent(s) for s in kernel.rows)
         work = e.index(rows * product(extent(s) for s in phase.vars))
-        e.lines += ["tc_index begin, end;", f"const tc_index size = {size}, team = tc_min(threads, 1 + ({work}) / {GRAIN});",
+        e.lines += ["tc_index begin, end;",
+                    f"const tc_index size = {size}, team = tc_min(threads, 1 + ({work}) / {GRAIN});",
                     "if (thread >= team)", "    return;",
                     f"tc_split({e.index(rows * extent(g))}, thread, team, &begin, &end);", "if (begin >= end)",
                     "    return;"]
@@ -559,7 +561,8 @@ def _next(names: list[str], sizes: list[str]) -> list[str]:
     """Steps the loop variables to the next item."""
     if len(names) == 1:
         return [f"++{names[0]};"]
-    return [f"if (++{names[-1]} == {sizes[-1]}) {{", f"    {names[-1]} = 0;", *indent(_next(names[:-1], sizes[:-1])), "}"]
+    return [f"if (++{names[-1]} == {sizes[-1]}) {{", f"    {names[-1]} = 0;", *indent(_next(names[:-1], sizes[:-1])),
+            "}"]
 
 
 def _space(variables: tuple[Sym, ...]) -> str:

@@ -19,8 +19,8 @@ class Memory:
     """temps: bytes (int where constant), or None where the slots say.
     temp: position of each temp: ("offset", bytes) or ("slot", number). scratch: the groups of steps between barriers,
     each the scratch buffers of its steps as (step, parameter, bytes); their numbers count through all groups. copies:
-    where the arena is a memory of its own, bytes of what a call brings into it; they lie behind the scratch. shared: for
-    each (step, parameter) that is a buffer of tiles, the one that stands for it in `scratch`."""
+    where the arena is a memory of its own, bytes of what a call brings into it; they lie behind the scratch. shared:
+    for each (step, parameter) that is a buffer of tiles, the one that stands for it in `scratch`."""
 
     temps: int | None
     slots: tuple[Slot, ...]

@@ -2,9 +2,9 @@
 """The library of micro-kernels: tiles of accumulators over terms, which the contractions of a build share.
 
 A micro-kernel knows its instruction set, its dtypes and the accumulators of its tile; terms, strides and rows are
-arguments (templates/include/tc_micro.h). It starts from zeros or from accumulators in memory and leaves them there, so a
-sum may be cut into blocks of terms without a change of its bits. All that a build needs of one instruction set are one
-translation unit.
+arguments (templates/include/tc_micro.h). It starts from zeros or from accumulators in memory and leaves them there, so
+a sum may be cut into blocks of terms without a change of its bits. All that a build needs of one instruction set are
+one translation unit.
 """
 from __future__ import annotations
 

@@ -201,7 +201,8 @@ class _SharedLoop:
         return identity(node.op, node.order, node.dtype)
 
     def accumulate(self, accs: list[str], number: str = "") -> None:
-        """One term of the variables that are bound now, if it exists. number: the term's, where positions are wanted."""
+        """One term of the variables that are bound now, if it exists. number: the term's, where positions are
+        wanted."""
         emitter = self.e
         same = [e for e in self.valid if not emitter.varies(e)]
         mixed = tuple(e for e in self.valid if emitter.varies(e))
@@ -281,7 +282,8 @@ class _SharedLoop:
                 f"        {lane}[l] = {joined}({lane}[l], {lane}[l + h]);", f"{total} = {joined}({total}, {lane}[0]);"]
 
     def totals(self, totals: list[str], lanes: list[str]) -> list[str]:
-        return [line for node, *names in zip(self.nodes, totals, lanes, strict=True) for line in self.total(node, *names)]
+        return [line for node, *names in zip(self.nodes, totals, lanes, strict=True)
+                for line in self.total(node, *names)]
 
     def lanes(self) -> list[str]:
         emitter, nodes = self.e, self.nodes

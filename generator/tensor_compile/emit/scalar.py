@@ -5,9 +5,9 @@ Every distinct node becomes one named constant, declared in the outermost scope 
 does not depend on a loop is computed before it. In code of 16 lanes only what depends on the vector variable (or on the
 accumulator) is a vector; the rest stays scalar and is splat where a vector meets it.
 
-How a Load of 16 lanes reads memory follows from the coefficient of the vector variable in its address: 0 one element for
-all lanes, 1 neighbouring elements, another constant or expression a strided access; anything else, and data-dependent
-indices that differ between lanes, go lane by lane. Elements behind a false predicate are never touched.
+How a Load of 16 lanes reads memory follows from the coefficient of the vector variable in its address: 0 one element
+for all lanes, 1 neighbouring elements, another constant or expression a strided access; anything else, and
+data-dependent indices that differ between lanes, go lane by lane. Elements behind a false predicate are never touched.
 """
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ V_TYPE = {"f32": "tcv_f32", "f16": "tcv_f32", "bf16": "tcv_f32", "i32": "tcv_i32
           "i16": "tcv_i32", "u16": "tcv_i32", "bool": "tcv_mask"}
 _NARROW = frozenset(("f16", "bf16", "i8", "u8", "i16", "u16"))
 # Operations on vectors of narrow integers.
-_NARROW_VECTORS = frozenset(("neg", "abs", "add", "sub", "mul", "div", "maximum", "minimum", "bit_and", "bit_or", "bit_xor",
+_NARROW_VECTORS = frozenset(("neg", "abs", "add", "sub", "mul", "div", "maximum", "minimum", "bit_and", "bit_or",
+                             "bit_xor",
                              "eq", "ne", "lt", "le", "gt", "ge", "select", "cast", "pair"))
 
 
@@ -55,7 +56,8 @@ class ScalarEmitter:
     variable of the lanes, whose name is that of lane 0; lanes: C text of the number of lanes that exist (None: all);
     accs: C text of each accumulator; written: buffers that the kernel stores to, whose loads stay where they are.
     confined: loads whose predicate is not all that they rely on, so that they stay in the guard around them.
-    siblings: for a reduction inside a value, others that may be computed with it. joined: variables that stand for several.
+    siblings: for a reduction inside a value, others that may be computed with it. joined: variables that stand for
+    several.
 
     `value` and `store` append to `lines`, the statements of the innermost scope.
     """
@@ -215,7 +217,8 @@ class ScalarEmitter:
             return self.lane_by_lane(node.dtype, depth, lambda: f"({C_TYPE[node.dtype]})({self.index(e)})")
         if not c.terms:
             return self.name(first, node.dtype, True, depth)
-        lanes = "tcv_iota_i32()" if c == 1 else f"tcv_mul_i32(tcv_iota_i32(), tcv_splat_i32((int32_t)({self.index(c)})))"
+        lanes = "tcv_iota_i32()" if c == 1 else \
+            f"tcv_mul_i32(tcv_iota_i32(), tcv_splat_i32((int32_t)({self.index(c)})))"
         return self.name(f"tcv_add_i32({first}, {lanes})", node.dtype, True, depth)
 
     def all_nonnegative(self, exprs: Iterable[Expr]) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a variant runs, as the C function `<variant>_run` of the driver: every thread of the team executes it.
 
-Loops and branches are C's own. All threads take the same way: an iteration's number is counted by each of them, and what a
-condition holds is read behind a barrier and not written before the next one.
+Loops and branches are C's own. All threads take the same way: an iteration's number is counted by each of them, and
+what a condition holds is read behind a barrier and not written before the next one.
 """
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ class StepsWriter:
         if loop.iteration is not None:
             iteration = self.function.dim(loop.iteration)
             count = self.function.c(extent(loop.iteration))
-            self.put(f"for (tc_index {iteration} = 0; {iteration} < {count}; ++{iteration}) {{ /* {_comment(loop.label)} */")
+            self.put(f"for (tc_index {iteration} = 0; {iteration} < {count}; ++{iteration}) "
+                     f"{{ /* {_comment(loop.label)} */")
         else:
             self.put(f"for (;;) {{ /* {_comment(loop.label)} */")
         self.depth += 1

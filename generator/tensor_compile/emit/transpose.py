@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loop nests that do nothing but transpose: panels of a second operand that is not constant, packed where it lies otherwise.
+"""Loop nests that do nothing but transpose: panels of a second operand that is not constant, packed where it lies
+otherwise.
 
-The vector variable steps by 1 where the loop nest stores, and the variable of its last row by 1 where it loads. Such a loop nest
-moves 16 x 16 elements at a time through registers (tc_transpose.h) instead of collecting each vector from 16 rows.
+The vector variable steps by 1 where the loop nest stores, and the variable of its last row by 1 where it loads. Such a
+loop nest moves 16 x 16 elements at a time through registers (tc_transpose.h) instead of collecting each vector from
+16 rows.
 """
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ SIDE = 16
 
 @dataclass(frozen=True, slots=True)
 class Transposition:
-    """to[to_first + j*to_step + i] = from[from_first + i*from_step + j] for j below `count` and i below 16; zero where i
-    is not below all of `rows`. j is the variable of the loop nest's last row."""
+    """to[to_first + j*to_step + i] = from[from_first + i*from_step + j] for j below `count` and i below 16; zero where
+    i is not below all of `rows`. j is the variable of the loop nest's last row."""
 
     source: str
     target: str

@@ -2,9 +2,9 @@
 """Control: cond, while and scan that need not be, and constants where they are used.
 
 A cond whose condition is a constant becomes the side that runs, a scan of length 1 its body, a while whose test is
-constantly false its operands. A carry that every iteration hands on as it is is its operand behind the loop too. What a called
-function gets as such a carry, or as an operand of a cond, and depends on weights and constants alone, is computed in
-it, so that the other passes find it there: fold packs it as everywhere. All of it is exact.
+constantly false its operands. A carry that every iteration hands on as it is is its operand behind the loop too. What a
+called function gets as such a carry, or as an operand of a cond, and depends on weights and constants alone, is
+computed in it, so that the other passes find it there: fold packs it as everywhere. All of it is exact.
 """
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 """Divide: a product by constants whose result is read in parts of its columns alone becomes one product a part.
 
 One weight may hold several (queries, keys and values; gate and up; the gates of a recurrent cell), whose product is
-split afterwards. As products of their own, which fusion has run side by side or as sums of one kernel, each part has its
-own epilogue and place, and no tensor holds them all. The parts of the weights are folded. An element's terms and their
-order stay what they were.
+split afterwards. As products of their own, which fusion has run side by side or as sums of one kernel, each part has
+its own epilogue and place, and no tensor holds them all. The parts of the weights are folded. An element's terms and
+their order stay what they were.
 
 A result is followed through elementwise nodes, transposes and reshapes to slices of its columns. It stays whole where
 anything else reads it, where two slices overlap and where parts are narrow or take more panels of columns.
@@ -175,7 +175,8 @@ def _rebuilt(function: Function, plan: _Plan) -> Function:
     def computed(value: Value, part: Part, within: Part) -> Value:
         node, axis = value.node, plan.axes[value]
         shape = resized(value.shape, axis, part[1])
-        operands = tuple(made[x, within] if x in plan.axes else sliced(node, values[x], axis, part) for x in node.operands)
+        operands = tuple(made[x, within] if x in plan.axes else sliced(node, values[x], axis, part)
+                         for x in node.operands)
         attrs = {"shape": shape} if node.op == "reshape" else node.attrs
         return make(node, node.op, operands, attrs, value.dtype, shape)
 

@@ -118,7 +118,8 @@ def widened(bits: int, source: str, target: str) -> int:
             return sign
         shift = a.digits - fraction.bit_length()     # denormal: its first digit becomes the hidden one
         fraction, exponent = fraction << shift & a.fraction, 1 - shift
-    return sign | exponent + (b.bias - a.bias if a.bias != b.bias else 0) << b.digits - 1 | fraction << b.digits - a.digits
+    return sign | exponent + (b.bias - a.bias if a.bias != b.bias
+                              else 0) << b.digits - 1 | fraction << b.digits - a.digits
 
 
 def keeps_values(source: str, target: str) -> bool:

@@ -358,7 +358,8 @@ def _scan(op: str, types: Types, attrs: dict[str, Any], declared: Types, context
 
 
 _RULES: dict[str, Rule] = {
-    "declared": _declared, "written": _written, "scalar": _scalar, "same": _elementwise(NUMBERS), "same_float": _elementwise(FLOATS),
+    "declared": _declared, "written": _written, "scalar": _scalar, "same": _elementwise(NUMBERS),
+    "same_float": _elementwise(FLOATS),
     "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS),
     "same_integer": _elementwise(INTEGERS), "cast": _cast, "compare": _compare,
     "select": _select,

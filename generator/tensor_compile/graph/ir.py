@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of the graph IR (docs/graph.md). No behaviour beyond lookups: text, inference and passes have files of their own."""
+"""Data of the graph IR (docs/graph.md). No behaviour beyond lookups: text, inference and passes have files of their
+own."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field

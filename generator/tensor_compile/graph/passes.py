@@ -24,7 +24,8 @@ FunctionPass = Callable[[Function], Function]
 ModulePass = Callable[[Module], Module]
 Dump = Callable[[str, Module], None]
 
-# Passes on one function each, called ones too, before specialization (control looks at all of them): after them the arithmetic is fixed (docs/numerics.md), and what
+# Passes on one function each, called ones too, before specialization (control looks at all of them): after them the
+# arithmetic is fixed (docs/numerics.md), and what
 # they leave is what the interpreter runs to compare bits.
 BEFORE: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
     ("simplify", simplify),            # first: absorb knows views and broadcasts in their normal form only

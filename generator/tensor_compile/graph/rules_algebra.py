@@ -138,7 +138,8 @@ def absorbed_extreme(b: Builder, n: Node) -> Value | None:
 
 
 def logical_constant(b: Builder, n: Node) -> Value | None:
-    """x and true -> x, x and false -> false, x or false -> x, x or true -> true, x xor false -> x, x xor true -> not x."""
+    """x and true -> x, x and false -> false, x or false -> x, x or true -> true, x xor false -> x, x xor true -> not
+    x."""
     x, y = n.operands
     bits = uniform(y)
     if bits is None:

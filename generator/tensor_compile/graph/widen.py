@@ -3,8 +3,8 @@
 
 That is what f16 and bf16 mean (docs/numerics.md): operands are exact in f32, and a result is rounded once to its dtype.
 Written down, the casts are nodes like others: loops and kernels know loads, stores and casts of 16-bit floats and no
-arithmetic. Nodes that only move elements stay on 16 bits. A cast to 16 bits and back is a rounding, no later pass may drop
-it; one to 32 bits and back is nothing, and simplify drops it.
+arithmetic. Nodes that only move elements stay on 16 bits. A cast to 16 bits and back is a rounding, no later pass may
+drop it; one to 32 bits and back is nothing, and simplify drops it.
 """
 from __future__ import annotations
 

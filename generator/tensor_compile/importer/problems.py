@@ -23,7 +23,8 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A node that cannot be imported. what: the operation; why; inputs: the model's inputs that would have to be fixed."""
+    """A node that cannot be imported. what: the operation; why; inputs: the model's inputs that would have to be
+    fixed."""
 
     what: str
     why: str
@@ -47,4 +48,5 @@ def report(problems: Sequence[Problem], shown: str) -> UserError:
             lines.append(f"      {found[0].hint}")
     nodes = len(problems)
     return UserError(f"{nodes} node{'s' * (nodes > 1)} of the model cannot be imported:\n" + "\n".join(lines), shown,
-                     "nothing was written; export the model with other operations, or compose them in a model.c of your own")
+                     "nothing was written; export the model with other operations, or compose them in a model.c of "
+                     "your own")

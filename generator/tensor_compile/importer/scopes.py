@@ -29,8 +29,8 @@ _ROLES = {("MatMul", 1): "weight", ("Gemm", 1): "weight", ("Conv", 1): "weight",
 @dataclass(slots=True)
 class Function:
     """A C function of a scope, as its first instance was. scoped: its first argument is what tc_weight puts before
-    names; scope: that of the first instance; dims: sizes that it is given; depth: of the scope of its nodes; shared: it has
-    more than one instance."""
+    names; scope: that of the first instance; dims: sizes that it is given; depth: of the scope of its nodes; shared: it
+    has more than one instance."""
 
     name: str
     statements: list[Statement]

@@ -90,9 +90,9 @@ Since = dict[tuple[Any, ...], Touch]
 
 
 class BarrierWalk:
-    """Walks a program in every order in which it may run. `needs_barrier(place, touch, since)` is asked before each kernel and
-    each decision, whose place is the Step or region, whether all threads meet there; `since` is what may have run since
-    they last did. It may be asked several times of one place, with more in `since` each time."""
+    """Walks a program in every order in which it may run. `needs_barrier(place, touch, since)` is asked before each
+    kernel and each decision, whose place is the Step or region, whether all threads meet there; `since` is what may
+    have run since they last did. It may be asked several times of one place, with more in `since` each time."""
 
     def __init__(self, needs_barrier: Callable[[object, Touch, Iterable[Touch]], bool]):
         self.needs_barrier = needs_barrier

@@ -99,7 +99,8 @@ class KernelBuilder:
         item = sums[0]
         resolve = self.resolver(group, {})
         stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
-        return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums), item.panel,
+        return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums),
+                                 item.panel,
                                  stores, (), ())
 
     def build_rows(self, group: Group, label: str) -> LoopNestKernel:
@@ -192,7 +193,8 @@ class KernelBuilder:
         rows = tuple(v for v in group.coords if v not in places)
         stores = [Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored]
         sort = RowSort(row, ordered.value, ordered.count, ordered.descending)
-        return LoopNestKernel(label, rows, [Phase((ordered.var,), [sort], [], False), Phase(places, [], stores)], (), ())
+        return LoopNestKernel(label, rows, [Phase((ordered.var,), [sort], [], False), Phase(places, [], stores)], (),
+                              ())
 
     def build_scatter(self, item: Computation, label: str) -> LoopNestKernel:
         """The variables before the first that the stored index does without are rows."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fault leaves outputs and states as they were: outside of loops and branches nothing is stored there before every index
-has been looked at. Lowering copies there at the end what an index is computed from, and fusion makes no kernel of what
-a check waits for and of what it does not."""
+"""A fault leaves outputs and states as they were: outside of loops and branches nothing is stored there before every
+index has been looked at. Lowering copies there at the end what an index is computed from, and fusion makes no kernel of
+what a check waits for and of what it does not."""
 from __future__ import annotations
 
 from ..symbolic import Expr

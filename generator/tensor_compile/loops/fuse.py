@@ -7,8 +7,8 @@ groups that an item reads at the same points become one. A group has *coordinate
 for in terms of them:
 
   flat         pointwise members (a Reduction may stand inside a value: windows, columns)
-  rows, cols   as soon as a reduction over `cols` joins: a row loop nest. A member then lives at points or once a row, and
-               in a *phase*: the loop over the row in which all it needs is known
+  rows, cols   as soon as a reduction over `cols` joins: a row loop nest. A member then lives at points or once a
+               row, and in a *phase*: the loop over the row in which all it needs is known
   sort, scatter  kernels of their own: what sorts the same rows is one; stores at indices that are data run in order
   contraction  its epilogue: pointwise members at the points batch x m x n; several sums a point where products of one
                first operand meet. Products of one first operand that do not meet stand side by side in one kernel
@@ -66,7 +66,8 @@ def sorts(value: Scalar) -> list[Sorted]:
 
 
 def outer(item: Computation) -> tuple[Sym, ...]:
-    """The variables of an item that is a reduction, without those that it reduces: a running one stores at those too."""
+    """The variables of an item that is a reduction, without those that it reduces: a running one stores at those
+    too."""
     return tuple(s for s in item.vars if s not in item.value.vars)
 
 
@@ -79,7 +80,8 @@ def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
     """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with)."""
     low = lowered
     fusion = Fusion(low.items, dict(low.buffers), separate, reading_items(low.items))
-    return Fused(low.name, fusion.buffers, fusion.run(True), low.inputs, low.outputs, low.states, low.dims, fusion.fusions,
+    return Fused(low.name, fusion.buffers, fusion.run(True), low.inputs, low.outputs, low.states, low.dims,
+                 fusion.fusions,
                  fusion.refusals)
 
 
@@ -94,8 +96,8 @@ def reading_items(items: list[Element]) -> Counter[str]:
 class Fusion:
     """The items of a function, or those of one list of a region, whose kernels are that list's alone.
 
-    readers_of_all: of each buffer, in the whole function. lasting: buffers whose value an iteration of a loop around finds
-    and then overwrites, beside the states.
+    readers_of_all: of each buffer, in the whole function. lasting: buffers whose value an iteration of a loop around
+    finds and then overwrites, beside the states.
     """
 
     def __init__(self, items: list[Element], buffers: dict[str, Buffer], separate: bool, readers_of_all: Counter[str],
@@ -500,7 +502,8 @@ class Fusion:
             count = domain_size(item.vars)
             if count == total and (group.kind != "rows" or group.cols and not symbols <= rows or not group.cols):
                 return "point"
-            if group.kind == "rows" and count == domain_size(group.rows) and all(s in rows or s.is_dim for s in symbols):
+            if group.kind == "rows" and count == domain_size(group.rows) and all(s in rows or s.is_dim
+                                                                                 for s in symbols):
                 return "row"
             raise Refused("it has other points than the kernel")
         kept = outer(item)
@@ -560,7 +563,8 @@ class Fusion:
             self.refuse(other, group, str(refused))
             return
         if group.kind == other.kind == "contraction":
-            self.fusions.append(f"{other.members[0].item.label} and {group.members[0].item.label} are sums of one kernel")
+            self.fusions.append(f"{other.members[0].item.label} and {group.members[0].item.label} are sums of one "
+                                f"kernel")
         absorb(group, other)
 
     def mergeable(self, group: Group, other: Group, reader: Member | None) -> None:

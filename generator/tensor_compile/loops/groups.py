@@ -35,7 +35,8 @@ class Group:
         self.number, self.mask, self.above = number, 1 << number, 0    # bits of this group, of all it depends on
         self.before: set[Group] = set()
         self.after: set[Group] = set()
-        self.kind, self.coords, self.seq = kind, coords, seq   # kind: flat | rows | contraction | check | sort | scatter
+        # kind: flat | rows | contraction | check | sort | scatter
+        self.kind, self.coords, self.seq = kind, coords, seq
         self.rows: tuple[Sym, ...] = coords
         self.cols: tuple[Sym, ...] = ()
         self.members: list[Member] = []

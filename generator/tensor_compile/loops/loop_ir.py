@@ -165,7 +165,8 @@ class InBounds(Scalar):
 class Reduction(Scalar):
     """A reduction of `value` over `vars` (nested, first outermost; term number = row-major position).
 
-    op     sum | prod | max | min | any | all | dot (value is the pair of factors: Apply('pair', dtype, (a, b)); one fused
+    op     sum | prod | max | min | any | all | dot (value is the pair of factors: Apply('pair', dtype, (a, b)); one
+    fused
            multiply-add a term) | argmax | argmin (i64 position of the first extreme)
     order  seq | lanes | free | running (docs/numerics.md). running: over one variable, which is one of the point's
            too: the terms up to the point's own, first to last
@@ -308,7 +309,8 @@ class Store:
 @dataclass(slots=True)
 class RowReduce:
     """local `name` = reduction over the phase's variables of `value` (op and order as in Reduction). Where the order is
-    `running`, the local is known at every point of its own phase (behind the reductions before it): the terms so far."""
+    `running`, the local is known at every point of its own phase (behind the reductions before it): the terms so
+    far."""
 
     name: str
     op: str
@@ -335,8 +337,8 @@ class Phase:
     At a point the reductions are evaluated first, then the stores one after the other; a load that an earlier statement
     of the point needed as well has the value that it had there. vars may be empty: the statements run once a row.
     vector: the last variable may be run 16 at a time. A store of
-    one phase may be loaded by a later one of the same row. A store with a dynamic index is alone in its loop nest: no row
-    holds a variable that its index does without, so one thread walks those, in order.
+    one phase may be loaded by a later one of the same row. A store with a dynamic index is alone in its loop nest: no
+    row holds a variable that its index does without, so one thread walks those, in order.
     """
 
     vars: tuple[Sym, ...]
@@ -367,9 +369,9 @@ class ContractionKernel:
     """Contractions of one `a` at the same points with their epilogue: at every point of batch x m x n the stores, whose
     values contain Acc.
 
-    m may have no variable; n and k have at least one, n exactly one where b is packed. b: the second operands, each with
-    an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses). b is packed (`b_panel` =
-    panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n). schedules: how it is
+    m may have no variable; n and k have at least one, n exactly one where b is packed. b: the second operands, each
+    with an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses). b is packed (`b_panel`
+    = panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n). schedules: how it is
     computed, one for each instruction set of the target, as soon as that is chosen; params then has their scratch.
     """
 
@@ -399,7 +401,8 @@ class ContractionKernel:
 
 @dataclass(slots=True)
 class GroupedContractionKernel:
-    """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all of them.
+    """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all of
+    them.
 
     None reads what another one stores, and they store different elements. Each has params and dims of its own,
     which are among the kernel's.
@@ -434,8 +437,8 @@ class CheckKernel:
 
 @dataclass(slots=True)
 class ExternKernel:
-    """Calls `function` of the user's program: it reads all of `reads` and stores all of `writes`, row-major buffers. One
-    thread runs it. params: reads, then writes (one buffer may stand in `reads` twice)."""
+    """Calls `function` of the user's program: it reads all of `reads` and stores all of `writes`, row-major buffers.
+    One thread runs it. params: reads, then writes (one buffer may stand in `reads` twice)."""
 
     label: str
     function: str
@@ -505,7 +508,8 @@ class Step:
 class Loop:
     """`body` in turn; what is inside are the elements of the stage (Computations, kernels, Steps) and further regions.
 
-    iteration     0..count-1, a symbol that kernels receive among their dims: one iteration for each value (scan). None: a while,
+    iteration     0..count-1, a symbol that kernels receive among their dims: one iteration for each value (scan). None:
+    a while,
              which before each iteration runs `test` and goes on where the bool[] in buffer `condition` is true then
     carried  buffers that an iteration reads as the one before left them; they are written before the loop
     swaps    pairs of buffers of one size that change places behind each iteration (instead of a copy)
@@ -570,8 +574,8 @@ class Axis:
 
 @dataclass(slots=True)
 class Tiles:
-    """`body` once for every combination of blocks of the axes: a tile. The team shares the tiles; of each, one thread runs
-    the whole list, one kernel behind the other, without barriers.
+    """`body` once for every combination of blocks of the axes: a tile. The team shares the tiles; of each, one thread
+    runs the whole list, one kernel behind the other, without barriers.
 
     Buffers of kind `tile` hold what the kernels of one tile hand on. Kernels of different tiles store different
     elements of all other buffers, and none loads what another tile stores.
@@ -608,7 +612,8 @@ class Arena:
     """Where temp buffers lie: byte offsets (multiples of 64) from the start of the arena.
 
     In a generic program a buffer sits at the start of its slot. Scratch buffers are not planned here: the driver puts
-    them behind the temps, one instance for each thread of the team; scratch of steps between two barriers never overlaps.
+    them behind the temps, one instance for each thread of the team; scratch of steps between two barriers never
+    overlaps.
     """
 
     slot_of: dict[str, int] = field(default_factory=dict)

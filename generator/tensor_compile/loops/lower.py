@@ -2,8 +2,8 @@
 """Lowering: one function of graph nodes -> Computations, Contractions and checks over buffers.
 
 Views (reshape, transpose, slice, broadcast, pad) and values that need no memory (constants, index arithmetic) become
-index maps and predicates of whoever reads them. Every other node computes into its *placement* (placement.py). Results that are
-something else already (an input, a constant, another result) are copied.
+index maps and predicates of whoever reads them. Every other node computes into its *placement* (placement.py). Results
+that are something else already (an input, a constant, another result) are copied.
 """
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class Lowering:
         self.items: list[Element] = []
         self.lists: dict[int, list[Element]] = {}     # that of each function that is being lowered, by identity
         self.first_checks: list[CheckKernel] = []
-        self.iterations: list[Sym | None] = []    # of the regions around what is being lowered, None of a while or a branch
+        # of the regions around what is being lowered, None of a while or a branch
+        self.iterations: list[Sym | None] = []
         self.iteration_of: dict[tuple[Any, ...], Sym] = {}
         self.slices: dict[Value, tuple[Value, Sym]] = {}   # parameters of scans: the operand and the iteration
         self.checked: set[tuple[Any, ...]] = set()
@@ -418,7 +419,8 @@ class Lowering:
                 continue
             placement = self.placements[v]
             variables, index = self.vars.space(v.shape)
-            self.items.append(Computation(placement.buffer.name, variables, placement.index(index), Load(buffer.name, v.dtype, index),
+            self.items.append(Computation(placement.buffer.name, variables, placement.index(index),
+                                          Load(buffer.name, v.dtype, index),
                                           self.label(node), self.source(node)))
 
     def whole(self, v: Value) -> Buffer:

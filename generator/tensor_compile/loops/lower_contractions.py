@@ -41,8 +41,9 @@ def lower_dot(low: Lowering, node: Node) -> None:
 
 
 def dot_sides(low: Lowering, node: Node) -> tuple[Any, ...]:
-    """(batch rank, result index, index of a, index along the contracted axes, reduced variables) of a dot or packed_dot.
-    Axes of size 1 have no variable; but there is one always, as a term is a product, and one of no axes has one term."""
+    """(batch rank, result index, index of a, index along the contracted axes, reduced variables) of a dot or
+    packed_dot. Axes of size 1 have no variable; but there is one always, as a term is a product, and one of no axes has
+    one term."""
     a, attrs = node.operands[0], node.attrs
     _, out = low.vars.space(node.types[0].shape)
     heads = len(attrs["lhs_batch"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering of primitives that write at indices that are data, that sort, and that accumulate along an axis.
 
-A scatter is what its first operand is, and behind that stores at dynamic indices in the same buffer. What sorts asks for
-positions (Sorted); values are loads at them. A cumulative operation is a Reduction of the order `running`.
+A scatter is what its first operand is, and behind that stores at dynamic indices in the same buffer. What sorts asks
+for positions (Sorted); values are loads at them. A cumulative operation is a Reduction of the order `running`.
 """
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ def _sort(low: Lowering, node: Node) -> None:
         v = Value(node, result)
         if low.uses.get(v):
             placement = low.placement_of(v)
-            low.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, low.label(node),
+            low.items.append(Computation(placement.buffer.name, variables, placement.index(index), value,
+                                         low.label(node),
                                          low.source(node)))
 
 

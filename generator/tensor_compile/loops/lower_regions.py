@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowering of cond, while and scan: their functions are lowered where they stand, as branches and loops of items.
 
-`open_function` gives every node that holds functions nodes of its own for them. A carry that every iteration hands on as it
-is stands for the operand itself, and what an iteration computes from nothing else that changes is computed before the loop.
+`open_function` gives every node that holds functions nodes of its own for them. A carry that every iteration hands on
+as it is stands for the operand itself, and what an iteration computes from nothing else that changes is computed before
+the loop.
 
-A carry lives in one buffer. An iteration computes its new value elsewhere and copies it there last, behind all that reads the
-old one; fusion then writes it in place where each point needs only itself, and makes the two buffers change places
-where not. The slice of an iteration and its part of a stacked result are plain addresses, with the iteration as a symbol.
+A carry lives in one buffer. An iteration computes its new value elsewhere and copies it there last, behind all that
+reads the old one; fusion then writes it in place where each point needs only itself, and makes the two buffers change
+places where not. The slice of an iteration and its part of a stacked result are plain addresses, with the iteration
+as a symbol.
 """
 from __future__ import annotations
 

@@ -92,11 +92,13 @@ class _Parser:
 
     def declaration(self, line: ItemLine, unit: Declarations) -> None:
         readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "extern": self.extern,
-                   "contraction": self.contraction, "grouped_contraction": self.grouped_contraction, "loop": self.loop, "while": self.while_, "branch": self.branch}
+                   "contraction": self.contraction, "grouped_contraction": self.grouped_contraction, "loop": self.loop,
+                   "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
-            readers |= {"loop_nest": self.loop_nest, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
+            readers |= {"loop_nest": self.loop_nest, "tiles": self.tiles, "fusion": self.fusion,
+                        "refusal": self.refusal}
         if unit.kind == "program":
             readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place}
         word = line.word("a declaration")

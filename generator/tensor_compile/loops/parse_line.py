@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of loop text and what they may name: buffers, dims, loop variables, shared operations (parse.py reads the items)."""
+"""Lines of loop text and what they may name: buffers, dims, loop variables, shared operations (parse.py reads the
+items)."""
 from __future__ import annotations
 
 from typing import Any, Callable, TypeVar

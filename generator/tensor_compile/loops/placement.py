@@ -118,7 +118,8 @@ def place_states(low: Lowering) -> Copies:
         nodes, at = chain(low, v)
         own = nodes and at.node.op == "state" and at.node.attrs["name"] == name
         reason = DEFERRED if name in low.deferred else "it is no part of what was there" if not own else \
-            "others read what was there" if readers[name] != 1 else "it is a result as well" if v in low.placements else ""
+            "others read what was there" if readers[name] != 1 else \
+            "it is a result as well" if v in low.placements else ""
         if reason:
             copies.append((state, v, reason))
         else:
@@ -147,8 +148,8 @@ def write_through(low: Lowering, nodes: list[Node], buffer: Buffer) -> None:
 
 
 def place_carry(low: Lowering, v: Value, base: Value, buffer: Buffer, function: Function) -> bool:
-    """Has v, what an iteration makes of the carry `base` in `buffer`, written there part by part where nothing else reads
-    the carry."""
+    """Has v, what an iteration makes of the carry `base` in `buffer`, written there part by part where nothing else
+    reads the carry."""
     nodes, at = chain(low, v)
     if not nodes or at != base or low.uses[base] != 1 or v in low.placements \
             or any(low.owner[node] is not function for node in nodes):
@@ -168,7 +169,8 @@ def place_concat(low: Lowering, node: Node) -> None:
 
 def place_scatter(low: Lowering, node: Node) -> None:
     """Has what the scatter changes computed where its result is."""
-    place_slice(low, node, 0, low.placement_of(Value(node)).slice(tuple(ZERO for _ in node.types[0].shape), final=False))
+    place_slice(low, node, 0,
+                low.placement_of(Value(node)).slice(tuple(ZERO for _ in node.types[0].shape), final=False))
 
 
 def place_slice(low: Lowering, node: Node, position: int, placement: Placement) -> None:

@@ -64,8 +64,8 @@ def _symbols(b: Buffer) -> set[Sym]:
 class Lives:
     """From where to where each buffer is needed, in positions: every step and every decision has one.
 
-    What an iteration of a loop leaves to the next one, or the loop to what is around it, is needed in all of the loop; two
-    buffers that change places are needed as long as either of them is.
+    What an iteration of a loop leaves to the next one, or the loop to what is around it, is needed in all of the loop;
+    two buffers that change places are needed as long as either of them is.
     """
 
     def __init__(self, steps: list[Element]):
@@ -235,7 +235,8 @@ def in_common(steps: list[Element], memory: Arena, buffers: dict[str, Buffer]) -
 
 
 def _barriers(steps: list[Element], memory: Arena, buffers: dict[str, Buffer]) -> None:
-    """A group of checks in a loop is told apart from the same group of the next iteration by a meeting of all threads."""
+    """A group of checks in a loop is told apart from the same group of the next iteration by a meeting of all
+    threads."""
     together = in_common(steps, memory, buffers)
     for step in leaves(steps):
         step.barrier = False

@@ -278,10 +278,12 @@ class _Printer:
 
     def item(self, k: Element) -> list[str]:
         if isinstance(k, CheckKernel):
-            return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}{_loc(k)}", *_interface(k)]
+            return [f"check {quote(k.label)} {quote(k.buffer.name)} below {self.expr(k.bound)}{_loc(k)}",
+                    *_interface(k)]
         if isinstance(k, ExternKernel):
             sides = [", ".join(quote(b.name) for b in side) for side in (k.reads, k.writes)]
-            return [f"extern {quote(k.label)} {quote(k.function)} ({sides[0]}) to ({sides[1]}){_loc(k)}", *_interface(k)]
+            return [f"extern {quote(k.label)} {quote(k.function)} ({sides[0]}) to ({sides[1]}){_loc(k)}",
+                    *_interface(k)]
         if isinstance(k, Computation):
             self.share([*(v for _, v in k.dynamic), k.value])
             how = (" window" if k.window else "") + (f" copy {quote(k.copy)}" if k.copy else "")
@@ -298,7 +300,8 @@ class _Printer:
             return out + ["}"]
         if isinstance(k, GroupedContractionKernel):
             parts = [line for part in k.contractions for line in _Printer(self.dims).item(part)]
-            return [f"grouped_contraction {quote(k.label)}{_loc(k)} {{", *_interface(k), *("  " + line for line in parts), "}"]
+            return [f"grouped_contraction {quote(k.label)}{_loc(k)} {{", *_interface(k),
+                    *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
         self.share([k.a, *_second(k), *(s.value for s in stores)])

@@ -60,7 +60,8 @@ def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = Fal
             variables = tuple(v for v in variables if not isinstance(item, LoopNestKernel) or v not in item.rows)
         if not one_to_one(b, s.index, variables):
             problems.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
-    for part in item.contractions if isinstance(item, GroupedContractionKernel) else (item,):   # what parts share: `crossed`
+    # what parts share: `crossed`
+    for part in item.contractions if isinstance(item, GroupedContractionKernel) else (item,):
         for (one, _), (two, _) in combinations(_stored(part), 2):
             if one.buffer == two.buffer and not _apart(buffers[one.buffer], one.index, two.index) \
                     and not _same_point(one.index, two.index, _rows(part)):
@@ -75,7 +76,8 @@ def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
 
 
 def _rows(kernel: Kernel) -> set[Sym] | None:
-    """The variables of a kernel's rows, whose phases are one thread's; None where each point may be another thread's."""
+    """The variables of a kernel's rows, whose phases are one thread's; None where each point may be another
+    thread's."""
     if isinstance(kernel, LoopNestKernel) and (len(kernel.phases) > 1 or any(phase.reduces for phase in kernel.phases)):
         return set(kernel.rows)
     return None
@@ -83,7 +85,8 @@ def _rows(kernel: Kernel) -> set[Sym] | None:
 
 def _same_point(one: tuple[Expr, ...], two: tuple[Expr, ...], rows: set[Sym] | None) -> bool:
     """Where the indices are of one element, they are of one point, or of one row."""
-    return all(a == b or rows is not None and not rows & (a.symbols() | b.symbols()) for a, b in zip(one, two, strict=True))
+    return all(a == b or rows is not None and not rows & (a.symbols() | b.symbols())
+               for a, b in zip(one, two, strict=True))
 
 
 def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
@@ -92,7 +95,8 @@ def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
         return []
     if isinstance(kernel, ExternKernel):
         names = [b.name for b in kernel.params]
-        return [f"{kernel.label}: {b.name} is a result and another operand" for b in kernel.writes if names.count(b.name) > 1]
+        return [f"{kernel.label}: {b.name} is a result and another operand" for b in kernel.writes
+                if names.count(b.name) > 1]
     if isinstance(kernel, GroupedContractionKernel):
         return [line for part in kernel.contractions for line in crossed(buffers, part)] + [
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
@@ -115,7 +119,8 @@ def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKerne
     """All that a kernel evaluates."""
     if not isinstance(kernel, LoopNestKernel):
         return kernel.values
-    return [v for s, _ in stores(kernel) for v in s.values] + [r.value for phase in kernel.phases for r in phase.reduces]
+    return [v for s, _ in stores(kernel) for v in s.values] + [r.value for phase in kernel.phases
+                                                               for r in phase.reduces]
 
 
 def met(one: Kernel, two: Kernel) -> list[str]:
@@ -145,7 +150,8 @@ def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: l
     for (one, s, _), (two, t, _) in combinations(made, 2):
         if s.buffer == t.buffer and not _apart(buffers[s.buffer], s.index, t.index) \
                 and not _one_tile(several, s.index, t.index):
-            problems[f"{two.label}: stores {t.buffer}[{_text(t.index)}], which {one.label} stores in another tile"] = None
+            where = f"{t.buffer}[{_text(t.index)}]"
+            problems[f"{two.label}: stores {where}, which {one.label} stores in another tile"] = None
     for kernel in kernels:
         for x in loads(*_values(kernel)):
             for one, s, _ in made:

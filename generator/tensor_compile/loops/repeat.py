@@ -19,8 +19,8 @@ MOST_GROUPED = 8         # loads of a value whose readers share it out
 
 
 def repeat(fusion: Fusion) -> None:
-    """Rewrites the items of a fusion, before they join any kernel. What some reader reads at an index that is data stays
-    in memory anyway."""
+    """Rewrites the items of a fusion, before they join any kernel. What some reader reads at an index that is data
+    stays in memory anyway."""
     indirect = {x.buffer for item_loads in fusion.loads for x in item_loads if x.dynamic}
     for seq, item in enumerate(fusion.items):
         if not isinstance(item, Computation):
@@ -74,7 +74,8 @@ def _repeatable(fusion: Fusion, seq: int, writer: Computation, name: str) -> boo
         return False
     if not all(isinstance(fusion.items[r], Computation) for r in fusion.readers[name]):
         return False
-    if (len(fusion.readers[name]) > 2 or cost(writer.value) > CHEAP_TO_REPEAT) and not _shared_out(fusion, writer, name):
+    if (len(fusion.readers[name]) > 2 or cost(writer.value) > CHEAP_TO_REPEAT) and not _shared_out(fusion, writer,
+                                                                                                   name):
         return False
     # what could be the epilogue of a contraction or the tail of a reduction stays there
     for x in fusion.loads[seq]:

@@ -9,7 +9,8 @@ from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
 from .loop_ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted, Store
 
 # What one operation costs a lane, in units of an addition: what is above CHEAP is kept rather than computed twice.
-COSTS = {"exp": 12, "log": 14, "tanh": 16, "erf": 18, "sqrt": 4, "floor": 6, "div": 4, "sin": 24, "cos": 24, "expm1": 15,
+COSTS = {"exp": 12, "log": 14, "tanh": 16, "erf": 18, "sqrt": 4, "floor": 6, "div": 4, "sin": 24, "cos": 24,
+         "expm1": 15,
          "log1p": 22, "round": 5, "rem": 14, "pow": 60}
 CHEAP = 8
 FUNCTIONS = frozenset(op for op, units in COSTS.items() if units >= 12)    # fill the registers of all sets but AVX-512
@@ -57,7 +58,8 @@ def extent(s: Sym) -> Expr:
 
 
 def first(s: Sym) -> int:
-    """What a symbol of a loop or of tiles stands for in the first iteration or tile: 0, of a block's size the largest."""
+    """What a symbol of a loop or of tiles stands for in the first iteration or tile: 0, of a block's size the
+    largest."""
     return wrap(s.hi).evaluate({}) if s.lo else 0
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedule: the loops of each kernel in the order of its memory, contiguous ones merged, one to be vectorized.
 
-A flat loop nest runs its variables from the largest stride to the smallest; the innermost is the one that has stride 1 (or
-none) in most accesses, and becomes the variable of its one phase. A loop that addresses divide by one number (heads
+A flat loop nest runs its variables from the largest stride to the smallest; the innermost is the one that has stride 1
+(or none) in most accesses, and becomes the variable of its one phase. A loop that addresses divide by one number (heads
 that share keys, channels of a group) is split by it first. A row loop nest orders its rows; its columns keep their
 order, which numbers the terms of sums. Two neighbouring loops become one where every address steps by the outer as by
 the whole inner one and no predicate tells them apart. A contraction merges m, n and k the same way; n of a packed
@@ -42,7 +42,8 @@ def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, ContractionKernel):
         return _contraction(kernel, buffers)
     if isinstance(kernel, GroupedContractionKernel):
-        return replace(kernel, contractions=[_finish(_contraction(part, buffers), buffers) for part in kernel.contractions])
+        return replace(kernel,
+                       contractions=[_finish(_contraction(part, buffers), buffers) for part in kernel.contractions])
     return kernel
 
 
@@ -55,7 +56,8 @@ class _Body:
         self.accesses = [(buffers[x.buffer], x.index) for x in (*loads(*values), *more)]
         self.accesses += [(buffers[s.buffer], s.index) for s in stores]
         self.stored = len(stores)
-        times = {id(x): _known(domain_size(r.vars)) for r in walk(*values) if isinstance(r, Reduction) for x in loads(r)}
+        times = {id(x): _known(domain_size(r.vars)) for r in walk(*values) if isinstance(r, Reduction)
+                 for x in loads(r)}
         self.weights = [times.get(id(x), 1) for x in loads(*values)] + [1] * (len(more) + len(stores))
         self.addresses = [b.address(i) for b, i in self.accesses]
         self.ask(list(expressions(*values)) + [e for x in more for e in x.valid])
@@ -222,7 +224,8 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
         n = body.merge_all(n)
     change = body.rewriter()
     stores = [rewritten(x, change) for x in stores]
-    return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel, stores,
+    return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel,
+                             stores,
                              (), (), loc=kernel.loc)
 
 

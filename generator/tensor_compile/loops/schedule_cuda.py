@@ -2,10 +2,12 @@
 """How the loops of a kernel, in the order that schedule.py gave them, are spread over the blocks and threads of a GPU.
 
     points       a loop nest of pointwise stores: some points a thread, neighbours along the innermost loop
-    rows         a loop nest with phases: one row a warp, or a block where rows are few or long, whose threads share each phase
+    rows         a loop nest with phases: one row a warp, or a block where rows are few or long, whose threads share
+    each phase
     tiles        a contraction: one tile of results a block, some of them a thread
     indices      a check: one block, which finds the first that is outside
-    team         a loop nest whose points follow each other, or whose sums a block has no room for, and every kernel of the
+    team         a loop nest whose points follow each other, or whose sums a block has no room for, and every kernel of
+    the
                  reference: threads are those of the processor's kernel, some rows or points each
 
 Blocks walk a grid of any size, so the number of blocks decides speed only; where blocks have scratch, there are as many
@@ -35,8 +37,8 @@ MOST_SMALL = 1 << 29   # elements and points, of which positions are an int
 @dataclass(frozen=True, slots=True)
 class Tile:
     """rows x columns results of a block, height x width of them a thread, over pieces of `depth` terms. efficiency: of
-    matrix units that are full of them, in percent. pads: floats behind the lines of the operands in shared memory, which
-    spread what a warp reads over the banks. matrix: the matrix units do it, and height x width are a warp's."""
+    matrix units that are full of them, in percent. pads: floats behind the lines of the operands in shared memory,
+    which spread what a warp reads over the banks. matrix: the matrix units do it, and height x width are a warp's."""
 
     rows: int
     columns: int
@@ -68,7 +70,8 @@ class Tile:
         return self.stages(operands) * self.piece_bytes(operands)
 
 
-# From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column. Shared memory
+# From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column. Shared
+# memory
 # gives 32 floats a cycle and 128 are multiplied, so a thread with few sums waits for it.
 TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 8), Tile(64, 64, 16, 8, 4), Tile(64, 32, 32, 4, 4),
          Tile(32, 64, 32, 4, 4), Tile(32, 32, 32, 4, 4), Tile(16, 64, 32, 4, 4), Tile(16, 32, 64, 2, 4),
@@ -250,8 +253,8 @@ def matrix_tiles(sums: int, precision: str) -> list[Tile]:
 
 
 def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: Tile) -> float:
-    """Cycles a term: blocks that share a multiprocessor wait for its arithmetic; a block alone for its own instructions,
-    or, where those are few, for memory."""
+    """Cycles a term: blocks that share a multiprocessor wait for its arithmetic; a block alone for its own
+    instructions, or, where those are few, for memory."""
     blocks = 0
     for part in kernel.contractions:
         batch, rows, columns = (usual(group) for group in (part.batch, part.m, part.n))

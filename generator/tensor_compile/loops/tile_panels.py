@@ -3,8 +3,8 @@
 cache.
 
 A decoder's keys change with every token, so their panels cannot be made in advance. Where few rows are multiplied by
-them, packing is most of the work and writing the panels to memory is most of packing. The region's axes are the batch dims of
-the product and blocks of its columns. Each panel is made in one tile, so nothing is done twice.
+them, packing is most of the work and writing the panels to memory is most of packing. The region's axes are the batch
+dims of the product and blocks of its columns. Each panel is made in one tile, so nothing is done twice.
 """
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ COLUMNS = 128     # of a tile
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """pack fills what `kernel` alone reads as its second operand. batch: for each variable of the kernel's batch, the one
-    of pack's rows that walks the same dim (None: the operand has no such dim). panel: pack's variable of the panels."""
+    """pack fills what `kernel` alone reads as its second operand. batch: for each variable of the kernel's batch, the
+    one of pack's rows that walks the same dim (None: the operand has no such dim). panel: pack's variable of the
+    panels."""
 
     pack: LoopNestKernel
     kernel: ContractionKernel

@@ -4,8 +4,8 @@ cache.
 
 A chain begins at a contraction. The next kernel joins it where it alone reads a temp of the last one, at equal rows:
 each row dim of the temp is walked by variables of both kernels' rows alone. Those dims are the axes of the tiles. The
-last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads become buffers
-of kind `tile`.
+last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads become
+buffers of kind `tile`.
 
 A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every block walks the
 second operands of the contractions again. explain says what was decided and why.
@@ -131,7 +131,8 @@ class _Former:
         for name in written(last):
             if self.buffers[name].kind != "temp" or self.readers[name] - (name in read(last)) != 1:
                 continue
-            number = next((j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, LoopNestKernel))
+            number = next((j for j in range(at + 1, len(items))
+                           if isinstance(items[j], (ContractionKernel, LoopNestKernel))
                            and name in read(items[j])), None)
             if number is None or not self.movable(items, chain, number):
                 continue
@@ -312,7 +313,8 @@ class _Former:
         return buffer
 
     def in_place(self, chain: _Chain) -> dict[str, str]:
-        """For each temp that is handed on, the one whose memory it is in: the one before, where it may overwrite that."""
+        """For each temp that is handed on, the one whose memory it is in: the one before, where it may overwrite
+        that."""
         host = {name: name for name in chain.handed}
         for kernel, x, out in zip(chain.kernels[1:], chain.handed, chain.handed[1:]):
             one, two = self.buffers[x], self.buffers[out]

@@ -32,7 +32,8 @@ def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
     if isinstance(kernel, CheckKernel):
         return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype].bytes, 0)
     if isinstance(kernel, ExternKernel):
-        size = [sum(b.elements.evaluate(dims) * DTYPES[b.dtype].bytes for b in side) for side in (kernel.reads, kernel.writes)]
+        size = [sum(b.elements.evaluate(dims) * DTYPES[b.dtype].bytes for b in side)
+                for side in (kernel.reads, kernel.writes)]
         return Traffic(*size)
     if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         values, stores = kernel.values, kernel.stores

@@ -2,9 +2,10 @@
 """The verifier of the loop IR: raises LoopError with every finding.
 
 Of a LoweredFunction and of a Program: every load and store is within its buffer, proved or guarded; dtypes agree; what
-is read has been written; every variable is bound, and once (verify_variables.py); no two points store one element. Of a Program also: temps that live at the same time do not
-overlap, unless one is overwritten point by point; parameters name every buffer that is used; where threads depend on
-each other there is a barrier (races.py). Of what fusion made: its variables, which the schedule takes apart and renames.
+is read has been written; every variable is bound, and once (verify_variables.py); no two points store one element. Of a
+Program also: temps that live at the same time do not overlap, unless one is overwritten point by point; parameters name
+every buffer that is used; where threads depend on each other there is a barrier (races.py). Of what fusion made: its
+variables, which the schedule takes apart and renames.
 """
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class LoopError(Exception):
 
 
 def verify(thing: Any, facts: tuple[Expr, ...] = ()) -> None:
-    """A LoweredFunction, a Fused or a Program. facts: what the entry's guards make sure of, as expressions that are >= 0."""
+    """A LoweredFunction, a Fused or a Program. facts: what the entry's guards make sure of, as expressions that are >=
+    0."""
     problems: list[str] = []
     if isinstance(thing, Program):
         _Checker(thing.buffers, problems, facts).program(thing)
@@ -52,8 +54,8 @@ class _Checker:
             self.problems += races.unordered(program, plan.in_common(program.steps, program.arena, self.buffers))
 
     def items(self, items: list[Element], written: set[str], leaf: Callable[[Any, set[str]], None]) -> None:
-        """written: what has been stored before; grows. A scan stores all that its iterations do, also if there is none: its
-        results have no elements then. A while may end before its first iteration, and of a branch one side runs."""
+        """written: what has been stored before; grows. A scan stores all that its iterations do, also if there is none:
+        its results have no elements then. A while may end before its first iteration, and of a branch one side runs."""
         for item in items:
             if isinstance(item, Loop):
                 self.loop(item, written, leaf)

@@ -2,8 +2,8 @@
 """What the verifier says of names: which loop variables, accumulators and row reductions a value may speak of.
 
 Every variable in an index is bound once: by the loops around the value, by a reduction or a sort inside it, or by the
-load whose index it is part of. A variable is never bound again within its own scope: a point's variable that a reduction
-bound anew would mean the one or the other depending on who reads the expression.
+load whose index it is part of. A variable is never bound again within its own scope: a point's variable that a
+reduction bound anew would mean the one or the other depending on who reads the expression.
 """
 from __future__ import annotations
 

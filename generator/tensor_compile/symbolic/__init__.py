@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integer expressions over symbols: canonical polynomials with floor division, maximum and minimum, and the prover over them.
+"""Integer expressions over symbols: canonical polynomials with floor division, maximum and minimum, and the prover over
+them.
 
 Dims of tensors and index expressions of loops are both `Expr`. An `Expr` is kept in canonical form (a sum of integer
 multiples of products of atoms), so two equal polynomials are the same object and `==` is identity. An atom is a symbol,
-a floor division that could not be reduced, or the larger or smaller of two expressions. `x mod d` is never an atom: it is written `x - d*floordiv(x, d)`, which
-makes `d*(x//d) + x mod d` collapse to `x` by itself.
+a floor division that could not be reduced, or the larger or smaller of two expressions. `x mod d` is never an atom: it
+is written `x - d*floordiv(x, d)`, which makes `d*(x//d) + x mod d` collapse to `x` by itself.
 
 A symbol carries its inclusive range: `lo` an int, `hi` an int or an `Expr` (a loop variable's `extent - 1`), and, for a
 dim, a divisor of its value. All values are non-negative unless a range says otherwise.

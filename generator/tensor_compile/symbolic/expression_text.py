@@ -11,7 +11,8 @@ _FUNCTIONS = {"floordiv": floordiv, "max": maximum, "min": minimum}
 
 
 def parse(text: str, names: Mapping[str, Sym]) -> Expr:
-    """The inverse of repr for dims: + - * with integer and symbol factors, parentheses, floordiv(a, b), max(a, b), min(a, b)."""
+    """The inverse of repr for dims: + - * with integer and symbol factors, parentheses, floordiv(a, b), max(a, b),
+    min(a, b)."""
     if text.lstrip("-").isdigit():
         return const(int(text))
     if text in names:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be proved of an expression where others are known not to be negative: the guards of an entry, loops that have
-a point."""
+"""What can be proved of an expression where others are known not to be negative: the guards of an entry, loops that
+have a point."""
 from __future__ import annotations
 
 from itertools import combinations
@@ -32,7 +32,8 @@ def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
 
 def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
     """e with a loop variable, of whose coefficient guards alone tell the sign, where it makes e smallest."""
-    for s in sorted((s for s in e.symbols() if not s.is_dim and s.hi is not None), key=lambda s: s.key) if guards else ():
+    for s in sorted((s for s in e.symbols() if not s.is_dim and s.hi is not None),
+                    key=lambda s: s.key) if guards else ():
         c = e.coefficient(s)
         if c is None or is_nonnegative(c) or is_nonnegative(-c):
             continue
@@ -49,8 +50,8 @@ def _follows(e: Expr, g: Expr) -> bool:
 
 
 def _multiples(e: Expr, g: Expr) -> list[Expr]:
-    """1, and what a term of g must be multiplied by to be one of e: 3, where a step of 3 stands behind a guard; n, where
-    the index of a row of n elements is guarded. None is negative."""
+    """1, and what a term of g must be multiplied by to be one of e: 3, where a step of 3 stands behind a guard; n,
+    where the index of a row of n elements is guarded. None is negative."""
     found = {ONE: None}
     for monomial, c in g.terms:
         for whole, times in e.terms if monomial else ():

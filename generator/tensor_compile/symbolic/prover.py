@@ -208,8 +208,8 @@ def _prove_by_extremum(e: Expr) -> bool:
 
 
 def _prove_by_ends(e: Expr) -> bool:
-    """A floor division is smallest, or largest, where its loop variables are at the ends of their ranges; there it may be
-    one that e holds, too."""
+    """A floor division is smallest, or largest, where its loop variables are at the ends of their ranges; there it may
+    be one that e holds, too."""
     for monomial, c in e.terms:
         if len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
             num, den = monomial[0].parts

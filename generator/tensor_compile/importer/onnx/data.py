@@ -56,7 +56,8 @@ class Unpacked:
 
     def blocks(self) -> Iterator[bytes]:
         count, mask, half = 8 // self.bits, (1 << self.bits) - 1, 1 << self.bits - 1
-        table = [bytes((((b >> i * self.bits & mask) ^ half) - half) & 0xff if self.signed else b >> i * self.bits & mask
+        table = [bytes((((b >> i * self.bits & mask) ^ half) - half) & 0xff if self.signed
+                       else b >> i * self.bits & mask
                        for i in range(count)) for b in range(256)]
         left = self.length
         for block in self.packed.blocks():

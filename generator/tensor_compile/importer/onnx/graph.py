@@ -196,7 +196,8 @@ class Importer:
         function = None if own else registry.find(domain, message.op_type, opset)
         what = f"{domain}::{message.op_type}" if domain else message.op_type
         if own is None and function is None:
-            hint = "" if domain in ("", "com.microsoft") else "in a model.c of your own tc_extern calls a C function of yours (docs/externs.md)"
+            hint = "" if domain in ("", "com.microsoft") else \
+                "in a model.c of your own tc_extern calls a C function of yours (docs/externs.md)"
             self.problems.append(Problem(what, f"no operation of opset {opset} is known", _name(message), hint))
             return
         if poisoned:

@@ -134,7 +134,8 @@ def causal_conv(n: Node) -> None:
     text = f"tc_conv1d({operands}, .groups = {x.shape[1].value})"
     n.result(text if activation == "none" else f"tc_silu({text})", x.dtype, x.shape)
     if n.wants(1):
-        n.result(f"tc_slice({padded}, 2, {n.dim(x.shape[2])}, {n.dim(total)})", x.dtype, [x.shape[0], x.shape[1], kept], 1)
+        n.result(f"tc_slice({padded}, 2, {n.dim(x.shape[2])}, {n.dim(total)})", x.dtype, [x.shape[0], x.shape[1], kept],
+                 1)
 
 
 @op("TensorScatter", since=24)
@@ -157,7 +158,8 @@ def tensor_scatter(n: Node) -> None:
     at = n.let(place, "i64", shape, "place")
     if mode == "circular":
         at = n.let(f"tc_remainder({at}, tc_dim_value(g, TC_I64, {n.dim(size)}))", "i64", shape, "place")
-    seen = n.let(f"tc_logical_and(tc_ge({at}, 0), tc_lt({at}, tc_dim_value(g, TC_I64, {n.dim(steps)})))", "bool", shape, "written")
+    seen = n.let(f"tc_logical_and(tc_ge({at}, 0), tc_lt({at}, tc_dim_value(g, TC_I64, {n.dim(steps)})))", "bool", shape,
+                 "written")
     near = f"tc_clamp({at}, 0, tc_dim_value(g, TC_I64, {n.dim(steps - 1)}))"
     source = n.let(f"tc_expand({near}, {n.dim_list(cache.shape)})", "i64", cache.shape, "source")
     n.result(f"tc_where({seen}, tc_take_along({update}, {source}, {axis}), {cache})", cache.dtype, cache.shape)
@@ -184,7 +186,8 @@ def flex_attention(n: Node) -> None:
     keys, values = ((f"tc_repeat_interleave({x}, {each}, 1)" if each > 1 else f"{x}") for x in (k, v))
     wide = (lambda text: text) if q.dtype == dtype else lambda text: f"tc_cast({text}, TC_{dtype.upper()})"
     shape = [q.shape[0], heads, q.shape[2], k.shape[2]]
-    scores = n.let(f"tc_mul(tc_matmul({wide(f'{q}')}, tc_transpose({wide(keys)}, 2, 3)), {scale!r})", dtype, shape, "scores")
+    scores = n.let(f"tc_mul(tc_matmul({wide(f'{q}')}, tc_transpose({wide(keys)}, 2, 3)), {scale!r})", dtype, shape,
+                   "scores")
     for name in ("score_mod", "prob_mod"):
         if n.has(name):
             (found,) = n.importer.graph(n.graph(name), [scores])

@@ -67,7 +67,8 @@ def matmul_nbits(n: Node) -> None:
     n.result(text + f", .bits = {bits}, .block = {block})", x.dtype, [*x.shape[:-1], columns])
 
 
-# -- normalizations ------------------------------------------------------------------------------------------------------
+# -- normalizations
+# ------------------------------------------------------------------------------------------------------
 @op("SimplifiedLayerNormalization")
 def simplified_layer_norm(n: Node) -> None:
     """ONNX Runtime has it in ONNX's own domain."""
@@ -124,7 +125,8 @@ def embed_layer_norm(n: Node) -> None:
     n.give(added, 2)
 
 
-# -- attention -------------------------------------------------------------------------------------------------------------
+# -- attention
+# -------------------------------------------------------------------------------------------------------------
 @op("RotaryEmbedding", domain=DOMAIN)
 def rotary_embedding(n: Node) -> None:
     x, positions, cosines, sines = (n.input(i) for i in range(4))
@@ -164,9 +166,10 @@ def _padding(n: Node, mask: Value, batch: Expr, rows: IntLike, columns: IntLike,
 
 def _attend(n: Node, q: str, k: str, v: str, x: Value, sizes: tuple[IntLike, IntLike, IntLike, IntLike], heads: int,
             shared: int,
-            masks: list[Value], options: str, past: tuple[str, str, Expr] | None, wants: dict[int, str], value: IntLike) -> None:
-    """The call. sizes: batch, rows, columns of this step, features of a head; value: those of one of v. wants: outputs by
-    number: .present_key, .present_value."""
+            masks: list[Value], options: str, past: tuple[str, str, Expr] | None, wants: dict[int, str],
+            value: IntLike) -> None:
+    """The call. sizes: batch, rows, columns of this step, features of a head; value: those of one of v. wants: outputs
+    by number: .present_key, .present_value."""
     batch, rows, columns, features = sizes
     total: IntLike = columns if past is None else wrap(columns) + past[2]
     text = f"{q}, {k}, {v}"
@@ -191,7 +194,8 @@ def _options(n: Node) -> str:
 @op("Attention", domain=DOMAIN)
 def attention(n: Node) -> None:
     """One product gives q, k and v side by side; past and present hold keys and values on axis 0."""
-    x, weight, bias, mask, past, added = n.input(0), n.input(1), n.optional(2), n.optional(3), n.optional(4), n.optional(5)
+    x, weight = n.input(0), n.input(1)
+    bias, mask, past, added = n.optional(2), n.optional(3), n.optional(4), n.optional(5)
     heads = n.integer("num_heads")
     if n.integer("do_rotary", 0) or n.integer("past_present_share_buffer", 0) or n.integer("rotary_embedding_dim", 0):
         n.refuse("do_rotary and past_present_share_buffer")
@@ -223,7 +227,8 @@ def attention(n: Node) -> None:
     masks += [added] if added is not None else []
     options = _options(n)
     if not n.wants(1):
-        _attend(n, f"{parts[0]}", f"{parts[1]}", f"{parts[2]}", x, (batch, steps, steps, one), heads, heads, masks, options,
+        _attend(n, f"{parts[0]}", f"{parts[1]}", f"{parts[2]}", x, (batch, steps, steps, one), heads, heads, masks,
+                options,
                 before, {}, value)
         return
     present = [n.value(x.dtype, [batch, heads, total, one], name) for name in ("present_key", "present_value")]
@@ -233,7 +238,8 @@ def attention(n: Node) -> None:
     if before is not None:
         text += f", .past_key = {before[0]}, .past_value = {before[1]}"
     text += f", .q_heads = {heads}, .kv_heads = {heads}{options}"
-    n.give(n.declare(f"tc_onnx_attention({text}, .present_key = &{present[0]}, .present_value = &{present[1]})", x.dtype,
+    n.give(n.declare(f"tc_onnx_attention({text}, .present_key = &{present[0]}, .present_value = &{present[1]})",
+                     x.dtype,
                      [batch, steps, wrap(value) * heads], present))
     n.result(f"tc_stack(0, {present[0]}, {present[1]})", x.dtype, [2, batch, heads, total, one], 1)
 
@@ -262,7 +268,8 @@ def multi_head_attention(n: Node) -> None:
     together = []
     for x in (k, v):   # keys and values whose heads are apart, of the encoder
         together.append(x if x.rank == 3 else n.let(
-            f"tc_reshape(tc_transpose({x}, 1, 2), {n.dim_list([x.shape[0], x.shape[2], x.shape[1] * x.shape[3]])})", x.dtype,
+            f"tc_reshape(tc_transpose({x}, 1, 2), {n.dim_list([x.shape[0], x.shape[2], x.shape[1] * x.shape[3]])})",
+            x.dtype,
             [x.shape[0], x.shape[2], x.shape[1] * x.shape[3]], "rows"))
     k, v = together
     columns, value = k.shape[1], divided(n, v.shape[2], heads, "v")
@@ -271,14 +278,16 @@ def multi_head_attention(n: Node) -> None:
     masks = [_padding(n, mask, batch, rows, total, q.dtype, lowest)] if mask is not None else []
     masks += [added] if added is not None else []
     wants = {i: name for i, name in ((1, "present_key"), (2, "present_value")) if n.wants(i)}
-    _attend(n, f"{q}", f"{k}", f"{v}", q, (batch, rows, columns, one), heads, heads, masks, _options(n), before, wants, value)
+    _attend(n, f"{q}", f"{k}", f"{v}", q, (batch, rows, columns, one), heads, heads, masks, _options(n), before, wants,
+            value)
 
 
 @op("GroupQueryAttention", domain=DOMAIN)
 def group_query_attention(n: Node) -> None:
-    """seqlens_k[b] + 1 is how many keys batch b has with this step's: those of the past before, which may be fewer than the
-    cache has room for. Present holds the cache and this step: as many columns as both."""
-    q, k, v, past_key, past_value, lengths = n.input(0), n.optional(1), n.optional(2), n.optional(3), n.optional(4), n.input(5)
+    """seqlens_k[b] + 1 is how many keys batch b has with this step's: those of the past before, which may be fewer than
+    the cache has room for. Present holds the cache and this step: as many columns as both."""
+    q, k, v = n.input(0), n.optional(1), n.optional(2)
+    past_key, past_value, lengths = n.optional(3), n.optional(4), n.input(5)
     cosines, sines, positions, added = n.optional(7), n.optional(8), n.optional(9), n.optional(10)
     heads, shared = n.integer("num_heads"), n.integer("kv_num_heads")
     scale, softcap, window = n.real("scale", 0.0), n.real("softcap", 0.0), n.integer("local_window_size", -1)
@@ -300,7 +309,8 @@ def group_query_attention(n: Node) -> None:
         assert isinstance(found, int)
         one = found
     # where the step begins, one a batch
-    first = n.let(f"tc_sub(tc_cast({lengths}, TC_I64), tc_sub(tc_dim_value(g, TC_I64, {n.dim(steps)}), 1))", "i64", lengths.shape,
+    first = n.let(f"tc_sub(tc_cast({lengths}, TC_I64), tc_sub(tc_dim_value(g, TC_I64, {n.dim(steps)}), 1))", "i64",
+                  lengths.shape,
                   "first")
     first = n.let(f"tc_reshape({first}, {n.dim(batch)}, 1)", "i64", [batch, 1], "first")
     if turned:
@@ -310,24 +320,29 @@ def group_query_attention(n: Node) -> None:
         if where is None:
             row = f"tc_reshape(tc_arange(g, TC_I64, {n.dim(steps)}), 1, {n.dim(steps)})"
             where = n.let(f"tc_add({first}, {row})", "i64", [batch, steps], "position")
-        q = n.let(rotary(n, q, cosines, sines, f"{where}", 2 * _constant(n, cosines.shape[1]), heads, bool(interleaved)), dtype,
+        q = n.let(rotary(n, q, cosines, sines, f"{where}", 2 * _constant(n, cosines.shape[1]), heads,
+                         bool(interleaved)), dtype,
                   q.shape, "turned_q")
-        k = n.let(rotary(n, k, cosines, sines, f"{where}", 2 * _constant(n, cosines.shape[1]), shared, bool(interleaved)), dtype,
+        k = n.let(rotary(n, k, cosines, sines, f"{where}", 2 * _constant(n, cosines.shape[1]), shared,
+                         bool(interleaved)), dtype,
                   k.shape, "turned_k")
     apart: Shape = (batch, wrap(shared), steps, wrap(one))
-    split = [n.let(f"tc_transpose(tc_reshape({x}, {n.dim_list([batch, steps, wrap(shared), wrap(one)])}), 1, 2)", dtype, apart,
+    split = [n.let(f"tc_transpose(tc_reshape({x}, {n.dim_list([batch, steps, wrap(shared), wrap(one)])}), 1, 2)", dtype,
+                   apart,
                    name) for x, name in ((k, "keys"), (v, "values"))]
     total = steps
     if past_key is not None and past_value is not None:
         room = past_key.shape[2]
         total = room + steps
         column = f"tc_reshape(tc_arange(g, TC_I64, {n.dim(total)}), 1, {n.dim(total)})"
-        # column t is the past's where it lies before this step, else this step's, which stands behind the room of the cache
+        # column t is the past's where it lies before this step, else this step's, which stands behind the room of the
+        # cache
         behind = f"tc_add(tc_sub({column}, {first}), tc_dim_value(g, TC_I64, {n.dim(room)}))"
         place = f"tc_where(tc_lt({column}, {first}), {column}, {behind})"
         place = f"tc_clamp({place}, 0, tc_dim_value(g, TC_I64, {n.dim(total - 1)}))"
         whole: Shape = (batch, wrap(shared), total, wrap(one))
-        rows = n.let(f"tc_expand(tc_reshape({place}, {n.dim_list([batch, wrap(1), total, wrap(1)])}), {n.dim_list(whole)})", "i64",
+        rows = n.let(f"tc_expand(tc_reshape({place}, {n.dim_list([batch, wrap(1), total, wrap(1)])}), "
+                     f"{n.dim_list(whole)})", "i64",
                      whole, "place")
         split = [n.let(f"tc_take_along(tc_concat(2, {past}, {x}), {rows}, 2)", dtype, whole, name)
                  for past, x, name in ((past_key, split[0], "keys"), (past_value, split[1], "values"))]
@@ -340,7 +355,8 @@ def group_query_attention(n: Node) -> None:
     mask = n.let(seen, "bool", [batch, 1, steps, total], "seen")
     if added is not None:
         mask = n.let(f"tc_where({mask}, {added}, -INFINITY)", dtype, [batch, added.shape[1], steps, total], "mask")
-    rows_of_q = n.let(f"tc_transpose(tc_reshape({q}, {n.dim_list([batch, steps, wrap(heads), wrap(one)])}), 1, 2)", dtype,
+    rows_of_q = n.let(f"tc_transpose(tc_reshape({q}, {n.dim_list([batch, steps, wrap(heads), wrap(one)])}), 1, 2)",
+                      dtype,
                       [batch, heads, steps, one], "queries")
     options = (f", .scale = {scale}" if scale else "") + (f", .softcap = {softcap}" if softcap else "")
     y = n.let(f"tc_scaled_dot_product_attention({rows_of_q}, {split[0]}, {split[1]}, {mask}{options})", dtype,

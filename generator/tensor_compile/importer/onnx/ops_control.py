@@ -118,8 +118,8 @@ def _what_decides(n: Node) -> str:
 
 @op("Loop")
 def loop(n: Node) -> None:
-    """Iterations as many as are known: written out where a type changes from iteration to iteration, else TC_SCAN. Iterations that the data
-    decides: TC_WHILE."""
+    """Iterations as many as are known: written out where a type changes from iteration to iteration, else TC_SCAN.
+    Iterations that the data decides: TC_WHILE."""
     body = n.graph("body")
     limit, start = n.optional(0), n.optional(1)
     initial = [n.input(i) for i in range(2, len(n.inputs))]
@@ -226,7 +226,8 @@ def _counted(n: Node, body: Graph, iterations: Expr, initial: list[Value]) -> bo
     variables = _begin(n, initial, [i.name for i in body.input[2:]])
     with n.importer.aside() as inside:
         iteration = n.let(f"tc_each({steps})", "i64", (), body.input[0].name if body.input else "iteration")
-        made = complete(n.importer.graph(body, [iteration, n.constant([True], "bool", ()), *variables]), 1 + len(initial))
+        made = complete(n.importer.graph(body, [iteration, n.constant([True], "bool", ()), *variables]),
+                        1 + len(initial))
     if made is None:
         given_up(n)
         return True
@@ -235,7 +236,8 @@ def _counted(n: Node, body: Graph, iterations: Expr, initial: list[Value]) -> bo
     every = _collect(n, made[1 + count:], iterations, inside)
     with n.importer.within(inside):
         assign(n, variables, made[1:1 + count])
-    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(iterations)}{''.join(f', &{v}' for v in variables)})", body=inside, keep=True))
+    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(iterations)}{''.join(f', &{v}' for v in variables)})", body=inside,
+                     keep=True))
     for i, value in enumerate([*variables, *every]):
         n.give(value, i)
     return True
@@ -348,7 +350,8 @@ def _scan(n: Node, body: Graph, states: list[Value], inputs: list[Value], ways: 
     every = _collect(n, made[len(states):], iterations, inside)
     with n.importer.within(inside):
         assign(n, variables, made[:len(states)])
-    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(iterations)}{''.join(f', &{v}' for v in variables)})", body=inside, keep=True))
+    n.emit(Statement(head=f"TC_SCAN(g, {n.dim(iterations)}{''.join(f', &{v}' for v in variables)})", body=inside,
+                     keep=True))
     for i, value in enumerate(variables):
         n.give(value, i)
     for i, (value, axis, turned) in enumerate(zip(every, ways.outputs, ways.turned_out), len(states)):

@@ -13,9 +13,11 @@ from .registry import Node, add, op
 # -- one operand -------------------------------------------------------------------------------------------------------
 
 UNARY = {"Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
-         "Atanh": "atanh", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor", "Log": "log",
+         "Atanh": "atanh", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor",
+         "Log": "log",
          "Neg": "neg", "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round", "Sigmoid": "sigmoid",
-         "Sign": "sign", "Sin": "sin", "Sinh": "sinh", "Softsign": "softsign", "Softplus": "softplus", "Sqrt": "sqrt", "Tan": "tan",
+         "Sign": "sign", "Sin": "sin", "Sinh": "sinh", "Softsign": "softsign", "Softplus": "softplus", "Sqrt": "sqrt",
+         "Tan": "tan",
          "Tanh": "tanh", "Mish": "mish", "HardSwish": "hardswish", "Not": "logical_not", "BitwiseNot": "bit_not"}
 
 

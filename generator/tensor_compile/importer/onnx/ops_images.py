@@ -81,7 +81,8 @@ def deform_conv(n: Node) -> None:
     text = f"tc_deform_conv2d({x}, {weight}, {offset}"
     text += f", {bias if bias is not None else 'NULL'}" if bias is not None or mask is not None else ""
     text += f", {mask}" if mask is not None else ""
-    for name, values, default in (("stride", stride, 1), ("dilation", dilation, 1), ("low", pads[:2], 0), ("high", pads[2:], 0)):
+    for name, values, default in (("stride", stride, 1), ("dilation", dilation, 1), ("low", pads[:2], 0),
+                                  ("high", pads[2:], 0)):
         if values != [default, default]:
             text += f", .{name} = {{{values[0]}, {values[1]}}}"
     text += f", .groups = {groups})" if groups != 1 else ")"
@@ -97,7 +98,8 @@ def col2im(n: Node) -> None:
     if len(pads) != 4 or block[0] < 1 or block[1] < 1 or not x.shape[1].is_const:
         raise Malformed(f"pads {pads}, a block of {block}")
     text = f"tc_fold({x}, {n.dim_list(image)}, .kernel = {{{block[0]}, {block[1]}}}"
-    for name, values, default in (("stride", stride, 1), ("dilation", dilation, 1), ("low", pads[:2], 0), ("high", pads[2:], 0)):
+    for name, values, default in (("stride", stride, 1), ("dilation", dilation, 1), ("low", pads[:2], 0),
+                                  ("high", pads[2:], 0)):
         if values != [default, default]:
             text += f", .{name} = {{{values[0]}, {values[1]}}}"
     n.result(text + ")", x.dtype, (x.shape[0], x.shape[1].value // (block[0] * block[1]), *image))

@@ -59,10 +59,12 @@ def _weights(n: Node, bias: Value | None) -> Value:
         n.refuse("weights with a zero point")
     if bias is None:
         return scale
-    exact = struct.unpack("<f", struct.pack("<f", float(_single(n, n.input(1), "the scale"))))[0]  # type: ignore[arg-type]
+    exact = struct.unpack("<f",
+                          struct.pack("<f", float(_single(n, n.input(1), "the scale"))))[0]  # type: ignore[arg-type]
     own, given = n.elements(scale, "the scales"), n.elements(n.input(7), "the scales of the bias")
     if len(given) not in (1, len(own)) or bias.dtype != "i32" or any(
-            abs(float(given[min(k, len(given) - 1)]) - exact * float(s)) > 1e-5 * exact * float(s)   # type: ignore[arg-type]
+            abs(float(given[min(k, len(given) - 1)]) - exact * float(s)) > 1e-5 * exact * float(
+                    s)   # type: ignore[arg-type]
             for k, s in enumerate(own)) or n.optional(8) is not None and any(n.elements(n.input(8), "the zero point")):
         n.refuse("a bias that has not the scale of the product")
     return scale
@@ -130,7 +132,8 @@ def average_pool(n: Node) -> None:
     padded = not window.fixed(x) or any((*window.low, *window.high))
     if n.integer("ceil_mode", 0) or n.integer("count_include_pad", 0) and padded:
         n.refuse("ceil_mode or count_include_pad")
-    text = f"tc_quantized_avg_pool2d({x}, .kernel = {{{', '.join(map(str, window.kernel))}}}{window.options(dilation=False)}"
+    text = f"tc_quantized_avg_pool2d({x}, .kernel = {{{', '.join(map(str, window.kernel))}}}" \
+           f"{window.options(dilation=False)}"
     if all(s == 1 for s in window.stride) and any(k != 1 for k in window.kernel):
         text += ", .stride = {1, 1}"
     _give(n, text + ")", x.dtype, (*x.shape[:2], *window.out(x)), 3)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""com.microsoft: what ONNX Runtime's quantizer writes. Operations on quantized operands are those on what they stand for."""
+"""com.microsoft: what ONNX Runtime's quantizer writes. Operations on quantized operands are those on what they stand
+for."""
 from __future__ import annotations
 
 from typing import Callable
@@ -102,13 +103,15 @@ def average_pool(n: Node) -> None:
     else:
         n.integer("count_include_pad", 0)
     shape = (*integers.shape[:2], *window.out(integers))
-    _give(n, f"tc_avg_pool{window.rank}d({x}, .kernel = {kernel}{options})", shape, n.input(3), n.optional(4), integers.dtype)
+    _give(n, f"tc_avg_pool{window.rank}d({x}, .kernel = {kernel}{options})", shape, n.input(3), n.optional(4),
+          integers.dtype)
 
 
 @op("MatMulIntegerToFloat", domain=DOMAIN)
 def to_float(n: Node) -> None:
     a, b, a_scale, b_scale = (n.input(i) for i in range(4))
-    zeros = "".join(f", .{name} = {z}" for name, z in (("a_zero", n.optional(4)), ("b_zero", n.optional(5))) if z is not None)
+    zeros = "".join(f", .{name} = {z}" for name, z in (("a_zero", n.optional(4)), ("b_zero", n.optional(5)))
+                    if z is not None)
     bias = n.optional(6)
     shape = matmul_shape(a.shape, b.shape)
     sums = n.let(f"tc_matmul_integer({a}, {b}{zeros})", "i32", shape, "sums")
@@ -151,4 +154,5 @@ def qgemm(n: Node) -> None:
     if y_zero is None:
         raise Malformed("a scale of the result without its zero point")
     along = ", .axis = 1" if b_scale.rank == 1 and b_scale.shape[0] != 1 else ""
-    n.result(f"tc_requantize({sums}, .scale = tc_div({scale}, {y_scale}), .zero = {y_zero}{along})", y_zero.dtype, shape)
+    n.result(f"tc_requantize({sums}, .scale = tc_div({scale}, {y_scale}), .zero = {y_zero}{along})", y_zero.dtype,
+             shape)

@@ -143,5 +143,6 @@ def qlinear_conv(n: Node) -> None:
     (left, x), (right, w) = _triple(n, 0), _triple(n, 3)
     scale, zero, bias = n.input(6), n.optional(7), n.optional(8)
     options, shape = _window(n, x, w)
-    text = f"tc_qlinear_conv(.x = {left}, .w = {right}{_zeros(bias=bias)}, .scale = {scale}{_zeros(zero=zero)}{options})"
+    text = f"tc_qlinear_conv(.x = {left}, .w = {right}{_zeros(bias=bias)}, .scale = {scale}{_zeros(zero=zero)}" \
+           f"{options})"
     n.result(text, zero.dtype if zero is not None else x.dtype, shape)

@@ -17,7 +17,8 @@ _ACTIVATIONS: dict[str, tuple[str, float | None, float | None]] = {
 
 
 def _activations(n: Node, directions: int) -> str:
-    """The option of the DSL's call; empty where they are the cell's own. ONNX lists alpha and beta of those that have them."""
+    """The option of the DSL's call; empty where they are the cell's own. ONNX lists alpha and beta of those that have
+    them."""
     names = [name.lower() for name in n.texts("activations")]
     alphas, betas = n.reals("activation_alpha") or [], n.reals("activation_beta") or []
     count = _FUNCTIONS[n.op_type] * directions

@@ -47,7 +47,8 @@ def unique(n: Node) -> None:
     axis = n.axis(n.integer("axis"), x.rank) if along else 0
     most = x.shape[axis] if along else product(x.shape)
     shape = x.shape if along else (most,)
-    text = f"tc_unique({x}" + (f", .along = true, .axis = {axis}" if along else "") + ("" if ordered else ", .unsorted = true")
+    text = f"tc_unique({x}" + (f", .along = true, .axis = {axis}" if along else "") + ("" if ordered
+                                                                                       else ", .unsorted = true")
     text += ", .first = &{out1}, .inverse = &{out2}, .counts = &{out3}, .count = &{out4})"
     line: tuple[str, tuple[IntLike, ...]] = ("i64", (most,))
     found = n.call(text, x.dtype, shape, {1: line, 2: line, 3: line, 4: ("i64", ())})

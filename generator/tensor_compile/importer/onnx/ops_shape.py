@@ -87,7 +87,8 @@ def range_(n: Node) -> None:
         else:
             n.result(f"tc_arange_step(g, TC_{dtype.upper()}, {n.dim(a)}, {n.dim(b)}, {step})", dtype, (count,))
         return
-    numbers = [only(n.elements(v, what), what) for v, what in ((start, "the start"), (limit, "the limit"), (delta, "the step"))]
+    numbers = [only(n.elements(v, what), what)
+               for v, what in ((start, "the start"), (limit, "the limit"), (delta, "the step"))]
     if any(isinstance(e, Expr) for e in numbers):
         n.refuse("a range of floats that depends on dims")
     first, last, by = (float(e) for e in numbers)  # type: ignore[arg-type]

@@ -52,7 +52,8 @@ def stft(n: Node) -> None:
     n.floats_only(x)
     if x.rank != 3 or window is not None and (window.rank != 1 or not window.shape[0].is_const):
         n.refuse("a signal that is not [batch, length, 1 or 2], or a window of unknown size")
-    length = n.whole(given, "the length of frames")[0] if given is not None else window.shape[0].value if window is not None else 0
+    length = n.whole(given, "the length of frames")[0] if given is not None else \
+        window.shape[0].value if window is not None else 0
     if length < 1 or step < 1:
         raise Malformed(f"frames of {length}, one every {step}")
     if onesided and not x.shape[2] == 1:
@@ -70,7 +71,8 @@ def window(n: Node) -> None:
     periodic = "true" if n.integer("periodic", 1) else "false"
     dtype = n.dtype("output_datatype", "f32")
     given = f"(g, TC_{dtype.upper()}, {n.dim(size)}, {periodic}"
-    names = {"HannWindow": "tc_hann_window", "BlackmanWindow": "tc_blackman_window", "HammingWindow": "tc_cosine_window"}
+    names = {"HannWindow": "tc_hann_window", "BlackmanWindow": "tc_blackman_window",
+             "HammingWindow": "tc_cosine_window"}
     more = ", 25.0 / 46, 21.0 / 46, 0)" if n.op_type == "HammingWindow" else ")"
     n.result(names[n.op_type] + given + more, dtype, (size,))
 
@@ -86,4 +88,5 @@ def mel(n: Node) -> None:
     dtype = n.dtype("output_datatype", "f32")
     if dtype not in FLOATS:
         n.refuse(f"weights of {dtype}")
-    n.result(f"tc_mel_weights(g, TC_{dtype.upper()}, {bins}, {length}, {rate}, {low}, {high})", dtype, (length // 2 + 1, bins))
+    n.result(f"tc_mel_weights(g, TC_{dtype.upper()}, {bins}, {length}, {rate}, {low}, {high})", dtype,
+             (length // 2 + 1, bins))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casts from and to integers of 4 and 2 bits and floats of 8 and 4: one an element of i8 or u8, the floats as bit patterns."""
+"""Casts from and to integers of 4 and 2 bits and floats of 8 and 4: one an element of i8 or u8, the floats as bit
+patterns."""
 from __future__ import annotations
 
 from ..values import FLOATS, Value

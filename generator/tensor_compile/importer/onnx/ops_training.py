@@ -38,7 +38,8 @@ def _step(n: Node, text: str, x: Value, i: int, count: int, pointers: tuple[str,
 @op("Adagrad", domain=DOMAIN)
 def adagrad(n: Node) -> None:
     xs, gradients, squares = _parts(n, 3)
-    options = _options(decay=n.real("decay_factor", 0.0), eps=n.real("epsilon", 1e-6), norm=n.real("norm_coefficient", 0.0))
+    options = _options(decay=n.real("decay_factor", 0.0), eps=n.real("epsilon", 1e-6),
+                       norm=n.real("norm_coefficient", 0.0))
     for i, (x, d, h) in enumerate(zip(xs, gradients, squares)):
         _step(n, f"tc_adagrad({x}, {d}, RATE, STEP, .squares = {h}{options}", x, i, len(xs), ("squares_next",))
 

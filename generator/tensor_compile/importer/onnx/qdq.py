@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QDQ models in integers: an operation between DequantizeLinear and QuantizeLinear becomes one node of DOMAIN, whose functions are
-in ops_qdq.py.
+"""QDQ models in integers: an operation between DequantizeLinear and QuantizeLinear becomes one node of DOMAIN, whose
+functions are in ops_qdq.py.
 
-Its inputs are those of the operation, each as integers, scale and zero, and at the end the result's scale and zero. A Relu before the
-QuantizeLinear becomes the attribute `relu`. What is left of the DequantizeLinear nodes nobody reads any more.
+Its inputs are those of the operation, each as integers, scale and zero, and at the end the result's scale and zero. A
+Relu before the QuantizeLinear becomes the attribute `relu`. What is left of the DequantizeLinear nodes nobody reads
+any more.
 """
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from typing import Iterator
 from .model import Attribute, Graph, NodeMessage
 
 DOMAIN = "tensor_compile.qdq"
-_WHOLE = {"Conv": (2, 3), "AveragePool": (1, 1), "GlobalAveragePool": (1, 1), "Softmax": (1, 1), "Sigmoid": (1, 1), "Tanh": (1, 1),
+_WHOLE = {"Conv": (2, 3), "AveragePool": (1, 1), "GlobalAveragePool": (1, 1), "Softmax": (1, 1), "Sigmoid": (1, 1),
+          "Tanh": (1, 1),
           "Add": (2, 2), "Sub": (2, 2), "Mul": (2, 2), "MatMul": (2, 2)}
 
 

@@ -94,9 +94,10 @@ def fixed_inputs(model: Model, words: Sequence[str], shown: str) -> dict[str, Va
 
 
 def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range] | None = None,
-                   fixed: Mapping[str, Value] | Sequence[str] = (), in_integers: bool = False) -> tuple[Program, Model, Source]:
-    """The program of a model file. name: a C identifier; fixed: inputs that are constants, as words or values; in_integers:
-    see qdq.py."""
+                   fixed: Mapping[str, Value] | Sequence[str] = (), in_integers: bool = False) -> tuple[Program, Model,
+                                                                                                        Source]:
+    """The program of a model file. name: a C identifier; fixed: inputs that are constants, as words or values;
+    in_integers: see qdq.py."""
     program = Program(name, Dims(ranges))
     source = Source(path.parent)
     try:

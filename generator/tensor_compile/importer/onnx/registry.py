@@ -72,7 +72,8 @@ class NeedsValue(Unsupported):
     def __init__(self, message: str, inputs: Sequence[str]):
         names = ", ".join(inputs)
         super().__init__(message, f"it comes from the model's input{'s' * (len(inputs) > 1)} {names}: "
-                         f"--set {inputs[0]}=… fixes it" if inputs else "sizes must follow from the sizes of the inputs")
+                         f"--set {inputs[0]}=… fixes it" if inputs
+                         else "sizes must follow from the sizes of the inputs")
         self.inputs = tuple(inputs)
 
 

@@ -55,8 +55,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Strided:
-    """The row-major bytes of a tensor that lies otherwise in its storage (a transposed or sliced weight). storage: from the
-    tensor's first element on; strides count elements."""
+    """The row-major bytes of a tensor that lies otherwise in its storage (a transposed or sliced weight). storage: from
+    the tensor's first element on; strides count elements."""
 
     storage: Member
     shape: tuple[int, ...]
@@ -99,7 +99,8 @@ class Stored:
 
 
 class Archive:
-    """program: the JSON of the exported program; dims: names of sizes that the export script kept, by PyTorch's symbol."""
+    """program: the JSON of the exported program; dims: names of sizes that the export script kept, by PyTorch's
+    symbol."""
 
     def __init__(self, path: Path, shown: str):
         self.path, self.shown = path, shown
@@ -121,7 +122,8 @@ class Archive:
         self._weights = self._table("weights")
         self._constants = self._table("constants")
 
-    # -- members -----------------------------------------------------------------------------------------------------------
+    # -- members
+    # -----------------------------------------------------------------------------------------------------------
     def _named(self, *endings: str) -> list[str]:
         return sorted(name for name in self._sizes if any(("/" + name).endswith(e) for e in endings))
 
@@ -144,7 +146,8 @@ class Archive:
         if not names:
             if self._named("/serialized_exported_program.json"):
                 raise UserError("the archive is of an old form, whose weights are pickled", self.shown,
-                                "save it again with PyTorch 2.8 or newer: torch.export.save(torch.export.load(old), new)")
+                                "save it again with PyTorch 2.8 or newer: torch.export.save(torch.export.load(old), "
+                                "new)")
             raise UserError("the archive has no program", self.shown, HINT)
         if len(names) > 1:
             raise UserError(f"the archive has several programs: {', '.join(sorted(names))}", self.shown,
@@ -171,7 +174,8 @@ class Archive:
                 found[name] = f"{folder}/{entry['path_name']}", entry
         return found
 
-    # -- tensors -----------------------------------------------------------------------------------------------------------
+    # -- tensors
+    # -----------------------------------------------------------------------------------------------------------
     def weight(self, name: str) -> Stored:
         return self._stored(name, *self._find(self._weights, name, "weight"))
 
@@ -206,7 +210,8 @@ class Archive:
             last += (s - 1) * stride
         extent = (last + 1) * size if count else 0
         if (offset * size + extent) > self._sizes[member]:
-            raise Malformed(f"the tensor {name!r} needs {offset * size + extent} bytes, {member} has {self._sizes[member]}")
+            raise Malformed(f"the tensor {name!r} needs {offset * size + extent} bytes, {member} has "
+                            f"{self._sizes[member]}")
         storage = Member(self.path, member, offset * size, extent)
         if not row_major and count * size > max(16 * extent, 1 << 20):
             raise Malformed(f"the tensor {name!r} repeats few elements {count} times")
@@ -214,7 +219,8 @@ class Archive:
         return Stored(dtype, shape, data, (member, offset, dtype, shape, strides))
 
 
-# -- what JSON gives --------------------------------------------------------------------------------------------------------
+# -- what JSON gives
+# --------------------------------------------------------------------------------------------------------
 def _entry(of: object, key: str) -> object:
     return of.get(key) if isinstance(of, dict) else None
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes as PyTorch writes them: SymPy's text of an expression, in its constructors (Mul(Integer(2), Symbol('s0'))) or as
-people write it (2*s0). Read as Python's syntax, never evaluated."""
+"""Sizes as PyTorch writes them: SymPy's text of an expression, in its constructors (Mul(Integer(2), Symbol('s0'))) or
+as people write it (2*s0). Read as Python's syntax, never evaluated."""
 from __future__ import annotations
 
 import ast

@@ -52,12 +52,14 @@ class Importer:
         self._slots: dict[int, Slot] = {}    # by the number of a value: where it may be changed in place
         self.around: Scope = Scope({})
 
-    # -- types -------------------------------------------------------------------------------------------------------------
+    # -- types
+    # -------------------------------------------------------------------------------------------------------------
     def symbol(self, name: str) -> Expr:
         """A size that differs from call to call."""
         if name not in self._symbols:
             if name.startswith("u"):
-                raise Unsupported(f"a size that depends on data ({name})", "sizes must follow from the sizes of the inputs")
+                raise Unsupported(f"a size that depends on data ({name})",
+                                  "sizes must follow from the sizes of the inputs")
             self._symbols[name] = self.dims.named(self._dim_names.get(name, name), self._range(name))
         return self._symbols[name]
 
@@ -89,7 +91,8 @@ class Importer:
             raise Malformed(f"nothing says the type of {name!r}")
         return self.type_of(meta)
 
-    # -- the program -------------------------------------------------------------------------------------------------------
+    # -- the program
+    # -------------------------------------------------------------------------------------------------------
     def run(self) -> None:
         module = member(self.archive.program, "graph_module")
         graph, signature = member(module, "graph"), member(module, "signature")
@@ -224,7 +227,8 @@ class Importer:
                 self.statements.append(Statement(f"tc_dim_value(g, TC_I64, {self.dims.c(size)})", result))
                 self.program.outputs.append((names.take(identifier(name, "output")), result))
 
-    # -- nodes ---------------------------------------------------------------------------------------------------------------
+    # -- nodes
+    # ---------------------------------------------------------------------------------------------------------------
     def nodes(self, graph: Json, scope: Scope) -> None:
         nodes = items(graph, "nodes")
         self._nodes += len(nodes)
@@ -292,7 +296,8 @@ class Importer:
                 changed = _first(message, scope, self)
                 value = node.given[0]
                 if value.dtype != changed.dtype or value.shape != changed.shape:
-                    wide = f"tc_cast({value}, TC_{changed.dtype.upper()})" if value.dtype != changed.dtype else f"{value}"
+                    wide = f"tc_cast({value}, TC_{changed.dtype.upper()})" if value.dtype != changed.dtype else \
+                        f"{value}"
                     if value.shape != changed.shape:
                         wide = f"tc_expand({wide}, {self.dims.list(changed.shape)})"
                     value = node.let(wide, changed.dtype, changed.shape)
@@ -323,7 +328,8 @@ class Importer:
         statement.origin, statement.scope = self.origin, self.scope
         self.statements.append(statement)
 
-    # -- what is changed in place --------------------------------------------------------------------------------------------
+    # -- what is changed in place
+    # --------------------------------------------------------------------------------------------
     def _slot(self, value: Value) -> Slot:
         return self._slots.setdefault(value.number, Slot(value))
 
@@ -361,7 +367,8 @@ class Importer:
             return
         self._slots[value.number] = Slot(value, parent, again, lambda whole, part: back(node, whole, part))
 
-    # -- arguments -----------------------------------------------------------------------------------------------------------
+    # -- arguments
+    # -----------------------------------------------------------------------------------------------------------
     def argument(self, arg: Json, scope: Scope) -> Argument:
         kind, content = _variant(arg)
         if kind in _SCALARS:
@@ -469,7 +476,8 @@ def _names(arg: object) -> list[str]:
         return [str(content.get("name") or content.get("as_name"))] if isinstance(content, dict) else []
     if kind in ("as_tensors", "as_optional_tensors"):
         return [name for entry in content for name in
-                (_names(entry) if isinstance(entry, dict) and len(entry) == 1 and "name" not in entry else [text(entry, "name")])]
+                (_names(entry) if isinstance(entry, dict) and len(entry) == 1 and "name" not in entry
+                 else [text(entry, "name")])]
     return []
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes of a graph its outputs need. A program keeps what it computed for nothing (random numbers of a branch that only
-training takes), and what nobody reads must not stop an import."""
+"""Which nodes of a graph its outputs need. A program keeps what it computed for nothing (random numbers of a branch
+that only training takes), and what nobody reads must not stop an import."""
 from __future__ import annotations
 
 import re
@@ -41,8 +41,9 @@ def first_operand(node: Json) -> str:
 
 
 def needed(graph: Json, nodes: Sequence[Json], inputs: Sequence[str]) -> list[bool]:
-    """For each node whether it is needed. A tensor, what is changed in place of it and its views stand for one another; what
-    is written to an input (and so to a state) is needed; so is a graph within a node, which may write to what it is given."""
+    """For each node whether it is needed. A tensor, what is changed in place of it and its views stand for one another;
+    what is written to an input (and so to a state) is needed; so is a graph within a node, which may write to what it
+    is given."""
     root: dict[str, str] = {}
     for node in nodes:
         target = target_of(node)

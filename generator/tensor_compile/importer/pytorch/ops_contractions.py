@@ -5,7 +5,8 @@ from __future__ import annotations
 from .registry import Node, op
 
 
-@op("aten.mm.default", "aten.bmm.default", "aten.matmul.default", "aten.mv.default", "aten.dot.default", "aten.vdot.default",
+@op("aten.mm.default", "aten.bmm.default", "aten.matmul.default", "aten.mv.default", "aten.dot.default",
+    "aten.vdot.default",
     "aten.linalg_matmul.default", "aten.inner.default")
 def matmul(n: Node) -> None:
     vector = n.target in ("aten.dot.default", "aten.vdot.default")
@@ -24,7 +25,8 @@ def linear(n: Node) -> None:
 @op("aten.addmm.default", "aten.baddbmm.default", "aten.addmv.default", "aten.addbmm.default")
 def addmm(n: Node) -> None:
     bias = n.tensor("self")
-    names = {"aten.addmm.default": ("mat1", "mat2"), "aten.addmv.default": ("mat", "vec")}.get(n.target, ("batch1", "batch2"))
+    names = {"aten.addmm.default": ("mat1", "mat2"), "aten.addmv.default": ("mat", "vec")}.get(n.target,
+                                                                                               ("batch1", "batch2"))
     a, b = (n.tensor(name) for name in names)
     beta, alpha = n.real("beta", 1.0), n.real("alpha", 1.0)
     if n.target == "aten.addbmm.default":
@@ -115,7 +117,8 @@ def cosine_similarity(n: Node) -> None:
 @op("aten.pairwise_distance.default")
 def pairwise_distance(n: Node) -> None:
     n.only("keepdim", False)
-    n.result(f"tc_pairwise_distance({n.tensor('x1')}, {n.tensor('x2')}, .p = {n.real('p', 2.0)}, .eps = {n.real('eps', 1e-6)})")
+    n.result(f"tc_pairwise_distance({n.tensor('x1')}, {n.tensor('x2')}, .p = {n.real('p', 2.0)}, .eps = "
+             f"{n.real('eps', 1e-6)})")
 
 
 @op("aten.kron.default")

@@ -62,14 +62,16 @@ def _copies(n: Node, values: list[Any]) -> list[Value]:
 
 
 @op("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast", "higher_order.invoke_subgraph",
-    "higher_order.wrap", "higher_order.hints_wrapper", "higher_order.tag_activation_checkpoint", "higher_order.wrap_activation_checkpoint")
+    "higher_order.wrap", "higher_order.hints_wrapper", "higher_order.tag_activation_checkpoint",
+    "higher_order.wrap_activation_checkpoint")
 def wrapper(n: Node) -> None:
     """The graph stands for the node: its operands are the tensors behind it."""
     names = list(n.arguments)
     graphs = [k for k, v in n.arguments.items() if isinstance(v, dict) and "graph" in v]
     if len(graphs) != 1:
         raise Malformed("it has no graph")
-    if n.target == "higher_order.wrap_with_autocast" and n.argument(names[2] if len(names) > 2 else "", True) not in (False, None):
+    if n.target == "higher_order.wrap_with_autocast" and n.argument(names[2] if len(names) > 2 else "",
+                                                                    True) not in (False, None):
         n.refuse("autocast", "export the module in the precision it is to run in")
     n.ignore(*names)
     operands: list[Any] = []
@@ -97,7 +99,8 @@ def cond(n: Node) -> None:
         n.ignore(*names)
         return
     assert isinstance(test, Value)
-    results = [n.let(f"tc_full(g, 0, TC_{t.dtype.upper()}{''.join(', ' + n.dim(s) for s in t.shape)})", t.dtype, t.shape, hint)
+    results = [n.let(f"tc_full(g, 0, TC_{t.dtype.upper()}{''.join(', ' + n.dim(s) for s in t.shape)})", t.dtype,
+                     t.shape, hint)
                for t, hint in zip(n.results, n.hints)]
     addresses = "".join(f", &{r}" for r in results)
     for name, head in ((names[1], f"TC_IF(g, {test}{addresses})"), (names[2], "TC_ELSE(g)")):
@@ -117,7 +120,8 @@ def while_loop(n: Node) -> None:
     if len(truth) != 1 or len(values) != len(carried):
         raise Malformed("its graphs do not fit what it carries")
     n.emit(Statement(head=f"TC_WHILE(g{''.join(f', &{c}' for c in carried)})", keep=True,
-                     body=[*tests, Statement(f"tc_test({truth[0]})", keep=True), *body, *_assigned(n, carried, values)]))
+                     body=[*tests, Statement(f"tc_test({truth[0]})", keep=True), *body,
+                           *_assigned(n, carried, values)]))
     for value in carried:
         n.give(value)
 

@@ -25,8 +25,8 @@ def _joined(a: str, b: str) -> str:
 
 
 def promoted(*operands: Argument) -> str:
-    """torch.result_type: tensors with axes before tensors without, those before numbers, unless the latter are of a higher
-    kind (bool, integer, float)."""
+    """torch.result_type: tensors with axes before tensors without, those before numbers, unless the latter are of a
+    higher kind (bool, integer, float)."""
     kinds: list[str] = ["", "", ""]
     for x in operands:
         if isinstance(x, Value):
@@ -52,13 +52,15 @@ def _binary(name: str, first: str = "self", second: str = "other") -> Function:
     return function
 
 
-for _atens, _name in ((("mul", "multiply"), "tc_mul"), (("maximum", "max"), "tc_maximum"), (("minimum", "min"), "tc_minimum"),
+for _atens, _name in ((("mul", "multiply"), "tc_mul"), (("maximum", "max"), "tc_maximum"),
+                      (("minimum", "min"), "tc_minimum"),
                       (("remainder",), "tc_remainder"), (("fmod",), "tc_fmod"), (("atan2", "arctan2"), "tc_atan2"),
                       (("hypot",), "tc_hypot"), (("floor_divide",), "tc_floor_divide"), (("fmax",), "tc_fmax"),
                       (("fmin",), "tc_fmin"), (("copysign",), "tc_copysign"), (("logaddexp",), "tc_logaddexp"),
                       (("logaddexp2",), "tc_logaddexp2"), (("bitwise_and", "__and__"), "tc_bit_and"),
                       (("bitwise_or", "__or__"), "tc_bit_or"), (("bitwise_xor", "__xor__"), "tc_bit_xor"),
-                      (("bitwise_left_shift", "__lshift__"), "tc_shift_left"), (("bitwise_right_shift", "__rshift__"), "tc_shift_right"),
+                      (("bitwise_left_shift", "__lshift__"), "tc_shift_left"),
+                      (("bitwise_right_shift", "__rshift__"), "tc_shift_right"),
                       (("xlogy", "special_xlogy"), "tc_xlogy")):
     for _aten in _atens:
         if _aten in ("max", "min"):
@@ -215,8 +217,10 @@ def to(n: Node) -> None:
         n.result(f"tc_cast({x}, TC_{n.type.dtype.upper()})")
 
 
-@op("aten.clone.default", "aten.contiguous.default", "aten.detach.default", "aten.alias.default", "aten.lift_fresh_copy.default",
-    "aten.lift_fresh.default", "aten.detach_copy.default", "aten.positive.default", "aten.resolve_conj.default", "aten.resolve_neg.default",
+@op("aten.clone.default", "aten.contiguous.default", "aten.detach.default", "aten.alias.default",
+    "aten.lift_fresh_copy.default",
+    "aten.lift_fresh.default", "aten.detach_copy.default", "aten.positive.default", "aten.resolve_conj.default",
+    "aten.resolve_neg.default",
     "aten._conj.default", "aten.conj.default", "aten.real.default", "aten.requires_grad.default")
 def same(n: Node) -> None:
     n.give(n.tensor("self"))

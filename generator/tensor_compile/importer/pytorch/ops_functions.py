@@ -18,8 +18,10 @@ for _name in """abs exp expm1 log log1p log2 log10 exp2 sin cos tan tanh sinh co
 rsqrt reciprocal neg relu sigmoid silu hardswish hardsigmoid selu mish square sinc""".split():
     add(_unary(f"tc_{_name}"), f"aten.{_name}.default")
 for _aten, _name in (("absolute", "abs"), ("negative", "neg"), ("special_expit", "sigmoid"), ("special_erf", "erf"),
-                     ("special_exp2", "exp2"), ("special_expm1", "expm1"), ("special_log1p", "log1p"), ("arcsin", "asin"),
-                     ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"), ("arccosh", "acosh"), ("arctanh", "atanh"),
+                     ("special_exp2", "exp2"), ("special_expm1", "expm1"), ("special_log1p", "log1p"),
+                     ("arcsin", "asin"),
+                     ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"), ("arccosh", "acosh"),
+                     ("arctanh", "atanh"),
                      ("log_sigmoid", "logsigmoid"), ("rad2deg", "rad2deg"), ("deg2rad", "deg2rad")):
     add(_unary(f"tc_{_name}"), f"aten.{_aten}.default")
 
@@ -108,7 +110,8 @@ def nan_to_num(n: Node) -> None:
     n.result(f"tc_nan_to_num({x})" if not nan else f"tc_nan_to_num(tc_where(tc_isnan({x}), {nan}, {x}))")
 
 
-# -- activations -------------------------------------------------------------------------------------------------------------
+# -- activations
+# -------------------------------------------------------------------------------------------------------------
 @op("aten.gelu.default")
 def gelu(n: Node) -> None:
     form = n.text("approximate", "none")
@@ -145,7 +148,8 @@ def prelu(n: Node) -> None:
 
 @op("aten.softplus.default")
 def softplus(n: Node) -> None:
-    n.result(f"tc_softplus({n.tensor('self')}, .beta = {n.real('beta', 1.0)}, .threshold = {n.real('threshold', 20.0)})")
+    n.result(f"tc_softplus({n.tensor('self')}, .beta = {n.real('beta', 1.0)}, .threshold = "
+             f"{n.real('threshold', 20.0)})")
 
 
 @op("aten.hardshrink.default", "aten.softshrink.default")

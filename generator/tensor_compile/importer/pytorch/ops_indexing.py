@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements at indices. PyTorch's negative indices count from the end, where the DSL has none: they are moved first, unless they
-are known not to be negative."""
+"""Elements at indices. PyTorch's negative indices count from the end, where the DSL has none: they are moved first,
+unless they are known not to be negative."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +16,8 @@ def wrapped(n: Node, index: Value, size: Expr) -> str:
     known = index.integers
     if known is not None and min(known, default=0) >= 0 or index.dtype in UNSIGNED:
         return f"{index}" if index.dtype in ("i32", "i64") else f"tc_cast({index}, TC_I64)"
-    wide = n.let(f"tc_cast({index}, TC_I64)", "i64", index.shape, "index") if index.dtype not in ("i32", "i64") else index
+    wide = n.let(f"tc_cast({index}, TC_I64)", "i64", index.shape, "index") if index.dtype not in ("i32",
+                                                                                                  "i64") else index
     end = n.operand(size, wide.dtype)
     return f"tc_where(tc_lt({wide}, 0), tc_add({wide}, {end}), {wide})"
 
@@ -31,8 +32,8 @@ def embedding(n: Node) -> None:
 @op("aten.embedding_bag.padding_idx", "aten.embedding_bag.default", "aten._embedding_bag.default",
     "aten._embedding_bag_forward_only.default")
 def embedding_bag(n: Node) -> None:
-    """Rows in bags, which begin at the offsets: the sum, the mean or the largest of each bag. The other results (the bag of each
-    row, the sizes, where the largest is) are PyTorch's notes for training."""
+    """Rows in bags, which begin at the offsets: the sum, the mean or the largest of each bag. The other results (the
+    bag of each row, the sizes, where the largest is) are PyTorch's notes for training."""
     n.ignore("scale_grad_by_freq", "sparse")
     weight, indices, offsets = n.tensor("weight"), n.tensor("indices"), n.tensor("offsets")
     mode, last = n.integer("mode", 0), n.flag("include_last_offset")
@@ -109,12 +110,14 @@ def index_put(n: Node) -> None:
         if len(found) != 1 or accumulate or any(s != 1 for s in values.shape):
             n.refuse("values at a mask", "use torch.where or masked_scatter")
         mask = masks[0]
-        wide = f"tc_reshape({mask}, {n.dim_list([*mask.shape, *[1] * (x.rank - mask.rank)])})" if mask.rank < x.rank else f"{mask}"
+        wide = f"tc_reshape({mask}, {n.dim_list([*mask.shape, *[1] * (x.rank - mask.rank)])})" \
+            if mask.rank < x.rank else f"{mask}"
         one = f"tc_reshape_scalar({values})" if values.rank else f"{values}"
         n.result(f"tc_where({wide}, {one}, {x})")
         return
     places = _places(n, x, found)
-    n.result(f"tc_index_put({x}, {n.as_dtype(values, x.dtype)}, {'true' if accumulate else 'false'}, {', '.join(places)})")
+    n.result(f"tc_index_put({x}, {n.as_dtype(values, x.dtype)}, {'true' if accumulate else 'false'}, "
+             f"{', '.join(places)})")
 
 
 @op("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
@@ -131,7 +134,8 @@ def masked_scatter(n: Node) -> None:
     n.result(f"tc_masked_scatter({x}, {mask}, {n.tensor('source')})")
 
 
-@op("aten.scatter.src", "aten.scatter.value", "aten.scatter_add.default", "aten.scatter.reduce", "aten.scatter.value_reduce")
+@op("aten.scatter.src", "aten.scatter.value", "aten.scatter_add.default", "aten.scatter.reduce",
+    "aten.scatter.value_reduce")
 def scatter(n: Node) -> None:
     x, place = n.tensor("self"), n.tensor("index")
     kind = n.text("reduce") if n.target.endswith("reduce") else "add" if "scatter_add" in n.target else ""
@@ -209,7 +213,8 @@ def histc(n: Node) -> None:
 
 
 @op("aten.nonzero.default", "aten.masked_select.default", "aten.unique_consecutive.default", "aten._unique2.default",
-    "aten.nonzero_numpy.default", "aten.item.default", "aten._local_scalar_dense.default", "aten.repeat_interleave.Tensor")
+    "aten.nonzero_numpy.default", "aten.item.default", "aten._local_scalar_dense.default",
+    "aten.repeat_interleave.Tensor")
 def data_dependent(n: Node) -> None:
     n.refuse("a size or a number that depends on data", "sizes must follow from the sizes of the inputs")
 

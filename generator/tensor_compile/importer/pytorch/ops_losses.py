@@ -30,7 +30,8 @@ add(_simple("tc_soft_margin_loss"), "aten.soft_margin_loss.default")
 
 @op("aten.binary_cross_entropy.default", "aten.binary_cross_entropy_with_logits.default")
 def binary_cross_entropy(n: Node) -> None:
-    words = "".join(f", .{own} = {n.tensor(theirs)}" for theirs, own in (("weight", "weight"), ("pos_weight", "positive_weight"))
+    words = "".join(f", .{own} = {n.tensor(theirs)}"
+                    for theirs, own in (("weight", "weight"), ("pos_weight", "positive_weight"))
                     if n.has(theirs))
     n.result(f"tc_{n.target.split('.')[1]}({n.tensor('self')}, {n.tensor('target')}{words}{_reduction(n)})")
 

@@ -22,7 +22,8 @@ def full(n: Node) -> None:
     _full(n, n.argument("s" if "scalar_tensor" in n.target else "fill_value"))
 
 
-@op("aten.zeros.default", "aten.zeros_like.default", "aten.new_zeros.default", "aten.ones.default", "aten.ones_like.default",
+@op("aten.zeros.default", "aten.zeros_like.default", "aten.new_zeros.default", "aten.ones.default",
+    "aten.ones_like.default",
     "aten.new_ones.default", "aten.empty.memory_format", "aten.empty_like.default", "aten.new_empty.default",
     "aten.empty.default", "aten.empty_permuted.default", "aten.new_empty_strided.default", "aten.empty_strided.default")
 def zeros(n: Node) -> None:
@@ -86,7 +87,9 @@ def meshgrid(n: Node) -> None:
     n.array(f"{name}({{array}}, {', '.join(f'{p}' for p in parts)})")
 
 
-@op("aten.bernoulli.default", "aten.rand.default", "aten.randn.default", "aten.rand_like.default", "aten.randn_like.default",
-    "aten.randint.low", "aten.randperm.default", "aten.multinomial.default", "aten.normal.Tensor_Tensor", "aten.randint.default")
+@op("aten.bernoulli.default", "aten.rand.default", "aten.randn.default", "aten.rand_like.default",
+    "aten.randn_like.default",
+    "aten.randint.low", "aten.randperm.default", "aten.multinomial.default", "aten.normal.Tensor_Tensor",
+    "aten.randint.default")
 def random(n: Node) -> None:
     n.refuse("random numbers", "make them an input of the module, so that the caller's generator decides")

@@ -33,7 +33,8 @@ def layer_norm(n: Node) -> None:
         where = "".join(f", {x.rank - len(shape) + i}" for i in range(len(shape)))
         wide = f"tc_cast({x}, TC_F32)" if x.dtype in ("f16", "bf16") else f"{x}"
         n.result(f"tc_mean_keepdims({wide}{where})", "f32" if wide != f"{x}" else x.dtype)
-        n.result(f"tc_rsqrt(tc_add(tc_var_keepdims({wide}{where}), {n.real('eps', 1e-5)!r}))", "f32" if wide != f"{x}" else x.dtype)
+        n.result(f"tc_rsqrt(tc_add(tc_var_keepdims({wide}{where}), {n.real('eps', 1e-5)!r}))",
+                 "f32" if wide != f"{x}" else x.dtype)
 
 
 @op("aten.rms_norm.default", "aten._fused_rms_norm.default")
@@ -65,7 +66,8 @@ def batch_norm(n: Node) -> None:
         where = "".join(f", {i}" for i in range(x.rank) if i != 1)
         mean = n.let(f"tc_mean({x}{where})", x.dtype, (x.shape[1],), "batch_mean")
         variance = n.let(f"tc_var({x}{where})", x.dtype, (x.shape[1],), "batch_variance")
-    n.result(f"tc_batch_norm({x}, {n.as_dtype(mean, x.dtype)}, {n.as_dtype(variance, x.dtype)}{_parts(weight, bias)}{eps})")
+    n.result(f"tc_batch_norm({x}, {n.as_dtype(mean, x.dtype)}, "
+             f"{n.as_dtype(variance, x.dtype)}{_parts(weight, bias)}{eps})")
     for kind in n.results[1:]:
         if not equal(kind.shape[0] if kind.shape else 0, 0):
             n.refuse("the statistics of a batch")
@@ -98,7 +100,8 @@ def instance_norm(n: Node) -> None:
 
 @op("aten.local_response_norm.default")
 def local_response_norm(n: Node) -> None:
-    n.result(f"tc_local_response_norm({n.tensor('input')}, .size = {n.integer('size')}, .alpha = {n.real('alpha', 1e-4)!r}, "
+    n.result(f"tc_local_response_norm({n.tensor('input')}, .size = {n.integer('size')}, .alpha = "
+             f"{n.real('alpha', 1e-4)!r}, "
              f".beta = {n.real('beta', 0.75)!r}, .k = {n.real('k', 1.0)!r})")
 
 

@@ -64,7 +64,8 @@ def select(n: Node) -> None:
     n.result(f"tc_select({x}, {n.axis('dim', x.rank)}, {n.dim(n.size('index'))})")
 
 
-@op("aten.split.Tensor", "aten.split_copy.Tensor", "aten.chunk.default", "aten.split_with_sizes.default", "aten.split.sizes",
+@op("aten.split.Tensor", "aten.split_copy.Tensor", "aten.chunk.default", "aten.split_with_sizes.default",
+    "aten.split.sizes",
     "aten.split_with_sizes_copy.default", "aten.tensor_split.sections", "aten.tensor_split.indices",
     "aten.unsafe_split.Tensor", "aten.unsafe_chunk.default", "aten.hsplit.int", "aten.vsplit.int")
 def split(n: Node) -> None:
@@ -132,7 +133,8 @@ def diagonal_scatter(n: Node) -> None:
     n.result(f"tc_diagonal_scatter({x}, {n.tensor('src')}, {n.integer('offset', 0)})")
 
 
-@op("aten.constant_pad_nd.default", "aten.pad.default", "aten.reflection_pad1d.default", "aten.reflection_pad2d.default",
+@op("aten.constant_pad_nd.default", "aten.pad.default", "aten.reflection_pad1d.default",
+    "aten.reflection_pad2d.default",
     "aten.reflection_pad3d.default", "aten.replication_pad1d.default", "aten.replication_pad2d.default",
     "aten.replication_pad3d.default", "aten._pad_enum.default", "aten._pad_circular.default")
 def pad(n: Node) -> None:

@@ -8,7 +8,8 @@ _MODES = {"nearest": "TC_NEAREST", "_nearest_exact": "TC_NEAREST_EXACT", "neares
           "linear": "TC_LINEAR", "bilinear": "TC_LINEAR", "trilinear": "TC_LINEAR", "bicubic": "TC_CUBIC"}
 
 
-@op(*(f"aten.upsample_{kind}.{form}" for kind in ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d",
+@op(*(f"aten.upsample_{kind}.{form}"
+      for kind in ("nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d",
                                                   "bicubic2d") for form in ("default", "vec")),
     *(f"aten._upsample_nearest_exact{a}d.{form}" for a in (1, 2, 3) for form in ("default", "vec")),
     *(f"aten._upsample_{kind}2d_aa.{form}" for kind in ("bilinear", "bicubic") for form in ("default", "vec")))

@@ -12,7 +12,8 @@ def _shaped(n: Node, x: str) -> None:
     n.result(f"tc_reshape({x}, {n.dim_list(shape)})" if shape else f"tc_reshape_scalar({x})")
 
 
-@op("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default", "aten.view_copy.default", "aten.flatten.using_ints",
+@op("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default", "aten.view_copy.default",
+    "aten.flatten.using_ints",
     "aten.unflatten.int", "aten.view_as.default", "aten.reshape_as.default", "aten._reshape_alias.default",
     "aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims", "aten.squeeze_copy.dim", "aten.squeeze_copy.dims",
     "aten.atleast_1d.default", "aten.ravel.default")
@@ -99,7 +100,8 @@ def repeat(n: Node) -> None:
     times = n.sizes("repeats" if "repeat" in n.target else "dims")
     rank = max(x.rank, len(times))
     times = [*[times[0] * 0 + 1] * (rank - len(times)), *times] if times else []
-    text = f"{x}" if x.rank == rank else f"tc_reshape({x}, {', '.join(['1'] * (rank - x.rank) + [n.dim(s) for s in x.shape])})"
+    text = f"{x}" if x.rank == rank else \
+        f"tc_reshape({x}, {', '.join(['1'] * (rank - x.rank) + [n.dim(s) for s in x.shape])})"
     if all(equal(t, 1) for t in times):
         if x.rank == rank:
             n.give(x)
@@ -145,7 +147,8 @@ def roll(n: Node) -> None:
 
 @op("aten.pixel_shuffle.default", "aten.pixel_unshuffle.default", "aten.channel_shuffle.default")
 def shuffle(n: Node) -> None:
-    name = {"aten.pixel_shuffle.default": "upscale_factor", "aten.pixel_unshuffle.default": "downscale_factor"}.get(n.target, "groups")
+    name = {"aten.pixel_shuffle.default": "upscale_factor",
+            "aten.pixel_unshuffle.default": "downscale_factor"}.get(n.target, "groups")
     n.result(f"tc_{n.target.split('.')[1]}({n.tensor('self')}, {n.integer(name)})")
 
 

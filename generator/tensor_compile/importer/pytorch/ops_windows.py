@@ -86,7 +86,8 @@ def _window(n: Node, axes: int) -> str:
 @op(*(f"aten.max_pool{a}d{form}.default" for a in (1, 2, 3) for form in ("", "_with_indices")))
 def max_pool(n: Node) -> None:
     axes = int(n.target[len("aten.max_pool")])
-    words = _window(n, axes) + _options(padding=(n.window("padding", axes, 0), 0), dilation=(n.window("dilation", axes, 1), 1))
+    words = _window(n, axes) + _options(padding=(n.window("padding", axes, 0), 0),
+                                        dilation=(n.window("dilation", axes, 1), 1))
     _pool(n, f"tc_max_pool{axes}d", axes, words + (", .ceil_mode = true" if n.flag("ceil_mode") else ""))
 
 
@@ -128,7 +129,8 @@ def adaptive_pool(n: Node) -> None:
 def columns(n: Node) -> None:
     x = n.tensor("self")
     words = f".kernel = {braces(n.window('kernel_size', 2, 1))}" + _options(
-        stride=(n.window("stride", 2, 1), 1), padding=(n.window("padding", 2, 0), 0), dilation=(n.window("dilation", 2, 1), 1))
+        stride=(n.window("stride", 2, 1), 1), padding=(n.window("padding", 2, 0), 0),
+        dilation=(n.window("dilation", 2, 1), 1))
     if n.target == "aten.im2col.default":
         n.result(f"tc_unfold({x}, {words})")
     else:

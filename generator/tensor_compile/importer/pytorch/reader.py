@@ -22,8 +22,8 @@ NAMES_MEMBER = "extra/tensor_compile_dims.json"
 
 
 def dim_names(archive: Archive) -> dict[str, str]:
-    """C identifiers for PyTorch's symbols: the user's names where the archive has them, else INPUT_AXIS of the first input of
-    that size."""
+    """C identifiers for PyTorch's symbols: the user's names where the archive has them, else INPUT_AXIS of the first
+    input of that size."""
     found: dict[str, str] = {}
     module = member(archive.program, "graph_module")
     signature = member(module, "signature")

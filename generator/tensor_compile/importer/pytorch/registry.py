@@ -16,7 +16,8 @@ from .archive import dtype_of
 if TYPE_CHECKING:
     from .graph import Importer
 
-TOPICS = ("elementwise", "functions", "reductions", "views", "parts", "making", "contractions", "windows", "normalization",
+TOPICS = ("elementwise", "functions", "reductions", "views", "parts", "making", "contractions", "windows",
+          "normalization",
           "indexing", "ordering", "resampling", "recurrent", "losses", "control")
 
 # An argument: a tensor, a size, a number, text, a list of these, a graph (its JSON); None where it is None.
@@ -67,7 +68,8 @@ class Type:
 
 @dataclass(slots=True)
 class Node:
-    """One node, as a function of the table sees it. arguments: by PyTorch's names; results: the types of its tensors."""
+    """One node, as a function of the table sees it. arguments: by PyTorch's names; results: the types of its
+    tensors."""
 
     importer: Importer
     target: str
@@ -77,7 +79,8 @@ class Node:
     asked: set[str] = field(default_factory=set)
     given: list[Value] = field(default_factory=list)
 
-    # -- arguments -------------------------------------------------------------------------------------------------------
+    # -- arguments
+    # -------------------------------------------------------------------------------------------------------
     def has(self, name: str) -> bool:
         """Whether it is given, and not None."""
         self.asked.add(name)
@@ -146,7 +149,8 @@ class Node:
         found = self.argument(name, list(default) if default is not None else None)
         if isinstance(found, (int, Expr)) and not isinstance(found, bool):
             found = [found]
-        if not isinstance(found, list) or not all(isinstance(v, (int, Expr)) and not isinstance(v, bool) for v in found):
+        if not isinstance(found,
+                          list) or not all(isinstance(v, (int, Expr)) and not isinstance(v, bool) for v in found):
             raise Malformed(f"the argument {name!r} is no list of sizes")
         return [wrap(v) for v in found]
 
@@ -204,7 +208,8 @@ class Node:
         return sorted(name for name, value in self.arguments.items()
                       if name not in self.asked and name not in _PLACES and value is not None)
 
-    # -- C -----------------------------------------------------------------------------------------------------------------
+    # -- C
+    # -----------------------------------------------------------------------------------------------------------------
     def dim(self, size: IntLike) -> str:
         return self.importer.dims.c(size)
 
@@ -243,7 +248,8 @@ class Node:
         text = self.operand(value, dtype)
         return text if isinstance(value, Value) or "tc_" in text else f"tc_full(g, {text}, TC_{dtype.upper()})"
 
-    # -- what it gives ----------------------------------------------------------------------------------------------------
+    # -- what it gives
+    # ----------------------------------------------------------------------------------------------------
     def value(self, dtype: str, shape: Sequence[IntLike], hint: str = "") -> Value:
         return self.importer.program.value(dtype, tuple(wrap(s) for s in shape), hint=hint or self.hints[0])
 
@@ -273,7 +279,8 @@ class Node:
         self.given.append(value)
 
     def fill(self, text: str) -> list[Value]:
-        """Results by a call that gives the first and fills variables with the others, which the text names as @1, @2 …"""
+        """Results by a call that gives the first and fills variables with the others, which the text names as @1, @2
+        …"""
         others = [self.value(t.dtype, t.shape, hint) for t, hint in zip(self.results[1:], self.hints[1:])]
         first = self.value(self.type.dtype, self.type.shape, self.hints[0])
         for i, other in enumerate(others, 1):

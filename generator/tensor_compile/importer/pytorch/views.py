@@ -24,8 +24,8 @@ Inverse = Callable[["Node", Value, Value], str]
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """value: as it was last computed; again: computes a view from what its parent holds now; back: the text of the parent
-    with a new part. version: how often it was changed."""
+    """value: as it was last computed; again: computes a view from what its parent holds now; back: the text of the
+    parent with a new part. version: how often it was changed."""
 
     value: Value
     parent: Slot | None = None

@@ -18,6 +18,6 @@ To add an operation: its options into schema.py where they are not there, and a 
 
 versions: the newest version of the operation that the function knows.
 
-TensorFlow Lite has channels last; windows of the DSL have channels first. A tensor is held in either order, or in both, and
-moved where an operation wants the other one (graph.Held): between windows nothing is moved.
+TensorFlow Lite has channels last; windows of the DSL have channels first. A tensor is held in either order, or in both,
+and moved where an operation wants the other one (graph.Held): between windows nothing is moved.
 """

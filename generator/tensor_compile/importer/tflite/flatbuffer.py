@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flatbuffers: tables, vectors and strings within a file. Every offset is checked, and what is read in total is bounded by the
-file's size, however often parts of it are named."""
+"""Flatbuffers: tables, vectors and strings within a file. Every offset is checked, and what is read in total is bounded
+by the file's size, however often parts of it are named."""
 from __future__ import annotations
 
 import struct
@@ -9,7 +9,8 @@ from typing import Iterator
 from ..problems import Malformed
 
 # Bytes of a number and struct's letter.
-KINDS = {"bool": (1, "B"), "i8": (1, "b"), "u8": (1, "B"), "i32": (4, "i"), "u32": (4, "I"), "f32": (4, "f"), "i64": (8, "q"),
+KINDS = {"bool": (1, "B"), "i8": (1, "b"), "u8": (1, "B"), "i32": (4, "i"), "u32": (4, "I"), "f32": (4, "f"),
+         "i64": (8, "q"),
          "u64": (8, "Q")}
 
 

@@ -24,9 +24,11 @@ MOST = 1 << 40   # bytes of a tensor
 # What a weight is called by the operation that reads it, and at which place.
 _ROLES = {(name, i): role for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
           for i, role in ((1, "weight"), (2, "bias"))} | {
-    ("ADD", 1): "bias", ("MUL", 1): "scale", ("PRELU", 1): "slope", ("TRANSPOSE_CONV", 1): "weight", ("TRANSPOSE_CONV", 3): "bias"}
+    ("ADD", 1): "bias", ("MUL", 1): "scale", ("PRELU", 1): "slope", ("TRANSPOSE_CONV", 1): "weight",
+    ("TRANSPOSE_CONV", 3): "bias"}
 # The last part of a name that says which operation of a layer a tensor belongs to, and not which layer.
-_PARTS = r"/(?:Conv2D|DepthwiseConv2dNative|depthwise|MatMul|BiasAdd(?:/ReadVariableOp(?:/resource)?)?|FusedBatchNormV3" \
+_PARTS = r"/(?:Conv2D|DepthwiseConv2dNative|depthwise|MatMul|BiasAdd(?:/ReadVariableOp(?:/resource)?)?" \
+         r"|FusedBatchNormV3" \
          r"|ReadVariableOp(?:/resource)?|Relu6?|AvgPool|MaxPool|Reshape|Softmax|Sigmoid|Tanh|add|mul|Conv2D1|Const)\d*$"
 
 
@@ -58,7 +60,8 @@ class Importer:
         self._held: dict[int, Held] = {}
         self._layers: dict[int, str] = {}    # names of operators' layers, by the operator's identity
 
-    # -- the model ---------------------------------------------------------------------------------------------------------
+    # -- the model
+    # ---------------------------------------------------------------------------------------------------------
     def run(self) -> None:
         names = Names()
         self._name_layers()
@@ -103,7 +106,8 @@ class Importer:
         self._held[i] = Held(value)
         self.program.inputs.append((name, value))
 
-    # -- tensors -----------------------------------------------------------------------------------------------------------
+    # -- tensors
+    # -----------------------------------------------------------------------------------------------------------
     def hold(self, last: Value | None = None, first: Value | None = None) -> Held:
         return Held(last, first)
 
@@ -112,7 +116,8 @@ class Importer:
             t = self.graph.tensors[i]
             if t.data is None and math.prod(t.shape):
                 if t.is_variable:
-                    raise Unsupported("a variable, whose value stays from call to call", "export the model without its state")
+                    raise Unsupported("a variable, whose value stays from call to call",
+                                      "export the model without its state")
                 raise Malformed(f"nothing before it gives the tensor {t.name!r}")
             self._held[i] = Held(self._constant(t))
         return self._held[i]
@@ -152,7 +157,8 @@ class Importer:
         self.statements.append(Statement(text, value))
         return value
 
-    # -- operators -----------------------------------------------------------------------------------------------------------
+    # -- operators
+    # -----------------------------------------------------------------------------------------------------------
     def _operator(self, operator: Operator) -> None:
         what = f"custom operation {operator.custom!r}" if operator.name == "CUSTOM" else operator.name
         entry = registry.find(operator.name)
@@ -163,7 +169,8 @@ class Importer:
         if entry is None or operator.version > entry[0]:
             why = "no such operation is known" if entry is None else \
                 f"version {operator.version} of it is not known, {entry[0]} is the newest"
-            hint = "in a model.c of your own tc_extern calls a C function of yours (docs/externs.md)" * (operator.name == "CUSTOM")
+            hint = "in a model.c of your own tc_extern calls a C function of yours (docs/externs.md)" \
+                * (operator.name == "CUSTOM")
             self.problems.append(Problem(what, why, where, hint))
             self._failed(operator)
             return
@@ -177,7 +184,8 @@ class Importer:
             entry[1](node)
             unread = operator.options.unread() if operator.options is not None else []
             if unread:
-                raise Unsupported(f"the option{'s' * (len(unread) > 1)} {', '.join(self._option(operator, u) for u in unread)}")
+                raise Unsupported(f"the option{'s' * (len(unread) > 1)} "
+                                  f"{', '.join(self._option(operator, u) for u in unread)}")
         except Unsupported as error:
             del self.statements[before:]
             self.problems.append(Problem(what, error.message, where, error.hint))
@@ -198,9 +206,11 @@ class Importer:
 
     @staticmethod
     def _option(operator: Operator, field: int) -> str:
-        return next((name for name, (place, _, _) in OPTIONS.get(operator.name, {}).items() if place == field), f"number {field}")
+        return next((name for name, (place, _, _) in OPTIONS.get(operator.name, {}).items() if place == field),
+                    f"number {field}")
 
-    # -- names -------------------------------------------------------------------------------------------------------------
+    # -- names
+    # -------------------------------------------------------------------------------------------------------------
     def _name_layers(self) -> None:
         """What operators are called: by their weights, else by their results, without what all names begin with."""
         found = {}

@@ -20,8 +20,8 @@ def give(n: Node, text: str, dtype: str, shape: Shape, first: bool) -> None:
 
 
 def both(n: Node) -> tuple[Value, Value, Shape, bool]:
-    """Two operands that broadcast. Channels are first where one of them is so already and the other one has the same shape
-    or is a constant along the channels."""
+    """Two operands that broadcast. Channels are first where one of them is so already and the other one has the same
+    shape or is a constant along the channels."""
     a, b = n.held(0), n.held(1)
     if (a.last is None or b.last is None) and (moved := _first(n)) is not None:
         return (*moved, n.broadcast(moved[0].shape, moved[1].shape), True)
@@ -68,7 +68,8 @@ def arithmetic(n: Node) -> None:
     if n.is_integer:
         if name == "div" or x.dtype not in ("i8", "u8", "i16"):
             n.refuse(f"integers of {x.dtype}")
-        text = f"tc_quantized_{name}(.a = {n.affine(x, n.quantized(0))}, .b = {n.affine(y, n.quantized(1))}{n.behind()})"
+        text = f"tc_quantized_{name}(.a = {n.affine(x, n.quantized(0))}, .b = {n.affine(y, n.quantized(1))}" \
+               f"{n.behind()})"
     elif name == "div" and x.dtype not in FLOATS:
         n.refuse(f"a quotient of {x.dtype}")
     elif x.is_constant and not y.is_constant and name in ("add", "mul"):
@@ -88,7 +89,8 @@ def extremum(n: Node) -> None:
     give(n, f"tc_{n.name.lower()}({operand(x, y)}, {operand(y, x)})", x.dtype, shape, first)
 
 
-_COMPARISONS = {"EQUAL": "eq", "NOT_EQUAL": "ne", "LESS": "lt", "LESS_EQUAL": "le", "GREATER": "gt", "GREATER_EQUAL": "ge"}
+_COMPARISONS = {"EQUAL": "eq", "NOT_EQUAL": "ne", "LESS": "lt", "LESS_EQUAL": "le", "GREATER": "gt",
+                "GREATER_EQUAL": "ge"}
 _FLOATS = {"POW": "pow", "FLOOR_DIV": "floor_divide", "FLOOR_MOD": "remainder"}
 _TRUTHS = {"LOGICAL_AND": "logical_and", "LOGICAL_OR": "logical_or"}
 

@@ -33,7 +33,8 @@ def log_softmax(n: Node) -> None:
     n.give(f"tc_log_softmax({x}, -1)", x.dtype, x.shape)
 
 
-_REDUCTIONS = {"MEAN": "mean", "SUM": "sum", "REDUCE_MAX": "amax", "REDUCE_MIN": "amin", "REDUCE_PROD": "prod", "REDUCE_ANY": "any",
+_REDUCTIONS = {"MEAN": "mean", "SUM": "sum", "REDUCE_MAX": "amax", "REDUCE_MIN": "amin", "REDUCE_PROD": "prod",
+               "REDUCE_ANY": "any",
                "REDUCE_ALL": "all"}
 
 
@@ -72,7 +73,8 @@ def _give(n: Node, text: str, x: Value, dtype: str, axes: list[int], keep: bool,
 def _integers(n: Node, x: Value, axes: list[int], keep: bool, first: bool) -> None:
     if n.name != "MEAN" or x.dtype not in ("i8", "i16"):
         n.refuse(f"integers of {x.dtype}")
-    text = f"tc_quantized_mean(.x = {n.affine(x, n.quantized(0))}{n.behind()}, .axes = {{{', '.join(map(str, axes))}}}" \
+    text = f"tc_quantized_mean(.x = {n.affine(x, n.quantized(0))}{n.behind()}" \
+           f", .axes = {{{', '.join(map(str, axes))}}}" \
            f", .axis_count = {len(axes)}" + (", .keepdims = true)" if keep else ")")
     _give(n, text, x, x.dtype, axes, keep, first)
 

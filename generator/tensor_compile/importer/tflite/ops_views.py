@@ -122,7 +122,8 @@ def concat(n: Node) -> None:
     texts = []
     for i, part in enumerate(parts):
         if n.is_integer and n.scale(i) != n.result_scale():
-            part = n.let(f"tc_quantized_rescale(.x = {n.affine(part, n.quantized(i))}{n.behind()})", part.dtype, part.shape)
+            part = n.let(f"tc_quantized_rescale(.x = {n.affine(part, n.quantized(i))}{n.behind()})", part.dtype,
+                         part.shape)
         texts.append(f"{part}")
     size = sum((p.shape[axis] for p in parts[1:]), parts[0].shape[axis])
     shape = (*parts[0].shape[:axis], size, *parts[0].shape[axis + 1:])

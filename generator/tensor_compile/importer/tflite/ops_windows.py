@@ -78,8 +78,8 @@ def real_weight(n: Node, i: int, w: Value, axis: int) -> Value:
 
 
 def _convolution(n: Node, w: Value, channels: int, groups: int, out: Expr, axis: int, order: Sequence[int]) -> None:
-    """axis: of the stored weights, whose slices are output channels; order: of axes that makes them [o, c, h, w]; channels:
-    of the weights."""
+    """axis: of the stored weights, whose slices are output channels; order: of axes that makes them [o, c, h, w];
+    channels: of the weights."""
     x, bias = n.first(0), n.optional(2)
     height, width = n.constant_sizes(w.shape[1:3])
     window = Window(n, x, (height, width), (n.option("dilation_h"), n.option("dilation_w")))

@@ -65,7 +65,8 @@ class Node:
     asked: set[str] = field(default_factory=set)
     given: dict[int, Held] = field(default_factory=dict)
 
-    # -- what it has -----------------------------------------------------------------------------------------------------
+    # -- what it has
+    # -----------------------------------------------------------------------------------------------------
     @property
     def name(self) -> str:
         return self.operator.name
@@ -167,7 +168,8 @@ class Node:
             self.refuse(f"{what} is known at run time only", "sizes and axes must be constants of the model")
         return found
 
-    # -- quantization ------------------------------------------------------------------------------------------------------
+    # -- quantization
+    # ------------------------------------------------------------------------------------------------------
     @staticmethod
     def _scale(t: Tensor) -> Scale | None:
         q = t.quantization
@@ -213,7 +215,8 @@ class Node:
         if self.is_integer and self.scale(i) != self.result_scale():
             self.refuse("a result of another scale than its input")
 
-    # -- C -----------------------------------------------------------------------------------------------------------------
+    # -- C
+    # -----------------------------------------------------------------------------------------------------------------
     def dim_list(self, shape: Sequence[IntLike]) -> str:
         return self.importer.dims.list(shape)
 
@@ -226,7 +229,8 @@ class Node:
         return f", .scale = {into.scale}" + (f", .zero = {into.zero}" if into.zero else "")
 
     def value(self, dtype: str, shape: Sequence[IntLike], hint: str = "") -> Value:
-        return self.importer.program.value(dtype, tuple(wrap(s) for s in shape), hint=hint or self.importer.hint(self.operator))
+        return self.importer.program.value(dtype, tuple(wrap(s) for s in shape),
+                                           hint=hint or self.importer.hint(self.operator))
 
     def emit(self, statement: Statement) -> None:
         statement.origin = Origin(self.name)
@@ -244,7 +248,8 @@ class Node:
         if not kind:
             return text
         if dtype in FLOATS:
-            calls = {"relu": "tc_relu({})", "relu6": "tc_relu6({})", "relu_n1_to_1": "tc_clamp({}, -1, 1)", "tanh": "tc_tanh({})"}
+            calls = {"relu": "tc_relu({})", "relu6": "tc_relu6({})", "relu_n1_to_1": "tc_clamp({}, -1, 1)",
+                     "tanh": "tc_tanh({})"}
             if kind not in calls:
                 self.refuse(f"the activation {kind}")
             return calls[kind].format(self.let(text, dtype, shape))
@@ -274,7 +279,8 @@ class Node:
         low, high = (place(x) for x in ends[kind])
         return (low if low is not None and low > least else None, high if high is not None and high < most else None)
 
-    # -- what it gives -------------------------------------------------------------------------------------------------------
+    # -- what it gives
+    # -------------------------------------------------------------------------------------------------------
     def give(self, text: str, dtype: str, shape: Sequence[IntLike], i: int = 0) -> Value:
         """Output i by a statement."""
         value = self.value(dtype, shape, self.importer.result_hint(self.operator, i))

@@ -37,16 +37,19 @@ CUSTOM = OPERATIONS.index("CUSTOM")
 # Element types by their numbers; those without a dtype here have a word for messages.
 TYPES = {0: "f32", 1: "f16", 2: "i32", 3: "u8", 4: "i64", 6: "bool", 7: "i16", 9: "i8", 10: "f64", 12: "u64", 15: "u32",
          16: "u16", 18: "bf16"}
-OTHERS = {5: "strings", 8: "complex64", 11: "complex128", 13: "resources", 14: "variants", 17: "int4", 19: "int2", 20: "uint4"}
+OTHERS = {5: "strings", 8: "complex64", 11: "complex128", 13: "resources", 14: "variants", 17: "int4", 19: "int2",
+          20: "uint4"}
 
 ACTIVATIONS = ("none", "relu", "relu_n1_to_1", "relu6", "tanh", "sign_bit")
 PADDINGS = ("same", "valid")
 
-# Options of an operation: name:kind in the order of the fields, =default where it is not 0; `-` is a field that is no longer
+# Options of an operation: name:kind in the order of the fields, =default where it is not 0; `-` is a field that is no
+# longer
 # used; *kind is a list.
 _OPTIONS = {
     "CONV_2D": "padding:i8 stride_w:i32 stride_h:i32 activation:i8 dilation_w:i32=1 dilation_h:i32=1 bias_type:i8",
-    "DEPTHWISE_CONV_2D": "padding:i8 stride_w:i32 stride_h:i32 multiplier:i32 activation:i8 dilation_w:i32=1 dilation_h:i32=1",
+    "DEPTHWISE_CONV_2D": "padding:i8 stride_w:i32 stride_h:i32 multiplier:i32 activation:i8 dilation_w:i32=1 "
+                         "dilation_h:i32=1",
     "TRANSPOSE_CONV": "padding:i8 stride_w:i32 stride_h:i32 activation:i8 bias_type:i8",
     "AVERAGE_POOL_2D MAX_POOL_2D": "padding:i8 stride_w:i32 stride_h:i32 width:i32 height:i32 activation:i8",
     "FULLY_CONNECTED": "activation:i8 weights_format:i8 keep_num_dims:bool asymmetric:bool bias_type:i8",
