@@ -7,55 +7,61 @@
 
 #include "internal.h"
 
-static const char *const keywords[] = { /* of C23 and C++20 */
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
-    "char", "char8_t", "char16_t", "char32_t", "class", "co_await", "co_return", "co_yield", "compl", "concept",
-    "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
-    "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend",
-    "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
-    "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires",
-    "restrict", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch",
-    "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof",
-    "typeof_unqual", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor",
-    "xor_eq"};
+/* c_names.def says what each is. */
+#define TC_KEYWORD(name)
+#define TC_MACRO(name)
+#define TC_LIMITED(name)
+#define TC_LIMIT(name)
+#define TC_FAMILY(name)
+#define TC_FORMAT(name)
 
-/* What the headers of C, POSIX and Linux, and compilers in their default mode, define as macros without arguments. */
+#undef TC_KEYWORD
+#define TC_KEYWORD(name) #name,
+static const char *const keywords[] = {
+#include "../c_names.def"
+};
+#undef TC_KEYWORD
+#define TC_KEYWORD(name)
+
+#undef TC_MACRO
+#define TC_MACRO(name) #name,
 static const char *const macros[] = {
-    "EOF", "NULL", "BUFSIZ", "FILENAME_MAX", "FOPEN_MAX", "L_tmpnam", "TMP_MAX", "SEEK_CUR", "SEEK_END", "SEEK_SET",
-    "stdin", "stdout", "stderr", "errno", "assert", "offsetof", "CHAR_BIT", "EXIT_FAILURE", "EXIT_SUCCESS",
-    "RAND_MAX", "MB_CUR_MAX", "MB_LEN_MAX", "CLOCKS_PER_SEC", "TIME_UTC", "HUGE_VAL", "HUGE_VALF", "HUGE_VALL",
-    "INFINITY", "NAN", "MATH_ERRNO", "MATH_ERREXCEPT", "math_errhandling", "I", "complex", "imaginary", "noreturn",
-    "setjmp", "va_arg", "va_copy", "va_end", "va_start", "DECIMAL_DIG", "SIG_DFL", "SIG_ERR", "SIG_IGN",
-    "ATOMIC_FLAG_INIT", "unix", "linux", "i386", "sun", "sparc", "mips", "E2BIG", "EACCES", "EADDRINUSE",
-    "EADDRNOTAVAIL", "EAFNOSUPPORT", "EAGAIN", "EALREADY", "EBADF", "EBADMSG", "EBUSY", "ECANCELED", "ECHILD",
-    "ECONNABORTED", "ECONNREFUSED", "ECONNRESET", "EDEADLK", "EDESTADDRREQ", "EDOM", "EDQUOT", "EEXIST", "EFAULT",
-    "EFBIG", "EHOSTUNREACH", "EIDRM", "EILSEQ", "EINPROGRESS", "EINTR", "EINVAL", "EIO", "EISCONN", "EISDIR", "ELOOP",
-    "EMFILE", "EMLINK", "EMSGSIZE", "EMULTIHOP", "ENAMETOOLONG", "ENETDOWN", "ENETRESET", "ENETUNREACH", "ENFILE",
-    "ENOBUFS", "ENODATA", "ENODEV", "ENOENT", "ENOEXEC", "ENOLCK", "ENOLINK", "ENOMEM", "ENOMSG", "ENOPROTOOPT",
-    "ENOSPC", "ENOSR", "ENOSTR", "ENOSYS", "ENOTCONN", "ENOTDIR", "ENOTEMPTY", "ENOTRECOVERABLE", "ENOTSOCK",
-    "ENOTSUP", "ENOTTY", "ENXIO", "EOPNOTSUPP", "EOVERFLOW", "EOWNERDEAD", "EPERM", "EPIPE", "EPROTO",
-    "EPROTONOSUPPORT", "EPROTOTYPE", "ERANGE", "EROFS", "ESPIPE", "ESRCH", "ESTALE", "ETIME", "ETIMEDOUT", "ETXTBSY",
-    "EWOULDBLOCK", "EXDEV", "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL",
-    "SIGINT", "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGQUIT", "SIGSEGV", "SIGSTOP", "SIGSYS", "SIGTERM",
-    "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGXCPU", "SIGXFSZ",
-    "M_E", "M_LOG2E", "M_LOG10E", "M_LN2", "M_LN10", "M_PI", "M_PI_2", "M_PI_4", "M_1_PI", "M_2_PI", "M_2_SQRTPI",
-    "M_SQRT2", "M_SQRT1_2", "EADV", "EBADE", "EBADFD", "EBADR", "EBADRQC", "EBADSLT", "EBFONT", "ECHRNG", "ECOMM",
-    "EDEADLOCK", "EDOTDOT", "EHOSTDOWN", "EISNAM", "EKEYEXPIRED", "EKEYREJECTED", "EKEYREVOKED", "EL2HLT", "EL2NSYNC",
-    "EL3HLT", "EL3RST", "ELIBACC", "ELIBBAD", "ELIBEXEC", "ELIBMAX", "ELIBSCN", "ELNRNG", "EMEDIUMTYPE", "ENAVAIL",
-    "ENOANO", "ENOCSI", "ENOKEY", "ENOMEDIUM", "ENONET", "ENOPKG", "ENOTBLK", "ENOTNAM", "ENOTUNIQ", "EPFNOSUPPORT",
-    "EREMCHG", "EREMOTE", "EREMOTEIO", "ERESTART", "ERFKILL", "ESHUTDOWN", "ESOCKTNOSUPPORT", "ESRMNT", "ESTRPIPE",
-    "ETOOMANYREFS", "EUCLEAN", "EUNATCH", "EUSERS", "EXFULL", "EHWPOISON", "SIGCLD", "SIGIO", "SIGIOT", "SIGPWR",
-    "SIGRTMAX", "SIGRTMIN", "SIGSTKFLT", "SIGWINCH", "WEOF"};
+#include "../c_names.def"
+};
+#undef TC_MACRO
+#define TC_MACRO(name)
 
-/* The starts of those of <limits.h>, <stdint.h> and <float.h> that end in one of `limits`; starts of families. */
+#undef TC_LIMITED
+#define TC_LIMITED(name) #name,
 static const char *const limited[] = {
-    "CHAR", "SCHAR", "UCHAR", "SHRT", "USHRT", "INT", "UINT", "LONG", "ULONG", "LLONG", "ULLONG", "FLT", "DBL", "LDBL",
-    "PTRDIFF", "SIZE", "SSIZE", "SIG_ATOMIC", "WCHAR", "WINT", "BOOL"};
+#include "../c_names.def"
+};
+#undef TC_LIMITED
+#define TC_LIMITED(name)
+
+#undef TC_LIMIT
+#define TC_LIMIT(name) #name,
 static const char *const limits[] = {
-    "_MAX", "_MIN", "_WIDTH", "_DIG", "_MANT_DIG", "_DECIMAL_DIG", "_MIN_EXP", "_MIN_10_EXP", "_MAX_EXP", "_MAX_10_EXP",
-    "_EPSILON", "_TRUE_MIN", "_HAS_SUBNORM", "_RADIX", "_ROUNDS", "_EVAL_METHOD"};
-static const char *const families[] = {"FP_", "FE_", "LC_"};
-static const char *const formats[] = {"PRI", "SCN"}; /* PRId64 */
+#include "../c_names.def"
+};
+#undef TC_LIMIT
+#define TC_LIMIT(name)
+
+#undef TC_FAMILY
+#define TC_FAMILY(name) #name,
+static const char *const families[] = {
+#include "../c_names.def"
+};
+#undef TC_FAMILY
+#define TC_FAMILY(name)
+
+#undef TC_FORMAT
+#define TC_FORMAT(name) #name,
+static const char *const formats[] = {
+#include "../c_names.def"
+};
+#undef TC_FORMAT
+#define TC_FORMAT(name)
 
 static bool is_one_of(const char *name, const char *const *words, size_t count)
 {

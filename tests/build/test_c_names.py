@@ -10,7 +10,7 @@ from pathlib import Path
 
 from places import ROOT, said, tool
 from tap import done, equal, note, ok, skip
-from tensor_compile.emit.cwriter import KEYWORDS
+from tensor_compile.c_names import KEYWORDS, is_macro
 
 SHARED = os.environ["TC_TESTS_CACHE"]
 INCLUDES = ("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "limits", "locale", "math", "setjmp",
@@ -52,6 +52,7 @@ with tempfile.TemporaryDirectory() as scratch:
     said_of = refused(sorted(KEYWORDS), 'tc_input(g, "NAME", TC_F32, 1);')
     equal({n: "is a keyword" in f"is {said_of.get(n)}" for n in KEYWORDS}, dict.fromkeys(KEYWORDS, True),
           "all keywords are refused, C23's and C++20's among them")
+    equal([n for n in standard if n not in KEYWORDS and not is_macro(n)], [], "importers know the same ones")
     listed = ["typeof", "linux", "unix", "errno", "EOF", "NULL", "INT64_MAX", "co_await", "M_PI", "EINTR", "SIGINT"]
     for declare in ('tc_dynamic(g, "NAME", 1, 2);', 'tc_output(g, "NAME", tc_input(g, "x", TC_F32, 1));'):
         equal(sorted(refused(listed, declare)), sorted(listed), f"so in {declare}")
@@ -62,6 +63,7 @@ with tempfile.TemporaryDirectory() as scratch:
             "INT_C",
             "size", "main", "Linux", "INTMAX", "sum", "max"]
     equal(refused(fine, 'tc_input(g, "NAME", TC_F32, 1);'), {}, "names that only resemble them are not refused")
+    equal([n for n in fine if is_macro(n)], [], "and importers do not change them")
     for name in ("class", "errno", "tc_run"):
         folder = Path(scratch) / "model"
         folder.mkdir(exist_ok=True)

@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from typing import Mapping
 
+from ..c_names import KEYWORDS
 from ..errors import UserError
 from ..symbolic import Expr, Extremum, Sym, is_nonnegative, wrap
 
-# Of C23 and C++20: a header's names must be neither's.
-KEYWORDS = frozenset("""
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
-co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
-double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
-new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict
-return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
-typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq""".split())
 LOWER = "lower the upper ends of the dims' ranges"
 
 

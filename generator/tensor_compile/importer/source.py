@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterable, Sequence
 
+from ..c_names import KEYWORDS, is_macro
 from ..symbolic import Expr, wrap
 from . import dims as sizes
 from .dims import Dims
@@ -15,17 +16,7 @@ from .weights import Weights, is_weight, single
 
 COLUMNS = 120
 
-# Of C23 and C++20, and what headers define as macros: names become members of the generated header (capture/names.c).
-_KEYWORDS = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
-class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default
-delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
-namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
-restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true
-try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
-near far NULL NAN INFINITY EOF BUFSIZ stdin stdout stderr errno assert offsetof HUGE_VAL I complex imaginary noreturn
-setjmp va_arg va_copy va_end va_start unix linux i386 sun sparc mips main g i""".split()
-_MACROS = re.compile(r"E[A-Z0-9]+|SIG[A-Z0-9_]+|M_[A-Z0-9_]+|(?:FP|FE|LC)_[A-Z0-9_]*|(?:PRI|SCN)[diouxX][A-Z0-9_]+"
-                     r"|[A-Z0-9_]+_(?:MAX|MIN|WIDTH|DIG|EXP|EPSILON|RADIX|ROUNDS|C)")
+_OWN = ("g", "i", "main", "near", "far")   # the graph, the variable of loops; what old compilers take
 # Names that headers or the compiler know as functions: not for functions of ours.
 _LIBRARY = """abs labs div exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt hypot sin cos tan asin acos atan atan2 sinh
 cosh tanh asinh acosh atanh erf erfc lgamma tgamma gamma ceil floor trunc round rint fmod remainder fmin fmax fdim fma
@@ -48,10 +39,10 @@ class Names:
     """Identifiers that are taken, in one function."""
 
     def __init__(self, taken: Iterable[str] = ()):
-        self.taken = {*_KEYWORDS, *taken}
+        self.taken = {*KEYWORDS, *_OWN, *taken}
 
     def take(self, wanted: str) -> str:
-        wanted = f"{wanted}_" if _MACROS.fullmatch(wanted) else wanted
+        wanted = f"{wanted}_" if is_macro(wanted) else wanted
         name, count = wanted, 2
         while name in self.taken:
             name, count = f"{wanted}_{count}", count + 1
