@@ -116,6 +116,20 @@ equal(tool("check", "net.onnx", "--dims", "batch=2", "--isa", "avx2", "--cache",
       "so does check")
 ok("conv2d" in tool("explain", "net.onnx", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8").stdout,
    "so does explain")
+(work / "one" / "builds").mkdir(parents=True)   # of all that the tests' cache remembers, this build alone
+for path in Path(CACHE).glob("builds/*.json"):
+    if str(work / "built") in path.read_text():
+        (work / "one" / "builds" / path.name).write_text(path.read_text())
+result = tool("tune", "-C", "one", "--rounds", "2")
+lock = work / "net.tuning.lock"
+ok(result.returncode == 0 and lock.is_file() and "contraction f32 rows=batch" in lock.read_text(),
+   "tune measures its products, for a lock beside it")
+if result.returncode:
+    print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
+result = tool("build", "net.onnx", "-o", "frozen", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8",
+              "--tune", "frozen")
+equal((result.returncode, result.stderr), (0, ""), "which the next build reads: every product has its entry")
+lock.unlink()
 result = tool("build", "net/model.c", "-o", "no", "--cache", CACHE, "--dim", "batch=3")
 ok(result.returncode == 2 and "--dim goes with a model that is imported (.onnx)" in result.stderr, "--dim of a model.c")
 
