@@ -53,45 +53,26 @@ typedef double c_wide;
 #define NUMBERS(X, make, op) FLOATS(X, make, op) INTEGERS(X, make, op)
 #define ALL(X, make, op) NUMBERS(X, make, op) X(make, op, bool)
 #define MOVES(X, make, op) ALL(X, make, op) X(make, op, f16) X(make, op, bf16)
-#define OPERATIONS(X)                                                                                                  \
-    NUMBERS(X, UNARY, neg)                                                                                             \
-    NUMBERS(X, UNARY, abs)                                                                                             \
-    FLOATS(X, UNARY, exp)                                                                                              \
-    FLOATS(X, UNARY, log)                                                                                              \
-    FLOATS(X, UNARY, sqrt)                                                                                             \
-    FLOATS(X, UNARY, floor)                                                                                            \
-    FLOATS(X, UNARY, tanh)                                                                                             \
-    FLOATS(X, UNARY, erf)                                                                                              \
-    FLOATS(X, UNARY, sin)                                                                                             \
-    FLOATS(X, UNARY, cos)                                                                                             \
-    FLOATS(X, UNARY, expm1)                                                                                           \
-    FLOATS(X, UNARY, log1p)                                                                                           \
-    FLOATS(X, UNARY, round)                                                                                            \
-    INTEGERS(X, UNARY, bit_not)                                                                                        \
-    X(UNARY, logical_not, bool)                                                                                        \
-    NUMBERS(X, BINARY, add)                                                                                            \
-    NUMBERS(X, BINARY, sub)                                                                                            \
-    NUMBERS(X, BINARY, mul)                                                                                            \
-    NUMBERS(X, BINARY, div)                                                                                            \
-    NUMBERS(X, BINARY, rem)                                                                                            \
-    FLOATS(X, BINARY, pow)                                                                                            \
-    NUMBERS(X, BINARY, maximum)                                                                                        \
-    NUMBERS(X, BINARY, minimum)                                                                                        \
-    X(BINARY, logical_and, bool)                                                                                       \
-    X(BINARY, logical_or, bool)                                                                                        \
-    X(BINARY, logical_xor, bool)                                                                                       \
-    INTEGERS(X, BINARY, bit_and)                                                                                       \
-    INTEGERS(X, BINARY, bit_or)                                                                                        \
-    INTEGERS(X, BINARY, bit_xor)                                                                                       \
-    INTEGERS(X, BINARY, shift_left)                                                                                    \
-    INTEGERS(X, BINARY, shift_right)                                                                                   \
-    ALL(X, COMPARE, eq)                                                                                                \
-    ALL(X, COMPARE, ne)                                                                                                \
-    ALL(X, COMPARE, lt)                                                                                                \
-    ALL(X, COMPARE, le)                                                                                                \
-    ALL(X, COMPARE, gt)                                                                                                \
-    ALL(X, COMPARE, ge)                                                                                                \
-    MOVES(X, SELECT, select)
+
+/* The dtypes of an elementwise primitive by its type rule, and what makes its function by its operands. */
+#define MAKE_1 UNARY
+#define MAKE_2 BINARY
+#define RULE_same(X, operands, op) NUMBERS(X, MAKE_##operands, op)
+#define RULE_same_number(X, operands, op) NUMBERS(X, MAKE_##operands, op)
+#define RULE_same_float(X, operands, op) FLOATS(X, MAKE_##operands, op)
+#define RULE_same_integer(X, operands, op) INTEGERS(X, MAKE_##operands, op)
+#define RULE_same_bool(X, operands, op) X(MAKE_##operands, op, bool)
+#define RULE_compare(X, operands, op) ALL(X, COMPARE, op)
+#define RULE_select(X, operands, op) MOVES(X, SELECT, op)
+#define RULE_cast(X, operands, op) /* CASTS */
+
+#define LOWERING_elementwise(X, operands, rule, op) RULE_##rule(X, operands, op)
+#define LOWERING_leaf(X, operands, rule, op)
+#define LOWERING_view(X, operands, rule, op)
+#define LOWERING_kernel(X, operands, rule, op)
+#define LOWERING_contraction(X, operands, rule, op)
+#define LOWERING_region(X, operands, rule, op)
+#define LOWERING_inlined(X, operands, rule, op)
 
 /* Casts within one mode: no value is wide and another an exact float. */
 #define CASTS_WITHIN(X, T)                                                                                             \
@@ -105,13 +86,19 @@ typedef double c_wide;
     CASTS_BOTH(X, bool) CASTS_WITHIN(X, wide) X(wide, wide)
 
 #define DEFINE(make, op, T) make(op, T)
-OPERATIONS(DEFINE)
+#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, ...)                                                \
+    LOWERING_##lowering(DEFINE, operands, type_rule, name)
+#include "primitives.def"
+#undef TC_PRIMITIVE
 CASTS(CAST)
 
 /* by primitive and the dtype of its last operand; casts by the dtypes of operand and result */
 static tci_run *const runs[TCI_OP_COUNT][TCI_DTYPE_COUNT] = {
 #define ENTRY(make, op, T) [TCI_OP_##op][DT_##T] = run_##op##_##T,
-    OPERATIONS(ENTRY)
+#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, ...)                                                \
+    LOWERING_##lowering(ENTRY, operands, type_rule, name)
+#include "primitives.def"
+#undef TC_PRIMITIVE
 #undef ENTRY
 };
 

@@ -240,7 +240,7 @@ static bool is_narrow(tci_dtype dtype)
 
 static bool execute_kernel(tci_run_env *env, const tci_node *node, const tci_tensor *in, tci_tensor *out)
 {
-    if (tci_primitives[node->op].scalar[0] != '\0')
+    if (tci_primitives[node->op].elementwise)
         return tci_op_elementwise(&env->scope, node, in, out);
     if (kernels[node->op] == NULL)
         return tci_node_fail(&env->scope, node, "made by a later stage; the interpreter does not run it");

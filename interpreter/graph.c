@@ -7,9 +7,10 @@
 #include <string.h>
 
 const tci_primitive tci_primitives[TCI_OP_COUNT] = {
+/* no other lowering than `elementwise` begins with an e */
 #define COUNT(number) (#number[0] == '*' ? -1 : #number[0] - '0')
-#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar, what)                                    \
-    {#name, COUNT(operands), COUNT(results), attributes, scalar, #what[0] == 'm'},
+#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, cost, code, what, traits, derivative, attributes)       \
+    {#name, COUNT(operands), COUNT(results), attributes, #lowering[0] == 'e', #what[0] == 'm'},
 #include "primitives.def"
 #undef TC_PRIMITIVE
 #undef COUNT

@@ -35,7 +35,7 @@ typedef struct tci_dtype_info {
 extern const tci_dtype_info tci_dtypes[TCI_DTYPE_COUNT];
 
 typedef enum tci_op {
-#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar, what) TCI_OP_##name,
+#define TC_PRIMITIVE(name, ...) TCI_OP_##name,
 #include "primitives.def"
 #undef TC_PRIMITIVE
     TCI_OP_COUNT
@@ -46,8 +46,7 @@ typedef struct tci_primitive {
     const char *name;
     int operands, results;
     const char *attributes;
-    const char *scalar;
-    bool moves;
+    bool elementwise, moves;
 } tci_primitive;
 
 extern const tci_primitive tci_primitives[TCI_OP_COUNT];

@@ -171,21 +171,26 @@ tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high)
         tc_graph *g = tc_op_enter(at, "tc_" #name, NULL, "x", 1, &x);                                                 \
         return g ? tc_op_leave(g, tc_prim_unary(g, TC_OP_##name, x)) : tc_poison();                                   \
     }
-UNARY(neg)
-UNARY(abs)
-UNARY(exp)
-UNARY(log)
-UNARY(sqrt)
-UNARY(floor)
-UNARY(tanh)
-UNARY(erf)
-UNARY(sin)
-UNARY(cos)
-UNARY(expm1)
-UNARY(log1p)
-UNARY(round)
-UNARY(logical_not)
-UNARY(bit_not)
+
+/* Every elementwise primitive of one operand but cast. */
+#define OPERANDS_1(name, rule) RULE_##rule(name)
+#define OPERANDS_2(name, rule)
+#define OPERANDS_3(name, rule)
+#define RULE_same(name) UNARY(name)
+#define RULE_same_float(name) UNARY(name)
+#define RULE_same_integer(name) UNARY(name)
+#define RULE_same_bool(name) UNARY(name)
+#define RULE_cast(name)
+#define LOWERING_elementwise(name, operands, rule) OPERANDS_##operands(name, rule)
+#define LOWERING_leaf(name, operands, rule)
+#define LOWERING_view(name, operands, rule)
+#define LOWERING_kernel(name, operands, rule)
+#define LOWERING_contraction(name, operands, rule)
+#define LOWERING_region(name, operands, rule)
+#define LOWERING_inlined(name, operands, rule)
+#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, ...) LOWERING_##lowering(name, operands, type_rule)
+#include "../primitives.def"
+#undef TC_PRIMITIVE
 #undef UNARY
 
 /* x to a whole power >= 1, by squaring. */

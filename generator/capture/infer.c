@@ -42,7 +42,7 @@ typedef enum rule {
 } rule;
 
 static const rule rules[TC_OP_COUNT] = {
-#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar, what) [TC_OP_##name] = RULE_##type_rule,
+#define TC_PRIMITIVE(name, operands, results, type_rule, ...) [TC_OP_##name] = RULE_##type_rule,
 #include "../primitives.def"
 #undef TC_PRIMITIVE
 };

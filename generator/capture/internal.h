@@ -40,7 +40,7 @@ struct tc_value {
 
 typedef enum tc_op {
     TC_OP_parameter, /* not a primitive: an argument of the function */
-#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar, what) TC_OP_##name,
+#define TC_PRIMITIVE(name, ...) TC_OP_##name,
 #include "../primitives.def"
 #undef TC_PRIMITIVE
     TC_OP_COUNT

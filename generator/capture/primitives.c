@@ -13,7 +13,7 @@ static const struct {
     const char *name, *operands, *attributes;
 } rows[TC_OP_COUNT] = {
     [TC_OP_parameter] = {"parameter", "0", "name:name"},
-#define TC_PRIMITIVE(name, operands, results, attributes, type_rule, scalar, what)                                    \
+#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, cost, code, what, traits, derivative, attributes)       \
     [TC_OP_##name] = {#name, #operands, attributes},
 #include "../primitives.def"
 #undef TC_PRIMITIVE

@@ -9,7 +9,7 @@ from itertools import product
 
 from evaluate import from_bits, maximum, minimum, positions, reduce, scalar
 from tensor_compile.graph.ir import Function, Module, Value
-from tensor_compile.loops.layout import ELEMENTWISE
+from tensor_compile.graph.table import is_elementwise
 from tensor_compile.symbolic import Sym
 
 
@@ -119,7 +119,7 @@ def _sort(axis, descending, shape, x) -> tuple[Tensor, Tensor]:
 def _node(node, shape, dims, args) -> Tensor:
     op, attrs, dtype = node.op, node.attrs, node.types[0].dtype
     at = lambda exprs: tuple(e.evaluate(dims) for e in exprs)  # noqa: E731
-    if op in ELEMENTWISE:
+    if is_elementwise(op):
         return Tensor(shape, [scalar(op, dtype, *xs) for xs in zip(*(a.data for a in args), strict=True)])
     if op == "constant":
         return Tensor((), [from_bits(dtype, attrs["bits"])])

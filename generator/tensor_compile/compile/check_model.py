@@ -14,11 +14,10 @@ from typing import Mapping, Sequence
 from ..errors import OptionError, UserError, closest
 from ..graph.dce import dce
 from ..graph.ir import Function, Loc, Module, Node, Value
-from ..graph.table import PRIMITIVES
+from ..graph.table import PRIMITIVES, is_elementwise
 from ..graph.text import print_module
 from ..graph.verify import callees_of
 from ..loops.loop_ir import Buffer, FunctionPlan, Variant
-from ..loops.layout import ELEMENTWISE
 from ..pipeline import Compiled
 from ..symbolic import Expr, Sym, const
 from . import assemble, files, given, host_programs, model_program
@@ -352,7 +351,7 @@ def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]
             if made in seen:
                 continue
             seen.add(made)
-            todo += [v.node for v in (made.operands if made.op in ELEMENTWISE else _moved_by(made))]
+            todo += [v.node for v in (made.operands if is_elementwise(made.op) else _moved_by(made))]
             if made.op == "lt" and made.operands[0] in carries:
                 found.append(_repeated(made.operands[1]))
     return min((size.evaluate(values) for size in found if size is not None), default=None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from ..instruction_sets import baseline, instruction_set
 from .options import Options
 
+
 def best_only(options: Options, arch: str, isas: tuple[str, ...]) -> Options:
     """The options with the best of the instruction sets that this processor runs, unless the user chose some. Another
     machine's target keeps all of its."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Mapping
 
+from ..graph.table import code_of
 from ..loops.loop_ir import Acc, Apply, ContractionKernel, Scalar
 from ..symbolic import Expr, Sym
 from .access import Access, symbols_of
@@ -13,9 +14,6 @@ from .index import c_index
 from .scalar import C_TYPE, ScalarEmitter, extent, vectorizable
 
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
-HEAVY = {"exp": 20, "log": 20, "tanh": 25, "erf": 30, "div": 4, "sqrt": 4, "sin": 40, "cos": 40, "expm1": 25,
-         "log1p": 35,
-         "rem": 25, "pow": 90}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +129,6 @@ def _work(value: Scalar) -> int:
     while stack:
         node = stack.pop()
         if id(node) not in seen:
-            seen[id(node)] = HEAVY.get(node.op, 1) if isinstance(node, Apply) else 0 if isinstance(node, Acc) else 1
+            seen[id(node)] = code_of(node.op) if isinstance(node, Apply) else 0 if isinstance(node, Acc) else 1
             stack.extend(node.children)
     return 1 + sum(seen.values())

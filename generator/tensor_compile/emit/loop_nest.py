@@ -21,7 +21,7 @@ from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Apply, Buffer, Kernel, Local, LoopNestKernel, Phase, RowReduce, RowSort, Scalar, Store
-from ..loops.scalars import FUNCTIONS, Rewriter, expressions, linear, loads, domain_size, rewritten, sorts_wide, walk
+from ..loops.scalars import Rewriter, expressions, is_function, linear, loads, domain_size, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
@@ -266,7 +266,7 @@ class _LoopNestEmitter:
                 e.lines += ["{", *indent(lines), "}"] if lines else []
             return
         if len(phases) > 1 and self.isa.room < ROOMY \
-                and any(isinstance(x, Apply) and x.op in FUNCTIONS for x in walk(*_values(phase))):
+                and any(isinstance(x, Apply) and is_function(x.op) for x in walk(*_values(phase))):
             for one in phases:
                 self.phase([one], piece)
             return

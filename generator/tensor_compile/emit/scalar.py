@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Callable, Iterable, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
+from ..graph.table import has_trait
 from ..loops.loop_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Store
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .index import c_index
@@ -25,10 +26,6 @@ C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
 V_TYPE = {"f32": "tcv_f32", "f16": "tcv_f32", "bf16": "tcv_f32", "i32": "tcv_i32", "i8": "tcv_i32", "u8": "tcv_i32",
           "i16": "tcv_i32", "u16": "tcv_i32", "bool": "tcv_mask"}
 _NARROW = frozenset(("f16", "bf16", "i8", "u8", "i16", "u16"))
-# Operations on vectors of narrow integers.
-_NARROW_VECTORS = frozenset(("neg", "abs", "add", "sub", "mul", "div", "maximum", "minimum", "bit_and", "bit_or",
-                             "bit_xor",
-                             "eq", "ne", "lt", "le", "gt", "ge", "select", "cast", "pair"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +389,11 @@ class ScalarEmitter:
             self.lines.append(f"tcv_stores_{dtype}({place}, {self.index(c)}, {text}, {self.lanes or '16'});")
 
 
+def _narrow(op: str) -> bool:
+    """A scalar operation that vectors of narrow integers have; `pair` keeps two of them apart."""
+    return op == "pair" or has_trait(op, "narrow")
+
+
 def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
     """16 points along `vector` can be computed together: nothing that differs between them, and no result, has a dtype
     without vectors or is a position (a result that is the same at all points is still one for each)."""
@@ -406,7 +408,7 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
         exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
             else (node.expr,) if isinstance(node, IndexValue) else node.valid if isinstance(node, Reduction) else ()
         found = memo[node] = any(inner) or isinstance(node, Acc) or any(vector in e.symbols() for e in exprs)
-        if found and (node.dtype not in V_TYPE or isinstance(node, Apply) and node.op not in _NARROW_VECTORS
+        if found and (node.dtype not in V_TYPE or isinstance(node, Apply) and not _narrow(node.op)
                       and node.args[-1].dtype in _NARROW):
             possible = False
         return found

@@ -19,16 +19,11 @@ from collections.abc import Collection, Iterable, Sequence
 from .infer import Context
 from .ir import Function, Module, Node, Value
 from .rewrite import Builder, Values
-from .table import PRIMITIVES
+from .table import PRIMITIVES, has_trait, lowering_of
 
 CONSTANTS = "constants"
 _LEAVES = frozenset(("weight", "constant", "iota", "dim_value"))
 _NEVER = frozenset(("state", "packed", "parameter", "extern_call"))
-_CHEAP = frozenset(("neg", "abs", "floor", "round", "logical_not", "bit_not", "cast", "add", "sub", "mul", "maximum",
-                    "minimum", "logical_and", "logical_or", "logical_xor", "bit_and", "bit_or", "bit_xor", "shift_left",
-                    "shift_right", "eq", "ne", "lt", "le", "gt", "ge", "select", "broadcast", "reshape",
-                    "transpose", "slice", "pad", "concat"))
-_CONTRACTIONS = frozenset(("dot", "convolution", "packed_dot", "packed_convolution"))
 
 
 def fold(module: Module, functions: Sequence[Function]) -> tuple[Module, list[Function]]:
@@ -100,7 +95,7 @@ class _Split:
                     continue
             for v in node.operands:
                 used.add(v.node)
-                if node.op in _CONTRACTIONS:
+                if lowering_of(node.op) == "contraction":
                     exact.add(v.node)
         self.deferred.reverse()
 
@@ -109,7 +104,7 @@ class _Split:
             return node.op != "weight"
         if node not in self.weighty:
             # arithmetic on whole numbers is part of an index, which lowering computes: memory would hide its value
-            return node.op in _CHEAP and (node.types[0].rank > 0 or node.types[0].dtype in ("i32", "i64"))
+            return has_trait(node.op, "again") and (node.types[0].rank > 0 or node.types[0].dtype in ("i32", "i64"))
         if node.op in ("reshape", "slice") and not exact:
             base = node
             while base.op in ("reshape", "slice"):

@@ -13,6 +13,7 @@ from ..symbolic import ONE
 from .dtypes import DTYPES, keeps_values, widened
 from .ir import Node, Value
 from .rewrite import Builder
+from .table import PRIMITIVES
 
 # op -> the bits of e with `x op e` equal to x for all x of a dtype
 _RIGHT_IDENTITY = {"add": lambda t: t.minus_zero, "sub": lambda t: 0, "mul": lambda t: t.one, "div": lambda t: t.one,
@@ -236,10 +237,9 @@ _ARITHMETIC = (("constant_second", constant_second), ("identity_operand", identi
 _LAST = (("elementwise_of_broadcasts", elementwise_of_broadcasts),)
 
 RULES: dict[str, tuple[Any, ...]] = {
+    **{name: _LAST for name, primitive in PRIMITIVES.items() if primitive.elementwise},
     "neg": (("double_negation", double_negation), *_LAST),
     "abs": (("absolute_twice", absolute_twice), *_LAST),
-    "exp": _LAST, "log": _LAST, "sqrt": _LAST, "floor": _LAST, "tanh": _LAST, "erf": _LAST,
-    "sin": _LAST, "cos": _LAST, "expm1": _LAST, "log1p": _LAST, "round": _LAST, "pow": _LAST, "rem": _LAST,
     "bit_not": (("double_negation", double_negation), *_LAST),
     "logical_not": (("double_negation", double_negation), *_LAST),
     "cast": (("cast_chain", cast_chain), ("cast_constant", cast_constant), *_LAST),

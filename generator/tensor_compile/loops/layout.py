@@ -18,12 +18,11 @@ from typing import Any
 
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
-from ..graph.table import PRIMITIVES
+from ..graph.table import PRIMITIVES, is_elementwise
 from ..symbolic import ONE, Expr, floordiv, product, wrap
 from ..target import Target
 
 VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
-ELEMENTWISE = frozenset(name for name, p in PRIMITIVES.items() if p.elementwise)
 
 
 def apply(function: Function, target: Target) -> Function:
@@ -196,7 +195,7 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
                 order = asked
             elif node.op in ("convolution", "packed_convolution"):
                 order = (0, *range(2, rank), 1)
-            elif node.op in ELEMENTWISE or node.op in ("window_reduce", "pad", "concat"):
+            elif is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat"):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
             else:
                 order = None
@@ -227,7 +226,7 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
                 turned = Value(user)
                 if any(u.op == "reshape" for u in users.get(turned, ())):
                     asked[value] = user.attrs["perm"]
-            elif user.op in ELEMENTWISE and node.op not in VIEWS:
+            elif is_elementwise(user.op) and node.op not in VIEWS:
                 down = Value(user)
                 if down in asked and len(down.shape) == len(value.shape):
                     asked[value] = asked[down]

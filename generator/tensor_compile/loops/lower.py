@@ -10,26 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
-from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Loc, Module, Node, Value
-from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym, wrap
+from ..graph.table import cost_of, is_elementwise, lowering_of
+from ..symbolic import ZERO, Expr, Sym, sym, wrap
 from ..target import Target
 from . import layout
 from .empty import without_empty
 from .faults import stored_early
-from .predicates import Index, fold, guarded, inside, protect
+from .predicates import Index, fold
 from .placement import Placement, place_concat, place_results, place_scatter, place_states, trace
-from .loop_ir import Apply, Buffer, CheckKernel, Computation, Const, Element, ExternKernel, InBounds, IndexValue, \
-    Load, Reduction, row_major, Scalar
+from .loop_ir import Apply, Buffer, CheckKernel, Computation, Const, Element, Load, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
+from .lower_kernels import KERNELS
+from .lower_reading import LEAVES, VIEWS
 from .lower_regions import REGIONS, open_function
-from .ranges import lies_in
-from .scalars import COSTS, Variables, reshaped
+from .scalars import Variables, dims_of
 
-_LEAVES = frozenset(("weight", "packed", "state", "constant", "iota", "dim_value", "parameter"))
-_VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast", "pad", "reverse"))
-_SHOWN = 8      # integer operations in a row that the proof of an index looks through
+LOWERINGS: dict[str, Callable[["Lowering", Node], None]] = {**KERNELS, **INDEXING, **CONTRACTIONS, **REGIONS}
 _FREE_COST = 6  # operations on indices that are computed again rather than stored
 
 
@@ -182,10 +180,11 @@ class Lowering:
 
     def classify(self, node: Node) -> None:
         """Records in `free` the values that need no memory: constants and cheap arithmetic on indices."""
+        kind = lowering_of(node.op)
         if node.op in ("constant", "iota", "dim_value"):
             self.free[node] = 0
-        elif node.op in _VIEWS or (node.op in layout.ELEMENTWISE and (node.op not in COSTS or self.is_quotient(node))):
-            total = 0 if node.op in _VIEWS else 1
+        elif kind == "view" or kind == "elementwise" and (cost_of(node.op) == 1 or self.is_quotient(node)):
+            total = 0 if kind == "view" else 1
             for v in node.operands:
                 operand = self.free.get(v.node)
                 if operand is None:
@@ -206,55 +205,26 @@ class Lowering:
         return divisor.op == "constant" and 0 < divisor.attrs["bits"] < 1 << (width - 1)
 
     def is_view(self, node: Node) -> bool:
-        return node.op in _LEAVES or node.op in _VIEWS or node in self.free
+        return lowering_of(node.op) in ("leaf", "view") or node in self.free
 
     # -- reading --------------------------------------------------------------------------------------------------
     def read(self, v: Value, index: Index, formula: int = 0) -> Scalar:
         """The element of v at `index`. formula: how many integer operations in a row are shown as what they compute
         rather than as the memory that they are stored in; for proofs, never for code."""
         placement = self.placements.get(v)
-        shown = formula > 0 and v.node.op in layout.ELEMENTWISE and v.dtype in ("i32", "i64")
+        shown = formula > 0 and is_elementwise(v.node.op) and v.dtype in ("i32", "i64")
         if placement is not None and not shown:
             return Load(placement.buffer.name, v.dtype, placement.index(index))
         if v in self.slices:
             operand, iteration = self.slices[v]
             return self.read(operand, (sym(iteration), *index))
-        node, op = v.node, v.node.op
-        if op == "constant":
-            return Const(v.dtype, node.attrs["bits"])
-        if op in ("packed", "weight"):
-            buffer = self.buffer(node.attrs["name"], v.dtype, v.shape, "packed")
-            return Load(buffer.name, v.dtype, index)
-        if op == "state":
-            buffer = self.buffer(node.attrs["name"], v.dtype, v.shape, "state")
-            return Load(buffer.name, v.dtype, index)
-        if op == "iota":
-            return IndexValue(v.dtype, index[node.attrs["axis"]])
-        if op == "dim_value":
-            return IndexValue(v.dtype, node.attrs["value"][0])
-        source = node.operands[0] if node.operands else None
-        if op == "reshape":
-            return self.read(source, reshaped(index, v.shape, source.shape), formula)
-        if op == "transpose":
-            inner: list[Expr] = [ZERO] * len(index)
-            for i, p in zip(index, node.attrs["perm"], strict=True):
-                inner[p] = i
-            return self.read(source, tuple(inner), formula)
-        if op == "slice":
-            inner = tuple(s + i * t for i, s, t in zip(index, node.attrs["start"], node.attrs["stride"], strict=True))
-            return self.read(source, inner, formula)
-        if op == "reverse":
-            axes = node.attrs["axes"]
-            inner = tuple(n - 1 - i if d in axes else i for d, (i, n) in enumerate(zip(index, v.shape, strict=True)))
-            return self.read(source, inner, formula)
-        if op == "broadcast":
-            inner = tuple(ZERO if n == 1 else index[a] for a, n in zip(node.attrs["axes"], source.shape, strict=True))
-            return self.read(source, inner, formula)
-        if op == "pad":
-            inner = tuple(i - low for i, low in zip(index, node.attrs["low"], strict=True))
-            return guarded(self.read(source, inner), inside(inner, source.shape), self.read(node.operands[1], ()))
+        node = v.node
+        if node.op in LEAVES:
+            return LEAVES[node.op](self, v, index)
+        if node.op in VIEWS:
+            return VIEWS[node.op](self, v, index, formula)
         if node in self.free or shown:
-            return fold(op, v.dtype, tuple(self.read(o, index, formula - 1) for o in node.operands))
+            return fold(node.op, v.dtype, tuple(self.read(o, index, formula - 1) for o in node.operands))
         placement = self.placement_of(v)
         return Load(placement.buffer.name, v.dtype, index)
 
@@ -278,7 +248,7 @@ class Lowering:
 
     def stored(self, v: Value) -> Value:
         """v, or where v is a view its elements in a buffer of their own: what is packed is packed once."""
-        if v.node.op in _VIEWS:
+        if lowering_of(v.node.op) == "view":
             key = (v, id(self.owner.get(v.node)))
             if key not in self.detached:
                 self.detached[key] = self.detach(v, "pack")
@@ -292,20 +262,13 @@ class Lowering:
 
     # -- nodes ----------------------------------------------------------------------------------------------------
     def lower_node(self, node: Node) -> None:
-        method = getattr(self, "lower_" + node.op, None)
-        if node.op in layout.ELEMENTWISE:
+        if is_elementwise(node.op):
             v = Value(node)
             variables, index = self.vars.space(v.shape)
             value = Apply(node.op, v.dtype, tuple(self.read(o, index) for o in node.operands))
             self.compute(node, variables, index, value)
-        elif node.op in CONTRACTIONS:
-            CONTRACTIONS[node.op](self, node)
-        elif node.op in REGIONS:
-            REGIONS[node.op](self, node)
-        elif node.op in INDEXING:
-            INDEXING[node.op](self, node)
-        elif method is not None:
-            method(node)
+        elif node.op in LOWERINGS:
+            LOWERINGS[node.op](self, node)
         else:
             raise LoweringError(f"{node.loc}: {node.op} has no lowering")
 
@@ -315,14 +278,6 @@ class Lowering:
         placement = self.placement_of(v)
         self.items.append(Computation(placement.buffer.name, variables, placement.index(index), value, self.label(node),
                                       self.source(node), window))
-
-    def lower_concat(self, node: Node) -> None:
-        v, axis = Value(node), node.attrs["axis"]
-        at = ZERO
-        for position, operand in enumerate(node.operands):
-            start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
-            self.write_slice(node, position, self.placements[v], start)
-            at = at + operand.shape[axis]
 
     def write_slice(self, node: Node, position: int, placement: Placement, start: Index) -> None:
         """Copies an operand to its slice of `placement`, unless it was computed there."""
@@ -345,36 +300,6 @@ class Lowering:
                 self.items.append(Computation(part.buffer.name, variables, part.index(index), self.read(value, ()),
                                               self.label(node), self.source(node)))
 
-    def lower_update_slice(self, node: Node) -> None:
-        v, (x, y), start = Value(node), node.operands, node.attrs["start"]
-        if node in self.in_place:
-            self.write_slice(node, 1, self.placements[v], start)
-            return
-        variables, index = self.vars.space(v.shape)
-        inner = tuple(i - s for i, s in zip(index, start, strict=True))
-        within = inside(inner, y.shape)
-        written = self.read(y, inner)
-        if within:
-            written = Apply("select", v.dtype, (InBounds(within), protect(written, within), self.read(x, index)))
-        self.compute(node, variables, index, written)
-
-    def lower_gather(self, node: Node) -> None:
-        v, (x, i), axis = Value(node), node.operands, node.attrs["axis"]
-        variables, index = self.vars.space(v.shape)
-        count = len(i.shape)
-        where, bound = index[axis:axis + count], x.shape[axis]
-        at = self.read(i, where)
-        if isinstance(at, IndexValue) and is_nonnegative(at.expr) and is_nonnegative(bound - 1 - at.expr):
-            value = self.read(x, (*index[:axis], at.expr, *index[axis + count:]))
-        else:
-            if not lies_in(self.read(i, where, _SHOWN), bound):
-                i = self.check(node, i, bound)
-                at = self.read(i, where)
-            s = Sym(f"g{len(self.items)}", 0, bound - 1)
-            base = self.load(x, (*index[:axis], sym(s), *index[axis + count:]), node)
-            value = Load(base.buffer, base.dtype, base.index, base.valid, base.other, ((s, at),))
-        self.compute(node, variables, index, value)
-
     def check(self, node: Node, i: Value, bound: Expr) -> Value:
         """Makes sure that a check of every element of i runs before its reader; the value to read indices from."""
         base, _ = trace(i)
@@ -389,7 +314,7 @@ class Lowering:
         key = (buffer.name, bound, None if first else id(self.items))
         if key not in self.checked:
             self.checked.add(key)
-            dims = _dims_of(bound, *buffer.shape)
+            dims = dims_of(bound, *buffer.shape)
             kernel = CheckKernel(f"{self.label(node)} indices", buffer, bound, (buffer,), dims, self.source(node))
             (self.first_checks if first else self.items).append(kernel)
         return i
@@ -402,27 +327,6 @@ class Lowering:
                 return v if None not in self.iterations else None
         return None
 
-    def lower_extern_call(self, node: Node) -> None:
-        """Operands as whole row-major buffers; results in buffers of their own, copied to where they are to be."""
-        reads = tuple(self.whole(v) for v in node.operands)
-        writes = []
-        for i in range(len(node.types)):
-            writes.append(self.temp(Value(node, i), row_major(node.types[i].shape)))
-        params = (*reads, *writes)
-        kernel = ExternKernel(self.label(node), node.attrs["function"], reads, tuple(writes), params,
-                              _dims_of(*(s for b in params for s in b.shape)), self.source(node))
-        self.items.append(kernel)
-        for i, buffer in enumerate(writes):
-            v = Value(node, i)
-            if v not in self.placements:
-                self.placements[v] = self.placement_in(buffer)
-                continue
-            placement = self.placements[v]
-            variables, index = self.vars.space(v.shape)
-            self.items.append(Computation(placement.buffer.name, variables, placement.index(index),
-                                          Load(buffer.name, v.dtype, index),
-                                          self.label(node), self.source(node)))
-
     def whole(self, v: Value) -> Buffer:
         """A row-major buffer that is v: the one that it stands in, or a copy."""
         _, index = self.vars.space(v.shape)
@@ -432,55 +336,6 @@ class Lowering:
             if buffer.shape == v.shape and buffer.order == row_major(v.shape) and buffer.kind != "state":
                 return buffer
         return self.placements[self.detach(v, order=row_major(v.shape))].buffer
-
-    def lower_reduce(self, node: Node) -> None:
-        v, x = Value(node), node.operands[0]
-        axes, variables, index, inner, reduced = self.reduced(node, node.attrs["axes"])
-        value = self.read(x, inner)
-        if reduced:
-            value = Reduction(node.attrs["op"], node.attrs["order"], v.dtype, reduced, value)
-        self.compute(node, variables, index, value)
-
-    def lower_arg_reduce(self, node: Node) -> None:
-        x = node.operands[0]
-        axes, variables, index, inner, reduced = self.reduced(node, (node.attrs["axis"],))
-        value = self.read(x, inner)
-        value = Reduction("arg" + node.attrs["op"], "free", "i64", reduced, value) if reduced else Const("i64", 0)
-        self.compute(node, variables, index, value)
-
-    def reduced(self, node: Node, axes: tuple[int, ...]) -> tuple[Any, ...]:
-        """Result variables and index, index of the operand, and the reduced variables. Trailing axes use the
-        variables of the operand's own space, so that a row and its reduction are walked by the same ones."""
-        x = node.operands[0]
-        variables, index = self.vars.space(node.types[0].shape)
-        kept = [d for d in range(len(x.shape)) if d not in axes]
-        kind = "i" if all(d < min(axes) for d in kept) else "r"
-        inner: list[Expr] = [ZERO] * len(x.shape)
-        for d, i in zip(kept, index, strict=True):
-            inner[d] = i
-        reduced = []
-        for d in axes:
-            if x.shape[d] != ONE:
-                s = self.vars.get(kind, d, x.shape[d])
-                reduced.append(s)
-                inner[d] = sym(s)
-        return axes, variables, index, tuple(inner), tuple(reduced)
-
-    def lower_window_reduce(self, node: Node) -> None:
-        v, x, attrs = Value(node), node.operands[0], node.attrs
-        variables, index = self.vars.space(v.shape)
-        spatial = len(attrs["size"])
-        lead = len(x.shape) - spatial
-        reduced, inner = [], list(index[:lead])
-        for d in range(spatial):
-            window, s = self.window("r", d, attrs["size"][d])
-            if s is not None:
-                reduced.append(s)
-            inner.append(index[lead + d] * attrs["stride"][d] + window * attrs["dilation"][d] - attrs["low"][d])
-        order = "seq" if attrs["op"] == "sum" and DTYPES[v.dtype].is_float else "free"
-        value = Reduction(attrs["op"], order, v.dtype, tuple(reduced), self.read(x, tuple(inner)),
-                          inside(tuple(inner), x.shape))
-        self.compute(node, variables, index, value, window=True)
 
     def window(self, kind: str, position: int, size: int) -> tuple[Expr, Sym | None]:
         if size == 1:
@@ -500,10 +355,3 @@ class Lowering:
         """Where the node stands in the model, with the user's own scopes."""
         scopes = ".".join(part for part in node.scope.split("/") if part and "#" not in part)
         return replace(node.loc, scope=scopes) if node.loc is not None else None
-
-
-def _dims_of(*exprs: Expr) -> tuple[Sym, ...]:
-    symbols: set[Sym] = set()
-    for e in exprs:
-        symbols |= e.symbols()
-    return tuple(sorted((s for s in symbols if s.is_dim), key=lambda s: s.key))

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Iterator
 
 from ..graph.dtypes import DTYPES
+from ..graph.table import cost_of
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
 from .loop_ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted, Store
 
-# What one operation costs a lane, in units of an addition: what is above CHEAP is kept rather than computed twice.
-COSTS = {"exp": 12, "log": 14, "tanh": 16, "erf": 18, "sqrt": 4, "floor": 6, "div": 4, "sin": 24, "cos": 24,
-         "expm1": 15,
-         "log1p": 22, "round": 5, "rem": 14, "pow": 60}
-CHEAP = 8
-FUNCTIONS = frozenset(op for op, units in COSTS.items() if units >= 12)    # fill the registers of all sets but AVX-512
+CHEAP = 8           # what costs a lane more is kept rather than computed twice
+FUNCTION = 12       # what costs a lane as much fills the registers of most instruction sets
 
 
 class Variables:
@@ -237,15 +234,28 @@ def loads(*roots: Scalar) -> list[Load]:
     return [s for s in walk(*roots) if isinstance(s, Load)]
 
 
+def dims_of(*exprs: Expr) -> tuple[Sym, ...]:
+    """The dims among their symbols, in the order of parameters."""
+    symbols: set[Sym] = set()
+    for e in exprs:
+        symbols |= e.symbols()
+    return tuple(sorted((s for s in symbols if s.is_dim), key=lambda s: s.key))
+
+
 def cost(s: Scalar) -> int:
     """Cost of one evaluation, loads apart; a reduction costs more than anything."""
     total = 0
     for node in walk(s):
         if isinstance(node, Apply):
-            total += COSTS.get(node.op, 1)
+            total += cost_of(node.op)
         elif isinstance(node, (Reduction, Sorted)):
             total += 1000
     return total
+
+
+def is_function(op: str) -> bool:
+    """A scalar operation that is as long as exp or longer."""
+    return cost_of(op) >= FUNCTION
 
 
 def has_lanes(r: Reduction) -> bool:

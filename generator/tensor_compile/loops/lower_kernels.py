@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowering of what becomes computations of its own: parts of tensors, gathers, reductions, calls of the user's functions."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable
+
+from ..graph.dtypes import DTYPES
+from ..graph.ir import Node, Value
+from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
+from .loop_ir import Apply, Computation, Const, ExternKernel, InBounds, IndexValue, Load, Reduction, row_major
+from .predicates import inside, protect
+from .ranges import lies_in
+from .scalars import dims_of
+
+if TYPE_CHECKING:
+    from .lower import Lowering
+
+SHOWN = 8       # integer operations in a row that the proof of an index looks through
+
+
+def lower_concat(low: Lowering, node: Node) -> None:
+    v, axis = Value(node), node.attrs["axis"]
+    at = ZERO
+    for position, operand in enumerate(node.operands):
+        start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
+        low.write_slice(node, position, low.placements[v], start)
+        at = at + operand.shape[axis]
+
+
+def lower_update_slice(low: Lowering, node: Node) -> None:
+    v, (x, y), start = Value(node), node.operands, node.attrs["start"]
+    if node in low.in_place:
+        low.write_slice(node, 1, low.placements[v], start)
+        return
+    variables, index = low.vars.space(v.shape)
+    inner = tuple(i - s for i, s in zip(index, start, strict=True))
+    within = inside(inner, y.shape)
+    written = low.read(y, inner)
+    if within:
+        written = Apply("select", v.dtype, (InBounds(within), protect(written, within), low.read(x, index)))
+    low.compute(node, variables, index, written)
+
+
+def lower_gather(low: Lowering, node: Node) -> None:
+    v, (x, i), axis = Value(node), node.operands, node.attrs["axis"]
+    variables, index = low.vars.space(v.shape)
+    count = len(i.shape)
+    where, bound = index[axis:axis + count], x.shape[axis]
+    at = low.read(i, where)
+    if isinstance(at, IndexValue) and is_nonnegative(at.expr) and is_nonnegative(bound - 1 - at.expr):
+        value = low.read(x, (*index[:axis], at.expr, *index[axis + count:]))
+    else:
+        if not lies_in(low.read(i, where, SHOWN), bound):
+            i = low.check(node, i, bound)
+            at = low.read(i, where)
+        s = Sym(f"g{len(low.items)}", 0, bound - 1)
+        base = low.load(x, (*index[:axis], sym(s), *index[axis + count:]), node)
+        value = Load(base.buffer, base.dtype, base.index, base.valid, base.other, ((s, at),))
+    low.compute(node, variables, index, value)
+
+
+def lower_extern_call(low: Lowering, node: Node) -> None:
+    """Operands as whole row-major buffers; results in buffers of their own, copied to where they are to be."""
+    reads = tuple(low.whole(v) for v in node.operands)
+    writes = []
+    for i in range(len(node.types)):
+        writes.append(low.temp(Value(node, i), row_major(node.types[i].shape)))
+    params = (*reads, *writes)
+    kernel = ExternKernel(low.label(node), node.attrs["function"], reads, tuple(writes), params,
+                          dims_of(*(s for b in params for s in b.shape)), low.source(node))
+    low.items.append(kernel)
+    for i, buffer in enumerate(writes):
+        v = Value(node, i)
+        if v not in low.placements:
+            low.placements[v] = low.placement_in(buffer)
+            continue
+        placement = low.placements[v]
+        variables, index = low.vars.space(v.shape)
+        low.items.append(Computation(placement.buffer.name, variables, placement.index(index),
+                                     Load(buffer.name, v.dtype, index), low.label(node), low.source(node)))
+
+
+def lower_reduce(low: Lowering, node: Node) -> None:
+    v, x = Value(node), node.operands[0]
+    axes, variables, index, inner, reduced = _reduced(low, node, node.attrs["axes"])
+    value = low.read(x, inner)
+    if reduced:
+        value = Reduction(node.attrs["op"], node.attrs["order"], v.dtype, reduced, value)
+    low.compute(node, variables, index, value)
+
+
+def lower_arg_reduce(low: Lowering, node: Node) -> None:
+    x = node.operands[0]
+    axes, variables, index, inner, reduced = _reduced(low, node, (node.attrs["axis"],))
+    value = low.read(x, inner)
+    value = Reduction("arg" + node.attrs["op"], "free", "i64", reduced, value) if reduced else Const("i64", 0)
+    low.compute(node, variables, index, value)
+
+
+def _reduced(low: Lowering, node: Node, axes: tuple[int, ...]) -> tuple[Any, ...]:
+    """Result variables and index, index of the operand, and the reduced variables. Trailing axes use the
+    variables of the operand's own space, so that a row and its reduction are walked by the same ones."""
+    x = node.operands[0]
+    variables, index = low.vars.space(node.types[0].shape)
+    kept = [d for d in range(len(x.shape)) if d not in axes]
+    kind = "i" if all(d < min(axes) for d in kept) else "r"
+    inner: list[Expr] = [ZERO] * len(x.shape)
+    for d, i in zip(kept, index, strict=True):
+        inner[d] = i
+    reduced = []
+    for d in axes:
+        if x.shape[d] != ONE:
+            s = low.vars.get(kind, d, x.shape[d])
+            reduced.append(s)
+            inner[d] = sym(s)
+    return axes, variables, index, tuple(inner), tuple(reduced)
+
+
+def lower_window_reduce(low: Lowering, node: Node) -> None:
+    v, x, attrs = Value(node), node.operands[0], node.attrs
+    variables, index = low.vars.space(v.shape)
+    spatial = len(attrs["size"])
+    lead = len(x.shape) - spatial
+    reduced, inner = [], list(index[:lead])
+    for d in range(spatial):
+        window, s = low.window("r", d, attrs["size"][d])
+        if s is not None:
+            reduced.append(s)
+        inner.append(index[lead + d] * attrs["stride"][d] + window * attrs["dilation"][d] - attrs["low"][d])
+    order = "seq" if attrs["op"] == "sum" and DTYPES[v.dtype].is_float else "free"
+    value = Reduction(attrs["op"], order, v.dtype, tuple(reduced), low.read(x, tuple(inner)),
+                      inside(tuple(inner), x.shape))
+    low.compute(node, variables, index, value, window=True)
+
+
+KERNELS: dict[str, Callable[[Lowering, Node], None]] = {
+    "concat": lower_concat, "update_slice": lower_update_slice, "gather": lower_gather, "extern_call": lower_extern_call,
+    "reduce": lower_reduce, "arg_reduce": lower_arg_reduce, "window_reduce": lower_window_reduce}
