@@ -221,6 +221,23 @@ static bool same_constant_type(const tc_type *a, const tc_type *b)
     return same;
 }
 
+bool tc_has_weight_at(tc_site at, tc_graph *g, const char *name)
+{
+    if (!tc_op_enter_graph(g, at, "tc_has_weight", NULL))
+        return false;
+    bool found = false;
+    if (name && *name) {
+        const char *relative = tc_scoped_name(g, tc_arena_copy(&g->arena, name));
+        const char *absolute = tc_arena_format(&g->arena, "%s%s", g->current->base, relative);
+        for (const tc_weight_file *f = g->files; f && !found; f = f->next)
+            found = f->header && tc_safetensors_find(f->header, absolute);
+    } else {
+        tc_fail(g, NULL, "argument 'name' is %s", name ? "empty" : "NULL");
+    }
+    tc_op_leave(g, NULL);
+    return found;
+}
+
 static tc_tensor weight(tc_graph *g, const char *name, int count, const tc_dim *dtype_and_shape)
 {
     const char *relative = tc_scoped_name(g, tc_arena_copy(&g->arena, name));

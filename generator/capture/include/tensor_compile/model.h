@@ -272,4 +272,6 @@ static inline tc_operand tc_operand_int_(int64_t x) { return (tc_operand){.kind 
 
 #include "ops.h"
 
+#include "layers.h"
+
 #endif

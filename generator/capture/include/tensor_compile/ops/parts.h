@@ -80,13 +80,14 @@ tc_tensor tc_sliding_at(tc_site at, tc_tensor x, int axis, int size, int step);
 #define tc_concat_list(axis, count, tensors) tc_concat_at(TC_HERE, axis, count, tensors)
 tc_tensor tc_concat_at(tc_site at, int axis, int count, const tc_tensor *tensors);
 
-/* tc_stack(axis, x...), tc_unbind(x, axis, count, parts)
+/* tc_stack(axis, x...), tc_stack_list(axis, count, tensors) for an array, tc_unbind(x, axis, count, parts)
  * Tensors of one shape along a new axis (counted in the result); the slices along an axis of `count`, which vanishes, into
  * parts[0..count-1].
  * Dtypes: all of them.
  * Shape: with the new axis of the number of tensors; of a part that of x without the axis.
  * ATen: stack, unbind. */
 #define tc_stack(axis, ...) tc_stack_at(TC_HERE, axis, TC_TENSOR_LIST(__VA_ARGS__))
+#define tc_stack_list(axis, count, tensors) tc_stack_at(TC_HERE, axis, count, tensors)
 #define tc_unbind(x, axis, count, parts) tc_unbind_at(TC_HERE, x, axis, count, parts)
 tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors);
 void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts);
