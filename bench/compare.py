@@ -21,9 +21,9 @@ from safetensors.torch import load_file
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import builds  # noqa: E402
-import models  # noqa: E402
-import run  # noqa: E402
+import builds
+import models
+import run
 
 TOLERANCE = 2e-5
 SIZES: dict[str, tuple[dict[str, int], ...]] = {

@@ -224,7 +224,7 @@ def main() -> None:
             made = program(root, written, folder / name, build / f"cache-{name}", args.isa)
             servers[name] = Process([str(made), *dims, *files], args.cpu)
         outputs = set()
-        for name, server in servers.items():
+        for _name, server in servers.items():
             server.ask(f"out {folder / 'out.raw'}")
             outputs.add((folder / "out.raw").read_bytes())
         if len(outputs) > 1:

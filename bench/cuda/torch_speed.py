@@ -110,7 +110,7 @@ def models() -> dict:
     def floats(*shapes):
         return lambda kind: tuple(torch.randn(*shape, device="cuda", dtype=kind) for shape in shapes)
     mlp = lambda: nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
-                                nn.Linear(512, 10))  # noqa: E731
+                                nn.Linear(512, 10))
     return {"mlp b1": (mlp, floats((1, 784))), "mlp b64": (mlp, floats((64, 784))),
             "gated 8192": (Gated, floats((8192, 4096), (8192, 4096))),
             "bert b1 t128": (Bert, tokens(1, 128, 30522)), "bert b32 t128": (Bert, tokens(32, 128, 30522)),

@@ -62,7 +62,8 @@ def main() -> None:
     save_file({k: v.detach().contiguous() for k, v in model.state_dict().items()}, "digits.safetensors",
               {"source": "trained by train.py"})
     save_file({"images": images[TRAIN:].contiguous(), "labels": labels[TRAIN:].contiguous()},
-              "held-out.safetensors", {"source": "UCI optical digits by scikit-learn load_digits (CC BY 4.0), last 360"})
+              "held-out.safetensors",
+              {"source": "UCI optical digits by scikit-learn load_digits (CC BY 4.0), last 360"})
 
 
 if __name__ == "__main__":

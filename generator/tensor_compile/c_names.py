@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that C and C++ take behind any of their headers: reads generator/c_names.def, whose comment says what is in it."""
+"""Names that C and C++ take behind any of their headers: reads generator/c_names.def, whose comment says what is in
+it."""
 from __future__ import annotations
 
 import re

@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
-import builds  # noqa: E402
+import builds
 
 for script in sorted(BENCH.glob("*.py")):
     try:

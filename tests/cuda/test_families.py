@@ -22,11 +22,11 @@ from emulation import ROOT
 OPS = ROOT / "tests" / "ops"
 sys.path.insert(0, str(OPS))
 
-from comparison import Expected, st  # noqa: E402
-from family import cases  # noqa: E402
-from runner import Machine, build, run  # noqa: E402
-from tap import done, skip  # noqa: E402
-from tensor_compile.compile.cache import Cache  # noqa: E402
+from comparison import Expected, st
+from family import cases
+from runner import Machine, build, run
+from tap import done, skip
+from tensor_compile.compile.cache import Cache
 
 words = sys.argv[1:]
 at = words.index("--device") if "--device" in words else len(words)

@@ -16,16 +16,16 @@ from emulation import ROOT
 for area in ("nests", "kernels"):
     sys.path.insert(0, str(ROOT / "tests" / area))
 
-from importlib import util  # noqa: E402
+from importlib import util
 
-from tap import done, skip  # noqa: E402
-from tensor_compile.compile.toolchain import EXACT  # noqa: E402
-from tensor_compile.emit import cuda_kernels  # noqa: E402
-from tensor_compile.emit.kernels import emit_plain  # noqa: E402
-from tensor_compile.graph.dtypes import DTYPES  # noqa: E402
-from tensor_compile.loops import schedule_cuda  # noqa: E402
-from tensor_compile.loops.loop_ir import Kernel  # noqa: E402
-from tensor_compile.symbolic import Sym, sym  # noqa: E402
+from tap import done, skip
+from tensor_compile.compile.toolchain import EXACT
+from tensor_compile.emit import cuda_kernels
+from tensor_compile.emit.kernels import emit_plain
+from tensor_compile.graph.dtypes import DTYPES
+from tensor_compile.loops import schedule_cuda
+from tensor_compile.loops.loop_ir import Kernel
+from tensor_compile.symbolic import Sym, sym
 
 
 def module(area: str):

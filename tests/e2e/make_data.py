@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "bench"))
-import models  # noqa: E402
+import models
 
 LAYERS, HIDDEN, HEADS, INTERMEDIATE, VOCABULARY, POSITIONS = 2, 24, 3, 56, 40, 512
 generator = torch.Generator().manual_seed(5)

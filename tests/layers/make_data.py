@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes layers.safetensors, inputs.safetensors and expected.safetensors: PyTorch's modules, their state_dict, what they
-make of random inputs. Needs torch and safetensors."""
+"""Writes layers.safetensors, inputs.safetensors and expected.safetensors: PyTorch's modules, their state_dict, what
+they make of random inputs. Needs torch and safetensors."""
 from pathlib import Path
 
 import torch
@@ -29,7 +29,9 @@ class All(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.linear, self.plain = nn.Linear(8, 6), nn.Linear(8, 3, bias=False)
-        self.norm, self.bare, self.rms = nn.LayerNorm(8, 1e-3), nn.LayerNorm(8, elementwise_affine=False), nn.RMSNorm(8, 1e-6)
+        self.norm, self.bare, self.rms = nn.LayerNorm(8,
+                                                      1e-3), nn.LayerNorm(8, elementwise_affine=False), nn.RMSNorm(8,
+                                                                                                                   1e-6)
         self.attention = nn.MultiheadAttention(8, 2, batch_first=True)
         self.grouped = Separate()
         self.forward_ = nn.ModuleDict({"fc1": nn.Linear(8, 12), "fc2": nn.Linear(12, 8)})
@@ -70,7 +72,8 @@ with torch.no_grad():
         "grouped_conv": double.depthwise(image), "batch_norm": double.batch_norm(image),
         "group_norm": double.group_norm(image), "conv1d": double.conv1d(image[:, :, 0]),
         "conv3d": double.conv3d(image[:, None]), "stacked": torch.stack(rows, 1), "joined": torch.cat(rows, 1)}
-weights = {k.replace("forward_", "forward"): v.float().contiguous() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+weights = {k.replace("forward_", "forward"): v.float().contiguous() if v.is_floating_point() else v
+           for k, v in model.state_dict().items()}
 save_file(weights, HERE / "layers.safetensors")
 save_file(inputs, HERE / "inputs.safetensors")
 save_file({k: v.contiguous() for k, v in expected.items()}, HERE / "expected.safetensors")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of layers.h have the values of PyTorch's modules, whose state_dict they read; scopes name them; mistakes are one
-line at the call."""
+"""Layers of layers.h have the values of PyTorch's modules, whose state_dict they read; scopes name them; mistakes are
+one line at the call."""
 import os
 import subprocess
 import sys
@@ -17,7 +17,8 @@ ISA = ("--isa", "avx2") if os.uname().machine == "x86_64" else ()
 
 
 def run(folder: Path, *words: object) -> subprocess.CompletedProcess:
-    return subprocess.run([*TOOL, *map(str, words), "--cache", CACHE, "-j2"], cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run([*TOOL, *map(str, words), "--cache", CACHE, "-j2"], cwd=folder, capture_output=True,
+                          text=True, check=False)
 
 
 with tempfile.TemporaryDirectory() as place:
@@ -27,9 +28,11 @@ with tempfile.TemporaryDirectory() as place:
     result = run(folder, "check", "layers.c", *ISA, "--inputs", HERE / "inputs.safetensors", "--expect",
                  HERE / "expected.safetensors", "--rtol", "1e-5")
     lines = [line for line in result.stdout.splitlines() if "expected.safetensors: " in line]
-    equal((result.returncode, len(lines)), (0, 21), "every layer has PyTorch's values") or note(result.stdout + result.stderr)
+    equal((result.returncode, len(lines)), (0, 21),
+          "every layer has PyTorch's values") or note(result.stdout + result.stderr)
     shown = run(folder, "explain", "layers.c", *ISA).stdout
-    ok("attention.out_proj layers.c:" in shown and " forward.fc1 layers.c:" in shown, "kernels are named by their layers") or note(shown)
+    ok("attention.out_proj layers.c:" in shown and " forward.fc1 layers.c:" in shown,
+       "kernels are named by their layers") or note(shown)
 
     def mistake(name: str, body: str, *messages: str) -> None:
         (folder / "wrong.c").write_text(f'''#include <tensor_compile/model.h>
@@ -44,7 +47,8 @@ TC_MODEL(wrong)
         ok(result.returncode == 1 and all(m in result.stderr for m in ("wrong.c:6: error: ", *messages))
            and "is still open" not in result.stderr, name) or note(result.stderr)
 
-    mistake("a misspelt layer", 'tc_layer_linear(g, x, "linaer")', 'no weight "linaer.weight" in layers.safetensors', 'did you mean "linear.weight"')
+    mistake("a misspelt layer", 'tc_layer_linear(g, x, "linaer")', 'no weight "linaer.weight" in layers.safetensors',
+            'did you mean "linear.weight"')
     mistake("no name", "tc_layer_linear(g, x, NULL)", "tc_layer_linear: argument 'name' is NULL")
     mistake("an empty name", 'tc_layer_conv2d(g, x, "")', "tc_layer_conv2d: argument 'name' is empty")
     mistake("attention without heads", 'tc_layer_attention(g, x, "attention")',
@@ -61,7 +65,8 @@ TC_MODEL(wrong)
     source = "\n".join(line[56:] for line in ["class Net" + module[0], *module[1:]])
     source = source.replace("#include <tensor_compile/model.h>\n", "")
     shapes = {"conv.weight": (8, 1, 3, 3), "conv.bias": (8,), **{f"{bn}.{n}": (8,) for bn in ("bn", "b.bn") for n in
-              ("weight", "bias", "running_mean", "running_var")}, "b.conv.weight": (8, 8, 3, 3), "fc.weight": (10, 1568), "fc.bias": (10,)}
+              ("weight", "bias", "running_mean", "running_var")}, "b.conv.weight": (8, 8, 3, 3),
+              "fc.weight": (10, 1568), "fc.bias": (10,)}
     tensor_files.write_zeros(folder / "net.safetensors", {k: ("f32", v) for k, v in shapes.items()})
     source = source.replace('x = tc_max', 'x = block(g, x, "b", .residual = true);\n    x = tc_max')
     (folder / "net.c").write_text(f"#include <tensor_compile/model.h>\n{fences[0]}\n{source}\n", encoding="utf-8")

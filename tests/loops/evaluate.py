@@ -149,7 +149,7 @@ def positions(terms: list, descending: bool) -> list[int]:
 def lanes(terms: list, product: bool = False, multiply: bool = False):
     """The `lanes` order: 16 lanes a block of 4096, a tree over the lanes, blocks in order."""
     total = None
-    join = (lambda a, b: r32(a * b)) if multiply else lambda a, b: r32(a + b)  # noqa: E731
+    join = (lambda a, b: r32(a * b)) if multiply else lambda a, b: r32(a + b)
     for start in range(0, len(terms), 4096):
         acc: list = [None] * 16
         for i, t in enumerate(terms[start:start + 4096]):
@@ -337,7 +337,7 @@ class _Compiler:
     def nest(self, k: LoopNestKernel, backwards: bool) -> None:
         depth = self.open(k.rows, 1, backwards)
         for phase in k.phases:
-            for i, r in enumerate(phase.reduces):
+            for i, _ in enumerate(phase.reduces):
                 self.lines.append("  " * depth + f"terms_{i} = []")
             inner = self.open(phase.vars, depth)
             self.lines.append("  " * inner + "pass")
@@ -430,10 +430,10 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
         scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions,
                  "const": from_bits,
                  "wrap": _wrap}
-        exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)  # noqa: S102
+        exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)
         scope["kernel"]()
         allowed = {b.name for b in k.params}
         used = {n for n, _ in memory.read | memory.written}
         assert used <= allowed, f"{k.label} uses {used - allowed} beyond its parameters"
-    size = lambda found: sum(DTYPES[memory.program.buffers[n].dtype].bytes for n, _ in found)  # noqa: E731
+    size = lambda found: sum(DTYPES[memory.program.buffers[n].dtype].bytes for n, _ in found)
     return size(memory.read), size(memory.written)

@@ -99,7 +99,7 @@ def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bo
     rng = random.Random(seed)
     function, program = program_of(module, name, fused, target=target)
     dims = {d.sym: sizes[n] for n, d in module.dims.items() if n in sizes}
-    concrete = lambda t: tuple(d.evaluate(dims) for d in t.shape)  # noqa: E731
+    concrete = lambda t: tuple(d.evaluate(dims) for d in t.shape)
     inputs = {p.attrs["name"]: random_tensor(rng, p.types[0].dtype, concrete(p.types[0]), extreme, below)
               for p in function.parameters}
     weights = {n: random_tensor(rng, w.type.dtype, concrete(w.type), False, below) for n, w in module.weights.items()}

@@ -60,7 +60,7 @@ def _call(function: Function, module: Module, dims: dict, operands: list, weight
 
 def _held(node, module: Module, dims: dict, operands: list, weights: dict, states: dict) -> list[Tensor]:
     """The results of cond, while and scan."""
-    call = lambda name, x: _call(module.functions[node.attrs[name]], module, dims, x, weights, states)  # noqa: E731
+    call = lambda name, x: _call(module.functions[node.attrs[name]], module, dims, x, weights, states)
     if node.op == "cond":
         return call("then" if operands[0].data[0] else "else", operands[1:])
     if node.op == "while":
@@ -118,7 +118,7 @@ def _sort(axis, descending, shape, x) -> tuple[Tensor, Tensor]:
 
 def _node(node, shape, dims, args) -> Tensor:
     op, attrs, dtype = node.op, node.attrs, node.types[0].dtype
-    at = lambda exprs: tuple(e.evaluate(dims) for e in exprs)  # noqa: E731
+    at = lambda exprs: tuple(e.evaluate(dims) for e in exprs)
     if is_elementwise(op):
         return Tensor(shape, [scalar(op, dtype, *xs) for xs in zip(*(a.data for a in args), strict=True)])
     if op == "constant":
@@ -207,7 +207,7 @@ def _node(node, shape, dims, args) -> Tensor:
         return make(shape, window)
     y = args[1]
     if op == "dot":
-        free = lambda rank, *taken: [d for d in range(rank) if not any(d in t for t in taken)]  # noqa: E731
+        free = lambda rank, *taken: [d for d in range(rank) if not any(d in t for t in taken)]
         lb, rb, lc, rc = (attrs[n] for n in ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract"))
         lf, rf = free(len(x.shape), lb, lc), free(len(y.shape), rb, rc)
 

@@ -149,7 +149,7 @@ for op in ("sum", "max", "min"):
                         ("[0, 1]", "6"), ("[0, 2]", "seq"), ("[0, 1, 2]", "")):
         order = "lanes" if op == "sum" else "free"
         case(f"{op} over {axes}", function([X], [
-            f"%1 = exp(%0) : f32[batch,seq,6]",
+            "%1 = exp(%0) : f32[batch,seq,6]",
             f"%2 = reduce(%1) {{op={op}, axes={axes}, order={order}}} : f32[{shape}]",
             f"%3 = neg(%2) : f32[{shape}]"], "%3"), extreme=op != "sum")
 case("any", function(["p:bool[batch,seq]"], ["%1 = reduce(%0) {op=any, axes=[1], order=free} : bool[batch]"], "%1"))
@@ -248,7 +248,7 @@ for name, body, sizes, more in CASES:
     for fused in (True, False):
         try:
             difference, program, _ = compare(module, "f", sizes, seed=1, fused=fused, backwards=fused, **more)
-        except Exception as error:  # noqa: BLE001 - any failure is this case's
+        except Exception as error:
             difference, program = f"{type(error).__name__}: {error}", None
         equal(difference, "", f"{name}{'' if fused else ', not fused'}")
         if fused and kernels is not None and program is not None:

@@ -382,7 +382,7 @@ def elementwise() -> list[Case]:
         out.append(flat(f"select {dtype}", 60, False, lambda x, z: op(
             "select", op("lt", x, z, dtype="bool"), x, z, dtype=dtype), dtype, dtype))
     gelu = lambda x, z: op("mul", op("mul", f32(0.5), x),
-                           op("add", f32(1.0), op("erf", op("mul", x, f32(0.70710677)))))  # noqa: E731
+                           op("add", f32(1.0), op("erf", op("mul", x, f32(0.70710677)))))
     out += [flat("gelu", size, symbolic, gelu) for size in (17, 2000) for symbolic in (False, True)]
     return out
 

@@ -15,20 +15,21 @@ from dataclasses import dataclass, field
 ROOT = os.environ["TC_SOURCE_ROOT"]
 sys.path.insert(0, os.path.join(ROOT, "tests", "loops"))
 
-import evaluate  # noqa: E402
+import evaluate
 from processor import lacks, own_sets
-from tap import note, ok, skip  # noqa: E402
-from tensor_compile.compile.toolchain import EXACT  # noqa: E402
-from tensor_compile.emit.kernels import emit_kernel  # noqa: E402
-from tensor_compile.graph.table import PRIMITIVES  # noqa: E402
-from tensor_compile.instruction_sets import instruction_set  # noqa: E402
-from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, LoopNestKernel, Program, Phase, Step  # noqa: E402
-from tensor_compile.loops.scalars import is_function, walk  # noqa: E402
-from tensor_compile.symbolic import Expr, Sym, wrap  # noqa: E402
+from tap import note, ok, skip
+from tensor_compile.compile.toolchain import EXACT
+from tensor_compile.emit.kernels import emit_kernel
+from tensor_compile.graph.table import PRIMITIVES
+from tensor_compile.instruction_sets import instruction_set
+from tensor_compile.loops.loop_ir import Apply, Arena, Buffer, LoopNestKernel, Program, Phase, Step
+from tensor_compile.loops.scalars import is_function, walk
+from tensor_compile.symbolic import Expr, Sym, wrap
 
 PACK = {"f32": "f", "i32": "i", "i64": "q", "bool": "B"}
 SIZE = {"f32": 4, "i32": 4, "i64": 8, "bool": 1}
-INEXACT = {op for op in PRIMITIVES if is_function(op)} - {"rem"}    # the evaluation takes these from the host: compared within its error
+# the evaluation takes these from the host: compared within its error
+INEXACT = {op for op in PRIMITIVES if is_function(op)} - {"rem"}
 TEAMS = (1, 2, 5)
 SPECIAL = [math.nan, math.inf, -math.inf, -0.0, 0.0, 1e-40, -1e-45, 3e38, -3e38]
 
@@ -171,7 +172,8 @@ def run_all(cases: list[Case], sanitize: bool = False) -> None:
                         elif not same(b.dtype, x, y, exactly or b.name not in written[i]):
                             problem = problem or f"team {team}: {b.name}[{at}] = {x!r}, not {y!r}"
                         elif reference and not same(b.dtype, x, reference[b.name][at], True):
-                            problem = problem or f"team {team}: {b.name}[{at}] = {x!r}, elsewhere {reference[b.name][at]!r}"
+                            problem = problem or f"team {team}: {b.name}[{at}] = {x!r}, " \
+                                f"elsewhere {reference[b.name][at]!r}"
             first.setdefault(case.name, outputs[i][0])
             if not ok(not problem, f"{machine.isa}: {case.name}"):
                 note(problem)

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
-import networks  # noqa: E402
+import networks
 
 generator = torch.Generator().manual_seed(5)
 

@@ -18,7 +18,7 @@ GRID = 600
 def remez(function: Callable, weight: Callable, lo: float, hi: float, degree: int) -> tuple[list, mp.mpf]:
     """The polynomial's coefficients and the largest |weight * error| over lo..hi."""
     lo, hi = mp.mpf(lo), mp.mpf(hi)
-    spread = lambda n: [(lo + hi) / 2 - (hi - lo) / 2 * mp.cos(mp.pi * k / (n - 1)) for k in range(n)]  # noqa: E731
+    spread = lambda n: [(lo + hi) / 2 - (hi - lo) / 2 * mp.cos(mp.pi * k / (n - 1)) for k in range(n)]
     grid = spread(GRID)
     target, weights = [function(x) for x in grid], [weight(x) for x in grid]
     points = [round((GRID - 1) * k / (degree + 1)) for k in range(degree + 2)]
@@ -65,32 +65,32 @@ def main() -> None:
     mp.mp.dps = 50
     # e^r = 1 + r + r^2 q(r)
     half = float(mp.log(2) / 2 * mp.mpf("1.001"))
-    near = lambda r: mp.mpf(1) / 2 if r == 0 else (mp.expm1(r) - r) / r ** 2  # noqa: E731
+    near = lambda r: mp.mpf(1) / 2 if r == 0 else (mp.expm1(r) - r) / r ** 2
     show("expm1", *remez(near, lambda r: abs(r), -half, half, 10))
     # log(1 + f) = f - f^2/2 + s (f^2/2 + z L(z)), s = f / (2 + f), z = s^2, for 1/sqrt(2) <= 1 + f <= sqrt(2)
     most = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.01")
-    series = lambda z: mp.nsum(lambda k: 2 * z ** k / (2 * k + 3), [0, 60])  # noqa: E731
+    series = lambda z: mp.nsum(lambda k: 2 * z ** k / (2 * k + 3), [0, 60])
     show("log", *remez(series, lambda z: z if z > 0 else mp.mpf("1e-3"), 0, most, 6))
     # erf(x) = x + x A(x^2) for |x| < 7/8
-    small = lambda z: 2 / mp.sqrt(mp.pi) - 1 if z == 0 else mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1  # noqa: E731
+    small = lambda z: 2 / mp.sqrt(mp.pi) - 1 if z == 0 else mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1
     show("erf", *remez(small, lambda z: mp.mpf(1), 0, mp.mpf("0.766"), 11))
     # 1 - erf(x) = e^(-x^2) B((x - 2)/(x + 2)) from there to 6
     def scaled(t: mp.mpf) -> mp.mpf:
         x = 2 * (1 + t) / (1 - t)
         return mp.erfc(x) * mp.exp(x * x)
-    weight = lambda t: mp.exp(-(2 * (1 + t) / (1 - t)) ** 2) + mp.mpf(2) ** -12  # noqa: E731
+    weight = lambda t: mp.exp(-(2 * (1 + t) / (1 - t)) ** 2) + mp.mpf(2) ** -12
     show("erfc", *remez(scaled, weight, (mp.mpf("0.875") - 2) / mp.mpf("2.875"), mp.mpf(1) / 2, 16))
     # sin(r) = r + r^3 p(r^2) and cos(r) = 1 - r^2/2 + r^4 q(r^2) up to pi/4
     most = float(mp.pi / 4 * mp.mpf("1.0001")) ** 2
     show("sin", *remez(alternating(3), lambda z: max(z, mp.mpf("1e-6")), 0, most, 6))
     show("cos", *remez(lambda z: -alternating(4)(z), lambda z: max(z * z, mp.mpf("1e-8")), 0, most, 5))
     # 2^r = 1 + r ln(2) + r^2 q(r)
-    power = lambda r: mp.nsum(lambda k: mp.log(2) ** (k + 2) * r ** k / mp.factorial(k + 2), [0, 40])  # noqa: E731
+    power = lambda r: mp.nsum(lambda k: mp.log(2) ** (k + 2) * r ** k / mp.factorial(k + 2), [0, 40])
     show("2^r", *remez(power, lambda r: max(r * r, mp.mpf("1e-6")), -0.5001, 0.5001, 10))
     # log2((1 + s) / (1 - s)) = s (A + z (B + z (C + z r(z)))), z = s^2, for 1/sqrt(2) <= (1 + s) / (1 - s) <= sqrt(2)
     most = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.001")
     leading = 2 / mp.log(2)
-    rest = lambda z: leading * mp.nsum(lambda k: z ** k / (2 * k + 7), [0, 60])  # noqa: E731
+    rest = lambda z: leading * mp.nsum(lambda k: z ** k / (2 * k + 7), [0, 60])
     show("log2", *remez(rest, lambda z: max(z ** 3, mp.mpf("1e-12")) / leading, 0, most, 6))
 
 

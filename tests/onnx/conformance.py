@@ -107,7 +107,7 @@ def jobs_of(case: Path, taken: set[str]) -> list[Job] | Result:
         return Result(name, "failed", f"read as malformed: {error}")
     except UserError as error:
         return Result(name, "unsupported", error.message)
-    except Exception as error:  # noqa: BLE001 - a bug of ours is a result, too
+    except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         return Result(name, "broken", f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})")
 
@@ -235,7 +235,7 @@ def _build(batch: list[Job], folder: Path, cache: Path, jobs: int) -> tuple | di
     except UserError as error:
         said = sys.stderr.getvalue()
         return _mistakes(written.text, said) or f"{error.message} {said[:300]}".strip()
-    except Exception as error:  # noqa: BLE001 - a bug of ours is a result, too
+    except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         detail = str(getattr(error, "detail", ""))
         first = next((line for line in detail.splitlines() if "error" in line), "")
@@ -341,7 +341,8 @@ def counted_part(content: bytes, shape: list[int], axis: int, count: int) -> tup
 def differs(got: Sequence, want: Sequence, dtype: str, bounds: tuple[float, float]) -> str:
     if dtype not in FLOATS:
         wrong = [i for i, (g, w) in enumerate(zip(got, want)) if g != w]
-        return f"{len(wrong)} of {len(want)} differ, [{wrong[0]}] is {got[wrong[0]]} instead of {want[wrong[0]]}" if wrong \
+        return f"{len(wrong)} of {len(want)} differ, " \
+            f"[{wrong[0]}] is {got[wrong[0]]} instead of {want[wrong[0]]}" if wrong \
             else ""
     rtol, atol = (1 / 64, bounds[1]) if dtype == "bf16" else bounds
     worst, where = 0.0, -1

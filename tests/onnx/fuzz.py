@@ -52,7 +52,7 @@ def attempt(path: Path) -> str:
         return f"it took more than {MEMORY >> 20} MiB"
     except RecursionError:
         return "it recursed too deeply"
-    except Exception as error:  # noqa: BLE001 - anything else is what is looked for
+    except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
     finally:

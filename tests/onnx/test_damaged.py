@@ -13,7 +13,7 @@ FOUND = {1012134: "a Loop whose number of turns is no number"}
 models = fuzz.seeds()
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.onnx"
-    for i, model in enumerate(models):
+    for _i, model in enumerate(models):
         path.write_bytes(model)
         fuzz.reader.import_file(path, path.name)
     equal(len(models), 6, "the models are imported as long as they are whole")

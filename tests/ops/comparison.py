@@ -17,8 +17,8 @@ from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "interpreter"))
 
-import st  # noqa: E402
-from tap import note, ok  # noqa: E402
+import st
+from tap import note, ok
 
 Tensors = dict[str, tuple[str, list[int], list]]
 # Bits of the significand, and the exponents of the smallest and the largest normal numbers.

@@ -25,17 +25,17 @@ from typing import Any
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 sys.path[1:1] = [str(ROOT / "tests" / "interpreter")]
 
-import random_ops  # noqa: E402
-import st  # noqa: E402
-from random_graph_c import MOST, Graph, Value  # noqa: E402
-from runner import SOURCES, words  # noqa: E402
-from tensor_compile.compile import assemble, check_model, cpu_target, files, host_programs, model_program, objects, toolchain  # noqa: E402
-from tensor_compile.compile.cache import Cache  # noqa: E402
+import random_ops
+import st
+from random_graph_c import MOST, Graph, Value
+from runner import SOURCES, words
+from tensor_compile.compile import assemble, check_model, files, host_programs, model_program, toolchain
+from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.given import failed_guard
-from tensor_compile.compile.options import Options  # noqa: E402
-from tensor_compile.compile.progress import Progress  # noqa: E402
-from tensor_compile.compile.tools import run_tool  # noqa: E402
-from tensor_compile.graph.text import print_module  # noqa: E402
+from tensor_compile.compile.options import Options
+from tensor_compile.compile.progress import Progress
+from tensor_compile.compile.tools import run_tool
+from tensor_compile.graph.text import print_module
 
 TRIED = (0, 1, 2, 3, 5, 8, 16, 17, 33)    # sizes of dynamic dims
 CASES = 3                                 # sizes of a graph, at most

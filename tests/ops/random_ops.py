@@ -211,7 +211,7 @@ def rearrange(m: Maker) -> None:
         moved(m, f"tc_repeat({x.name}, {times}, {axis})", x,
               lambda t, d, x: x.repeat([times if i == axis else 1 for i in range(x.dim())]), larger)
     elif kind == 2:
-        moved(m, f"tc_repeat_interleave({x.name}, {times}, {axis})", x, 
+        moved(m, f"tc_repeat_interleave({x.name}, {times}, {axis})", x,
               lambda t, d, x: x.repeat_interleave(times, axis), larger)
     elif kind <= 4:
         all_times = [rng.choice((1, 2, 2, 3)) for _ in x.shape]
@@ -380,8 +380,8 @@ def ordering(m: Maker) -> None:
     size, down = x.shape[axis], rng.random() < 0.5
     kind = rng.randrange(5)
     rest = x.shape[:axis] + x.shape[axis + 1:]
-    both = lambda shape: [(shape, "float", True, x.most, None), (shape, "i64", True, None, size)]  # noqa: E731
-    sort = lambda t, x: t.sort(x, dim=axis, descending=down, stable=True)  # noqa: E731
+    both = lambda shape: [(shape, "float", True, x.most, None), (shape, "i64", True, None, size)]
+    sort = lambda t, x: t.sort(x, dim=axis, descending=down, stable=True)
     word = "true" if down else "false"
     if kind == 0:
         m.several(f"tc_sort({x.name}, {axis}, {word}, &{{1}})", [x], lambda t, d, x: tuple(sort(t, x)), both(x.shape))

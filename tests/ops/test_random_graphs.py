@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[2]
 os.environ.setdefault("TC_SOURCE_ROOT", str(ROOT))
 sys.path[1:1] = [str(ROOT / "generator"), str(ROOT / "tests")]
 
-import random_batch  # noqa: E402
-import random_ops  # noqa: E402
-from random_batch import Job, Outcome  # noqa: E402
-from runner import native_isas  # noqa: E402
-from tap import done, note, ok, skip  # noqa: E402
+import random_batch
+import random_ops
+from random_batch import Job, Outcome
+from runner import native_isas
+from tap import done, note, ok, skip
 
 
 def main() -> None:

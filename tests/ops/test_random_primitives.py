@@ -17,13 +17,13 @@ from pathlib import Path
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 sys.path[1:1] = [str(ROOT / "tests" / folder) for folder in ("passes", "interpreter")]
 
-import st  # noqa: E402
-from random_graph import random_module, tensor  # noqa: E402
-from runner import NATIVE, all_isas, build, native_isas, run, words  # noqa: E402
-from tap import done  # noqa: E402
-from tensor_compile.compile.cache import Cache  # noqa: E402
-from tensor_compile.graph.ir import Module  # noqa: E402
-from tensor_compile.graph.text import print_module  # noqa: E402
+import st
+from random_graph import random_module, tensor
+from runner import NATIVE, all_isas, build, native_isas, run, words
+from tap import done
+from tensor_compile.compile.cache import Cache
+from tensor_compile.graph.ir import Module
+from tensor_compile.graph.text import print_module
 
 SIZES = [{"n": 1, "m": 1}, {"n": 3, "m": 2}, {"n": 6, "m": 5}, {"n": 2, "m": 4}]
 

@@ -174,7 +174,7 @@ def mutated(text: str) -> str:
 
 sources = [EVERYTHING] + [p.read_text() for p in sorted(graphs.glob("*.tcg")) if p.stat().st_size < 8000]
 escaped = legal = 0
-for i in range(int(os.environ.get("TC_FUZZ", "1500"))):
+for _i in range(int(os.environ.get("TC_FUZZ", "1500"))):
     text = mutated(rng.choice(sources))
     try:
         module = parse_module(text, "fuzz.tcg")

@@ -11,14 +11,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
 
-import conformance  # noqa: E402
-import tap  # noqa: E402
-from processor import lacks  # noqa: E402
-from tensor_compile.errors import UserError  # noqa: E402
-from tensor_compile.importer.dims import constants  # noqa: E402
-from tensor_compile.importer.pytorch import reader  # noqa: E402
-from tensor_compile.importer.values import Bytes, Value  # noqa: E402
-from tensor_compile.symbolic import wrap  # noqa: E402
+import conformance
+import tap
+from processor import lacks
+from tensor_compile.errors import UserError
+from tensor_compile.importer.dims import constants
+from tensor_compile.importer.pytorch import reader
+from tensor_compile.importer.values import Bytes, Value
+from tensor_compile.symbolic import wrap
 
 CASES = Path(__file__).resolve().parent / "cases"
 DTYPES = {"F32": "f32", "F64": "f64", "F16": "f16", "BF16": "bf16", "BOOL": "bool", "I8": "i8", "U8": "u8",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`profile`: a row a kernel with its place in the model, a trace that trace viewers read, the same table from a record. What
-it counts is compared with numbers that are worked out here; times are only summed."""
+"""`profile`: a row a kernel with its place in the model, a trace that trace viewers read, the same table from a record.
+What it counts is compared with numbers that are worked out here; times are only summed."""
 import json
 import tempfile
 from pathlib import Path
@@ -33,7 +33,8 @@ equal(profile_model.measured(events, 0).calls, 2, "calls of a record: what the r
 equal(profile_model.measured([], 0).steps, {}, "nothing recorded")
 x86 = target.load(target.find("x86_64"))
 limits = costs.ceilings(x86, "avx2", 2)
-equal((limits.operations, limits.bytes), (2 * 8 * 2 * x86.clock * 1e6 * 2, x86.bandwidth * 1e6 * 2), "ceilings of a target file")
+equal((limits.operations, limits.bytes), (2 * 8 * 2 * x86.clock * 1e6 * 2, x86.bandwidth * 1e6 * 2),
+      "ceilings of a target file")
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
@@ -46,10 +47,13 @@ with tempfile.TemporaryDirectory() as place:
     result = tool("--dims", "batch=5", "--calls", "4", "--trace", "trace.json")
     lines = result.stdout.splitlines()
     equal(result.returncode, 0, "a model is profiled") or note(result.stderr)
-    ok(lines[0].startswith("two at batch=5: ") and "us in kernels of a call, mean of 4 (generic, " in lines[0], "what and how often") \
+    ok(lines[0].startswith("two at batch=5: ") and "us in kernels of a call, mean of 4 (generic, " in lines[0],
+       "what and how often") \
         or note(lines[0])
-    ok(any(line.split()[-3:] == ["head:", "linear", "two.c:7"] for line in lines), "a kernel, its scope and line") or note(result.stdout)
-    ok(any(line.split()[-1:] == ["head"] for line in lines) and any(line.split()[-1:] == ["two.c:9"] and len(line.split()) == 3
+    ok(any(line.split()[-3:] == ["head:", "linear", "two.c:7"] for line in lines),
+       "a kernel, its scope and line") or note(result.stdout)
+    ok(any(line.split()[-1:] == ["head"] for line in lines)
+       and any(line.split()[-1:] == ["two.c:9"] and len(line.split()) == 3
                                                                 for line in lines), "time by scope and by line")
     trace = json.loads((folder / "trace.json").read_text(encoding="utf-8"))
     kernels = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["dur"] >= 0 and e["cat"] == "two"]
@@ -60,8 +64,10 @@ with tempfile.TemporaryDirectory() as place:
     equal(sorted(row.split()[-1] for row in again.stdout.splitlines()[3:5]), ["two.c:7", "two.c:9"], "with its kernels")
 
     (folder / "text").write_text("nothing", encoding="utf-8")
-    raises(UserError, lambda: profile_model.read_record(folder / "text", "text"), "not a record of tc_recorder_write", "no record")
-    for words, code, text in ((("--from", "trace.json"), 2, "--from: a record does not tell the sizes of two\n  hint: name them: --dims batch=SIZE"),
+    raises(UserError, lambda: profile_model.read_record(folder / "text", "text"), "not a record of tc_recorder_write",
+           "no record")
+    for words, code, text in ((("--from", "trace.json"), 2,
+                               "--from: a record does not tell the sizes of two\n  hint: name them: --dims batch=SIZE"),
                               (("--dims", "batch=1", "--dims", "batch=2"), 2, "profile goes with one --dims"),
                               (("--dims", "batch=1", "--from", "no.json"), 1, "no.json: error: no such file")):
         result = tool(*words)

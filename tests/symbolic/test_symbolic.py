@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import random
-from itertools import product
 
 from tap import done, equal, note, ok, raises
 from tensor_compile import symbolic
-from tensor_compile.symbolic import Expr, Sym, const, exact_div, floordiv, holds, is_nonnegative, maximum, minimum
+from tensor_compile.symbolic import Expr, Sym, const, exact_div, holds, is_nonnegative, maximum, minimum
 from tensor_compile.symbolic import never_equal, parse, sym
 
 DIMS = [Sym("a", 0, 5, is_dim=True), Sym("b", 1, 4, is_dim=True), Sym("c", 4, 12, 4, is_dim=True)]

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Sequence
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-import numpy  # noqa: E402
-from encode import Operator, Tensor, model  # noqa: E402
+import numpy
+from encode import Operator, Tensor, model
 
 HERE = Path(__file__).resolve().parent
 KINDS = {"i8": numpy.int8, "i16": numpy.int16, "u8": numpy.uint8, "f32": numpy.float32, "i32": numpy.int32}
@@ -254,7 +254,7 @@ def main() -> None:
                     if any((a != b).any() for a, b in zip(small, reference)):
                         print(f"{name}: Micro and LiteRT differ", file=sys.stderr)
                     reference, source = small, "micro"
-                except Exception as error:  # noqa: BLE001 - Micro has fewer operations
+                except Exception as error:
                     print(f"{name}: not by Micro ({type(error).__name__})", file=sys.stderr)
             results = [d["name"] for d in about.get_output_details()]
             out.writestr(f"{name}/model.tflite", content)

@@ -12,13 +12,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
 
-import conformance  # noqa: E402
-import tap  # noqa: E402
-from processor import lacks  # noqa: E402
-from tensor_compile.errors import UserError  # noqa: E402
-from tensor_compile.importer.tflite import reader  # noqa: E402
-from tensor_compile.importer.values import Bytes, Value  # noqa: E402
-from tensor_compile.symbolic import wrap  # noqa: E402
+import conformance
+import tap
+from processor import lacks
+from tensor_compile.errors import UserError
+from tensor_compile.importer.tflite import reader
+from tensor_compile.importer.values import Bytes, Value
+from tensor_compile.symbolic import wrap
 
 CASES = Path(__file__).resolve().parent / "cases.zip"
 DTYPES = {"float32": "f32", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64"}

@@ -12,10 +12,10 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "nests"))
 
-from harness import ROOT, machine  # noqa: E402
-from tap import done, skip  # noqa: E402
-from tensor_compile.compile.toolchain import EXACT  # noqa: E402
-from tensor_compile.instruction_sets import instruction_set  # noqa: E402
+from harness import ROOT, machine
+from tap import done, skip
+from tensor_compile.compile.toolchain import EXACT
+from tensor_compile.instruction_sets import instruction_set
 
 isa, optimisation = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "-O2"
 found = machine(isa)

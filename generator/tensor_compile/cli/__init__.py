@@ -45,7 +45,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str]) -> int:
-    from . import build_command, check_command, explain_command, import_command, pack_command, profile_command, run_command, tune_command
+    from . import build_command, check_command, explain_command, import_command, pack_command, profile_command, \
+        run_command, tune_command
 
     parser = Parser(
         prog="tensor-compile", allow_abbrev=False,

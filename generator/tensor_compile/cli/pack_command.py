@@ -27,7 +27,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..compile import assemble, files, pack
-    from ..compile.cache import Cache
     from ..compile.progress import Progress
     from ..compile.record import Inputs
 

@@ -6,13 +6,14 @@ import argparse
 from pathlib import Path
 
 from ..errors import UsageError
-from . import arguments
+from . import Parser, arguments
 
 
-def add(commands: argparse._SubParsersAction) -> None:
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "profile", help="measure every kernel of a model", allow_abbrev=False,
-        description="Builds MODEL.c for this processor, calls it many times with random inputs or those of --inputs, and "
+        description="Builds MODEL.c for this processor, calls it many times with random inputs or those of --inputs, "
+                    "and "
                     "prints for every kernel: time of a call, operations and bytes in a second beside what the target "
                     "file's clock and bandwidth allow, the scope and the line of the model; then time by scope and by "
                     "line. --from reads what a deployed program recorded (docs/runtime.md) instead.",
@@ -20,7 +21,8 @@ def add(commands: argparse._SubParsersAction) -> None:
                "tensor-compile profile model.c --dims batch=8 --from recorded.json")
     arguments.add_model(parser)
     group = parser.add_argument_group("profile")
-    group.add_argument("--inputs", default="", metavar="FILE", help="safetensors with the inputs by name (default: random)")
+    group.add_argument("--inputs", default="", metavar="FILE",
+                       help="safetensors with the inputs by name (default: random)")
     group.add_argument("--calls", type=arguments.positive, default=100, metavar="N",
                        help="the most calls that are measured; fewer where they take over a second (default: 100)")
     group.add_argument("--trace", default="", metavar="FILE",

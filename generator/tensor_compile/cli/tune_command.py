@@ -34,7 +34,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..compile import assemble, record, tune
-    from ..compile.cache import Cache
     from ..compile.harness import Toolset
     from ..compile.tools import ToolBroken
     from ..errors import UserError

@@ -22,7 +22,6 @@ from ..pipeline import Compiled
 from ..symbolic import Expr, Sym, const
 from . import assemble, files, given, host_programs, model_program
 from .assemble import Made
-from .cache import Cache
 from .given import Case, Given
 from .model_program import Program
 from .options import Options

@@ -18,8 +18,8 @@ from .assemble import Made
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A kernel in its step. runs: how often a call runs it; operations, read, written: of all of them, bytes of distinct
-    elements; code: bytes by instruction set; scope, place: "" where nothing is known."""
+    """A kernel in its step. runs: how often a call runs it; operations, read, written: of all of them, bytes of
+    distinct elements; code: bytes by instruction set; scope, place: "" where nothing is known."""
 
     step: int
     label: str
@@ -77,7 +77,8 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
         loc = getattr(kernel, "loc", None)
         work = kernel_work(kernel).evaluate({**at, **{s: values.get(s, s.lo) for s in kernel_work(kernel).symbols()}})
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
-                          item.barrier and bool(found), depth, runs, runs * work, runs * moved.read, runs * moved.written,
+                          item.barrier and bool(found), depth, runs, runs * work, runs * moved.read,
+                          runs * moved.written,
                           symbols, tuple(made.objects[s].code for s in symbols)))
     return found
 
@@ -91,7 +92,8 @@ class Ceilings:
 
     def seconds(self, cost: Cost) -> float:
         """The least time that a kernel can take."""
-        return max(cost.operations / self.operations if self.operations else 0.0, cost.bytes / self.bytes if self.bytes else 0.0)
+        return max(cost.operations / self.operations if self.operations else 0.0,
+                   cost.bytes / self.bytes if self.bytes else 0.0)
 
 
 def ceilings(target: Target, isa: str, threads: int) -> Ceilings:

@@ -21,7 +21,8 @@ TEMPLATES = ROOT / "templates"
 RUNTIME = ROOT / "runtime"
 HOSTED = ("environment", "file", "pool", "recorder", "sha256")  # what a program with threads and files needs
 GENERATOR = ROOT / "generator"
-TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def", GENERATOR / "c_names.def"]   # what C and Python both read
+# what C and Python both read
+TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def", GENERATOR / "c_names.def"]
 
 
 EXTERNS = "the sources of --extern-source do not make a program with what the model calls"

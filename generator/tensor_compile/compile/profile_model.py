@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`profile`: the time of every kernel, measured here or read from a deployed program's record, beside its operations and
-bytes and what the target file says the processor can do."""
+"""`profile`: the time of every kernel, measured here or read from a deployed program's record, beside its operations
+and bytes and what the target file says the processor can do."""
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterable, Mapping
+from typing import Callable, Iterable, Mapping
 
 from ..errors import OptionError, UserError
 from ..loops.loop_ir import FunctionPlan
@@ -20,8 +20,8 @@ from .progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """calls: the most that are measured; trace: where the record is written, "" nowhere; record: one that a program wrote,
-    read instead of measuring. run: how the model is called; inputs are random where it names none."""
+    """calls: the most that are measured; trace: where the record is written, "" nowhere; record: one that a program
+    wrote, read instead of measuring. run: how the model is called; inputs are random where it names none."""
 
     run: run_model.Request
     calls: int = 100
@@ -64,7 +64,8 @@ def run(options: Options, request: Request) -> int:
                 if any(e.function == symbols[function.name] for e in events):
                     print(table(made, function, sizes, isa, events, symbols[function.name], 0), end="")
             return 0
-        functions = [run_model.function_of(made, options.shown, request.run)] if request.run.inputs or request.run.function \
+        functions = [run_model.function_of(made, options.shown,
+                                           request.run)] if request.run.inputs or request.run.function \
             else made.compiled.plan.functions
         _, externs = model_program.extern_sources(made, options, request.run.externs)
         program = model_program.build(made, options, cache, folder, externs, request.run.wrapper)
@@ -73,7 +74,8 @@ def run(options: Options, request: Request) -> int:
             sizes = _sizes(made, function, request, options, folder, data)
             record = folder / "record"
             progress.say("")
-            result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best", request.run.threads,
+            result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best",
+                                  request.run.threads,
                                   sizes, run_model.states(made, request.run, folder), options.shown,
                                   (str(request.calls), str(record)))
             if result.returncode or not result.stdout.strip().isdigit() or result.stdout.strip() == "0":
@@ -86,7 +88,8 @@ def run(options: Options, request: Request) -> int:
     return 0
 
 
-def _sizes(made: Made, function: FunctionPlan, request: Request, options: Options, folder: Path, data: Path) -> dict[str, int]:
+def _sizes(made: Made, function: FunctionPlan, request: Request, options: Options, folder: Path,
+           data: Path) -> dict[str, int]:
     """The sizes of the call; its inputs are at call-inputs then."""
     path = folder / "call-inputs"
     if request.run.inputs or not function.inputs:
@@ -96,7 +99,8 @@ def _sizes(made: Made, function: FunctionPlan, request: Request, options: Option
             path.symlink_to(source.resolve())
         return sizes
     sizes = check_model.sizes_for(function, (request.run.dims,) if request.run.dims else (), options.shown)[0]
-    model_program.run([str(data), "random", str(request.seed), str(path), *check_model.specs(made.compiled, function, sizes)])
+    model_program.run([str(data), "random", str(request.seed), str(path),
+                       *check_model.specs(made.compiled, function, sizes)])
     return sizes
 
 
@@ -122,7 +126,8 @@ def read_record(path: Path, shown: str) -> list[Event]:
 
 
 def measured(events: Iterable[Event], calls: int) -> Measured:
-    """A step takes as long as the slowest of its threads. calls: 0 where it is told by how often the rarest step ran."""
+    """A step takes as long as the slowest of its threads. calls: 0 where it is told by how often the rarest step
+    ran."""
     total: dict[tuple[int, int], float] = defaultdict(float)
     count: dict[int, int] = defaultdict(int)
     threads = 1
@@ -145,7 +150,8 @@ def table(made: Made, function: FunctionPlan, sizes: Mapping[str, int], isa: str
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     total = sum(found.steps.values()) or 1e-9
     threads = f", {found.threads} threads" if found.threads > 1 else ""
-    lines = [f"{symbol}{f' at {at}' if at else ''}: {total:.1f} us in kernels of a call, mean of {found.calls} ({variant.name}, "
+    lines = [f"{symbol}{f' at {at}' if at else ''}: {total:.1f} us in kernels of a call, mean of {found.calls} "
+             f"({variant.name}, "
              f"{isa}{threads})", ""]
     body = [(f"{found.steps.get(c.step, 0.0):.2f}", f"{100 * found.steps.get(c.step, 0.0) / total:.1f}",
              *_rates(c, found.steps.get(c.step, 0.0), limits), str(c.runs), c.name, c.place) for c in rows]
@@ -154,7 +160,8 @@ def table(made: Made, function: FunctionPlan, sizes: Mapping[str, int], isa: str
     lines += ["", *_by(rows, found, total, "scope", lambda c: c.scope.split(".")[0] if c.scope else "(no scope)"), "",
               *_by(rows, found, total, "line", lambda c: c.place or "(no line)")]
     if limits.operations or limits.bytes:
-        lines += ["", f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, {limits.bytes / 1e9:.0f} GB/s "
+        lines += ["", f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, "
+                      f"{limits.bytes / 1e9:.0f} GB/s "
                       "from memory (its file's clock and bandwidth; data in a cache may exceed the second)"]
     return "\n".join(lines) + "\n\n"
 
@@ -167,7 +174,7 @@ def _rates(cost: Cost, us: float, limits: Ceilings) -> tuple[str, str, str, str]
             f"{moved / 1e9:.2f}", f"{100 * moved / limits.bytes:.0f}" if limits.bytes else "")
 
 
-def _by(rows: list[Cost], found: Measured, total: float, head: str, key) -> list[str]:
+def _by(rows: list[Cost], found: Measured, total: float, head: str, key: Callable[[Cost], str]) -> list[str]:
     times: dict[str, float] = defaultdict(float)
     for c in rows:
         times[key(c)] += found.steps.get(c.step, 0.0)

@@ -7,7 +7,7 @@ from typing import Mapping
 from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
-from ..loops.loop_ir import Branch, FunctionPlan, Kernel, Loop, Program, Region, Step, Tiles, Variant
+from ..loops.loop_ir import Branch, FunctionPlan, Kernel, Program, Region, Step, Tiles, Variant
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym

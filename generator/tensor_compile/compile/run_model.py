@@ -10,7 +10,6 @@ from ..errors import OptionError, UserError
 from ..loops.loop_ir import FunctionPlan
 from . import assemble, check_model, files, given, model_program, processor, tensor_files
 from .assemble import Made
-from .cache import Cache
 from .given import Given
 from .options import Options
 from .progress import Progress

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.schedule_cuda import Tile
 from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .contraction import whole
@@ -130,7 +130,7 @@ class _Part:
                                                                           for v in valid)
         assert not ragged or step % tile.rows == 0 or count > 1
         self.setup += [f"const int a_k = thread % {across} * {width}, a_row = thread / {across};",
-                       f"tc_index row_at[{count}];", f"unsigned row_in = 0;",
+                       f"tc_index row_at[{count}];", "unsigned row_in = 0;",
                        *(f"tc_index {flag}[{count}];" for flag in flags), "#pragma unroll",
                        f"for (int i = 0; i < {count}; ++i) {{",
                        f"    const tc_index row = m_first + a_row + i * {step};",

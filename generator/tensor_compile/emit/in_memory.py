@@ -87,7 +87,7 @@ class Blocks:
     def room(self) -> Room:
         schedule = self.schedule
         width = -(-schedule.nr // self.tiles.unit) * self.tiles.unit
-        up = lambda n: -(-n // 16) * 16  # noqa: E731
+        up = lambda n: -(-n // 16) * 16
         return Room(up(self.rows * self.tile_room) if schedule.packed_a else 0,
                     up(self.access.sums * width * self.terms) if schedule.packed_b else 0,
                     up((self.groups * self.rows if self.waits else 1) * self.tile_sums) if schedule.blocked else 0)

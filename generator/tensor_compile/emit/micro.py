@@ -8,7 +8,6 @@ one translation unit.
 """
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Iterable
 

@@ -278,7 +278,7 @@ class _SharedLoop:
         joined = f"{self.prefix}_{joining(node.op)}_{dtype}"
         if not self.vector:
             return [f"{total} = {joined}({total}, tc_lanes_{lanes_of(node.op)}_{dtype}({lane}));"]
-        return [f"for (int h = 8; h > 0; h /= 2)", "    for (int l = 0; l < h; ++l)",
+        return ["for (int h = 8; h > 0; h /= 2)", "    for (int l = 0; l < h; ++l)",
                 f"        {lane}[l] = {joined}({lane}[l], {lane}[l + h]);", f"{total} = {joined}({total}, {lane}[0]);"]
 
     def totals(self, totals: list[str], lanes: list[str]) -> list[str]:

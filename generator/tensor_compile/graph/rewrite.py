@@ -48,7 +48,7 @@ class Builder:
         return node
 
     def value(self, op: str, /, *operands: Value, like: Node, types: tuple[TensorType, ...] | None = None,
-              **attrs) -> Value:
+              **attrs: Any) -> Value:
         """The single result of a node placed where `like` was written."""
         return Value(self.make(op, operands, attrs, types, like.loc, like.scope))
 

@@ -26,7 +26,7 @@ class _Simplifier(Builder):
     __slots__ = ()
 
     def value(self, op: str, /, *operands: Value, like: Node, types: tuple[TensorType, ...] | None = None,
-              **attrs) -> Value:
+              **attrs: Any) -> Value:
         return self.simplified(op, operands, attrs, types, like.loc, like.scope)
 
     def simplified(self, op: str, operands: Iterable[Value], attrs: dict[str, Any],

@@ -6,7 +6,7 @@ import re
 from typing import Iterable, Sequence
 
 from ..c_names import KEYWORDS, is_macro
-from ..symbolic import Expr, wrap
+from ..symbolic import wrap
 from . import dims as sizes
 from .dims import Dims
 from .program import Program, Statement, substitute, values_of
@@ -211,7 +211,7 @@ class Writer:
         inner: list[str] = []
         read = {n for s in main.statements for n in s.reads()} | {v.number for _, v in program.outputs}
         used = {name for s in main.statements for text in s.texts() for name in sizes.used(text)}
-        for name, value in program.inputs:
+        for _name, value in program.inputs:
             used.update(sizes.used(program.dims.list(value.shape)))
         for name, value in program.inputs:
             shape = f", {program.dims.list(value.shape)}" if value.shape else ""

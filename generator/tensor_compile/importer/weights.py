@@ -68,7 +68,7 @@ class Weights:
         text += b" " * (-len(text) % 8)
         yield len(text).to_bytes(8, "little")
         yield text
-        for name, (value, data) in self._tensors.items():
+        for name, (_value, data) in self._tensors.items():
             written = 0
             for block in data.blocks():
                 written += len(block)

@@ -67,5 +67,5 @@ def parse(name: str) -> Schedule | None:
                 return None
             values[field] = int(word[1:])
     fields = {f: getattr(schedule, f) for f in Schedule.__slots__} | values
-    schedule = Schedule(**fields)  # type: ignore[arg-type]
+    schedule = Schedule(**fields)
     return schedule if schedule.name == name else None

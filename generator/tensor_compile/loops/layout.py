@@ -14,12 +14,12 @@ row-major always.
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
 from ..graph.table import PRIMITIVES, is_elementwise
-from ..symbolic import ONE, Expr, floordiv, product, wrap
+from ..symbolic import ONE, Expr, IntLike, floordiv, product, wrap
 from ..target import Target
 
 VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
@@ -55,7 +55,7 @@ class _Rewriter:
                 self.keep(new)
             self.moved[node] = new
         old = self.function
-        move = lambda v: Value(self.moved[v.node], v.index)  # noqa: E731
+        move = lambda v: Value(self.moved[v.node], v.index)
         return Function(old.name, old.entry, old.parameters, old.guards, self.nodes,
                         [(n, move(v), loc) for n, v, loc in old.assigns],
                         [(n, move(v), loc) for n, v, loc in old.results])
@@ -76,8 +76,8 @@ class _Rewriter:
             return x
         return self.make(like, "transpose", (x,), {"perm": tuple(perm)}, x.dtype, tuple(x.shape[p] for p in perm))
 
-    def reshape(self, like: Node, x: Value, shape: list[Expr]) -> Value:
-        shape = tuple(wrap(d) for d in shape)
+    def reshape(self, like: Node, x: Value, dims: Sequence[IntLike]) -> Value:
+        shape = tuple(wrap(d) for d in dims)
         return x if shape == x.shape else self.make(like, "reshape", (x,), {"shape": shape}, x.dtype, shape)
 
     def pad_to(self, like: Node, x: Value, axis: int, size: Expr) -> Value:

@@ -663,8 +663,8 @@ class FunctionPlan:
     inputs: list[Buffer]
     outputs: list[Buffer]
     states: list[Buffer]
-    dims: list
-    guards: list
+    dims: list[Any]
+    guards: list[Any]
     variants: list[Variant]
     reference: Variant | None = None
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lowering of what becomes computations of its own: parts of tensors, gathers, reductions, calls of the user's functions."""
+"""Lowering of what becomes computations of its own: parts of tensors, gathers, reductions, calls of the user's
+functions."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
@@ -134,5 +135,6 @@ def lower_window_reduce(low: Lowering, node: Node) -> None:
 
 
 KERNELS: dict[str, Callable[[Lowering, Node], None]] = {
-    "concat": lower_concat, "update_slice": lower_update_slice, "gather": lower_gather, "extern_call": lower_extern_call,
+    "concat": lower_concat, "update_slice": lower_update_slice, "gather": lower_gather,
+    "extern_call": lower_extern_call,
     "reduce": lower_reduce, "arg_reduce": lower_arg_reduce, "window_reduce": lower_window_reduce}

@@ -72,6 +72,8 @@ def _pad(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
 
 
 LEAVES: dict[str, Callable[[Lowering, Value, Index], Scalar]] = {
-    "constant": _constant, "iota": _iota, "dim_value": _dim_value, "packed": _packed, "weight": _packed, "state": _state}
+    "constant": _constant, "iota": _iota, "dim_value": _dim_value, "packed": _packed, "weight": _packed,
+    "state": _state}
 VIEWS: dict[str, Callable[[Lowering, Value, Index, int], Scalar]] = {
-    "reshape": _reshape, "transpose": _transpose, "slice": _slice, "reverse": _reverse, "broadcast": _broadcast, "pad": _pad}
+    "reshape": _reshape, "transpose": _transpose, "slice": _slice, "reverse": _reverse, "broadcast": _broadcast,
+    "pad": _pad}

@@ -328,7 +328,7 @@ class _Former:
         step: dict[Sym, Expr] = {}     # of indices of what all tiles share
         inner: dict[Sym, Expr] = {}    # of indices of what a tile hands on
         new: dict[Sym, tuple[Sym, ...]] = {}
-        for axis, (size, walkers) in zip(axes, chain.rows, strict=True):
+        for axis, (_size, walkers) in zip(axes, chain.rows, strict=True):
             by = walkers[number]
             if axis.block == 1:
                 parts = unlinear(sym(axis.start), tuple(map(extent, by)))

@@ -88,7 +88,7 @@ def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym
         extents = 1
         for s in variables:
             extents *= max(0, extent(s).evaluate(dims))
-        known = lambda e: all(s.is_dim for s in e.symbols())  # noqa: E731
+        known = lambda e: all(s.is_dim for s in e.symbols())
         low = max((e.evaluate(dims) for e in (i - v for v in valid) if known(e)), default=None)
         high = min((e.evaluate(dims) for e in (i + v for v in valid) if known(e)), default=None)
         first = i.evaluate({**dims, **{s: 0 for s in variables}})  # the least index, as all steps are positive

@@ -94,7 +94,7 @@ def _scale_down(e: Expr, g: int) -> Expr | None:
 def _drop_small(num: Expr, den: int) -> Expr | None:
     """num without the terms whose sum lies in [0, g), g dividing the other terms and den: they cannot carry."""
     g = 0
-    for monomial, c in sorted(num.terms, key=lambda t: -abs(t[1])):
+    for _monomial, c in sorted(num.terms, key=lambda t: -abs(t[1])):
         g2 = gcd(gcd(g, abs(c)), den)
         if g2 <= 1:
             return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Mapping
 
-from .expressions import Expr, Sym, const, floordiv, maximum, minimum, sym
+from .division import floordiv
+from .expressions import Expr, Sym, const, sym
+from .extrema import maximum, minimum
 
 _FUNCTIONS = {"floordiv": floordiv, "max": maximum, "min": minimum}
 

@@ -354,6 +354,6 @@ def divisor_of(e: Expr) -> int:
 
 
 # Expressions divide, are ordered and have bounds: these build on all of the above and so come last.
-from .division import floordiv  # noqa: E402
-from .extrema import maximum, minimum  # noqa: E402
-from .prover import bound  # noqa: E402
+from .division import floordiv
+from .extrema import maximum, minimum
+from .prover import bound

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Sequence
 
-from .expressions import ONE, Expr, FloorDiv, sym
+from .expressions import ONE, Expr, FloorDiv, Monomial, sym
 from .prover import extreme, is_nonnegative
 
 
@@ -69,7 +69,7 @@ def _parts(e: Expr, g: Expr) -> list[int]:
     return sorted({c // of[m] for m, c in g.terms if m and m in of and c % of[m] == 0 and c // of[m] > 1})
 
 
-def _without(whole: tuple, part: tuple) -> tuple | None:
+def _without(whole: Monomial, part: Monomial) -> Monomial | None:
     """The factors of a monomial that are left when those of another are taken out."""
     left = list(whole)
     for atom in part:

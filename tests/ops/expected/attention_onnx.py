@@ -10,7 +10,7 @@ from make_expected import Random
 from onnx import TensorProto as T
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
-import onnx_node  # noqa: E402
+import onnx_node
 
 L, P = 5, 8
 
@@ -24,7 +24,7 @@ def functions(rng: Random) -> dict:
         return dict(zip(names, found))
 
     def lengths(i: dict) -> dict:
-        run = lambda *more, **options: onnx_node.run(  # noqa: E731
+        run = lambda *more, **options: onnx_node.run(
             "Attention", [i["q"], i["k"], i["v"], *more], 4, opset=24, by="reference", types={3: T.BOOL}, **options)
         # the evaluator of lengths needs a mask with the batch's axis
         y, _, _, scores = onnx_node.run("Attention",
@@ -40,7 +40,7 @@ def functions(rng: Random) -> dict:
 
     def rotary(i: dict) -> dict:
         run = lambda *x, **options: onnx_node.run("RotaryEmbedding", list(x), opset=23, by="reference",
-                                                  **options)[0]  # noqa: E731
+                                                  **options)[0]
         return {"halves": run(i["x"], i["c"], i["s"], i["at"]),
                 "pairs": run(i["x"], i["c"], i["s"], i["at"], interleaved=1),
                 "side_by_side": run(i["rows"], i["c"], i["s"], i["at"], num_heads=3),
@@ -49,7 +49,7 @@ def functions(rng: Random) -> dict:
 
     def linear(i: dict) -> dict:
         run = lambda *x, **options: onnx_node.run("LinearAttention", list(x), 2, opset=27, by="reference",
-                                                  q_num_heads=4,  # noqa: E731
+                                                  q_num_heads=4,
                                                   kv_num_heads=2, **options)
         y, state = run(*(i[k] for k in "qkvsdb"))
         return {"gated_delta": y, "state": state,

@@ -2,7 +2,6 @@
 """What PyTorch gives for convolutions.c."""
 from __future__ import annotations
 
-import torch
 import torch.nn.functional as F
 from make_expected import Random
 

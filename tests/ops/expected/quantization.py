@@ -14,7 +14,7 @@ from make_expected import Random
 from onnx import TensorProto as T
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
-import onnx_node  # noqa: E402
+import onnx_node
 
 INTEGERS = {"i8": (torch.int8, T.INT8), "u8": (torch.uint8, T.UINT8), "i16": (torch.int16, T.INT16),
             "u16": (torch.uint16, T.UINT16)}
@@ -70,7 +70,6 @@ def functions(rng: Random) -> dict:
     for name, (dtype, number) in INTEGERS.items():
         def quantize(i: dict, number: int = number) -> dict:
             run = lambda *inputs: onnx_node.run("QuantizeLinear", list(inputs), opset=23, types={-1: number},
-                                                # noqa: E731
                                                 output_dtype=number)[0]
             q = run(i["x"], i["scale"], i["zero"])
             return {"q": q, "y": onnx_node.run("DequantizeLinear", [q, i["scale"], i["zero"]], opset=23)[0],
@@ -98,7 +97,7 @@ def functions(rng: Random) -> dict:
                         "zero": rng.randint(90, 150, (3, 3)).to(torch.uint8)}, blocks, "n=3")
 
     def dynamic(i: dict) -> dict:
-        run = lambda x: onnx_node.run("DynamicQuantizeLinear", [x], 3, types={-1: T.UINT8, -3: T.UINT8})  # noqa: E731
+        run = lambda x: onnx_node.run("DynamicQuantizeLinear", [x], 3, types={-1: T.UINT8, -3: T.UINT8})
         (q, scale, zero), (none, one, _) = run(i["x"]), run(torch.zeros(3, 2))
         return {"q": q, "scale": scale, "zero": zero, "nothing": none, "one": one}
     cases["dynamic"] = ({"x": rng.normal(3, 7) * 3 + 1}, dynamic, "k=3")
@@ -132,7 +131,7 @@ def functions(rng: Random) -> dict:
         return rng.randint(-128, 128, shape).to(torch.int8)
 
     def matmul(i: dict) -> dict:
-        run = lambda *z: onnx_node.run("MatMulInteger", [i["a"], i["b"], *z], types={-1: T.INT32})[0]  # noqa: E731
+        run = lambda *z: onnx_node.run("MatMulInteger", [i["a"], i["b"], *z], types={-1: T.INT32})[0]
         return {"plain": run(), "zeros": run(i["a_zero"], i["b_zero"]), "columns": run(None, i["column_zeros"])}
     cases["matmul_integer"] = ({"a": bytes_(3, 37), "b": signed(37, 19), "a_zero": bytes_(), "b_zero": signed(1),
                                 "column_zeros": signed(19)}, matmul, "n=3")
@@ -187,9 +186,9 @@ def functions(rng: Random) -> dict:
 
     def packed(i: dict) -> dict:
         x = i["x"].numpy().astype(numpy.int64)
-        spread = lambda bits: ((x[..., None] >> numpy.arange(0, 8, bits)) % 2**bits).reshape(3, -1)  # noqa: E731
+        spread = lambda bits: ((x[..., None] >> numpy.arange(0, 8, bits)) % 2**bits).reshape(3, -1)
         signed_of = lambda v, bits: torch.from_numpy(numpy.where(v >= 2**(bits - 1), v - 2**bits,
-                                                                 v)).to(torch.int8)  # noqa: E731
+                                                                 v)).to(torch.int8)
         return {"four": signed_of(spread(4), 4), "two": torch.from_numpy(spread(2)).to(torch.uint8),
                 "one": torch.from_numpy(spread(1)).to(torch.uint8), "signed_two": signed_of(spread(2), 2),
                 "again": i["x"],
@@ -212,7 +211,7 @@ def functions(rng: Random) -> dict:
         def small(i: dict, format_: numpy.dtype = format_) -> dict:
             code, x = i["code"].numpy(), i["x"].numpy().astype(numpy.float32)
             limits = ml_dtypes.finfo(format_)
-            bits = lambda v: torch.from_numpy(v.astype(format_).view(numpy.uint8).copy())  # noqa: E731
+            bits = lambda v: torch.from_numpy(v.astype(format_).view(numpy.uint8).copy())
             return {"value": torch.from_numpy(code.view(format_).astype(numpy.float32)),
                     "bits": bits(numpy.clip(x, float(limits.min), float(limits.max))), "overflow": bits(x)}
         cases[name] = ({"x": x, "code": codes}, small, f"m={len(x)}")

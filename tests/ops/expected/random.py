@@ -10,7 +10,7 @@ import torch
 from make_expected import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from philox import words  # noqa: E402
+from philox import words
 
 SIZE = "n=3,m=17"
 

@@ -67,7 +67,7 @@ def functions(rng: Random) -> dict:
 
     def cells(i: dict) -> dict:
         w = {k: v.double() for k, v in weights.items()}
-        of = lambda name: [w[f"{name}.{k}_l0"] for k in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]  # noqa: E731
+        of = lambda name: [w[f"{name}.{k}_l0"] for k in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         h, c = torch.lstm_cell(i["x"], (i["h"], i["c"]), *of("lstm"))
         ih, hh, bias, none = of("rnn")
         return {"lstm": h, "lstm_c": c, "gru": torch.gru_cell(i["x"], i["h"], *of("gru")),

@@ -9,7 +9,7 @@ import torch
 from make_expected import Random
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
-import onnx_node  # noqa: E402
+import onnx_node
 
 
 def functions(rng: Random) -> dict:

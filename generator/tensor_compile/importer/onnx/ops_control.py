@@ -129,7 +129,7 @@ def loop(n: Node) -> None:
         iterations = n.size(limit, "the number of iterations")
     if begins is False or iterations is not None and equal(iterations, 0):
         return _no_iterations(n, body, initial)
-    if iterations is not None and (written := _written_out(n, body, iterations, begins, initial)):
+    if iterations is not None and _written_out(n, body, iterations, begins, initial):
         return None
     if iterations is not None and begins and _counted(n, body, iterations, initial):
         return None

@@ -6,7 +6,7 @@ import math
 
 from ...symbolic import Expr, equal, exact_div, floordiv, maximum, minimum, product, wrap
 from ..dims import Shape, broadcast, constants
-from ..values import INTEGERS, Element, Value, taken
+from ..values import INTEGERS, Value, taken
 from .registry import Node, only, op
 from ..problems import Malformed
 
