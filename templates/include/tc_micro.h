@@ -11,6 +11,8 @@
 
 #include "tc_kernel.h"
 
+enum { TC_FETCH_TERMS = 8 };
+
 struct tc_micro {
     const float *const *rows;
     const tc_index *a_tap, *b_tap;
@@ -19,11 +21,43 @@ struct tc_micro {
     tc_index rows_step; /* pointers from a tap's rows to the next one's: 0 where a_tap tells them apart */
     tc_index taps, terms;
     tc_index a_step, b_step, b_piece; /* elements; steps count in micro-kernels of that name alone, else 1 and 16 */
-    tc_index ahead;                   /* elements from b to what is fetched meanwhile */
+    const float *fetch;               /* what is fetched into the caches meanwhile: */
+    tc_index fetch_lines;             /* so many lines of 16 elements for each TC_FETCH_TERMS terms */
     int more;                         /* go on from what `acc` holds; otherwise from zeros */
 };
 
 typedef void tc_micro_kernel(const struct tc_micro *m);
+
+/* The fetching of the panels that come next, in equal shares: one for each tile that is computed meanwhile. A processor
+   has few places for lines on their way, so a burst of fetches would stop the loads beside it. */
+struct tc_fetch {
+    tc_index next, piece, panels; /* elements to the first panel, and from a panel to the next one; panels */
+    tc_index blocks, lines;       /* TC_FETCH_TERMS terms each; lines of a block that a share has */
+    tc_index shares, panel, share; /* shares of a panel; the share that is next */
+};
+
+static TC_INLINE struct tc_fetch tc_fetch_of(tc_index next, tc_index piece, tc_index panels, tc_index blocks,
+                                             tc_index tiles)
+{
+    struct tc_fetch f = {.next = next, .piece = piece, .panels = blocks > 0 ? panels : 0, .blocks = blocks};
+    f.lines = tc_max(1, tc_min(TC_FETCH_TERMS, (TC_FETCH_TERMS * panels + tiles - 1) / tc_max(tiles, 1)));
+    f.shares = (TC_FETCH_TERMS + f.lines - 1) / f.lines;
+    return f;
+}
+
+/* Where the share of the next tile begins, and its lines; 0 and none where there is no share. */
+static TC_INLINE tc_index tc_fetch_share(struct tc_fetch *f, tc_index *lines)
+{
+    *lines = 0;
+    if (f->panel >= f->panels)
+        return 0;
+    const tc_index first = tc_min(f->share * f->lines, TC_FETCH_TERMS - f->lines);
+    const tc_index at = f->next + f->panel * f->piece + first * f->blocks * 16;
+    *lines = f->lines;
+    if (++f->share == f->shares)
+        f->share = 0, ++f->panel;
+    return at;
+}
 
 /* A width of the tiles of some rows. */
 struct tc_width {

@@ -52,6 +52,10 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
         ("three sums a point, in place", sums(sm, sn, sk, 3, 0), [{m: 5, n: 33, k: 70}, {m: 13, n: 16, k: 3}]),
         ("convolution of one row, padded", convolution(1, 8, 2, 2, 40, (3, 3), 2, 1, panel=panel), [{}]),
         ("convolution 3x3 padded", convolution(2, 8, 9, 7, 40, (3, 3), pad=1, panel=panel), [{}]),
+        ("convolution 3x3 of one channel",
+         convolution(1, 1, 9, 7, 32, (3, 3), pad=1, planar_in=True, panel=panel), [{}]),
+        ("convolution 7x7 stride 2, planar",
+         convolution(1, 3, 23, 21, 64, (7, 7), 2, 3, planar_in=True, planar_out=True, panel=panel), [{}]),
         ("convolution 3x2 stride 2 dilation 2 groups 2, planar, dynamic",
          convolution(1, 6, sym(h), sym(w), 20, (3, 2), 2, 2, 2, 2, True, True, panel), [{h: 11, w: 8}, {h: 5, w: 5}]),
     ]

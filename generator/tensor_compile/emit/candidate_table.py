@@ -54,11 +54,11 @@ def registers_needed(isa: InstructionSet, rows: int, columns: int) -> int:
 
 
 def micro_pointers(rows: int, columns: int, steps: bool) -> int:
-    """General registers of a micro-kernel's inner loop: rows, counter, terms, b and the multiples of its panels'
-    distance (of eight panels the next base, too), what is fetched ahead or the steps."""
+    """General registers of a micro-kernel's inner loop: rows, counter, its end, b and the multiples of its panels'
+    distance (of eight panels the next base, too), and the steps of both operands."""
     panels = -(-columns // PANEL)
     multiples = (panels > 1) + (panels > 3) + (panels > 5) + (panels > 7) + (panels - 1) // 8
-    return rows + 2 + 1 + multiples + (2 if steps else rows >= 3)
+    return rows + 3 + multiples + (2 if steps else 0)
 
 
 def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:

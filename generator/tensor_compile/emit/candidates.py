@@ -18,6 +18,7 @@ from ..target import Target
 from . import in_memory
 from .access import Access
 from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles
+from .in_registers import own_columns
 from .schedule_tiles import Band, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
@@ -54,6 +55,9 @@ def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
             return f"the kernel has only {access.columns} columns"
     if schedule.epilogue == "registers" and (schedule.blocked or schedule.packed_b):
         return "only micro-kernels take terms in blocks, or copies"
+    if schedule.epilogue == "registers" and access.columns.is_const \
+            and access.columns.value < own_columns(access, schedule):
+        return "no tile is full"
     return in_memory.refusal(access, schedule)
 
 
@@ -80,9 +84,12 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
     for tile in candidates(isa):
         for own in ("memory", "registers"):
             plain = Schedule(isa, tile.dtype, tile.rows, tile.columns, epilogue=own)
-            several = not (access.rows.is_const and access.rows.value < 2 * tile.rows)
+            several = not (access.rows.is_const and access.rows.value < 2 * tile.rows) \
+                and not (access.columns.is_const and access.columns.value <= tile.columns)
             vectors = instruction_set(isa).lanes > 1
-            yield replace(plain, prefetch=constant and vectors and not access.in_place and several)
+            plain = replace(plain, prefetch=constant and vectors and not access.in_place and several)
+            yield plain
+            yield replace(plain, mc=_near_rows(access, tile, target))
         yield from _copying(access, tile, target)
 
 
@@ -98,10 +105,24 @@ def _copying(access: Access, tile: Candidate, target: Target) -> Iterator[Schedu
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
     for a in (False, True):
         for b in ((False, True) if access.in_place else (False,)):
-            if b and not a:
-                yield replace(plain, packed_b=True)   # the whole sum of a group of columns
+            if b and not a:   # whole sums, of a group of columns or of many
+                yield replace(plain, packed_b=True)
+                wide = max(1, 2 * target.l2 // (4 * most * access.sums) // tile.columns) * tile.columns
+                wide = min(wide, -(-size(access.columns) // tile.columns) * tile.columns)
+                yield replace(plain, packed_b=True, nc=wide, mc=_near_rows(access, tile, target))
             if kc or a:
                 yield replace(plain, kc=kc, mc=mc, nc=nc, packed_a=a, packed_b=b)
+
+
+def _near_rows(access: Access, tile: Candidate, target: Target) -> int:
+    """Rows whose terms fit a quarter of the second cache; 0 where all of them do, or there is one group of columns."""
+    near = max(BLOCK_ROWS // 2, target.l2 // 4 // max(1, _bytes_a_row(access))) // tile.rows * tile.rows
+    return near if 0 < near < size(access.rows) and size(access.columns) > tile.columns else 0
+
+
+def _bytes_a_row(access: Access) -> int:
+    """Bytes of a that are a row's alone: the taps of a convolution share theirs."""
+    return 4 * max(1, size(access.terms)) // max(1, access.taps or 1)
 
 
 def legal(kernel: ContractionKernel, isa: str, target: Target) -> list[Schedule]:
@@ -154,6 +175,9 @@ class _Model:
         self.block = min(self.k, schedule.kc) if schedule.kc else self.k
         # bytes a cycle, the first time that panels of b are read
         self.once = 10 if self.batches * 4 * self.k * self.n * access.sums > target.l2 else 32
+        # and when rows are read again for the next columns
+        near = _bytes_a_row(access) * (schedule.mc or size(access.rows)) <= target.l2 // 2
+        self.row_pace = 32 if near or schedule.packed_a or self.n <= schedule.nr else 10
 
     def pace(self, width: int) -> int:
         """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of the group's.
@@ -165,13 +189,14 @@ class _Model:
             distance = 4 * size(self.access.inside[-1].b)
             if distance >= FAR:
                 paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
-        return paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 // 2 else 2]
+        return paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 * 3 // 4 else 2]
 
     def tile(self, height: int, width: int) -> float:
         """One tile over all terms."""
         registers = height * max(1, width // self.isa.lanes)
         step = step_cycles(self.isa, height, width) + self.conflicts(height)
-        time = _beside(self.k * step, 4 * self.k * width / self.pace(width)) + 20 + 3 * registers
+        stream = 4 * self.k * width / self.pace(width) + _bytes_a_row(self.access) * height / self.row_pace
+        time = _beside(self.k * step, stream) + 20 + 3 * registers
         schedule = self.schedule
         if schedule.epilogue == "memory" or (height, width) != (schedule.mr, schedule.nr):
             # accumulators leave and come back, once a block
@@ -196,7 +221,7 @@ class _Model:
             together = -(-height // (way // apart)) if apart >= 64 else 1
         else:
             together = 1
-        return 0.4 * together if together > ways else 0.06 * together if 2 * together > ways else 0.0
+        return 0.4 * together if together > ways else 0.06 * together if 2 * together >= ways else 0.0
 
     def across(self, count: int, band: Band) -> float:
         """`count` tiles of a band one below the other, for all columns."""
@@ -208,21 +233,24 @@ class _Model:
         if self.schedule.packed_b:
             return total
         # the first rows wait for what comes from far, or it for them; the two overlap for the most part
-        first, tile = self.access.sums * 4 * self.k * width / min(self.once, self.pace(width)), self.tile(band.height,
-                                                                                                          width)
-        return total + (_beside(first, tile) - tile) * self.n / width
+        first = self.access.sums * 4 * self.k * width / min(self.once, self.pace(width))
+        tile = self.tile(band.height, width)
+        if self.schedule.prefetch:
+            first *= 0.3   # what the tiles before have not fetched
+        times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc else 1
+        return total + times * (_beside(first, tile) - tile) * self.n / width
 
     def copies(self, m: int) -> float:
         """Of operands to scratch: b once for each block of rows, a once for each block of columns."""
         schedule, access, total = self.schedule, self.access, 0.0
         if schedule.packed_b:
-            times = -(-m // schedule.mc) if schedule.mc else 1
+            times = -(-m // schedule.mc) if schedule.mc and schedule.blocked else 1
             total += times * self.k * -(-self.n // PANEL) * PANEL * access.sums * (0.3 if self.isa.lanes > 1 else 2.0)
         if schedule.packed_a:
             neighbours = access.inside[-1].a == 1
             times = -(-self.n // max(schedule.nc, schedule.nr))
             short = 8 / max(8, min(64, size(access.inside[-1].extent)))
-            total += times * self.k * m * (0.25 + short if neighbours else 2.5)
+            total += times * self.k * m * (0.25 + short if neighbours else 6.0)
         return total
 
     def cycles(self, m: int) -> float:

@@ -17,7 +17,7 @@ from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
 from .candidate_table import PANEL
 from .epilogue import Epilogue, names_of
-from .in_registers import own_tile
+from .in_registers import own_columns, own_tile, stands_alone
 from .index import c_index
 from .micro import Micro
 from .template import expand_file
@@ -83,13 +83,17 @@ class Blocks:
     def tile_sums(self) -> int:
         return self.access.sums * self.schedule.mr * self.schedule.nr
 
+    @property
+    def group_room(self) -> int:
+        width = -(-self.schedule.nr // self.tiles.unit) * self.tiles.unit
+        return -(-self.access.sums * width * self.terms // 16) * 16
+
     @cached_property
     def room(self) -> Room:
         schedule = self.schedule
-        width = -(-schedule.nr // self.tiles.unit) * self.tiles.unit
         up = lambda n: -(-n // 16) * 16
         return Room(up(self.rows * self.tile_room) if schedule.packed_a else 0,
-                    up(self.access.sums * width * self.terms) if schedule.packed_b else 0,
+                    (1 if schedule.blocked else self.groups) * self.group_room if schedule.packed_b else 0,
                     up((self.groups * self.rows if self.waits else 1) * self.tile_sums) if schedule.blocked else 0)
 
 
@@ -116,7 +120,11 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
     if access.in_place and schedule.packed_a and not schedule.packed_b and len(access.inside) > 1:
         return "the terms of b do not follow one another"
     if not schedule.packed_a:
-        if len(access.border) > 1 and (access.taps is None or access.taps > MOST_TAPS) \
+        if stands_alone(access, schedule):
+            columns = access.columns
+            if not columns.is_const or columns.value % schedule.nr and columns.value != own_columns(access, schedule):
+                return "tiles at the edges are whole ones"
+        elif len(access.border) > 1 and (access.taps is None or access.taps > MOST_TAPS) \
                 or access.bounds and not access.border_inner:
             return "more taps than pointers are kept for"
         if schedule.kc and (len(access.inside) > 1 or access.bounds):
@@ -126,8 +134,8 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
             return "blocks of an unknown number of rows"
         if blocks(access, schedule).rows > MOST_TILES:
             return f"more than {MOST_TILES} tiles in a block of rows"
-    elif schedule.mc or schedule.nc:
-        return "rows and columns are cut into blocks only where terms are, too"
+    elif schedule.nc and not schedule.packed_b:
+        return "columns are cut into blocks only where they are copied, or terms are cut"
     return None
 
 
@@ -185,7 +193,8 @@ class _Emitter:
         epilogue = Epilogue(kernel, access, self.names, self.own, vector)
         bands = plan.bands
         number = {band: i for i, band in enumerate(bands)}
-        band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(bands)]
+        alone = stands_alone(access, schedule)
+        band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(() if alone else bands)]
         counts = ([(schedule.mr, plan.full)] if plan.full else []) + sorted(plan.rests.items())
         wide = {r: band.columns for r, band in plan.rests.items() if band.columns > schedule.nr}
         place_first, place_row = place(kernel, access, self.names)
@@ -196,7 +205,8 @@ class _Emitter:
             "bands": band_texts, "m_text": self.text(access.rows), "n_text": self.text(access.columns),
             "k_text": self.text(access.terms), "batch_text": self.text(access.batches), "rows": schedule.mr,
             "columns": schedule.nr, "padded": bool(access.bounds), "bound_count": len(access.bounds),
-            "most_rows": most_height, "most_height": most_height, "most_sums": most_sums,
+            "most_rows": max(most_height, schedule.mr) if alone else most_height, "most_height": most_height,
+            "most_sums": most_sums,
             "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
             "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
             "finishes": epilogue.finishes(1), "vector": vector, "partial": not epilogue.whole_panels,
@@ -204,19 +214,23 @@ class _Emitter:
             "scalar_accs": ", ".join(f"acc[{s} * apart + c] + 0.0f" for s in range(sums)),
             "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, self.names),
             "wide": "".join(f"rest == {r} ? {c} : " for r, c in sorted(wide.items())) + "0",
+            "any_wide": bool(wide),
             "cases": [{"count": c, "band": number[band], "height": band.height} for c, band in counts],
             "packed_a": schedule.packed_a, "packed_b": schedule.packed_b, "unit": unit, "sums": sums,
             "seconds": ", ".join(f"(const float *)p[{parameter[b.buffer]}]" for b in kernel.b),
             "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
-            "b_offset": self.second_offset("j"), "b_offset_c": self.second_offset("(j + c)"),
+            "next_panels": self.second_offset(f"(j + {schedule.nr})"), "b_offset": self.second_offset("j"),
+            "b_offset_c": self.second_offset("(j + c)"),
             "b_step": self.text(self.b_step), "a_step": self.text(self.inner.a),
             "row_offset": self.row("tc_min(r, count - 1)"), "fetches": schedule.prefetch and unit == PANEL,
-            "zeros": 0, "own_tile": "", "own_text": "",
+            "zeros": 0, "own_tile": "", "own_text": "", "own_columns": own_columns(access, schedule),
+            "alone": alone, "edge_tile": "", "edge_text": "",
             "if_inside": " && t->inside" if access.bounds else "",
         }
         if schedule.epilogue == "registers":
             name, text = own_tile(kernel, schedule, self.names, self.own)
-            values |= {"own_tile": name, "own_text": text,
+            edge, edge_text = own_tile(kernel, schedule, self.names, self.own, True) if alone else ("", "")
+            values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
         values |= self.copies() | (self.in_blocks() if schedule.blocked else self.in_taps(most_height))
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
@@ -264,7 +278,8 @@ class _Emitter:
 
     def in_taps(self, most_height: int) -> dict[str, object]:
         access, schedule, unit = self.access, self.schedule, self.blocks.tiles.unit
-        inside, border = access.inside[:-1], access.border[:-1]
+        padded = bool(access.bounds) and not stands_alone(access, schedule)
+        inside, border = access.inside[:-1], access.border[:-1] if padded else ()
 
         def loops(taps: tuple[TermLoop, ...], names: dict[Sym, str]) -> list[dict[str, str]]:
             return [{"var": names[loop.var], "extent": self.text(loop.extent)} for loop in taps]
@@ -275,9 +290,9 @@ class _Emitter:
         inside_names = {loop.var: f"k{i}" for i, loop in enumerate(inside)}
         border_names = {loop.var: f"k{i}" for i, loop in enumerate(border)}
         inside_count = product(loop.extent for loop in inside).value
-        border_count = product(loop.extent for loop in border).value if access.bounds else 1
+        border_count = product(loop.extent for loop in border).value
         inner_terms = self.text(self.inner.extent)
-        zeros = access.border[-1].a.value * (access.border[-1].extent.value - 1) + 1 if access.bounds else 0
+        zeros = access.border[-1].a.value * (access.border[-1].extent.value - 1) + 1 if padded else 0
         return {
             "inside_count": inside_count, "inside_taps": loops(inside, inside_names), "inside_terms": inner_terms,
             "inside_a": walk(inside, inside_names, "a"),
@@ -285,8 +300,13 @@ class _Emitter:
             "border_count": border_count, "border_taps": loops(border, border_names),
             "border_a": walk(border, border_names, "a"), "border_b": walk(border, border_names, "b"),
             "border_terms": self.text(access.border[-1].extent),
-            "border_bounds": [{"e": e, "term": self.text(b.term, border_names)} for e, b in enumerate(access.bounds)],
+            "border_bounds": [{"e": e, "term": self.text(b.term, border_names)}
+                              for e, b in enumerate(access.bounds if padded else ())],
             "border_inside": " | ".join(f"(t->bound[r][{e}] + term{e})" for e in range(len(access.bounds))),
+            "fetch_blocks": f"{inside_count} * (({inner_terms}) / TC_FETCH_TERMS)",
+            "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
+            "tap_tiles": max(1, schedule.mc // schedule.mr) if schedule.mc else "tiles",
+            "group_room": self.blocks.group_room if schedule.packed_b else 0,
             "rows_room": most_height * border_count, "zeros": zeros,
             "tile_b_step": self.text(self.b_step),
             "tile_b_piece": f"({self.text(access.terms)}) * {unit}" if schedule.packed_b else self.text(access.b_piece)}

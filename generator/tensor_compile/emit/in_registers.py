@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tile of a kernel's own, which ends in the epilogue, the sums still in registers (templates/contraction/tile.c.in).
 
-It computes full tiles whose positions all exist; the kernel's driver (in_memory.py) has all others computed by the
-library. Distances that are known are part of the code. It is worth its compilation where sums are short.
+It computes tiles whose rows all exist, and whose columns do: `own_columns` of them. The kernel's driver (in_memory.py)
+has all others computed by the library. Distances that are known are part of the code. It is worth its compilation where
+sums are short. Where terms of a row lie so far apart that the library has no row of zeros for the padding, a second tile
+computes the positions at the edges, and the last rows: `stands_alone`.
 """
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..symbolic import const, Expr, sym, Sym
-from .access import Access
+from .access import Access, TermLoop
+from .candidate_table import PANEL
 from .index import c_index
 from .template import expand_file
 from .walk import batch_names
@@ -24,6 +27,7 @@ class _Row:
     r: int
     offset: str
     finish: list[str]
+    exists: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +36,30 @@ class _Reg:
     b: str
 
 
-def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str) -> tuple[str, str]:
-    """The name of the function, and its text."""
+def own_columns(access: Access, schedule: Schedule) -> int:
+    """Columns that a tile stores: all of its own, or all that the kernel has, where the last panel alone lacks some."""
+    columns = access.columns
+    few = columns.is_const and schedule.nr - PANEL < columns.value < schedule.nr
+    return columns.value if few and instruction_set(schedule.isa).lanes > 1 else schedule.nr
+
+
+def stands_alone(access: Access, schedule: Schedule) -> bool:
+    """Every tile is the kernel's own: those at the edges, too."""
+    return schedule.epilogue == "registers" and bool(access.bounds) and not access.border_inner
+
+
+def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str,
+             edge: bool = False) -> tuple[str, str]:
+    """The name of the function, and its text. edge: the tile of positions some of which do not exist."""
     access, isa = Access.of(kernel), instruction_set(schedule.isa)
     rows, columns, lanes, vector = schedule.mr, schedule.nr, isa.lanes, isa.lanes > 1
-    name = f"{own}tile_{rows}x{columns}"
+    name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
     parameter = {p.name: i for i, p in enumerate(kernel.params)}
-    *taps, inner = access.inside
+    *taps, inner = access.border if edge else access.inside
+    if edge:   # the bounds may depend on each of the loops
+        taps, inner = [*taps, inner], TermLoop(Sym("one", 0, 0), const(1), const(1), const(0))
     k_names = {loop.var: f"k{i}" for i, loop in enumerate(taps)}
-    regs = columns // lanes
+    regs, stored = columns // lanes, own_columns(access, schedule)
     per_piece = max(1, min(16, columns) // lanes)
 
     def text(e: Expr, extra: Mapping[Sym, str] | None = None) -> str:
@@ -57,14 +76,20 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
                     for v in range(regs)]
         joined = [", ".join(f"c{r}_{v}" for v in range(first, first + per_piece))
                   for first in range(0, regs, per_piece)]
-        return [f"{own}finish(p, d, t, {r}, j + {16 * i}, "
-                f"{held(r * columns + 16 * i) if access.sums > 1 else f'tct_join({parts})'});"
-                for i, parts in enumerate(joined)]
+        lines = []
+        for i, parts in enumerate(joined):
+            sums, left = held(r * columns + 16 * i) if access.sums > 1 else f"tct_join({parts})", stored - 16 * i
+            lines.append(f"{own}finish(p, d, t, {r}, j + {16 * i}, {sums});" if left >= 16 else
+                         f"{own}finish_partial(p, d, t, {r}, j + {16 * i}, {sums}, {left});")
+        return lines
 
     def offset(r: int) -> str:
         if access.row_stride_known and len(kernel.m) < 2:
             return f"t->a[0] + {access.a_row.value * r}" if r and access.a_row is not None else "t->a[0]"
         return f"t->a[{r}]"
+
+    def exists(r: int) -> str:
+        return " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))
 
     a_step = text(inner.a)
     return name, expand_file("contraction/tile.c.in", {
@@ -72,7 +97,9 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "many": access.sums > 1, "sums": access.sums,
         "seconds": ", ".join(f"(const float *)p[{parameter[b.buffer]}]" for b in kernel.b),
         "b_offset": text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}), "lanes": lanes,
-        "row_list": [_Row(r, offset(r), finish(r)) for r in range(rows)],
+        "edge": edge,
+        "bounds": [{"e": e, "term": text(b.term, k_names)} for e, b in enumerate(access.bounds if edge else ())],
+        "row_list": [_Row(r, offset(r), finish(r), exists(r) if edge else "") for r in range(rows)],
         "reg_list": [_Reg(v, f"b_k + ({text(access.b_piece * (v // per_piece) + v % per_piece * lanes)})")
                      for v in range(regs)],
         "taps": [{"var": k_names[loop.var], "extent": text(loop.extent)} for loop in taps],

@@ -13,6 +13,7 @@ from ..loops.contraction_schedule import Schedule
 from ..symbolic import Expr
 from .access import Access
 from .candidate_table import PANEL, micro_pointers, registers_needed, step_cycles
+from .in_registers import stands_alone
 
 WIDEST = 128              # columns of the tiles for few rows
 
@@ -65,7 +66,7 @@ def tiles(access: Access, schedule: Schedule) -> Tiles:
 
     def lower(height: int) -> Band:
         wide = schedule.nr
-        if isa.lanes > 1 and not (schedule.blocked or schedule.packed_b):
+        if isa.lanes > 1 and not (schedule.blocked or schedule.packed_b or stands_alone(access, schedule)):
             wide = max(wide, _tail_columns(access, isa, height, schedule))
         return band(height, wide)
 

@@ -15,12 +15,13 @@ _NUMBERS = {"kc": "k", "mc": "m", "nc": "n"}
 class Schedule:
     """mr x nr accumulators of a full tile stay in registers over kc terms (0: over all). Within one block of terms a
     thread computes the tiles of mc rows and nc columns (0: all that are its own, of one group of nr columns) before it
-    goes on to the next terms; sums that are not complete wait in its scratch, and each goes on from where it was.
+    goes on to the next terms; sums that are not complete wait in its scratch, and each goes on from where it was. Where
+    terms are not cut, a thread computes all columns of mc rows (0: of all) before it goes on to the next rows.
 
     packed_a: the rows of a block are copied to scratch first, where they lie side by side and padding is zeros.
-    packed_b: so are the columns of b, in panels. prefetch: panels of the next columns are fetched meanwhile.
-    epilogue: "registers", in the code of the tile, which then is the kernel's own; "memory", behind a micro-kernel of
-    the library, which leaves its accumulators in memory (emit/micro.py).
+    packed_b: so are the columns of b, nc at a time (0: nr), in panels. prefetch: panels of the next columns are fetched
+    meanwhile. epilogue: "registers", in the code of the tile, which then is the kernel's own; "memory", behind a
+    micro-kernel of the library, which leaves its accumulators in memory (emit/micro.py).
     """
 
     isa: str
