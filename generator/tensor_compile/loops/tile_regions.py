@@ -2,10 +2,10 @@
 """Tile regions: chains of kernels that hand rows on run block by block, so that what they hand on stays in a thread's
 cache.
 
-A chain begins at a contraction. The next kernel joins it where it alone reads a temp of the last one, at equal rows:
-each row dim of the temp is walked by variables of both kernels' rows alone. Those dims are the axes of the tiles. The
-last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads become
-buffers of kind `tile`.
+A chain begins at a contraction. The next kernel joins it where it alone reads a temp that only the last one writes, at
+equal rows: each row dim of the temp is walked by variables of both kernels' rows alone. Those dims are the axes of the
+tiles. The last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads
+become buffers of kind `tile`.
 
 A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every block walks the
 second operands of the contractions again. explain says what was decided and why.
@@ -22,8 +22,8 @@ from ..target import Target
 from .accesses import read, written
 from .clip import clip
 from .fuse import Fused, reading_items
-from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Element, Load, Loop, LoopNestKernel, row_major, Scalar, \
-    Store, Tiles
+from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Element, leaves, Load, Loop, LoopNestKernel, row_major, \
+    Scalar, Store, Tiles
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, domain_size, rewritten, unlinear
@@ -93,6 +93,7 @@ class _Former:
         self.buffers, self.target = dict(fused.buffers), target
         self.fusions, self.refusals = list(fused.fusions), list(fused.refusals)
         self.readers: Counter[str] = reading_items(fused.kernels)
+        self.writers = Counter(name for kernel in leaves(fused.kernels) for name in set(written(kernel)))
         self.taken = {s.name for s in fused.dims} | {s.name for b in fused.buffers.values() for d in b.shape
                                                      for s in d.symbols()}
 
@@ -129,7 +130,8 @@ class _Former:
     def longer(self, items: list, chain: _Chain) -> _Chain | None:
         last, at = chain.kernels[-1], chain.at[-1]
         for name in written(last):
-            if self.buffers[name].kind != "temp" or self.readers[name] - (name in read(last)) != 1:
+            if self.buffers[name].kind != "temp" or self.readers[name] - (name in read(last)) != 1 \
+                    or self.writers[name] != 1:
                 continue
             number = next((j for j in range(at + 1, len(items))
                            if isinstance(items[j], (ContractionKernel, LoopNestKernel))
@@ -185,7 +187,7 @@ class _Former:
         kernel = items[at]
         name = kernel.b[0].buffer
         makers = [j for j in range(at) if isinstance(items[j], LoopNestKernel) and name in written(items[j])]
-        if len(makers) != 1 or self.buffers[name].kind != "temp" or self.readers[name] != 1:
+        if len(makers) != 1 or self.writers[name] != 1 or self.buffers[name].kind != "temp" or self.readers[name] != 1:
             return
         pack = panels(items[makers[0]], kernel)
         if pack is None or not self.movable(items, _Chain(makers, [pack.pack], [], []), at):
