@@ -50,3 +50,18 @@ TC_FUNCTION(op_borders)
     tc_tensor part = tc_pad_axis(tc_exp(x), 2, 1, 1, -1);
     tc_output(g, "joined", tc_concat(1, part, tc_neg(part)));
 }
+
+/* Windows over views whose rows do not lie a constant distance apart: an enlarged image, one put together from blocks. */
+TC_FUNCTION(op_window_views)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 64);
+    tc_tensor x = tc_input(g, "x", TC_F32, n, 3, 7, 9), w = tc_input(g, "w", TC_F32, 4, 3, 3, 3);
+    tc_tensor blocks = tc_input(g, "blocks", TC_F32, n, 2, 2, 3, 4, 3);
+    tc_tensor large = tc_interpolate(x, .mode = TC_NEAREST, .scale = {2, 3});
+    tc_tensor whole = tc_reshape(tc_permute(blocks, 0, 5, 1, 3, 2, 4), n, 3, 6, 8);
+    tc_output(g, "enlarged", tc_conv2d(large, w, .padding = {1, 1}));
+    tc_output(g, "strided", tc_conv2d(large, w, .stride = {2, 2}));
+    tc_output(g, "together", tc_conv2d(whole, w, .padding = {1, 1}));
+    tc_tensor every = tc_slice_step(tc_reshape(whole, n, 144), 1, 0, TC_END, 4);
+    tc_output(g, "rows", tc_matmul(every, tc_reshape(tc_slice(w, 1, 0, 1), 36, 1)));
+}

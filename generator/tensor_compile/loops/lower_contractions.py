@@ -9,7 +9,7 @@ from ..graph.ir import Node, Value
 from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
 from .predicates import Index, inside
 from .loop_ir import Apply, Const, Contraction, Load, Reduction
-from .scalars import linear
+from .scalars import affine, linear
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -27,17 +27,26 @@ def lower_dot(low: Lowering, node: Node) -> None:
     for d, i in zip(free, out[len(out) - len(free):], strict=True):
         b_index[d] = i
     if attrs["order"] == "seq" and a.dtype == "f32" and free and not low.plain:
-        second, n = low.load(b, tuple(b_index), node), out[-1]
+        second, n = operand(low, b, tuple(b_index), reduced, node), out[-1]
         stride = low.buffers[second.buffer].address(second.index)
         if n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # its buffer has another order
             columns_last = tuple(d for d in range(len(b.shape)) if d not in free) + tuple(free)
             second = low.load(low.detach(b, order=columns_last), tuple(b_index), node)
-        contract(low, node, heads, len(free), out, reduced, low.load(a, a_index, node), second, 0)
+        contract(low, node, heads, len(free), out, reduced, operand(low, a, a_index, reduced, node), second, 0)
         return
     pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, tuple(b_index))))
     variables, index = low.vars.space(node.types[0].shape)
     order = attrs["order"] if DTYPES[a.dtype].is_float else "free"
     low.compute(node, variables, index, Reduction("dot", order, a.dtype, reduced, pair))
+
+
+def operand(low: Lowering, v: Value, index: Index, terms: tuple[Sym, ...], node: Node) -> Load:
+    """v as a contraction walks it; a view in which a step of a term depends on the row is computed into a buffer of its own
+    (a window over an enlarged image: x[(row + term) / 2])."""
+    load = low.load(v, index, node)
+    if all(affine(e, terms) for e in (low.buffers[load.buffer].address(load.index), *load.valid)):
+        return load
+    return low.load(low.detach(v), index, node)
 
 
 def dot_sides(low: Lowering, node: Node) -> tuple[Any, ...]:
@@ -72,8 +81,8 @@ def lower_packed_dot(low: Lowering, node: Node) -> None:
     k = linear(terms, tuple(a.shape[d] for d in node.attrs["lhs_contract"]))
     block = n // panel
     b_index = (*out[:heads], block, k, n - block * panel)
-    contract(low, node, heads, free, out, reduced, low.load(a, a_index, node), low.load(b, b_index, node),
-                  panel)
+    first = operand(low, a, a_index, reduced, node)
+    contract(low, node, heads, free, out, reduced, first, low.load(b, b_index, node), panel)
 
 
 def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple[Sym, ...], a: Load, b: Load,
@@ -99,7 +108,7 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
     group = sym(g) if g is not None else ZERO
     k, inner, position = convolution_terms(low, node, index, group, ins)
     out = (index[0], group * outs + sym(o), *index[2:])
-    a = low.load(x, inner, node)
+    a = operand(low, x, inner, k, node)
     a = Load(a.buffer, a.dtype, a.index, a.valid + inside(inner, x.shape), Const("f32", 0))
     if not a.valid:
         a = Load(a.buffer, a.dtype, a.index)

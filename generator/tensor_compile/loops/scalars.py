@@ -73,6 +73,13 @@ def domain_size(variables: tuple[Sym, ...]) -> Expr:
     return total
 
 
+def affine(e: Expr, variables: Iterable[Sym]) -> bool:
+    """Whether e is a part without `variables` plus each of them times a number that the sizes give: how a contraction walks
+    an operand over its terms."""
+    strides = (e.coefficient(s) for s in variables)
+    return all(c is not None and all(s.is_dim for s in c.symbols()) for c in strides)
+
+
 def linear(index: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Expr:
     """Row-major position of an index."""
     total = ZERO

@@ -18,7 +18,7 @@ from .fuse import Fused
 from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
     ExternKernel, GroupedContractionKernel, InBounds, leaves, Load, Loop, LoopNestKernel, Phase, Program, Reduction, \
     RowSort, Scalar, Step, Store, Tiles
-from .scalars import loads, domain_size, sort_space
+from .scalars import affine, domain_size, loads, sort_space
 
 
 class LoopError(Exception):
@@ -177,6 +177,8 @@ class _Checker:
     def contraction(self, k: ContractionKernel) -> None:
         for v in () if nowhere(domain_size(k.k)) else (k.a, *k.b):
             self.value(k.label, v, self.facts)
+            if not all(affine(e, k.k) for e in (self.buffers[v.buffer].address(v.index), *v.valid)):
+                self.problems.append(f"{k.label}: {v.buffer} is not walked by the terms alone")
         if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
             self.problems.append(f"{k.label}: its second operands lie otherwise")
         for s in k.stores:

@@ -29,6 +29,15 @@ def functions(rng: Random) -> dict:
         part = F.pad(i["x"].exp(), (1, 1), value=-1)
         return {"padded": F.pad(i["x"].tanh(), (2, 3, 1, 0, 0, 1), value=2), "joined": torch.cat((part, -part), 1)}
 
+    def window_views(i: dict) -> dict:
+        large = i["x"].repeat_interleave(2, 2).repeat_interleave(3, 3)
+        whole = i["blocks"].permute(0, 5, 1, 3, 2, 4).reshape(3, 3, 6, 8)
+        return {"enlarged": F.conv2d(large, i["w"], padding=1), "strided": F.conv2d(large, i["w"], stride=2),
+                "together": F.conv2d(whole, i["w"], padding=1),
+                "rows": whole.reshape(3, 144)[:, ::4] @ i["w"][:, :1].reshape(36, 1)}
+
     x = {"x": rng.normal(3, 17, 6)}
+    views = {"x": rng.normal(3, 3, 7, 9), "w": rng.normal(4, 3, 3, 3), "blocks": rng.normal(3, 2, 2, 3, 4, 3)}
     return {"siblings": (x, siblings, SIZE), "windows": ({"x": rng.normal(3, 3, 7, 9)}, windows, "n=3"),
-            "parts": (x, parts, SIZE), "borders": (x, borders, SIZE)}
+            "parts": (x, parts, SIZE), "borders": (x, borders, SIZE),
+            "window_views": (views, window_views, "n=3")}
