@@ -19,15 +19,26 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     arguments.add_model(parser)
     parser.add_argument("--at", "--dims", type=arguments.bindings, default={}, metavar="DIM=SIZE,…",
                         help="sizes at which the generic variant's bytes are counted (default: the lower ends)")
+    parser.add_argument("--summary", action="store_true",
+                        help="a screen: shares of time, memory, largest tensors, what was not fused, code and weights by scope")
+    parser.add_argument("--html", default="", metavar="FILE",
+                        help="write one page: graph, kernels with the model's lines beside the generated C, memory over time, "
+                             "fusion, guards, schedules, roofline")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..compile import assemble, report
+    from ..compile import assemble, files, page, report, summary
     from ..compile.progress import Progress
 
     options = arguments.options(args, Path(arguments.default_cache(args)) / "explain")
     with Progress() as progress:
         made = assemble.run(options, progress)
-    print(report.text(made, options.shown, args.at), end="")
+    report.check_sizes(made, options.shown, args.at)
+    if args.html:
+        files.write(Path(args.html), page.text(made, options.shown, Path(options.model), args.at))
+    if args.summary:
+        print(summary.text(made, options.shown, args.at), end="")
+    elif not args.html:
+        print(report.text(made, options.shown, args.at), end="")
     return 0

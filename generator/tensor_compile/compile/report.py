@@ -20,18 +20,23 @@ from .assemble import Made, entry_symbols
 def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
     """at: sizes of dims for the generic variants (default: the lower ends)."""
     plan, target = made.compiled.plan, made.target
-    dims = {d.sym.name: d.sym for f in plan.functions for d in f.dims}
-    for name, size in (at or {}).items():
-        if name not in dims:
-            raise OptionError(f"the model has no dim {name!r}", shown, closest(name, sorted(dims)) +
-                              f"its dims: {', '.join(sorted(dims)) or 'none'}")
-        if not _is_size(dims[name], size):
-            raise OptionError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
+    check_sizes(made, shown, at or {})
     lines = [f"model {plan.model}: target {target.name} ({', '.join(target.isas)}), {made.compiler.banner}"]
     for function in plan.functions:
         lines += _function(made, function, at or {})
     lines += ["", *_sizes(made)]
     return "\n".join(lines) + "\n"
+
+
+def check_sizes(made: Made, shown: str, at: Mapping[str, int]) -> None:
+    """Raises where the model has no such dim, or one that cannot be so large."""
+    dims = {d.sym.name: d.sym for f in made.compiled.plan.functions for d in f.dims}
+    for name, size in at.items():
+        if name not in dims:
+            raise OptionError(f"the model has no dim {name!r}", shown, closest(name, sorted(dims)) +
+                              f"its dims: {', '.join(sorted(dims)) or 'none'}")
+        if not _is_size(dims[name], size):
+            raise OptionError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
 
 
 def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list[str]:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`explain --summary`: a screen: where time and memory go, what was not fused, code and weights by scope. Times are what
+the target file's ceilings allow; `profile` measures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Iterator, Mapping
+
+from ..graph.dtypes import DTYPES
+from ..loops.loop_ir import (
+    ContractionKernel,
+    ExternKernel,
+    FunctionPlan,
+    GroupedContractionKernel,
+    Kernel,
+    LoopNestKernel,
+    Variant,
+)
+from ..symbolic import Sym
+from . import budget, costs
+from .assemble import Made, entry_symbols
+from .costs import Ceilings, Cost
+
+SHOWN = 6  # lines of a list
+
+
+def text(made: Made, shown: str, at: Mapping[str, int]) -> str:
+    """at: sizes of dims; of others the lower ends are taken."""
+    plan, target = made.compiled.plan, made.target
+    bill = budget.bill(made)
+    state = f", state {amount(plan.state_bytes)}" if plan.state_bytes else ""
+    lines = [
+        f"{shown}: {plan.model} for {target.name} ({', '.join(target.isas)})",
+        f"  code {amount(bill.code)}, weights {amount(bill.weights)}, arena at most {amount(bill.arena)}{state}",
+    ]
+    for function in plan.functions:
+        sizes = sizes_at(function, at)
+        variant = costs.serving(function, sizes)
+        lines += ["", *_function(made, function, variant, sizes)]
+    lines += ["", "by scope:        code     weights", *_scopes(made, bill)]
+    return "\n".join(lines) + "\n"
+
+
+def sizes_at(function: FunctionPlan, at: Mapping[str, int]) -> dict[str, int]:
+    return {d.sym.name: at.get(d.sym.name, d.sym.lo) for d in function.dims}
+
+
+def amount(size: int) -> str:
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} bytes"
+
+
+def shares(rows: list[Cost], limits: Ceilings) -> list[float]:
+    """Of the time that the ceilings allow; of bytes where the target file has none."""
+    seconds = [limits.seconds(c) or float(c.bytes) for c in rows]
+    total = sum(seconds) or 1.0
+    return [s / total for s in seconds]
+
+
+def temps(variant: Variant, sizes: Mapping[str, int], rows: list[Cost]) -> Iterator[tuple[str, str, int]]:
+    """Name, type and bytes of every tensor that waits in the arena, the largest first; made by the kernels of `rows`."""
+    values = _values(variant, sizes)
+    used = {p.name: p for step in variant.program.kernel_steps for p in step.kernel.params if p.kind == "temp"}
+    makers = {name: c.name for c, step in zip(rows, variant.program.kernel_steps) for name in stored(step.kernel)}
+    found = [
+        (
+            makers.get(b.name, b.name),
+            f"{b.dtype}[{','.join(str(s.evaluate(values)) for s in b.shape)}]",
+            b.elements.evaluate(values) * DTYPES[b.dtype].bytes,
+        )
+        for b in used.values()
+    ]
+    yield from sorted(found, key=lambda t: (-t[2], t[0]))
+
+
+def stored(kernel: Kernel) -> set[str]:
+    """The buffers that a kernel writes."""
+    stores = (
+        [s for phase in kernel.phases for s in phase.stores]
+        if isinstance(kernel, LoopNestKernel)
+        else kernel.stores if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else []
+    )
+    return {s.buffer for s in stores} | ({b.name for b in kernel.writes} if isinstance(kernel, ExternKernel) else set())
+
+
+def _values(variant: Variant, sizes: Mapping[str, int]) -> dict[Sym, int]:
+    return {s: sizes[s.name] for s in variant.program.dims}
+
+
+def refusals(variant: Variant, rows: list[Cost]) -> list[tuple[int, str, str]]:
+    """Bytes of the kernels that stayed apart, what, why; the most first."""
+    found = []
+    for what, why in dict.fromkeys(variant.program.refusals):
+        names = what.replace(" into ", " with ").replace(" beside ", " with ").split(" with ")
+        apart = [c for c in rows if any(n.split()[0] in c.label for n in names if n)]
+        found.append((max((c.bytes for c in apart), default=0), what, why))
+    return sorted(found, key=lambda f: (-f[0], f[1]))
+
+
+def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> list[str]:
+    rows = costs.of_variant(made, function, variant, sizes)
+    limits = costs.ceilings(made.target, made.target.isas[-1], 1)
+    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    lines = [
+        f"{entry_symbols(made.compiled.plan)[function.name]}{f' at {at}' if at else ''} ({variant.name}): {len(rows)}"
+        f" kernels, {sum(c.operations for c in rows) / 1e6:.3g} M operations, {amount(sum(c.bytes for c in rows))}"
+        " moved"
+    ]
+    least = sum(limits.seconds(c) for c in rows)
+    if least:
+        lines[0] += f", at least {least * 1e6:.3g} us on one core"
+    order = sorted(zip(shares(rows, limits), rows), key=lambda r: -r[0])
+    lines += [f"  {100 * share:5.1f} %  {c.name}" + (f"  ({c.place})" if c.place else "") for share, c in order[:SHOWN]]
+    if len(order) > SHOWN:
+        lines.append(f"  {100 * sum(s for s, _ in order[SHOWN:]):5.1f} %  {len(order) - SHOWN} others")
+    largest = list(temps(variant, sizes, rows))
+    if largest:
+        lines += ["  largest tensors in the arena:"] + [
+            f"    {amount(size):>10}  {kind} of {name}" for name, kind, size in largest[:SHOWN]
+        ]
+    apart = refusals(variant, rows)
+    if apart:
+        lines += ["  not fused, what moves most first:"] + [f"    {what}: {why}" for _, what, why in apart[:SHOWN]]
+        if len(apart) > SHOWN:
+            lines.append(f"    and {len(apart) - SHOWN} more (explain)")
+    return lines
+
+
+def _scopes(made: Made, bill: budget.Bill) -> list[str]:
+    code: dict[str, int] = defaultdict(int)
+    weights: dict[str, int] = defaultdict(int)
+    seen: set[str] = set()
+    for function in made.compiled.plan.functions:
+        for variant in function.built:
+            sizes = {**sizes_at(function, {}), **variant.when}
+            for c in costs.of_variant(made, function, variant, sizes):
+                for symbol, size in zip(c.symbols, c.code):
+                    if symbol not in seen:  # equal kernels of several places are one
+                        seen.add(symbol)
+                        code[c.scope.split(".")[0] or "(no scope)"] += size
+    code["(driver and shared)"] = bill.code - sum(code.values())
+    for line in bill.weights_lines:
+        weights[line.what.split()[0].split(".")[0]] += line.bytes
+    names = sorted({*code, *weights}, key=lambda n: (-code[n] - weights[n], n))
+    return [
+        f"  {amount(code[n]) if code[n] else '-':>12}{amount(weights[n]) if weights[n] else '-':>12}  {n}"
+        for n in names
+    ]
