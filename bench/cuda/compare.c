@@ -86,7 +86,10 @@ static void fill(void *data, tc_dtype dtype, size_t bytes, int64_t below)
         const int64_t value = (int64_t)(next_random() % (uint64_t)below);
         if (dtype == TC_DTYPE_F32)
             ((float *)data)[i] = (float)((double)next_random() / 1073741824.0 - 1.0);
-        else if (dtype == TC_DTYPE_I32)
+        else if (dtype == TC_DTYPE_BF16) {
+            const float any = (float)((double)next_random() / 1073741824.0 - 1.0);
+            memcpy((uint16_t *)data + i, (const char *)&any + 2, 2);
+        } else if (dtype == TC_DTYPE_I32)
             ((int32_t *)data)[i] = (int32_t)value;
         else if (dtype == TC_DTYPE_I64)
             ((int64_t *)data)[i] = value;
@@ -119,8 +122,24 @@ static void call(side *s, const tc_index *dims, void *const *inputs)
 }
 
 /* Prints how b differs from a; returns whether within the bound. */
+static float *widened(const void *from, size_t n)
+{
+    float *all = block(n * sizeof *all);
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t bits = (uint32_t)((const uint16_t *)from)[i] << 16;
+        memcpy(all + i, &bits, sizeof bits);
+    }
+    return all;
+}
+
 static int compare(const char *what, const char *name, const void *a, const void *b, tc_dtype dtype, size_t bytes)
 {
+    if (dtype == TC_DTYPE_BF16) {
+        float *const x = widened(a, bytes / 2), *const y = widened(b, bytes / 2);
+        const int same = compare(what, name, x, y, TC_DTYPE_F32, bytes * 2);
+        free(x), free(y);
+        return same;
+    }
     double largest = 0.0, error = 0.0;
     const size_t n = dtype == TC_DTYPE_F32 ? bytes / sizeof(float) : 0;
     size_t different = 0;
@@ -314,9 +333,14 @@ int main(int argc, char **argv)
     const char *below_name = NULL;
     int64_t below = 2;
     int repeat = 0, good = 1;
-    if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK ||
-        tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK ||
-        (cpu.model->device && cpu.model != cuda.model && tc_cuda_load(device, cpu.model, NULL, &error) != TC_STATUS_OK))
+    if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK)
+        die("device", error.message);
+    const double opened = now();
+    if (tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK)
+        die("device", error.message);
+    if (getenv("SHOW_LOADING"))
+        printf("%s: loading takes %.1f ms\n", cuda.model->name, (now() - opened) / 1000);
+    if (cpu.model->device && cpu.model != cuda.model && tc_cuda_load(device, cpu.model, NULL, &error) != TC_STATUS_OK)
         die("device", error.message);
     tc_context_use_cuda(&cuda.context, device);
     tc_context_use_cuda(&cpu.context, device);

@@ -103,6 +103,21 @@ class Gated(nn.Module):
         return F.gelu(self.norm(x + r)) * self.gate
 
 
+class Vit(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.patch, self.norm, self.head = nn.Conv2d(3, 768, 16, 16), nn.LayerNorm(768), nn.Linear(768, 1000)
+        self.cls, self.position = nn.Parameter(torch.zeros(1, 1, 768)), nn.Parameter(torch.zeros(1, 197, 768))
+        self.layers = nn.ModuleList(Layer(768, 12, False, True, False) for _ in range(12))
+
+    def forward(self, x):
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.cls.expand(x.shape[0], -1, -1), x], 1) + self.position
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x)[:, 0])
+
+
 def models() -> dict:
     """name: (module, inputs made for a device and dtype)"""
     def tokens(batch, length, most):
@@ -115,9 +130,8 @@ def models() -> dict:
             "gated 8192": (Gated, floats((8192, 4096), (8192, 4096))),
             "bert b1 t128": (Bert, tokens(1, 128, 30522)), "bert b32 t128": (Bert, tokens(32, 128, 30522)),
             "resnet50 b1": (resnet50, floats((1, 3, 224, 224))), "resnet50 b32": (resnet50, floats((32, 3, 224, 224))),
-            "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)),
-            "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
-            "minilm b1 t128": (lambda: Bert(384, 6, 12), tokens(1, 128, 30522))}
+            "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)), "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
+            "vit b32": (Vit, floats((32, 3, 224, 224))), "minilm b1 t128": (lambda: Bert(384, 6, 12), tokens(1, 128, 30522))}
 
 
 def measure(call) -> float:

@@ -15,10 +15,11 @@ from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .emit import candidates
 from .emit.schedules import Choose, with_schedules
-from .loops import layout, printer as loops_text, tile_regions
+from .loops import attention, layout, printer as loops_text, tile_regions
 from .loops.fuse import fuse
 from .loops.loop_ir import Buffer, FunctionPlan, ModelPlan, Variant
 from .loops.lower import LoweredFunction, lower
+from .loops.narrow import narrow
 from .loops.plan import plan
 from .loops.schedule import schedule
 from .loops.verify_loops import verify as verify_loops
@@ -96,6 +97,10 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             fused = fuse(lowered, separate)
             if verify:
                 verify_loops(fused, facts)
+            if target.narrow:
+                fused = narrow(fused if separate else attention.form(fused), target.narrow)
+                if verify:
+                    verify_loops(fused, facts)
             tiled = tile_regions.form(fused, target) if target.tiles and not separate else fused
             if verify and tiled is not fused:
                 verify_loops(tiled, facts)

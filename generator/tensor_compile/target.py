@@ -11,8 +11,8 @@ from .instruction_sets import by_architecture
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
 ARCHITECTURES = {**by_architecture(),
-                 "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120",
-                          "sm_121")}
+                 "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_110",
+                          "sm_120", "sm_121")}
 
 OPTIONAL = frozenset(("flags", "clock", "bandwidth"))
 DEVICES = frozenset(("cuda",))   # of them, those that are no processors
@@ -50,6 +50,11 @@ class Target:
     def tiles(self) -> bool:
         """Kernels may stand in tile regions; elsewhere each is a step of its own."""
         return not self.apart
+
+    @property
+    def narrow(self) -> str:
+        """The 16-bit dtype that products and convolutions have their operands in; "": that of the model."""
+        return self.precision if self.precision in ("bf16", "f16") else ""
 
     def with_isas(self, isas: tuple[str, ...]) -> "Target":
         """Only these instruction sets, in the target's order of preference."""

@@ -11,6 +11,26 @@
 
 typedef uint64_t tc_cuda_address;
 
+/* An attribute of a launch, and a launch: CUlaunchAttribute, CUlaunchConfig. */
+typedef struct tc_cuda_attribute {
+    int id;
+    union {
+        char bytes[64];
+        int number;
+        uint64_t alignment;
+    } value;
+} tc_cuda_attribute;
+
+typedef struct tc_cuda_launch {
+    unsigned grid[3], block[3], shared_bytes;
+    void *stream;
+    const tc_cuda_attribute *attributes;
+    unsigned attribute_count;
+} tc_cuda_launch;
+
+enum { TC_CUDA_OVERLAP = 6 }; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+enum { TC_CUDA_OVERLAP_DRIVER = 12040 }; /* records such launches, too */
+
 /* X(field, symbol, parameters). A symbol's version is part of its name. */
 #define TC_CUDA_FUNCTIONS(X)                                                                                           \
     X(init, "cuInit", (unsigned flags))                                                                                \
@@ -32,6 +52,8 @@ typedef uint64_t tc_cuda_address;
     X(launch, "cuLaunchKernel",                                                                                        \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
        unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                        \
+    X(launch_with, "cuLaunchKernelEx",                                                                                 \
+      (const tc_cuda_launch *how, void *function, void **parameters, void **extra))                                    \
     X(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))                                  \
     X(record_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                               \
     X(record_end, "cuStreamEndCapture", (void *stream, void **graph))                                                  \

@@ -107,6 +107,12 @@ static void launch(tc_device *device, unsigned kernel, const void *arguments, si
     const unsigned shared = cuda->current->model->device->kernels[kernel].shared_bytes;
     void *stream = cuda->recording ? device->own_stream : device->stream;
     void *extra[] = {PARAMETERS, (void *)(uintptr_t)arguments, PARAMETER_BYTES, &bytes, NULL};
+    if (cuda->overlaps && cuda->current->model->device->overlaps) {
+        const tc_cuda_attribute overlap = {.id = TC_CUDA_OVERLAP, .value.number = 1};
+        const tc_cuda_launch how = {{blocks, 1, 1}, {threads, 1, 1}, shared, stream, &overlap, 1};
+        tc_cuda_note(cuda, cuda->api.launch_with(&how, cuda->current->functions[kernel], NULL, extra), "cuLaunchKernelEx");
+        return;
+    }
     tc_cuda_note(cuda,
                  cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, shared, stream, NULL,
                                   extra),
@@ -151,6 +157,8 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
         return status;
     }
     void *popped;
+    int version = 0;
+    cuda->overlaps = cuda->api.driver_version(&version) == 0 && version >= TC_CUDA_OVERLAP_DRIVER;
     status = answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error);
     if (status == TC_STATUS_OK) {
         status = answer(cuda, cuda->api.stream_create(&cuda->device.own_stream, NON_BLOCKING), "cuStreamCreate", error);

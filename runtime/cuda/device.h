@@ -26,6 +26,7 @@ struct tc_cuda {
     tc_cuda_api api;
     int ordinal;
     void *context;
+    int overlaps; /* the driver starts kernels before those in front of them have ended, where they wait by themselves */
     int owns_arena;
     tc_cuda_loaded *models;
     const tc_cuda_loaded *current; /* during a call */

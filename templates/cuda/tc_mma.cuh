@@ -70,25 +70,7 @@ static inline unsigned tc_round_tf32(float term)
 
 #endif
 
-/* The word of terms at `from`, which are STEP apart. */
-template <int STEP> __device__ inline unsigned tc_word_bf16(const float *from)
-{
-    if constexpr (STEP == 1) {
-        const float2 two = *(const float2 *)from;
-        return tc_pair_bf16(two.x, two.y);
-    }
-    return tc_pair_bf16(from[0], from[STEP]);
-}
-
-template <int STEP> __device__ inline unsigned tc_word_f16(const float *from)
-{
-    if constexpr (STEP == 1) {
-        const float2 two = *(const float2 *)from;
-        return tc_pair_f16(two.x, two.y);
-    }
-    return tc_pair_f16(from[0], from[STEP]);
-}
-
+/* The word of the term at `from`. */
 template <int STEP> __device__ inline unsigned tc_word_tf32(const float *from)
 {
     return tc_round_tf32(from[0]);

@@ -44,7 +44,7 @@ __device__ inline void tc_load4(float *to, const float *from)
  * `there`. commit ends a group of them; wait returns when all but the last N groups have arrived. */
 #ifdef __CUDACC__
 
-#define TC_BLOCK_MEMORY extern __shared__ __align__(16) unsigned char block_memory[];
+#define TC_BLOCK_MEMORY extern __shared__ __align__(1024) unsigned char block_memory[];
 
 template <int N> __device__ inline void tc_copy(float *to, const float *from, bool there)
 {

@@ -12,7 +12,7 @@
 #include <vector>
 
 emulated_index emulated_thread, emulated_block, emulated_grid;
-alignas(128) unsigned char emulated_memory[227 << 10];
+alignas(1024) unsigned char emulated_memory[227 << 10];
 
 namespace
 {

@@ -73,6 +73,48 @@ static inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const uns
     emulated_warp_barrier();
 }
 
+/* Four matrices of 8 x 8 elements of 16 bits, of which thread t gives the address of a line (tc_half.cuh). */
+static inline void emulated_matrix(unsigned (&to)[4], const void *from, bool turned)
+{
+    const int lane = emulated_thread.x % 32;
+    memcpy(emulated_slot(lane), &from, sizeof from);
+    emulated_warp_barrier();
+    for (int r = 0; r < 4; ++r) {
+        to[r] = 0;
+        for (int e = 0; e < 2; ++e) {
+            const int line = turned ? lane % 4 * 2 + e : lane / 4, place = turned ? lane / 4 : lane % 4 * 2 + e;
+            const unsigned short *row;
+            memcpy(&row, emulated_slot(r * 8 + line), sizeof row);
+            to[r] |= (unsigned)row[place] << 16 * e;
+        }
+    }
+    emulated_warp_barrier();
+}
+
+/* wgmma.m64nNk16 as PTX describes it, of operands in swizzled lines of 128 bytes: what one thread holds of it. */
+template <int N, int TURNED, class F>
+static inline void emulated_wgmma(float (&c)[N / 8][4], unsigned long long a, unsigned long long b, F wide)
+{
+    const auto element = [&](unsigned long long operand, unsigned offset) {
+        unsigned at = (unsigned)(operand & 0x3fff) * 16 + offset;
+        at ^= (at >> 7 & 7) << 4;
+        unsigned short bits;
+        memcpy(&bits, emulated_memory + at, 2);
+        return wide(bits);
+    };
+    const unsigned leading = (unsigned)(b >> 16 & 0x3fff) * 16, stride = (unsigned)(b >> 32 & 0x3fff) * 16;
+    const unsigned lane = emulated_thread.x % 32, warp = emulated_thread.x / 32 % 4;
+    for (int j = 0; j < N / 8; ++j)
+        for (int e = 0; e < 4; ++e)
+            for (unsigned k = 0; k < 16; ++k) {
+                const unsigned row = warp * 16 + lane / 4 + e / 2 * 8, n = j * 8 + lane % 4 * 2 + e % 2;
+                const unsigned in_a = row / 8 * ((unsigned)(a >> 32 & 0x3fff) * 16) + row % 8 * 128 + k * 2;
+                const unsigned in_b = TURNED ? n / 64 * leading + k / 8 * stride + k % 8 * 128 + n % 64 * 2
+                                             : n / 8 * stride + n % 8 * 128 + k * 2;
+                c[j][e] += element(a, in_a) * element(b, in_b);
+            }
+}
+
 struct float4 {
     float x, y, z, w;
 };

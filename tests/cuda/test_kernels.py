@@ -24,7 +24,9 @@ from tensor_compile.emit import cuda_kernels
 from tensor_compile.emit.kernels import emit_plain
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda
-from tensor_compile.loops.loop_ir import Kernel
+from tensor_compile.loops.loop_ir import Kernel, GroupedContractionKernel
+from tensor_compile.loops.narrow import _Change
+from tensor_compile.loops.schedule_cuda import Units
 from tensor_compile.symbolic import Sym, sym
 
 
@@ -44,7 +46,7 @@ class Case:
     sizes: dict[Sym, int]
     below: int = 5
     extreme: bool = False
-    precision: str = "f32"   # with another one, numbers are integers that every order of a sum gives the same bits for
+    units: Units = schedule_cuda.EXACT   # with others, numbers are integers that every order of a sum gives the same bits for
 
 
 def contractions() -> list[Case]:
@@ -80,11 +82,37 @@ def nests() -> list[Case]:
         [Case(c.name, c.kernel, {}) for c in sums.CASES]
 
 
+def halved(kernel: Kernel, dtype: str, which: str) -> Kernel:
+    """The kernel with operands of 16 bits: the first one, the second ones or both; and what it stores."""
+    chosen = {x.buffer for part in kernel.contractions for x in ((part.a,) if which in "ac" else ()) +
+              (part.b if which in "bc" else ())} | {s.buffer for s in kernel.stores}
+    change = _Change({}, chosen, dtype)
+
+    def params(k: Kernel) -> Kernel:
+        k = replace(k, contractions=[params(part) for part in k.contractions]) if isinstance(k, GroupedContractionKernel) else k
+        return replace(k, params=tuple(replace(b, dtype=dtype) if b.name in chosen else b for b in k.params))
+
+    return params(change.kernel(kernel))
+
+
 def on_matrix_units() -> list[Case]:
     """The contractions that these units do, in each precision."""
-    return [replace(case, name=f"{case.name}, {precision}", precision=precision)
-            for i, case in enumerate(contractions()) for precision in schedule_cuda.PRECISIONS[1 + i % 3:][:1]
-            if schedule_cuda.tile(case.kernel, precision).matrix]
+    out = []
+    forms = module("kernels")
+    more = [Case("wide", forms.matmul(150, 200, 136), {}), Case("wide in place", forms.matmul(130, 200, 136, panel=0), {}),
+            Case("wide, batched", forms.matmul(66, 264, 72, batch=2, residual=True), {}),
+            Case("wide side by side", forms.siblings(140, 72, (72, 256)), {}),
+            Case("wide, two sums", forms.sums(130, 136, 80, 2, 0), {})]
+    for i, case in enumerate([*contractions(), *more]):
+        if schedule_cuda.tile(case.kernel, Units("tf32")).matrix:
+            out.append(replace(case, name=f"{case.name}, tf32", units=Units("tf32")))
+        dtype, which = schedule_cuda.NARROW[i % 2], "acb"[i % 3]
+        narrow = replace(case, kernel=halved(case.kernel, dtype, which), name=f"{case.name}, {dtype} {which}")
+        for wgmma in (False, True):
+            units = Units(dtype, wgmma)
+            if schedule_cuda.tile(narrow.kernel, units).wgmma == wgmma:
+                out.append(replace(narrow, name=narrow.name + ", wgmma" * wgmma, units=units))
+    return out
 
 
 cxx = emulation.compiler()
@@ -97,24 +125,23 @@ with tempfile.TemporaryDirectory() as place:
     rows, plain, declared = [], {}, {}
     for i, case in enumerate([*nests(), *contractions(), *on_matrix_units()]):
         kernel = case.kernel
-        cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.precision)
+        cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.units)
         plain[cpu.symbol] = cpu.text
         (folder / f"{gpu.symbol}.cu").write_text(gpu.text, encoding="utf-8")
         declared[cpu.symbol] = f'extern "C" cpu_kernel {cpu.symbol};'
         declared[gpu.symbol] = f'extern "C" emulated_kernel {gpu.symbol};'
         buffers = []
         for b in kernel.params:
-            kind = {"float": "f", "bool": "b"}.get(DTYPES[b.dtype].kind, "i")
+            kind = {"bf16": "h", "f16": "e"}.get(b.dtype) or {"float": "f", "bool": "b"}.get(DTYPES[b.dtype].kind, "i")
             buffers.append(f"{{'{kind}', {DTYPES[b.dtype].bytes}, {b.elements.evaluate(case.sizes)}, "
                            f"{str(b.kind == 'scratch').lower()}}}")
         dims = ", ".join(str(case.sizes[d]) for d in kernel.dims) or "0"
         declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
                             f"static const ptrdiff_t dims{i}[] = {{{dims}}};"
         extreme = str(case.extreme).lower()
-        rows.append(f'    '
-                    f'{{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel, False, case.precision).threads}, '
+        rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel, False, case.units).threads}, '
                     f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {extreme}, "
-                    f"{str(case.precision != 'f32').lower()}}},")
+                    f"{str(case.units != schedule_cuda.EXACT).lower()}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
                                                 *rows, "    {},", "};", ""]), encoding="utf-8")
     (folder / "plain.c").write_text("\n".join(plain.values()), encoding="utf-8")

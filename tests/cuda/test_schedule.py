@@ -14,7 +14,7 @@ from sums import CASES, REUSED
 from tap import done, equal, note, ok, skip
 from tensor_compile.compile.cuda_target import FLAGS
 from tensor_compile.emit.cuda_kernels import emit_kernel
-from tensor_compile.loops import schedule_cuda
+from tensor_compile.loops import schedule_cuda, schedule_half
 from tensor_compile.loops.grouped_contractions import MOST_SUMS
 
 nvcc = sys.argv[1] if len(sys.argv) > 1 else "none"
@@ -40,9 +40,9 @@ for case in CASES:
         if not ok(result.returncode == 0, f"{case.name}: compiles"):
             note(result.stdout + result.stderr)
 for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
-    for name, found in (("", schedule_cuda.fitting(sums)),
-                        *((f" in {p}", schedule_cuda.matrix_tiles(sums, p)) for p in schedule_cuda.PRECISIONS[1:])):
+    for name, found, most in (("", schedule_cuda.fitting(sums), 99), (" in tf32", schedule_cuda.matrix_tiles(sums), 99),
+                              (" of 16 bits", schedule_half.fitting(sums, False), 99),
+                              (" of 16 bits, wgmma", schedule_half.fitting(sums, True), 227)):
         taken = max((tile.shared(sums) for tile in found), default=0)
-        ok(found and taken <= 99 * 1024,
-           f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
+        ok(found and taken <= most * 1024, f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
 done()

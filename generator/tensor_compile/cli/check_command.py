@@ -35,9 +35,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                             "first part that differs is named. --expect may hold such tensors, too")
     group.add_argument("--save", default="", metavar="FILE",
                        help="write the outputs that were computed, taps among them, to this safetensors file")
-    group.add_argument("--rtol", type=arguments.bound, default=1e-4, metavar="R",
-                       help="bound: |got - want| <= atol + rtol * |want| (default: 1e-4)")
-    group.add_argument("--atol", type=arguments.bound, default=1e-5, metavar="A", help="(default: 1e-5)")
+    group.add_argument("--rtol", type=arguments.bound, metavar="R",
+                       help="bound: |got - want| <= atol + rtol * |want| (default: 1e-4; more with --precision)")
+    group.add_argument("--atol", type=arguments.bound, metavar="A", help="(default: 1e-5; more with --precision)")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
     arguments.add_call(parser)
     parser.set_defaults(run=run)

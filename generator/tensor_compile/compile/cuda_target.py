@@ -16,6 +16,7 @@ from ..emit.identity import identity
 from ..emit.kernels import KernelSource
 from ..emit.weights import embedding
 from ..errors import UserError
+from ..loops import schedule_cuda
 from ..loops.loop_ir import ModelPlan
 from . import elf, files, objects, toolchain
 from .backends import Sources
@@ -90,7 +91,7 @@ class Cuda:
                 for step in variant.program.kernel_steps:
                     form = plain, identity(step.kernel)
                     if form not in made:
-                        made[form] = emit_plain(step.kernel) if plain else emit_kernel(step.kernel, target.precision)
+                        made[form] = emit_plain(step.kernel) if plain else emit_kernel(step.kernel, schedule_cuda.units(target))
                     sources.add(step.kernel, made[form], target.isas)
         return sources
 
@@ -101,7 +102,7 @@ class Cuda:
                 driver: Unit, progress: Callable[[int], None]) -> list[Object]:
         nvcc = detect(options.nvcc)
         for isa in target.isas:
-            if isa not in nvcc.architectures:
+            if isa.removesuffix("a") not in nvcc.architectures:
                 raise UserError(f"{nvcc.banner} makes no code for {isa}",
                                 hint="choose others of the target's with --isa")
         flags = (*FLAGS, *architectures(target))
@@ -121,7 +122,7 @@ class Cuda:
 def architectures(target: Target) -> tuple[str, ...]:
     """Machine code for each, and portable code of the last for what comes after it."""
     words = [f"-gencode=arch={isa.replace('sm', 'compute')},code={isa}" for isa in target.isas]
-    last = target.isas[-1].replace("sm", "compute")
+    last = target.isas[-1].replace("sm", "compute").removesuffix("a")   # what ends in a runs on one chip alone
     return (*words, f"-gencode=arch={last},code={last}")
 
 

@@ -96,7 +96,7 @@ def _at(sizes: Mapping[Sym, int]) -> str:
 
 
 def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], target: Target) -> str:
-    launch = schedule_cuda.launch(kernel, plain, target.precision)
+    launch = schedule_cuda.launch(kernel, plain, schedule_cuda.units(target))
     return f"{launch.blocks(sizes, target.threads)} x {launch.threads}"
 
 

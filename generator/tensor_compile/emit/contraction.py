@@ -19,7 +19,7 @@ from .epilogue import names_of, statements
 from .identity import identity
 from .index import c_index
 from .micro import Micro
-from .scalar import extent
+from .scalar import C_TYPE, extent
 from .template import expand_file
 
 
@@ -86,8 +86,9 @@ def _reference(kernel: ContractionKernel) -> dict[str, object]:
         return [_LoopText(names[s], c_index(extent(s), names)) for s in variables]
 
     def element(load: Load) -> str:
-        address = c_index(buffers[load.buffer].address(load.index), names)
-        return f"((const float *)p[{parameter[load.buffer]}])[{address}]"
+        text = f"((const {C_TYPE[load.dtype]} *)p[{parameter[load.buffer]}])" \
+               f"[{c_index(buffers[load.buffer].address(load.index), names)}]"
+        return text if load.dtype == "f32" else f"tc_cast_{load.dtype}_f32({text})"
 
     accs = [f"acc{i}" for i in range(len(kernel.b))]
     return {"points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": element(kernel.a),

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Iterable
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
-from ..loops.schedule_cuda import Tile
+from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
+from ..loops.schedule_cuda import EXACT, Tile, Units
+from ..loops.schedule_half import HalfTile
 from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .contraction import whole
 from .cuda_kernels import decode, emitter, narrow, pointers, prologue
@@ -23,8 +24,11 @@ from .scalar import extent, indent
 from .template import expand_file
 
 
-def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, precision: str = "f32") -> str:
-    tile = schedule_cuda.tile(kernel, precision)
+def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, units: Units = EXACT) -> str:
+    tile = schedule_cuda.tile(kernel, units)
+    if isinstance(tile, HalfTile):
+        from .cuda_half import emit_half
+        return emit_half(kernel, symbol, units.precision, tile)
     parts = [_Part(part, tile).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
     used = {word for part in parts for text in part.values() if isinstance(text, str)
@@ -38,23 +42,23 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbo
         "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1],
         "ahead": tile.sums <= (32 if tile.matrix else 16),
         "buffers": 2 if tile.sums <= 16 else 1, "least_blocks": 2 if tile.sums >= 64 else 1,
-        "threads": tile.threads, "precision": precision, "terms": 1 if precision == "tf32" else 2})
+        "threads": tile.threads})
     return narrow(kernel, text)
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
+class Split:
     """An expression as one of rows (or columns) and batches, and one of terms, whose sum it is."""
 
     outer: Expr
     inner: Expr
 
 
-def _split(e: Expr, terms: Iterable[Sym]) -> _Split | None:
+def split(e: Expr, terms: Iterable[Sym]) -> Split | None:
     """None where the two do not part."""
     outer = e.substitute({s: 0 for s in terms})
     inner = e - outer
-    return _Split(outer, inner) if inner.symbols() <= set(terms) | {s for s in e.symbols() if s.is_dim} else None
+    return Split(outer, inner) if inner.symbols() <= set(terms) | {s for s in e.symbols() if s.is_dim} else None
 
 
 def _neighbours(e: Expr, variables: tuple[Sym, ...]) -> bool:
@@ -105,10 +109,10 @@ class _Part:
         """Neighbours among the threads are neighbours in memory: terms, or else rows where those are."""
         kernel, tile, e = self.kernel, self.tile, self.e
         address = e.address(kernel.a.buffer, kernel.a.index)
-        place = _split(address, kernel.k)
-        valid = [_split(x, kernel.k) for x in kernel.a.valid]
+        place = split(address, kernel.k)
+        valid = [split(x, kernel.k) for x in kernel.a.valid]
         if place is None or None in valid:
-            place, valid = _Split(address * 0, address), [_Split(x * 0, x) for x in kernel.a.valid]
+            place, valid = Split(address * 0, address), [Split(x * 0, x) for x in kernel.a.valid]
         whole_k = all(x is not None and kernel.k[-1] not in x.inner.symbols() for x in valid)
         if whole_k and _neighbours(place.inner, kernel.k) and _fours(place.outer):
             self.rows(place, valid, 4, tile.depth // 4)
@@ -118,7 +122,7 @@ class _Part:
         else:
             self.rows(place, valid, 1, tile.depth)
 
-    def rows(self, place: _Split, valid: list[Expr], width: int, across: int) -> None:
+    def rows(self, place: Split, valid: list, width: int, across: int) -> None:
         """A thread has `width` terms of some rows: `across` threads have a row's."""
         kernel, tile, e = self.kernel, self.tile, self.e
         step = tile.threads // across
@@ -149,7 +153,7 @@ class _Part:
             f"        tc_copy<{width}>(a_tile + (a_row + i * {step}) * A_LINE + a_k, "
             f"{pointer} + (there ? row_at[i] + ({e.index(place.inner)}) : 0), there);", "    }", "}"]
 
-    def terms(self, place: _Split, valid: list[Expr]) -> None:
+    def terms(self, place: Split, valid: list) -> None:
         """A thread has some terms of one row: neighbours have neighbouring rows."""
         kernel, tile, e = self.kernel, self.tile, self.e
         step = tile.threads // tile.rows
@@ -170,16 +174,16 @@ class _Part:
                        f"{pointer} + (there ? row_at + ({e.index(place.inner)}) : 0), there);", "}"]
 
     # -- the second operands: terms x columns, which are neighbours ---------------------------------------------------
-    def second(self) -> tuple[list[_Split], int]:
+    def second(self) -> tuple[list[Split], int]:
         """Where elements lie, and how many columns are read at a time."""
         kernel, e = self.kernel, self.e
         addresses = [e.address(b.buffer, b.index) for b in kernel.b]
-        places = [_split(address, kernel.k) for address in addresses]
+        places = [split(address, kernel.k) for address in addresses]
         fours = all(p is not None for p in places) and \
             (kernel.b_panel % 4 == 0 and kernel.b_panel > 0 and self.panels(places)
              or all(_neighbours(p.outer, kernel.n) and _fours(p.inner) for p in places if p))
         if None in places:
-            places = [_Split(a * 0, a) for a in addresses]
+            places = [Split(a * 0, a) for a in addresses]
         return places, 4 if fours else 1
 
     def bring_b(self) -> None:
@@ -205,7 +209,7 @@ class _Part:
                        *([f"    if (b_k + i * {step} < {tile.depth}) {{"] if ragged else ["    {"]),
                        *indent(indent(copies)), "    }", "}"]
 
-    def panels(self, places: list[_Split]) -> bool:
+    def panels(self, places: list[Split]) -> bool:
         """Whether 4 columns of a panel are 4 aligned elements: panels are whole, also the last one."""
         if len(self.kernel.n) != 1:
             return False

@@ -33,10 +33,11 @@ class _Images(KernelTable):
         names = [names[0] for names in self.rows]
         lines = [f"extern const unsigned char {name}[] __attribute__((visibility(\"hidden\")));" for name in names]
         lines += ["", "static const tc_device_kernel device_kernels[] = {"]
-        shared = [schedule_cuda.launch(kernel, plain, self.target.precision).shared for kernel, plain in self.first]
+        shared = [schedule_cuda.launch(kernel, plain, schedule_cuda.units(self.target)).shared for kernel, plain in self.first]
         lines += [f"    {{{string(name)}, {name}, {size}}}," for name, size in zip(names, shared)] or ["    {0, 0, 0},"]
         return "\n".join([*lines, "};\n", "static const tc_device_code device_code = {",
                           '    .kind = "cuda",', f"    .kernel_count = {len(names)},", "    .kernels = device_kernels,",
+                          f"    .overlaps = {int(schedule_cuda.overlaps(self.target))},",
                           "};", ""])
 
     def function_fields(self) -> list[str]:
@@ -116,7 +117,7 @@ class _Launches(StepsWriter):
         values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
         reference = self.function.entry.plan.reference
         plain = reference is not None and reference.program is self.program
-        launch = schedule_cuda.launch(kernel, plain, self.function.target.precision)
+        launch = schedule_cuda.launch(kernel, plain, schedule_cuda.units(self.function.target))
         blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
         row = f"f, {number}, {self.function.kernels.row(kernel)}, a, sizeof a, {blocks}, {launch.threads}"
         self.put(f"    const uint64_t a[] = {{{', '.join(values)}}};")

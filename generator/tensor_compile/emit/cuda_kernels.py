@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Buffer, CheckKernel, ContractionKernel, Kernel, Load, LoopNestKernel, \
-    GroupedContractionKernel
+from ..loops.loop_ir import AttentionKernel, Buffer, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
+    Load, LoopNestKernel, Scalar
+from ..loops.schedule_cuda import EXACT, Launch, Units
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from .index import c_index
@@ -19,18 +20,22 @@ from .loop_nest import parameters
 from .scalar import C_TYPE, ScalarEmitter, CValue, extent, indent
 
 ISA = "cuda"   # the end of the kernels' names
+RELAXED = {"exp_f32": "tc_relaxed_exp", "tanh_f32": "tc_relaxed_tanh", "erf_f32": "tc_relaxed_erf", "div_f32": "tc_relaxed_div",
+           "cast_f32_bf16": "tc_half_bf16", "cast_f32_f16": "tc_half_f16"}
 
 
-def emit_kernel(kernel: Kernel, precision: str = "f32") -> KernelSource:
-    """precision: what contractions round their operands to."""
+def emit_kernel(kernel: Kernel, units: Units = EXACT) -> KernelSource:
+    """units: what contractions run on."""
     if isinstance(kernel, LoopNestKernel):
-        from .cuda_loop_nest import emit_loop_nest as emit
+        from .cuda_loop_nest import emit_loop_nest
+        return named(kernel, ISA, emit_loop_nest(kernel, PLACE, units))
+    if isinstance(kernel, AttentionKernel):
+        from .cuda_attention import emit_attention
+        return named(kernel, ISA, emit_attention(kernel, PLACE, units.precision))
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         from .cuda_contraction import emit_contraction
-        return named(kernel, ISA, emit_contraction(kernel, PLACE, precision))
-    else:
-        emit = emit_check
-    return named(kernel, ISA, emit(kernel, PLACE))
+        return named(kernel, ISA, emit_contraction(kernel, PLACE, units))
+    return named(kernel, ISA, emit_check(kernel, PLACE))
 
 
 def emit_plain(kernel: Kernel) -> KernelSource:
@@ -57,9 +62,8 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
     return "\n".join([
         text, f'extern "C" __global__ void __launch_bounds__({threads})',
         f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
-        f"    void *pointers[{len(kernel.params)}];",
-        *(f"    pointers[{i}] = {_address(i, b)};" for i, b in enumerate(kernel.params)),
+        "    tc_begin();", f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
+        f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i, b in enumerate(kernel.params)),
         f"    {part}({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 
@@ -69,14 +73,19 @@ def dim_names(kernel: Kernel) -> dict[Sym, str]:
 
 class Emitter(ScalarEmitter):
     """Indices that are data stay within what there is to read: a fault is found by a check, which no kernel waits for.
-    kept: loads whose elements are in registers, and where."""
+    kept: loads and reductions that are in registers, and where. relaxed: numbers were rounded to 16 bits already, so functions
+    need not be exact to the last bit (tc_relaxed.cuh)."""
 
-    kept: Mapping[Load, str] = MappingProxyType({})
+    kept: Mapping[Scalar, str] = MappingProxyType({})
+    relaxed = False
 
-    def load(self, node: Load) -> CValue:
+    def function(self, operation: str) -> str:
+        return RELAXED.get(operation, f"tc_{operation}") if self.relaxed else f"tc_{operation}"
+
+    def value(self, node: Scalar) -> CValue:
         if node in self.kept:
             return CValue(self.kept[node], False, len(self.scopes) - 1)
-        return super().load(node)
+        return super().value(node)
 
     def position(self, s: Sym, text: str) -> str:
         return f"tc_within({text}, {s.lo}, {self.index(extent(s) - 1)})"
@@ -88,16 +97,17 @@ def emitter(kernel: Kernel, written: Iterable[str], accs: Sequence[str] = ()) ->
                          buffers={b.name: b for b in kernel.params}, written=written)
 
 
-def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: Iterable[str], header: str = "device"
-             ) -> str:
-    """The translation unit around a body. what: of the first comment; header: of templates/cuda."""
-    launch = schedule_cuda.launch(kernel)
+def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: Iterable[str], header: str = "device",
+             launch: Launch | None = None) -> str:
+    """The translation unit around a body. what: of the first comment; header: of templates/cuda; launch: if it is not the
+    usual one."""
+    launch = launch or schedule_cuda.launch(kernel)
     used = set(re.findall(r"\w+", "\n".join(body)))
     return narrow(kernel, "\n".join([
         "/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: {what}", *parameters(kernel), " */",
         f'#include "tc_{header}.cuh"', "", f'extern "C" __global__ void __launch_bounds__({launch.threads})',
         f"{symbol}(const tc_arguments<{pointers(kernel)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        *indent(prologue(kernel, used, frozenset(written))), *indent(body), "}", ""]))
+        "    tc_begin();", *indent(prologue(kernel, used, frozenset(written))), *indent(body), "}", ""]))
 
 
 def narrow(kernel: Kernel, text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.loop_ir import Load, LoopNestKernel, Phase, RowReduce, Store
-from ..loops.schedule_cuda import UNROLL, usual
+from ..loops.schedule_cuda import EXACT, UNROLL, Units, usual
 from ..loops.scalars import walk
 from ..symbolic import product, Sym
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
@@ -29,7 +29,11 @@ MEMORY = "block_memory"   # of the kernel's sums
 MOST_KEPT = 64            # registers of a thread for what several phases load
 
 
-def emit_loop_nest(kernel: LoopNestKernel, symbol: str) -> str:
+def emit_loop_nest(kernel: LoopNestKernel, symbol: str, units: Units = EXACT) -> str:
+    launch = schedule_cuda.launch(kernel, units=units)
+    if launch.wide:
+        from .cuda_wide import emit_wide
+        return emit_wide(kernel, symbol, launch, units.relaxed)
     return emit_team(kernel, symbol) if schedule_cuda.is_team(kernel) else _LoopNestEmitter(kernel).source(symbol)
 
 

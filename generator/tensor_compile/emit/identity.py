@@ -6,6 +6,7 @@ variables are. `identity` is a kernel with both replaced by their positions, so 
 """
 from __future__ import annotations
 
+from dataclasses import fields as dataclass_fields, is_dataclass
 from typing import Any, Hashable
 
 from ..loops.loop_ir import Buffer, Kernel, Load, RowSort, Scalar, Store
@@ -53,7 +54,8 @@ class _Walk:
             return [self.value(x.num), self.value(x.den)]
         if isinstance(x, Extremum):
             return [x.largest, *(self.value(part) for part in x.parts)]
-        fields = [name for name in type(x).__slots__ if name != "loc"]
+        names = [f.name for f in dataclass_fields(x)] if is_dataclass(x) else type(x).__slots__
+        fields = [name for name in names if name != "loc"]
         if isinstance(x, (Load, RowSort, Store)):
             found: list[Hashable] = [self.position[x.buffer]]
             fields = [name for name in fields if name != "buffer"]

@@ -180,9 +180,13 @@ class ScalarEmitter:
         else:
             suffix = f"{node.op}_{node.args[-1].dtype}"
         if not any(a.vector for a in args):
-            return self.name(f"tc_{suffix}({', '.join(a.text for a in args)})", node.dtype, False, depth)
+            return self.name(f"{self.function(suffix)}({', '.join(a.text for a in args)})", node.dtype, False, depth)
         texts = [a.text if a.vector else splat(n.dtype, a.text) for a, n in zip(args, node.args)]
         return self.name(f"tcv_{suffix}({', '.join(texts)})", node.dtype, True, depth)
+
+    def function(self, operation: str) -> str:
+        """The C function of a scalar operation, `add_f32`."""
+        return f"tc_{operation}"
 
     # -- indices and predicates -------------------------------------------------------------------------------------
     def varies(self, *exprs: Expr) -> bool:

@@ -22,18 +22,21 @@ from ..graph.table import PRIMITIVES, is_elementwise
 from ..symbolic import ONE, Expr, IntLike, floordiv, product, wrap
 from ..target import Target
 
+NARROW_TERMS = 8   # of a vector of 16-bit elements
+NARROWEST_GROUP = 16   # output channels of a group that are worth a matrix unit
 VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
 
 
-def apply(function: Function, target: Target) -> Function:
-    """The function with packed contractions. `target.panel` is the panel width."""
-    rewriter = _Rewriter(function, target.panel)
+def apply(function: Function, target) -> Function:
+    """The function with packed contractions. `target.panel` is the panel width. With 16-bit operands (`target.narrow`) the
+    terms of a column lie side by side instead: panels of one column, in the narrow dtype; what is no constant stays."""
+    rewriter = _Rewriter(function, 1 if target.narrow else target.panel, target.narrow)
     return rewriter.run()
 
 
 class _Rewriter:
-    def __init__(self, function: Function, panel: int):
-        self.function, self.panel = function, panel
+    def __init__(self, function: Function, panel: int, narrow: str = ""):
+        self.function, self.panel, self.narrow = function, panel, narrow
         self.nodes: list[Node] = []
         self.moved: dict[Node, Node] = {p: p for p in function.parameters}
         self.constant: set[Node] = set()
@@ -99,7 +102,7 @@ class _Rewriter:
         free = [d for d in range(len(b.shape)) if d not in batch and d not in contract]
         if node.attrs["order"] == "lanes":
             return self.lanes_dot(node, a, b, batch, contract, free)
-        in_place = b.node not in self.constant and len(free) == 1 and _unit_stride(b, free[0])
+        in_place = b.node not in self.constant and (self.narrow or len(free) == 1 and _unit_stride(b, free[0]))
         if b.dtype != "f32" or not free or in_place:
             return None
         packed = self.panels(node, b, batch, free, contract)
@@ -127,6 +130,10 @@ class _Rewriter:
         count = floordiv(n + (self.panel - 1), wrap(self.panel))
         x = self.transpose(like, b, batch + free + contract)
         x = self.reshape(like, x, heads + [n, k])
+        if self.narrow:   # lines of whole vectors
+            x = self.pad_to(like, x, len(heads) + 1, floordiv(k + (NARROW_TERMS - 1), wrap(NARROW_TERMS)) * NARROW_TERMS)
+            k = x.shape[-1]
+            x = self.make(like, "cast", (x,), {"dtype": self.narrow}, self.narrow, x.shape)
         x = self.pad_to(like, x, len(heads), count * self.panel)
         x = self.reshape(like, x, heads + [count, wrap(self.panel), k])
         r = len(heads)
@@ -144,7 +151,7 @@ class _Rewriter:
         attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
         attrs["window"] = window
         outs = w.shape[0].value // groups
-        if groups > 1 and outs < self.panel:
+        if groups > 1 and outs < (NARROWEST_GROUP if self.narrow else self.panel):
             attrs["panel"] = 0
             turned = self.transpose(node, w, [*range(2, 2 + spatial), 1, 0])
         else:

@@ -400,6 +400,33 @@ class ContractionKernel:
 
 
 @dataclass(slots=True)
+class AttentionKernel(ContractionKernel):
+    """A product with the softmax of another one: at every point of batch x m x n the stores, whose Acc is the sum over the
+    keys of softmax(score) times b.
+
+    k is the key and the term of a score: `second`, over batch and k, is the second operand of the scores, `a` the first
+    one, whose epilogue is `score`. limit: keys from there on have a score of -inf in the row and in all before it; None:
+    not known.
+    """
+
+    second: Load | None = None
+    score: Scalar | None = None
+    limit: Expr | None = None
+
+    @property
+    def key(self) -> Sym:
+        return self.k[0]
+
+    @property
+    def depth(self) -> Sym:
+        return self.k[1]
+
+    @property
+    def values(self) -> list[Scalar]:
+        return [self.a, self.second, self.score, *self.b, *(s.value for s in self.stores)]
+
+
+@dataclass(slots=True)
 class GroupedContractionKernel:
     """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all of
     them.

@@ -48,10 +48,11 @@ class LoweredFunction:
 def lower(function: Function, module: Module, target: Target, plain: bool = False) -> LoweredFunction:
     """Lowers a function without calls, after layout (and fold). Its state types come from the module. plain: every
     tensor is row-major and every contraction a Reduction like others (the reference; without layout)."""
-    lowered = Lowering(function, module, plain).run()
+    any_order = bool(target.narrow)
+    lowered = Lowering(function, module, plain, any_order).run()
     deferred = stored_early(lowered.items, lowered.buffers)
     if deferred:
-        lowered = Lowering(function, module, plain, deferred).run()
+        lowered = Lowering(function, module, plain, any_order, deferred).run()
     lowered.items = without_empty(lowered.items, lowered.buffers)
     return lowered
 
@@ -61,9 +62,11 @@ class LoweringError(Exception):
 
 
 class Lowering:
-    """deferred: outputs and states that are copied at the end, as an index is computed from them."""
+    """any_order: kernels of contractions read second operands in whichever order they lie. deferred: outputs and states
+    that are copied at the end, as an index is computed from them."""
 
-    def __init__(self, function: Function, module: Module, plain: bool, deferred: frozenset[str] = frozenset()):
+    def __init__(self, function: Function, module: Module, plain: bool, any_order: bool,
+                 deferred: frozenset[str] = frozenset()):
         opened = open_function(function, module)
         self.function, self.module, self.plain, self.deferred = opened.function, module, plain, deferred
         self.bodies, self.functions = opened.bodies, opened.functions()
@@ -71,6 +74,7 @@ class Lowering:
         self.orders: dict[Value, tuple[int, ...]] = {}
         for f in self.functions if not plain else ():
             self.orders.update(layout.orders(f))
+        self.any_order = any_order
         self.vars = Variables()
         self.buffers: dict[str, Buffer] = {}
         self.placements: dict[Value, Placement] = {}

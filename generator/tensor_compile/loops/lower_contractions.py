@@ -29,7 +29,7 @@ def lower_dot(low: Lowering, node: Node) -> None:
     if attrs["order"] == "seq" and a.dtype == "f32" and free and not low.plain:
         second, n = operand(low, b, tuple(b_index), reduced, node), out[-1]
         stride = low.buffers[second.buffer].address(second.index)
-        if n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # its buffer has another order
+        if not low.any_order and n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # another order
             columns_last = tuple(d for d in range(len(b.shape)) if d not in free) + tuple(free)
             second = low.load(low.detach(b, order=columns_last), tuple(b_index), node)
         contract(low, node, heads, len(free), out, reduced, operand(low, a, a_index, reduced, node), second, 0)

@@ -11,9 +11,9 @@ from typing import Iterable, Iterator
 from ..tokens import quote
 from ..symbolic import Atom, Expr, FloorDiv, Sym
 from .fuse import Fused
-from .loop_ir import Acc, Apply, Branch, Buffer, CheckKernel, Computation, Const, Contraction, ContractionKernel, \
-    Element, ExternKernel, GroupedContractionKernel, InBounds, IndexValue, Kernel, leaves, Load, Local, Loop, \
-    LoopNestKernel, Program, Reduction, regions, RowReduce, RowSort, Scalar, Sorted, Step, Store, Tiles
+from .loop_ir import Acc, Apply, AttentionKernel, Branch, Buffer, CheckKernel, Computation, Const, Contraction, \
+    ContractionKernel, Element, ExternKernel, GroupedContractionKernel, InBounds, IndexValue, Kernel, leaves, Load, \
+    Local, Loop, LoopNestKernel, Program, Reduction, regions, RowReduce, RowSort, Scalar, Sorted, Step, Store, Tiles
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 
@@ -304,10 +304,15 @@ class _Printer:
                     *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
-        self.share([k.a, *_second(k), *(s.value for s in stores)])
+        self.share(k.values if isinstance(k, AttentionKernel) else [k.a, *_second(k), *(s.value for s in stores)])
         given = [] if isinstance(k, Contraction) else \
             [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)]
-        out = [f"contraction {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
+        word = "contraction"
+        if isinstance(k, AttentionKernel):
+            word = "attention"
+            given += [f"  second = {self.scalar(k.second)}", f"  score = {self.scalar(k.score)}",
+                      *([f"  limit {k.limit}"] if k.limit is not None else [])]
+        out = [f"{word} {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
                f" k ({self.vars(k.k)}) panel {panel}{_loc(k)} {{", *given,
                f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k))]
         return out + [self.store(s, "  ") for s in stores] + ["}"]

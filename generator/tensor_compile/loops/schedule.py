@@ -16,8 +16,8 @@ from typing import Any
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
 from .fuse import Fused
-from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, Load, \
-    LoopNestKernel, mapped, Phase, Reduction, RowSort, Scalar, Store
+from .loop_ir import AttentionKernel, Buffer, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, \
+    Kernel, Load, LoopNestKernel, mapped, Phase, Reduction, RowSort, Scalar, Store
 from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
@@ -39,7 +39,7 @@ def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
                 and not any(x.dynamic for x in kernel.phases[0].stores):
             return _flat(kernel, body)
         return _rows(kernel, body)
-    if isinstance(kernel, ContractionKernel):
+    if isinstance(kernel, ContractionKernel) and not isinstance(kernel, AttentionKernel):
         return _contraction(kernel, buffers)
     if isinstance(kernel, GroupedContractionKernel):
         return replace(kernel,

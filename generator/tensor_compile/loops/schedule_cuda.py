@@ -19,9 +19,11 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
-from .loop_ir import CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel, Phase, \
-    Reduction, RowReduce, RowSort
+from . import schedule_half, wide
+from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
+    LoopNestKernel, Phase, Reduction, RowReduce, RowSort
 from .scalars import extent, walk
+from .schedule_half import HalfTile
 
 THREADS = 256        # of a block of points or tiles
 FEWEST = 32          # threads of a row: a warp
@@ -80,19 +82,47 @@ MOST_SHARED = 96 * 1024   # bytes of a block's tiles: compute capabilities 8.6 a
 # For the matrix units; height x width of a warp.
 MATRIX_TILES = (Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
                 Tile(32, 64, 32, 32, 16, 50), Tile(32, 32, 64, 16, 16, 40), Tile(16, 32, 64, 16, 8, 25))
-MATRIX_PADS = {"tf32": (4, 8), "bf16": (8, 4), "f16": (8, 4)}
+MATRIX_PADS = (4, 8)    # of tf32
 MATRIX_ROWS = 9         # fewest rows of a contraction that are worth them
 PRECISIONS = ("f32", "tf32", "bf16", "f16")
+NARROW = ("bf16", "f16")
 MULTIPROCESSORS = 132   # of an H100 or H200; decides speed alone
 USUAL_ROWS = 256        # of a contraction, where dims decide
 SUMS_OF_A_THREAD = 64   # registers that accumulators may take
 
 
 @dataclass(frozen=True, slots=True)
+class Units:
+    """What contractions run on. precision: what they round their operands to; wgmma: every image with machine code is for
+    chips that have it."""
+
+    precision: str = "f32"
+    wgmma: bool = False
+
+    @property
+    def relaxed(self) -> bool:
+        """Numbers are rounded to 16 bits, so sums need not follow an order, nor functions be exact."""
+        return self.precision in NARROW
+
+
+EXACT = Units()
+
+
+def units(target) -> Units:
+    return Units(target.precision, set(target.isas) == {"sm_90a"})
+
+
+def overlaps(target) -> bool:
+    """Whether a kernel may be started before the one in front of it has ended, as all images make it wait by itself."""
+    return all(int(isa.removeprefix("sm_").removesuffix("a")) >= 90 for isa in target.isas)
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: each block has an
     instance of it. warps: each warp has a row. unroll: points that a thread takes side by side.
-    shared: bytes of shared memory that a launch asks for."""
+    shared: bytes of shared memory that a launch asks for. wide: threads take eight points at a time (loops/wide.py), and so
+    many have a row."""
 
     points: Expr
     each: int
@@ -101,6 +131,7 @@ class Launch:
     warps: bool = False
     unroll: int = 1
     shared: int = 0
+    wide: int = 0
 
     def most(self, instances: int) -> int:
         """Blocks; instances: of scratch."""
@@ -110,15 +141,17 @@ class Launch:
         return min(-(-self.points.evaluate(sizes) // self.each), self.most(instances))
 
 
-def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launch:
-    """plain: as a kernel of the reference; precision: what contractions round their operands to."""
+def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
+    """plain: as a kernel of the reference; units: what contractions run on."""
     if isinstance(kernel, CheckKernel):
         return Launch(ONE, THREADS, THREADS)
+    if isinstance(kernel, AttentionKernel):
+        return attention(kernel)
     if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         if plain:
             points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.contractions]
             return Launch(sum(points, ZERO), FEWEST, FEWEST)
-        shape = tile(kernel, precision)
+        shape = tile(kernel, units)
         operands = max(len(part.b) for part in kernel.contractions)
         return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO), 1, shape.threads,
                       shared=shape.shared(operands))
@@ -128,12 +161,29 @@ def launch(kernel: Kernel, plain: bool = False, precision: str = "f32") -> Launc
         threads = 1 if scratch else FEWEST
         return Launch(points, threads, threads, scratch)
     if is_flat(kernel):
+        if wide.points(kernel, {b.name: b for b in kernel.params}):
+            return Launch(points, THREADS * wide.WIDTH, THREADS, wide=THREADS)
         side_by_side = UNROLL if (points.range()[1] or MANY_POINTS) >= MANY_POINTS else 1
         return Launch(points, THREADS * side_by_side, THREADS, unroll=side_by_side)
+    if units.relaxed and (threads := wide.row_threads(kernel, usual(kernel.rows))):
+        return Launch(points, 4, 128, wide=32) if threads == 32 else Launch(points, 1, threads, wide=threads)
     if not scratch and has_warps(kernel):
         warps = row_warps(kernel)
         return Launch(points, warps, 32 * warps, warps=True)
     return Launch(points, 1, row_threads(kernel), scratch)
+
+
+def attention(kernel: AttentionKernel) -> Launch:
+    """Blocks of four warps, all of which copy; 16 queries a warp, and where there are few of them not in every warp. unroll: the
+    queries of a block."""
+    warps, batch, rows = 4, usual(kernel.batch), usual(kernel.m)
+    while warps > 1 and (rows <= 16 * (warps // 2) or batch * -(-rows // (16 * warps)) < MULTIPROCESSORS // 2):
+        warps //= 2
+    queries = 16 * warps
+    panels, columns = -(-extent(kernel.depth).value // 64), extent(kernel.n[-1]).value
+    pieces = 128 * (panels * queries + 2 * 64 * (panels + -(-columns // 64)))
+    points = product(extent(s) for s in kernel.batch) * ((product(extent(s) for s in kernel.m) + queries - 1) // queries)
+    return Launch(points, 1, 128, unroll=queries, shared=max(pieces, 4 * queries * (columns + 4)))
 
 
 def is_team(kernel: LoopNestKernel) -> bool:
@@ -233,11 +283,13 @@ def sum_bytes(reduce: RowReduce) -> int:
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
 
 
-def tile(kernel: ContractionKernel | GroupedContractionKernel, precision: str = "f32") -> Tile:
+def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> Tile | HalfTile:
     """The tile that is estimated to be done first, of equal ones the larger."""
+    if units.precision in NARROW:
+        return schedule_half.tile(kernel, units.wgmma)
     sums = max(len(part.b) for part in kernel.contractions)
-    matrix = precision != "f32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
-    candidates = matrix_tiles(sums, precision) if matrix else []
+    matrix = units.precision == "tf32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
+    candidates = matrix_tiles(sums) if matrix else []
     return min(candidates or fitting(sums), key=lambda t: estimate(kernel, t))
 
 
@@ -246,9 +298,9 @@ def fitting(sums: int) -> list[Tile]:
     return [t for t in TILES if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
-def matrix_tiles(sums: int, precision: str) -> list[Tile]:
-    """The same for the matrix units."""
-    candidates = [replace(t, pads=MATRIX_PADS[precision], matrix=True) for t in MATRIX_TILES]
+def matrix_tiles(sums: int) -> list[Tile]:
+    """The same for the matrix units and operands of f32."""
+    candidates = [replace(t, pads=MATRIX_PADS, matrix=True) for t in MATRIX_TILES]
     return [t for t in candidates if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED]
 
 
@@ -273,7 +325,7 @@ def usual(variables: tuple[Sym, ...]) -> int:
     return low if low == high else min(USUAL_ROWS, high) if high is not None else USUAL_ROWS
 
 
-def tiles(kernel: ContractionKernel, shape: Tile) -> Expr:
+def tiles(kernel: ContractionKernel, shape: Tile | HalfTile) -> Expr:
     rows, columns = product(extent(s) for s in kernel.m), product(extent(s) for s in kernel.n)
     return product(extent(s) for s in kernel.batch) * ((rows + shape.rows - 1) // shape.rows) \
         * ((columns + shape.columns - 1) // shape.columns)

@@ -77,6 +77,7 @@ typedef struct tc_device_code {
     const char *kind; /* of device: "cuda" */
     unsigned kernel_count;
     const tc_device_kernel *kernels;
+    int overlaps; /* each waits by itself for the one in front of it, so it may be started before that has ended */
 } tc_device_code;
 
 /* An index check of a function: what its kernel leaves in the device's cell where an index is out of range. */

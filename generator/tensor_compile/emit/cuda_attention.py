@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An AttentionKernel as CUDA C, from templates/cuda/attention.cu.in."""
+from __future__ import annotations
+
+import re
+
+from ..loops import schedule_cuda
+from ..loops.loop_ir import AttentionKernel, Load
+from ..symbolic import product, sym
+from . import cuda_vectors
+from .cuda_kernels import decode, emitter, narrow, pointers, prologue
+from .loop_nest import parameters
+from .scalar import C_TYPE, extent, indent
+from .template import expand_file
+
+
+def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
+    """dtype: that of the operands of its products."""
+    launch = schedule_cuda.launch(kernel)
+    e = emitter(kernel, {s.buffer for s in kernel.stores}, ["sum"])
+    e.relaxed = True
+    depth, key, last = kernel.depth, kernel.key, kernel.n[-1]
+    batch_decode = decode(e, "batch", kernel.batch)
+    m_decode = decode(e, "row", kernel.m)
+    e.names |= {key: "key", depth: "vector * 8", last: "vector * 8"}
+
+    def points(variables: tuple) -> str:
+        return f"({e.index(product(extent(s) for s in variables))})"
+
+    def at(load: Load) -> str:
+        return e.index(e.address(load.buffer, load.index).substitute({depth: 8 * sym(depth), last: 8 * sym(last)}))
+
+    e.names |= {depth: "vector", last: "vector"}
+    def copied(load: Load, tile: str, size: str, lines: int, across: int, place: list[str], there: str) -> str:
+        return "\n".join(copies(e.pointers[load.buffer], load.dtype, dtype, at(load), tile, size, lines, across, place, there,
+                                launch.threads))
+
+    keys = ["const tc_index key = block * 64 + line;"]
+    deep, wide = extent(depth).value // 8, extent(last).value // 8
+    fields = {"q_bring": copied(kernel.a, "q_tile", "(ROWS * 128)", launch.unroll, deep,
+                                ["const tc_index row = m_first + line;", *m_decode], "row < m_size"),
+              "k_bring": copied(kernel.second, "k_tile", "(64 * 128)", 64, deep, keys, "key < key_size"),
+              "v_bring": copied(kernel.b[0], "v_tile", "(64 * 128)", 64, wide, keys, "key < key_size")}
+    e.open(kernel.batch + kernel.m)
+    e.open((key,))
+    text = e.scalar(kernel.score)
+    lines = e.scopes.pop().lines
+    score = [*e.scopes.pop().lines, *lines, f"s[j][e] = number < key_size ? {text} : -TC_INFINITY;"]
+    end = "key_size"
+    if kernel.limit is not None:
+        (row,) = kernel.m
+        name, e.names[row] = e.names[row], "last_row"
+        end = f"tc_min((tc_index)({e.index(kernel.limit)}), key_size)"
+        e.names[row] = name
+    e.accs = ["sum[0][v]"]
+    e.scopes[0].values.clear()
+    e.names[last] = "column"
+    e.open(kernel.batch + kernel.m)
+    stored = cuda_vectors.points(e, kernel.stores, last, "first_last", ["const tc_index column = first_last + v;"], kernel.n)
+    epilogue = [*e.scopes.pop().lines, *stored]
+    fields |= {"score": "\n".join(score), "end": end, "epilogue": "\n".join(epilogue)}
+    used = {word for text in fields.values() for word in re.findall(r"\w+", text)} | set(re.findall(r"\w+", "".join(e.lines)))
+    used |= {word for group in (kernel.batch, kernel.m, (key,)) for word in re.findall(r"\w+", points(group))}
+    used |= {word for line in (*batch_decode, *m_decode) for word in re.findall(r"\w+", line)}
+    head = [*prologue(kernel, used, frozenset(s.buffer for s in kernel.stores)), *e.lines]
+    text = expand_file("cuda/attention.cu.in", {
+        "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
+        "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": launch.unroll,
+        "threads": launch.threads, "depth": extent(depth).value, "columns": extent(last).value, "narrow": dtype,
+        "m_text": points(kernel.m), "key_text": points((key,)), "batch_text": points(kernel.batch),
+        "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})
+    return narrow(kernel, text)
+
+
+def copies(pointer: str, dtype: str, wanted: str, at: str, tile: str, size: str, lines: int, across: int, place: list[str],
+           there: str, threads: int) -> list[str]:
+    """Copies lines of `across` vectors each to a tile, panels of which have `size` bytes. What has to be rounded is loaded
+    before any of it is stored."""
+    total = lines * across
+    count = -(-total // threads)
+    head = [f"const int number = thread + i * {threads}, line = number / {across}, vector = number % {across};", *place,
+            f"const bool there = {there};"]
+    target = f"unsigned char *const target = {tile} + vector / 8 * {size} + tc_half_place(line, vector % 8);"
+    if dtype == wanted:
+        guard = [f"if (number < {total})"] if total % threads else []
+        return ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([
+            *head, f"const tc_index at = {at};", target, *guard,
+            f"tc_copy16(target, {pointer} + (there ? at : 0), there);"]), "}"]
+    wide = "from[i][v]" if dtype == "f32" else f"tc_cast_{dtype}_f32(from[i][v])"
+    guard = f" && number < {total}" if total % threads else ""
+    return ["{", f"{C_TYPE[dtype]} from[{count}][8];", "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([
+        *head, f"const tc_index at = {at};", f"tc_load8(from[i], {pointer} + (there{guard} ? at : 0));"]), "}",
+            "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([
+                *head, target, "uint16_t all[8];", "#pragma unroll", "for (int v = 0; v < 8; ++v)",
+                f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;",
+                *([f"if (number < {total})"] if total % threads else []), "tc_store8((uint16_t *)target, all);"]), "}", "}"]
+
+
+def bring(pointer: str, dtype: str, wanted: str) -> list[str]:
+    """Eight elements at `at` to the vector `target`, as 16 bits; zeros where not `there`."""
+    if dtype == wanted:
+        return [f"tc_copy16(target, {pointer} + (there ? at : 0), there);"]
+    wide = "from[v]" if dtype == "f32" else f"tc_cast_{dtype}_f32(from[v])"
+    return [f"{C_TYPE[dtype]} from[8];", "uint16_t all[8];", f"tc_load8(from, {pointer} + (there ? at : 0));",
+            "#pragma unroll", "for (int v = 0; v < 8; ++v)", f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;",
+            "tc_store8((uint16_t *)target, all);"]

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A contraction of 16-bit operands as CUDA C, from templates/cuda/contraction_half.cu.in.
+
+What an operand has as 16 bits with eight neighbours side by side is copied to shared memory as it lies; anything else, f32
+or with neighbours apart, is read element by element, rounded, and stored there."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..loops import wide
+from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
+from ..loops.scalars import linear, walk
+from ..loops.schedule_half import HalfTile
+from ..symbolic import Expr, Sym, divisor_of, product, sym
+from . import cuda_vectors
+from .contraction import whole
+from .cuda_attention import bring
+from .cuda_contraction import Split, split
+from .cuda_kernels import decode, emitter, narrow, pointers, prologue
+from .loop_nest import parameters
+from .scalar import C_TYPE, extent, indent
+from .template import expand_file
+
+
+AHEAD = 4   # rows of a thread that the epilogue loads at a time
+
+
+def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, dtype: str, tile: HalfTile) -> str:
+    parts = [_Part(part, tile, dtype).fields() for part in whole(kernel)]
+    sums = max(len(part["sums"]) for part in parts)
+    used = {word for part in parts for text in part.values() if isinstance(text, str) for word in re.findall(r"\w+", text)}
+    functions = dict.fromkeys((tile.columns, part["b_turned"]) for part in parts) if tile.wgmma else {}
+    text = expand_file("cuda/contraction_half.cu.in", {
+        "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
+        "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
+        "parts": parts, "many": len(parts) > 1, "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
+        "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "wgmma": tile.wgmma,
+        "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums), "narrow": dtype,
+        "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})
+    return narrow(kernel, text)
+
+
+def wgmma(symbol: str, columns: int, turned: int, dtype: str) -> str:
+    """The function that adds the product of 64 rows and so many columns, of 16 terms. turned: lines of the second operand
+    are terms."""
+    head = f"__device__ inline void {symbol}_wgmma_{columns}_{turned}(float (&c)[{columns // 8}][4], uint64_t a, uint64_t b)"
+    count = columns // 2
+    registers = ", ".join(f"%{i}" for i in range(count))
+    bound = ", ".join(f'"+f"(c[{i // 4}][{i % 4}])' for i in range(count))
+    return "\n".join([
+        "#ifdef TC_WGMMA", head, "{", "#ifdef __CUDACC__",
+        f'    asm volatile("{{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\nwgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{dtype}.{dtype} "',
+        f'                 "{{{registers}}}, "', f'                 "%{count}, %{count + 1}, p, 1, 1, 0, {turned};\\n}}\\n"',
+        f"                 : {bound}", '                 : "l"(a), "l"(b));', "#else",
+        f"    emulated_wgmma<{columns}, {turned}>(c, a, b, tc_cast_{dtype}_f32);", "#endif", "}", "#endif"])
+
+
+def _eights(e: Expr) -> bool:
+    return divisor_of(e) % 8 == 0
+
+
+class _Part:
+    """The texts of one contraction of a kernel."""
+
+    def __init__(self, kernel: ContractionKernel, tile: HalfTile, dtype: str):
+        self.kernel, self.tile, self.dtype = kernel, tile, dtype
+        self.e = emitter(kernel, {s.buffer for s in kernel.stores}, [f"sum[{i}][v]" for i in range(len(kernel.b))])
+        self.e.relaxed = True
+        self.decoded = {name: decode(self.e, flat, variables) for name, flat, variables in
+                        (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
+                         ("k", "k", kernel.k))}
+        self.setup: list[str] = []
+        self.arrays: list[str] = []
+        self.fetch: list[str] = []
+        self.bring: list[str] = []
+        self.lines("a", kernel.a, "a_tile", tile.rows, "row", "m")
+        self.turned = self.is_turned()
+        for i, b in enumerate(kernel.b):
+            place = f"(b_tile + {i} * B_SIZE)"
+            if self.turned:
+                self.panels(f"b{i}", b, place)
+            else:
+                self.lines(f"b{i}", b, place, tile.columns, "column", "n")
+
+    def fields(self) -> dict[str, Any]:
+        kernel, e = self.kernel, self.e
+        e.open(kernel.batch + kernel.m)
+        epilogue = self.epilogue()
+        epilogue = [*e.scopes.pop().lines, *epilogue]
+        turned = int(self.turned)
+        return {**{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
+                "setup": "\n".join(self.setup), "bring": "\n".join(self.bring), "turned": self.turned,
+                "b_turned": turned, "b_wide": 8192 if turned else 16, "b_step": 128 if turned else 2,
+                "sums": [{"i": i} for i in range(len(kernel.b))], "sum_count": len(kernel.b),
+                "epilogue": "\n".join(epilogue), "wide": self.wide, "arrays": "\n".join(self.arrays),
+                "fetch": "\n".join(self.fetch), "prologue": "\n".join(e.lines), "m_text": self.points(kernel.m),
+                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k), "batch_text": self.points(kernel.batch)}
+
+    def points(self, variables: tuple[Sym, ...]) -> str:
+        return f"({self.e.index(product(extent(s) for s in variables))})"
+
+    # -- operands to shared memory ------------------------------------------------------------------------------------
+    def flat(self, e: Expr) -> bool:
+        """Terms are neighbours, over all of them: packed in their order."""
+        k = self.kernel.k
+        return e == linear(tuple(map(sym, k)), tuple(map(extent, k)))
+
+    def lines(self, own: str, load: Load, to: str, count_of: int, flat: str, group: str) -> None:
+        """An operand whose lines are rows, or columns: a thread has eight terms of some of them."""
+        kernel, e, threads = self.kernel, self.e, self.tile.threads
+        variables = kernel.m if group == "m" else kernel.n
+        address = e.address(load.buffer, load.index)
+        place = split(address, kernel.k)
+        valid = [split(x, kernel.k) for x in load.valid]
+        parted = place is not None and None not in valid
+        if not parted:
+            place, valid = Split(address * 0, address), [Split(x * 0, x) for x in load.valid]
+        last = kernel.k[-1]
+        side_by_side = parted and _eights(place.outer) and (
+            self.flat(place.inner) or place.inner.coefficient(last) == 1 and _eights(extent(last))
+            and _eights(place.inner.substitute({last: 0}))) and all(last not in v.inner.symbols() for v in valid)
+        pointer = e.pointers[load.buffer]
+        step = threads // 8
+        count = -(-count_of // step)
+        size = f"{group}_size"
+        first = f"{group}_first"
+        ragged = count_of % step != 0
+        within = f" && {own}_line + i * {step} < {count_of}" if ragged else ""
+        self.setup += [f"const int {own}_vector = thread % 8, {own}_line = thread / 8;"]
+        if parted:
+            self.setup += [f"tc_index {own}_at[{count}];", f"unsigned {own}_in = 0;",
+                           *(f"tc_index {own}_v{j}[{count}];" for j in range(len(valid))), "#pragma unroll",
+                           f"for (int i = 0; i < {count}; ++i) {{",
+                           f"    const tc_index {flat} = {first} + {own}_line + i * {step};",
+                           *indent(self.decoded[group]),
+                           f"    {own}_in |= (unsigned)({flat} < {size}{within}) << i;",
+                           f"    {own}_at[i] = {e.index(place.outer)};",
+                           *(f"    {own}_v{j}[i] = {e.index(v.outer)};" for j, v in enumerate(valid)), "}"]
+            tests = [f"{own}_v{j}[i] + ({e.index(v.inner)}) >= 0" for j, v in enumerate(valid)]
+            there = " && ".join(["k < k_size", f"({own}_in >> i & 1)", *tests])
+            at = f"{own}_at[i] + ({e.index(place.inner) if not side_by_side or not self.flat(place.inner) else 'k'})"
+            again: list[str] = []
+        else:
+            again = [f"const tc_index {flat} = {first} + {own}_line + i * {step};", *self.decoded[group]]
+            there = " && ".join(["k < k_size", f"{flat} < {size}{within}", *(f"{e.index(v.inner)} >= 0" for v in valid)])
+            at = e.index(place.inner)
+        target = f"{to} + tc_half_place({own}_line + i * {step}, {own}_vector)"
+        guard = [f"if ({own}_line + i * {step} < {count_of})"] if ragged else []
+        narrow_at = load.dtype == self.dtype
+        simple = self.flat(place.inner) if parted else False
+        k_lines = [] if simple and side_by_side else self.decoded["k"]
+        if side_by_side and narrow_at:
+            self.bring += ["{", f"    const tc_index k = k_first + {own}_vector * 8;", *indent(k_lines), "#pragma unroll",
+                           f"    for (int i = 0; i < {count}; ++i) {{", f"        const bool there = {there};",
+                           *(f"        {line}" for line in guard),
+                           f"        tc_copy16({target}, {pointer} + (there ? {at} : 0), there);", "    }", "}"]
+            return
+        if side_by_side:   # eight floats
+            self.bring += ["{", f"    const tc_index k = k_first + {own}_vector * 8;", *indent(k_lines), "#pragma unroll",
+                           f"    for (int i = 0; i < {count}; ++i) {{", f"        const bool there = {there};",
+                           f"        {C_TYPE[load.dtype]} from[8] = {{}};", "        uint16_t all[8];",
+                           "        if (there)", f"            tc_load8(from, {pointer} + ({at}));", "#pragma unroll",
+                           "        for (int v = 0; v < 8; ++v)", f"            all[v] = {self.rounded('from[v]', load.dtype)};",
+                           *(f"        {line}" for line in guard),
+                           f"        tc_store8((uint16_t *)({target}), all);", "    }", "}"]
+            return
+        self.bring += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent(again), "    uint16_t all[8];",
+                       "#pragma unroll", "    for (int v = 0; v < 8; ++v) {",
+                       f"        const tc_index k = k_first + {own}_vector * 8 + v;", *indent(indent(self.decoded["k"])),
+                       f"        all[v] = {there} ? {self.rounded(f'{pointer}[{at}]', load.dtype)} : (uint16_t)0;", "    }",
+                       *(f"    {line}" for line in guard), f"    tc_store8((uint16_t *)({target}), all);", "}"]
+
+    def rounded(self, text: str, dtype: str) -> str:
+        """16 bits of an element."""
+        if dtype == self.dtype:
+            return text
+        wide = text if dtype == "f32" else f"tc_cast_{dtype}_f32({text})"
+        return f"tc_half_{self.dtype}({wide})"
+
+    def is_turned(self) -> bool:
+        """Whether second operands come as lines of terms: columns are neighbours, eight by eight."""
+        kernel, e, last = self.kernel, self.e, self.kernel.n[-1]
+        if self.tile.columns % 64:
+            return False
+        for b in kernel.b:
+            place = split(e.address(b.buffer, b.index), kernel.k)
+            if place is None or b.valid or place.outer.coefficient(last) != 1 or not _eights(extent(last)) \
+                    or not _eights(place.outer.substitute({last: 0})) or not _eights(place.inner) \
+                    or self.flat(place.inner):
+                return False
+        return True
+
+    def panels(self, own: str, load: Load, to: str) -> None:
+        """Lines of 64 columns, one a term: a thread has eight columns of some terms."""
+        kernel, e, tile = self.kernel, self.e, self.tile
+        place = split(e.address(load.buffer, load.index), kernel.k)
+        assert place is not None
+        pointer, across = e.pointers[load.buffer], tile.columns // 8
+        total = 64 * across
+        count = -(-total // tile.threads)
+        put = bring(pointer, load.dtype, self.dtype)
+        self.bring += [
+            "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
+            f"    const int number = thread + i * {tile.threads}, line = number / {across}, vector = number % {across};",
+            "    const tc_index k = k_first + line, column = n_first + vector * 8;", *indent(self.decoded["k"]),
+            *indent(self.decoded["n"]), "    const bool there = k < k_size && column < n_size;",
+            f"    const tc_index at = {e.index(place.outer)} + ({e.index(place.inner)});",
+            f"    unsigned char *const target = {to} + vector / 8 * 8192 + tc_half_place(line, vector % 8);",
+            *([f"    if (number < {total}) {{"] if total % tile.threads else ["    {"]), *indent(indent(put)), "    }", "}"]
+
+    # -- what follows the sums ----------------------------------------------------------------------------------------
+    @property
+    def wide(self) -> bool:
+        """Eight columns of a row at a time, side by side in memory where they can be."""
+        return _eights(extent(self.kernel.n[-1])) and wide.apart(self.kernel.stores)
+
+    def fetch_rows(self, last: Sym, first: list[str]) -> None:
+        """What the epilogue loads in each row, for some rows of a thread before any is stored."""
+        kernel, e = self.kernel, self.e
+        rows = {*kernel.batch, *kernel.m}
+        loads = [n for n in dict.fromkeys(walk(*(s.value for s in kernel.stores))) if isinstance(n, Load)
+                 and not n.dynamic and not n.valid and any(rows & set(x.symbols()) for x in n.index)
+                 and wide.is_wide(e.address(n.buffer, n.index), last, n.dtype, e.buffers[n.buffer])]
+        names = {n: e.fresh("row") for n in loads}
+        self.arrays = [f"{C_TYPE[n.dtype]} {name}[{AHEAD}][8];" for n, name in names.items()]
+        e.open(kernel.n)
+        cuda_vectors.bring(e, loads, last, "first_last", {n: f"{name}[u]" for n, name in names.items()})
+        lines = e.scopes.pop().lines
+        self.fetch = [*first, *lines] if loads else []
+        e.kept = {n: f"{name}[u][v]" for n, name in names.items()}
+
+    def epilogue(self) -> list[str]:
+        kernel, e, last = self.kernel, self.e, self.kernel.n[-1]
+        if self.wide:
+            first = [line.replace(f" {e.names[last]} =", " first_last =") for line in self.decoded["n"]]
+            first = ["const tc_index column = first_column;", *first]
+            again = [f"const tc_index {e.names[last]} = first_last + v;"]
+            self.fetch_rows(last, first)
+            lines = [*first, *cuda_vectors.points(e, kernel.stores, last, "first_last", again, kernel.n)]
+            e.kept = {}
+            return lines
+        e.open(kernel.n)
+        e.stores(kernel.stores)
+        return e.scopes.pop().lines

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention as one kernel, where products round their operands anyway: a product, softmax over its columns and a product
+with the result, whose scores nobody else reads, become an AttentionKernel. It goes over the keys block by block and keeps
+maximum and sum of each row, so that scores never leave the chip; what a mask leaves out behind the last row of a block of
+queries is not computed."""
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from ..symbolic import Expr, Sym, divisor_of, sym
+from .accesses import read, written
+from .clip import _holds_where, _lowest, _softmax
+from .fuse import Fused, reading_items
+from .loop_ir import AttentionKernel, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel
+from .scalars import Rewriter, extent, walk
+
+MOST = 128     # terms of a score, and columns of a result
+STEP = 16      # what a matrix unit takes at once
+
+
+def form(fused: Fused) -> Fused:
+    """The same kernels, some of them as one."""
+    former = _Former(fused)
+    return replace(fused, kernels=former.list(fused.kernels), fusions=former.fusions)
+
+
+class _Former:
+    def __init__(self, fused: Fused):
+        self.buffers = fused.buffers
+        self.readers: Counter[str] = reading_items(fused.kernels)
+        self.fusions = list(fused.fusions)
+
+    def list(self, kernels: list) -> list:
+        """One list of kernels, and those of the regions within it."""
+        out: list = []
+        for item in kernels:
+            if isinstance(item, Loop):
+                item = replace(item, test=self.list(item.test), body=self.list(item.body))
+            elif isinstance(item, Branch):
+                item = replace(item, then=self.list(item.then), other=self.list(item.other))
+            out.append(item)
+        for i, scores in enumerate(out):
+            if not isinstance(scores, ContractionKernel) or len(scores.stores) != 1:
+                continue
+            softmax = self.only_reader(out, i, scores)
+            values = self.only_reader(out, softmax, out[softmax]) if softmax is not None else None
+            if softmax is None or values is None or not isinstance(out[values], ContractionKernel):
+                continue
+            made = self.joined(scores, out[softmax], out[values])
+            if made is None or self.crossed(out[i + 1:values], made, (out[softmax],)):
+                continue
+            out[i] = out[softmax] = None
+            out[values] = made
+            self.fusions.append(f"{made.label} is one kernel")
+        return [item for item in out if item is not None]
+
+    def only_reader(self, items: list, at: int, kernel: ContractionKernel | LoopNestKernel) -> int | None:
+        """The position of the one kernel that reads what this one stores."""
+        names = written(kernel)
+        if len(names) != 1 or self.buffers[names[0]].kind != "temp":
+            return None
+        found = [j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, LoopNestKernel))
+                 and names[0] in read(items[j])]
+        own = names[0] in read(kernel)
+        return found[0] if len(found) == 1 and self.readers[names[0]] - own <= 2 else None
+
+    def crossed(self, between: list, made: AttentionKernel, own: tuple) -> bool:
+        """Whether a kernel that ran behind the scores changes what they are made of."""
+        needs = set(read(made))
+        return any(not isinstance(item, (ContractionKernel, LoopNestKernel)) or needs & set(written(item))
+                   for item in between if item is not None and item not in own)
+
+    def joined(self, scores: ContractionKernel, softmax: LoopNestKernel, values: ContractionKernel) -> AttentionKernel | None:
+        (store,) = scores.stores
+        if not isinstance(softmax, LoopNestKernel) or len(scores.b) != 1 or len(values.b) != 1 or len(values.k) != 1 \
+                or len(scores.n) != 1 or len(values.n) != 1 or len(scores.k) != 1:
+            return None
+        columns = _softmax(softmax, store.buffer)
+        out = softmax.phases[-1].stores[0]
+        if columns is None or values.a.buffer != out.buffer or values.a.valid or values.b[0].valid or scores.a.valid:
+            return None
+        (n,), (k,) = scores.n, values.k
+        # Softmax is of the rows of the scores, in the order in which the second product reads them.
+        if extent(n) != extent(columns) or extent(n) != extent(k) or scores.batch != values.batch or scores.m != values.m:
+            return None
+        rename = {columns: sym(n)}
+        loaded = next(x for x in walk(softmax.phases[0].reduces[0].value) if isinstance(x, Load))
+        place = tuple(e.substitute(rename) for e in loaded.index)
+        wanted = tuple(e.substitute({k: sym(n)}) for e in values.a.index)
+        if place != store.index or tuple(e.substitute(rename) for e in out.index) != wanted or wanted != store.index:
+            return None
+        key = Sym("key", 0, extent(n) - 1)
+        first = Rewriter(lambda e: e.substitute({n: sym(key)}))
+        second = Rewriter(lambda e: e.substitute({k: sym(key)}))
+        made = AttentionKernel(values.label, values.batch, values.m, values.n, (key, *scores.k), scores.a,
+                               (second(values.b[0]),), 0, values.stores, (), (), loc=values.loc, second=first(scores.b[0]),
+                               score=first(store.value), limit=_limit(first(store.value), key, scores.m))
+        return made if self.fits(made) else None
+
+    def fits(self, k: AttentionKernel) -> bool:
+        """Its operands are read by vectors."""
+        depth, column = k.depth, k.n[-1]
+        if not all(extent(s).is_const and extent(s).value <= MOST and extent(s).value % STEP == 0 for s in (depth, column)):
+            return False
+        return _vectors(self.buffers, k.a, depth) and _vectors(self.buffers, k.second, depth) \
+            and _vectors(self.buffers, k.b[0], column)
+
+
+def _vectors(buffers: dict[str, Buffer], load: Load, last: Sym) -> bool:
+    address = buffers[load.buffer].address(load.index)
+    return load.dtype == "f32" and not load.dynamic and not load.valid and address.coefficient(last) == 1 \
+        and divisor_of(address.substitute({last: 0})) % 8 == 0
+
+
+def _limit(score, key: Sym, rows: tuple[Sym, ...]) -> Expr | None:
+    """Keys from here on have a score of -inf, in the row of the variable and all rows before; None where that is not
+    known."""
+    if len(rows) != 1:
+        return None
+    for s in walk(score):
+        left = _holds_where(s)
+        if left is None or left.coefficient(key) != -1 or not _lowest(score, s):
+            continue
+        rest = left + sym(key)
+        step = rest.coefficient(rows[0])
+        others = {v for v in rest.symbols() if not v.is_dim} - {rows[0]}
+        if step is not None and not step.symbols() and step.is_const and step.value >= 0 and not others:
+            return rest + 1
+    return None

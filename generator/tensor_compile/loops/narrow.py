@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Narrow: temps of f32 that a product reads or stores have 16 bits, where a build asks for that (--precision bf16, f16).
+
+A product's operands are rounded anyway, and so is what it hands on: those are the lists of PyTorch's autocast. Arithmetic
+stays f32: a value is rounded where it is stored and widened where it is loaded. Sums, norms and softmax keep f32 inside
+their kernels. Outputs, inputs and states have the dtype that the model says; so has what a loop carries on.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .accesses import written
+from .fuse import Fused
+from .loop_ir import Apply, AttentionKernel, Buffer, Const, ContractionKernel, InBounds, Load, Loop, LoopNestKernel, RowReduce, RowSort, Scalar, \
+    GroupedContractionKernel, Store, leaves, mapped, regions
+from .scalars import Rewriter
+
+
+def narrow(fused: Fused, dtype: str) -> Fused:
+    """The same kernels over narrow temps."""
+    chosen = _chosen(fused)
+    buffers = {name: replace(b, dtype=dtype) if name in chosen else b for name, b in fused.buffers.items()}
+    change = _Change(buffers, chosen, dtype)
+    return replace(fused, buffers=buffers, kernels=mapped(fused.kernels, change.kernel))
+
+
+def _chosen(fused: Fused) -> set[str]:
+    found: set[str] = set()
+    for kernel in leaves(fused.kernels):
+        if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
+            found.update(written(kernel))
+            for part in kernel.contractions:
+                found.update(x.buffer for x in (part.a, *part.b))
+                if isinstance(part, AttentionKernel):
+                    found.add(part.second.buffer)
+    kept = {name for r in regions(fused.kernels) if isinstance(r, Loop)
+            for name in (*r.carried, *(n for pair in r.swaps for n in pair))}
+    return {name for name in found - kept if _may(fused.buffers[name])}
+
+
+def _may(b: Buffer) -> bool:
+    return b.kind == "temp" and b.dtype == "f32"
+
+
+class _Change:
+    def __init__(self, buffers: dict[str, Buffer], chosen: set[str], dtype: str):
+        self.buffers, self.chosen, self.dtype = buffers, chosen, dtype
+        self.value = Rewriter(leaf=self.leaf)
+
+    def leaf(self, s: Scalar) -> Scalar | None:
+        if not isinstance(s, Load) or s.buffer not in self.chosen:
+            return None
+        wide = Apply("cast", "f32", (self.load(s),))
+        if s.other is not None and s.other.bits:
+            wide = Apply("select", "f32", (InBounds(s.valid), wide, s.other))
+        return wide
+
+    def load(self, s: Load) -> Load:
+        """The load of a narrow element, 0 where it is missing."""
+        if s.buffer not in self.chosen:
+            return s
+        other = None if s.other is None else Const(self.dtype, 0)
+        return Load(s.buffer, self.dtype, s.index, s.valid, other, tuple((k, self.value(v)) for k, v in s.dynamic))
+
+    def store(self, s: Store) -> Store:
+        value = self.value(s.value)
+        if s.buffer in self.chosen:
+            value = Apply("cast", self.dtype, (value,))
+        return Store(s.buffer, s.index, value, tuple((k, self.value(v)) for k, v in s.dynamic))
+
+    def kernel(self, k):
+        if isinstance(k, GroupedContractionKernel):
+            return replace(k, contractions=[self.kernel(part) for part in k.contractions])
+        if isinstance(k, AttentionKernel):
+            k = replace(k, second=self.load(k.second), score=self.value(k.score))
+        if isinstance(k, ContractionKernel):
+            return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=list(map(self.store, k.stores)))
+        if isinstance(k, LoopNestKernel):
+            return replace(k, phases=[replace(s, reduces=[self.reduce(r) for r in s.reduces],
+                                              stores=list(map(self.store, s.stores))) for s in k.phases])
+        return k
+
+    def reduce(self, r: RowReduce | RowSort) -> RowReduce | RowSort:
+        return replace(r, value=self.value(r.value))
