@@ -4,6 +4,7 @@
  */
 #include "compose.h"
 #include "quantization.h"
+#include "windows.h"
 
 /* -- integers ----------------------------------------------------------------------------------------------------------- */
 
@@ -94,6 +95,56 @@ static tc_tensor one_of(tc_graph *g, const char *what, tc_tensor p)
     return tc_poison();
 }
 
+/* The convolution of integers of one dtype. */
+static tc_tensor convolved(const tc_conv_integer_args *a, tc_tensor x, tc_tensor w, tc_tensor bias)
+{
+    const int dims = x->type.rank - 2;
+    if (dims == 1)
+        return tc_conv1d_at(&(tc_conv1d_args){x, w, bias, a->stride[0], a->padding[0], a->low[0], a->high[0], a->dilation[0],
+                                              a->groups, a->same, a->at});
+#define TWO(field) {a->field[0], a->field[1]}
+#define THREE(field) {a->field[0], a->field[1], a->field[2]}
+    if (dims == 2)
+        return tc_conv2d_at(&(tc_conv2d_args){x, w, bias, TWO(stride), TWO(padding), TWO(low), TWO(high), TWO(dilation),
+                                              a->groups, a->same, a->at});
+    return tc_conv3d_at(&(tc_conv3d_args){x, w, bias, THREE(stride), THREE(padding), THREE(low), THREE(high), THREE(dilation),
+                                          a->groups, a->same, a->at});
+}
+
+static bool fits_channels(tc_graph *g, tc_tensor bias, const tc_type *w)
+{
+    return bias->type.rank == 1 && tc_same_dim(g, bias->type.shape[0], w->shape[0]);
+}
+
+/* x as short integers with the padding around it, which is zero; a's padding becomes 0. */
+static tc_tensor padded(tc_graph *g, tc_conv_integer_args *a, tc_tensor zero)
+{
+    tc_windows w = {.dims = a->x->type.rank - 2};
+    const tc_window_options options = {a->stride, a->padding, a->low, a->high, NULL};
+    const tc_expr *low[TC_MAX_RANK] = {g->dims.zero, g->dims.zero}, *high[TC_MAX_RANK] = {g->dims.zero, g->dims.zero};
+    bool any = false;
+    if (!tc_windows_read(g, &options, false, &w))
+        return tc_poison();
+    for (int i = 0; i < w.dims; ++i) {
+        low[2 + i] = tc_expr_const(&g->dims, w.low[i]);
+        high[2 + i] = tc_expr_const(&g->dims, w.high[i]);
+        any = any || w.low[i] || w.high[i];
+    }
+    for (int i = 0; i < TC_MAX_WINDOW; ++i)
+        a->padding[i] = a->low[i] = a->high[i] = 0;
+    return any ? tc_prim_pad(g, a->x, zero, low, high) : a->x;
+}
+
+/* The bias of a convolution of x for that of x - zero: less zero times the sum of each output's weights. */
+static tc_tensor without_zero(tc_graph *g, tc_site at, tc_tensor w, tc_tensor zero, tc_tensor bias)
+{
+    int axes[TC_MAX_RANK];
+    for (int i = 1; i < w->type.rank; ++i)
+        axes[i - 1] = i;
+    tc_tensor share = MUL(tc_prim_reduce(g, w, "sum", w->type.rank - 1, axes), zero);
+    return bias ? SUB(bias, share) : tc_neg_at(at, share);
+}
+
 static tc_tensor conv_integer(tc_graph *g, const tc_conv_integer_args *a)
 {
     const tc_site at = a->at;
@@ -111,22 +162,19 @@ static tc_tensor conv_integer(tc_graph *g, const tc_conv_integer_args *a)
         tc_fail(g, NULL, "the bias is i32 or i64, not %s", tc_type_text(g, &a->bias->type));
         return tc_poison();
     }
-    tc_tensor x = centered(g, at, "x", a->x, one_of(g, "x_zero", a->x_zero));
+    tc_tensor x_zero = one_of(g, "x_zero", a->x_zero), bias = a->bias;
     tc_tensor w = centered(g, at, "w", a->w, a->w_zero ? before_window(g, a->w_zero, dims + 2) : NULL);
-    if (tc_is_poison(x) || tc_is_poison(w))
+    if (tc_is_poison(w) || (x_zero && tc_is_poison(x_zero)))
         return tc_poison();
-    x = wide == TC_I64 ? tc_prim_cast(g, x, wide) : x;
-    w = wide == TC_I64 ? tc_prim_cast(g, w, wide) : w;
-    if (dims == 1)
-        return tc_conv1d_at(&(tc_conv1d_args){x, w, a->bias, a->stride[0], a->padding[0], a->low[0], a->high[0],
-                                              a->dilation[0], a->groups, a->same, at});
-#define TWO(field) {a->field[0], a->field[1]}
-#define THREE(field) {a->field[0], a->field[1], a->field[2]}
-    if (dims == 2)
-        return tc_conv2d_at(&(tc_conv2d_args){x, w, a->bias, TWO(stride), TWO(padding), TWO(low), TWO(high), TWO(dilation),
-                                              a->groups, a->same, at});
-    return tc_conv3d_at(&(tc_conv3d_args){x, w, a->bias, THREE(stride), THREE(padding), THREE(low), THREE(high),
-                                          THREE(dilation), a->groups, a->same, at});
+    tc_conv_integer_args plain = *a;
+    const bool folded = x_zero && !a->same && (!bias || fits_channels(g, bias, &w->type));
+    tc_tensor x = folded ? padded(g, &plain, x_zero) : centered(g, at, "x", a->x, x_zero);
+    if (tc_is_poison(x))
+        return x;
+    w = tc_prim_cast(g, w, wide);
+    if (folded)
+        bias = without_zero(g, at, w, tc_prim_cast(g, x_zero, wide), bias);
+    return convolved(&plain, tc_prim_cast(g, x, wide), w, bias);
 }
 
 tc_tensor tc_conv_integer_at(const tc_conv_integer_args *args)

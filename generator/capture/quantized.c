@@ -191,8 +191,12 @@ static tc_tensor quantized_linear(tc_graph *g, const tc_quantized_linear_args *a
         !check_result(g, dtype, a->scale, a->zero))
         return tc_poison();
     const tc_dtype wide = a->bias ? a->bias->type.dtype : TC_I32;
-    tc_tensor x = tc_prim_cast(g, centered(g, at, &a->x), wide), w = tc_prim_cast(g, a->w, wide);
-    tc_tensor sums = tc_linear_at(&(tc_linear_args){x, w, a->bias, .at = at});
+    tc_tensor x = tc_prim_cast(g, a->x.x, wide), w = tc_prim_cast(g, a->w, wide), bias = a->bias;
+    if (a->x.zero && w->type.rank == 2) { /* x - zero: less zero times the sum of each output's weights */
+        tc_tensor share = MUL(tc_prim_reduce(g, w, "sum", 1, (const int[]){1}), a->x.zero);
+        bias = bias ? SUB(bias, share) : tc_neg_at(at, share);
+    }
+    tc_tensor sums = tc_linear_at(&(tc_linear_args){x, w, bias, .at = at});
     if (tc_is_poison(sums))
         return sums;
     tc_tensor scale = as_number(g, a->w_scale);

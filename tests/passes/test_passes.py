@@ -11,7 +11,7 @@ from tensor_compile.graph.cse import cse
 from tensor_compile.graph.dce import dce
 from tensor_compile.graph.divide import divide
 from tensor_compile.graph.errors import IrError
-from tensor_compile.graph.fold import fold
+from tensor_compile.graph.fold import MOST_STEPS, fold
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.ir import DimDecl
 from tensor_compile.graph.specialize import specialize
@@ -401,6 +401,24 @@ MASK = """
 made = module(function('%0 "x" : f32[4,4]', MASK))
 equal(print_function(fold(made, [made.functions["f"]])[1][0]), print_function(made.functions["f"]),
       "fold: comparisons of indices stay")
+folded("a cast to wider integers", '%0 "x" : i32[4]', """
+%1 = weight() {name="v"} : f32[4]
+%2 = cast(%1) {dtype=i8} : i8[4]
+%3 = cast(%2) {dtype=i32} : i32[4]
+%4 = add(%0, %3) : i32[4]""", """
+%1 = packed() {name="c0"} : i8[4]
+%2 = cast(%1) {dtype=i32} : i32[4]
+%3 = add(%0, %2) : i32[4]""", """
+%0 = weight() {name="v"} : f32[4]
+%1 = cast(%0) {dtype=i8} : i8[4]
+return "c0" %1""")
+CHAIN = "%1 = iota() {axis=0} : i32[4]\n" + "\n".join(f"%{i} = neg(%{i - 1}) : i32[4]" for i in range(2, MOST_STEPS + 2))
+for more in (0, 1):
+    last = MOST_STEPS + 1 + more
+    made = module(function('%0 "x" : i32[4]', CHAIN + f"\n%{last} = neg(%{last - 1}) : i32[4]" * more
+                           + f"\n%{last + 1} = add(%0, %{last}) : i32[4]"))
+    stored = fold(made, [made.functions["f"]])[0].functions["constants"].results
+    equal(len(stored), more, f"fold: {MOST_STEPS + more} steps of arithmetic on constants")
 folded("a view of a weight that is stored anyway", '%0 "x" : f32[4,4], %1 "y" : f32[2,4]', """
 %2 = weight() {name="w"} : f32[4,4]
 %3 = add(%0, %2) : f32[4,4]

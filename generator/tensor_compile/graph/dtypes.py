@@ -131,3 +131,8 @@ def keeps_values(source: str, target: str) -> bool:
         return b.is_float and a.digits <= b.digits and a.bias <= b.bias
     # the magnitude of the smallest integer is a power of two
     return b.kind not in ("bool", "unsigned" if a.kind == "signed" else "") and a.digits <= b.digits
+
+
+def widens(have: str, want: str) -> bool:
+    """Whether a cast is of integers to wider ones: every value stays what it is or keeps its low bits."""
+    return DTYPES[have].is_integer and DTYPES[want].is_integer and DTYPES[have].bytes < DTYPES[want].bytes

@@ -5,9 +5,10 @@ The function `constants` computes every tensor worth keeping, once for all varia
 constants are one. Its users read `packed {name="cN"}`. What is kept where it is used instead, because computing it
 costs less than reading it or because it would only repeat stored elements:
 
-- constants, iota, and cheap arithmetic on them (a causal mask is a comparison of two indices),
+- constants, iota, and cheap arithmetic on them (a causal mask is a comparison of two indices) of at most MOST_STEPS steps,
 - broadcasts, whose operand is stored,
-- a reshape or slice of a weight that is stored whole for another user, unless a contraction reads it.
+- a reshape or slice of a weight that is stored whole for another user, unless a contraction reads it,
+- a cast to wider integers: the narrower ones are stored.
 
 A weight used as it is becomes a packed constant too, so that the object holds nothing but packed constants. Nothing
 here touches an element: the interpreter (C) runs `constants`.
@@ -16,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from .dtypes import widens
 from .infer import Context
 from .ir import Function, Module, Node, Value
 from .rewrite import Builder, Values
 from .table import PRIMITIVES, has_trait, lowering_of
 
 CONSTANTS = "constants"
+MOST_STEPS = 64   # of arithmetic on constants that is done again where it is used
 _LEAVES = frozenset(("weight", "constant", "iota", "dim_value"))
 _NEVER = frozenset(("state", "packed", "parameter", "extern_call"))
 
@@ -71,9 +74,12 @@ class _Split:
         self.stored: set[Node] = set()
         self.kept: set[Node] = set()
         self.deferred: list[Node] = []       # views of a weight, stored only where the weight is not
+        self.steps: dict[Node, int] = {}     # of a constant node, with those of its operands
         for node in function.nodes:
             if is_constant(node, self.constant):
                 self.constant.add(node)
+                steps = sum(self.steps[v.node] for v in node.operands)
+                self.steps[node] = min(steps + (node.op not in _LEAVES), MOST_STEPS + 1)
                 if node.op == "weight" or any(v.node in self.weighty for v in node.operands):
                     self.weighty.add(node)
 
@@ -104,7 +110,10 @@ class _Split:
             return node.op != "weight"
         if node not in self.weighty:
             # arithmetic on whole numbers is part of an index, which lowering computes: memory would hide its value
-            return has_trait(node.op, "again") and (node.types[0].rank > 0 or node.types[0].dtype in ("i32", "i64"))
+            return (has_trait(node.op, "again") and self.steps[node] <= MOST_STEPS
+                    and (node.types[0].rank > 0 or node.types[0].dtype in ("i32", "i64")))
+        if node.op == "cast" and widens(node.operands[0].dtype, node.types[0].dtype):
+            return True
         if node.op in ("reshape", "slice") and not exact:
             base = node
             while base.op in ("reshape", "slice"):

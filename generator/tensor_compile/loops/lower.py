@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
+from ..graph.dtypes import widens
 from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import cost_of, is_elementwise, lowering_of
 from ..symbolic import ZERO, Expr, Sym, sym, wrap
@@ -28,6 +29,7 @@ from .lower_regions import REGIONS, open_function
 from .scalars import Variables, dims_of
 
 LOWERINGS: dict[str, Callable[["Lowering", Node], None]] = {**KERNELS, **INDEXING, **CONTRACTIONS, **REGIONS}
+_SUMS = frozenset(("dot", "convolution", "reduce", "window_reduce"))
 _FREE_COST = 6  # operations on indices that are computed again rather than stored
 
 
@@ -93,6 +95,7 @@ class Lowering:
         self.detached: dict[tuple[Any, ...], Value] = {}
         self.temps = 0
         self.uses: dict[Value, int] = {}
+        self.summed: set[Value] = set()      # operands of sums, and of sums of products
 
     # -- buffers and placements ----------------------------------------------------------------------------------------
     def buffer(self, name: str, dtype: str, shape: Index, kind: str, order: tuple[int, ...] | None = None) -> Buffer:
@@ -145,6 +148,7 @@ class Lowering:
         for g in self.functions:
             for v in [*(v for node in g.nodes for v in node.operands), *(v for _, v, _ in [*g.results, *g.assigns])]:
                 self.uses[v] = self.uses.get(v, 0) + 1
+            self.summed.update(v for node in g.nodes if node.op in _SUMS for v in node.operands)
             if g is not f and g.assigns:
                 raise LoweringError(f"{g.name}: a state is assigned within a loop or branch")
         inputs = [self.buffer(p.attrs["name"], p.types[0].dtype, p.types[0].shape, "input") for p in f.parameters]
@@ -183,9 +187,12 @@ class Lowering:
                 self.lower_node(node)
 
     def classify(self, node: Node) -> None:
-        """Records in `free` the values that need no memory: constants and cheap arithmetic on indices."""
+        """Records in `free` the values that need no memory: constants, cheap arithmetic on indices, and integers that a
+        sum reads wider than they are stored."""
         kind = lowering_of(node.op)
         if node.op in ("constant", "iota", "dim_value"):
+            self.free[node] = 0
+        elif node.op == "cast" and Value(node) in self.summed and widens(node.operands[0].dtype, node.types[0].dtype):
             self.free[node] = 0
         elif kind == "view" or kind == "elementwise" and (cost_of(node.op) == 1 or self.is_quotient(node)):
             total = 0 if kind == "view" else 1
