@@ -5,7 +5,8 @@ The function `constants` computes every tensor worth keeping, once for all varia
 constants are one. Its users read `packed {name="cN"}`. What is kept where it is used instead, because computing it
 costs less than reading it or because it would only repeat stored elements:
 
-- constants, iota, and cheap arithmetic on them (a causal mask is a comparison of two indices) of at most MOST_STEPS steps,
+- constants, iota, and cheap arithmetic on them (a causal mask is a comparison of two indices) of at most MOST_STEPS steps; on what
+  is stored, too, where the result is larger than that,
 - broadcasts, whose operand is stored,
 - a reshape or slice of a weight that is stored whole for another user, unless a contraction reads it,
 - a cast to wider integers: the narrower ones are stored.
@@ -17,7 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from .dtypes import widens
+from ..symbolic import product
+from .dtypes import DTYPES, widens
 from .infer import Context
 from .ir import Function, Module, Node, Value
 from .rewrite import Builder, Values
@@ -64,6 +66,11 @@ def is_constant(node: Node, known: Collection[Node]) -> bool:
                     for e in node.attrs[name]))
 
 
+def size(node: Node) -> int:
+    """Bytes of a node of constant sizes."""
+    return DTYPES[node.types[0].dtype].bytes * product(node.types[0].shape).value
+
+
 class _Split:
     """What becomes of the constant nodes of one function: stored, kept in place, or needed by stored ones alone."""
 
@@ -75,11 +82,14 @@ class _Split:
         self.kept: set[Node] = set()
         self.deferred: list[Node] = []       # views of a weight, stored only where the weight is not
         self.steps: dict[Node, int] = {}     # of a constant node, with those of its operands
+        self.below: dict[Node, int] = {}     # bytes of what would be stored for a constant node, were it kept
         for node in function.nodes:
             if is_constant(node, self.constant):
                 self.constant.add(node)
                 steps = sum(self.steps[v.node] for v in node.operands)
                 self.steps[node] = min(steps + (node.op not in _LEAVES), MOST_STEPS + 1)
+                self.below[node] = 0 if node.op in _LEAVES else size(node) if not has_trait(node.op, "again") else \
+                    sum(self.below[n] for n in dict.fromkeys(v.node for v in node.operands))
                 if node.op == "weight" or any(v.node in self.weighty for v in node.operands):
                     self.weighty.add(node)
 
@@ -110,7 +120,9 @@ class _Split:
             return node.op != "weight"
         if node not in self.weighty:
             # arithmetic on whole numbers is part of an index, which lowering computes: memory would hide its value
+            below = self.below[node]
             return (has_trait(node.op, "again") and self.steps[node] <= MOST_STEPS
+                    and (not below or size(node) > below)
                     and (node.types[0].rank > 0 or node.types[0].dtype in ("i32", "i64")))
         if node.op == "cast" and widens(node.operands[0].dtype, node.types[0].dtype):
             return True
