@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which word is in a second of sound: on a board without an operating system, or hosted. No heap, no stdio on the board.
+ * Which word is in a second of sound: on a board without an operating system, or hosted. No heap, no stdio on the
+ * board.
  */
 #include <stdint.h>
 #include <string.h>
@@ -10,11 +11,13 @@
 
 enum { RATE = 16000, FRAME = 480, STEP = 320, FRAMES = 49, COEFFICIENTS = 10, WORDS = 12, HEADER = 44 };
 
-static const char *const words[WORDS] = {"down", "go", "left", "no", "off", "on", "right", "stop", "up", "yes", "silence", "unknown"};
+static const char *const words[WORDS] = {"down",  "go",   "left", "no",  "off",     "on",
+                                         "right", "stop", "up",   "yes", "silence", "unknown"};
 
 /* The recording: a WAV file of 16 kHz, one channel, 16 bits, as it is. */
-__asm__(".section .rodata\n.balign 4\n.global recording\nrecording:\n.incbin \"" CLIP "\"\n.global recording_end\nrecording_end:\n"
-        ".text\n");
+__asm__(".section .rodata\n.balign 4\n"
+        ".global recording\nrecording:\n.incbin \"" CLIP "\"\n"
+        ".global recording_end\nrecording_end:\n.text\n");
 extern const unsigned char recording[], recording_end[];
 
 /* What the network takes, of a word that somebody else's front end has worked on. */

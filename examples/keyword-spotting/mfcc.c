@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The front end: 30 ms of sound to what the network was trained with, ten coefficients of a mel spectrum as 8-bit integers.
- * Matrices of constants are computed when the model is built.
+ * The front end: 30 ms of sound to what the network was trained with, ten coefficients of a mel spectrum as 8-bit
+ * integers. Matrices of constants are computed when the model is built.
  */
 #include <tensor_compile/model.h>
 

@@ -6,7 +6,7 @@
 #include "quantization.h"
 #include "windows.h"
 
-/* -- integers ----------------------------------------------------------------------------------------------------------- */
+/* -- integers ------------------------------------------------------------------------------------------------------ */
 
 /* An operand and its zero, of one short dtype. */
 static bool check_short(tc_graph *g, const char *name, tc_tensor x, tc_tensor zero)
@@ -100,15 +100,15 @@ static tc_tensor convolved(const tc_conv_integer_args *a, tc_tensor x, tc_tensor
 {
     const int dims = x->type.rank - 2;
     if (dims == 1)
-        return tc_conv1d_at(&(tc_conv1d_args){x, w, bias, a->stride[0], a->padding[0], a->low[0], a->high[0], a->dilation[0],
-                                              a->groups, a->same, a->at});
+        return tc_conv1d_at(&(tc_conv1d_args){x, w, bias, a->stride[0], a->padding[0], a->low[0], a->high[0],
+                                              a->dilation[0], a->groups, a->same, a->at});
 #define TWO(field) {a->field[0], a->field[1]}
 #define THREE(field) {a->field[0], a->field[1], a->field[2]}
     if (dims == 2)
         return tc_conv2d_at(&(tc_conv2d_args){x, w, bias, TWO(stride), TWO(padding), TWO(low), TWO(high), TWO(dilation),
                                               a->groups, a->same, a->at});
-    return tc_conv3d_at(&(tc_conv3d_args){x, w, bias, THREE(stride), THREE(padding), THREE(low), THREE(high), THREE(dilation),
-                                          a->groups, a->same, a->at});
+    return tc_conv3d_at(&(tc_conv3d_args){x, w, bias, THREE(stride), THREE(padding), THREE(low), THREE(high),
+                                          THREE(dilation), a->groups, a->same, a->at});
 }
 
 static bool fits_channels(tc_graph *g, tc_tensor bias, const tc_type *w)
@@ -184,7 +184,7 @@ tc_tensor tc_conv_integer_at(const tc_conv_integer_args *args)
     return g ? tc_op_leave(g, conv_integer(g, args)) : tc_poison();
 }
 
-/* -- quantized results --------------------------------------------------------------------------------------------------- */
+/* -- quantized results --------------------------------------------------------------------------------------------- */
 
 static bool check_scales(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor y)
 {
@@ -258,7 +258,7 @@ tc_tensor tc_qlinear_conv_at(const tc_qlinear_conv_args *args)
     return g ? tc_op_leave(g, qlinear_conv(g, args)) : tc_poison();
 }
 
-/* -- a few bits a number --------------------------------------------------------------------------------------------------- */
+/* -- a few bits a number ------------------------------------------------------------------------------------------- */
 
 /* p, flat or [n, per_row], as [n, per_row]. */
 static tc_tensor by_rows(tc_graph *g, const char *what, tc_tensor p, const tc_expr *n, int64_t per_row)

@@ -9,7 +9,7 @@
 #include "quantization.h"
 #include "windows.h"
 
-/* -- scales ------------------------------------------------------------------------------------------------------------ */
+/* -- scales -------------------------------------------------------------------------------------------------------- */
 
 static bool check_scale(tc_graph *g, const char *what, double scale)
 {
@@ -80,7 +80,7 @@ static tc_tensor finished(tc_site at, tc_tensor x, int zero, tc_dtype dtype)
     return tc_cast_at(at, zero ? ADD(x, zero) : x, dtype);
 }
 
-/* -- multipliers that depend on tensors ---------------------------------------------------------------------------------- */
+/* -- multipliers that depend on tensors ---------------------------------------------------------------------------- */
 
 /* tc_quantized_multiplier of each number of an f64 tensor: q, and the shift e. Steps by powers of two are exact. */
 static tc_tensor multipliers(tc_graph *g, tc_site at, tc_tensor scale, tc_tensor *shift)
@@ -110,15 +110,16 @@ static tc_tensor scaled_wide(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, 
     tc_tensor large = GE(q, 0x7fff0000), upper = SHIFT_RIGHT(ADD(MINIMUM(q, 0x7fff0000), 1 << 15), 16);
     tc_tensor reduced = tc_prim_cast(g, WHERE(large, 0x7fff, upper), TC_I64);
     tc_tensor places = SUB(15, tc_prim_cast(g, e, TC_I64)), before = SUB(places, 1);
-    tc_tensor half = SHIFT_LEFT(tc_broadcast_to(g, tc_constant_of(g, TC_I64, TC_OPERAND(1)), before->type.rank, before->type.shape),
-                                before);
+    tc_tensor one = tc_constant_of(g, TC_I64, TC_OPERAND(1));
+    tc_tensor half = SHIFT_LEFT(tc_broadcast_to(g, one, before->type.rank, before->type.shape), before);
     half = tc_broadcast_to(g, half, x->type.rank, x->type.shape);
     places = tc_broadcast_to(g, places, x->type.rank, x->type.shape);
     return tc_prim_cast(g, SHIFT_RIGHT(ADD(MUL(x, reduced), half), places), TC_I32);
 }
 
 /* Sums with one multiplier, or one a slice of the axis, to the result. scale: f64. */
-static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor scale, int axis, bool once, int zero, tc_dtype dtype)
+static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor scale, int axis, bool once, int zero,
+                          tc_dtype dtype)
 {
     const tc_type *x = &sums->type;
     tc_tensor e, q = multipliers(g, at, scale, &e);
@@ -130,7 +131,7 @@ static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor sca
     return finished(at, y, zero, dtype);
 }
 
-/* -- products ------------------------------------------------------------------------------------------------------------- */
+/* -- products ------------------------------------------------------------------------------------------------------ */
 
 static bool check_weights(tc_graph *g, tc_tensor w, tc_tensor scale, tc_tensor bias)
 {
@@ -160,7 +161,8 @@ static tc_tensor quantized_conv(tc_graph *g, const tc_quantized_conv_args *a)
     if (!check_affine(g, &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
         !check_result(g, dtype, a->scale, a->zero))
         return tc_poison();
-    tc_conv_integer_args product = {.x = a->x.x, .w = a->w, .bias = a->bias, .groups = a->groups, .same = a->same, .at = at};
+    tc_conv_integer_args product = {.x = a->x.x, .w = a->w, .bias = a->bias, .groups = a->groups, .same = a->same,
+                                    .at = at};
     product.x_zero = a->x.zero ? tc_constant_of(g, dtype, TC_OPERAND(a->x.zero)) : NULL;
     for (int i = 0; i < 3; ++i) {
         product.stride[i] = a->stride[i];
@@ -214,7 +216,7 @@ tc_tensor tc_quantized_linear_at(const tc_quantized_linear_args *args)
     return g ? tc_op_leave(g, quantized_linear(g, args)) : tc_poison();
 }
 
-/* -- sums and products of elements ------------------------------------------------------------------------------------------ */
+/* -- sums and products of elements --------------------------------------------------------------------------------- */
 
 static bool check_two(tc_graph *g, const tc_quantized_two_args *args)
 {
@@ -273,7 +275,7 @@ tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args)
     return g ? tc_op_leave(g, quantized_mul(g, args)) : tc_poison();
 }
 
-/* -- another scale ------------------------------------------------------------------------------------------------------------ */
+/* -- another scale ------------------------------------------------------------------------------------------------- */
 
 static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args *args)
 {
@@ -297,7 +299,7 @@ tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args)
     return g ? tc_op_leave(g, quantized_rescale(g, args)) : tc_poison();
 }
 
-/* -- functions of 8 bits: tables ------------------------------------------------------------------------------------------------ */
+/* -- functions of 8 bits: tables ----------------------------------------------------------------------------------- */
 
 /* The 256 integers from `first` on, in i32. */
 static tc_tensor integers(tc_graph *g, tc_site at, int first)
@@ -306,8 +308,8 @@ static tc_tensor integers(tc_graph *g, tc_site at, int first)
     return ADD(tc_prim_iota(g, 0, &type), first);
 }
 
-/* Of a function's argument with `bits` integer bits: the multiplier that brings integers of the scale to it, and beyond which
- * of them it is out of range. */
+/* Of a function's argument with `bits` integer bits: the multiplier that brings integers of the scale to it, and beyond
+ * which of them it is out of range. */
 typedef struct argument {
     int32_t multiplier;
     int shift, radius;
@@ -322,8 +324,8 @@ static argument argument_of(double scale, int bits)
     return a;
 }
 
-/* The function of every integer that x may be, as a table that x looks up. outputs: bits of the result's fraction; middle: what
- * the result 0 becomes. */
+/* The function of every integer that x may be, as a table that x looks up. outputs: bits of the result's fraction;
+ * middle: what the result 0 becomes. */
 static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_tensor function(tc_site at, tc_tensor a),
                           int outputs, int middle)
 {
@@ -360,7 +362,7 @@ tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args)
     return tc_op_leave(g, by_table(g, args, tc_fixed_tanh, 7, args->x.x->type.dtype == TC_I8 ? 0 : 128));
 }
 
-/* -- softmax --------------------------------------------------------------------------------------------------------------------- */
+/* -- softmax ------------------------------------------------------------------------------------------------------- */
 
 /* exp(-d * scale) for d = 0 ... 255, with 0 integer bits; 0 where that is too small. */
 static tc_tensor exponentials(tc_graph *g, tc_site at, double scale)
@@ -398,7 +400,8 @@ static tc_tensor quantized_softmax(tc_graph *g, const tc_quantized_softmax_args 
     }
     const int axis = type->rank - 1;
     tc_integer_range(type->dtype, 0, &low, &high);
-    tc_tensor table = exponentials(g, at, beta * args->x.scale), shares = tc_rounding_shift_at(at, table, TC_OPERAND(12));
+    tc_tensor table = exponentials(g, at, beta * args->x.scale);
+    tc_tensor shares = tc_rounding_shift_at(at, table, TC_OPERAND(12));
     tc_tensor x = tc_prim_cast(g, args->x.x, TC_I32), most = tc_amax_at(at, x, true, 1, (const int[]){axis});
     tc_tensor below = SUB(most, x), terms = tc_prim_gather(g, shares, below, 0);
     tc_tensor sum = tc_sum_at(at, terms, true, 1, (const int[]){axis}), zeros, factor = inverse(g, at, sum, &zeros);
@@ -413,7 +416,7 @@ tc_tensor tc_quantized_softmax_at(const tc_quantized_softmax_args *args)
     return g ? tc_op_leave(g, quantized_softmax(g, args)) : tc_poison();
 }
 
-/* -- average pooling ---------------------------------------------------------------------------------------------------------------- */
+/* -- average pooling ----------------------------------------------------------------------------------------------- */
 
 static tc_tensor window_sums(tc_graph *g, tc_tensor x, const tc_windows *w)
 {
@@ -454,7 +457,7 @@ tc_tensor tc_quantized_avg_pool2d_at(const tc_quantized_pool_args *args)
     return g ? tc_op_leave(g, average_pool(g, args)) : tc_poison();
 }
 
-/* -- mean ------------------------------------------------------------------------------------------------------------------------------ */
+/* -- mean ---------------------------------------------------------------------------------------------------------- */
 
 static tc_tensor quantized_mean(tc_graph *g, const tc_quantized_mean_args *args)
 {
@@ -481,7 +484,8 @@ static tc_tensor quantized_mean(tc_graph *g, const tc_quantized_mean_args *args)
     const int64_t multiplier = tc_quantized_multiplier((double)args->x.scale / (double)args->scale, &shift);
     while (places < 31 + shift && (count >> places) > 1)
         ++places;
-    return finished(at, multiplied(at, sums, (int32_t)((multiplier << places) / count), shift - places), args->zero, type->dtype);
+    tc_tensor mean = multiplied(at, sums, (int32_t)((multiplier << places) / count), shift - places);
+    return finished(at, mean, args->zero, type->dtype);
 }
 
 tc_tensor tc_quantized_mean_at(const tc_quantized_mean_args *args)
@@ -490,7 +494,7 @@ tc_tensor tc_quantized_mean_at(const tc_quantized_mean_args *args)
     return g ? tc_op_leave(g, quantized_mean(g, args)) : tc_poison();
 }
 
-/* -- leaky relu -------------------------------------------------------------------------------------------------------------------------- */
+/* -- leaky relu ---------------------------------------------------------------------------------------------------- */
 
 static tc_tensor quantized_leaky_relu(tc_graph *g, const tc_quantized_leaky_args *args)
 {

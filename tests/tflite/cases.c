@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls a model of one input and one output with stored cases that are part of the image, and prints how many results are equal
- * to the stored bytes; exit code 1 where one is not. Hosted or on a bare-metal board. Macros: see test_tiny.py.
+ * Calls a model of one input and one output with stored cases that are part of the image, and prints how many results
+ * are equal to the stored bytes; exit code 1 where one is not. Hosted or on a bare-metal board. Macros: see
+ * test_tiny.py.
  */
 #include MODEL_HEADER
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/keyword-spotting on this machine and on the emulated board: the words and shares that TensorFlow Lite Micro gives for
-the features that MLPerf Tiny stored of the same recording."""
+"""examples/keyword-spotting on this machine and on the emulated board: the words and shares that TensorFlow Lite Micro
+gives for the features that MLPerf Tiny stored of the same recording."""
 import os
 import shutil
 import subprocess
@@ -10,7 +10,8 @@ from pathlib import Path
 from tap import done, equal, note, ok, skip
 
 RUN = Path(os.environ["TC_SOURCE_ROOT"]) / "examples" / "keyword-spotting" / "run.sh"
-WANT = ["a stored word: on 99 %", "the recording from 0 ms on: unknown 99 %", "the recording from 200 ms on: unknown 98 %"]
+WANT = ["a stored word: on 99 %", "the recording from 0 ms on: unknown 99 %",
+        "the recording from 200 ms on: unknown 98 %"]
 
 
 def run(*words: str) -> list[str]:

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations on quantized tensors as TensorFlow Lite defines them: integers alone, bit for bit. What all operations share is
- * said in ../ops.h.
+ * Operations on quantized tensors as TensorFlow Lite defines them: integers alone, bit for bit. What all operations
+ * share is said in ../ops.h.
  *
- * A tc_affine is integers q that stand for (q - zero) * scale; both are C numbers, the scale is rounded to f32. The result of an
- * operation has the `.scale` and `.zero` that it is given, and the dtype of the first operand; it saturates. Factors between
- * scales are computed in f64 and become a multiplier of 31 bits and a shift, as tc_quantized_multiplier has it; a product by it
- * is rounded twice (tc_requantize), or once with `.once`. TensorFlow Lite Micro rounds twice everywhere.
+ * A tc_affine is integers q that stand for (q - zero) * scale; both are C numbers, the scale is rounded to f32. The
+ * result of an operation has the `.scale` and `.zero` that it is given, and the dtype of the first operand; it
+ * saturates. Factors between scales are computed in f64 and become a multiplier of 31 bits and a shift, as
+ * tc_quantized_multiplier has it; a product by it is rounded twice (tc_requantize), or once with `.once`. TensorFlow
+ * Lite Micro rounds twice everywhere.
  */
 #ifndef TENSOR_COMPILE_OPS_QUANTIZED_H
 #define TENSOR_COMPILE_OPS_QUANTIZED_H
@@ -20,13 +21,14 @@ typedef struct tc_affine {
     int zero;
 } tc_affine;
 
-/* tc_quantized_conv(.x = {x, 0.5, 3}, .w = w, .w_scale = s, .bias = b, .scale = 0.25, .zero = -128, options of tc_conv_integer)
+/* tc_quantized_conv(.x = {x, 0.5, 3}, .w = w, .w_scale = s, .bias = b, .scale = 0.25, .zero = -128,
+ *                   options of tc_conv_integer)
  * tc_quantized_linear(.x = {x, 0.5, 3}, .w = w, .w_scale = s, .bias = b, .scale = 0.25, .zero = -128)
  *
- * The convolution or linear layer of integers, exact, times scale_x * w_scale / scale, plus zero. w has the zero 0, and w_scale one
- * number, or one an output channel; the bias has the scale scale_x * w_scale.
- * Dtypes: i8, u8 or i16 for x; i8 for w; f32 for w_scale; i32 for the bias. Sums are i32 and wrap; with a bias of i64 they are i64,
- * and the multiplier keeps its upper 16 bits, rounded.
+ * The convolution or linear layer of integers, exact, times scale_x * w_scale / scale, plus zero. w has the zero 0, and
+ * w_scale one number, or one an output channel; the bias has the scale scale_x * w_scale.
+ * Dtypes: i8, u8 or i16 for x; i8 for w; f32 for w_scale; i32 for the bias. Sums are i32 and wrap; with a bias of i64
+ * they are i64, and the multiplier keeps its upper 16 bits, rounded.
  * Shape: that of tc_conv_integer, of tc_linear.
  * Numerics: a linear layer of one w_scale rounds scale_x * w_scale to f32.
  * ATen: none. */
@@ -57,8 +59,8 @@ tc_tensor tc_quantized_linear_at(const tc_quantized_linear_args *args);
 /* tc_quantized_add(.a = {a, 0.5, 3}, .b = {b, 0.25, 0}, .scale = 0.125, .zero = -128)
  * tc_quantized_sub(.a, .b, .scale, .zero), tc_quantized_mul(.a, .b, .scale, .zero)
  *
- * Sum, difference and product. Operands of a sum are shifted left by 20 places, 16 bits by 15, and brought to twice the larger of
- * their scales before.
+ * Sum, difference and product. Operands of a sum are shifted left by 20 places, 16 bits by 15, and brought to twice the
+ * larger of their scales before.
  * Dtypes: i8, u8 or i16, one for both.
  * Shape: the operands' broadcast one.
  * ATen: none. */
@@ -80,7 +82,8 @@ tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args);
  * Dtypes: i8, u8, i16 or i32 for x, i8, u8, i16 or i32 for the result.
  * Shape: that of x.
  * ATen: none. */
-#define tc_quantized_rescale(...) tc_quantized_rescale_at(&(const tc_quantized_rescale_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_quantized_rescale(...)                                                                                     \
+    tc_quantized_rescale_at(&(const tc_quantized_rescale_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_quantized_rescale_args {
     tc_affine x;
     float scale;
@@ -91,13 +94,14 @@ typedef struct tc_quantized_rescale_args {
 tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args);
 
 /* tc_quantized_softmax(.x = {x, 0.5, 3}, .beta = 1)
- * Softmax of beta times x along the last axis; the result has the scale 1/256 and the smallest integer as its zero. The beta left
- * out is 1.
+ * Softmax of beta times x along the last axis; the result has the scale 1/256 and the smallest integer as its zero. The
+ * beta left out is 1.
  * Dtypes: i8 or u8.
  * Shape: that of x.
  * Numerics: gemmlowp's exp, a table of 256 numbers, and its reciprocal by three steps of Newton's.
  * ATen: none. */
-#define tc_quantized_softmax(...) tc_quantized_softmax_at(&(const tc_quantized_softmax_args){__VA_ARGS__, .at = TC_HERE})
+#define tc_quantized_softmax(...)                                                                                     \
+    tc_quantized_softmax_at(&(const tc_quantized_softmax_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_quantized_softmax_args {
     tc_affine x;
     float beta;
@@ -106,8 +110,8 @@ typedef struct tc_quantized_softmax_args {
 tc_tensor tc_quantized_softmax_at(const tc_quantized_softmax_args *args);
 
 /* tc_quantized_sigmoid(.x = {x, 0.5, 3}), tc_quantized_tanh(.x = {x, 0.5, 3})
- * The logistic function, whose result has the scale 1/256 and the smallest integer as its zero; the hyperbolic tangent, scale 1/128
- * and the zero in the middle.
+ * The logistic function, whose result has the scale 1/256 and the smallest integer as its zero; the hyperbolic tangent,
+ * scale 1/128 and the zero in the middle.
  * Dtypes: i8 or u8.
  * Shape: that of x.
  * Numerics: gemmlowp's, as a table of 256 numbers.
@@ -122,8 +126,8 @@ tc_tensor tc_quantized_sigmoid_at(const tc_quantized_one_args *args);
 tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args);
 
 /* tc_quantized_avg_pool2d(x, .kernel = {2, 2}, .stride, .padding, .low, .high)
- * The sum of each window divided by the number of its elements that are no padding, halves away from zero: the scale stays. The
- * stride left out is the kernel.
+ * The sum of each window divided by the number of its elements that are no padding, halves away from zero: the scale
+ * stays. The stride left out is the kernel.
  * Dtypes: i8, u8 or i16.
  * Shape: that of tc_avg_pool2d.
  * ATen: none. */
@@ -141,8 +145,8 @@ tc_tensor tc_quantized_avg_pool2d_at(const tc_quantized_pool_args *args);
  * The mean along the axes. Without .keepdims they are removed.
  * Dtypes: i8, u8 or i16.
  * Shape: that of tc_mean; the axes have constant sizes.
- * Numerics: the sum by one multiplier, scale_x / scale times 2^k, divided by the number of elements n with what is left dropped; k
- * is the largest with 2^k <= n.
+ * Numerics: the sum by one multiplier, scale_x / scale times 2^k, divided by the number of elements n with what is left
+ * dropped; k is the largest with 2^k <= n.
  * ATen: none. */
 #define tc_quantized_mean(...) tc_quantized_mean_at(&(const tc_quantized_mean_args){__VA_ARGS__, .at = TC_HERE})
 typedef struct tc_quantized_mean_args {
