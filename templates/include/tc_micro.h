@@ -11,8 +11,6 @@
 
 #include "tc_kernel.h"
 
-enum { TC_FETCH_TERMS = 8 };
-
 struct tc_micro {
     const float *const *rows;
     const tc_index *a_tap, *b_tap;
@@ -21,8 +19,8 @@ struct tc_micro {
     tc_index rows_step; /* pointers from a tap's rows to the next one's: 0 where a_tap tells them apart */
     tc_index taps, terms;
     tc_index a_step, b_step, b_piece; /* elements; steps count in micro-kernels of that name alone, else 1 and 16 */
-    const float *fetch;               /* what is fetched into the caches meanwhile: */
-    tc_index fetch_lines;             /* so many lines of 16 elements for each TC_FETCH_TERMS terms */
+    const float *fetch;               /* what micro-kernels of that name fetch meanwhile, */
+    tc_index fetch_step;              /* so many elements further each term */
     int more;                         /* go on from what `acc` holds; otherwise from zeros */
 };
 
@@ -32,28 +30,27 @@ typedef void tc_micro_kernel(const struct tc_micro *m);
    has few places for lines on their way, so a burst of fetches would stop the loads beside it. */
 struct tc_fetch {
     tc_index next, piece, panels; /* elements to the first panel, and from a panel to the next one; panels */
-    tc_index blocks, lines;       /* TC_FETCH_TERMS terms each; lines of a block that a share has */
+    tc_index terms, step;         /* terms of a panel, and elements of a share for each of them */
     tc_index shares, panel, share; /* shares of a panel; the share that is next */
 };
 
-static TC_INLINE struct tc_fetch tc_fetch_of(tc_index next, tc_index piece, tc_index panels, tc_index blocks,
+static TC_INLINE struct tc_fetch tc_fetch_of(tc_index next, tc_index piece, tc_index panels, tc_index terms,
                                              tc_index tiles)
 {
-    struct tc_fetch f = {.next = next, .piece = piece, .panels = blocks > 0 ? panels : 0, .blocks = blocks};
-    f.lines = tc_max(1, tc_min(TC_FETCH_TERMS, (TC_FETCH_TERMS * panels + tiles - 1) / tc_max(tiles, 1)));
-    f.shares = (TC_FETCH_TERMS + f.lines - 1) / f.lines;
+    struct tc_fetch f = {.next = next, .piece = piece, .panels = panels, .terms = terms};
+    f.step = tc_max(1, tc_min(16, (16 * panels + tiles - 1) / tc_max(tiles, 1)));
+    f.shares = (16 + f.step - 1) / f.step;
     return f;
 }
 
-/* Where the share of the next tile begins, and its lines; 0 and none where there is no share. */
-static TC_INLINE tc_index tc_fetch_share(struct tc_fetch *f, tc_index *lines)
+/* Where the share of the next tile begins, and its step; 0 and 0 where there is no share. */
+static TC_INLINE tc_index tc_fetch_share(struct tc_fetch *f, tc_index *step)
 {
-    *lines = 0;
+    *step = 0;
     if (f->panel >= f->panels)
         return 0;
-    const tc_index first = tc_min(f->share * f->lines, TC_FETCH_TERMS - f->lines);
-    const tc_index at = f->next + f->panel * f->piece + first * f->blocks * 16;
-    *lines = f->lines;
+    const tc_index at = f->next + f->panel * f->piece + tc_min(f->share * f->step, 16 - f->step) * f->terms;
+    *step = f->step;
     if (++f->share == f->shares)
         f->share = 0, ++f->panel;
     return at;

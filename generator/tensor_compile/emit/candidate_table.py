@@ -54,11 +54,11 @@ def registers_needed(isa: InstructionSet, rows: int, columns: int) -> int:
 
 
 def micro_pointers(rows: int, columns: int, steps: bool) -> int:
-    """General registers of a micro-kernel's inner loop: rows, counter, its end, b and the multiples of its panels'
-    distance (of eight panels the next base, too), and the steps of both operands."""
+    """General registers of a micro-kernel's inner loop: rows, counter, b and the multiples of its panels' distance (of
+    eight panels the next base, too), what is fetched and its step, or the terms and the steps of both operands."""
     panels = -(-columns // PANEL)
     multiples = (panels > 1) + (panels > 3) + (panels > 5) + (panels > 7) + (panels - 1) // 8
-    return rows + 3 + multiples + (2 if steps else 0)
+    return rows + 2 + multiples + (3 if steps else 2 if rows >= 3 else 0)
 
 
 def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:

@@ -23,9 +23,10 @@ from .schedule_tiles import Band, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
 UNKNOWN_SIZE = 128    # what the cost model takes for a dim without an upper bound
-OWN_CODE = 1.03       # how much faster a tile of the kernel's own must be to be worth its compilation
+OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be worth its compilation
 BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
+MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 
 
@@ -84,7 +85,7 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
     for tile in candidates(isa):
         for own in ("memory", "registers"):
             plain = Schedule(isa, tile.dtype, tile.rows, tile.columns, epilogue=own)
-            several = not (access.rows.is_const and access.rows.value < 2 * tile.rows) \
+            several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < 2 * tile.rows) \
                 and not (access.columns.is_const and access.columns.value <= tile.columns)
             vectors = instruction_set(isa).lanes > 1
             plain = replace(plain, prefetch=constant and vectors and not access.in_place and several)
@@ -187,7 +188,7 @@ class _Model:
         paces = (64, 32, 10)
         if self.access.in_place and not self.schedule.packed_b:
             distance = 4 * size(self.access.inside[-1].b)
-            if distance >= FAR:
+            if distance >= FAR and self.once < 32:
                 paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
         return paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 * 3 // 4 else 2]
 
@@ -221,7 +222,7 @@ class _Model:
             together = -(-height // (way // apart)) if apart >= 64 else 1
         else:
             together = 1
-        return 0.4 * together if together > ways else 0.06 * together if 2 * together >= ways else 0.0
+        return 0.4 * together if together > ways else 0.08 * together if 2 * together >= ways else 0.0
 
     def across(self, count: int, band: Band) -> float:
         """`count` tiles of a band one below the other, for all columns."""

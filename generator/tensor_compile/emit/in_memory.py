@@ -19,7 +19,7 @@ from .candidate_table import PANEL
 from .epilogue import Epilogue, names_of
 from .in_registers import own_columns, own_tile, stands_alone
 from .index import c_index
-from .micro import Micro
+from .micro import FETCHING, Micro
 from .template import expand_file
 from .schedule_tiles import Band, Tiles, tiles
 from .walk import batch_decode, batch_names, place
@@ -169,7 +169,9 @@ class _Emitter:
         return wrap(self.blocks.tiles.unit) if self.schedule.packed_b else self.inner.b
 
     def micro(self, rows: int, columns: int) -> str:
-        found = Micro(self.isa.name, rows, columns, steps(self.access, self.schedule))
+        stepping = steps(self.access, self.schedule)
+        fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING and not stepping
+        found = Micro(self.isa.name, rows, columns, stepping, fetches)
         self.micros[found] = None
         return found.symbol
 
@@ -303,7 +305,6 @@ class _Emitter:
             "border_bounds": [{"e": e, "term": self.text(b.term, border_names)}
                               for e, b in enumerate(access.bounds if padded else ())],
             "border_inside": " | ".join(f"(t->bound[r][{e}] + term{e})" for e in range(len(access.bounds))),
-            "fetch_blocks": f"{inside_count} * (({inner_terms}) / TC_FETCH_TERMS)",
             "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
             "tap_tiles": max(1, schedule.mc // schedule.mr) if schedule.mc else "tiles",
             "group_room": self.blocks.group_room if schedule.packed_b else 0,

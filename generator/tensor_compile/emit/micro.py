@@ -22,16 +22,18 @@ FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, load
 @dataclass(frozen=True, slots=True, order=True)
 class Micro:
     """rows x columns accumulators of f32. steps: where the terms of a row of a, or of a column of b, are not neighbours
-    (panels'), their distances are arguments, too."""
+    (panels'), their distances are arguments, too. fetches: panels of later columns are fetched meanwhile."""
 
     isa: str
     rows: int
     columns: int
     steps: bool
+    fetches: bool = False
 
     @property
     def symbol(self) -> str:
-        return f"{LIBRARY}f32_{self.rows}x{self.columns}{'_steps' if self.steps else ''}__{self.isa}"
+        return f"{LIBRARY}f32_{self.rows}x{self.columns}{'_steps' if self.steps else ''}" \
+            f"{'_fetch' if self.fetches else ''}__{self.isa}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def _text(micro: Micro, isa: InstructionSet) -> str:
         "row_list": [_Row(r) for r in range(rows)], "reg_list": regs, "hold_b": registers <= rows,
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
-        "fetches": rows >= FETCHING and isa.lanes > 1 and not micro.steps, "panel": PANEL})
+        "fetches": micro.fetches, "panel": PANEL})
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:
