@@ -78,12 +78,13 @@ static int check_call(const tc_case *a_case, const tc_candidate *candidate, cons
             uint32_t got = 0, want = 0;
             memcpy(&got, (char *)buffers[i] + offset, tc_data_size(param->type) < 4 ? 1 : 4);
             memcpy(&want, (char *)expectation->results[fill][i] + offset, tc_data_size(param->type) < 4 ? 1 : 4);
-            snprintf(why, why_size, "%s[%ld] is 0x%08lx instead of 0x%08lx (%s data, team of %d)", param->name, (long)at,
-                     (unsigned long)got, (unsigned long)want, tc_fill_names[fill], threads);
+            snprintf(why, why_size, "%s[%ld] is 0x%08lx instead of 0x%08lx (%s data, team of %d)", param->name,
+                     (long)at, (unsigned long)got, (unsigned long)want, tc_fill_names[fill], threads);
             goto finish;
         }
         if (!tc_guard_intact(&guards[i])) {
-            snprintf(why, why_size, "writes beside %s (%s data, team of %d)", param->name, tc_fill_names[fill], threads);
+            snprintf(why, why_size, "writes beside %s (%s data, team of %d)", param->name, tc_fill_names[fill],
+                     threads);
             goto finish;
         }
     }

@@ -7,10 +7,10 @@ const char *const tc_fill_names[TC_FILL_COUNT] = {"plain", "wide", "extreme"};
 
 size_t tc_data_size(tc_data_type type)
 {
-    static const size_t sizes[] = {[TC_DATA_F32] = 4, [TC_DATA_I32] = 4, [TC_DATA_I64] = 8,  [TC_DATA_BOOL] = 1,
-                                   [TC_DATA_F64] = 8, [TC_DATA_F16] = 2, [TC_DATA_BF16] = 2, [TC_DATA_I8] = 1,
-                                   [TC_DATA_U8] = 1,  [TC_DATA_I16] = 2, [TC_DATA_U16] = 2,  [TC_DATA_U32] = 4,
-                                   [TC_DATA_U64] = 8};
+    static const size_t sizes[] =
+        {[TC_DATA_F32] = 4, [TC_DATA_I32] = 4,  [TC_DATA_I64] = 8, [TC_DATA_BOOL] = 1, [TC_DATA_F64] = 8,
+         [TC_DATA_F16] = 2, [TC_DATA_BF16] = 2, [TC_DATA_I8] = 1,  [TC_DATA_U8] = 1,   [TC_DATA_I16] = 2,
+         [TC_DATA_U16] = 2, [TC_DATA_U32] = 4,  [TC_DATA_U64] = 8};
     return sizes[type];
 }
 
@@ -94,20 +94,14 @@ void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t se
         uint16_t half;
         memcpy(&bits, &x, sizeof bits);
         switch (param->type) {
-        case TC_DATA_F32:
-            memcpy(at, &x, sizeof x);
-            break;
-        case TC_DATA_F64:
-            memcpy(at, &wide, sizeof wide);
-            break;
+        case TC_DATA_F32: memcpy(at, &x, sizeof x); break;
+        case TC_DATA_F64: memcpy(at, &wide, sizeof wide); break;
         case TC_DATA_F16:
         case TC_DATA_BF16:
             half = halved(bits, param->type);
             memcpy(at, &half, sizeof half);
             break;
-        case TC_DATA_BOOL:
-            *at = (char)(r & 1);
-            break;
+        case TC_DATA_BOOL: *at = (char)(r & 1); break;
         default: { /* little-endian: the low bits */
             const int64_t n = integer(r, 8 * (int)tc_data_size(param->type), fill, param->bound);
             memcpy(at, &n, tc_data_size(param->type));
@@ -127,8 +121,11 @@ ptrdiff_t tc_data_differ(const void *got, const void *want, const tc_param *para
         uint64_t a = 0, b = 0;
         memcpy(&a, x, size);
         memcpy(&b, y, size);
-        static const uint64_t infinities[] = {[TC_DATA_F32] = 0x7f800000, [TC_DATA_F64] = (uint64_t)0x7ff << 52,
-                                              [TC_DATA_F16] = 0x7c00, [TC_DATA_BF16] = 0x7f80, [TC_DATA_U64] = 0};
+        static const uint64_t infinities[] = {[TC_DATA_F32] = 0x7f800000,
+                                              [TC_DATA_F64] = (uint64_t)0x7ff << 52,
+                                              [TC_DATA_F16] = 0x7c00,
+                                              [TC_DATA_BF16] = 0x7f80,
+                                              [TC_DATA_U64] = 0};
         const uint64_t infinity = infinities[param->type], mask = UINT64_MAX >> (65 - 8 * size);
         if (infinity && is_nan(a, mask, infinity) && is_nan(b, mask, infinity))
             continue;

@@ -94,7 +94,8 @@ int tc_measure(const tc_case *a_case, tc_timing *timings, int rounds)
             if (!timing->runs)
                 continue;
             if (calls[c] == 0) /* the calls double until they last long enough for the clock */
-                for (calls[c] = 1; sample(a_case, &a_case->candidates[c], buffers, calls[c]) * (double)calls[c] < MEASURE_NS;)
+                for (calls[c] = 1;
+                     sample(a_case, &a_case->candidates[c], buffers, calls[c]) * (double)calls[c] < MEASURE_NS;)
                     calls[c] *= 2;
             const double ns = timing->samples[round] = sample(a_case, &a_case->candidates[c], buffers, calls[c]);
             if (timing->rounds++ == 0 || ns < timing->least)

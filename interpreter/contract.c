@@ -95,9 +95,7 @@ static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *
         accumulate_f32(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
         break;
 #define CASE(T, C)                                                                                                     \
-    case DT_##T:                                                                                                       \
-        accumulate_##T(acc, n, (const C *)x + a_at, k, (const C *)y + b_at, stride);                                   \
-        break;
+    case DT_##T: accumulate_##T(acc, n, (const C *)x + a_at, k, (const C *)y + b_at, stride); break;
         CASE(f64, double)
         CASE(wide, double)
         INTEGERS(CASE)
@@ -112,9 +110,7 @@ static void finish(tci_dtype dtype, const void *acc, int64_t n, char *out, int64
         const int64_t to = at + j * step;
         switch ((int)dtype) {
 #define CASE(T, C)                                                                                                     \
-    case DT_##T:                                                                                                       \
-        ((C *)(void *)out)[to] = tc_add_##T(((const C *)acc)[j], 0);                                                   \
-        break;
+    case DT_##T: ((C *)(void *)out)[to] = tc_add_##T(((const C *)acc)[j], 0); break;
             CASE(f32, float)
             CASE(f64, double)
             CASE(wide, double)
@@ -228,8 +224,8 @@ bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *
     for (size_t i = 0; i < lc->count; i++) {
         k *= a->shape[lc->ints[i]];
         if (b->shape[rc->ints[i]] != a->shape[lc->ints[i]])
-            return tci_node_fail(scope, node, "contracted dims differ: %lld and %lld",
-                                 (long long)a->shape[lc->ints[i]], (long long)b->shape[rc->ints[i]]);
+            return tci_node_fail(scope, node, "contracted dims differ: %lld and %lld", (long long)a->shape[lc->ints[i]],
+                                 (long long)b->shape[rc->ints[i]]);
     }
     int a_count = append(a_dims, 0, lb), a_free = a_count;
     a_count = append_unmarked(a_dims, a_count, a->rank, a_seen);
@@ -344,9 +340,16 @@ bool tci_op_convolution(const tci_scope *scope, const tci_node *node, const tci_
     if (x->rank == TCI_MAX_RANK)
         return tci_node_fail(scope, node, "too many dims");
     int64_t shape[TCI_MAX_RANK] = {x->shape[0], w->shape[0]};
-    convolution c = {.spatial = spatial, .images = x->shape[0], .channels = x->shape[1], .groups = groups,
-                     .outputs = w->shape[0], .in = x->shape + 2, .window = w->shape + 2, .stride = stride->ints,
-                     .low = low->ints, .dilation = dilation->ints};
+    convolution c = {.spatial = spatial,
+                     .images = x->shape[0],
+                     .channels = x->shape[1],
+                     .groups = groups,
+                     .outputs = w->shape[0],
+                     .in = x->shape + 2,
+                     .window = w->shape + 2,
+                     .stride = stride->ints,
+                     .low = low->ints,
+                     .dilation = dilation->ints};
     for (int d = 0; d < spatial; d++) {
         if (!tci_window_size(x->shape[2 + d], w->shape[2 + d], stride->ints[d], low->ints[d], high->ints[d],
                              dilation->ints[d], &shape[2 + d]))

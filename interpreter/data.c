@@ -165,7 +165,9 @@ bool tci_data_check_finite(const tci_scope *scope, const char *what, const char 
             continue;
         char where[192];
         ok = tci_fail(scope->diag, loc, "%s \"%s\" is %s at %s; a padded convolution needs finite weights", what, name,
-                      isnan(value) ? "nan" : value > 0 ? "inf" : "-inf",
+                      isnan(value) ? "nan"
+                      : value > 0  ? "inf"
+                                   : "-inf",
                       tci_index_describe(&dense, i, where, sizeof where));
     }
     tci_tensor_release(&dense);
@@ -179,7 +181,9 @@ bool tci_data_write(const char *path, const tci_named *tensors, size_t count, tc
     bool ok = out != NULL && dense != NULL ? true : tci_fail(diag, (tci_loc){path, 0}, "out of memory");
     for (size_t i = 0; i < count && ok; i++) {
         ok = tci_tensor_dense(&dense[i], tensors[i].tensor, (tci_loc){path, 0}, diag);
-        out[i] = (tc_st_tensor){.name = tensors[i].name, .dtype = file_dtypes[dense[i].dtype], .rank = dense[i].rank,
+        out[i] = (tc_st_tensor){.name = tensors[i].name,
+                                .dtype = file_dtypes[dense[i].dtype],
+                                .rank = dense[i].rank,
                                 .data = dense[i].data};
         memcpy(out[i].shape, dense[i].shape, sizeof dense[i].shape);
         out[i].bytes = ok ? (size_t)tci_tensor_elements(&dense[i]) * tci_dtype_size(dense[i].dtype) : 0;

@@ -35,6 +35,7 @@ typedef double c_wide;
                                                                    *(const c_##T *)(p[2] + (ptrdiff_t)i * s[2]));      \
     }
 
+/* clang-format off */
 #define SELECT(op, T)                                                                                                  \
     static void run_##op##_##T(const void *context, size_t n, char *const *p, const ptrdiff_t *s)                      \
     {                                                                                                                  \
@@ -105,6 +106,7 @@ static tci_run *const runs[TCI_OP_COUNT][TCI_DTYPE_COUNT] = {
 static tci_run *const casts[TCI_DTYPE_COUNT][TCI_DTYPE_COUNT] = {
 #define ENTRY(T, R) [DT_##T][DT_##R] = run_cast_##T##_##R,
     CASTS(ENTRY)
+/* clang-format on */
 #undef ENTRY
 };
 
@@ -166,7 +168,8 @@ double tci_wide_of(tci_dtype dtype, const void *element)
         uint16_t bits;
     } u;
     memcpy(&u, element, tci_dtype_size(dtype));
-    return dtype == TCI_F32 ? u.f32 : dtype == TCI_F16 ? tc_cast_f16_f64(u.bits)
-                                  : dtype == TCI_BF16  ? tc_cast_bf16_f64(u.bits)
-                                                       : u.f64;
+    return dtype == TCI_F32    ? u.f32
+           : dtype == TCI_F16  ? tc_cast_f16_f64(u.bits)
+           : dtype == TCI_BF16 ? tc_cast_bf16_f64(u.bits)
+                               : u.f64;
 }

@@ -99,9 +99,8 @@ static bool execute_cond(tci_run_env *env, const tci_node *node, const char *pre
     bool value = false;
     if (node->operand_count == 0)
         return tci_node_fail(&env->scope, node, "no condition");
-    return truth(env, node, &in[0], &value) &&
-           invoke(env, node, tci_node_attr(node, value ? "then" : "else")->text, prefix, in + 1,
-                  node->operand_count - 1, out, node->result_count);
+    return truth(env, node, &in[0], &value) && invoke(env, node, tci_node_attr(node, value ? "then" : "else")->text,
+                                                      prefix, in + 1, node->operand_count - 1, out, node->result_count);
 }
 
 static bool execute_while(tci_run_env *env, const tci_node *node, const char *prefix, const tci_tensor *in,
@@ -209,6 +208,7 @@ static bool execute_scan(tci_run_env *env, const tci_node *node, const char *pre
 }
 
 /* -- functions ----------------------------------------------------------------------------------------------------- */
+/* clang-format off */
 static tci_kernel *const kernels[TCI_OP_COUNT] = {
     [TCI_OP_constant] = tci_op_constant,       [TCI_OP_iota] = tci_op_iota,
     [TCI_OP_dim_value] = tci_op_dim_value,     [TCI_OP_broadcast] = tci_op_broadcast,
@@ -222,13 +222,14 @@ static tci_kernel *const kernels[TCI_OP_COUNT] = {
     [TCI_OP_dot] = tci_op_dot,                 [TCI_OP_convolution] = tci_op_convolution,
     [TCI_OP_extern_call] = tci_op_extern_call,
 };
+/* clang-format on */
 
 static bool execute_leaf(tci_run_env *env, const tci_node *node, const char *prefix, tci_tensor *out)
 {
     char *name = join(prefix, tci_node_attr(node, "name")->text);
-    const bool ok = name == NULL ? tci_node_fail(&env->scope, node, "out of memory")
-                                 : env->load(env->user, node->op == TCI_OP_state, name, node->loc, out,
-                                             env->scope.diag);
+    const bool ok = name == NULL
+                        ? tci_node_fail(&env->scope, node, "out of memory")
+                        : env->load(env->user, node->op == TCI_OP_state, name, node->loc, out, env->scope.diag);
     free(name);
     return ok;
 }
@@ -278,18 +279,12 @@ static bool execute_node(tci_run_env *env, const tci_node *node, const char *pre
 {
     switch (node->op) {
     case TCI_OP_weight:
-    case TCI_OP_state:
-        return execute_leaf(env, node, prefix, out);
-    case TCI_OP_call:
-        return execute_call(env, node, prefix, in, out);
-    case TCI_OP_cond:
-        return execute_cond(env, node, prefix, in, out);
-    case TCI_OP_while:
-        return execute_while(env, node, prefix, in, out);
-    case TCI_OP_scan:
-        return execute_scan(env, node, prefix, in, out);
-    default:
-        break;
+    case TCI_OP_state: return execute_leaf(env, node, prefix, out);
+    case TCI_OP_call: return execute_call(env, node, prefix, in, out);
+    case TCI_OP_cond: return execute_cond(env, node, prefix, in, out);
+    case TCI_OP_while: return execute_while(env, node, prefix, in, out);
+    case TCI_OP_scan: return execute_scan(env, node, prefix, in, out);
+    default: break;
     }
     bool narrow = false;
     for (size_t i = 0; i < node->operand_count; i++)
@@ -387,8 +382,7 @@ static bool check_entry(const tci_run_env *env, const tci_function *f, const tci
                             g->equal ? "==" : ">=", (long long)rhs);
     }
     for (size_t i = 0; i < f->parameter_count; i++)
-        if (!tci_check_type(scope, &f->parameters[i].type, &arguments[i], f->parameters[i].name,
-                            f->parameters[i].loc))
+        if (!tci_check_type(scope, &f->parameters[i].type, &arguments[i], f->parameters[i].name, f->parameters[i].loc))
             return false;
     return true;
 }

@@ -16,7 +16,8 @@ typedef void function(const void *const *in, void *const *out, const ptrdiff_t *
 function *tci_extern_named(const char *name) __attribute__((weak));
 
 /* The tensor, dense, in the dtype that the function takes: what is kept in double is rounded. */
-static bool as_taken(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_dtype dtype, tci_tensor *out)
+static bool as_taken(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_dtype dtype,
+                     tci_tensor *out)
 {
     tci_tensor dense = {0}, single = {0};
     if (!tci_tensor_dense(&dense, in, node->loc, scope->diag))
@@ -27,7 +28,8 @@ static bool as_taken(const tci_scope *scope, const tci_node *node, const tci_ten
     }
     const double *from = (const double *)(const void *)dense.data;
     const int64_t n = tci_tensor_elements(in);
-    bool ok = tci_tensor_make(&single, dtype == TCI_F64 ? TCI_F64 : TCI_F32, in->rank, in->shape, node->loc, scope->diag);
+    bool ok = tci_tensor_make(&single, dtype == TCI_F64 ? TCI_F64 : TCI_F32, in->rank, in->shape, node->loc,
+                              scope->diag);
     for (int64_t i = 0; ok && i < n; i++) {
         if (dtype == TCI_F64)
             ((double *)(void *)single.data)[i] = from[i];
@@ -86,7 +88,8 @@ bool tci_op_extern_call(const tci_scope *scope, const tci_node *node, const tci_
     if (node->operand_count > MOST || node->result_count > MOST)
         return tci_node_fail(scope, node, "more than %d operands or results", MOST);
     if (called == NULL)
-        return tci_node_fail(scope, node, "the function %s is one of your program, which the interpreter cannot run", name);
+        return tci_node_fail(scope, node, "the function %s is one of your program, which the interpreter cannot run",
+                             name);
     tci_tensor taken[MOST] = {{0}};
     const void *from[MOST] = {0};
     void *to[MOST] = {0};

@@ -9,7 +9,7 @@
 const tci_primitive tci_primitives[TCI_OP_COUNT] = {
 /* no other lowering than `elementwise` begins with an e */
 #define COUNT(number) (#number[0] == '*' ? -1 : #number[0] - '0')
-#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, cost, code, what, traits, derivative, attributes)       \
+#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, cost, code, what, traits, derivative, attributes)   \
     {#name, COUNT(operands), COUNT(results), attributes, #lowering[0] == 'e', #what[0] == 'm'},
 #include "primitives.def"
 #undef TC_PRIMITIVE
@@ -66,8 +66,8 @@ const tci_entry *tci_find_entry(const tci_entry *entries, size_t count, const ch
     return NULL;
 }
 
-bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int64_t *dims, int64_t *value,
-                       tci_loc loc, tci_diag *diag)
+bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int64_t *dims, int64_t *value, tci_loc loc,
+                       tci_diag *diag)
 {
     if (expr->kind == TCI_EXPR_CONST) {
         *value = expr->value;
@@ -84,21 +84,11 @@ bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int
         return false;
     bool overflow = false;
     switch (expr->kind) {
-    case TCI_EXPR_ADD:
-        overflow = __builtin_add_overflow(a, b, value);
-        break;
-    case TCI_EXPR_SUB:
-        overflow = __builtin_sub_overflow(a, b, value);
-        break;
-    case TCI_EXPR_MUL:
-        overflow = __builtin_mul_overflow(a, b, value);
-        break;
-    case TCI_EXPR_MAX:
-        *value = a > b ? a : b;
-        break;
-    case TCI_EXPR_MIN:
-        *value = a < b ? a : b;
-        break;
+    case TCI_EXPR_ADD: overflow = __builtin_add_overflow(a, b, value); break;
+    case TCI_EXPR_SUB: overflow = __builtin_sub_overflow(a, b, value); break;
+    case TCI_EXPR_MUL: overflow = __builtin_mul_overflow(a, b, value); break;
+    case TCI_EXPR_MAX: *value = a > b ? a : b; break;
+    case TCI_EXPR_MIN: *value = a < b ? a : b; break;
     default:
         if (b == 0)
             return tci_fail(diag, loc, "division by zero in a dim expression");

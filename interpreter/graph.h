@@ -164,8 +164,8 @@ tci_attr_kind tci_primitive_attr(tci_op op, const char *name, size_t *position);
 const tci_attr *tci_node_attr(const tci_node *node, const char *name);
 
 /* Value under `dims` (one number a dim, negative: not given). Fails on overflow, division by zero and missing dims. */
-bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int64_t *dims, int64_t *value,
-                       tci_loc loc, tci_diag *diag);
+bool tci_expr_evaluate(const tci_module *module, const tci_expr *expr, const int64_t *dims, int64_t *value, tci_loc loc,
+                       tci_diag *diag);
 
 const char *tci_dtype_name(tci_dtype dtype);
 size_t tci_dtype_size(tci_dtype dtype);

@@ -242,7 +242,8 @@ bool tci_op_sort(const tci_scope *scope, const tci_node *node, const tci_tensor 
     if (!tci_evaluate_list(scope, node, &tci_node_attr(node, "count")->dims, &count, 1))
         return false;
     if (axis < 0 || axis >= in->rank || count < 0 || count > in->shape[axis] || r.less == NULL || r.differ == NULL)
-        return tci_node_fail(scope, node, "no such axis, too many elements, or no order of %s", tci_dtype_name(in->dtype));
+        return tci_node_fail(scope, node, "no such axis, too many elements, or no order of %s",
+                             tci_dtype_name(in->dtype));
     const int64_t n = in->shape[axis], rows = n ? tci_tensor_elements(in) / n : 0;
     memcpy(shape, in->shape, sizeof shape);
     shape[axis] = count;

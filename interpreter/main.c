@@ -50,9 +50,10 @@ static int read_options(int argc, char **argv, options *o)
     const struct {
         const char *name;
         const char **value;
-    } values[] = {{"--function", &o->function},       {"--dims", &o->dims},   {"--inputs", &o->inputs},
-                  {"--weights-dir", &o->weights_dir}, {"--state", &o->state}, {"--state-out", &o->state_out},
-                  {"--out", &o->out},                 {"--pack", &o->pack}};
+    } values[] = {{"--function", &o->function}, {"--dims", &o->dims},
+                  {"--inputs", &o->inputs},     {"--weights-dir", &o->weights_dir},
+                  {"--state", &o->state},       {"--state-out", &o->state_out},
+                  {"--out", &o->out},           {"--pack", &o->pack}};
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         size_t k = 0;

@@ -97,8 +97,7 @@ static void *allocate(parser *p, size_t count, size_t size)
 }
 
 /* Makes room for one more element; evaluates to false where memory is out. */
-#define GROW(p, array, count, capacity)                                                                                \
-    grow((p), (void **)&(array), (count), &(capacity), sizeof *(array))
+#define GROW(p, array, count, capacity) grow((p), (void **)&(array), (count), &(capacity), sizeof *(array))
 
 static bool grow(parser *p, void **array, size_t count, size_t *capacity, size_t size)
 {
@@ -294,9 +293,7 @@ static void attribute(parser *p, tci_node *node)
     expect(p, "=");
     size_t capacity = 0;
     switch (kind) {
-    case TCI_ATTR_DIMS:
-        attr->dims = expressions(p);
-        break;
+    case TCI_ATTR_DIMS: attr->dims = expressions(p); break;
     case TCI_ATTR_INTS:
         expect(p, "[");
         if (take(p, "]"))
@@ -314,9 +311,7 @@ static void attribute(parser *p, tci_node *node)
         if (attr->ints != NULL)
             attr->ints[attr->count++] = integer(p);
         break;
-    case TCI_ATTR_NAME:
-        attr->text = string(p, "a name");
-        break;
+    case TCI_ATTR_NAME: attr->text = string(p, "a name"); break;
     case TCI_ATTR_BITS:
         if (p->lexer.token != TCI_TOKEN_BITS)
             tci_lexer_fail(&p->lexer, "bits are expected as 0x...");
@@ -327,9 +322,7 @@ static void attribute(parser *p, tci_node *node)
         expect(p, "@");
         attr->text = any_word(p, "a graph function");
         break;
-    default:
-        attr->text = any_word(p, "a word");
-        break;
+    default: attr->text = any_word(p, "a word"); break;
     }
 }
 

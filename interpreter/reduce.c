@@ -232,10 +232,10 @@ typedef struct window {
             }                                                                                                          \
             if (inside) {                                                                                              \
                 const C term = x[offset];                                                                              \
-                value = sum ? tc_add_##T(value, term)                                                                  \
+                value = sum     ? tc_add_##T(value, term)                                                              \
                         : first ? term                                                                                 \
                         : max   ? tc_maximum_##T(value, term)                                                          \
-                                : tc_minimum_##T(value, term);                                                         \
+                                : tc_minimum_##T(value, term);                                                           \
                 first = false;                                                                                         \
             }                                                                                                          \
             for (int d = w->rank - 1; d >= 0 && ++at[d] == w->size[d]; d--)                                            \
@@ -261,8 +261,8 @@ bool tci_op_window_reduce(const tci_scope *scope, const tci_node *node, const tc
     int64_t shape[TCI_MAX_RANK];
     if ((strcmp(op, "sum") != 0 && strcmp(op, "max") != 0 && strcmp(op, "min") != 0) || in->dtype == TCI_BOOL)
         return tci_node_fail(scope, node, "no '%s' of %s", op, tci_dtype_name(in->dtype));
-    if (windowed > (size_t)in->rank || stride->count != windowed || low->count != windowed ||
-        high->count != windowed || dilation->count != windowed)
+    if (windowed > (size_t)in->rank || stride->count != windowed || low->count != windowed || high->count != windowed ||
+        dilation->count != windowed)
         return tci_node_fail(scope, node, "attributes of different lengths");
     const int kept = in->rank - (int)windowed;
     memcpy(shape, in->shape, sizeof shape);
@@ -274,7 +274,10 @@ bool tci_op_window_reduce(const tci_scope *scope, const tci_node *node, const tc
     if (!tci_tensor_make(out, in->dtype, in->rank, shape, node->loc, scope->diag))
         return false;
     const size_t bytes = tci_dtype_size(in->dtype);
-    window w = {.rank = (int)windowed, .size = size->ints, .dilation = dilation->ints, .shape = in->shape + kept,
+    window w = {.rank = (int)windowed,
+                .size = size->ints,
+                .dilation = dilation->ints,
+                .shape = in->shape + kept,
                 .stride = in->stride + kept};
     int64_t at[TCI_MAX_RANK] = {0};
     const int64_t count = tci_tensor_elements(out);

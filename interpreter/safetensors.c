@@ -15,9 +15,9 @@
 static const struct {
     const char *name;
     size_t size;
-} dtypes[TC_ST_DTYPE_COUNT] = {{"BOOL", 1}, {"U8", 1},   {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
-                               {"I16", 2},  {"U16", 2},  {"F16", 2}, {"BF16", 2},    {"I32", 4},
-                               {"U32", 4},  {"F32", 4},  {"I64", 8}, {"U64", 8},     {"F64", 8}};
+} dtypes[TC_ST_DTYPE_COUNT] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+                               {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+                               {"U32", 4},  {"F32", 4}, {"I64", 8}, {"U64", 8},     {"F64", 8}};
 
 const char *tc_st_dtype_name(tc_st_dtype dtype)
 {
@@ -70,9 +70,10 @@ static bool read_hex4(reader *r, uint32_t *value)
         return corrupt(r, "a cut \\u escape");
     for (int i = 0; i < 4; i++) {
         const char c = *r->at++;
-        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                                       : c >= 'A' && c <= 'F'   ? c - 'A' + 10
-                                                                                : -1;
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
         if (digit < 0)
             return corrupt(r, "a bad \\u escape");
         *value = *value << 4 | (uint32_t)digit;
@@ -130,7 +131,12 @@ static bool is_utf8(const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
         const unsigned first = *p++;
-        const int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : -1;
+        const int more = first < 0x80   ? 0
+                         : first < 0xc2 ? -1
+                         : first < 0xe0 ? 1
+                         : first < 0xf0 ? 2
+                         : first < 0xf5 ? 3
+                                        : -1;
         if (more < 0)
             return false;
         const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -223,7 +229,8 @@ static bool read_tensor(reader *r, tc_st_tensor *t, const unsigned char *data, s
             while (i < TC_ST_DTYPE_COUNT && strcmp(dtypes[i].name, name) != 0)
                 i++;
             if (i == TC_ST_DTYPE_COUNT)
-                return tci_fail(r->diag, (tci_loc){r->path, 0}, "tensor \"%s\" has the unknown dtype %s", t->name, name);
+                return tci_fail(r->diag, (tci_loc){r->path, 0}, "tensor \"%s\" has the unknown dtype %s", t->name,
+                                name);
             t->dtype = (tc_st_dtype)i;
             dtype = true;
         } else if (strcmp(key, "shape") == 0 && !shape) {

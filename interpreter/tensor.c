@@ -190,7 +190,7 @@ void tci_for_each_run(int count, const tci_tensor *const *tensors, tci_run *run,
         char *to = p[0];                                                                                               \
         const char *from = p[1];                                                                                       \
         if (step[0] == bytes && step[1] == bytes) {                                                                    \
-            memcpy(to, from, n * bytes);                                                                               \
+            memcpy(to, from, n *bytes);                                                                                \
             return;                                                                                                    \
         }                                                                                                              \
         for (size_t i = 0; i < n; i++, to += step[0], from += step[1])                                                 \
@@ -205,5 +205,10 @@ void tci_tensor_copy(const tci_tensor *to, const tci_tensor *from)
 {
     const tci_tensor *const both[2] = {to, from};
     const size_t size = tci_dtype_size(to->dtype);
-    tci_for_each_run(2, both, size == 1 ? copy_run_1 : size == 2 ? copy_run_2 : size == 4 ? copy_run_4 : copy_run_8, NULL);
+    tci_for_each_run(2, both,
+                     size == 1   ? copy_run_1
+                     : size == 2 ? copy_run_2
+                     : size == 4 ? copy_run_4
+                                 : copy_run_8,
+                     NULL);
 }

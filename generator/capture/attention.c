@@ -48,8 +48,8 @@ static bool attention_shapes(attention *a)
             heads % shared == 0) {
             a->groups = heads / shared;
         } else if (!tc_same_dim(g, q->shape[i], k->shape[i])) {
-            tc_fail(g, is_heads ? "the heads of q are a multiple of those of k" : NULL,
-                    "q and k differ in axis %d: %s", i, types);
+            tc_fail(g, is_heads ? "the heads of q are a multiple of those of k" : NULL, "q and k differ in axis %d: %s",
+                    i, types);
             return false;
         }
     }
@@ -134,8 +134,7 @@ static tc_tensor with_masks(tc_graph *g, const tc_attention_args *args, tc_tenso
 {
     const tc_type *q = &args->q->type, *k = &args->k->type;
     if (args->causal)
-        scores = masked(g, args->at, scores,
-                        causal_mask(g, args, q->shape[q->rank - 2], k->shape[k->rank - 2]));
+        scores = masked(g, args->at, scores, causal_mask(g, args, q->shape[q->rank - 2], k->shape[k->rank - 2]));
     if (args->lengths && !tc_is_poison(scores))
         scores = masked(g, args->at, scores, length_mask(g, args->at, args->lengths, &scores->type));
     return args->mask ? masked(g, args->at, scores, args->mask) : scores;
@@ -165,7 +164,8 @@ static bool check_options(tc_graph *g, const tc_attention_args *args)
     }
     if (n && ((n->dtype != TC_I32 && n->dtype != TC_I64) || n->rank != 1 || q->rank < 3 ||
               !tc_same_dim(g, n->shape[0], q->shape[0]))) {
-        tc_fail(g, "i32 or i64, one a batch, axis 0 of q", "the lengths are %s for q %s", tc_type_text(g, n), tc_type_text(g, q));
+        tc_fail(g, "i32 or i64, one a batch, axis 0 of q", "the lengths are %s for q %s", tc_type_text(g, n),
+                tc_type_text(g, q));
         return false;
     }
     return true;

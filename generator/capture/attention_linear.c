@@ -10,7 +10,8 @@
 static tc_tensor steps_of(tc_graph *g, tc_site at, const char *name, tc_tensor x, int groups)
 {
     const tc_type *t = &x->type;
-    const tc_expr *count = tc_expr_const(&g->dims, groups), *features = t->rank == 3 ? tc_expr_exact_div(t->shape[2], count) : NULL;
+    const tc_expr *count = tc_expr_const(&g->dims, groups),
+                  *features = t->rank == 3 ? tc_expr_exact_div(t->shape[2], count) : NULL;
     if (!features) {
         tc_fail(g, "[b, t, heads * features]", "%s is %s for %d heads", name, tc_type_text(g, t), groups);
         return tc_poison();
@@ -20,8 +21,8 @@ static tc_tensor steps_of(tc_graph *g, tc_site at, const char *name, tc_tensor x
 }
 
 /* One step: S[b, h, dk, dv] before, q[b, h', dk], k[b, h, dk] and so on; the new S, and the result [b, h' * dv]. */
-static tc_tensor linear_step(const tc_linear_attention_args *a, tc_tensor *s, tc_tensor q, tc_tensor k, tc_tensor v, tc_tensor decay,
-                             tc_tensor beta, double scale)
+static tc_tensor linear_step(const tc_linear_attention_args *a, tc_tensor *s, tc_tensor q, tc_tensor k, tc_tensor v,
+                             tc_tensor decay, tc_tensor beta, double scale)
 {
     const tc_site at = a->at;
     tc_graph *g = tc_current_graph();
@@ -64,7 +65,8 @@ static tc_tensor linear_attention(tc_graph *g, const tc_linear_attention_args *a
     tc_tensor decay = a->decay ? steps_of(g, at, "decay", a->decay, a->kv_heads) : NULL;
     const bool one_beta = a->beta && a->beta->type.rank == 3 && tc_expr_is(a->beta->type.shape[2], 1);
     tc_tensor beta = a->beta ? steps_of(g, at, "beta", a->beta, one_beta ? 1 : a->kv_heads) : NULL;
-    if (tc_is_poison(q) || tc_is_poison(k) || tc_is_poison(v) || (decay && tc_is_poison(decay)) || (beta && tc_is_poison(beta)))
+    if (tc_is_poison(q) || tc_is_poison(k) || tc_is_poison(v) || (decay && tc_is_poison(decay)) ||
+        (beta && tc_is_poison(beta)))
         return tc_poison();
     const tc_type *t = &k->type;
     const tc_expr *shape[] = {t->shape[1], t->shape[2], t->shape[3], v->type.shape[3]};
@@ -79,8 +81,8 @@ static tc_tensor linear_attention(tc_graph *g, const tc_linear_attention_args *a
     for (int i = 0; a->state && fits && i < 4; ++i)
         fits = tc_same_dim(g, a->state->type.shape[i], shape[i]);
     if (!fits) {
-        tc_fail(g, "[b, heads, features of k, features of v]", "the state is %s, not %s", tc_type_text(g, &a->state->type),
-                tc_shape_text(g, 4, shape));
+        tc_fail(g, "[b, heads, features of k, features of v]", "the state is %s, not %s",
+                tc_type_text(g, &a->state->type), tc_shape_text(g, 4, shape));
         return tc_poison();
     }
     tc_tensor state = a->state ? tc_prim_widen(g, a->state) : NULL, y = tc_poison();

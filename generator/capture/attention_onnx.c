@@ -83,16 +83,26 @@ static tc_tensor attention(tc_graph *g, const tc_onnx_attention_args *a)
     if (a->present_value)
         *a->present_value = v;
     tc_tensor mask = a->mask ? widened(g, at, a->mask, k->type.shape[2]) : NULL;
-    tc_tensor y = tc_scaled_dot_product_attention_at(&(const tc_attention_args){
-        .q = q, .k = k, .v = v, .mask = mask, .causal = a->causal, .scale = a->scale, .softcap = a->softcap,
-        .offset = offset, .window = a->window, .lengths = a->lengths, .scores = a->scores, .scores_at = a->scores_at,
-        .at = at});
+    tc_tensor y = tc_scaled_dot_product_attention_at(&(const tc_attention_args){.q = q,
+                                                                                .k = k,
+                                                                                .v = v,
+                                                                                .mask = mask,
+                                                                                .causal = a->causal,
+                                                                                .scale = a->scale,
+                                                                                .softcap = a->softcap,
+                                                                                .offset = offset,
+                                                                                .window = a->window,
+                                                                                .lengths = a->lengths,
+                                                                                .scores = a->scores,
+                                                                                .scores_at = a->scores_at,
+                                                                                .at = at});
     return joined ? join_heads(g, at, y) : y;
 }
 
 tc_tensor tc_onnx_attention_at(const tc_onnx_attention_args *a)
 {
-    tc_graph *g = tc_op_enter(a->at, "tc_onnx_attention", "onnx_attention", "q k v ?mask ?past_key ?past_value ?lengths", 7,
+    tc_graph *g = tc_op_enter(a->at, "tc_onnx_attention", "onnx_attention",
+                              "q k v ?mask ?past_key ?past_value ?lengths", 7,
                               (tc_tensor[]){a->q, a->k, a->v, a->mask, a->past_key, a->past_value, a->lengths});
     tc_tensor *const others[] = {a->present_key, a->present_value, a->scores};
     for (int i = 0; i < 3; ++i)
@@ -104,8 +114,8 @@ tc_tensor tc_onnx_attention_at(const tc_onnx_attention_args *a)
 /* -- rotary embeddings ---------------------------------------------------------------------------------------------------- */
 
 /* cosines or sines as [b, 1, l, pairs], widened. */
-static tc_tensor angles(tc_graph *g, const tc_rotary_embedding_args *args, const char *name, tc_tensor table, const tc_type *x,
-                        int64_t pairs)
+static tc_tensor angles(tc_graph *g, const tc_rotary_embedding_args *args, const char *name, tc_tensor table,
+                        const tc_type *x, int64_t pairs)
 {
     const tc_site at = args->at;
     if (!tc_check_same_dtype(g, x, &table->type))
@@ -145,7 +155,8 @@ static tc_tensor rotate(tc_graph *g, const tc_rotary_embedding_args *args, tc_te
     tc_tensor cosines = angles(g, args, "cosines", args->cosines, &given->type, dims / 2);
     tc_tensor sines = angles(g, args, "sines", args->sines, &given->type, dims / 2);
     tc_tensor x = tc_prim_widen(g, given), turned = tc_slice_at(at, x, 3, tc_dim_int_(0), tc_dim_int_(dims), 1);
-    tc_tensor first = members(at, turned, args->interleaved, 0, dims), second = members(at, turned, args->interleaved, 1, dims);
+    tc_tensor first = members(at, turned, args->interleaved, 0, dims),
+              second = members(at, turned, args->interleaved, 1, dims);
     tc_tensor a = MUL(cosines, first), b = MUL(sines, second), c = MUL(sines, first), d = MUL(cosines, second), both[2];
     both[0] = SUB(a, b);
     both[1] = ADD(c, d);
@@ -168,8 +179,8 @@ static tc_tensor rotary_embedding(tc_graph *g, const tc_rotary_embedding_args *a
     if (!tc_check_float(g, x))
         return tc_poison();
     if (x->rank != 4 && (x->rank != 3 || args->heads < 1)) {
-        tc_fail(g, "[b, heads, l, d], or [b, l, heads * d] with .heads", "no heads to turn: %s with .heads = %d", tc_type_text(g, x),
-                args->heads);
+        tc_fail(g, "[b, heads, l, d], or [b, l, heads * d] with .heads", "no heads to turn: %s with .heads = %d",
+                tc_type_text(g, x), args->heads);
         return tc_poison();
     }
     if (x->rank == 4)

@@ -32,18 +32,18 @@ struct tc_block {
     tc_block_kind kind;
     tc_site site;
     tc_region *scope;
-    const char *names;             /* of the variables as written: "&h, &c", behind the head's first word */
-    tc_tensor *const *variables;   /* ending with NULL */
+    const char *names;           /* of the variables as written: "&h, &c", behind the head's first word */
+    tc_tensor *const *variables; /* ending with NULL */
     int count;
-    tc_tensor *before, *inside;    /* the variables' values before the block, and what they are within */
+    tc_tensor *before, *inside; /* the variables' values before the block, and what they are within */
     tc_pairs captured, slices;
     tc_collected *collected, **collected_end;
     const tc_expr *turns;
-    tc_tensor test;                /* of a while: of the block; of a condition: of the function around */
-    tc_captured *then;             /* of TC_ELSE */
-    tc_tensor *made;               /* of TC_IF, closed: what the variables became */
-    int errors;                    /* reported before it */
-    bool left;                     /* by break, return or goto, which was reported */
+    tc_tensor test;    /* of a while: of the block; of a condition: of the function around */
+    tc_captured *then; /* of TC_ELSE */
+    tc_tensor *made;   /* of TC_IF, closed: what the variables became */
+    int errors;        /* reported before it */
+    bool left;         /* by break, return or goto, which was reported */
 };
 
 void tc_pairs_append(tc_graph *g, tc_pairs *to, tc_tensor outer, tc_tensor inner);

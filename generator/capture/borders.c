@@ -83,8 +83,10 @@ static tc_tensor center_crop_pad(tc_graph *g, tc_site at, tc_tensor x, int axis,
         tc_fail(g, NULL, "a size of %s", tc_expr_text(size));
         return tc_poison();
     }
-    const tc_expr *less = tc_expr_max(tc_expr_sub(have, size), zero), *more = tc_expr_max(tc_expr_sub(size, have), zero);
-    const tc_expr *start = tc_expr_floordiv(less, two), *low = tc_expr_floordiv(more, two), *kept = tc_expr_sub(have, less);
+    const tc_expr *less = tc_expr_max(tc_expr_sub(have, size), zero),
+                  *more = tc_expr_max(tc_expr_sub(size, have), zero);
+    const tc_expr *start = tc_expr_floordiv(less, two), *low = tc_expr_floordiv(more, two),
+                  *kept = tc_expr_sub(have, less);
     x = tc_slice_at(at, x, axis, tc_dim_of(start), tc_dim_of(tc_expr_add(start, kept)), 1);
     const tc_dim before = tc_dim_of(low), behind = tc_dim_of(tc_expr_sub(more, low));
     return tc_pad_axis_at(at, x, axis, before, behind, tc_operand_int_(0));

@@ -153,8 +153,8 @@ static bool call(tc_graph *g, const tc_graph_function *function, const char *pre
     for (const tc_named *r = f->results; r; r = r->next)
         ++have;
     if (have != result_count) {
-        tc_fail(g, "tc_call is for one result, tc_call_results for several", "%s has %d results, not %d", function->name,
-                have, result_count);
+        tc_fail(g, "tc_call is for one result, tc_call_results for several", "%s has %d results, not %d",
+                function->name, have, result_count);
         return false;
     }
     f = tc_captured_settle(g, f);
@@ -173,8 +173,8 @@ static bool call(tc_graph *g, const tc_graph_function *function, const char *pre
 
 static const char *const operand_names = "x x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16";
 
-void tc_call_results_at(tc_site at, tc_graph *g, const tc_graph_function *function, const char *prefix, int result_count,
-                        tc_tensor *results, int count, const tc_tensor *operands)
+void tc_call_results_at(tc_site at, tc_graph *g, const tc_graph_function *function, const char *prefix,
+                        int result_count, tc_tensor *results, int count, const tc_tensor *operands)
 {
     for (int i = 0; i < result_count; ++i)
         results[i] = tc_poison();

@@ -33,44 +33,44 @@
 #define SHIFT_RIGHT(a, b) tc_shift_right_at(at, TC_OPERAND(a), TC_OPERAND(b))
 
 /* tc_<name>_at(at, x): a region of this name whose result is the expression. */
-#define COMPOSE(name, expression)                                                                                     \
-    tc_tensor tc_##name##_at(tc_site at, tc_tensor x)                                                                 \
-    {                                                                                                                 \
-        tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                \
-        return g ? tc_op_leave(g, expression) : tc_poison();                                                          \
+#define COMPOSE(name, expression)                                                                                      \
+    tc_tensor tc_##name##_at(tc_site at, tc_tensor x)                                                                  \
+    {                                                                                                                  \
+        tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                 \
+        return g ? tc_op_leave(g, expression) : tc_poison();                                                           \
     }
 
 /* The same where several steps round: the expression's x is in f32 where it has 16 bits, and its result is rounded once. */
 #define COMPOSE_WIDE(name, expression) COMPOSE_WIDE_OF(name, (tc_site at, tc_tensor x), expression)
 /* The same of a number beside x. */
-#define COMPOSE_WIDE_WITH(name, number, expression)                                                                   \
+#define COMPOSE_WIDE_WITH(name, number, expression)                                                                    \
     COMPOSE_WIDE_OF(name, (tc_site at, tc_tensor x, double number), expression)
-#define COMPOSE_WIDE_OF(name, parameters, expression)                                                                 \
-    tc_tensor tc_##name##_at parameters                                                                               \
-    {                                                                                                                 \
-        tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                \
-        if (!g)                                                                                                       \
-            return tc_poison();                                                                                       \
-        const tc_dtype dtype = x->type.dtype;                                                                         \
-        x = tc_prim_widen(g, x);                                                                                      \
-        return tc_op_leave(g, tc_prim_narrow(g, expression, dtype));                                                  \
+#define COMPOSE_WIDE_OF(name, parameters, expression)                                                                  \
+    tc_tensor tc_##name##_at parameters                                                                                \
+    {                                                                                                                  \
+        tc_graph *g = tc_op_enter(at, "tc_" #name, #name, "x", 1, &x);                                                 \
+        if (!g)                                                                                                        \
+            return tc_poison();                                                                                        \
+        const tc_dtype dtype = x->type.dtype;                                                                          \
+        x = tc_prim_widen(g, x);                                                                                       \
+        return tc_op_leave(g, tc_prim_narrow(g, expression, dtype));                                                   \
     }
 
 /* tc_<name>_at(at, a, b) of operands that are aligned to one dtype and shape: function(at, x, y) of them in f32 where they
  * have 16 bits, rounded once. */
-#define COMPOSE_TWO(name, function)                                                                                   \
-    tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                  \
-    {                                                                                                                 \
-        tc_graph *g = tc_op_enter_two(at, "tc_" #name, #name, a, b);                                                  \
-        tc_tensor x, y;                                                                                               \
-        if (!g)                                                                                                       \
-            return tc_poison();                                                                                       \
-        if (!tc_align(g, a, b, &x, &y))                                                                               \
-            return tc_op_leave(g, tc_poison());                                                                       \
-        const tc_dtype dtype = x->type.dtype;                                                                         \
-        x = tc_prim_widen(g, x);                                                                                      \
-        y = tc_prim_widen(g, y);                                                                                      \
-        return tc_op_leave(g, tc_prim_narrow(g, function(at, x, y), dtype));                                          \
+#define COMPOSE_TWO(name, function)                                                                                    \
+    tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                   \
+    {                                                                                                                  \
+        tc_graph *g = tc_op_enter_two(at, "tc_" #name, #name, a, b);                                                   \
+        tc_tensor x, y;                                                                                                \
+        if (!g)                                                                                                        \
+            return tc_poison();                                                                                        \
+        if (!tc_align(g, a, b, &x, &y))                                                                                \
+            return tc_op_leave(g, tc_poison());                                                                        \
+        const tc_dtype dtype = x->type.dtype;                                                                          \
+        x = tc_prim_widen(g, x);                                                                                       \
+        y = tc_prim_widen(g, y);                                                                                       \
+        return tc_op_leave(g, tc_prim_narrow(g, function(at, x, y), dtype));                                           \
     }
 
 /* Enters an operation of two operands, at least one of which is a tensor. */

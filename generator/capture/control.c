@@ -59,7 +59,8 @@ tc_tensor tc_lift(tc_graph *g, tc_captured *f, tc_tensor x)
 const char *tc_block_variable(tc_graph *g, const struct tc_block *b, int i)
 {
     const char *p = b->names;
-    int skipped = b->kind == TC_BLOCK_WHILE ? i : i + 1; /* the head's first word is the number of turns or the condition */
+    int skipped = b->kind == TC_BLOCK_WHILE ? i
+                                            : i + 1; /* the head's first word is the number of turns or the condition */
     for (int depth = 0; *p && skipped; ++p) {
         depth += (*p == '(' || *p == '[' || *p == '{') - (*p == ')' || *p == ']' || *p == '}');
         skipped -= *p == ',' && depth == 0;
@@ -77,7 +78,8 @@ void tc_copy_guards(tc_graph *g, const tc_captured *from, tc_captured *to)
 /* -- opening ------------------------------------------------------------------------------------------------------ */
 
 /* The block's function, not yet under capture. Within a call of the block's name. */
-static tc_captured *block_new(tc_graph *g, tc_block_kind kind, tc_site at, const char *names, tc_tensor *const *variables)
+static tc_captured *block_new(tc_graph *g, tc_block_kind kind, tc_site at, const char *names,
+                              tc_tensor *const *variables)
 {
     tc_captured *f = tc_captured_new(g, region_names[kind], false);
     struct tc_block *b = tc_arena_alloc(&g->arena, sizeof *b);
@@ -193,7 +195,8 @@ void tc_else_begin_at(tc_site at, tc_graph *g)
         tc_fail(g, NULL, "there is no TC_IF right before it");
     else
         g->current->scope = then->block->scope;
-    tc_captured *f = block_new(g, TC_BLOCK_ELSE, at, then ? then->block->names : "", then ? then->block->variables : none);
+    tc_captured *f = block_new(g, TC_BLOCK_ELSE, at, then ? then->block->names : "",
+                               then ? then->block->variables : none);
     f->block->then = then;
     for (int i = 0; i < f->block->count; ++i)
         f->block->before[i] = f->block->inside[i] = then->block->before[i];
@@ -240,7 +243,7 @@ tc_tensor tc_each_at(tc_site at, tc_tensor x)
         tc_type type = {.dtype = x->type.dtype, .rank = x->type.rank - 1};
         if (!known)
             tc_notify(g, "%s and %s must be equal from here on: axis 0 of %s, and the number of turns",
-                    tc_expr_text(x->type.shape[0]), tc_expr_text(b->turns), tc_type_text(g, &x->type));
+                      tc_expr_text(x->type.shape[0]), tc_expr_text(b->turns), tc_type_text(g, &x->type));
         for (int i = 0; i < type.rank; ++i)
             type.shape[i] = x->type.shape[i + 1];
         tc_tensor outer = tc_lift(g, f->caller, x);

@@ -285,8 +285,8 @@ void tc_block_left_(const int *open)
     struct tc_block *b = g && g->current ? g->current->block : NULL;
     if (!b)
         return;
-    tc_error(g, b->site, "tc_where and TC_IF choose; tc_test ends a TC_WHILE", "%s: it is left by break, return or goto",
-             tc_block_names[b->kind]);
+    tc_error(g, b->site, "tc_where and TC_IF choose; tc_test ends a TC_WHILE",
+             "%s: it is left by break, return or goto", tc_block_names[b->kind]);
     b->left = true;
     tc_block_end(g);
 }

@@ -98,21 +98,26 @@ static tc_tensor convolution(tc_graph *g, const call *c)
 
 static tc_tensor entered(const call *c, tc_tensor body(tc_graph *g, const call *c))
 {
-    tc_graph *g = tc_op_enter(c->at, c->name, c->region, "x weight ?bias", 3,
-                              (tc_tensor[]){c->x, c->weight, c->bias});
+    tc_graph *g = tc_op_enter(c->at, c->name, c->region, "x weight ?bias", 3, (tc_tensor[]){c->x, c->weight, c->bias});
     return g ? tc_op_leave(g, in_f32(g, c, body)) : tc_poison();
 }
 
 /* FIELD: how a field of the arguments is the address of its first number. */
-#define CONVOLUTION(dims_, FIELD)                                                                                     \
-    tc_tensor tc_conv##dims_##d_at(const tc_conv##dims_##d_args *args)                                                \
-    {                                                                                                                 \
-        return entered(&(const call){.name = "tc_conv" #dims_ "d", .region = "conv" #dims_ "d", .at = args->at,       \
-                                     .x = args->x, .weight = args->weight, .bias = args->bias, .dims = dims_,         \
-                                     .groups = args->groups, .same = args->same,                                      \
-                                     .options = {FIELD(stride), FIELD(padding), FIELD(low), FIELD(high),              \
-                                                 FIELD(dilation)}},                                                   \
-                       convolution);                                                                                  \
+#define CONVOLUTION(dims_, FIELD)                                                                                      \
+    tc_tensor tc_conv##dims_##d_at(const tc_conv##dims_##d_args *args)                                                 \
+    {                                                                                                                  \
+        return entered(&(const call){.name = "tc_conv" #dims_ "d",                                                     \
+                                     .region = "conv" #dims_ "d",                                                      \
+                                     .at = args->at,                                                                   \
+                                     .x = args->x,                                                                     \
+                                     .weight = args->weight,                                                           \
+                                     .bias = args->bias,                                                               \
+                                     .dims = dims_,                                                                    \
+                                     .groups = args->groups,                                                           \
+                                     .same = args->same,                                                               \
+                                     .options = {FIELD(stride), FIELD(padding), FIELD(low), FIELD(high),               \
+                                                 FIELD(dilation)}},                                                    \
+                       convolution);                                                                                   \
     }
 #define ONE(field) &args->field
 #define SEVERAL(field) args->field
@@ -159,11 +164,11 @@ typedef struct transposition {
     tc_graph *g;
     tc_site at;
     tc_windows w;
-    tc_tensor x, weight;                    /* the weight as an ordinary convolution's: [o, c/groups, ...] */
+    tc_tensor x, weight; /* the weight as an ordinary convolution's: [o, c/groups, ...] */
     int groups;
     int64_t reach[TC_MAX_WINDOW];
-    const tc_expr *steps[TC_MAX_WINDOW];    /* results of each phase */
-    const tc_expr *sizes[TC_MAX_WINDOW];    /* of the whole */
+    const tc_expr *steps[TC_MAX_WINDOW]; /* results of each phase */
+    const tc_expr *sizes[TC_MAX_WINDOW]; /* of the whole */
 } transposition;
 
 static int64_t larger(int64_t a, int64_t b)
@@ -235,7 +240,8 @@ static bool transposed_sizes(transposition *t, const int *output_padding)
         t->sizes[i] = tc_expr_add_int(tc_expr_mul_int(tc_expr_add_int(size, -1), stride), t->reach[i]);
         t->steps[i] = tc_expr_add_int(size, tc_floor_div(t->reach[i] - 1, stride));
         if (!tc_at_least(g, t->sizes[i], g->dims.one)) {
-            tc_fail(g, "less padding", "axis %d of the result would have the size %s", 2 + i, tc_expr_text(t->sizes[i]));
+            tc_fail(g, "less padding", "axis %d of the result would have the size %s", 2 + i,
+                    tc_expr_text(t->sizes[i]));
             return false;
         }
     }
@@ -309,16 +315,21 @@ static tc_tensor transposed(tc_graph *g, const call *c)
     return tc_add_channel_bias(g, c->at, y, c->bias);
 }
 
-#define TRANSPOSED(dims_, FIELD)                                                                                      \
-    tc_tensor tc_conv_transpose##dims_##d_at(const tc_conv_transpose##dims_##d_args *args)                            \
-    {                                                                                                                 \
-        return entered(&(const call){.name = "tc_conv_transpose" #dims_ "d", .region = "conv_transpose" #dims_ "d",   \
-                                     .at = args->at, .x = args->x, .weight = args->weight, .bias = args->bias,        \
-                                     .dims = dims_, .groups = args->groups,                                           \
-                                     .output_padding = FIELD(output_padding),                                         \
-                                     .options = {FIELD(stride), FIELD(padding), FIELD(low), FIELD(high),              \
-                                                 FIELD(dilation)}},                                                   \
-                       transposed);                                                                                   \
+#define TRANSPOSED(dims_, FIELD)                                                                                       \
+    tc_tensor tc_conv_transpose##dims_##d_at(const tc_conv_transpose##dims_##d_args *args)                             \
+    {                                                                                                                  \
+        return entered(&(const call){.name = "tc_conv_transpose" #dims_ "d",                                           \
+                                     .region = "conv_transpose" #dims_ "d",                                            \
+                                     .at = args->at,                                                                   \
+                                     .x = args->x,                                                                     \
+                                     .weight = args->weight,                                                           \
+                                     .bias = args->bias,                                                               \
+                                     .dims = dims_,                                                                    \
+                                     .groups = args->groups,                                                           \
+                                     .output_padding = FIELD(output_padding),                                          \
+                                     .options = {FIELD(stride), FIELD(padding), FIELD(low), FIELD(high),               \
+                                                 FIELD(dilation)}},                                                    \
+                       transposed);                                                                                    \
     }
 TRANSPOSED(1, ONE)
 TRANSPOSED(2, SEVERAL)

@@ -34,10 +34,14 @@ static tc_tensor unfold(tc_graph *g, const tc_unfold_args *args)
     for (int i = 0; i < 2; ++i)
         if (!(counts[i] = tc_windows_count(g, &w, i, x->type.shape[2 + i])))
             return tc_poison();
-    tc_pad_args pads = {.x = x, .low = {0, 0, w.low[0], w.low[1]}, .high = {0, 0, w.high[0], w.high[1]}, .at = args->at};
+    tc_pad_args pads = {.x = x,
+                        .low = {0, 0, w.low[0], w.low[1]},
+                        .high = {0, 0, w.high[0], w.high[1]},
+                        .at = args->at};
     x = tc_pad_at(&pads);
     for (int i = 1; i >= 0; --i) /* [n, c, kh, h', kw, w'] */
-        x = tc_prim_gather(g, x, tc_index_windows(g, args->at, w.size[i], w.dilation[i], counts[i], w.stride[i]), 2 + i);
+        x = tc_prim_gather(g, x, tc_index_windows(g, args->at, w.size[i], w.dilation[i], counts[i], w.stride[i]),
+                           2 + i);
     x = tc_permute_at(args->at, x, 6, (const int[]){0, 1, 2, 4, 3, 5});
     const tc_expr *shape[] = {n, tc_expr_mul_int(c, (int64_t)w.size[0] * w.size[1]), tc_expr_mul(counts[0], counts[1])};
     return tc_is_poison(x) ? x : tc_prim_reshape(g, x, 3, shape);
@@ -88,12 +92,16 @@ static tc_tensor fold(tc_graph *g, const tc_unfold_args *args, tc_dim height, tc
     const tc_expr *c = tc_expr_floordiv(x->type.shape[1], tc_expr_const(&g->dims, taps));
     if (!tc_same_dim(g, x->type.shape[1], tc_expr_mul_int(c, taps)) ||
         !tc_same_dim(g, x->type.shape[2], tc_expr_mul(counts[0], counts[1]))) {
-        tc_fail(g, "[n, c*kh*kw, h'*w']", "%s holds no columns of %s windows of %lld elements", tc_type_text(g, &x->type),
-                tc_expr_text(tc_expr_mul(counts[0], counts[1])), (long long)taps);
+        tc_fail(g, "[n, c*kh*kw, h'*w']", "%s holds no columns of %s windows of %lld elements",
+                tc_type_text(g, &x->type), tc_expr_text(tc_expr_mul(counts[0], counts[1])), (long long)taps);
         return tc_poison();
     }
-    const tc_expr *split[] = {x->type.shape[0], c, tc_expr_const(&g->dims, w.size[0]), tc_expr_const(&g->dims, w.size[1]),
-                              counts[0], counts[1]};
+    const tc_expr *split[] = {x->type.shape[0],
+                              c,
+                              tc_expr_const(&g->dims, w.size[0]),
+                              tc_expr_const(&g->dims, w.size[1]),
+                              counts[0],
+                              counts[1]};
     x = tc_prim_reshape(g, tc_prim_widen(g, x), 6, split);
     x = tc_permute_at(args->at, x, 6, (const int[]){0, 1, 2, 4, 3, 5});
     x = add_windows(g, args->at, x, 4, &w, 1, counts[1], sizes[1]); /* [n, c, kh, h', w] */

@@ -106,10 +106,10 @@ static tc_tensor contracted(tc_graph *g, tc_tensor columns, tc_tensor weight, in
     const tc_expr *terms = tc_expr_mul_int(shape[2], own), *points = tc_expr_mul(shape[3], shape[4]);
     columns = tc_prim_transpose(g, columns, (const int[]){0, 1, 5, 2, 3, 4});
     columns = tc_prim_reshape(g, columns, 4, (const tc_expr *const[]){shape[0], many, terms, points});
-    tc_tensor rows =
-        tc_prim_reshape(g, weight, 3, (const tc_expr *const[]){many, tc_expr_const(&g->dims, outs / groups), terms});
-    const tc_contraction c = {
-        .batch = 1, .a_batch = {0}, .b_batch = {1}, .summed = 1, .a_summed = {2}, .b_summed = {2}};
+    tc_tensor rows = tc_prim_reshape(g, weight, 3,
+                                     (const tc_expr *const[]){many, tc_expr_const(&g->dims, outs / groups), terms});
+    const tc_contraction c =
+        {.batch = 1, .a_batch = {0}, .b_batch = {1}, .summed = 1, .a_summed = {2}, .b_summed = {2}};
     tc_tensor y = tc_prim_contract(g, rows, columns, &c); /* [groups, outs, n, points] */
     if (tc_is_poison(y))
         return y;
@@ -157,8 +157,8 @@ static tc_tensor deform_conv(tc_graph *g, const tc_deform_conv2d_args *args)
                 .out = {offset->type.shape[2], offset->type.shape[3]}};
     x = tc_prim_reshape(g, x, 4, (const tc_expr *const[]){s.images, s.groups, own, area});
     x = tc_prim_transpose(g, x, (const int[]){0, 1, 3, 2});
-    s.rows =
-        tc_prim_reshape(g, x, 2, (const tc_expr *const[]){tc_expr_mul(tc_expr_mul(s.images, s.groups), area), own});
+    s.rows = tc_prim_reshape(g, x, 2,
+                             (const tc_expr *const[]){tc_expr_mul(tc_expr_mul(s.images, s.groups), area), own});
     const tc_type all = {.dtype = TC_I64, .rank = 5, .shape = {s.images, s.groups, s.taps, s.out[0], s.out[1]}};
     tc_tensor number = MUL(tc_prim_iota(g, 0, &all), d), group = ADD(number, tc_prim_iota(g, 1, &all));
     tc_tensor elements = tc_size_value(g, TC_I64, area);

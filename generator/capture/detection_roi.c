@@ -82,8 +82,8 @@ static tc_tensor point(const roi_align *s, const tc_tensor number[2])
         tc_tensor weight = beside(s, down, 0, shape, 3);
         weight = MUL(weight, beside(s, right, 1, shape, 3));
         tc_tensor found = tc_prim_gather(g, s->rows, WHERE(none, -1, place), 0);
-        tc_tensor spread =
-            tc_is_poison(weight) ? weight : tc_prim_broadcast(g, weight, 4, shape, (const int[]){0, 1, 2});
+        tc_tensor spread = tc_is_poison(weight) ? weight
+                                                : tc_prim_broadcast(g, weight, 4, shape, (const int[]){0, 1, 2});
         tc_tensor term = MUL(found, spread);
         value = !value ? term : s->args->max ? MAXIMUM(value, term) : ADD(value, term);
     }
@@ -209,8 +209,9 @@ static tc_tensor rounded(tc_site at, tc_tensor x)
 /* Which elements of an axis are in each part of each box: bool[r, parts, size] */
 static tc_tensor parts_of_axis(tc_graph *g, tc_site at, tc_tensor first, tc_tensor last, int parts, const tc_expr *size)
 {
-    const tc_type type = {
-        .dtype = TC_I64, .rank = 3, .shape = {first->type.shape[0], tc_expr_const(&g->dims, parts), size}};
+    const tc_type type = {.dtype = TC_I64,
+                          .rank = 3,
+                          .shape = {first->type.shape[0], tc_expr_const(&g->dims, parts), size}};
     const tc_dtype dtype = first->type.dtype;
     tc_tensor part = tc_cast_at(at, tc_prim_iota(g, 1, &type), dtype),
               place = tc_cast_at(at, tc_prim_iota(g, 2, &type), dtype);

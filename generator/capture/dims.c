@@ -382,7 +382,9 @@ const tc_expr *tc_expr_mul(const tc_expr *a, const tc_expr *b)
 
 static const tc_expr *combine(tc_atom_kind kind, const tc_expr *a, const tc_expr *b)
 {
-    return kind == TC_ATOM_DIVISION ? tc_expr_floordiv(a, b) : kind == TC_ATOM_MAX ? tc_expr_max(a, b) : tc_expr_min(a, b);
+    return kind == TC_ATOM_DIVISION ? tc_expr_floordiv(a, b)
+           : kind == TC_ATOM_MAX    ? tc_expr_max(a, b)
+                                    : tc_expr_min(a, b);
 }
 
 const tc_expr *tc_expr_substitute(const tc_expr *e, const tc_sym *sym, const tc_expr *by)
@@ -479,8 +481,7 @@ static const tc_expr *drop_small(const tc_expr *num, int64_t den)
         const tc_expr *big = make(dims, n, kept), *small = tc_expr_sub(num, big);
         if (!small->count)
             return NULL;
-        if (tc_expr_nonnegative(small) &&
-            tc_expr_nonnegative(tc_expr_sub(tc_expr_const(dims, g - 1), small)))
+        if (tc_expr_nonnegative(small) && tc_expr_nonnegative(tc_expr_sub(tc_expr_const(dims, g - 1), small)))
             return big;
     }
     return NULL;

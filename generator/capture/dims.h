@@ -29,8 +29,8 @@ typedef struct tc_atom {
     tc_atom_kind kind;
     const tc_sym *sym;        /* of a dim, else NULL */
     const tc_expr *num, *den; /* floordiv(num, den); of max and min the operands */
-    const char *key; /* sorts among its kind */
-    int64_t exact;   /* of a division: the constant den where the divisors of dims make it divide num, else 0 */
+    const char *key;          /* sorts among its kind */
+    int64_t exact; /* of a division: the constant den where the divisors of dims make it divide num, else 0 */
 } tc_atom;
 
 typedef struct tc_term {
@@ -49,10 +49,10 @@ struct tc_expr {
     int count;
     const tc_term *terms; /* sorted: higher degree first, the constant last */
     uint32_t hash;
-    tc_expr *chain;          /* in the table of expressions */
+    tc_expr *chain;                /* in the table of expressions */
     struct tc_quotient *quotients; /* floor divisions of this expression made so far */
-    const char *text;        /* NULL until asked for */
-    signed char nonnegative; /* 0 not asked, 1 no (or being asked), 2 proved */
+    const char *text;              /* NULL until asked for */
+    signed char nonnegative;       /* 0 not asked, 1 no (or being asked), 2 proved */
     bool has_bounds;
     tc_bound lo, hi;
 };

@@ -375,9 +375,9 @@ bool tc_expr_nonnegative(const tc_expr *e)
         own->nonnegative = 1; /* a question that leads back to itself is not proved */
         tc_bound lo = tc_expr_lo(e);
         const int64_t g = tc_expr_coefficients_gcd(e, 0);
-        const bool proved = (lo.known && lo.value >= 0) ||
-                            (g > 1 ? tc_expr_nonnegative(tc_expr_scaled_down(e, g))
-                                   : prove_by_factor(e) || prove_by_floor(e) || prove_by_remainder(e) || prove_by_extremum(e));
+        const bool proved = (lo.known && lo.value >= 0) || (g > 1 ? tc_expr_nonnegative(tc_expr_scaled_down(e, g))
+                                                                  : prove_by_factor(e) || prove_by_floor(e) ||
+                                                                        prove_by_remainder(e) || prove_by_extremum(e));
         own->nonnegative = proved ? 2 : 1;
     }
     return e->nonnegative == 2;
@@ -386,8 +386,7 @@ bool tc_expr_nonnegative(const tc_expr *e)
 bool tc_expr_never_equal(const tc_expr *a, const tc_expr *b)
 {
     const tc_expr *d = tc_expr_sub(a, b);
-    if (tc_expr_nonnegative(tc_expr_add_int(d, -1)) ||
-        tc_expr_nonnegative(tc_expr_add_int(tc_expr_mul_int(d, -1), -1)))
+    if (tc_expr_nonnegative(tc_expr_add_int(d, -1)) || tc_expr_nonnegative(tc_expr_add_int(tc_expr_mul_int(d, -1), -1)))
         return true;
     int64_t constant = d->count && d->terms[d->count - 1].degree == 0 ? d->terms[d->count - 1].coefficient : 0;
     int64_t g = tc_expr_divisor(tc_expr_add_int(d, -constant));

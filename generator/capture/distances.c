@@ -33,7 +33,8 @@ static tc_tensor cosine(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, int a
         sides[i] = DIV(sides[i], tc_axes_keep(g, size, &sides[i]->type, &along));
     }
     tc_tensor terms = MUL(sides[0], sides[1]);
-    return tc_is_poison(terms) ? terms : tc_prim_narrow(g, tc_prim_reduce(g, terms, "sum", 1, along.list), a->type.dtype);
+    return tc_is_poison(terms) ? terms
+                               : tc_prim_narrow(g, tc_prim_reduce(g, terms, "sum", 1, along.list), a->type.dtype);
 }
 
 tc_tensor tc_cosine_similarity_at(tc_site at, tc_tensor a, tc_tensor b, int axis, double eps)
@@ -43,7 +44,8 @@ tc_tensor tc_cosine_similarity_at(tc_site at, tc_tensor a, tc_tensor b, int axis
 }
 
 /* The p-norm along the last axis of a - b (+ eps, where that is not 0), of widened operands. */
-static tc_tensor norm_of_difference(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, double p, double eps, bool keepdims)
+static tc_tensor norm_of_difference(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, double p, double eps,
+                                    bool keepdims)
 {
     tc_tensor difference = SUB(a, b);
     tc_axes last;
@@ -70,7 +72,8 @@ static tc_tensor distances(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, do
                 tc_type_text(g, &b->type));
         return tc_poison();
     }
-    tc_tensor rows = tc_unsqueeze_at(at, tc_prim_widen(g, a), -2), columns = tc_unsqueeze_at(at, tc_prim_widen(g, b), -3);
+    tc_tensor rows = tc_unsqueeze_at(at, tc_prim_widen(g, a), -2),
+              columns = tc_unsqueeze_at(at, tc_prim_widen(g, b), -3);
     return tc_prim_narrow(g, norm_of_difference(g, at, rows, columns, p, 0, false), a->type.dtype);
 }
 

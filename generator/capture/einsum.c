@@ -53,12 +53,14 @@ static bool read_labels(equation *e, const char **p, int rank, unsigned char *la
                 break; /* reported below */
             *p += 2;
         } else if (!isalpha((unsigned char)**p)) {
-            return fail(e, "letters, \"...\", commas and one \"->\"", tc_arena_format(&e->g->arena, "unexpected '%c'", **p));
+            return fail(e, "letters, \"...\", commas and one \"->\"",
+                        tc_arena_format(&e->g->arena, "unexpected '%c'", **p));
         }
         if (*count + added > TC_MAX_RANK)
             return fail(e, NULL, "too many dims in one list");
         for (int i = 0; i < added; ++i)
-            labels[(*count)++] = dots >= 0 && **p == '.' ? (unsigned char)(ELLIPSIS + added - 1 - i) : (unsigned char)**p;
+            labels[(*count)++] = dots >= 0 && **p == '.' ? (unsigned char)(ELLIPSIS + added - 1 - i)
+                                                         : (unsigned char)**p;
     }
     if (dots > e->ellipsis)
         e->ellipsis = dots;
@@ -104,8 +106,9 @@ static bool read_operand(equation *e, const char **p, tc_tensor x, term *out)
     if (!read_labels(e, p, x->type.rank, labels, &count))
         return false;
     if (count != x->type.rank)
-        return fail(e, "one label a dim", tc_arena_format(&e->g->arena, "%d label%s for %s", count, count == 1 ? "" : "s",
-                                                          tc_type_text(e->g, &x->type)));
+        return fail(e, "one label a dim",
+                    tc_arena_format(&e->g->arena, "%d label%s for %s", count, count == 1 ? "" : "s",
+                                    tc_type_text(e->g, &x->type)));
     *out = (term){.x = tc_prim_widen(e->g, x)};
     int rank = 0;
     for (int i = 0; i < count; ++i) {
@@ -205,8 +208,9 @@ static bool multiply(const equation *e, term *a, term *b)
         if (there < 0)
             continue;
         if (!tc_same_dim(e->g, a->x->type.shape[i], b->x->type.shape[there]))
-            return fail(e, NULL, tc_arena_format(&e->g->arena, "sizes of one label differ: %s and %s",
-                                                 tc_type_text(e->g, &a->x->type), tc_type_text(e->g, &b->x->type)));
+            return fail(e, NULL,
+                        tc_arena_format(&e->g->arena, "sizes of one label differ: %s and %s",
+                                        tc_type_text(e->g, &a->x->type), tc_type_text(e->g, &b->x->type)));
         if (e->uses[a->labels[i]]) {
             c.a_batch[c.batch] = i;
             c.b_batch[c.batch++] = there;
@@ -262,9 +266,9 @@ static tc_tensor einsum(equation *e, const tc_tensor *operands)
                 ++occurrences[(unsigned char)*begin];
         bool more = *p == ',';
         if (more != (i + 1 < e->operands)) {
-            fail(e, "one list an operand", tc_arena_format(&e->g->arena, "%s lists than the %d operand%s",
-                                                           more ? "more" : "fewer", e->operands,
-                                                           e->operands == 1 ? "" : "s"));
+            fail(e, "one list an operand",
+                 tc_arena_format(&e->g->arena, "%s lists than the %d operand%s", more ? "more" : "fewer", e->operands,
+                                 e->operands == 1 ? "" : "s"));
             return tc_poison();
         }
         p += more;

@@ -27,8 +27,8 @@ bool tc_broadcast_shape(tc_graph *g, const tc_type *a, const tc_type *b, int *ra
                     constant || tc_expr_never_equal(x, y)
                         ? "shapes align at the last axis; a size of 1 repeats"
                         : "a dynamic size is not known to be that constant: fix one of them, or tc_require_equal",
-                    "%s and %s do not broadcast: %s against %s", tc_type_text(g, a), tc_type_text(g, b), tc_expr_text(x),
-                    tc_expr_text(y));
+                    "%s and %s do not broadcast: %s against %s", tc_type_text(g, a), tc_type_text(g, b),
+                    tc_expr_text(x), tc_expr_text(y));
             return false;
         }
     }
@@ -88,10 +88,10 @@ static tc_tensor binary(tc_site at, const char *name, tc_op op, tc_operand a, tc
     return tc_op_leave(g, tc_align(g, a, b, &x, &y) ? tc_prim_binary(g, op, x, y) : tc_poison());
 }
 
-#define BINARY(name)                                                                                                  \
-    tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                  \
-    {                                                                                                                 \
-        return binary(at, "tc_" #name, TC_OP_##name, a, b);                                                           \
+#define BINARY(name)                                                                                                   \
+    tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                   \
+    {                                                                                                                  \
+        return binary(at, "tc_" #name, TC_OP_##name, a, b);                                                            \
     }
 BINARY(add)
 BINARY(sub)
@@ -165,11 +165,11 @@ tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high)
 
 /* -- one operand --------------------------------------------------------------------------------------------------- */
 
-#define UNARY(name)                                                                                                   \
-    tc_tensor tc_##name##_at(tc_site at, tc_tensor x)                                                                 \
-    {                                                                                                                 \
-        tc_graph *g = tc_op_enter(at, "tc_" #name, NULL, "x", 1, &x);                                                 \
-        return g ? tc_op_leave(g, tc_prim_unary(g, TC_OP_##name, x)) : tc_poison();                                   \
+#define UNARY(name)                                                                                                    \
+    tc_tensor tc_##name##_at(tc_site at, tc_tensor x)                                                                  \
+    {                                                                                                                  \
+        tc_graph *g = tc_op_enter(at, "tc_" #name, NULL, "x", 1, &x);                                                  \
+        return g ? tc_op_leave(g, tc_prim_unary(g, TC_OP_##name, x)) : tc_poison();                                    \
     }
 
 /* Every elementwise primitive of one operand but cast. */
@@ -211,8 +211,7 @@ static tc_tensor pow_by(tc_graph *g, tc_site at, tc_tensor x, double exponent)
 {
     double size = fabs(exponent), base = floor(size);
     bool simple = size <= 64 && (size == base || size == base + 0.5);
-    if (!tc_dtype_is_float(x->type.dtype) &&
-        (x->type.dtype == TC_BOOL || !simple || exponent < 0 || size != base)) {
+    if (!tc_dtype_is_float(x->type.dtype) && (x->type.dtype == TC_BOOL || !simple || exponent < 0 || size != base)) {
         tc_fail(g, "convert with tc_cast(x, TC_F32)", "%s to the power of %g needs floats", tc_type_text(g, &x->type),
                 exponent);
         return tc_poison();

@@ -17,19 +17,20 @@ static bool read_types(tc_graph *g, int count, const tc_extern_type *const *type
     return true;
 }
 
-static void call(tc_graph *g, const char *function, int result_count, tc_tensor *results, const tc_extern_type *const *types,
-                 int count, const tc_tensor *operands)
+static void call(tc_graph *g, const char *function, int result_count, tc_tensor *results,
+                 const tc_extern_type *const *types, int count, const tc_tensor *operands)
 {
     tc_type found[MOST_RESULTS];
     if (result_count < 1 || result_count > MOST_RESULTS || count > MOST_OPERANDS) {
-        tc_fail(g, NULL, "%d results of %d operands; 1 to %d results of at most %d operands are possible", result_count, count,
-                MOST_RESULTS, MOST_OPERANDS);
+        tc_fail(g, NULL, "%d results of %d operands; 1 to %d results of at most %d operands are possible", result_count,
+                count, MOST_RESULTS, MOST_OPERANDS);
         return;
     }
     if (!tc_check_identifier(g, "function", function) || !read_types(g, result_count, types, found))
         return;
     if (!strncmp(function, "tck_", 4)) {
-        tc_fail(g, "names that begin with tck_ are those of kernels", "the function \"%s\" may not be called so", function);
+        tc_fail(g, "names that begin with tck_ are those of kernels", "the function \"%s\" may not be called so",
+                function);
         return;
     }
     const char *takes = "";

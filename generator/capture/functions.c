@@ -209,7 +209,8 @@ static tc_tensor hypot_of(tc_site at, tc_tensor x, tc_tensor y)
 {
     x = tc_abs_at(at, x);
     y = tc_abs_at(at, y);
-    tc_tensor most = fmax_of(at, x, y), least = fmin_of(at, x, y), zero = EQ(least, 0), endless = EQ(most, (double)INFINITY);
+    tc_tensor most = fmax_of(at, x, y), least = fmin_of(at, x, y), zero = EQ(least, 0),
+              endless = EQ(most, (double)INFINITY);
     tc_tensor ratio = DIV(least, most), sum = MUL(most, tc_sqrt_at(at, ADD(MUL(ratio, ratio), 1)));
     tc_tensor either = ADD(x, y); /* NaN where one is */
     sum = WHERE(zero, either, sum);

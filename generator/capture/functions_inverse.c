@@ -13,6 +13,7 @@ typedef struct polynomial {
     double q[13];
 } polynomial;
 
+/* clang-format off */
 static const polynomial atan_f32 = {5, {-0.3333331550526776, 0.19998489442113602, -0.14243848876808652, 0.10596002603267404,
                                         -0.060834558305977616}};
 static const polynomial atan_f64 = {11, {-0.33333333333333199, 0.19999999999954086, -0.14285714280248904,
@@ -26,6 +27,7 @@ static const polynomial asin_f64 = {13, {0.16666666666666762, 0.0749999999997026
                                          0.013980961750697073, 0.011397773534029162, 0.010786542951308488,
                                          0.0036829887171444156, 0.021763630726280115, -0.02107748101072283,
                                          0.032677009167340181}};
+/* clang-format on */
 
 static const double half_pi = 1.5707963267948966;
 
@@ -57,7 +59,8 @@ static tc_tensor atan_of_ratio(tc_site at, tc_tensor t)
 {
     tc_tensor large = GT(t, 0.41421356237309503), turned = SUB(t, 1);
     turned = DIV(turned, ADD(t, 1));
-    tc_tensor small = WHERE(large, turned, t), y = odd(at, small, MUL(small, small), is_double(t) ? &atan_f64 : &atan_f32);
+    tc_tensor small = WHERE(large, turned, t),
+              y = odd(at, small, MUL(small, small), is_double(t) ? &atan_f64 : &atan_f32);
     tc_tensor moved = from_quarter(at, 1, MUL(y, -2));
     return WHERE(large, MUL(moved, 0.5), y);
 }
@@ -100,7 +103,8 @@ COMPOSE_TWO(atan2, atan2_of)
 static tc_tensor asin_of_half(tc_site at, tc_tensor a, tc_tensor *large)
 {
     *large = GT(a, 0.5);
-    tc_tensor half = MUL(SUB(1, a), 0.5), z = WHERE(*large, half, MUL(a, a)), t = WHERE(*large, tc_sqrt_at(at, half), a);
+    tc_tensor half = MUL(SUB(1, a), 0.5), z = WHERE(*large, half, MUL(a, a)),
+              t = WHERE(*large, tc_sqrt_at(at, half), a);
     return odd(at, t, z, is_double(a) ? &asin_f64 : &asin_f32);
 }
 

@@ -348,9 +348,10 @@ tc_graph *tc_op_enter(tc_site site, const char *name, const char *region, const 
         } else if (tc_is_poison(operands[i])) {
             usable = false;
         } else if (!tc_visible(g->current, operands[i]->function)) {
-            tc_fail(g, operands[i]->function->block
-                           ? "a block's tensors stay in it: list a variable in its head, or tc_collect it"
-                           : "pass it as an operand of tc_call, or declare it in this function too",
+            tc_fail(g,
+                    operands[i]->function->block
+                        ? "a block's tensors stay in it: list a variable in its head, or tc_collect it"
+                        : "pass it as an operand of tc_call, or declare it in this function too",
                     "argument '%s' is a tensor of another function, %s", operand_name(g, names, i),
                     operands[i]->function->name);
             usable = false;
@@ -425,8 +426,8 @@ static void left(bool is_scope)
         r = (tc_region *)r->parent;
     if (!r)
         return;
-    tc_error(g, r->site, "leave the block at its end: what follows it is not in it", "%s: it is left by break, return or goto",
-             is_scope ? "TC_SCOPE" : "TC_REGION");
+    tc_error(g, r->site, "leave the block at its end: what follows it is not in it",
+             "%s: it is left by break, return or goto", is_scope ? "TC_SCOPE" : "TC_REGION");
     g->current->scope = (tc_region *)r->parent;
 }
 
@@ -484,8 +485,8 @@ static void check_entry(tc_graph *g, const tc_captured *f, tc_site site)
         tc_error(g, site, "tc_output(g, name, x) makes a tensor a result", "%s has no outputs", f->name);
     for (const tc_node *p = f->parameters; p; p = p->next)
         if (shares_name_with_dim(g, p->attrs[0].text))
-            tc_error(g, p->site, "inputs, outputs and dims are members of one struct", "input \"%s\" has the name of a dim",
-                     p->attrs[0].text);
+            tc_error(g, p->site, "inputs, outputs and dims are members of one struct",
+                     "input \"%s\" has the name of a dim", p->attrs[0].text);
     for (const tc_named *r = f->results; r; r = r->next)
         if (shares_name_with_dim(g, r->name))
             tc_error(g, r->site, "inputs, outputs and dims are members of one struct",

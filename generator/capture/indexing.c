@@ -37,8 +37,9 @@ bool tc_index_check(tc_graph *g, tc_tensor index)
     if (index->type.dtype == TC_I32 || index->type.dtype == TC_I64)
         return true;
     tc_fail(g,
-            index->type.dtype == TC_BOOL ? "how many elements a mask has is data: tc_where, tc_masked_scatter, tc_nonzero_static"
-                                         : "convert with tc_cast(index, TC_I64)",
+            index->type.dtype == TC_BOOL
+                ? "how many elements a mask has is data: tc_where, tc_masked_scatter, tc_nonzero_static"
+                : "convert with tc_cast(index, TC_I64)",
             "the index is i32 or i64, not %s", tc_type_text(g, &index->type));
     return false;
 }
@@ -189,7 +190,8 @@ static tc_tensor scatter_reduce(tc_graph *g, tc_site at, tc_tensor x, tc_tensor 
     tc_tensor out = scatter(g, at, ops[kind], x, index, values, axis);
     if (kind != MEAN || tc_is_poison(out))
         return out;
-    tc_tensor counts = filled(g, dtype, include_self ? one : zero, &x->type), ones = filled(g, dtype, one, &index->type);
+    tc_tensor counts = filled(g, dtype, include_self ? one : zero, &x->type),
+              ones = filled(g, dtype, one, &index->type);
     counts = MAXIMUM(scatter(g, at, "add", counts, index, ones, axis), 1);
     return tc_dtype_is_float(dtype) ? DIV(out, counts)
                                     : tc_floor_divide_at(at, tc_operand_tensor_(out), tc_operand_tensor_(counts));
@@ -232,7 +234,8 @@ tc_tensor tc_index_fill_at(tc_site at, tc_tensor x, int axis, tc_tensor index, t
     if (axis < 0 || !tc_index_check(g, index))
         return tc_op_leave(g, tc_poison());
     if (given && (given->type.rank || given->type.dtype != x->type.dtype)) {
-        tc_fail(g, "a C number, or a tensor of rank 0 and of x's dtype", "the value is %s", tc_type_text(g, &given->type));
+        tc_fail(g, "a C number, or a tensor of rank 0 and of x's dtype", "the value is %s",
+                tc_type_text(g, &given->type));
         return tc_op_leave(g, tc_poison());
     }
     const int rank = x->type.rank - 1 + index->type.rank;
@@ -243,7 +246,9 @@ tc_tensor tc_index_fill_at(tc_site at, tc_tensor x, int axis, tc_tensor index, t
     }
     const tc_expr *shape[TC_MAX_RANK];
     for (int i = 0, last = axis + index->type.rank; i < rank; ++i)
-        shape[i] = i < axis ? x->type.shape[i] : i < last ? index->type.shape[i - axis] : x->type.shape[i - last + axis + 1];
+        shape[i] = i < axis   ? x->type.shape[i]
+                   : i < last ? index->type.shape[i - axis]
+                              : x->type.shape[i - last + axis + 1];
     tc_tensor fill = tc_broadcast_to(g, given ? given : tc_constant_of(g, x->type.dtype, value), rank, shape);
     return tc_op_leave(g, tc_is_poison(fill) ? fill : tc_prim_scatter(g, x, index, fill, "set", axis));
 }
@@ -251,7 +256,8 @@ tc_tensor tc_index_fill_at(tc_site at, tc_tensor x, int axis, tc_tensor index, t
 tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index)
 {
     tc_graph *g = tc_op_enter(at, "tc_take", "take", "x index", 2, (tc_tensor[]){x, index});
-    return g ? tc_op_leave(g, tc_index_check(g, index) ? tc_prim_gather(g, joined(g, x), index, 0) : tc_poison()) : tc_poison();
+    return g ? tc_op_leave(g, tc_index_check(g, index) ? tc_prim_gather(g, joined(g, x), index, 0) : tc_poison())
+             : tc_poison();
 }
 
 /* -- an index an axis ------------------------------------------------------------------------------------------------ */
@@ -259,10 +265,10 @@ tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index)
 /* The axes of x that have indices, side by side: x as it is, or with those axes first. */
 typedef struct indexed {
     tc_tensor x;
-    int first, count;           /* the axes of x */
-    int perm[TC_MAX_RANK];      /* what x was transposed by */
+    int first, count;      /* the axes of x */
+    int perm[TC_MAX_RANK]; /* what x was transposed by */
     bool moved;
-    tc_tensor linear;           /* into these axes joined; its shape is what the indices broadcast to */
+    tc_tensor linear; /* into these axes joined; its shape is what the indices broadcast to */
 } indexed;
 
 /* The linear index; poison where an index is wrong. */
@@ -346,7 +352,9 @@ static tc_tensor as_indexed(tc_graph *g, const indexed *in, tc_tensor values)
     const int end = in->first + index->rank;
     tc_type wanted = {.dtype = x->dtype, .rank = index->rank + x->rank - in->count};
     for (int i = 0; i < wanted.rank; ++i)
-        wanted.shape[i] = i < in->first ? x->shape[i] : i < end ? index->shape[i - in->first] : x->shape[i - end + in->first + in->count];
+        wanted.shape[i] = i < in->first ? x->shape[i]
+                          : i < end     ? index->shape[i - in->first]
+                                        : x->shape[i - end + in->first + in->count];
     bool fits = values->type.rank <= wanted.rank;
     for (int i = 1; fits && i <= values->type.rank; ++i) {
         const tc_expr *have = values->type.shape[values->type.rank - i], *want = wanted.shape[wanted.rank - i];
@@ -370,8 +378,9 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
         return tc_op_leave(g, tc_poison());
     values = as_indexed(g, &in, values);
     tc_tensor flat = tc_index_joined(g, in.x, in.first, in.count);
-    tc_tensor out = tc_is_poison(values) ? values
-                                         : tc_prim_scatter(g, flat, in.linear, values, accumulate ? "add" : "set", in.first);
+    tc_tensor out = tc_is_poison(values)
+                        ? values
+                        : tc_prim_scatter(g, flat, in.linear, values, accumulate ? "add" : "set", in.first);
     if (tc_is_poison(out))
         return tc_op_leave(g, out);
     out = tc_prim_reshape(g, out, in.x->type.rank, in.x->type.shape);
@@ -386,8 +395,8 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
 static tc_tensor masked_scatter(tc_graph *g, tc_site at, tc_tensor x, tc_tensor mask, tc_tensor source)
 {
     if (mask->type.dtype != TC_BOOL || source->type.dtype != x->type.dtype) {
-        tc_fail(g, "a bool mask, and a source of x's dtype", "the mask is %s, the source %s", tc_type_text(g, &mask->type),
-                tc_type_text(g, &source->type));
+        tc_fail(g, "a bool mask, and a source of x's dtype", "the mask is %s, the source %s",
+                tc_type_text(g, &mask->type), tc_type_text(g, &source->type));
         return tc_poison();
     }
     if (!tc_at_least(g, tc_element_count(g, &source->type), g->dims.one)) {
@@ -408,7 +417,8 @@ static tc_tensor masked_scatter(tc_graph *g, tc_site at, tc_tensor x, tc_tensor 
 
 tc_tensor tc_masked_scatter_at(tc_site at, tc_tensor x, tc_tensor mask, tc_tensor source)
 {
-    tc_graph *g = tc_op_enter(at, "tc_masked_scatter", "masked_scatter", "x mask source", 3, (tc_tensor[]){x, mask, source});
+    tc_graph *g = tc_op_enter(at, "tc_masked_scatter", "masked_scatter", "x mask source", 3,
+                              (tc_tensor[]){x, mask, source});
     return g ? tc_op_leave(g, masked_scatter(g, at, x, mask, source)) : tc_poison();
 }
 

@@ -166,8 +166,8 @@ tc_tensor tc_tensor_scatter_at(tc_site at, tc_tensor x, tc_tensor y, tc_tensor s
 
 tc_tensor tc_one_hot_values_at(tc_site at, tc_tensor index, tc_dim classes, tc_tensor values, int axis)
 {
-    tc_graph *g =
-        tc_op_enter(at, "tc_one_hot_values", "one_hot_values", "index values", 2, (tc_tensor[]){index, values});
+    tc_graph *g = tc_op_enter(at, "tc_one_hot_values", "one_hot_values", "index values", 2,
+                              (tc_tensor[]){index, values});
     if (!g)
         return tc_poison();
     const tc_expr *size = tc_dim_expr(g, classes);

@@ -169,8 +169,9 @@ static bool infer_concat(tc_graph *g, int count, const tc_tensor *operands, int 
         for (int d = 0; fits && d < x->rank; ++d)
             fits = d == axis || tc_same_dim(g, first->shape[d], x->shape[d]);
         if (!fits) {
-            tc_fail(g, "all sizes but that of the axis must agree, and dtypes", "operand %d does not fit along axis %d: %s and %s",
-                    i, axis, tc_type_text(g, first), tc_type_text(g, x));
+            tc_fail(g, "all sizes but that of the axis must agree, and dtypes",
+                    "operand %d does not fit along axis %d: %s and %s", i, axis, tc_type_text(g, first),
+                    tc_type_text(g, x));
             return false;
         }
         out->shape[axis] = tc_expr_add(out->shape[axis], x->shape[axis]);
@@ -227,30 +228,25 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
     *out = (tc_type){.dtype = TC_F32};
     switch (rules[op]) {
     case RULE_declared:
-    case RULE_scalar:
-        *out = *declared;
-        return true;
+    case RULE_scalar: *out = *declared; return true;
     case RULE_same:
     case RULE_same_float:
     case RULE_same_bool:
     case RULE_same_number:
     case RULE_same_integer:
-    case RULE_compare:
-        return infer_elementwise(g, rules[op], count, operands, out);
+    case RULE_compare: return infer_elementwise(g, rules[op], count, operands, out);
     case RULE_cast:
         *out = *x;
         out->dtype = (tc_dtype)attrs[0].integer;
         return true;
-    case RULE_select:
-        return infer_select(g, operands, out);
+    case RULE_select: return infer_select(g, operands, out);
     case RULE_broadcast:
         out->dtype = x->dtype;
         out->rank = attrs[0].count;
         for (int i = 0; i < out->rank; ++i)
             out->shape[i] = attrs[0].dims[i];
         return true;
-    case RULE_reshape:
-        return infer_reshape(g, x, attrs, out);
+    case RULE_reshape: return infer_reshape(g, x, attrs, out);
     case RULE_transpose:
         *out = *x;
         for (int i = 0; i < x->rank; ++i)
@@ -261,40 +257,25 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
         for (int i = 0; i < x->rank; ++i)
             out->shape[i] = attrs[1].dims[i];
         return true;
-    case RULE_pad:
-        return infer_pad(g, operands, attrs, out);
-    case RULE_concat:
-        return infer_concat(g, count, operands, (int)attrs[0].integer, out);
-    case RULE_gather:
-        return infer_gather(g, operands, (int)attrs[0].integer, out);
-    case RULE_update_slice:
-        return infer_update_slice(g, operands, attrs, out);
-    case RULE_reverse:
-        *out = *x;
-        return true;
-    case RULE_scatter:
-        return tc_infer_scatter(g, operands, attrs, out);
-    case RULE_sort:
-        return tc_infer_sort(g, x, attrs, out);
-    case RULE_cumulative:
-        return tc_infer_cumulative(g, x, out);
-    case RULE_reduce:
-        return tc_infer_reduce(g, x, attrs, out);
-    case RULE_arg_reduce:
-        return tc_infer_arg_reduce(g, x, attrs, out);
-    case RULE_window_reduce:
-        return tc_infer_window_reduce(g, x, attrs, out);
-    case RULE_dot:
-        return tc_infer_dot(g, x, &operands[1]->type, attrs, out);
-    case RULE_convolution:
-        return tc_infer_convolution(g, x, &operands[1]->type, attrs, out);
+    case RULE_pad: return infer_pad(g, operands, attrs, out);
+    case RULE_concat: return infer_concat(g, count, operands, (int)attrs[0].integer, out);
+    case RULE_gather: return infer_gather(g, operands, (int)attrs[0].integer, out);
+    case RULE_update_slice: return infer_update_slice(g, operands, attrs, out);
+    case RULE_reverse: *out = *x; return true;
+    case RULE_scatter: return tc_infer_scatter(g, operands, attrs, out);
+    case RULE_sort: return tc_infer_sort(g, x, attrs, out);
+    case RULE_cumulative: return tc_infer_cumulative(g, x, out);
+    case RULE_reduce: return tc_infer_reduce(g, x, attrs, out);
+    case RULE_arg_reduce: return tc_infer_arg_reduce(g, x, attrs, out);
+    case RULE_window_reduce: return tc_infer_window_reduce(g, x, attrs, out);
+    case RULE_dot: return tc_infer_dot(g, x, &operands[1]->type, attrs, out);
+    case RULE_convolution: return tc_infer_convolution(g, x, &operands[1]->type, attrs, out);
     case RULE_none:
     case RULE_written: /* externs.c */
-    case RULE_call: /* call.c appends these by itself; the DSL has no cond, while and scan */
+    case RULE_call:    /* call.c appends these by itself; the DSL has no cond, while and scan */
     case RULE_cond:
     case RULE_while:
-    case RULE_scan:
-        break;
+    case RULE_scan: break;
     }
     tc_fail(g, NULL, "internal error: no type rule for %s", tc_op_text(op));
     return false;

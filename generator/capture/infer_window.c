@@ -61,8 +61,9 @@ static const tc_expr *positions(tc_graph *g, const tc_type *x, int axis, int64_t
 {
     const tc_expr *room = tc_expr_add_int(x->shape[axis], padding);
     if (!tc_at_least(g, room, extent)) {
-        tc_fail(g, "more padding, or a smaller window", "a window of %s does not fit along axis %d of %s, padded by %lld",
-                tc_expr_text(extent), axis, tc_type_text(g, x), (long long)padding);
+        tc_fail(g, "more padding, or a smaller window",
+                "a window of %s does not fit along axis %d of %s, padded by %lld", tc_expr_text(extent), axis,
+                tc_type_text(g, x), (long long)padding);
         return NULL;
     }
     const tc_expr *steps = tc_expr_floordiv(tc_expr_sub(room, extent), tc_expr_const(&g->dims, stride));
@@ -162,8 +163,9 @@ bool tc_infer_convolution(tc_graph *g, const tc_type *x, const tc_type *w, const
         return false;
     }
     if (!tc_expr_is(w->shape[1], channels / groups)) {
-        tc_fail(g, tc_arena_format(&g->arena, "the weight's dim 1 is channels / groups: %lld here",
-                                   (long long)(channels / groups)),
+        tc_fail(g,
+                tc_arena_format(&g->arena, "the weight's dim 1 is channels / groups: %lld here",
+                                (long long)(channels / groups)),
                 "input channels differ: %s with groups = %lld", types, (long long)groups);
         return false;
     }

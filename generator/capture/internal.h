@@ -60,22 +60,22 @@ enum { TC_MAX_ATTRS = 8 };
 
 typedef struct tc_attr {
     tc_attr_kind kind;
-    int count;                 /* of dims and ints */
-    const tc_expr **dims;      /* dims */
-    const int64_t *ints;       /* ints */
-    int64_t integer;           /* int */
-    const char *text;          /* word, name */
-    uint64_t bits;             /* bits, in the low bytes */
-    const tc_captured *graph;  /* graph */
+    int count;                /* of dims and ints */
+    const tc_expr **dims;     /* dims */
+    const int64_t *ints;      /* ints */
+    int64_t integer;          /* int */
+    const char *text;         /* word, name */
+    uint64_t bits;            /* bits, in the low bytes */
+    const tc_captured *graph; /* graph */
 } tc_attr;
 
 /* A named region (softmax#3) or a user's name scope; a node points to the innermost one. */
 typedef struct tc_region {
     const struct tc_region *parent;
     const char *name;
-    bool is_scope;   /* opened by the user for names: no number */
-    int number;      /* of the instance, given by the writer; 0 before */
-    tc_site site;    /* of what opened it */
+    bool is_scope; /* opened by the user for names: no number */
+    int number;    /* of the instance, given by the writer; 0 before */
+    tc_site site;  /* of what opened it */
 } tc_region;
 
 struct tc_node {
@@ -96,8 +96,8 @@ typedef struct tc_guard {
     const tc_expr *lhs, *rhs;
     bool is_equality; /* else lhs >= rhs */
     tc_site site;
-    const tc_sym *solved;   /* of an equality: this dim ... */
-    const tc_expr *by;      /* ... is this expression; NULL where it cannot be solved */
+    const tc_sym *solved; /* of an equality: this dim ... */
+    const tc_expr *by;    /* ... is this expression; NULL where it cannot be solved */
     struct tc_guard *next;
 } tc_guard;
 
@@ -117,8 +117,8 @@ typedef struct tc_read {
 struct tc_captured {
     const char *name;
     bool is_entry;
-    tc_graph_body *body;     /* of a graph function: what identifies its instances */
-    const char *base;        /* what names of weights and states in it are relative to, with the dot */
+    tc_graph_body *body; /* of a graph function: what identifies its instances */
+    const char *base;    /* what names of weights and states in it are relative to, with the dot */
     tc_node *parameters, **parameters_end;
     tc_node *nodes, **nodes_end;
     tc_read *reads;
@@ -127,10 +127,10 @@ struct tc_captured {
     tc_named *results, **results_end;
     const tc_tensor *arguments; /* of a graph function under capture */
     int argument_count, arguments_taken;
-    int results_declared;    /* calls of tc_output, good or not */
-    tc_region *scope;        /* innermost open scope or region */
-    struct tc_captured *caller; /* while under capture */
-    struct tc_block *block;     /* of what TC_SCAN and its kin record; NULL otherwise */
+    int results_declared;        /* calls of tc_output, good or not */
+    tc_region *scope;            /* innermost open scope or region */
+    struct tc_captured *caller;  /* while under capture */
+    struct tc_block *block;      /* of what TC_SCAN and its kin record; NULL otherwise */
     struct tc_captured *open_if; /* the TC_IF that waits for its TC_ELSE */
     struct tc_captured *next;
 };
@@ -144,7 +144,7 @@ typedef struct tc_dim_decl {
 } tc_dim_decl;
 
 typedef struct tc_weight_file {
-    const char *printed; /* as the text names it: relative to the model's directory where possible */
+    const char *printed;           /* as the text names it: relative to the model's directory where possible */
     struct tc_safetensors *header; /* NULL where it could not be read (reported) */
     int number;
     struct tc_weight_file *next;
@@ -170,31 +170,31 @@ enum { TC_WEIGHT_BUCKETS = 1024 };
 struct tc_graph {
     tc_arena arena;
     tc_dims dims;
-    FILE *errors;            /* where messages go */
+    FILE *errors; /* where messages go */
     int error_count;
     bool out_of_memory;
     struct tc_message *messages; /* printed already: a graph function called twice reports once */
     const char *model;
-    const char *model_file;  /* that of TC_MODEL */
+    const char *model_file;       /* that of TC_MODEL */
     const char *source_directory; /* what relative __FILE__ are relative to; NULL: the working directory */
     tc_dim_decl *dim_decls, **dim_decls_end;
     tc_weight_file *files, **files_end;
     int file_count;
     tc_weight_decl *weights, **weights_end, *weight_chains[TC_WEIGHT_BUCKETS];
     tc_state_decl *states, **states_end;
-    int64_t state_bytes;     /* no less than what they need */
+    int64_t state_bytes; /* no less than what they need */
     tc_captured *functions, **functions_end;
     tc_entry *const *entries; /* under capture */
     int entry_count;
-    tc_captured *current;    /* the function under capture; NULL between functions */
+    tc_captured *current; /* the function under capture; NULL between functions */
     int node_count;
-    int op_depth;            /* public calls under way */
-    int op_base;             /* of them, outside the function under capture: messages and nodes carry the name and place of
+    int op_depth; /* public calls under way */
+    int op_base;  /* of them, outside the function under capture: messages and nodes carry the name and place of
                                 the outermost one in it */
     const char *op_name;
     tc_site op_site;
-    tc_region **op_scopes;   /* what each of them restores */
-    int op_room;             /* of these */
+    tc_region **op_scopes; /* what each of them restores */
+    int op_room;           /* of these */
 };
 
 /* -- errors.c ----------------------------------------------------------------------------------------------------- */
@@ -391,8 +391,7 @@ tc_tensor tc_prim_reverse(tc_graph *g, tc_tensor x, int count, const int *axes);
 /* op: set add mul max min; the values have gather's result type. */
 tc_tensor tc_prim_scatter(tc_graph *g, tc_tensor x, tc_tensor index, tc_tensor values, const char *op, int axis);
 /* The first `count` along the axis, and in *positions (NULL: not wanted) where they were. */
-tc_tensor tc_prim_sort(tc_graph *g, tc_tensor x, int axis, const tc_expr *count, bool descending,
-                       tc_tensor *positions);
+tc_tensor tc_prim_sort(tc_graph *g, tc_tensor x, int axis, const tc_expr *count, bool descending, tc_tensor *positions);
 /* op: sum prod max min */
 tc_tensor tc_prim_cumulative(tc_graph *g, tc_tensor x, const char *op, int axis, bool reverse);
 /* axes ascending */

@@ -5,7 +5,8 @@
 #include "internal.h"
 
 /* Opens the layer's scope; NULL where its name is none (reported). */
-static tc_graph *open_layer(tc_site at, tc_graph *g, const char *layer, const char *name) {
+static tc_graph *open_layer(tc_site at, tc_graph *g, const char *layer, const char *name)
+{
     if (!tc_op_enter_graph(g, at, layer, NULL))
         return NULL;
     const bool good = name && *name;
@@ -19,27 +20,32 @@ static tc_graph *open_layer(tc_site at, tc_graph *g, const char *layer, const ch
     return g;
 }
 
-static tc_tensor close_layer(tc_site at, tc_graph *g, tc_tensor y) {
+static tc_tensor close_layer(tc_site at, tc_graph *g, tc_tensor y)
+{
     tc_scope_pop_at(at, g);
     return y;
 }
 
-static tc_tensor needed(tc_site at, tc_graph *g, const char *name) {
+static tc_tensor needed(tc_site at, tc_graph *g, const char *name)
+{
     return tc_weight_at(at, g, name, 0, NULL);
 }
 
-static tc_tensor optional(tc_site at, tc_graph *g, const char *name) {
+static tc_tensor optional(tc_site at, tc_graph *g, const char *name)
+{
     return tc_has_weight_at(at, g, name) ? needed(at, g, name) : NULL;
 }
 
-tc_tensor tc_layer_linear_at(tc_site at, tc_graph *g, tc_tensor x, const char *name) {
+tc_tensor tc_layer_linear_at(tc_site at, tc_graph *g, tc_tensor x, const char *name)
+{
     if (!open_layer(at, g, "tc_layer_linear", name))
         return tc_poison();
     const tc_tensor weight = needed(at, g, "weight"), bias = optional(at, g, "bias");
     return close_layer(at, g, tc_linear_at(&(const tc_linear_args){x, weight, bias, .at = at}));
 }
 
-tc_tensor tc_layer_embedding_at(tc_site at, tc_graph *g, tc_tensor index, const char *name) {
+tc_tensor tc_layer_embedding_at(tc_site at, tc_graph *g, tc_tensor index, const char *name)
+{
     if (!open_layer(at, g, "tc_layer_embedding", name))
         return tc_poison();
     return close_layer(at, g, tc_embedding_at(at, index, needed(at, g, "weight")));
@@ -48,11 +54,16 @@ tc_tensor tc_layer_embedding_at(tc_site at, tc_graph *g, tc_tensor index, const 
 /* -- convolutions -------------------------------------------------------------------------------------------------- */
 
 #define PAIR(a)                                                                                                        \
-    { (a)[0], (a)[1] }
+    {                                                                                                                  \
+        (a)[0], (a)[1]                                                                                                 \
+    }
 #define TRIPLE(a)                                                                                                      \
-    { (a)[0], (a)[1], (a)[2] }
+    {                                                                                                                  \
+        (a)[0], (a)[1], (a)[2]                                                                                         \
+    }
 
-tc_tensor tc_layer_conv1d_at(const tc_layer_conv1d_args *a) {
+tc_tensor tc_layer_conv1d_at(const tc_layer_conv1d_args *a)
+{
     if (!open_layer(a->at, a->g, "tc_layer_conv1d", a->name))
         return tc_poison();
     const tc_tensor weight = needed(a->at, a->g, "weight"), bias = optional(a->at, a->g, "bias");
@@ -70,7 +81,8 @@ tc_tensor tc_layer_conv1d_at(const tc_layer_conv1d_args *a) {
                                                             .at = a->at}));
 }
 
-tc_tensor tc_layer_conv2d_at(const tc_layer_conv2d_args *a) {
+tc_tensor tc_layer_conv2d_at(const tc_layer_conv2d_args *a)
+{
     if (!open_layer(a->at, a->g, "tc_layer_conv2d", a->name))
         return tc_poison();
     const tc_tensor weight = needed(a->at, a->g, "weight"), bias = optional(a->at, a->g, "bias");
@@ -88,7 +100,8 @@ tc_tensor tc_layer_conv2d_at(const tc_layer_conv2d_args *a) {
                                                             .at = a->at}));
 }
 
-tc_tensor tc_layer_conv3d_at(const tc_layer_conv3d_args *a) {
+tc_tensor tc_layer_conv3d_at(const tc_layer_conv3d_args *a)
+{
     if (!open_layer(a->at, a->g, "tc_layer_conv3d", a->name))
         return tc_poison();
     const tc_tensor weight = needed(a->at, a->g, "weight"), bias = optional(a->at, a->g, "bias");
@@ -110,24 +123,28 @@ tc_tensor tc_layer_conv3d_at(const tc_layer_conv3d_args *a) {
 
 typedef tc_tensor norm(const tc_norm_args *args);
 
-static tc_tensor last_axes(const tc_layer_norm_args *a, const char *layer, norm *function) {
+static tc_tensor last_axes(const tc_layer_norm_args *a, const char *layer, norm *function)
+{
     if (!open_layer(a->at, a->g, layer, a->name))
         return tc_poison();
     const tc_tensor weight = optional(a->at, a->g, "weight"), bias = optional(a->at, a->g, "bias");
-    return close_layer(
-        a->at, a->g,
-        function(&(const tc_norm_args){.x = a->x, .weight = weight, .bias = bias, .eps = a->eps, .at = a->at}));
+    return close_layer(a->at, a->g,
+                       function(&(
+                           const tc_norm_args){.x = a->x, .weight = weight, .bias = bias, .eps = a->eps, .at = a->at}));
 }
 
-tc_tensor tc_layer_layer_norm_at(const tc_layer_norm_args *args) {
+tc_tensor tc_layer_layer_norm_at(const tc_layer_norm_args *args)
+{
     return last_axes(args, "tc_layer_layer_norm", tc_layer_norm_at);
 }
 
-tc_tensor tc_layer_rms_norm_at(const tc_layer_norm_args *args) {
+tc_tensor tc_layer_rms_norm_at(const tc_layer_norm_args *args)
+{
     return last_axes(args, "tc_layer_rms_norm", tc_rms_norm_at);
 }
 
-tc_tensor tc_layer_batch_norm_at(const tc_layer_norm_args *a) {
+tc_tensor tc_layer_batch_norm_at(const tc_layer_norm_args *a)
+{
     if (!open_layer(a->at, a->g, "tc_layer_batch_norm", a->name))
         return tc_poison();
     const tc_tensor mean = needed(a->at, a->g, "running_mean"), variance = needed(a->at, a->g, "running_var");
@@ -142,41 +159,49 @@ tc_tensor tc_layer_batch_norm_at(const tc_layer_norm_args *a) {
                                                                     .at = a->at}));
 }
 
-tc_tensor tc_layer_group_norm_at(const tc_layer_norm_args *a) {
+tc_tensor tc_layer_group_norm_at(const tc_layer_norm_args *a)
+{
     if (!open_layer(a->at, a->g, "tc_layer_group_norm", a->name))
         return tc_poison();
     const tc_tensor weight = optional(a->at, a->g, "weight"), bias = optional(a->at, a->g, "bias");
-    return close_layer(
-        a->at, a->g,
-        tc_group_norm_at(&(const tc_group_norm_args){
-            .x = a->x, .weight = weight, .bias = bias, .eps = a->eps, .groups = a->groups, .at = a->at}));
+    return close_layer(a->at, a->g,
+                       tc_group_norm_at(&(const tc_group_norm_args){.x = a->x,
+                                                                    .weight = weight,
+                                                                    .bias = bias,
+                                                                    .eps = a->eps,
+                                                                    .groups = a->groups,
+                                                                    .at = a->at}));
 }
 
 /* -- attention ----------------------------------------------------------------------------------------------------- */
 
 /* x[b, l, heads * d] as [b, heads, l, d]; poison where the sizes do not fit (reported). */
-static tc_tensor by_heads(tc_site at, tc_tensor x, int heads) {
+static tc_tensor by_heads(tc_site at, tc_tensor x, int heads)
+{
     const tc_dim shape[] = {tc_size_at(at, x, 0), tc_size_at(at, x, 1), {NULL, heads}, {NULL, -1}};
     return tc_transpose_at(at, tc_reshape_at(at, x, 4, shape), 1, 2);
 }
 
 /* The rows of in_proj_weight, or the elements of in_proj_bias, that are projection `part`. */
-static tc_tensor third(tc_site at, tc_graph *g, const char *name, int part) {
+static tc_tensor third(tc_site at, tc_graph *g, const char *name, int part)
+{
     tc_tensor parts[3];
     tc_split_at(at, needed(at, g, name), 0, 3, parts);
     return parts[part];
 }
 
-static tc_tensor projected(const tc_layer_attention_args *a, tc_tensor x, int part, const char *name) {
+static tc_tensor projected(const tc_layer_attention_args *a, tc_tensor x, int part, const char *name)
+{
     if (!tc_has_weight_at(a->at, a->g, "in_proj_weight"))
         return tc_layer_linear_at(a->at, a->g, x, name);
     const tc_tensor weight = third(a->at, a->g, "in_proj_weight", part);
-    const tc_tensor bias =
-        tc_has_weight_at(a->at, a->g, "in_proj_bias") ? third(a->at, a->g, "in_proj_bias", part) : NULL;
+    const tc_tensor bias = tc_has_weight_at(a->at, a->g, "in_proj_bias") ? third(a->at, a->g, "in_proj_bias", part)
+                                                                         : NULL;
     return tc_linear_at(&(const tc_linear_args){x, weight, bias, .at = a->at});
 }
 
-static bool check_heads(const tc_layer_attention_args *a) {
+static bool check_heads(const tc_layer_attention_args *a)
+{
     tc_graph *g = a->g;
     if (tc_made(g, a->x) && !tc_is_poison(a->x) && a->x->type.rank != 3)
         tc_fail(g, "batch, sequence, features: what batch_first=True means", "x is %s, not of rank 3",
@@ -188,7 +213,8 @@ static bool check_heads(const tc_layer_attention_args *a) {
     return false;
 }
 
-tc_tensor tc_layer_attention_at(const tc_layer_attention_args *a) {
+tc_tensor tc_layer_attention_at(const tc_layer_attention_args *a)
+{
     tc_graph *g = a->g;
     if (!tc_op_enter_graph(g, a->at, "tc_layer_attention", NULL))
         return tc_poison();
@@ -201,8 +227,13 @@ tc_tensor tc_layer_attention_at(const tc_layer_attention_args *a) {
     const tc_tensor q = by_heads(a->at, projected(a, a->x, 0, a->query ? a->query : "q_proj"), a->heads);
     const tc_tensor k = by_heads(a->at, projected(a, source, 1, a->key ? a->key : "k_proj"), kv_heads);
     const tc_tensor v = by_heads(a->at, projected(a, source, 2, a->value ? a->value : "v_proj"), kv_heads);
-    tc_tensor y = tc_scaled_dot_product_attention_at(&(const tc_attention_args){
-        .q = q, .k = k, .v = v, .mask = a->mask, .causal = a->causal, .scale = a->scale, .at = a->at});
+    tc_tensor y = tc_scaled_dot_product_attention_at(&(const tc_attention_args){.q = q,
+                                                                                .k = k,
+                                                                                .v = v,
+                                                                                .mask = a->mask,
+                                                                                .causal = a->causal,
+                                                                                .scale = a->scale,
+                                                                                .at = a->at});
     y = tc_transpose_at(a->at, y, 1, 2);
     const tc_dim shape[] = {tc_size_at(a->at, y, 0), tc_size_at(a->at, y, 1), {NULL, -1}};
     y = tc_reshape_at(a->at, y, 3, shape);
@@ -211,20 +242,18 @@ tc_tensor tc_layer_attention_at(const tc_layer_attention_args *a) {
 
 /* -- feed-forward -------------------------------------------------------------------------------------------------- */
 
-static tc_tensor activated(tc_site at, tc_tensor x, tc_layer_activation activation) {
+static tc_tensor activated(tc_site at, tc_tensor x, tc_layer_activation activation)
+{
     switch (activation) {
-    case TC_LAYER_GELU:
-        return tc_gelu_at(at, x);
-    case TC_LAYER_GELU_TANH:
-        return tc_gelu_tanh_at(at, x);
-    case TC_LAYER_SILU:
-        return tc_silu_at(at, x);
-    default:
-        return tc_relu_at(at, x);
+    case TC_LAYER_GELU: return tc_gelu_at(at, x);
+    case TC_LAYER_GELU_TANH: return tc_gelu_tanh_at(at, x);
+    case TC_LAYER_SILU: return tc_silu_at(at, x);
+    default: return tc_relu_at(at, x);
     }
 }
 
-tc_tensor tc_layer_feed_forward_at(const tc_layer_feed_forward_args *a) {
+tc_tensor tc_layer_feed_forward_at(const tc_layer_feed_forward_args *a)
+{
     if (!open_layer(a->at, a->g, "tc_layer_feed_forward", a->name))
         return tc_poison();
     const char *up = a->up ? a->up : "fc1", *down = a->down ? a->down : "fc2";

@@ -64,10 +64,10 @@ static tc_tensor of_two(const tc_loss_args *args, const char *name, formula *ter
     return tc_op_leave(g, tc_loss_reduced(g, args->at, terms(&l), args->reduction, args->x->type.dtype));
 }
 
-#define OF_TWO(name, terms)                                                                                           \
-    tc_tensor tc_##name##_at(const tc_loss_args *args)                                                                \
-    {                                                                                                                 \
-        return of_two(args, "tc_" #name, terms);                                                                      \
+#define OF_TWO(name, terms)                                                                                            \
+    tc_tensor tc_##name##_at(const tc_loss_args *args)                                                                 \
+    {                                                                                                                  \
+        return of_two(args, "tc_" #name, terms);                                                                       \
     }
 
 static double or_else(double value, double otherwise)

@@ -207,7 +207,8 @@ static tc_tensor multi_margin(tc_graph *g, const tc_margin_loss_args *args)
 {
     const tc_site at = args->at;
     tc_tensor target = args->target;
-    if (!check_indices(g, target) || !check_margins(g, args->x, target, true) || !check_weight(g, args->x, args->weight))
+    if (!check_indices(g, target) || !check_margins(g, args->x, target, true) ||
+        !check_weight(g, args->x, args->weight))
         return tc_poison();
     const double p = args->p != 0 ? args->p : 1, margin = args->margin != 0 ? args->margin : 1;
     if (p != 1 && p != 2) {
@@ -260,7 +261,8 @@ static tc_tensor multilabel_margin(tc_graph *g, const tc_margin_loss_args *args)
     tc_tensor counted = tc_logical_and_at(at, TC_OPERAND(there), TC_OPERAND(other));
     tc_tensor sum = tc_sum_at(at, WHERE(counted, over, 0), false, 2, (const int[]){-1, -2});
     tc_tensor terms = tc_divide_by_size(g, at, sum, classes(args->x));
-    tc_tensor count = tc_size_value(g, target->type.dtype, classes(args->x)), known = LT(WHERE(there, places, 0), count);
+    tc_tensor count = tc_size_value(g, target->type.dtype, classes(args->x)),
+              known = LT(WHERE(there, places, 0), count);
     known = tc_all_at(at, known, false, 2, (const int[]){-1, -2});
     return tc_loss_reduced(g, at, WHERE(known, terms, (double)NAN), args->reduction, args->x->type.dtype);
 }

@@ -54,7 +54,8 @@ static void read_labels(ctc *c, tc_tensor target, int blank)
     const tc_expr *n = target->type.shape[0], *s = target->type.shape[1];
     const tc_expr *last = tc_expr_add_int(c->x->type.shape[2], -1);
     c->places = tc_expr_add_int(tc_expr_mul(s, tc_expr_const(&g->dims, 2)), 1);
-    tc_tensor blanks = tc_broadcast_to(g, tc_constant_of(g, target->type.dtype, TC_OPERAND(blank)), 2, target->type.shape);
+    tc_tensor blanks = tc_broadcast_to(g, tc_constant_of(g, target->type.dtype, TC_OPERAND(blank)), 2,
+                                       target->type.shape);
     tc_tensor pairs = tc_stack_at(at, 2, 2, (const tc_tensor[]){blanks, target});
     pairs = tc_prim_reshape(g, pairs, 2, (const tc_expr *const[]){n, tc_expr_add_int(c->places, -1)});
     tc_tensor labels = tc_pad_axis_at(at, pairs, 1, tc_dim_int_(0), tc_dim_int_(1), TC_OPERAND(blank));
@@ -95,7 +96,8 @@ static tc_tensor walk(const ctc *c)
     tc_tensor index = tc_broadcast_to(g, c->labels, 3, shape);
     tc_tensor chances = tc_take_along_at(at, c->x, index, 2);
     tc_tensor turns = numbers(g, c->lengths->type.dtype, shape[0]), first = EQ(numbers(g, TC_I32, c->places), 0);
-    tc_tensor start = tc_broadcast_to(g, tc_constant_of(g, c->x->type.dtype, TC_OPERAND((double)-INFINITY)), 1, &c->places);
+    tc_tensor start = tc_broadcast_to(g, tc_constant_of(g, c->x->type.dtype, TC_OPERAND((double)-INFINITY)), 1,
+                                      &c->places);
     tc_tensor alpha = tc_broadcast_to(g, WHERE(first, 0, start), 2, shape + 1);
     tc_tensor ends = tc_unsqueeze_at(at, c->lengths, 1);
     if (tc_is_poison(chances) || tc_is_poison(alpha) || tc_is_poison(ends))
@@ -116,7 +118,8 @@ static tc_tensor of_known(const ctc *c, tc_tensor target, tc_tensor terms)
     tc_tensor classes = tc_size_value(g, target->type.dtype, c->x->type.shape[2]);
     tc_tensor place = numbers(g, c->target_lengths->type.dtype, target->type.shape[1]);
     tc_tensor listed = LT(place, tc_unsqueeze_at(at, c->target_lengths, 1));
-    tc_tensor below = LT(target, 0), above = GE(target, classes), other = OR(below, above), unknown = AND(other, listed);
+    tc_tensor below = LT(target, 0), above = GE(target, classes), other = OR(below, above),
+              unknown = AND(other, listed);
     return WHERE(tc_any_at(at, unknown, false, 1, (const int[]){1}), (double)NAN, terms);
 }
 
@@ -127,17 +130,22 @@ static tc_tensor ctc_loss(tc_graph *g, const tc_ctc_loss_args *args)
         return tc_poison();
     const tc_expr *classes = args->x->type.shape[2];
     if (args->blank < 0 || !tc_at_least(g, classes, tc_expr_const(&g->dims, (int64_t)args->blank + 1))) {
-        tc_fail(g, "classes count from 0", "the blank %d is no class of %s", args->blank, tc_type_text(g, &args->x->type));
+        tc_fail(g, "classes count from 0", "the blank %d is no class of %s", args->blank,
+                tc_type_text(g, &args->x->type));
         return tc_poison();
     }
-    ctc c = {.g = g, .at = at, .x = tc_prim_widen(g, args->x), .lengths = args->lengths,
+    ctc c = {.g = g,
+             .at = at,
+             .x = tc_prim_widen(g, args->x),
+             .lengths = args->lengths,
              .target_lengths = args->target_lengths};
     read_labels(&c, args->target, args->blank);
     tc_tensor alpha = walk(&c), lengths = args->target_lengths;
     tc_tensor twice = tc_unsqueeze_at(at, MUL(lengths, 2), 1), place = numbers(g, lengths->type.dtype, c.places);
     tc_tensor behind = EQ(place, twice), before = EQ(place, SUB(twice, 1));
     tc_tensor end = tc_logical_or_at(at, TC_OPERAND(behind), TC_OPERAND(before));
-    tc_tensor terms = tc_neg_at(at, tc_logsumexp_at(at, WHERE(end, alpha, (double)-INFINITY), false, 1, (const int[]){1}));
+    tc_tensor terms = tc_neg_at(at,
+                                tc_logsumexp_at(at, WHERE(end, alpha, (double)-INFINITY), false, 1, (const int[]){1}));
     if (args->zero_infinity)
         terms = WHERE(EQ(terms, (double)INFINITY), 0, terms);
     terms = of_known(&c, args->target, terms);

@@ -26,9 +26,11 @@ static tc_tensor dims_tensor(tc_graph *g, int count, const tc_dim *dtype_and_dim
         return tc_poison();
     const tc_dtype dtype = (tc_dtype)dtype_and_dims[0].value;
     if (count == 1)
-        return tc_prim_iota(g, 0, &(tc_type){.dtype = dtype == TC_I32 ? dtype : TC_I64, .rank = 1, .shape = {g->dims.zero}});
+        return tc_prim_iota(g, 0,
+                            &(tc_type){.dtype = dtype == TC_I32 ? dtype : TC_I64, .rank = 1, .shape = {g->dims.zero}});
     for (int i = 1; i < count; ++i)
-        parts[i - 1] = tc_prim_broadcast(g, tc_size_value(g, dtype, tc_dim_expr(g, dtype_and_dims[i])), 1, &g->dims.one, NULL);
+        parts[i - 1] = tc_prim_broadcast(g, tc_size_value(g, dtype, tc_dim_expr(g, dtype_and_dims[i])), 1, &g->dims.one,
+                                         NULL);
     return count == 2 ? parts[0] : tc_prim_concat(g, 0, count - 1, parts);
 }
 
@@ -131,7 +133,8 @@ static tc_tensor linspace(tc_graph *g, tc_site at, tc_dtype dtype, double start,
     const tc_dtype wide = dtype == TC_F64 ? TC_F64 : TC_F32;
     tc_tensor place = tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {count}});
     tc_tensor last = tc_size_value(g, TC_I64, tc_expr_add_int(count, -1));
-    tc_tensor first = tc_constant_of(g, wide, tc_operand_float_(start)), end = tc_constant_of(g, wide, tc_operand_float_(stop));
+    tc_tensor first = tc_constant_of(g, wide, tc_operand_float_(start)),
+              end = tc_constant_of(g, wide, tc_operand_float_(stop));
     tc_tensor gaps = tc_cast_at(at, MAXIMUM(last, 1), wide), step = DIV(SUB(end, first), gaps);
     tc_tensor from_end = SUB(last, place), near = LE(place, from_end);
     tc_tensor up = MUL(tc_cast_at(at, place, wide), step), down = MUL(tc_cast_at(at, from_end, wide), step);
@@ -155,7 +158,8 @@ tc_tensor tc_logspace_at(tc_site at, tc_graph *g, tc_dtype dtype, double start, 
     tc_tensor x = linspace(g, at, dtype, start, stop, tc_dim_expr(g, count));
     if (tc_is_poison(x))
         return tc_op_leave(g, x);
-    tc_tensor power = tc_pow_at(at, tc_operand_tensor_(tc_full_like_at(at, x, tc_operand_float_(base))), tc_operand_tensor_(x));
+    tc_tensor power = tc_pow_at(at, tc_operand_tensor_(tc_full_like_at(at, x, tc_operand_float_(base))),
+                                tc_operand_tensor_(x));
     return tc_op_leave(g, tc_prim_narrow(g, power, dtype));
 }
 
@@ -265,7 +269,8 @@ tc_tensor tc_triangle_indices_at(tc_site at, tc_graph *g, bool upper, int rows, 
         lower = row + offset < 0 ? 0 : row + offset > columns ? columns : row + offset;
         found += upper ? columns - lower : kept;
     }
-    const tc_type plane = {.dtype = TC_I64, .rank = 2,
+    const tc_type plane = {.dtype = TC_I64,
+                           .rank = 2,
                            .shape = {tc_expr_const(&g->dims, rows), tc_expr_const(&g->dims, columns)}};
     tc_tensor row = tc_prim_iota(g, 0, &plane), column = tc_prim_iota(g, 1, &plane);
     row = ADD(row, offset);

@@ -85,7 +85,12 @@ bool tc_is_utf8(const char *text)
 {
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
         const unsigned first = *p++;
-        const int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : first < 0xf5 ? 3 : -1;
+        const int more = first < 0x80   ? 0
+                         : first < 0xc2 ? -1
+                         : first < 0xe0 ? 1
+                         : first < 0xf0 ? 2
+                         : first < 0xf5 ? 3
+                                        : -1;
         if (more < 0)
             return false;
         const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;

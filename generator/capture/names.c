@@ -121,8 +121,8 @@ static bool is_of_family(const char *name)
 bool tc_check_identifier(tc_graph *g, const char *what, const char *name)
 {
     const char *p = name;
-    while (*p && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' ||
-                  (p > name && *p >= '0' && *p <= '9')))
+    while (*p &&
+           ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' || (p > name && *p >= '0' && *p <= '9')))
         ++p;
     if (!*name || *p)
         tc_fail(g, "names become members of the generated header: letters, digits and _",

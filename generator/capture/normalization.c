@@ -23,10 +23,11 @@ static tc_tensor inverse_deviation(tc_site at, tc_tensor x, double eps)
 
 /* (x - mean) * (1 / sqrt(variance + eps)) over the axes; without `center` x * (1 / sqrt(mean of squares + eps)). *mean and
  * *inverse (NULL: not wanted) become the mean and the factor, with axes of size 1. */
-static tc_tensor standardize(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, double eps, bool center, tc_tensor *mean,
-                             tc_tensor *inverse)
+static tc_tensor standardize(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, double eps, bool center,
+                             tc_tensor *mean, tc_tensor *inverse)
 {
-    tc_tensor out = x, spread = center ? tc_variance_of(g, at, x, a, 0, mean, &out) : tc_mean_of(g, at, MUL(x, x), a, 0);
+    tc_tensor out = x,
+              spread = center ? tc_variance_of(g, at, x, a, 0, mean, &out) : tc_mean_of(g, at, MUL(x, x), a, 0);
     tc_tensor factor = inverse_deviation(at, spread, eps);
     if (mean)
         *mean = tc_axes_keep(g, *mean, &x->type, a);
@@ -51,8 +52,8 @@ static bool fits_last(tc_graph *g, const char *what, tc_tensor p, const tc_type 
     for (int i = 0; p && fits && i < count; ++i)
         fits = tc_same_dim(g, p->type.shape[i], x->shape[x->rank - count + i]);
     if (!fits)
-        tc_fail(g, "it has x's dtype and the shape of the normalized axes", "%s is %s, but %d ax%s of %s %s normalized", what,
-                tc_type_text(g, &p->type), count, count == 1 ? "is" : "es", tc_type_text(g, x),
+        tc_fail(g, "it has x's dtype and the shape of the normalized axes", "%s is %s, but %d ax%s of %s %s normalized",
+                what, tc_type_text(g, &p->type), count, count == 1 ? "is" : "es", tc_type_text(g, x),
                 count == 1 ? "is" : "are");
     return fits;
 }
@@ -117,13 +118,14 @@ static bool has_channels(tc_graph *g, const tc_type *x, int64_t *channels)
 }
 
 /* Whether each parameter that there is has a number a channel of x. */
-static bool fit_channels(tc_graph *g, const tc_type *x, int count, const tc_tensor *parameters, const char *const *names)
+static bool fit_channels(tc_graph *g, const tc_type *x, int count, const tc_tensor *parameters,
+                         const char *const *names)
 {
     for (int i = 0; i < count; ++i) {
         const tc_tensor p = parameters[i];
         if (p && (p->type.dtype != x->dtype || p->type.rank != 1 || !tc_same_dim(g, p->type.shape[0], x->shape[1]))) {
-            tc_fail(g, "one number a channel, of x's dtype", "%s is %s, axis 1 of x %s", names[i], tc_type_text(g, &p->type),
-                    tc_type_text(g, x));
+            tc_fail(g, "one number a channel, of x's dtype", "%s is %s, axis 1 of x %s", names[i],
+                    tc_type_text(g, &p->type), tc_type_text(g, x));
             return false;
         }
     }
@@ -168,7 +170,8 @@ static tc_tensor normalize_channels(tc_graph *g, const tc_group_norm_args *args,
 {
     const tc_type *type = &args->x->type;
     const tc_axes a = last_axes(x->type.rank, 2);
-    if (!fit_channels(g, type, 2, (const tc_tensor[]){args->weight, args->bias}, (const char *const[]){"weight", "bias"}))
+    if (!fit_channels(g, type, 2, (const tc_tensor[]){args->weight, args->bias},
+                      (const char *const[]){"weight", "bias"}))
         return tc_poison();
     tc_tensor y = standardize(g, args->at, x, &a, args->eps, true, NULL, NULL);
     y = tc_prim_reshape(g, y, type->rank, type->shape);
@@ -187,7 +190,8 @@ static tc_tensor group_norm(tc_graph *g, const tc_group_norm_args *args)
         return tc_poison();
     }
     if (groups < 1 || channels % groups) {
-        tc_fail(g, ".groups = a number that divides the channels", "%lld channels in %d groups", (long long)channels, groups);
+        tc_fail(g, ".groups = a number that divides the channels", "%lld channels in %d groups", (long long)channels,
+                groups);
         return tc_poison();
     }
     const tc_expr *split[TC_MAX_RANK] = {type->shape[0], tc_expr_const(&g->dims, groups),

@@ -119,8 +119,8 @@ void tc_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts)
         if (tc_same_dim(g, x->type.shape[axis], tc_expr_mul_int(size, count)))
             take_parts(g, x, axis, parts, count, sizes);
         else
-            tc_fail(g, "tc_chunk, tc_split_sizes make parts of other sizes", "axis %d of %s is not %d equal parts", axis,
-                    tc_type_text(g, &x->type), count);
+            tc_fail(g, "tc_chunk, tc_split_sizes make parts of other sizes", "axis %d of %s is not %d equal parts",
+                    axis, tc_type_text(g, &x->type), count);
     }
     tc_op_leave(g, NULL);
 }
@@ -169,7 +169,8 @@ tc_tensor tc_narrow_at(tc_site at, tc_tensor x, int axis, tc_dim start, tc_dim l
 }
 
 /* Slices of `size` along a constant axis, the last one of what is left; at most `most`. Their number. */
-static int slices(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t whole, int64_t size, int most, tc_tensor *parts)
+static int slices(tc_graph *g, tc_site at, tc_tensor x, int axis, int64_t whole, int64_t size, int most,
+                  tc_tensor *parts)
 {
     int64_t count = size > 0 ? whole / size + (whole % size != 0) : 1;
     if (count < 1)
@@ -198,7 +199,8 @@ static int part(tc_graph *g, tc_site at, tc_tensor x, int axis, const int64_t *s
         return 0;
     }
     if (count < 1 || (size && *size < 1)) {
-        tc_fail(g, NULL, "%s is %lld", count < 1 ? "the number of parts" : "the size", (long long)(count < 1 ? count : *size));
+        tc_fail(g, NULL, "%s is %lld", count < 1 ? "the number of parts" : "the size",
+                (long long)(count < 1 ? count : *size));
         return 0;
     }
     return slices(g, at, x, axis, whole, size ? *size : (whole + count - 1) / count, count, parts);
@@ -290,9 +292,10 @@ static tc_tensor sliding(tc_graph *g, tc_site at, tc_tensor x, int axis, int siz
     axis = tc_axis(g, axis, rank);
     if (axis < 0)
         return tc_poison();
-    if (size < 1 || step < 1 || rank == TC_MAX_RANK || !tc_at_least(g, x->type.shape[axis], tc_expr_const(&g->dims, size))) {
-        tc_fail(g, "1 <= size <= that of the axis, step >= 1", "windows of %d every %d along axis %d of %s", size, step, axis,
-                tc_type_text(g, &x->type));
+    if (size < 1 || step < 1 || rank == TC_MAX_RANK ||
+        !tc_at_least(g, x->type.shape[axis], tc_expr_const(&g->dims, size))) {
+        tc_fail(g, "1 <= size <= that of the axis, step >= 1", "windows of %d every %d along axis %d of %s", size, step,
+                axis, tc_type_text(g, &x->type));
         return tc_poison();
     }
     const tc_expr *room = tc_expr_add_int(x->type.shape[axis], -size);
@@ -398,7 +401,8 @@ tc_tensor tc_select_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int axis, t
     axis = tc_axis(g, axis, x->type.rank);
     if (axis < 0 || y->type.rank + 1 != x->type.rank) {
         if (axis >= 0)
-            tc_fail(g, "x without the axis", "%s has no place in %s", tc_type_text(g, &y->type), tc_type_text(g, &x->type));
+            tc_fail(g, "x without the axis", "%s has no place in %s", tc_type_text(g, &y->type),
+                    tc_type_text(g, &x->type));
         return tc_op_leave(g, tc_poison());
     }
     const tc_expr *place = bound(g, index, x->type.shape[axis]);

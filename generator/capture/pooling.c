@@ -103,12 +103,12 @@ static tc_tensor pad_smallest(tc_graph *g, tc_tensor x, int axis, int low, int h
 }
 
 /* One element of each window along the axis, the `tap`th. */
-static tc_tensor tap_of(tc_site at, tc_tensor padded, int axis, const tc_expr *count, const tc_windows *w, int i, int tap)
+static tc_tensor tap_of(tc_site at, tc_tensor padded, int axis, const tc_expr *count, const tc_windows *w, int i,
+                        int tap)
 {
     int64_t start = (int64_t)tap * w->dilation[i];
     const tc_expr *span = tc_expr_mul_int(tc_expr_add_int(count, -1), w->stride[i]);
-    return tc_slice_at(at, padded, axis, tc_dim_int_(start), tc_dim_of(tc_expr_add_int(span, start + 1)),
-                       w->stride[i]);
+    return tc_slice_at(at, padded, axis, tc_dim_int_(start), tc_dim_of(tc_expr_add_int(span, start + 1)), w->stride[i]);
 }
 
 /* The maximum along one axis of windows, and beside it where it was found: `found` holds the flat index of each element
@@ -251,7 +251,8 @@ static tc_tensor power_pool(tc_graph *g, const call *c)
     tc_site at = c->at;
     tc_windows w;
     if (c->exclude_padding || c->divisor || !(c->norm > 0) || isinf(c->norm)) {
-        tc_fail(g, "name it: .norm = 2", "the norm is %g, and .exclude_padding and .divisor have no meaning here", c->norm);
+        tc_fail(g, "name it: .norm = 2", "the norm is %g, and .exclude_padding and .divisor have no meaning here",
+                c->norm);
         return tc_poison();
     }
     if (!check_average(g, c, &w))
@@ -277,21 +278,27 @@ static tc_tensor entered(const char *name, const char *region, const call *c, tc
 }
 
 /* FIELD: how a field of the arguments is the address of its first number. */
-#define POOL(kind, body, dims_, FIELD)                                                                                \
-    tc_tensor tc_##kind##dims_##d_at(const tc_pool##dims_##d_args *args)                                              \
-    {                                                                                                                 \
-        return entered("tc_" #kind #dims_ "d", #kind #dims_ "d",                                                      \
-                       &(const call){.at = args->at, .x = args->x, .indices = args->indices, .dims = dims_,           \
-                                     .divisor = args->divisor, .kernel = FIELD(kernel), .norm = args->norm,           \
-                                     .same = args->same,                                                              \
-                                     .ceil_mode = args->ceil_mode, .exclude_padding = args->exclude_padding,          \
-                                     .options = {FIELD(stride), FIELD(padding), FIELD(low), FIELD(high),              \
-                                                 FIELD(dilation)}},                                                   \
-                       body);                                                                                         \
+#define POOL(kind, body, dims_, FIELD)                                                                                 \
+    tc_tensor tc_##kind##dims_##d_at(const tc_pool##dims_##d_args *args)                                               \
+    {                                                                                                                  \
+        return entered("tc_" #kind #dims_ "d", #kind #dims_ "d",                                                       \
+                       &(const call){.at = args->at,                                                                   \
+                                     .x = args->x,                                                                     \
+                                     .indices = args->indices,                                                         \
+                                     .dims = dims_,                                                                    \
+                                     .divisor = args->divisor,                                                         \
+                                     .kernel = FIELD(kernel),                                                          \
+                                     .norm = args->norm,                                                               \
+                                     .same = args->same,                                                               \
+                                     .ceil_mode = args->ceil_mode,                                                     \
+                                     .exclude_padding = args->exclude_padding,                                         \
+                                     .options = {FIELD(stride), FIELD(padding), FIELD(low), FIELD(high),               \
+                                                 FIELD(dilation)}},                                                    \
+                       body);                                                                                          \
     }
-#define POOLS(kind, body)                                                                                             \
-    POOL(kind, body, 1, ONE)                                                                                          \
-    POOL(kind, body, 2, SEVERAL)                                                                                      \
+#define POOLS(kind, body)                                                                                              \
+    POOL(kind, body, 1, ONE)                                                                                           \
+    POOL(kind, body, 2, SEVERAL)                                                                                       \
     POOL(kind, body, 3, SEVERAL)
 #define ONE(field) &args->field
 #define SEVERAL(field) args->field

@@ -37,8 +37,8 @@ static tc_tensor pool_regular(const pool *p, tc_tensor x, const tc_windows *w)
     double size = 1;
     for (int i = 0; i < w->dims; ++i)
         size *= w->size[i];
-    tc_tensor y = tc_prim_window_reduce(p->g, x, p->maximum ? "max" : "sum", w->dims, w->size, w->stride, w->low, w->high,
-                                        w->dilation);
+    tc_tensor y = tc_prim_window_reduce(p->g, x, p->maximum ? "max" : "sum", w->dims, w->size, w->stride, w->low,
+                                        w->high, w->dilation);
     return p->maximum ? y : DIV(y, size);
 }
 
@@ -53,9 +53,9 @@ static tc_tensor pool_all(const pool *p, tc_tensor x)
 
 /* The windows along one axis. */
 typedef struct span {
-    const tc_expr *longest;  /* no window is longer */
-    tc_tensor start, count;  /* the first element and the number of elements: i64[out] */
-    tc_tensor inside;        /* whether a window has a place: bool[out, longest] */
+    const tc_expr *longest; /* no window is longer */
+    tc_tensor start, count; /* the first element and the number of elements: i64[out] */
+    tc_tensor inside;       /* whether a window has a place: bool[out, longest] */
 } span;
 
 static tc_tensor size_value(const pool *p, const tc_expr *size)

@@ -86,13 +86,20 @@ static tc_tensor entered(const call *c)
 }
 
 /* FIELD: how a field of the arguments is the address of its first number. */
-#define UNPOOL(dims_, FIELD)                                                                                          \
-    tc_tensor tc_max_unpool##dims_##d_at(const tc_unpool##dims_##d_args *args)                                        \
-    {                                                                                                                 \
-        return entered(&(const call){.name = "tc_max_unpool" #dims_ "d", .region = "max_unpool" #dims_ "d",           \
-                                     .at = args->at, .x = args->x, .indices = args->indices, .dims = dims_,           \
-                                     .size_count = args->size_count, .kernel = FIELD(kernel),                         \
-                                     .stride = FIELD(stride), .padding = FIELD(padding), .size = args->size});        \
+#define UNPOOL(dims_, FIELD)                                                                                           \
+    tc_tensor tc_max_unpool##dims_##d_at(const tc_unpool##dims_##d_args *args)                                         \
+    {                                                                                                                  \
+        return entered(&(const call){.name = "tc_max_unpool" #dims_ "d",                                               \
+                                     .region = "max_unpool" #dims_ "d",                                                \
+                                     .at = args->at,                                                                   \
+                                     .x = args->x,                                                                     \
+                                     .indices = args->indices,                                                         \
+                                     .dims = dims_,                                                                    \
+                                     .size_count = args->size_count,                                                   \
+                                     .kernel = FIELD(kernel),                                                          \
+                                     .stride = FIELD(stride),                                                          \
+                                     .padding = FIELD(padding),                                                        \
+                                     .size = args->size});                                                             \
     }
 #define ONE(field) &args->field
 #define SEVERAL(field) args->field

@@ -13,7 +13,7 @@ static const struct {
     const char *name, *operands, *attributes;
 } rows[TC_OP_COUNT] = {
     [TC_OP_parameter] = {"parameter", "0", "name:name"},
-#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, cost, code, what, traits, derivative, attributes)       \
+#define TC_PRIMITIVE(name, operands, results, type_rule, lowering, cost, code, what, traits, derivative, attributes)   \
     [TC_OP_##name] = {#name, #operands, attributes},
 #include "../primitives.def"
 #undef TC_PRIMITIVE
@@ -87,7 +87,10 @@ tc_node *tc_append_node(tc_graph *g, tc_op op, int count, const tc_tensor *opera
     }
     tc_captured *f = g->current;
     tc_node *node = tc_arena_alloc(&g->arena, sizeof *node);
-    *node = (tc_node){.op = op, .operand_count = count, .result_count = result_count, .site = g->op_site,
+    *node = (tc_node){.op = op,
+                      .operand_count = count,
+                      .result_count = result_count,
+                      .site = g->op_site,
                       .region = f->scope};
     node->operands = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *node->operands);
     for (int i = 0; i < count; ++i)
@@ -95,7 +98,10 @@ tc_node *tc_append_node(tc_graph *g, tc_op op, int count, const tc_tensor *opera
     memcpy(node->attrs, attrs, (size_t)attribute_count(op) * sizeof *attrs);
     node->results = tc_arena_alloc(&g->arena, (size_t)(result_count + 1) * sizeof *node->results);
     for (int i = 0; i < result_count; ++i)
-        node->results[i] = (struct tc_value){.self = &node->results[i], .function = f, .node = node, .index = i,
+        node->results[i] = (struct tc_value){.self = &node->results[i],
+                                             .function = f,
+                                             .node = node,
+                                             .index = i,
                                              .type = types[i]};
     *f->nodes_end = node;
     f->nodes_end = &node->next;

@@ -126,8 +126,7 @@ tc_tensor tc_prim_scatter(tc_graph *g, tc_tensor x, tc_tensor index, tc_tensor v
     return tc_add_node(g, TC_OP_scatter, 3, (tc_tensor[]){x, index, values}, attrs, NULL);
 }
 
-tc_tensor tc_prim_sort(tc_graph *g, tc_tensor x, int axis, const tc_expr *count, bool descending,
-                       tc_tensor *positions)
+tc_tensor tc_prim_sort(tc_graph *g, tc_tensor x, int axis, const tc_expr *count, bool descending, tc_tensor *positions)
 {
     tc_attr attrs[] = {tc_attr_int(axis), tc_attr_dims(g, 1, &count), tc_attr_int(descending)};
     tc_type types[2];
@@ -167,12 +166,8 @@ tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis)
 tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int dims, const int *size, const int *stride,
                                 const int *low, const int *high, const int *dilation)
 {
-    tc_attr attrs[] = {tc_attr_word(op),
-                       tc_attr_ints(g, dims, size),
-                       tc_attr_ints(g, dims, stride),
-                       tc_attr_ints(g, dims, low),
-                       tc_attr_ints(g, dims, high),
-                       tc_attr_ints(g, dims, dilation)};
+    tc_attr attrs[] = {tc_attr_word(op),           tc_attr_ints(g, dims, size), tc_attr_ints(g, dims, stride),
+                       tc_attr_ints(g, dims, low), tc_attr_ints(g, dims, high), tc_attr_ints(g, dims, dilation)};
     return tc_add_node(g, TC_OP_window_reduce, 1, &x, attrs, NULL);
 }
 

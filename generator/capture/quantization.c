@@ -18,7 +18,8 @@ static tc_tensor one_number(tc_graph *g, tc_tensor p)
 }
 
 /* A number a block of the axis: each repeated, and what is behind the end of x cut off. */
-static tc_tensor along_blocks(tc_graph *g, tc_site at, const char *what, tc_tensor p, const tc_type *x, int axis, int block)
+static tc_tensor along_blocks(tc_graph *g, tc_site at, const char *what, tc_tensor p, const tc_type *x, int axis,
+                              int block)
 {
     const tc_expr *size = x->shape[axis], *one = tc_expr_const(&g->dims, block);
     const tc_expr *blocks = tc_expr_floordiv(tc_expr_add_int(size, block - 1), one);
@@ -26,8 +27,9 @@ static tc_tensor along_blocks(tc_graph *g, tc_site at, const char *what, tc_tens
     for (int i = 0; fits && i < x->rank; ++i)
         fits = tc_same_dim(g, p->type.shape[i], i == axis ? blocks : x->shape[i]);
     if (!fits) {
-        tc_fail(g, "x's shape, with ceil(size / block) along the axis", "the %s %s has not one number a block of %d along axis %d of %s",
-                what, tc_type_text(g, &p->type), block, axis, tc_type_text(g, x));
+        tc_fail(g, "x's shape, with ceil(size / block) along the axis",
+                "the %s %s has not one number a block of %d along axis %d of %s", what, tc_type_text(g, &p->type),
+                block, axis, tc_type_text(g, x));
         return tc_poison();
     }
     p = tc_repeat_at(at, p, tc_dim_int_(block), axis, true);
@@ -36,7 +38,8 @@ static tc_tensor along_blocks(tc_graph *g, tc_site at, const char *what, tc_tens
                : tc_slice_at(at, p, axis, tc_dim_int_(0), tc_dim_of(size), 1);
 }
 
-tc_tensor tc_quantized_along(tc_graph *g, tc_site at, const char *what, tc_tensor p, const tc_type *x, int axis, int block)
+tc_tensor tc_quantized_along(tc_graph *g, tc_site at, const char *what, tc_tensor p, const tc_type *x, int axis,
+                             int block)
 {
     if (block < 0) {
         tc_fail(g, NULL, ".block is %d", block);
@@ -53,8 +56,8 @@ tc_tensor tc_quantized_along(tc_graph *g, tc_site at, const char *what, tc_tenso
         return along_blocks(g, at, what, p, x, axis, block);
     if (p->type.rank != 1 || !tc_same_dim(g, p->type.shape[0], x->shape[axis])) {
         tc_fail(g, "one number, or with .axis one a slice, or with .block one a block",
-                "the %s %s has neither one number nor one a slice of axis %d of %s", what, tc_type_text(g, &p->type), axis,
-                tc_type_text(g, x));
+                "the %s %s has neither one number nor one a slice of axis %d of %s", what, tc_type_text(g, &p->type),
+                axis, tc_type_text(g, x));
         return tc_poison();
     }
     return tc_prim_broadcast(g, p, x->rank, x->shape, (const int[]){axis});
@@ -138,8 +141,10 @@ static tc_tensor quantize(tc_graph *g, const tc_quantize_args *args)
         y = ADD(y, 0); /* ONNX adds the zero there: -0 becomes +0 */
     if (args->format)
         return tc_is_poison(y) ? y
-                               : tc_encode_float_of(g, &(tc_encode_float_args){.x = y, .format = args->format,
-                                                                               .overflow = args->overflow, .at = at});
+                               : tc_encode_float_of(g, &(tc_encode_float_args){.x = y,
+                                                                               .format = args->format,
+                                                                               .overflow = args->overflow,
+                                                                               .at = at});
     y = precision == TC_F64 ? y : tc_cast_at(at, y, TC_F32);
     y = args->halves_away ? halves_away(at, y) : tc_round_at(at, y);
     if (zero)
@@ -266,7 +271,8 @@ tc_tensor tc_rounding_shift_at(tc_site at, tc_tensor x, tc_operand n)
     if (!g)
         return tc_poison();
     if (n.kind != TC_OPERAND_TENSOR && (n.kind != TC_OPERAND_INT || n.integer < 0 || n.integer > 31)) {
-        tc_fail(g, NULL, "a shift by %g places; 0 to 31 are possible", n.kind == TC_OPERAND_INT ? (double)n.integer : n.real);
+        tc_fail(g, NULL, "a shift by %g places; 0 to 31 are possible",
+                n.kind == TC_OPERAND_INT ? (double)n.integer : n.real);
         return tc_op_leave(g, tc_poison());
     }
     if (!are_i32(g, x, n) || !tc_align(g, TC_OPERAND(x), n, &a, &b))

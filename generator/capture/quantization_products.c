@@ -42,8 +42,8 @@ static tc_tensor centered(tc_graph *g, tc_site at, const char *name, tc_tensor x
         fits = tc_expr_is(size, 1) || tc_same_dim(g, size, x->type.shape[x->type.rank - i]);
     }
     if (!fits) {
-        tc_fail(g, "one number, or one a row of a, a column of b, an output channel of w", "%s_zero %s does not fit %s %s", name,
-                tc_type_text(g, &zero->type), name, tc_type_text(g, &x->type));
+        tc_fail(g, "one number, or one a row of a, a column of b, an output channel of w",
+                "%s_zero %s does not fit %s %s", name, tc_type_text(g, &zero->type), name, tc_type_text(g, &x->type));
         return tc_poison();
     }
     return SUB(y, tc_prim_cast(g, zero, TC_I32));
@@ -102,8 +102,14 @@ static tc_tensor convolved(const tc_conv_integer_args *a, tc_tensor x, tc_tensor
     if (dims == 1)
         return tc_conv1d_at(&(tc_conv1d_args){x, w, bias, a->stride[0], a->padding[0], a->low[0], a->high[0],
                                               a->dilation[0], a->groups, a->same, a->at});
-#define TWO(field) {a->field[0], a->field[1]}
-#define THREE(field) {a->field[0], a->field[1], a->field[2]}
+#define TWO(field)                                                                                                     \
+    {                                                                                                                  \
+        a->field[0], a->field[1]                                                                                       \
+    }
+#define THREE(field)                                                                                                   \
+    {                                                                                                                  \
+        a->field[0], a->field[1], a->field[2]                                                                          \
+    }
     if (dims == 2)
         return tc_conv2d_at(&(tc_conv2d_args){x, w, bias, TWO(stride), TWO(padding), TWO(low), TWO(high), TWO(dilation),
                                               a->groups, a->same, a->at});
@@ -232,8 +238,14 @@ static tc_tensor qlinear_conv(tc_graph *g, const tc_qlinear_conv_args *args)
     const tc_quantized *x = &args->x, *w = &args->w;
     if (!check_scales(g, x->scale, w->scale, args->scale) || !one_or_vector(g, "w.scale", w->scale))
         return tc_poison();
-    tc_conv_integer_args product = {.x = x->x, .w = w->x, .bias = args->bias, .x_zero = x->zero, .w_zero = w->zero,
-                                    .groups = args->groups, .same = args->same, .at = at};
+    tc_conv_integer_args product = {.x = x->x,
+                                    .w = w->x,
+                                    .bias = args->bias,
+                                    .x_zero = x->zero,
+                                    .w_zero = w->zero,
+                                    .groups = args->groups,
+                                    .same = args->same,
+                                    .at = at};
     for (int i = 0; i < 3; ++i) {
         product.stride[i] = args->stride[i];
         product.padding[i] = args->padding[i];
@@ -241,7 +253,8 @@ static tc_tensor qlinear_conv(tc_graph *g, const tc_qlinear_conv_args *args)
         product.high[i] = args->high[i];
         product.dilation[i] = args->dilation[i];
     }
-    tc_tensor y = conv_integer(g, &product), scale = one_of(g, "scale", args->scale), zero = one_of(g, "zero", args->zero);
+    tc_tensor y = conv_integer(g, &product), scale = one_of(g, "scale", args->scale),
+              zero = one_of(g, "zero", args->zero);
     tc_tensor inputs = one_of(g, "x.scale", x->scale);
     if (tc_is_poison(inputs))
         return inputs;
@@ -252,9 +265,10 @@ static tc_tensor qlinear_conv(tc_graph *g, const tc_qlinear_conv_args *args)
 tc_tensor tc_qlinear_conv_at(const tc_qlinear_conv_args *args)
 {
     const tc_quantized *x = &args->x, *w = &args->w;
-    tc_graph *g = tc_op_enter(
-        args->at, "tc_qlinear_conv", "qlinear_conv", "x x.scale ?x.zero w w.scale ?w.zero ?bias scale ?zero", 9,
-        (tc_tensor[]){x->x, x->scale, x->zero, w->x, w->scale, w->zero, args->bias, args->scale, args->zero});
+    tc_graph *g = tc_op_enter(args->at, "tc_qlinear_conv", "qlinear_conv",
+                              "x x.scale ?x.zero w w.scale ?w.zero ?bias scale ?zero", 9,
+                              (tc_tensor[]){x->x, x->scale, x->zero, w->x, w->scale, w->zero, args->bias, args->scale,
+                                            args->zero});
     return g ? tc_op_leave(g, qlinear_conv(g, args)) : tc_poison();
 }
 
@@ -266,8 +280,8 @@ static tc_tensor by_rows(tc_graph *g, const char *what, tc_tensor p, const tc_ex
     const tc_expr *shape[] = {n, tc_expr_const(&g->dims, per_row)};
     const tc_expr *elements = tc_element_count(g, &p->type);
     if ((p->type.rank != 1 && p->type.rank != 2) || !tc_same_dim(g, elements, tc_expr_mul(n, shape[1]))) {
-        tc_fail(g, "flat or a matrix", "%s is %s, not %lld numbers for each of %s rows", what, tc_type_text(g, &p->type),
-                (long long)per_row, tc_expr_text(n));
+        tc_fail(g, "flat or a matrix", "%s is %s, not %lld numbers for each of %s rows", what,
+                tc_type_text(g, &p->type), (long long)per_row, tc_expr_text(n));
         return tc_poison();
     }
     return tc_prim_reshape(g, p, 2, shape);
@@ -307,8 +321,8 @@ static tc_tensor matmul_nbits(tc_graph *g, const tc_matmul_nbits_args *args)
         return tc_poison();
     }
     if (!x->rank || !tc_expr_value(x->shape[x->rank - 1], &k) || w->dtype != TC_U8 || w->rank != 3 ||
-        !tc_expr_value(w->shape[1], &blocks) || !tc_expr_value(w->shape[2], &bytes) || blocks != (k + block - 1) / block ||
-        bytes != (int64_t)block * bits / 8) {
+        !tc_expr_value(w->shape[1], &blocks) || !tc_expr_value(w->shape[2], &bytes) ||
+        blocks != (k + block - 1) / block || bytes != (int64_t)block * bits / 8) {
         tc_fail(g, "x[..., k], w u8[n, ceil(k / block), block * bits / 8]",
                 "no rows and matrix in blocks of %d numbers of %d bits: %s and %s", block, bits, tc_type_text(g, x),
                 tc_type_text(g, w));

@@ -161,8 +161,8 @@ static tc_tensor quantized_conv(tc_graph *g, const tc_quantized_conv_args *a)
     if (!check_affine(g, &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
         !check_result(g, dtype, a->scale, a->zero))
         return tc_poison();
-    tc_conv_integer_args product = {.x = a->x.x, .w = a->w, .bias = a->bias, .groups = a->groups, .same = a->same,
-                                    .at = at};
+    tc_conv_integer_args product =
+        {.x = a->x.x, .w = a->w, .bias = a->bias, .groups = a->groups, .same = a->same, .at = at};
     product.x_zero = a->x.zero ? tc_constant_of(g, dtype, TC_OPERAND(a->x.zero)) : NULL;
     for (int i = 0; i < 3; ++i) {
         product.stride[i] = a->stride[i];
@@ -242,7 +242,7 @@ static tc_tensor quantized_sum(tc_graph *g, const tc_quantized_two_args *args, b
     return finished(at, scaled(at, sum, twice / ((1 << places) * (double)args->scale)), args->zero, dtype);
 }
 
-#define ENTER_TWO(name)                                                                                               \
+#define ENTER_TWO(name)                                                                                                \
     tc_op_enter(args->at, "tc_quantized_" #name, "quantized_" #name, "a b", 2, (tc_tensor[]){args->a.x, args->b.x})
 
 tc_tensor tc_quantized_add_at(const tc_quantized_two_args *args)

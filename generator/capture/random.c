@@ -106,8 +106,9 @@ static tc_tensor draw(tc_site at, tc_graph *g, tc_operand seed, tc_operand offse
     return tc_is_poison(all) ? all : tc_prim_reshape(g, all, type->rank, type->shape);
 }
 
-static tc_tensor drawn(tc_site at, tc_graph *g, const char *name, const char *region, tc_operand seed, tc_operand offset,
-                       int count, const tc_dim *dtype_and_shape, void (*draw_block)(tc_site at, tc_tensor c[4]))
+static tc_tensor drawn(tc_site at, tc_graph *g, const char *name, const char *region, tc_operand seed,
+                       tc_operand offset, int count, const tc_dim *dtype_and_shape,
+                       void (*draw_block)(tc_site at, tc_tensor c[4]))
 {
     tc_type type;
     if (!tc_op_enter_graph(g, at, name, region))
@@ -118,7 +119,7 @@ static tc_tensor drawn(tc_site at, tc_graph *g, const char *name, const char *re
 }
 
 tc_tensor tc_random_bits_at(tc_site at, tc_graph *g, tc_operand seed, tc_operand offset, int count,
-                             const tc_dim *dtype_and_shape)
+                            const tc_dim *dtype_and_shape)
 {
     return drawn(at, g, "tc_random_bits", "random_bits", seed, offset, count, dtype_and_shape, words_as_they_are);
 }
@@ -201,7 +202,8 @@ tc_tensor tc_bernoulli_at(tc_site at, tc_tensor p, tc_operand seed, tc_operand o
     }
     tc_type type = p->type;
     type.dtype = TC_F32;
-    tc_tensor u = tc_cast_at(at, draw(at, g, seed, offset, &type, words_to_uniform), p->type.dtype == TC_F64 ? TC_F64 : TC_F32);
+    tc_tensor u = tc_cast_at(at, draw(at, g, seed, offset, &type, words_to_uniform),
+                             p->type.dtype == TC_F64 ? TC_F64 : TC_F32);
     tc_tensor wide = tc_prim_widen(g, p);
     return tc_op_leave(g, tc_cast_at(at, LT(u, wide), p->type.dtype));
 }
@@ -227,7 +229,8 @@ static tc_tensor multinomial(tc_site at, tc_graph *g, tc_tensor p, const tc_expr
 {
     const int last = p->type.rank - 1;
     if (p->type.dtype != TC_F32 || p->type.rank < 1 || p->type.rank > 2) {
-        tc_fail(g, "[classes] or [rows, classes]", "the shares are f32 of rank 1 or 2, not %s", tc_type_text(g, &p->type));
+        tc_fail(g, "[classes] or [rows, classes]", "the shares are f32 of rank 1 or 2, not %s",
+                tc_type_text(g, &p->type));
         return tc_poison();
     }
     tc_type type = p->type;
@@ -243,8 +246,8 @@ static tc_tensor multinomial(tc_site at, tc_graph *g, tc_tensor p, const tc_expr
         tc_fail(g, NULL, "%s choices", tc_expr_text(count));
         return tc_poison();
     }
-    tc_tensor sums = tc_prim_cumulative(g, p, "sum", last, false), total = tc_slice_at(at, sums, last, tc_dim_int_(-1),
-                                                                                     tc_dim_int_(TC_END), 1);
+    tc_tensor sums = tc_prim_cumulative(g, p, "sum", last, false),
+              total = tc_slice_at(at, sums, last, tc_dim_int_(-1), tc_dim_int_(TC_END), 1);
     tc_tensor mark = MUL(draw(at, g, seed, offset, &type, words_to_uniform), total);
     return tc_searchsorted_at(at, sums, mark, true);
 }

@@ -134,7 +134,8 @@ static tc_tensor reverse_sequence(tc_graph *g, tc_site at, tc_tensor x, tc_tenso
     const tc_expr *steps = x->type.shape[time], *shape[TC_MAX_RANK];
     const tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {steps, x->type.shape[batch]}};
     tc_tensor turn = tc_prim_iota(g, 0, &plane), row = tc_prim_iota(g, 1, &plane);
-    tc_tensor length = tc_cast_at(at, lengths, TC_I64), count = tc_dim_value_at(at, g, TC_I64, tc_dim_of(plane.shape[1]));
+    tc_tensor length = tc_cast_at(at, lengths, TC_I64),
+              count = tc_dim_value_at(at, g, TC_I64, tc_dim_of(plane.shape[1]));
     tc_tensor within = LT(turn, length), back = SUB(SUB(length, 1), turn);
     tc_tensor place = ADD(MUL(WHERE(within, back, turn), count), row);
     /* both axes first and joined: [steps * batch, others...] */
@@ -256,7 +257,8 @@ static tc_tensor diagonal(tc_graph *g, tc_site at, tc_tensor x, int offset)
     tc_tensor joined = tc_prim_reshape(g, x, rank - 1, shape);
     tc_tensor i = tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {size}});
     tc_tensor step = tc_dim_value_at(at, g, TC_I64, tc_dim_of(tc_expr_add_int(m, 1)));
-    const tc_expr *first = offset < 0 ? tc_expr_mul(tc_expr_const(&g->dims, -offset), m) : tc_expr_const(&g->dims, offset);
+    const tc_expr *first = offset < 0 ? tc_expr_mul(tc_expr_const(&g->dims, -offset), m)
+                                      : tc_expr_const(&g->dims, offset);
     tc_tensor start = tc_dim_value_at(at, g, TC_I64, tc_dim_of(first));
     i = ADD(MUL(i, step), start);
     return tc_is_poison(i) ? i : tc_prim_gather(g, joined, i, rank - 2);
@@ -298,8 +300,8 @@ tc_tensor tc_diagonal_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int offse
     for (int i = 0; fits && i < y->type.rank; ++i)
         fits = tc_same_dim(g, y->type.shape[i], there->type.shape[i]);
     if (!fits) {
-        tc_fail(g, NULL, "%s is not diagonal %d of %s: %s", tc_type_text(g, &y->type), offset, tc_type_text(g, &x->type),
-                tc_type_text(g, &there->type));
+        tc_fail(g, NULL, "%s is not diagonal %d of %s: %s", tc_type_text(g, &y->type), offset,
+                tc_type_text(g, &x->type), tc_type_text(g, &there->type));
         return tc_op_leave(g, tc_poison());
     }
     /* y[j - offset] stands in column j, and is padded to a whole row */
@@ -378,16 +380,20 @@ static tc_tensor shuffle_pixels(tc_graph *g, tc_tensor x, int r, bool back, bool
     }
     const tc_expr *channels = tc_expr_floordiv(s[0], tc_expr_mul_int(factor, r));
     const tc_expr *height = tc_expr_floordiv(s[1], factor), *width = tc_expr_floordiv(s[2], factor);
-    bool fits = back ? tc_same_dim(g, s[1], tc_expr_mul_int(height, r)) && tc_same_dim(g, s[2], tc_expr_mul_int(width, r))
+    bool fits = back ? tc_same_dim(g, s[1], tc_expr_mul_int(height, r)) &&
+                           tc_same_dim(g, s[2], tc_expr_mul_int(width, r))
                      : tc_same_dim(g, s[0], tc_expr_mul_int(channels, (int64_t)r * r));
     if (!fits) {
-        tc_fail(g, NULL, back ? "height and width of %s are no multiples of %d"
-                              : "the channels of %s are no multiple of the square of %d", tc_type_text(g, &x->type), r);
+        tc_fail(g, NULL,
+                back ? "height and width of %s are no multiples of %d"
+                     : "the channels of %s are no multiple of the square of %d",
+                tc_type_text(g, &x->type), r);
         return tc_poison();
     }
     const tc_expr *const forth[] = {blocks ? factor : channels, factor, blocks ? channels : factor, s[1], s[2]};
     const tc_expr *const backward[] = {s[0], height, factor, width, factor};
-    static const int forth_perms[2][5] = {{0, 3, 1, 4, 2}, {2, 3, 0, 4, 1}}, back_perms[2][5] = {{0, 2, 4, 1, 3}, {2, 4, 0, 1, 3}};
+    static const int forth_perms[2][5] = {{0, 3, 1, 4, 2}, {2, 3, 0, 4, 1}},
+                     back_perms[2][5] = {{0, 2, 4, 1, 3}, {2, 4, 0, 1, 3}};
     int perm[TC_MAX_RANK];
     for (int i = 0; i < lead; ++i) {
         split[i] = joined[i] = x->type.shape[i];
@@ -436,7 +442,8 @@ tc_tensor tc_channel_shuffle_at(tc_site at, tc_tensor x, int groups)
     int64_t channels;
     if (x->type.rank < 2 || x->type.rank == TC_MAX_RANK || groups < 1 || !tc_expr_value(x->type.shape[1], &channels) ||
         channels % groups) {
-        tc_fail(g, "[n, c, ...], groups divides c", "%d groups of the channels of %s", groups, tc_type_text(g, &x->type));
+        tc_fail(g, "[n, c, ...], groups divides c", "%d groups of the channels of %s", groups,
+                tc_type_text(g, &x->type));
         return tc_op_leave(g, tc_poison());
     }
     tc_dim sizes[] = {tc_dim_int_(groups), tc_dim_int_(channels / groups)};

@@ -82,8 +82,8 @@ static bool is_matrix(const cell *c, tc_tensor x)
 
 static bool fits_rows(tc_graph *g, const cell *c, tc_tensor bias, const tc_expr *rows)
 {
-    return !bias || (bias->type.dtype == c->dtype && bias->type.rank == 1 &&
-                     tc_known_same(g, bias->type.shape[0], rows));
+    return !bias ||
+           (bias->type.dtype == c->dtype && bias->type.rank == 1 && tc_known_same(g, bias->type.shape[0], rows));
 }
 
 /* Fills c from its weights; features: of the layer's input. Reports what does not fit; silent where a weight is the
@@ -113,7 +113,8 @@ static bool check_weights(tc_graph *g, cell *c, const tc_expr *features, int lay
                 tc_expr_text(features), tc_type_text(g, &w->ih->type));
         return false;
     }
-    bool good = tc_known_same(g, tc_expr_mul_int(c->hidden, gates), rows) && tc_known_same(g, w->hh->type.shape[0], rows);
+    bool good = tc_known_same(g, tc_expr_mul_int(c->hidden, gates), rows) &&
+                tc_known_same(g, w->hh->type.shape[0], rows);
     if (w->hr)
         good = good && is_matrix(c, w->hr) && tc_known_same(g, w->hr->type.shape[1], c->hidden) &&
                tc_known_same(g, w->hr->type.shape[0], c->state);
@@ -241,8 +242,7 @@ static tc_tensor layers(tc_graph *g, const tc_recurrent_args *args, cell_kind ki
         tc_tensor outputs[2];
         for (int d = 0; d < directions; ++d) {
             int index = layer * directions + d;
-            cell c = {.kind = kind, .relu = args->relu, .dtype = x->type.dtype,
-                      .w = weights_of(g, args, layer, d)};
+            cell c = {.kind = kind, .relu = args->relu, .dtype = x->type.dtype, .w = weights_of(g, args, layer, d)};
             if (!check_weights(g, &c, x->type.shape[2], layer))
                 return tc_poison();
             const tc_expr *parts = tc_expr_const(&g->dims, count * directions);
@@ -334,8 +334,9 @@ static tc_tensor one_step(const tc_cell_args *args, cell_kind kind, const char *
     tc_site at = args->at;
     const tc_recurrent_weights *w = &args->weights;
     tc_tensor operands[] = {args->x, args->h, args->c, w->ih, w->hh, w->ih_bias, w->hh_bias, w->hr}, out = tc_poison();
-    tc_graph *g = tc_op_enter(at, name, region, kind == LSTM ? "x h c ih hh ?ih_bias ?hh_bias ?hr"
-                                                             : "x h ?c ih hh ?ih_bias ?hh_bias ?hr", 8, operands);
+    tc_graph *g = tc_op_enter(at, name, region,
+                              kind == LSTM ? "x h c ih hh ?ih_bias ?hh_bias ?hr" : "x h ?c ih hh ?ih_bias ?hh_bias ?hr",
+                              8, operands);
     tc_tensor state = args->c;
     if (g) {
         tc_tensor x = args->x;

@@ -37,28 +37,19 @@ static tc_tensor apply(const cell *c, int which, tc_tensor x)
     if (c->args->clip != 0 && which < 2) /* gates: the state that h is applied to is not clipped */
         x = MINIMUM(MAXIMUM(x, -c->args->clip), c->args->clip);
     switch (c->functions[which].function) {
-    case TC_CELL_TANH:
-        return tc_tanh_at(at, x);
-    case TC_CELL_SIGMOID:
-        return tc_sigmoid_at(at, x);
-    case TC_CELL_RELU:
-        return tc_relu_at(at, x);
-    case TC_CELL_LEAKY_RELU:
-        return tc_leaky_relu_at(at, x, alpha);
-    case TC_CELL_THRESHOLDED_RELU:
-        return tc_threshold_at(at, x, alpha, 0);
-    case TC_CELL_AFFINE:
-        return ADD(MUL(x, alpha), beta);
-    case TC_CELL_SCALED_TANH:
-        return MUL(tc_tanh_at(at, MUL(x, beta)), alpha);
-    case TC_CELL_HARD_SIGMOID:
-        return MINIMUM(MAXIMUM(ADD(MUL(x, alpha), beta), 0), 1);
+    case TC_CELL_TANH: return tc_tanh_at(at, x);
+    case TC_CELL_SIGMOID: return tc_sigmoid_at(at, x);
+    case TC_CELL_RELU: return tc_relu_at(at, x);
+    case TC_CELL_LEAKY_RELU: return tc_leaky_relu_at(at, x, alpha);
+    case TC_CELL_THRESHOLDED_RELU: return tc_threshold_at(at, x, alpha, 0);
+    case TC_CELL_AFFINE: return ADD(MUL(x, alpha), beta);
+    case TC_CELL_SCALED_TANH: return MUL(tc_tanh_at(at, MUL(x, beta)), alpha);
+    case TC_CELL_HARD_SIGMOID: return MINIMUM(MAXIMUM(ADD(MUL(x, alpha), beta), 0), 1);
     case TC_CELL_ELU: {
         tc_tensor above = MAXIMUM(x, 0);
         return ADD(above, MUL(tc_expm1_at(at, MINIMUM(x, 0)), alpha));
     }
-    case TC_CELL_SOFTSIGN:
-        return tc_softsign_at(at, x);
+    case TC_CELL_SOFTSIGN: return tc_softsign_at(at, x);
     case TC_CELL_SOFTPLUS: {
         tc_tensor above = MAXIMUM(x, 0);
         return ADD(above, tc_log1p_at(at, tc_exp_at(at, tc_neg_at(at, tc_abs_at(at, x)))));
@@ -138,7 +129,8 @@ static tc_tensor step(const cell *c, tc_tensor x, tc_tensor h, tc_tensor *state)
 
 /* -- checks ------------------------------------------------------------------------------------------------------------- */
 
-static bool check_shape(tc_graph *g, const char *name, tc_tensor x, tc_dtype dtype, int rank, const tc_expr *const *shape)
+static bool check_shape(tc_graph *g, const char *name, tc_tensor x, tc_dtype dtype, int rank,
+                        const tc_expr *const *shape)
 {
     if (!x)
         return true;
@@ -210,7 +202,8 @@ static tc_tensor direction_of(const cell *c, tc_tensor x, int direction)
     return x ? tc_prim_widen(c->g, tc_select_at(c->at, x, 0, tc_dim_int_(direction))) : NULL;
 }
 
-static cell make_cell(tc_graph *g, cell_kind kind, const tc_onnx_recurrent_args *args, const tc_expr *hidden, int direction)
+static cell make_cell(tc_graph *g, cell_kind kind, const tc_onnx_recurrent_args *args, const tc_expr *hidden,
+                      int direction)
 {
     cell c = {.g = g, .at = args->at, .kind = kind, .args = args, .hidden = hidden};
     for (int i = 0; i < function_counts[kind]; ++i) {
@@ -247,7 +240,8 @@ static tc_tensor run(const cell *c, tc_tensor x, bool reverse, tc_tensor *h, tc_
     tc_graph *g = c->g;
     tc_tensor all = tc_poison(), projected = times(c, x, c->w, c->w_bias), within = NULL;
     if (c->args->lengths) {
-        const tc_type type = {.dtype = c->args->lengths->type.dtype, .rank = 3,
+        const tc_type type = {.dtype = c->args->lengths->type.dtype,
+                              .rank = 3,
                               .shape = {x->type.shape[0], x->type.shape[1], g->dims.one}};
         tc_tensor turn = tc_prim_iota(g, 0, &type);
         within = LT(turn, tc_unsqueeze_at(at, c->args->lengths, 1));

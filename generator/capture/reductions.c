@@ -117,10 +117,10 @@ static tc_tensor reduction(tc_site at, const char *name, const char *op, tc_tens
     return tc_op_leave(g, keepdims ? tc_axes_keep(g, out, &x->type, &a) : out);
 }
 
-#define REDUCTION(name, op)                                                                                           \
-    tc_tensor tc_##name##_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *list)                      \
-    {                                                                                                                 \
-        return reduction(at, "tc_" #name, op, x, keepdims, count, list);                                              \
+#define REDUCTION(name, op)                                                                                            \
+    tc_tensor tc_##name##_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *list)                       \
+    {                                                                                                                  \
+        return reduction(at, "tc_" #name, op, x, keepdims, count, list);                                               \
     }
 REDUCTION(sum, "sum")
 REDUCTION(prod, "prod")
@@ -197,7 +197,8 @@ static tc_tensor variance(const call *c)
 
 tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *list)
 {
-    return of_floats(at, correction ? "tc_var_unbiased" : "tc_var", "var", x, correction, variance, keepdims, count, list);
+    return of_floats(at, correction ? "tc_var_unbiased" : "tc_var", "var", x, correction, variance, keepdims, count,
+                     list);
 }
 
 static tc_tensor deviation(const call *c)
@@ -207,7 +208,8 @@ static tc_tensor deviation(const call *c)
 
 tc_tensor tc_std_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *list)
 {
-    return of_floats(at, correction ? "tc_std_unbiased" : "tc_std", "std", x, correction, deviation, keepdims, count, list);
+    return of_floats(at, correction ? "tc_std_unbiased" : "tc_std", "std", x, correction, deviation, keepdims, count,
+                     list);
 }
 
 tc_tensor tc_var_mean_at(tc_site at, tc_tensor x, tc_tensor *mean, bool root, int correction, bool keepdims, int count,

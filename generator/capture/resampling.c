@@ -141,7 +141,8 @@ static tc_tensor nearest(const resampling *r, tc_tensor x)
 {
     int64_t times;
     const tc_expr *quotient = tc_expr_exact_div(r->out, r->in);
-    if (quotient && tc_expr_value(quotient, &times) && (r->scale == 0 || r->scale == (double)times) && repeats(r, times))
+    if (quotient && tc_expr_value(quotient, &times) && (r->scale == 0 || r->scale == (double)times) &&
+        repeats(r, times))
         return tc_repeated_along(r->g, x, r->axis, times);
     tc_tensor index = tc_cast_at(r->at, tc_floor_at(r->at, coordinates(r)), TC_I64);
     return elements(r, x, index);
@@ -305,8 +306,13 @@ static bool check(tc_graph *g, const tc_interpolate_args *args)
 static bool read_axis(tc_graph *g, const tc_interpolate_args *args, int i, resampling *r)
 {
     const tc_type *x = &args->x->type;
-    *r = (resampling){.g = g, .at = args->at, .mode = args->mode, .align_corners = args->align_corners, .axis = 2 + i,
-                      .dtype = by_kernel(args->mode) && x->dtype == TC_F64 ? TC_F64 : TC_F32, .in = x->shape[2 + i]};
+    *r = (resampling){.g = g,
+                      .at = args->at,
+                      .mode = args->mode,
+                      .align_corners = args->align_corners,
+                      .axis = 2 + i,
+                      .dtype = by_kernel(args->mode) && x->dtype == TC_F64 ? TC_F64 : TC_F32,
+                      .in = x->shape[2 + i]};
     r->out = target_size(g, args, i, &r->scale);
     if (!r->out || !tc_at_least(g, r->out, g->dims.one) || !tc_at_least(g, r->in, g->dims.one)) {
         tc_fail(g, r->out ? "sizes are positive" : "give sizes, or a scale that is a fraction of small numbers",

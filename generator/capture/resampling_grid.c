@@ -206,7 +206,11 @@ static tc_tensor sample(tc_graph *g, const tc_grid_sample_args *args)
     grid = tc_prim_widen(g, grid);
     if (!args->nearest)
         x = tc_prim_widen(g, x);
-    sampling s = {.g = g, .at = at, .dims = dims, .dtype = grid->type.dtype, .align_corners = args->align_corners,
+    sampling s = {.g = g,
+                  .at = at,
+                  .dims = dims,
+                  .dtype = grid->type.dtype,
+                  .align_corners = args->align_corners,
                   .padding = args->padding};
     const tc_expr *size = g->dims.one;
     tc_type points = {.dtype = TC_I64, .rank = dims + 1, .shape = {x->type.shape[0]}};
@@ -230,7 +234,8 @@ static tc_tensor sample(tc_graph *g, const tc_grid_sample_args *args)
 
 tc_tensor tc_grid_sample_at(const tc_grid_sample_args *args)
 {
-    tc_graph *g = tc_op_enter(args->at, "tc_grid_sample", "grid_sample", "x grid", 2, (tc_tensor[]){args->x, args->grid});
+    tc_graph *g = tc_op_enter(args->at, "tc_grid_sample", "grid_sample", "x grid", 2,
+                              (tc_tensor[]){args->x, args->grid});
     return g ? tc_op_leave(g, sample(g, args)) : tc_poison();
 }
 

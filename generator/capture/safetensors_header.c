@@ -169,9 +169,10 @@ static bool entry(reader *r, tc_safetensors_entry *e)
     take(r, '{');
     do {
         const char *key = string(r);
-        const int part = !strcmp(key, "dtype") ? DTYPE : !strcmp(key, "shape") ? SHAPE
-                         : !strcmp(key, "data_offsets")                        ? OFFSETS
-                                                                               : 0;
+        const int part = !strcmp(key, "dtype")          ? DTYPE
+                         : !strcmp(key, "shape")        ? SHAPE
+                         : !strcmp(key, "data_offsets") ? OFFSETS
+                                                        : 0;
         if (r->error)
             return false;
         if (!part || (seen & part))
@@ -207,9 +208,9 @@ static int bits_of(const char *dtype)
     static const struct {
         const char *name;
         int bits;
-    } known[] = {{"BOOL", 8},    {"U8", 8},   {"I8", 8},   {"F8_E4M3", 8}, {"F8_E5M2", 8}, {"U16", 16}, {"I16", 16},
-                 {"F16", 16},    {"BF16", 16}, {"U32", 32}, {"I32", 32},    {"F32", 32},    {"U64", 64}, {"I64", 64},
-                 {"F64", 64}};
+    } known[] = {{"BOOL", 8}, {"U8", 8},   {"I8", 8},   {"F8_E4M3", 8}, {"F8_E5M2", 8},
+                 {"U16", 16}, {"I16", 16}, {"F16", 16}, {"BF16", 16},   {"U32", 32},
+                 {"I32", 32}, {"F32", 32}, {"U64", 64}, {"I64", 64},    {"F64", 64}};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
         if (!strcmp(known[i].name, dtype))
             return known[i].bits;
@@ -218,7 +219,8 @@ static int bits_of(const char *dtype)
 
 static int by_begin(const void *a, const void *b)
 {
-    const tc_safetensors_entry *x = *(const tc_safetensors_entry *const *)a, *y = *(const tc_safetensors_entry *const *)b;
+    const tc_safetensors_entry *x = *(const tc_safetensors_entry *const *)a,
+                               *y = *(const tc_safetensors_entry *const *)b;
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
     return x->end < y->end ? -1 : x->end > y->end;

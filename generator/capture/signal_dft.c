@@ -47,8 +47,9 @@ static tc_tensor matrix(const dft *d, const tc_expr *l, const tc_expr *n, int64_
 {
     tc_graph *g = d->g;
     const tc_site at = d->at;
-    const tc_type type = {
-        .dtype = TC_I64, .rank = 4, .shape = {n, tc_expr_const(&g->dims, parts), k, tc_expr_const(&g->dims, 2)}};
+    const tc_type type = {.dtype = TC_I64,
+                          .rank = 4,
+                          .shape = {n, tc_expr_const(&g->dims, parts), k, tc_expr_const(&g->dims, 2)}};
     tc_tensor in = tc_prim_iota(g, 1, &type), out = tc_prim_iota(g, 3, &type);
     /* the same part: cos; the imaginary part of a real one: the second row; the real part of an imaginary one: the
      * third */
@@ -259,8 +260,8 @@ static tc_tensor stft(tc_graph *g, const tc_stft_args *args)
     }
     const bool real = tc_expr_is(x->type.shape[2], 1);
     frames = tc_prim_transpose(g, frames, (const int[]){0, 1, 3, 2});
-    tc_tensor y =
-        tc_dft_at(&(const tc_dft_args){.x = frames, .axis = 2, .onesided = real && !args->twosided, .at = at});
+    tc_tensor y = tc_dft_at(
+        &(const tc_dft_args){.x = frames, .axis = 2, .onesided = real && !args->twosided, .at = at});
     return tc_is_poison(y) ? y : tc_prim_narrow(g, y, dtype);
 }
 

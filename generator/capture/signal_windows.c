@@ -55,8 +55,8 @@ static tc_tensor edges(tc_graph *g, int bins, const double *places, int from)
 {
     tc_tensor parts[MOST_BINS];
     for (int i = 0; i < bins; ++i)
-        parts[i] =
-            tc_prim_broadcast(g, tc_constant_of(g, TC_F64, tc_operand_float_(places[from + i])), 1, &g->dims.one, NULL);
+        parts[i] = tc_prim_broadcast(g, tc_constant_of(g, TC_F64, tc_operand_float_(places[from + i])), 1, &g->dims.one,
+                                     NULL);
     return bins == 1 ? parts[0] : tc_prim_concat(g, 0, bins, parts);
 }
 
@@ -66,8 +66,9 @@ static tc_tensor mel_weights(tc_graph *g, tc_site at, int bins, int length, doub
     const double first = mel_of(low), step = (mel_of(high) - first) / (bins + 2);
     for (int i = 0; i < bins + 2; ++i)
         places[i] = floor((length + 1) * (700 * (pow(10, (i * step + first) / 2595) - 1)) / rate);
-    const tc_type type = {
-        .dtype = TC_I64, .rank = 2, .shape = {tc_expr_const(&g->dims, length / 2 + 1), tc_expr_const(&g->dims, bins)}};
+    const tc_type type = {.dtype = TC_I64,
+                          .rank = 2,
+                          .shape = {tc_expr_const(&g->dims, length / 2 + 1), tc_expr_const(&g->dims, bins)}};
     tc_tensor j = tc_cast_at(at, tc_prim_iota(g, 0, &type), TC_F64);
     tc_tensor left = edges(g, bins, places, 0), top = edges(g, bins, places, 1), right = edges(g, bins, places, 2);
     tc_tensor rise = SUB(top, left), fall = SUB(right, top), steep = EQ(rise, 0), way = SUB(j, left),

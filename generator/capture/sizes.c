@@ -52,7 +52,8 @@ static bool dynamic_ok(tc_graph *g, const char *name, int64_t lo, int64_t hi, in
         return false;
     }
     if (lo < 0 || hi < lo) {
-        tc_fail(g, "both ends are inclusive", "dim \"%s\" has the range %lld..%lld", name, (long long)lo, (long long)hi);
+        tc_fail(g, "both ends are inclusive", "dim \"%s\" has the range %lld..%lld", name, (long long)lo,
+                (long long)hi);
         return false;
     }
     if (divisor < 1 || hi / divisor * divisor < lo) {

@@ -28,7 +28,8 @@ bool tc_check_small_float(tc_graph *g, tc_small_float which)
 {
     if (which >= TC_E4M3FN && which <= TC_E2M1)
         return true;
-    tc_fail(g, "TC_E4M3FN, TC_E4M3FNUZ, TC_E5M2, TC_E5M2FNUZ, TC_E8M0, TC_E2M1", "%d is no format of small floats", (int)which);
+    tc_fail(g, "TC_E4M3FN, TC_E4M3FNUZ, TC_E5M2, TC_E5M2FNUZ, TC_E8M0, TC_E2M1", "%d is no format of small floats",
+            (int)which);
     return false;
 }
 
@@ -39,7 +40,8 @@ static tc_tensor times_power(tc_site at, tc_tensor x, tc_tensor n, int bits)
 {
     for (int i = 0; i < bits; ++i) {
         tc_tensor bit = NE(BIT_AND(n, 1 << i), 0);
-        tc_tensor larger = i < 7 ? MUL(x, ldexp(1, 1 << i)) : MUL(MUL(x, ldexp(1, 64)), ldexp(1, 64)); /* 2^128 is no f32 */
+        tc_tensor larger = i < 7 ? MUL(x, ldexp(1, 1 << i))
+                                 : MUL(MUL(x, ldexp(1, 64)), ldexp(1, 64)); /* 2^128 is no f32 */
         x = WHERE(bit, larger, x);
     }
     return x;
@@ -77,7 +79,8 @@ tc_tensor tc_decode_float_at(tc_site at, tc_tensor x, tc_small_float which)
     if (!tc_check_small_float(g, which))
         return tc_op_leave(g, tc_poison());
     if (x->type.dtype != TC_U8) {
-        tc_fail(g, "one pattern a byte", "patterns of %s are u8, not %s", formats[which].name, tc_type_text(g, &x->type));
+        tc_fail(g, "one pattern a byte", "patterns of %s are u8, not %s", formats[which].name,
+                tc_type_text(g, &x->type));
         return tc_op_leave(g, tc_poison());
     }
     return tc_op_leave(g, decode(g, at, x, &formats[which]));
@@ -144,7 +147,8 @@ tc_tensor tc_encode_float_of(tc_graph *g, const tc_encode_float_args *args)
 {
     if (!tc_check_small_float(g, args->format) || !tc_check_float(g, &args->x->type))
         return tc_poison();
-    if (args->rounding < TC_E8M0_UP || args->rounding > TC_E8M0_NEAREST || (args->rounding && args->format != TC_E8M0)) {
+    if (args->rounding < TC_E8M0_UP || args->rounding > TC_E8M0_NEAREST ||
+        (args->rounding && args->format != TC_E8M0)) {
         tc_fail(g, "TC_E8M0_UP, TC_E8M0_DOWN or TC_E8M0_NEAREST", ".rounding is %d of %s: it is an option of E8M0",
                 (int)args->rounding, formats[args->format].name);
         return tc_poison();
@@ -222,8 +226,8 @@ static tc_tensor pack(tc_graph *g, tc_site at, tc_tensor x, int bits)
     const tc_expr *size = wide.shape[wide.rank - 1], *count = tc_expr_const(&g->dims, 8 / bits);
     const tc_expr *bytes = tc_expr_exact_div(size, count);
     if (!bytes || wide.rank == TC_MAX_RANK) {
-        tc_fail(g, NULL, "the last axis of %s is no multiple of %d, or the rank %d", tc_type_text(g, &x->type), 8 / bits,
-                TC_MAX_RANK);
+        tc_fail(g, NULL, "the last axis of %s is no multiple of %d, or the rank %d", tc_type_text(g, &x->type),
+                8 / bits, TC_MAX_RANK);
         return tc_poison();
     }
     wide.shape[wide.rank - 1] = bytes;

@@ -62,21 +62,13 @@ static void put_attr(writer *w, const tc_node *node, const tc_attr *attr)
             fprintf(w->out, "%s%" PRId64, i ? ", " : "", attr->ints[i]);
         putc(']', w->out);
         break;
-    case TC_ATTR_INT:
-        fprintf(w->out, "%" PRId64, attr->integer);
-        break;
-    case TC_ATTR_WORD:
-        fputs(attr->text, w->out);
-        break;
-    case TC_ATTR_NAME:
-        put_quoted(w->out, attr->text);
-        break;
+    case TC_ATTR_INT: fprintf(w->out, "%" PRId64, attr->integer); break;
+    case TC_ATTR_WORD: fputs(attr->text, w->out); break;
+    case TC_ATTR_NAME: put_quoted(w->out, attr->text); break;
     case TC_ATTR_BITS:
         fprintf(w->out, "0x%0*" PRIx64, 2 * tc_dtype_size(node->results[0].type.dtype), attr->bits);
         break;
-    case TC_ATTR_GRAPH:
-        fprintf(w->out, "@%s", attr->graph->name);
-        break;
+    case TC_ATTR_GRAPH: fprintf(w->out, "@%s", attr->graph->name); break;
     }
 }
 

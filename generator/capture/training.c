@@ -15,7 +15,8 @@ static bool like_x(tc_graph *g, const tc_type *x, const char *name, tc_tensor p)
     for (int i = 0; good && i < x->rank; ++i)
         good = tc_same_dim(g, p->type.shape[i], x->shape[i]);
     if (!good)
-        tc_fail(g, "it has x's dtype and shape", "%s is %s for x %s", name, tc_type_text(g, &p->type), tc_type_text(g, x));
+        tc_fail(g, "it has x's dtype and shape", "%s is %s for x %s", name, tc_type_text(g, &p->type),
+                tc_type_text(g, x));
     return good;
 }
 
@@ -31,7 +32,8 @@ static tc_tensor number(tc_graph *g, const char *name, tc_tensor p, tc_dtype dty
 }
 
 /* Checks and widens: which of squares and momentum there are, is the optimizer's; G is added up. */
-static bool read_operands(tc_graph *g, const tc_optimizer_args *args, bool squares, bool momentum, bool nesterov, operands *out)
+static bool read_operands(tc_graph *g, const tc_optimizer_args *args, bool squares, bool momentum, bool nesterov,
+                          operands *out)
 {
     const tc_site at = args->at;
     const tc_type *x = &args->x->type;
@@ -110,10 +112,12 @@ static tc_tensor momentum_step(tc_graph *g, const tc_optimizer_args *args)
     return SUB(o.x, MUL(along, o.rate));
 }
 
-static tc_tensor entered(const tc_optimizer_args *args, const char *name, tc_tensor body(tc_graph *, const tc_optimizer_args *))
+static tc_tensor entered(const tc_optimizer_args *args, const char *name,
+                         tc_tensor body(tc_graph *, const tc_optimizer_args *))
 {
     tc_graph *g = tc_op_enter(args->at, name, name + 3, "x gradient rate step ?squares ?momentum", 6,
-                              (tc_tensor[]){args->x, args->gradient, args->rate, args->step, args->squares, args->momentum});
+                              (tc_tensor[]){args->x, args->gradient, args->rate, args->step, args->squares,
+                                            args->momentum});
     if (args->squares_next)
         *args->squares_next = tc_poison();
     if (args->momentum_next)

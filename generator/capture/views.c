@@ -196,7 +196,8 @@ static tc_tensor unflatten(tc_graph *g, tc_site at, tc_tensor x, int axis, int c
                 known = tc_expr_mul(known, tc_dim_expr(g, sizes[j]));
         }
     }
-    if (open >= 0 && tc_at_least(g, known, g->dims.one)) { /* of the axis alone, so that empty other axes do not matter */
+    if (open >= 0 &&
+        tc_at_least(g, known, g->dims.one)) { /* of the axis alone, so that empty other axes do not matter */
         shape[open] = tc_dim_of(tc_expr_floordiv(x->type.shape[axis], known));
         known = tc_expr_mul(known, tc_dim_expr(g, shape[open]));
     }

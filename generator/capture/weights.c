@@ -35,7 +35,8 @@ static const char *file_hint(const char *error)
 
 static void add_file(tc_graph *g, const char *from, const char *path)
 {
-    const char *printed = path[0] == '/' ? tc_arena_copy(&g->arena, path) : tc_short_path(g, tc_join_path(g, from, path));
+    const char *printed = path[0] == '/' ? tc_arena_copy(&g->arena, path)
+                                         : tc_short_path(g, tc_join_path(g, from, path));
     for (const tc_weight_file *f = g->files; f; f = f->next)
         if (!strcmp(f->printed, printed))
             return; /* functions may each name the file they share */
@@ -123,7 +124,8 @@ static const char *near_names(tc_graph *g, const char *name)
     const char *hint = NULL;
     for (int i = 0; i < count; ++i)
         hint = tc_arena_format(&g->arena, "%s%s\"%s\"", hint ? hint : "", hint ? ", " : "did you mean ", found[i]);
-    return hint ? tc_arena_format(&g->arena, "%s?", hint) : "open scopes and the prefix of tc_call come before the name";
+    return hint ? tc_arena_format(&g->arena, "%s?", hint)
+                : "open scopes and the prefix of tc_call come before the name";
 }
 
 /* -- weights --------------------------------------------------------------------------------------------------------- */
@@ -334,7 +336,8 @@ tc_tensor tc_state_at(tc_site at, tc_graph *g, const char *name, int count, cons
 static void assign(tc_graph *g, tc_tensor state, tc_tensor x)
 {
     if (g->current->block) {
-        tc_fail(g, "list a variable in the block's head and assign it behind the block", "a state is assigned outside of blocks");
+        tc_fail(g, "list a variable in the block's head and assign it behind the block",
+                "a state is assigned outside of blocks");
         return;
     }
     if (state->node->op != TC_OP_state) {

@@ -167,7 +167,8 @@ tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bi
 tc_tensor tc_take_every(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_expr *first, int step)
 {
     if (step < 0) { /* from the other end, and turned */
-        tc_tensor forward = tc_take_every(g, at, x, axis, count, tc_expr_add_int(first, (int64_t)(count - 1) * step), -step);
+        tc_tensor forward = tc_take_every(g, at, x, axis, count, tc_expr_add_int(first, (int64_t)(count - 1) * step),
+                                          -step);
         return count == 1 || tc_is_poison(forward) ? forward : tc_prim_reverse(g, forward, 1, &axis);
     }
     const tc_expr *stop = tc_expr_add_int(first, step ? (int64_t)(count - 1) * step + 1 : 1);

@@ -23,14 +23,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int fail(const char *message) {
+static int fail(const char *message)
+{
     fprintf(stderr, "%s\n", message);
     return 2;
 }
 
 /* -- random -------------------------------------------------------------------------------------------------------- */
 
-static uint64_t next(uint64_t *state) {
+static uint64_t next(uint64_t *state)
+{
     /* splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 */
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -38,7 +40,8 @@ static uint64_t next(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-static float normal(uint64_t *state) {
+static float normal(uint64_t *state)
+{
     /* The sum of four uniform numbers, scaled to variance 1: bell-shaped, and no function of a library. */
     double sum = 0;
     for (int i = 0; i < 4; ++i)
@@ -61,14 +64,16 @@ static const struct {
 #undef TC_DTYPE
 };
 
-static bool dtype_named(const char *wanted, tc_st_dtype *dtype) {
+static bool dtype_named(const char *wanted, tc_st_dtype *dtype)
+{
     for (*dtype = 0; *dtype < TC_ST_DTYPE_COUNT; ++*dtype)
         if (dtypes[*dtype].name && !strcmp(dtypes[*dtype].name, wanted))
             return true;
     return false;
 }
 
-static bool parse_spec(char *spec, tc_st_tensor *tensor, long long *bound) {
+static bool parse_spec(char *spec, tc_st_tensor *tensor, long long *bound)
+{
     char *dtype = strchr(spec, ':'), *limit = dtype ? strchr(dtype + 1, ':') : NULL;
     char *sizes = limit ? strchr(limit + 1, ':') : NULL;
     if (!sizes)
@@ -84,7 +89,8 @@ static bool parse_spec(char *spec, tc_st_tensor *tensor, long long *bound) {
     return *bound > 0;
 }
 
-static bool fill(tc_st_tensor *tensor, long long bound, uint64_t *state) {
+static bool fill(tc_st_tensor *tensor, long long bound, uint64_t *state)
+{
     size_t count = 1, size = tc_st_dtype_size(tensor->dtype);
     for (int d = 0; d < tensor->rank; ++d)
         count *= (size_t)tensor->shape[d];
@@ -110,7 +116,8 @@ static bool fill(tc_st_tensor *tensor, long long bound, uint64_t *state) {
     return true;
 }
 
-static int command_random(int count, char **arguments) {
+static int command_random(int count, char **arguments)
+{
     if (count < 2)
         return fail("tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE...");
     uint64_t state = strtoull(arguments[0], NULL, 10);
@@ -137,7 +144,8 @@ typedef struct worst {
     double error, ulp;     /* largest */
 } worst;
 
-static double element(const tc_st_tensor *tensor, int64_t i) {
+static double element(const tc_st_tensor *tensor, int64_t i)
+{
     const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * tc_st_dtype_size(tensor->dtype);
     float f;
     double d;
@@ -151,7 +159,8 @@ static double element(const tc_st_tensor *tensor, int64_t i) {
 }
 
 /* The distance between the neighbours of a float at |x|, down to its denormals. */
-static double unit(tc_st_dtype dtype, double x) {
+static double unit(tc_st_dtype dtype, double x)
+{
     const int digits = dtypes[dtype].digits, width = 8 * (int)tc_st_dtype_size(dtype);
     const int least = 3 - (1 << (width - digits - 1)); /* of frexp, at the smallest normal number */
     int exponent;
@@ -160,7 +169,8 @@ static double unit(tc_st_dtype dtype, double x) {
 }
 
 static void compare_floats(const tc_st_tensor *got, const tc_st_tensor *want, int64_t count, double rtol, double atol,
-                           worst *out) {
+                           worst *out)
+{
     for (int64_t i = 0; i < count; ++i) {
         const double a = element(got, i), b = element(want, i);
         if ((isnan(a) && isnan(b)) || a == b)
@@ -173,14 +183,16 @@ static void compare_floats(const tc_st_tensor *got, const tc_st_tensor *want, in
     }
 }
 
-static bool equal_bits(const tc_st_tensor *got, const tc_st_tensor *want, int64_t i) {
+static bool equal_bits(const tc_st_tensor *got, const tc_st_tensor *want, int64_t i)
+{
     const size_t size = tc_st_dtype_size(want->dtype);
     if (!memcmp((const char *)got->data + (size_t)i * size, (const char *)want->data + (size_t)i * size, size))
         return true;
     return dtypes[want->dtype].digits && isnan(element(got, i)) && isnan(element(want, i));
 }
 
-static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const char *how) {
+static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const char *how)
+{
     int64_t count = 1;
     worst found = {0, -1, 0, 0};
     double rtol = 0, atol = 0;
@@ -222,14 +234,16 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
     return !found.differ;
 }
 
-static bool is_one_of(const char *name, int count, char **names) {
+static bool is_one_of(const char *name, int count, char **names)
+{
     for (int i = 0; i < count; ++i)
         if (!strcmp(name, names[i]))
             return true;
     return false;
 }
 
-static int command_compare(int count, char **arguments) {
+static int command_compare(int count, char **arguments)
+{
     if (count < 3)
         return fail("tc-data compare bits|RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]");
     tc_st_file got = {0}, want = {0};
@@ -250,12 +264,16 @@ static int command_compare(int count, char **arguments) {
 enum { SHOWN = 6 }; /* elements of a tensor */
 
 /* Any element as a double: an integer beyond 2^53 is rounded. */
-static double number(const tc_st_tensor *tensor, int64_t i) {
+static double number(const tc_st_tensor *tensor, int64_t i)
+{
     const size_t size = tc_st_dtype_size(tensor->dtype);
     const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * size;
     int64_t wide = 0;
     switch (tensor->dtype) {
-    case TC_ST_F16: case TC_ST_BF16: case TC_ST_F32: case TC_ST_F64: return element(tensor, i);
+    case TC_ST_F16:
+    case TC_ST_BF16:
+    case TC_ST_F32:
+    case TC_ST_F64: return element(tensor, i);
     case TC_ST_I8: return *(const int8_t *)at;
     case TC_ST_I16: return memcpy(&wide, at, size), (int16_t)wide;
     case TC_ST_I32: return memcpy(&wide, at, size), (int32_t)wide;
@@ -264,7 +282,8 @@ static double number(const tc_st_tensor *tensor, int64_t i) {
     }
 }
 
-static void show(const tc_st_tensor *tensor) {
+static void show(const tc_st_tensor *tensor)
+{
     int64_t count = 1, broken = 0;
     double least = INFINITY, most = -INFINITY, sum = 0;
     printf("%s: %s[", tensor->name, dtypes[tensor->dtype].name ? dtypes[tensor->dtype].name : "?");
@@ -289,7 +308,8 @@ static void show(const tc_st_tensor *tensor) {
     puts(count > SHOWN ? " ...]" : count ? "]" : "");
 }
 
-static int command_show(int count, char **arguments) {
+static int command_show(int count, char **arguments)
+{
     tc_st_file file = {0};
     tci_diag diag = {0};
     if (count < 1)
@@ -305,7 +325,8 @@ static int command_show(int count, char **arguments) {
     return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     if (argc > 1 && !strcmp(argv[1], "show"))
         return command_show(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "random"))

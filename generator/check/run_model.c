@@ -29,12 +29,14 @@ extern const tc_function *const run_functions[];
 
 enum { MOST = 256, FIRST_DIM = 9 };
 
-static int fail(const char *message) {
+static int fail(const char *message)
+{
     fprintf(stderr, "%s\n", message);
     return 2;
 }
 
-static void *aligned(size_t bytes) {
+static void *aligned(size_t bytes)
+{
     return aligned_alloc(TC_ALIGNMENT, bytes / TC_ALIGNMENT * TC_ALIGNMENT + TC_ALIGNMENT);
 }
 
@@ -47,7 +49,8 @@ static const tc_st_dtype st_dtype[TC_DTYPE_COUNT] = {
 /* Every buffer between pattern bytes, so that a write beyond its end is seen. */
 enum { GUARD = 64, PATTERN = 0xa5 };
 
-static unsigned char *guarded(size_t bytes) {
+static unsigned char *guarded(size_t bytes)
+{
     unsigned char *base = aligned(bytes + 2 * GUARD);
     if (!base)
         return NULL;
@@ -55,21 +58,24 @@ static unsigned char *guarded(size_t bytes) {
     return base + GUARD;
 }
 
-static int intact(const unsigned char *data, size_t bytes) {
+static int intact(const unsigned char *data, size_t bytes)
+{
     for (int i = 0; i < GUARD; ++i)
         if (data[-1 - i] != PATTERN || data[bytes + (size_t)i] != PATTERN)
             return 0;
     return 1;
 }
 
-static tc_cpu cpu_named(const char *name) {
+static tc_cpu cpu_named(const char *name)
+{
     for (int cpu = 0; cpu < TC_CPU_COUNT; ++cpu)
         if (!strcmp(name, tc_cpu_name((tc_cpu)cpu)))
             return (tc_cpu)cpu;
     return TC_CPU_COUNT;
 }
 
-static void *read_file(const char *path, size_t *bytes) {
+static void *read_file(const char *path, size_t *bytes)
+{
     FILE *file = fopen(path, "rb");
     void *data = NULL;
     if (file && fseek(file, 0, SEEK_END) == 0) {
@@ -86,7 +92,8 @@ static void *read_file(const char *path, size_t *bytes) {
     return data;
 }
 
-static void take_dims(const tc_function *f, int count, char **words, tc_index *dims) {
+static void take_dims(const tc_function *f, int count, char **words, tc_index *dims)
+{
     for (unsigned d = 0; d < f->dim_count; ++d)
         for (int i = 0; i < count; ++i) {
             const size_t length = strlen(f->dims[d].name);
@@ -96,7 +103,8 @@ static void take_dims(const tc_function *f, int count, char **words, tc_index *d
 }
 
 /* The tensors of the file into the state. */
-static int import_state(const tc_model *model, void *state, const tc_st_file *file) {
+static int import_state(const tc_model *model, void *state, const tc_st_file *file)
+{
     for (size_t i = 0; i < file->count; ++i)
         if (tc_state_import(model, state, file->tensors[i].name, file->tensors[i].data, file->tensors[i].bytes))
             return fail("the state has no such tensor, or one of another size");
@@ -104,7 +112,8 @@ static int import_state(const tc_model *model, void *state, const tc_st_file *fi
 }
 
 /* The tensors that the file names, as they are in the state now. */
-static int export_state(const tc_model *model, const void *state, const tc_st_file *file, const char *path) {
+static int export_state(const tc_model *model, const void *state, const tc_st_file *file, const char *path)
+{
     tci_diag diag = {0};
     tc_st_tensor *tensors = calloc(file->count + 1, sizeof *tensors);
     int ok = tensors != NULL;
@@ -124,7 +133,8 @@ static int export_state(const tc_model *model, const void *state, const tc_st_fi
 }
 
 /* A device with the model and an arena on it, in the context's place of the arena. */
-static tc_cuda *open_device(tc_context *context, const tc_model *model, const void *weights, size_t arena_bytes) {
+static tc_cuda *open_device(tc_context *context, const tc_model *model, const void *weights, size_t arena_bytes)
+{
     tc_cuda *cuda;
     if (tc_cuda_open(&cuda, 0, &context->error) == TC_STATUS_OK &&
         tc_cuda_load(cuda, model, weights, &context->error) == TC_STATUS_OK &&
@@ -137,8 +147,9 @@ static tc_cuda *open_device(tc_context *context, const tc_model *model, const vo
 }
 
 /* Calls again, recorded; the state begins as `start` every time. The number of calls, 0 where one fails. */
-static int profile_calls(tc_context *context, const tc_function *f, const tc_view *views, const tc_call_options *options,
-                         const void *start, int most, const char *trace) {
+static int profile_calls(tc_context *context, const tc_function *f, const tc_view *views,
+                         const tc_call_options *options, const void *start, int most, const char *trace)
+{
     const clock_t begin = clock();
     tc_recorder *recorder = tc_recorder_create((size_t)1 << 18);
     int calls = 0, ok = recorder != NULL;
@@ -146,7 +157,8 @@ static int profile_calls(tc_context *context, const tc_function *f, const tc_vie
     while (ok && calls < most && (calls < 3 || clock() - begin < CLOCKS_PER_SEC)) {
         if (start)
             tc_state_copy(f->model, options->state, start);
-        ok = tc_call(context, f, views, f->input_count, views + f->input_count, f->output_count, options) == TC_STATUS_OK;
+        ok = tc_call(context, f, views, f->input_count, views + f->input_count, f->output_count, options) ==
+             TC_STATUS_OK;
         ++calls;
     }
     tc_context_use_recorder(context, NULL);
@@ -155,7 +167,8 @@ static int profile_calls(tc_context *context, const tc_function *f, const tc_vie
     return ok ? calls : 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const int profiled = argc > 3 && !strcmp(argv[1], "--profile") ? atoi(argv[2]) : 0;
     const char *trace = profiled ? argv[3] : NULL;
     argv += profiled ? 3 : 0;

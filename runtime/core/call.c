@@ -7,8 +7,8 @@
 static tc_status fail_view(tc_context *context, const tc_function *f, unsigned tensor, int axis, int64_t value,
                            int64_t want, const char *format)
 {
-    return tc_refuse(context, TC_STATUS_BAD_VIEW, f, &(tc_detail){f->tensors[tensor].name, NULL, axis, value, want, want},
-                   format);
+    return tc_refuse(context, TC_STATUS_BAD_VIEW, f,
+                     &(tc_detail){f->tensors[tensor].name, NULL, axis, value, want, want}, format);
 }
 
 static tc_status check_form(tc_context *context, const tc_function *f, unsigned tensor, const tc_view *view)
@@ -30,11 +30,13 @@ static tc_status check_shape(tc_context *context, const tc_function *f, unsigned
     f->shape(dims, tensor, shape);
     for (int axis = 0; axis < view->rank; ++axis)
         if (view->shape[axis] != shape[axis])
-            return fail_view(context, f, tensor, axis, view->shape[axis], shape[axis], "%s has size %v on axis %p, not %l");
+            return fail_view(context, f, tensor, axis, view->shape[axis], shape[axis],
+                             "%s has size %v on axis %p, not %l");
     int64_t dense = 1;
     for (int axis = view->rank - 1; view->strides && axis >= 0; --axis) {
         if (shape[axis] != 1 && view->strides[axis] != dense)
-            return fail_view(context, f, tensor, axis, view->strides[axis], dense, "%s has stride %v on axis %p, not %l");
+            return fail_view(context, f, tensor, axis, view->strides[axis], dense,
+                             "%s has stride %v on axis %p, not %l");
         if (shape[axis] == 0)
             break; /* an empty tensor: nothing is addressed */
         if (shape[axis] > PTRDIFF_MAX / dense)
@@ -50,7 +52,7 @@ static tc_status infer_dims(tc_context *context, const tc_function *f, const tc_
         const tc_dim_info *dim = &f->dims[i];
         if (dim->input < 0)
             return tc_refuse(context, TC_STATUS_BAD_VIEW, f, &(tc_detail){.subject = dim->name, .position = -1},
-                           "dim %s cannot be told from the shapes of the inputs: give dims");
+                             "dim %s cannot be told from the shapes of the inputs: give dims");
         const tc_index size = inputs[dim->input].shape[dim->axis];
         if (size < dim->offset || (size - dim->offset) % dim->scale)
             return fail_view(context, f, (unsigned)dim->input, dim->axis, size, dim->offset,
@@ -94,12 +96,12 @@ tc_status tc_call(tc_context *context, const tc_function *f, const tc_view *inpu
         return tc_run_null(context, f);
     if (input_count != f->input_count)
         return tc_refuse(context, TC_STATUS_BAD_VIEW, f,
-                       &(tc_detail){"inputs", NULL, -1, (int64_t)input_count, f->input_count, f->input_count},
-                       "got %v %s, takes %l");
+                         &(tc_detail){"inputs", NULL, -1, (int64_t)input_count, f->input_count, f->input_count},
+                         "got %v %s, takes %l");
     if (output_count != f->output_count)
         return tc_refuse(context, TC_STATUS_BAD_VIEW, f,
-                       &(tc_detail){"outputs", NULL, -1, (int64_t)output_count, f->output_count, f->output_count},
-                       "got %v %s, takes %l");
+                         &(tc_detail){"outputs", NULL, -1, (int64_t)output_count, f->output_count, f->output_count},
+                         "got %v %s, takes %l");
     return f->call(context, inputs, outputs, options);
 }
 

@@ -23,7 +23,7 @@ tc_status tc_context_init_with(tc_context *context, void *arena, size_t arena_by
     memset(context, 0, sizeof *context);
     if (!ask || (!arena && arena_bytes))
         return tc_refuse(context, TC_STATUS_NULL_POINTER, NULL, &(tc_detail){.subject = ask ? "arena" : "detect"},
-                       "%s is NULL");
+                         "%s is NULL");
     context->arena = arena; /* one that is misaligned, too: a call then says so, where this status is not looked at */
     context->arena_bytes = arena_bytes;
     context->team.threads = 1;
@@ -31,8 +31,8 @@ tc_status tc_context_init_with(tc_context *context, void *arena, size_t arena_by
     return tc_aligned(arena, TC_ALIGNMENT)
                ? TC_STATUS_OK
                : tc_refuse(context, TC_STATUS_MISALIGNED, NULL,
-                         &(tc_detail){.subject = "arena", .position = -1, .low = TC_ALIGNMENT, .high = TC_ALIGNMENT},
-                         "arena is not aligned to %l bytes");
+                           &(tc_detail){.subject = "arena", .position = -1, .low = TC_ALIGNMENT, .high = TC_ALIGNMENT},
+                           "arena is not aligned to %l bytes");
 }
 
 void tc_context_limit_cpu(tc_context *context, tc_cpu best)

@@ -73,8 +73,8 @@ unsigned tc_cpu_detect(void)
 {
     unsigned found = 1u << TC_CPU_SCALAR;
     const unsigned have = features();
-#define TC_INSTRUCTION_SET(name, upper, number, base, archs, vectors, lanes, registers, pointers, fmas, loads, latency, \
-                           needs, ...)                                                                                 \
+#define TC_INSTRUCTION_SET(name, upper, number, base, archs, vectors, lanes, registers, pointers, fmas, loads,         \
+                           latency, needs, ...)                                                                        \
     if ((HERE & (archs)) && (found >> TC_CPU_##base & 1) && (have & (needs)) == (needs))                               \
         found |= 1u << TC_CPU_##upper;
 #include <tensor_compile/instruction_sets.def>

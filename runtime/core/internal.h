@@ -32,7 +32,7 @@ typedef struct tc_detail {
 /* Fills context->error, logs it and returns status. `format` becomes the message: %s subject, %o other, %p position,
  * %v value, %l low, %h high. */
 tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
-                  const char *format);
+                    const char *format);
 
 /* Ranges, divisors and guards of dims. */
 tc_status tc_check_dims(tc_context *context, const tc_function *function, const tc_index *dims, uint64_t *counters);

@@ -66,7 +66,7 @@ static int overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_by
 static tc_status fail_overlap(tc_context *context, const tc_function *f, const char *a, const char *b)
 {
     return tc_refuse(context, TC_STATUS_OVERLAP, f, &(tc_detail){.subject = a, .other = b, .position = -1},
-                   "%s overlaps %o");
+                     "%s overlaps %o");
 }
 
 /* A block of the caller's that is not a tensor: state, weights, arena. */
@@ -90,11 +90,11 @@ static tc_status check_blocks(tc_context *context, const tc_function *f, const v
     if (f->uses_state && (status = check_block(context, f, "state", state)) == TC_STATUS_OK &&
         !tc_state_ready(model, state))
         status = tc_refuse(context, TC_STATUS_BAD_STATE, f, &(tc_detail){.subject = "state", .position = -1},
-                         "state is not initialised for this model");
+                           "state is not initialised for this model");
     if (status == TC_STATUS_OK && !model->weights && model->weights_bytes &&
         (status = check_block(context, f, "weights", weights)) == TC_STATUS_OK && !tc_weights_fit(model, weights))
         status = tc_refuse(context, TC_STATUS_BAD_WEIGHTS, f, &(tc_detail){.subject = "weights", .position = -1},
-                         "weights are not this model's");
+                           "weights are not this model's");
     return status;
 }
 
@@ -141,8 +141,8 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
     if (given < need) {
         const int64_t high = PTRDIFF_MAX, least = need > INT64_MAX ? INT64_MAX : (int64_t)need;
         return tc_refuse(context, TC_STATUS_ARENA_TOO_SMALL, f,
-                       &(tc_detail){"arena", NULL, -1, (int64_t)given, least, high},
-                       "arena has %v bytes, this call needs %l");
+                         &(tc_detail){"arena", NULL, -1, (int64_t)given, least, high},
+                         "arena has %v bytes, this call needs %l");
     }
     const tc_status status = check_block(context, f, "arena", context->arena);
     if (status != TC_STATUS_OK)
@@ -162,15 +162,15 @@ static tc_status choose_kernels(tc_context *context, const tc_function *f, tc_ke
 {
     if (!context->cpus)
         return tc_refuse(context, TC_STATUS_UNSUPPORTED_CPU, f, &(tc_detail){.subject = "context", .position = -1},
-                       "%s has no instruction set: was tc_context_init called, and what did it return?");
+                         "%s has no instruction set: was tc_context_init called, and what did it return?");
     for (unsigned i = f->cpu_count; i-- > 0;)
         if (context->cpus >> f->cpus[i] & 1) {
             *kernels = f->kernels[i];
             return TC_STATUS_OK;
         }
     return tc_refuse(context, TC_STATUS_UNSUPPORTED_CPU, f,
-                   &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},
-                   "needs at least the instruction set %s");
+                     &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},
+                     "needs at least the instruction set %s");
 }
 
 static int has_size(const tc_dim_info *dim, tc_index value)
@@ -224,12 +224,12 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
 {
     if ((unsigned)context->stance >= TC_STANCE_COUNT)
         return tc_refuse(context, TC_STATUS_BAD_ARGUMENT, f,
-                       &(tc_detail){"stance", NULL, -1, context->stance, 0, TC_STANCE_COUNT - 1},
-                       "%s %v is not in %l..%h");
+                         &(tc_detail){"stance", NULL, -1, context->stance, 0, TC_STANCE_COUNT - 1},
+                         "%s %v is not in %l..%h");
     const int reference = context->stance == TC_STANCE_REFERENCE;
     if (reference && !f->reference)
         return tc_refuse(context, TC_STATUS_NOT_BUILT, f, &(tc_detail){.subject = "reference", .position = -1},
-                       "built without %s kernels");
+                         "built without %s kernels");
     const unsigned chosen = reference ? 0 : f->select(dims);
     const int generic = !reference && f->variant_count > 1 && chosen == f->variant_count - 1;
     *variant = reference ? f->reference : &f->variants[chosen];
@@ -242,8 +242,8 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
         if (context->stance == TC_STANCE_FAIL_ON_GENERIC) {
             const tc_dim_info *dim = &f->dims[missed < 0 ? 0 : missed];
             return tc_refuse(context, TC_STATUS_GENERIC_REFUSED, f,
-                           &(tc_detail){dim->name, NULL, -1, dims[dim - f->dims], dim->low, dim->high},
-                           "no specialized variant for %s = %v (%l..%h)");
+                             &(tc_detail){dim->name, NULL, -1, dims[dim - f->dims], dim->low, dim->high},
+                             "no specialized variant for %s = %v (%l..%h)");
         }
     }
     if (context->log && (context->log_topics & TC_LOG_GUARDS)) {
@@ -334,15 +334,15 @@ tc_status tc_run_resident(tc_context *context, const tc_function *f, const tc_in
 tc_status tc_refuse_index(const tc_frame *frame)
 {
     return tc_refuse(frame->context, TC_STATUS_INDEX_OUT_OF_RANGE, frame->function,
-                   &(tc_detail){frame->fault_name, NULL, frame->fault_position, frame->fault_value, 0,
-                                frame->fault_bound - 1},
-                   "%s[%p] = %v is not in %l..%h");
+                     &(tc_detail){frame->fault_name, NULL, frame->fault_position, frame->fault_value, 0,
+                                  frame->fault_bound - 1},
+                     "%s[%p] = %v is not in %l..%h");
 }
 
 tc_status tc_run_null(tc_context *context, const tc_function *f)
 {
     return context ? tc_refuse(context, TC_STATUS_NULL_POINTER, f, &(tc_detail){.subject = "args", .position = -1},
-                             "%s is NULL")
+                               "%s is NULL")
                    : TC_STATUS_NULL_POINTER;
 }
 

@@ -31,10 +31,10 @@ const char *tc_status_string(tc_status status)
 
 size_t tc_dtype_bytes(tc_dtype dtype)
 {
-    static const unsigned char bytes[TC_DTYPE_COUNT] = {
-        [TC_DTYPE_F32] = 4, [TC_DTYPE_I32] = 4, [TC_DTYPE_I64] = 8, [TC_DTYPE_BOOL] = 1, [TC_DTYPE_F64] = 8,
-        [TC_DTYPE_F16] = 2, [TC_DTYPE_BF16] = 2, [TC_DTYPE_I8] = 1, [TC_DTYPE_U8] = 1, [TC_DTYPE_I16] = 2,
-        [TC_DTYPE_U16] = 2, [TC_DTYPE_U32] = 4, [TC_DTYPE_U64] = 8};
+    static const unsigned char bytes[TC_DTYPE_COUNT] =
+        {[TC_DTYPE_F32] = 4, [TC_DTYPE_I32] = 4,  [TC_DTYPE_I64] = 8, [TC_DTYPE_BOOL] = 1, [TC_DTYPE_F64] = 8,
+         [TC_DTYPE_F16] = 2, [TC_DTYPE_BF16] = 2, [TC_DTYPE_I8] = 1,  [TC_DTYPE_U8] = 1,   [TC_DTYPE_I16] = 2,
+         [TC_DTYPE_U16] = 2, [TC_DTYPE_U32] = 4,  [TC_DTYPE_U64] = 8};
     return (unsigned)dtype < TC_DTYPE_COUNT ? bytes[dtype] : 0;
 }
 
@@ -82,7 +82,7 @@ int tc_names_equal(const char *a, const char *b)
 }
 
 tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
-                  const char *format)
+                    const char *format)
 {
     tc_error *error = &context->error;
     tc_text text = tc_text_start(error->message, sizeof error->message);
@@ -104,24 +104,12 @@ tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *fu
             continue;
         }
         switch (*++format) {
-        case 's':
-            tc_text_put(&text, detail->subject);
-            break;
-        case 'o':
-            tc_text_put(&text, detail->other);
-            break;
-        case 'p':
-            tc_text_put_int(&text, detail->position);
-            break;
-        case 'v':
-            tc_text_put_int(&text, detail->value);
-            break;
-        case 'l':
-            tc_text_put_int(&text, detail->low);
-            break;
-        default:
-            tc_text_put_int(&text, detail->high);
-            break;
+        case 's': tc_text_put(&text, detail->subject); break;
+        case 'o': tc_text_put(&text, detail->other); break;
+        case 'p': tc_text_put_int(&text, detail->position); break;
+        case 'v': tc_text_put_int(&text, detail->value); break;
+        case 'l': tc_text_put_int(&text, detail->low); break;
+        default: tc_text_put_int(&text, detail->high); break;
         }
     }
     if (context->log && (context->log_topics & TC_LOG_ERRORS))

@@ -36,7 +36,8 @@ tc_status tc_weights_check(const tc_model *model, const void *weights, size_t by
         return TC_STATUS_NULL_POINTER;
     if (!tc_aligned(weights, TC_ALIGNMENT))
         return TC_STATUS_MISALIGNED;
-    if (bytes < TC_WEIGHTS_HEADER || bytes - TC_WEIGHTS_HEADER != model->weights_bytes || !tc_weights_fit(model, weights))
+    if (bytes < TC_WEIGHTS_HEADER || bytes - TC_WEIGHTS_HEADER != model->weights_bytes ||
+        !tc_weights_fit(model, weights))
         return TC_STATUS_BAD_WEIGHTS;
     const unsigned char *p = weights;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -28,7 +28,7 @@ typedef struct tc_cuda_launch {
     unsigned attribute_count;
 } tc_cuda_launch;
 
-enum { TC_CUDA_OVERLAP = 6 }; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+enum { TC_CUDA_OVERLAP = 6 };            /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
 enum { TC_CUDA_OVERLAP_DRIVER = 12040 }; /* records such launches, too */
 
 /* X(field, symbol, parameters). A symbol's version is part of its name. */
@@ -52,8 +52,7 @@ enum { TC_CUDA_OVERLAP_DRIVER = 12040 }; /* records such launches, too */
     X(launch, "cuLaunchKernel",                                                                                        \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
        unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                        \
-    X(launch_with, "cuLaunchKernelEx",                                                                                 \
-      (const tc_cuda_launch *how, void *function, void **parameters, void **extra))                                    \
+    X(launch_with, "cuLaunchKernelEx", (const tc_cuda_launch *how, void *function, void **parameters, void **extra))   \
     X(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))                                  \
     X(record_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                               \
     X(record_end, "cuStreamEndCapture", (void *stream, void **graph))                                                  \

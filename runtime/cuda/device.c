@@ -10,7 +10,7 @@
 enum { NON_BLOCKING = 1, ALIGNMENT = 256, WEIGHTS_HEADER = 128 }; /* of streams; of allocations; core/weights.c */
 #define PARAMETERS ((void *)1) /* of cuLaunchKernel: what follows are they, in one block; its size */
 #define PARAMETER_BYTES ((void *)2)
-enum { MOST_DYNAMIC_SHARED = 8, USUAL_SHARED = 48 << 10 };          /* a function's attribute; what needs none */
+enum { MOST_DYNAMIC_SHARED = 8, USUAL_SHARED = 48 << 10 }; /* a function's attribute; what needs none */
 
 static tc_status fail(tc_error *error, tc_status status, const char *subject, const char *reason)
 {
@@ -110,7 +110,8 @@ static void launch(tc_device *device, unsigned kernel, const void *arguments, si
     if (cuda->overlaps && cuda->current->model->device->overlaps) {
         const tc_cuda_attribute overlap = {.id = TC_CUDA_OVERLAP, .value.number = 1};
         const tc_cuda_launch how = {{blocks, 1, 1}, {threads, 1, 1}, shared, stream, &overlap, 1};
-        tc_cuda_note(cuda, cuda->api.launch_with(&how, cuda->current->functions[kernel], NULL, extra), "cuLaunchKernelEx");
+        tc_cuda_note(cuda, cuda->api.launch_with(&how, cuda->current->functions[kernel], NULL, extra),
+                     "cuLaunchKernelEx");
         return;
     }
     tc_cuda_note(cuda,
@@ -150,8 +151,8 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
         status = answer_as(cuda, cuda->api.device_get(&cuda->ordinal, ordinal), TC_STATUS_NO_DEVICE, "cuDeviceGet",
                            error);
     if (status == TC_STATUS_OK)
-        status =
-            answer(cuda, cuda->api.context_retain(&cuda->context, cuda->ordinal), "cuDevicePrimaryCtxRetain", error);
+        status = answer(cuda, cuda->api.context_retain(&cuda->context, cuda->ordinal), "cuDevicePrimaryCtxRetain",
+                        error);
     if (status != TC_STATUS_OK) {
         free(cuda);
         return status;
@@ -264,8 +265,8 @@ static tc_status load_weights(tc_cuda *cuda, tc_cuda_loaded *made, const unsigne
         return TC_STATUS_OK;
     tc_status status = answer(cuda, cuda->api.allocate(&made->weights, bytes), "cuMemAlloc", error);
     if (status == TC_STATUS_OK)
-        status =
-            answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->device.own_stream), "cuMemcpyHtoDAsync", error);
+        status = answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->device.own_stream),
+                        "cuMemcpyHtoDAsync", error);
     if (status == TC_STATUS_OK)
         status = answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
     return status;
@@ -433,8 +434,12 @@ tc_status tc_cuda_finish(tc_cuda *cuda, void *stream, tc_error *error)
     const tc_device_index *index = (const tc_device_index *)(uintptr_t)found.index;
     const int64_t at = (int64_t)found.position - 1;
     if (error) {
-        *error = (tc_error){.status = TC_STATUS_INDEX_OUT_OF_RANGE, .function = index->function->name,
-                            .subject = index->name, .position = at, .value = found.value, .high = found.bound - 1};
+        *error = (tc_error){.status = TC_STATUS_INDEX_OUT_OF_RANGE,
+                            .function = index->function->name,
+                            .subject = index->name,
+                            .position = at,
+                            .value = found.value,
+                            .high = found.bound - 1};
         snprintf(error->message, sizeof error->message, "%s: %s[%lld] = %lld is not in 0..%lld", error->function,
                  error->subject, (long long)at, (long long)found.value, (long long)found.bound - 1);
     }

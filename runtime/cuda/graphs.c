@@ -48,8 +48,7 @@ static tc_cuda_graph *find(tc_cuda *cuda, const tc_variant *variant, const tc_in
 {
     for (tc_cuda_graph **at = &cuda->graphs; *at; at = &(*at)->next) {
         tc_cuda_graph *graph = *at;
-        if (graph->variant != variant ||
-            (graph->by_dims && memcmp(graph->dims, dims, dim_count * sizeof *dims)))
+        if (graph->variant != variant || (graph->by_dims && memcmp(graph->dims, dims, dim_count * sizeof *dims)))
             continue;
         *at = graph->next;
         graph->next = cuda->graphs;

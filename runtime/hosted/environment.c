@@ -25,7 +25,10 @@ tc_status tc_context_read_logs(tc_context *context)
     static const struct {
         const char *name;
         unsigned topics;
-    } known[] = {{"errors", TC_LOG_ERRORS}, {"guards", TC_LOG_GUARDS}, {"kernels", TC_LOG_KERNELS}, {"all", TC_LOG_ALL}};
+    } known[] = {{"errors", TC_LOG_ERRORS},
+                 {"guards", TC_LOG_GUARDS},
+                 {"kernels", TC_LOG_KERNELS},
+                 {"all", TC_LOG_ALL}};
     if (!context)
         return TC_STATUS_NULL_POINTER;
     const char *at = getenv("TC_LOGS");

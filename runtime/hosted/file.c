@@ -30,7 +30,8 @@ tc_status tc_weights_open(tc_weights_file *file, const tc_model *model, const ch
     tc_status status = TC_STATUS_SYSTEM;
     if (fstat(fd, &info) == 0) {
         status = info.st_size < HEADER || (uintmax_t)info.st_size > SIZE_MAX ? TC_STATUS_BAD_WEIGHTS : TC_STATUS_OK;
-        if (status == TC_STATUS_OK && (data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
+        if (status == TC_STATUS_OK &&
+            (data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
             status = TC_STATUS_SYSTEM;
     }
     const int error = errno;

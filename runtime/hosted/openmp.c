@@ -16,7 +16,8 @@ static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
     static unsigned started; /* tc_forks() + 1 when a team was asked for first, 0 before */
     const unsigned here = tc_forks() + 1;
     unsigned before = 0;
-    if (!__atomic_compare_exchange_n(&started, &before, here, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) && before != here) {
+    if (!__atomic_compare_exchange_n(&started, &before, here, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        before != here) {
         job(argument, 0, 1);
         return;
     }

@@ -21,8 +21,8 @@ typedef struct event {
 
 struct tc_recorder {
     event *events;
-    size_t capacity, count;          /* count: asked for, may go beyond the capacity */
-    size_t open[THREADS];            /* 1 + the event that the thread is in; 0: none */
+    size_t capacity, count; /* count: asked for, may go beyond the capacity */
+    size_t open[THREADS];   /* 1 + the event that the thread is in; 0: none */
 };
 
 static int64_t now(void)
@@ -113,8 +113,8 @@ tc_status tc_recorder_write(const tc_recorder *r, const char *path)
         const event *e = &r->events[i];
         if (!e->end)
             continue;
-        fprintf(file, "%s{\"ph\": \"X\", \"pid\": 1, \"tid\": %td, \"ts\": %.3f, \"dur\": %.3f, \"name\": ", separator, e->thread,
-                (double)(e->begin - r->events[0].begin) / 1000, (double)(e->end - e->begin) / 1000);
+        fprintf(file, "%s{\"ph\": \"X\", \"pid\": 1, \"tid\": %td, \"ts\": %.3f, \"dur\": %.3f, \"name\": ", separator,
+                e->thread, (double)(e->begin - r->events[0].begin) / 1000, (double)(e->end - e->begin) / 1000);
         put_string(file, e->kernel);
         fputs(", \"cat\": ", file);
         put_string(file, e->function);

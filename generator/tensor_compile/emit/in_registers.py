@@ -3,8 +3,8 @@
 
 It computes tiles whose rows all exist, and whose columns do: `own_columns` of them. The kernel's driver (in_memory.py)
 has all others computed by the library. Distances that are known are part of the code. It is worth its compilation where
-sums are short. Where terms of a row lie so far apart that the library has no row of zeros for the padding, a second tile
-computes the positions at the edges, and the last rows: `stands_alone`.
+sums are short. Where terms of a row lie so far apart that the library has no row of zeros for the padding, a second
+tile computes the positions at the edges, and the last rows: `stands_alone`.
 """
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def lower_dot(low: Lowering, node: Node) -> None:
 
 
 def operand(low: Lowering, v: Value, index: Index, terms: tuple[Sym, ...], node: Node) -> Load:
-    """v as a contraction walks it; a view in which a step of a term depends on the row is computed into a buffer of its own
-    (a window over an enlarged image: x[(row + term) / 2])."""
+    """v as a contraction walks it; a view in which a step of a term depends on the row is computed into a buffer of its
+    own (a window over an enlarged image: x[(row + term) / 2])."""
     load = low.load(v, index, node)
     if all(affine(e, terms) for e in (low.buffers[load.buffer].address(load.index), *load.valid)):
         return load

@@ -74,8 +74,8 @@ def domain_size(variables: tuple[Sym, ...]) -> Expr:
 
 
 def affine(e: Expr, variables: Iterable[Sym]) -> bool:
-    """Whether e is a part without `variables` plus each of them times a number that the sizes give: how a contraction walks
-    an operand over its terms."""
+    """Whether e is a part without `variables` plus each of them times a number that the sizes give: how a contraction
+    walks an operand over its terms."""
     strides = (e.coefficient(s) for s in variables)
     return all(c is not None and all(s.is_dim for s in c.symbols()) for c in strides)
 

@@ -4,8 +4,8 @@ cache.
 
 A chain begins at a contraction. The next kernel joins it where it alone reads a temp that only the last one writes, at
 equal rows: each row dim of the temp is walked by variables of both kernels' rows alone. Those dims are the axes of the
-tiles. The last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain reads
-become buffers of kind `tile`.
+tiles. The last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain
+reads become buffers of kind `tile`.
 
 A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every block walks the
 second operands of the contractions again. explain says what was decided and why.

@@ -157,7 +157,7 @@ struct tc_function {
     int (*guard)(const tc_index *dims, int64_t sides[2]); /* the first that fails (sides: its values), or -1 */
     unsigned (*select)(const tc_index *dims);             /* the first variant that fits; the last one always does */
     const tc_variant *variants;
-    const tc_variant *reference; /* of any size, what TC_STANCE_REFERENCE runs; NULL: not built */
+    const tc_variant *reference;      /* of any size, what TC_STANCE_REFERENCE runs; NULL: not built */
     const tc_cpu *cpus;               /* ascending preference; NULL where the model was compiled for a device */
     tc_kernel *const *const *kernels; /* a table for each of cpus */
     /* tc_call_with with arrays of the function's size */
@@ -186,7 +186,7 @@ struct tc_frame {
     int fault;               /* the group of checks that failed, 0: none; what follows tells which */
     const char *fault_name;
     int64_t fault_position, fault_value, fault_bound;
-    tc_device *device;                  /* of the context, where the model was compiled for one */
+    tc_device *device; /* of the context, where the model was compiled for one */
     uint64_t device_arena, device_weights;
     int resident; /* buffers and state are in the device's memory */
 };
@@ -207,8 +207,8 @@ size_t tc_run_arena_bytes(const tc_function *function, const tc_index *dims, tc_
 tc_status tc_run_null(tc_context *context, const tc_function *function);
 
 /* tc_call after the check of counts; dims and buffers are the function's number of elements, to be filled. */
-tc_status tc_call_with(tc_context *context, const tc_function *function, const tc_view *inputs,
-                       const tc_view *outputs, const tc_call_options *options, tc_index *dims, void **buffers);
+tc_status tc_call_with(tc_context *context, const tc_function *function, const tc_view *inputs, const tc_view *outputs,
+                       const tc_call_options *options, tc_index *dims, void **buffers);
 
 void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
              tc_index threads);

@@ -70,12 +70,12 @@ const char *tc_status_string(tc_status status);
 /* What went wrong in the last failed call of a context. */
 typedef struct tc_error {
     tc_status status;
-    const char *function;      /* the model's function; static storage; NULL before any */
-    const char *subject;       /* the tensor, dim or guard; static storage; NULL where there is none */
-    const char *other;         /* the second one (overlap); static storage; NULL */
-    int64_t position;          /* element of the tensor, or axis; -1 where there is none */
-    int64_t value, low, high;  /* what it was and the inclusive range it should be in */
-    char message[160];         /* one line that says all of this, always terminated, truncated where too long */
+    const char *function;     /* the model's function; static storage; NULL before any */
+    const char *subject;      /* the tensor, dim or guard; static storage; NULL where there is none */
+    const char *other;        /* the second one (overlap); static storage; NULL */
+    int64_t position;         /* element of the tensor, or axis; -1 where there is none */
+    int64_t value, low, high; /* what it was and the inclusive range it should be in */
+    char message[160];        /* one line that says all of this, always terminated, truncated where too long */
 } tc_error;
 
 /* Instruction sets: TC_CPU_SCALAR, which runs everywhere, TC_CPU_X86_64, TC_CPU_AVX2, TC_CPU_AVX512, TC_CPU_NEON, … as
@@ -84,7 +84,7 @@ typedef enum tc_cpu {
 #define TC_INSTRUCTION_SET(name, upper, number, ...) TC_CPU_##upper = number,
 #include "instruction_sets.def"
     TC_CPU_COUNT = 0
-#define TC_INSTRUCTION_SET(...) + 1
+#define TC_INSTRUCTION_SET(...) +1
 #include "instruction_sets.def"
 } tc_cpu;
 
@@ -99,7 +99,7 @@ const char *tc_cpu_name(tc_cpu cpu);
 typedef enum tc_stance {
     TC_STANCE_DEFAULT = 0,     /* run the generic variant */
     TC_STANCE_FAIL_ON_GENERIC, /* TC_STATUS_GENERIC_REFUSED, named in the error detail */
-    TC_STANCE_REFERENCE,       /* run the reference kernels (built --with-reference); TC_STATUS_NOT_BUILT without them */
+    TC_STANCE_REFERENCE, /* run the reference kernels (built --with-reference); TC_STATUS_NOT_BUILT without them */
     TC_STANCE_COUNT
 } tc_stance;
 
