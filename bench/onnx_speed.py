@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures imported ONNX models against ONNX Runtime: one interleaved run, medians of rounds, one thread.
 
-  python bench/onnx_speed.py FOLDER [--models magika,…] [--rounds 30] [--isa avx512] [--cpu N] [--build DIR] [--profile]
+  python bench/onnx_speed.py FOLDER [--models magika,…] [--rounds 30] [--isa avx512] [--cpu N] [--build DIR]
+                             [--profile]
 
 Needs numpy and onnxruntime. FOLDER has NAME.onnx and NAME.io.safetensors, whose pairs are K.in.INPUT and K.out.OUTPUT.
 Each model is built as the generic variant alone and with variants of the rows' sizes; outputs of both are compared with

@@ -217,9 +217,9 @@ equal(tool("import", "counted.onnx", "-o", "counted").returncode, 0, "a result w
 text = (work / "counted" / "model.c").read_text()
 for line in ('tc_nonzero_static(x, ', 'tc_count_nonzero(x)', 'tc_output(g, "y"', 'tc_output(g, "y_count"'):
     ok(line in text, f"model.c has {line}")
-read = e.model(e.graph([*of_data, e.node("Neg", ["y"], ["z"], "n")], [e.value_info("x", e.FLOAT, [2, 3])],
+read = e.model(e.graph([*of_data, e.node("ReduceMax", ["y"], ["z"], "n")], [e.value_info("x", e.FLOAT, [2, 3])],
                        [e.value_info("z", e.INT64, None)]))
-refused("a size that is data, read", read, "Neg: the size of an input is data (at n)")
+refused("a size that is data, read", read, "ReduceMax: the size of an input is data (at n)")
 refused("recursion", e.model(e.graph([e.node("F", ["x"], ["y"], "f", domain="d")], [e.value_info("x", e.FLOAT, [2])],
                                      [e.value_info("y", e.FLOAT, [2])]), functions=[recursive], domains={"d": 1}),
         "functions call each other more than 32 deep")

@@ -62,7 +62,7 @@ class Value:
     hint: what its C variable may be called; weight: the name of a constant in the weights file, given when it is first
     used; kind: of integers of 4 and 2 bits, one an element of i8 or u8 ("i4"), and of small floats, bit patterns of u8
     ("e4m3fn"), which; counted: where the size of an axis is data, how many places of it there are, and the axis;
-    zeros are behind them."""
+    zeros are behind them, unless the value is rough."""
 
     dtype: str
     shape: Shape
@@ -73,6 +73,7 @@ class Value:
     weight: str = ""
     kind: str = ""
     counted: tuple["Value", int] | None = None
+    rough: bool = False
     number: int = field(default_factory=lambda: next(_numbers))
 
     def __format__(self, spec: str) -> str:

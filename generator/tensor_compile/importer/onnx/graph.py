@@ -14,13 +14,13 @@ from ..problems import Malformed, Problem, Unsupported
 from ..program import Program, Statement
 from ..source import Names, identifier
 from ..values import Value
+from . import counted as counting
 from . import qdq, registry
 from .data import Source, type_of
 from .model import Attribute, Dimension, Function, Graph, Model, NodeMessage, Tensor, ValueInfo
 from .registry import DOMAINS, NeedsValue, Node
 
 MOST_CALLS = 32          # of model-local functions within each other
-COUNTED_HINT = "it is an output of the model alone, beside its number NAME_count; compute with it in your program"
 MOST_NODES = 1_000_000   # that functions and graphs within graphs may expand to
 
 
@@ -86,6 +86,7 @@ class Importer:
         for info in graph.output:
             value = self._output(info.name, scope)
             if value is not None:
+                value = counting.finished(self.program, value)
                 self.program.outputs.append((names.take(identifier(info.name, "output")), value))
                 if value.counted is not None:
                     count = names.take(identifier(f"{info.name}_count", "output"))
@@ -157,6 +158,8 @@ class Importer:
                     return parse(text, self.dims.declared)
                 except ValueError:
                     pass
+        if not re.search(r"[A-Za-z_]", name) or name == "None":
+            name = ""   # "?" and their like name no size: two of them may differ
         key = name or f"{identifier(tensor, 'input')}_{axis}"
         if key not in self._dim_names:
             self._dim_names[key] = self._public.take(identifier(key, "dim"))
@@ -210,8 +213,7 @@ class Importer:
             if kinds and not own and (domain, message.op_type) not in registry.SMALL:
                 raise Unsupported(f"an input of {kinds[0]}", "convert it with Cast before")
             counted = next((v.counted for v in inputs if v is not None and v.counted is not None), None)
-            if counted is not None and not own and (domain, message.op_type) not in registry.COUNTED:
-                raise Unsupported("the size of an input is data", COUNTED_HINT)
+            place = counting.axis_of(node) if counted is not None and not own else 0
             if own:
                 self._call(own, node, message, scope)
             else:
@@ -226,8 +228,8 @@ class Importer:
             text = str(error)
             raise Malformed(text if " node " in text or ": " in text else f"{_describe(message)}: {text}") from None
         if counted is not None and not own:
-            axis = registry.COUNTED[(domain, message.op_type)](node, counted[1])
-            node.given[0].counted = (counted[0], axis)
+            node.given[0].counted = (counted[0], place)
+            node.given[0].rough = counting.is_rough(node)
         if kinds and (domain, message.op_type) in registry.MOVES:
             for value in node.given.values():
                 value.kind = kinds[0]
@@ -303,7 +305,7 @@ class Importer:
         self.nodes(graph.node, scope, opsets, [o.name for o in graph.output], attributes)
         found = [self._output(o.name, scope) for o in graph.output]
         if any(value is not None and value.counted is not None for value in found):
-            raise Unsupported("the size of a result is data", COUNTED_HINT)
+            raise Unsupported("the size of a result is data", counting.HINT)
         return found
 
     @contextmanager

@@ -206,17 +206,18 @@ def pool(n: Node) -> None:
 
 def _wide_padding(n: Node, x: Value, window: Window, ceil: bool, shape: list[IntLike]) -> None:
     """A maximum whose padding is more than half of the window, which pools do not take: as elements of the tensor."""
-    if n.wants(1) or ceil or x.dtype not in FLOATS:
-        n.refuse("padding of more than half of the window, with indices, ceil_mode or integers")
-    pads = f".low = {listed([0, 0, *window.low])}, .high = {listed([0, 0, *window.high])}"
-    n.result(f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = -INFINITY), .kernel = {listed(window.kernel)}, "
-             f".stride = {listed(window.stride)})", x.dtype, shape)
+    if n.wants(1) or x.dtype not in (*FLOATS, "i8", "u8"):
+        n.refuse(f"padding of more than half of the window, with indices or of {x.dtype}")
+    high = [a + b for a, b in zip(window.high, _beyond(n, x, window, shape))] if ceil else window.high
+    pads = f".low = {listed([0, 0, *window.low])}, .high = {listed([0, 0, *high])}"
+    least = "-INFINITY" if x.dtype in FLOATS else {"i8": "-128", "u8": "0"}[x.dtype]
+    dilation = f", .dilation = {listed(window.dilation)}" if any(d != 1 for d in window.dilation) else ""
+    n.result(f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = {least}), .kernel = {listed(window.kernel)}, "
+             f".stride = {listed(window.stride)}{dilation})", x.dtype, shape)
 
 
-def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], norm: int | None,
-                    counts_padding: bool) -> None:
-    """An average, or a norm, of windows that pools do not take (dilated, or with much padding): the sums are
-    convolutions of planes with ones. What ceil_mode adds behind the padding counts nowhere."""
+def _beyond(n: Node, x: Value, window: Window, shape: list[IntLike]) -> list[int]:
+    """How far the last windows reach behind the padding."""
     beyond = []
     for i, size in enumerate(x.shape[2:]):
         reach = window.dilation[i] * (window.kernel[i] - 1) + 1
@@ -224,6 +225,14 @@ def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], nor
         if not more.is_const:
             n.refuse("ceil_mode of a dynamic size, in windows that are dilated or have much padding")
         beyond.append(max(more.value, 0))
+    return beyond
+
+
+def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], norm: int | None,
+                    counts_padding: bool) -> None:
+    """An average, or a norm, of windows that pools do not take (dilated, or with much padding): the sums are
+    convolutions of planes with ones. What ceil_mode adds behind the padding counts nowhere."""
+    beyond = _beyond(n, x, window, shape)
     high = [a + b for a, b in zip(window.high, beyond)]
     dtype = f"TC_{x.dtype.upper()}"
     ones = f"tc_full(g, 1, {dtype}, 1, 1, {n.dim_list(window.kernel)})"

@@ -105,11 +105,10 @@ def lrn(n: Node) -> None:
     size = n.integer("size")
     if size < 1 or not alpha or not beta or not k:
         n.refuse("a size, alpha, beta or bias of 0")
-    if size % 2 == 0:
-        # ONNX has the shorter half before, the DSL's operation the longer one.
-        n.refuse("an even size")
-    n.result(f"tc_local_response_norm({x}, .size = {size}, .alpha = {alpha}, .beta = {beta}, .k = {k})", x.dtype,
-             x.shape)
+    # ONNX has the shorter half of an even size before, the DSL's operation the longer one.
+    turned = x if size % 2 else f"tc_flip({x}, 1)"
+    text = f"tc_local_response_norm({turned}, .size = {size}, .alpha = {alpha}, .beta = {beta}, .k = {k})"
+    n.result(text if size % 2 else f"tc_flip({text}, 1)", x.dtype, x.shape)
 
 
 @op("LpNormalization")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ...symbolic import Expr, equal, exact_div, floordiv, maximum, minimum, product, wrap
-from ..dims import Shape, broadcast, constants
-from ..values import INTEGERS, Value, taken
+from ..dims import Shape, broadcast, ceildiv, constants
+from ..values import INTEGERS, Element, Value, taken
 from .registry import Node, only, op
 from ..problems import Malformed
 
@@ -89,13 +89,27 @@ def range_(n: Node) -> None:
         return
     numbers = [only(n.elements(v, what), what)
                for v, what in ((start, "the start"), (limit, "the limit"), (delta, "the step"))]
-    if any(isinstance(e, Expr) for e in numbers):
-        n.refuse("a range of floats that depends on dims")
+    if any(isinstance(e, Expr) and not e.is_const for e in numbers):
+        _range_of_sizes(n, numbers, dtype)
+        return
     first, last, by = (float(e) for e in numbers)  # type: ignore[arg-type]
     if not by:
         raise Malformed("a step of 0")
     total = max(math.ceil((last - first) / by), 0)
     n.result(f"tc_add(tc_mul(tc_arange(g, TC_{dtype.upper()}, {total}), {by}), {first})", dtype, (total,))
+
+
+def _range_of_sizes(n: Node, numbers: list[Element], dtype: str) -> None:
+    """A range of floats whose ends are sizes."""
+    if any(isinstance(e, float) and not e.is_integer() for e in numbers):
+        n.refuse("a range of floats whose ends are sizes, with a fraction")
+    first, last, by = (e if isinstance(e, Expr) else wrap(int(e)) for e in numbers)
+    if not by.is_const or not first.is_const or by.value < 1:
+        n.refuse("a range of floats that begins at a size, or whose step is none or a size")
+    count = maximum(ceildiv(last - first, by), wrap(0))
+    text = f"tc_arange(g, TC_{dtype.upper()}, {n.dim(count)})"
+    text = text if by.value == 1 else f"tc_mul({text}, {float(by.value)})"
+    n.result(text if not first.value else f"tc_add({text}, {float(first.value)})", dtype, (count,))
 
 
 # -- reshaping ---------------------------------------------------------------------------------------------------------

@@ -25,16 +25,6 @@ MOVES = {("", name) for name in ("Identity", "Reshape", "Transpose", "Squeeze", 
 SMALL = MOVES | {("", name) for name in ("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "Shape", "Size")} | {
     ("com.microsoft", "QuantizeLinear"), ("com.microsoft", "DequantizeLinear")}
 
-
-def _moved(node: Node, axis: int) -> int:
-    """Where Transpose moves an axis."""
-    return (node.ints("perm") or list(range(node.input(0).rank))[::-1]).index(axis)
-
-
-# Operations that take a value whose size is data (Value.counted), and what becomes of the axis.
-COUNTED: dict[tuple[str, str], Callable[[Node, int], int]] = {
-    ("", "Identity"): lambda node, axis: axis, ("", "Cast"): lambda node, axis: axis, ("", "Transpose"): _moved}
-
 # Domains that are one: what ONNX calls its own.
 DOMAINS = {"ai.onnx": ""}
 

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ONNX's own suite does not have: the results are ONNX Runtime's (models_beyond.py), those of even_lrn by the formula
+of the operation's page, for ONNX Runtime takes no even size."""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import encode as e
+from models_beyond import CASES
+from tap import done, ok
+from tensor_compile.importer.values import DTYPES, Bytes, Value
+from tensor_compile.importer.weights import Weights
+from tensor_compile.symbolic import wrap
+
+TOOL = [sys.executable, str(Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor-compile")]
+CACHE = os.environ["TC_TESTS_CACHE"]
+Tensors = dict[str, tuple[str, list[int], list]]
+PICKED = [0.0, 0.0, 4.0, 4.0, 0.89999998, 0.0, 20.0, 4.0, 44.0, 0.60000002, 0.0, 40.0, 4.0, 84.0, 0.80000001, 0.0, 0.0, 4.0,
+          4.0, 0.30000001]
+# What they give, with zeros behind what is counted, and options of check.
+EXPECTED: dict[str, tuple[Tensors, tuple[str, ...]]] = {
+    "even_lrn": ({"y": ("f32", [1, 5, 1, 1], [0.41313071, -0.8203525, 1.0732622, 0.19805599, 1.333149])}, ()),
+    "wide_int8": ({"y": ("i8", [1, 1, 4], [-100, -7, -3, -90])}, ()),
+    "wide_dilated": ({"y": ("f32", [1, 1, 6], [3.0, -2.0, 3.0, -1.0, 3.0, -1.0])}, ()),
+    "wide_ceil": ({"y": ("f32", [1, 1, 3], [3.0, -1.0, -4.0])}, ()),
+    "steps": ({"y": ("f32", [3], [1.5, 3.5, 5.5])}, ("--dims", "w=6")),
+    "detector": ({"rows": ("f32", [6, 5], PICKED + [0.0] * 10), "rows_count": ("i64", [], [4]),
+                  "classes": ("f32", [6], [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]), "classes_count": ("i64", [], [4])},
+                 ("--dims", "n=4")),
+}
+
+
+def tensors(path: Path, values: Tensors) -> None:
+    found = Weights()
+    for key, (dtype, shape, elements) in values.items():
+        found.add(key, Value(dtype, tuple(map(wrap, shape)),
+                             data=Bytes(struct.pack(f"<{len(elements)}{DTYPES[dtype][1]}", *elements))))
+    path.write_bytes(b"".join(found.blocks()))
+
+
+def tool(*words: object) -> subprocess.CompletedProcess:
+    return subprocess.run([*TOOL, *map(str, words)], cwd=work, capture_output=True, text=True, check=False)
+
+
+with tempfile.TemporaryDirectory() as place:
+    work = Path(place)
+    for name, (model, inputs) in CASES.items():
+        (work / f"{name}.onnx").write_bytes(model)
+        tensors(work / f"{name}.in", inputs)
+        outputs, words = EXPECTED[name]
+        tensors(work / f"{name}.out", outputs)
+        result = tool("check", f"{name}.onnx", "--isa", "avx2", "--cache", CACHE, "--inputs", f"{name}.in", "--expect",
+                      f"{name}.out", *words)
+        if not ok(result.returncode == 0, f"{name}: the results of ONNX Runtime"):
+            print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
+
+    # Sizes without a name, and results of a size that is data where they cannot be computed with
+    unnamed = e.model(e.graph([e.node("Relu", ["x"], ["y"], "r")], [e.value_info("x", e.FLOAT, [2, "?", "?", "None"])],
+                              [e.value_info("y", e.FLOAT, None)]))
+    (work / "unnamed.onnx").write_bytes(unnamed)
+    tool("import", "unnamed.onnx", "-o", "unnamed")
+    ok("2, x_1, x_2, x_3)" in (work / "unnamed" / "model.c").read_text(), "sizes that are called ? are not the same one")
+    for op, inputs, more in (("ReduceSum", ["places"], {}), ("Gather", ["places", "first"], {"axis": 1}),
+                             ("Add", ["places", "x"], {}), ("Concat", ["places", "places"], {"axis": 1})):
+        (work / "wrong.onnx").write_bytes(e.model(e.graph(
+            [e.node("NonZero", ["x"], ["places"], "n"), e.node(op, inputs, ["y"], "o", **more)],
+            [e.value_info("x", e.INT64, [5])], [e.value_info("y", e.INT64, None)],
+            [e.tensor("first", e.INT64, [1], [0])])))
+        result = tool("import", "wrong.onnx", "-o", "wrong")
+        ok(result.returncode == 1 and f"  {op}: the size of an" in result.stderr and "is data (at o)" in result.stderr,
+           f"{op} along a size that is data is refused") or print("# " + result.stderr.replace("\n", "\n# "))
+done()
