@@ -207,9 +207,9 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("outputs")
     group.add_argument("-o", "--out", dest="out", default="", metavar="DIR",
                        help="folder for MODEL.o, MODEL.h and, with external weights, MODEL.weights (default: .)")
-    group.add_argument("--emit", choices=("object", "c"), default="object",
-                       help="c: C sources in DIR that need nothing but a C11 compiler: cc -O2 DIR/*.c main.c "
-                            "(default: object)")
+    group.add_argument("--emit", choices=("object", "c", "python"), default="object",
+                       help="c: C sources in DIR that need nothing but a C11 compiler: cc -O2 DIR/*.c main.c; "
+                            "python: MODEL.py, which calls MODEL.so on NumPy arrays (default: object)")
     group.add_argument("--object", default="", metavar="FILE", help="the object (default: DIR/MODEL.o)")
     group.add_argument("--header", default="", metavar="FILE", help="the header (default: DIR/MODEL.h)")
     group.add_argument("--weights-file", default="", metavar="FILE",
@@ -228,6 +228,13 @@ def _emitted(args: argparse.Namespace) -> str:
         ("--object", args.object), ("--header", args.header), ("--explain", args.explain),
         ("--max-code", args.max_code),
         ("--max-stack", args.max_stack), ("--target cuda", args.backend == "cuda")) if given]
+    if args.emit == "python":
+        meaningless = [option for option, given in (("--object", args.object), ("--header", args.header),
+                                                    ("--explain", args.explain), ("--target cuda", args.backend == "cuda"),
+                                                    ("--weights external", args.weights == "external")) if given]
+        if meaningless:
+            raise UsageError(f"{meaningless[0]} does not go with --emit python, which makes a module and its library")
+        return "so"
     if meaningless:
         raise UsageError(f"{meaningless[0]} does not go with --emit c, which makes sources and no object")
     return "c"
@@ -253,7 +260,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
 
     kind = _emitted(args)
     obj = place("object", folder / f"{stem}.{kind}")
-    header = place("header", folder / f"{stem}.h")
+    suffix = "py" if kind == "so" else "h"   # of what declares the functions
+    header = place("header", folder / f"{stem}.{suffix}")
     if obj == header:
         raise UsageError("--object and --header name the same file")
     if args.precision != "f32" and args.backend != "cuda":
@@ -272,7 +280,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
     asked = Options(
         model=model, shown=args.model, object=obj, header=header,
         named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
-                            for n, e in (("object", kind), ("header", "h"))),
+                            for n, e in (("object", kind), ("header", suffix))),
         cache=default_cache(args) if args.cache or args.build_cache else
         str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args),
         programs="" if args.cache else str(user_folder() or ""),

@@ -28,13 +28,16 @@ def build(options: Options) -> None:
     inputs = record.Inputs(Path(options.cache))
     for path in (Path(options.model), *lock, *tool):
         inputs.digest(path)
-    from . import assemble, sources  # the passes are imported only where there is work for them
+    from . import assemble, python_module, sources  # the passes are imported only where there is work for them
 
     with Progress() as progress:
         made: assemble.Planned | assemble.Made
         if options.emit == "c":
             made = assemble.plan(options, progress, inputs=inputs)
             outputs = sources.write(made, options)
+        elif options.emit == "python":
+            made = assemble.run(options, progress, inputs=inputs)
+            outputs = python_module.write(made, options)
         else:
             made = assemble.run(options, progress, inputs=inputs)
             progress.say(f"{options.shown}: linking")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`build --emit python`: a module whose functions have the values of NumPy; states, several results, sizes by name, threads;
+mistakes are exceptions."""
+import importlib.util
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import models
+from tap import done, equal, note, ok, skip
+
+SOURCE = """#include <tensor_compile/model.h>
+TC_MODEL(net)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 64);
+    tc_tensor x = tc_input(g, "x", TC_F32, n, 3);
+    tc_output(g, "y", tc_mul(x, 2));
+    tc_output(g, "pairs", tc_concat(0, x, x));
+}
+
+TC_FUNCTION(count)
+{
+    tc_dim m = tc_dynamic(g, "m", 1, 8);
+    tc_tensor total = tc_state(g, "total", TC_F32), a = tc_input(g, "a", TC_F32);
+    total = tc_add(total, a);
+    tc_assign(tc_state(g, "total", TC_F32), total);
+    tc_output(g, "so_far", tc_expand(total, m));
+}
+"""
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+if np is None:
+    skip("--emit python", "NumPy is not installed")
+    done()
+    sys.exit(0)
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    (folder / "net.c").write_text(SOURCE, encoding="utf-8")
+    isa = ("--isa", "x86_64") if models.X86 else ()
+    result = models.tool(folder, "build", "net.c", *isa, "--emit", "python", "-o", "out")
+    equal((result.returncode, result.stdout + result.stderr), (0, ""), "a module is built")
+    equal(sorted(p.name for p in (folder / "out").iterdir() if not p.name.startswith(".")), ["net.py", "net.so"], "two files")
+    spec = importlib.util.spec_from_file_location("net", folder / "out" / "net.py")
+    net = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(net)
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    state = net.new_state()
+    for threads in (1, 3):
+        got = net.net(x.T.copy().T, threads=threads, state=state)
+        ok((got["y"] == 2 * x).all() and (got["pairs"] == np.concatenate([x, x])).all(), f"results by name, {threads} threads")
+    for want in (1.5, 3.0):
+        equal(net.net_count(np.float32(1.5), m=2, state=state).tolist(), [want, want], "a state, a size by name, one result")
+    equal(net.net_count(a=np.float32(1), m=1, state=net.new_state()).tolist(), [1.0], "another state, an input by name")
+
+    def mistake(name: str, call, kind: type, message: str) -> None:
+        try:
+            call()
+            ok(False, name)
+        except kind as error:
+            ok(message in str(error), name) or note(str(error))
+
+    mistake("a dtype", lambda: net.net(x.astype(np.float64), state=state), TypeError, "net: x is float64, not float32")
+    mistake("a rank", lambda: net.net(x[0], state=state), net.Error, "rank")
+    mistake("a size", lambda: net.net(np.zeros((65, 3), np.float32), state=state), net.Error, "n")
+    mistake("no state", lambda: net.net(x), TypeError, "state is missing: new_state() makes one")
+    mistake("no size", lambda: net.net_count(np.float32(1), state=state), TypeError, "the dim m is not told by a shape")
+    mistake("no input", lambda: net.net_count(m=1, state=state), TypeError, "the input a is missing")
+    mistake("an unknown name", lambda: net.net(x, z=1, state=state), TypeError, "z is no input or dim, or is given twice")
+    mistake("too many", lambda: net.net(x, x, state=state), TypeError, "takes 1 inputs, 2 were given")
+    for words, text in ((("--header", "h.py"), "--header does not go with --emit python, which makes a module and its library"),
+                        (("--weights", "external"), "--weights external does not go with --emit python")):
+        result = models.tool(folder, "build", "net.c", "--emit", "python", *words)
+        ok(result.returncode == 2 and text in result.stderr, f"{words}: exit code 2") or note(result.stderr)
+done()
