@@ -50,6 +50,16 @@ static inline double tc_erf_wide(double x)
     return erf(x);
 }
 
+static inline double tc_erfc_wide(double x)
+{
+    return erfc(x);
+}
+
+static inline double tc_lgamma_wide(double x)
+{
+    return lgamma(x);
+}
+
 static inline double tc_sin_wide(double x)
 {
     return sin(x);

@@ -62,8 +62,13 @@ def _shift_right(dtype: str, x: int, n: int) -> int:
     return x >> n if 0 <= n < WIDTHS[dtype] else -1 if x < 0 else 0
 
 
+def _lgamma(dtype: str, x: float) -> float:
+    return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
+
+
 FUNCTIONS: dict[str, Callable] = {
     "sin": _guarded(math.sin), "cos": _guarded(math.cos), "expm1": _guarded(math.expm1), "log1p": _log1p,
+    "erfc": _guarded(math.erfc), "lgamma": _lgamma,
     "round": _round, "rem": _remainder, "pow": lambda dtype, x, y: _power(x, y),
     "bit_not": lambda dtype, x: ~x, "bit_and": lambda dtype, x, y: x & y, "bit_or": lambda dtype, x, y: x | y,
     "bit_xor": lambda dtype, x, y: x ^ y, "shift_left": _shift_left, "shift_right": _shift_right,

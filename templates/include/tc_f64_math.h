@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exp, expm1, log, log1p, tanh, erf and pow on f64, included by tc_f64.h. tests/numerics/fit_f64.py makes the
- * coefficients, docs/numerics.md has the errors.
+ * exp, expm1, log, log1p, tanh, erf, erfc, lgamma and pow on f64, included by tc_f64.h. tests/numerics/fit_f64.py makes
+ * the coefficients, docs/numerics.md has the errors.
  */
 #ifndef TC_F64_MATH_H
 #define TC_F64_MATH_H
@@ -141,13 +141,19 @@ static inline double tc_tanh_f64(double x)
     return x != x ? x : tc_asint_f64(x) < 0 ? tc_neg_f64(r) : r;
 }
 
-/* x + x A(x^2) below 7/8; above, 1 - e^(-x^2) B((x - 2)/(x + 2)), which rounds to 1 beyond 6. */
-static inline double tc_erf_f64(double x)
+/* erf(x)/x - 1 = A(x^2) for |x| < 7/8. */
+static inline double tc_erf_small_f64(double x)
 {
     static const double a[] = {
         0x1.06eba8214db69p-3, -0x1.812746b0379e5p-2, 0x1.ce2f21a0429bdp-4, -0x1.b82ce3127b953p-6, 0x1.565bcd0bd1c7p-8,
         -0x1.c02db365070a5p-11, 0x1.f9a30ff617258p-14, -0x1.f4d01c07e8f4bp-17, 0x1.b9c110590db1cp-20,
         -0x1.5dcff1d96cfb4p-23, 0x1.e548d01940e0ep-27, -0x1.dc8ab76c400dbp-31};
+    return tc_polynomial_f64(x * x, a, 11);
+}
+
+/* x + x A(x^2) below 7/8; above, 1 - e^(-x^2) B((x - 2)/(x + 2)), which rounds to 1 beyond 6. */
+static inline double tc_erf_f64(double x)
+{
     static const double b[] = {
         0x1.058671b52c776p-2, -0x1.b57034efd3f75p-2, 0x1.eeea7dc8a7872p-3, -0x1.437f0b68c0475p-4, 0x1.e9471598a66c5p-9,
         0x1.ca95ed532bed9p-8, -0x1.bc25a55744fffp-11, -0x1.016b5df475f07p-10, 0x1.6d600ab8e83c1p-15,
@@ -155,12 +161,82 @@ static inline double tc_erf_f64(double x)
         0x1.987ef66b98ef3p-20, 0x1.f51595ceb2e3p-19, 0x1.ae9bcaca5fb18p-21, -0x1.fe33b348a0dfp-22};
     const double size = tc_abs_f64(x);
     if (size < 0.875)
-        return tc_fma_f64(x, tc_polynomial_f64(x * x, a, 11), x);
+        return tc_fma_f64(x, tc_erf_small_f64(x), x);
     if (x != x)
         return x;
     const double y = size < 6.0 ? size : 6.0;
     const double r = 1.0 - tc_exp_f64(-(y * y)) * tc_polynomial_f64((y - 2.0) / (y + 2.0), b, 16);
     return x < 0 ? -r : r;
+}
+
+/*
+ * 1 - (a + a A(a^2)) for a = |x| below 1/2, e^(-a^2) B((a - 2)/(a + 2)) / (1 + 2 a) from there on, a^2 with its rounding
+ * error; 2 less that for a negative x. It is 0 from 27.3 on; the clamp keeps a^2 finite.
+ */
+static inline double tc_erfc_f64(double x)
+{
+    static const double b[] = {
+        0x1.46e80e2277953p+0, -0x1.7bf5ec1700633p-4, -0x1.5407bebf3242fp-3, 0x1.4ffa1e14e2808p-3,
+        -0x1.bc2b95619ab4cp-5, -0x1.074234049a026p-7, 0x1.1dd2ec91ec2e1p-7, 0x1.4d461d40d9431p-10,
+        -0x1.7de521cd97ad1p-10, -0x1.dc6936776eb25p-12, 0x1.b0c8d7903a49bp-13, 0x1.3cc0d90ba0e13p-13,
+        -0x1.96665b56a50e1p-20, -0x1.318d67f6aa7e9p-15, -0x1.c41059ab8df62p-17, 0x1.f16746c9fa9dep-19,
+        0x1.5a41634c4ce44p-18, 0x1.9f72729cd155ep-20, -0x1.3393b8c73ea0cp-21, -0x1.04019b6c8e3d4p-20,
+        -0x1.9a9a1beaf88b1p-22, 0x1.6aaccf678b02ap-22, 0x1.90b0ad21d15e7p-23, -0x1.b697f838814a8p-24};
+    if (x != x)
+        return x;
+    const double size = tc_abs_f64(x), a = size < 28.0 ? size : 28.0;
+    double r;
+    if (a < 0.5) {
+        r = 0.5 - ((a - 0.5) + a * tc_erf_small_f64(a));
+    } else {
+        const double z = a * a, low = tc_fma_f64(a, a, -z), power = tc_exp_f64(-z);
+        r = tc_fma_f64(-low, power, power) * tc_polynomial_f64((a - 2.0) / (a + 2.0), b, 23) / tc_fma_f64(2.0, a, 1.0);
+    }
+    return x < 0 ? 2.0 - r : r;
+}
+
+/* log |gamma(x)| as in tc_math.inc: below 8 u v R(v) + g; from there on Stirling's series; for a negative x
+ * -log(a r C(r^2)) less that. */
+static inline double tc_lgamma_f64(double x)
+{
+    static const double big[] = {
+        0x1.b0ee6072093cep-2, -0x1.9ae6509ea109ep-4, 0x1.0e0c9df293524p-5, -0x1.95ce223a9d2b7p-7,
+        0x1.47974853ac027p-8, -0x1.145121f955d2dp-9, 0x1.dfebcf8cc7aa3p-11, -0x1.a96a403b7c613p-12,
+        0x1.7ed73413ba01p-13, -0x1.5c86af203d06ep-14, 0x1.402f01e99001ep-15, -0x1.2851180c0ba43p-16,
+        0x1.13e5744cafe71p-17, -0x1.0222936676b9ep-18, 0x1.e52eeae538cc3p-20, -0x1.cb4945e21911ep-21,
+        0x1.b37fe79052aacp-22, -0x1.8fb13e431097ep-23, 0x1.776ec6ea3075cp-24, -0x1.bf1f82629c61cp-25,
+        0x1.c3eaf25a24a09p-26, -0x1.a9b939a1798b5p-31, -0x1.bc8bf3cfc1f72p-31, -0x1.33d1738dfeb66p-27,
+        0x1.54744e3980a15p-28, 0x1.53b36e0d2d70ep-29, -0x1.80657117cf73ap-30, -0x1.c26f03929e3a5p-31,
+        0x1.d41eeadad539cp-32};
+    static const double far[] = {
+        0x1.5555555555555p-4, -0x1.6c16c16c14af5p-9, 0x1.a01a017e8a093p-11, -0x1.38134e15d7484p-11,
+        0x1.b92c936313e01p-11, -0x1.ef980a0d119b3p-10, 0x1.4c382946e67b2p-8};
+    static const double sine[] = {
+        0x1p+0, -0x1.a51a6625307d3p+0, 0x1.9f9cb402bc3ebp-1, -0x1.86a8e4720889p-3, 0x1.ac6805cbe088bp-6,
+        -0x1.3381697049989p-9, 0x1.3746971b88dccp-13, -0x1.d3e3bb2a6e7a6p-18, 0x1.0718a900b49abp-22};
+    const double a = tc_abs_f64(x), infinity = tc_asfloat_i64((int64_t)0x7ff << 52);
+    if (x != x || a == infinity)
+        return a;
+    const double rest = tc_abs_f64(a - tc_round_f64(a));
+    if (x <= 0 && rest == 0)
+        return infinity;
+    double above, g = 0.0, part = 0.0;
+    if (a < 8.0) {
+        double y = a, product = 1.0;
+        for (; y >= 3.0; y -= 1.0)
+            product *= y - 1.0;
+        const double u = a < 1.0 ? a : y - 1.0, v = a < 1.0 ? a - 1.0 : y - 2.0;
+        part = u * v * tc_polynomial_f64(v, big, 28);
+        g = a < 1.0 ? -tc_log_f64(a) : a < 3.0 ? 0.0 : tc_log_f64(product);
+        above = part + g;
+    } else {
+        const double z = 1.0 / a;
+        above = tc_fma_f64(a - 0.5, tc_log_f64(a) - 1.0, 0x1.acfe390c97d69p-2) + z * tc_polynomial_f64(z * z, far, 6);
+    }
+    if (x > 0)
+        return above;
+    const double c = tc_polynomial_f64(rest * rest, sine, 8);
+    return a < 0.5 ? (g - part) - tc_log_f64(c) : -above - tc_log_f64(a * rest * c);
 }
 
 /*

@@ -47,7 +47,7 @@ def elementwise() -> None:
     for name, function in (("neg", torch.neg), ("abs", torch.abs), ("exp", torch.exp), ("log", torch.log),
                            ("sqrt", torch.sqrt), ("floor", torch.floor), ("tanh", torch.tanh), ("erf", torch.erf),
                            ("sin", torch.sin), ("cos", torch.cos), ("expm1", torch.expm1), ("log1p", torch.log1p),
-                           ("round", torch.round)):
+                           ("erfc", torch.special.erfc), ("lgamma", torch.lgamma), ("round", torch.round)):
         case(f"{name}_f32", f"{name}(...)", [x], function(*wide(x)))
     a, b = SPECIAL[:, None].expand(12, 12).contiguous(), SPECIAL[None, :].expand(12, 12).contiguous()
     i, j = torch.randint(-9, 9, (3, 5), dtype=torch.int32), torch.randint(1, 9, (3, 5), dtype=torch.int32)
@@ -190,7 +190,8 @@ def ordered() -> None:
 def doubles() -> None:
     edges = torch.tensor([0.0, -0.0, 1.0, -1.0, 2.5, INF, -INF, NAN, 1e-310, 1e22, -1e300], dtype=torch.float64)
     y = torch.cat([edges, torch.randn(9).double() * 4])
-    for name, function in (("sin", torch.sin), ("cos", torch.cos), ("expm1", torch.expm1), ("log1p", torch.log1p)):
+    for name, function in (("sin", torch.sin), ("cos", torch.cos), ("expm1", torch.expm1), ("log1p", torch.log1p),
+                           ("erfc", torch.special.erfc), ("lgamma", torch.lgamma)):
         case(f"{name}_f64", f"{name}(...)", [y], function(y), torch.float64)
     a, b = y[:, None].expand(20, 20).contiguous(), y[None, :].expand(20, 20).contiguous()
     case("pow_f64", "pow(...)", [a, b], torch.pow(a, b), torch.float64)

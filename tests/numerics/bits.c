@@ -79,6 +79,8 @@ int main(void)
     CHECK("log", n, tc_log_f32(a), mix_f32);
     CHECK("tanh", n, tc_tanh_f32(a), mix_f32);
     CHECK("erf", n, tc_erf_f32(a), mix_f32);
+    CHECK("erfc", n, tc_erfc_f32(a), mix_f32);
+    CHECK("lgamma", n, tc_lgamma_f32(a), mix_f32);
     CHECK("round", n, tc_round_f32(a), mix_f32);
     CHECK("expm1", n, tc_expm1_f32(a), mix_f32);
     CHECK("log1p", n, tc_log1p_f32(a), mix_f32);
@@ -95,6 +97,8 @@ int main(void)
     CHECK_F64("log1p_f64", few, tc_log1p_f64(x));
     CHECK_F64("tanh_f64", few, tc_tanh_f64(x));
     CHECK_F64("erf_f64", few, tc_erf_f64(x));
+    CHECK_F64("erfc_f64", few, tc_erfc_f64(x));
+    CHECK_F64("lgamma_f64", few, tc_lgamma_f64(x));
     CHECK_F64("sin_f64", few, tc_sin_f64(x));
     CHECK_F64("cos_f64", few, tc_cos_f64(x));
     CHECK_F64("pow_f64", few, tc_pow_f64(tc_abs_f64(b), x) + tc_pow_f64(x, b));

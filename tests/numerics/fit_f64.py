@@ -80,6 +80,27 @@ def main() -> None:
         return mp.erfc(x) * mp.exp(x * x)
     weight = lambda t: mp.exp(-(2 * (1 + t) / (1 - t)) ** 2) + mp.mpf(2) ** -12
     show("erfc", *remez(scaled, weight, (mp.mpf("0.875") - 2) / mp.mpf("2.875"), mp.mpf(1) / 2, 16))
+    # erfc(x) = e^(-x^2) B((x - 2)/(x + 2)) / (1 + 2 x) from 1/2 to where it is 0
+    def flat(t: mp.mpf) -> mp.mpf:
+        x = 2 * (1 + t) / (1 - t)
+        return mp.erfc(x) * mp.exp(x * x) * (1 + 2 * x)
+    show("erfc", *remez(flat, lambda t: 1 / flat(t), mp.mpf(-3) / 5, mp.mpf(26) / 30, 23))
+    # lgamma(2 + v) = (1 + v) v R(v) from 1 to 3
+    def big(v: mp.mpf) -> mp.mpf:
+        limits = {0: 1 - mp.euler, -1: mp.euler}
+        near = next((limits[at] for at in limits if abs(v - at) < mp.mpf("1e-30")), None)
+        return near if near is not None else mp.loggamma(v + 2) / ((v + 1) * v)
+    show("lgamma", *remez(big, lambda v: 1 / big(v), -1, 1, 28))
+    # lgamma(x) = (x - 1/2)(log(x) - 1) + (log(2 pi) - 1)/2 + w(1/x^2)/x from 8 on
+    def stirling(z: mp.mpf) -> mp.mpf:
+        if z < mp.mpf("1e-14"):
+            return mp.mpf(1) / 12
+        x = 1 / mp.sqrt(z)
+        return (mp.loggamma(x) - (x - mp.mpf(1) / 2) * (mp.log(x) - 1) - (mp.log(2 * mp.pi) - 1) / 2) * x
+    show("lgamma, w", *remez(stirling, lambda z: mp.mpf(1) / 72, 0, mp.mpf(1) / 64, 6))
+    # sin(pi r) = pi r C(r^2) up to 1/2
+    quotient = lambda z: mp.mpf(1) if z == 0 else mp.sinpi(mp.sqrt(z)) / (mp.pi * mp.sqrt(z))  # noqa: E731
+    show("lgamma, C", *remez(quotient, lambda z: mp.mpf(1), 0, mp.mpf("0.2501"), 8))
     # sin(r) = r + r^3 p(r^2) and cos(r) = 1 - r^2/2 + r^4 q(r^2) up to pi/4
     most = float(mp.pi / 4 * mp.mpf("1.0001")) ** 2
     show("sin", *remez(alternating(3), lambda z: max(z, mp.mpf("1e-6")), 0, most, 6))

@@ -40,11 +40,13 @@ double all_f64(double a, double b);
 double all_f64(double a, double b)
 {
     double r = tc_fma_f64(a, b, a) + tc_sqrt_f64(a) + tc_exp_f64(b) + tc_log_f64(a) + tc_tanh_f64(a) + tc_erf_f64(b);
+    r += tc_erfc_f64(a) + tc_lgamma_f64(b);
     return r + tc_expm1_f64(a) + tc_log1p_f64(a) + tc_sin_f64(a) + tc_cos_f64(b) + tc_pow_f64(a, b) + tc_rem_f64(a, b);
 }
 float all(float a, float b, float c, int32_t i)
 {
     float r = tc_fma_f32(a, b, c) + tc_sqrt_f32(a) + tc_exp_f32(b) + tc_log_f32(c) + tc_tanh_f32(a) + tc_erf_f32(b);
+    r += tc_erfc_f32(a) + tc_lgamma_f32(b);
     r += tc_maximum_f32(a, b) + tc_minimum_f32(b, c) + tc_abs_f32(a) + tc_neg_f32(b) + a / b;
     return r + (float)tc_cast_f32_i32(a) + tc_cast_i32_f32(tc_div_i32(i, tc_cast_f32_i32(b)));
 }

@@ -157,6 +157,24 @@ static void check_pow(void)
     tc_ok(special, "pow of special values");
 }
 
+/* Near a zero of lgamma the error is one of what it is the difference of. */
+static void check_negative_lgamma(void)
+{
+    double worst = 0, at = 0;
+    for (int i = 0; i < 60000; ++i) {
+        const double x = i % 2 ? -20 * unit() : -ldexp(1 + unit(), (int)(next() % 100) - 60);
+        const long double want = lgammal(x);
+        if (isinf(want))
+            continue;
+        const double size = fmax(fmax((double)fabsl(want), (double)lgammal(-x)), 1);
+        const double error = (double)fabsl(tc_lgamma_f64(x) - want) / (nextafter(size, INFINITY) - size);
+        if (!(error <= worst))
+            worst = error, at = x;
+    }
+    if (!tc_ok(worst <= 3, "lgamma of negative numbers"))
+        tc_note("%g ULP at %a", worst, at);
+}
+
 int main(void)
 {
     check_exact();
@@ -168,6 +186,12 @@ int main(void)
     check_ulp("tanh", tc_tanh_f64, tanhl, -1, 1, 3);
     check_ulp("erf", tc_erf_f64, erfl, -6.5, 6.5, 1.5);
     check_ulp("erf", tc_erf_f64, erfl, -1, 1, 1.5);
+    check_ulp("erfc", tc_erfc_f64, erfcl, -6, 27, 4.3);
+    check_ulp("erfc", tc_erfc_f64, erfcl, -1, 1, 4.3);
+    check_ulp("lgamma", tc_lgamma_f64, lgammal, 0, 1, 2.7);
+    check_ulp("lgamma", tc_lgamma_f64, lgammal, 0.5, 12, 2.7);
+    check_ulp("lgamma", tc_lgamma_f64, lgammal, 1, 1e300, 2.7);
+    check_negative_lgamma();
     check_ulp("expm1", tc_expm1_f64, expm1l, -45, 709.7, 1.1);
     check_ulp("expm1", tc_expm1_f64, expm1l, -1, 1, 1.1);
     check_ulp("log1p", tc_log1p_f64, log1pl, -1, 1, 1);
@@ -189,6 +213,13 @@ int main(void)
     tc_ok(same(tc_erf_f64(-zero), -zero) && tc_erf_f64(infinity) == 1 && tc_erf_f64(-infinity) == -1 &&
               isnan(tc_erf_f64(nan)),
           "erf of special values");
+    tc_ok(tc_erfc_f64(-zero) == 1 && same(tc_erfc_f64(infinity), 0) && tc_erfc_f64(-infinity) == 2 &&
+              isnan(tc_erfc_f64(nan)) && same(tc_erfc_f64(30), 0),
+          "erfc of special values");
+    tc_ok(tc_lgamma_f64(zero) == infinity && tc_lgamma_f64(-zero) == infinity && tc_lgamma_f64(-3) == infinity &&
+              tc_lgamma_f64(infinity) == infinity && tc_lgamma_f64(-infinity) == infinity && isnan(tc_lgamma_f64(nan)) &&
+              same(tc_lgamma_f64(1), 0) && same(tc_lgamma_f64(2), 0) && tc_lgamma_f64(-1e300) == infinity,
+          "lgamma of special values");
     tc_ok(same(tc_expm1_f64(-zero), -zero) && tc_expm1_f64(infinity) == infinity && tc_expm1_f64(-infinity) == -1 &&
               isnan(tc_expm1_f64(nan)) && same(tc_expm1_f64(0x1p-1074), 0x1p-1074) && tc_expm1_f64(710) == infinity,
           "expm1 of special values");

@@ -217,6 +217,23 @@ static void test_functions(void)
         good &= t >= 0 && t <= 1 && e >= 0 && e <= 1 && same(tc_tanh_f32(-x), -t) && same(tc_erf_f32(-x), -e);
     }
     tc_ok(good, "tanh, erf: odd and within -1..1");
+    good = tc_erfc_f32(-0.0f) == 1.0f && same(tc_erfc_f32(INFINITY), 0.0f) && tc_erfc_f32(-INFINITY) == 2.0f &&
+           isnan(tc_erfc_f32(NAN)) && same(tc_erfc_f32(12.0f), 0.0f);
+    for (uint32_t i = 0; i < 0x7f800000u; i += 1009)
+        good &= tc_erfc_f32(of(i)) >= 0 && tc_erfc_f32(of(i)) <= 1 && tc_erfc_f32(-of(i)) >= 1 && tc_erfc_f32(-of(i)) <= 2;
+    tc_ok(good, "erfc: special values, and within 0..2");
+    good = tc_lgamma_f32(0.0f) == INFINITY && tc_lgamma_f32(-0.0f) == INFINITY && tc_lgamma_f32(-7.0f) == INFINITY &&
+           tc_lgamma_f32(INFINITY) == INFINITY && tc_lgamma_f32(-INFINITY) == INFINITY && isnan(tc_lgamma_f32(NAN)) &&
+           same(tc_lgamma_f32(1.0f), 0.0f) && same(tc_lgamma_f32(2.0f), 0.0f) && tc_lgamma_f32(-3e38f) == INFINITY;
+    tc_ok(good, "lgamma: special values");
+    double worst = 0;
+    for (uint32_t i = 0; i < 0x7f800000u; i += 1009) {
+        /* near a zero of lgamma the error is one of what it is the difference of */
+        const double x = of(i), want = lgamma(-x), size = fmax(fmax(fabs(want), lgamma(x)), 1);
+        if (size < 0x1p127)
+            worst = fmax(worst, fabs(tc_lgamma_f32(-of(i)) - want) / ldexp(1, ilogb(size) - 23));
+    }
+    tc_ok(worst <= 3, "lgamma of negative numbers: %.2f ULP of the larger part", worst);
     good = isnan(tc_sqrt_soft_f32(-1.0f)) && isnan(tc_sqrt_f32(-1.0f)) && bits(tc_sqrt_f32(-0.0f)) == 0x80000000u;
     for (uint64_t i = 0; i < (uint64_t)1 << 32; i += 1009)
         good &= same(tc_sqrt_soft_f32(of((uint32_t)i)), tc_sqrt_f32(of((uint32_t)i)));

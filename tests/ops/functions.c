@@ -30,6 +30,14 @@ TC_FUNCTION(op_exponential)
     tc_output(g, "log1p", tc_log1p(x));
 }
 
+TC_FUNCTION(op_gamma)
+{
+    SIZES;
+    INPUT(x);
+    tc_output(g, "erfc", tc_erfc(x));
+    tc_output(g, "lgamma", tc_lgamma(x));
+}
+
 TC_FUNCTION(op_whole)
 {
     SIZES;

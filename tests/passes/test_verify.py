@@ -43,7 +43,7 @@ bad("dim_value() {value=[n, 1]} : i32[]", "dim_value: value holds one expression
 bad("dim_value() {value=[n]} : f32[]", "dim_value: result is f32[]; it is i32 or i64")
 for op in ("neg", "abs"):
     bad(f"{op}(%2) : bool[n,4]", f"{op}: operand is bool[n,4]; it takes numbers")
-for op in ("exp", "log", "sqrt", "floor", "tanh", "erf", "round", "sin", "cos", "expm1", "log1p"):
+for op in ("exp", "log", "sqrt", "floor", "tanh", "erf", "round", "sin", "cos", "expm1", "log1p", "erfc", "lgamma"):
     bad(f"{op}(%1) : i32[3]", f"{op}: operand is i32[3]; it takes floats")
 bad("logical_not(%0) : f32[n,4]", "logical_not: operand is f32[n,4]; it takes bool")
 bad("cast(%0) {dtype=f8} : f32[n,4]", "cast: unknown dtype f8")

@@ -106,6 +106,7 @@ static void fresh(void)
 static void check_operations(void)
 {
     F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(floor_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
+    F1(erfc_f32); F1(lgamma_f32);
     F1(round_f32); F1(expm1_f32); F1(log1p_f32); F1(sin_f32); F1(cos_f32); F2(pow_f32); F2(rem_f32);
     F2(add_f32); F2(sub_f32); F2(mul_f32); F2(div_f32); F2(maximum_f32); F2(minimum_f32);
     F2(lesser_f32); F2(greater_f32);

@@ -31,6 +31,7 @@ def functions(rng: Random) -> dict:
     return {
         "trigonometry": ({"x": x}, lambda i: {"sin": i["x"].sin(), "cos": i["x"].cos(), "tan": i["x"].tan()}, SIZE),
         "exponential": ({"x": x}, lambda i: {"expm1": i["x"].expm1(), "log1p": i["x"].log1p()}, SIZE),
+        "gamma": ({"x": x}, lambda i: {"erfc": torch.special.erfc(i["x"]), "lgamma": i["x"].lgamma()}, SIZE),
         "whole": ({"x": x}, lambda i: {"ceil": i["x"].ceil(), "trunc": i["x"].trunc(), "round": i["x"].round(),
                                        "sign": i["x"].sign()}, SIZE),
         "classes": ({"x": x}, lambda i: {"nan": i["x"].isnan(), "inf": i["x"].isinf(), "finite": i["x"].isfinite(),

@@ -14,10 +14,11 @@ def _unary(name: str) -> Function:
     return function
 
 
-for _name in """abs exp expm1 log log1p log2 log10 exp2 sin cos tan tanh sinh cosh asin acos atan asinh acosh atanh erf sqrt
-rsqrt reciprocal neg relu sigmoid silu hardswish hardsigmoid selu mish square sinc""".split():
+for _name in """abs exp expm1 log log1p log2 log10 exp2 sin cos tan tanh sinh cosh asin acos atan asinh acosh atanh erf
+erfc lgamma sqrt rsqrt reciprocal neg relu sigmoid silu hardswish hardsigmoid selu mish square sinc""".split():
     add(_unary(f"tc_{_name}"), f"aten.{_name}.default")
 for _aten, _name in (("absolute", "abs"), ("negative", "neg"), ("special_expit", "sigmoid"), ("special_erf", "erf"),
+                     ("special_erfc", "erfc"), ("special_gammaln", "lgamma"),
                      ("special_exp2", "exp2"), ("special_expm1", "expm1"), ("special_log1p", "log1p"),
                      ("arcsin", "asin"),
                      ("arccos", "acos"), ("arctan", "atan"), ("arcsinh", "asinh"), ("arccosh", "acosh"),
@@ -82,11 +83,6 @@ def _kind(name: str, integers: str) -> Function:
 
 for _name, _answer in (("isnan", "0"), ("isinf", "0"), ("isfinite", "1"), ("isposinf", "0"), ("isneginf", "0")):
     add(_kind(f"tc_{_name}", _answer), f"aten.{_name}.default")
-
-
-@op("aten.erfc.default", "aten.special_erfc.default")
-def erfc(n: Node) -> None:
-    n.result(f"tc_sub(1, tc_erf({n.as_dtype(n.tensor('self'), n.type.dtype)}))")
 
 
 @op("aten.nan_to_num.default")
