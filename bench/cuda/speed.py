@@ -47,8 +47,10 @@ def cases() -> list[Case]:
     bert = ("-DLAYERS=12", "-DHIDDEN=768", "-DHEADS=12")
     ids, tokens = ("--below", "ids=30522"), ("--below", "ids=50257")
     return [
-        Case("mlp", "mlp", MODELS / "mlp.c", (own, "-DMLP"), ("--specialize", "batch=1,64"), ("mlp,batch=1", "mlp,batch=64")),
-        Case("gated", "gated", MODELS / "gated.c", (own, "-DGATED"), ("--specialize", "rows=8192"), ("gated,rows=8192",)),
+        Case("mlp", "mlp", MODELS / "mlp.c", (own, "-DMLP"), ("--specialize", "batch=1,64"),
+             ("mlp,batch=1", "mlp,batch=64")),
+        Case("gated", "gated", MODELS / "gated.c", (own, "-DGATED"), ("--specialize", "rows=8192"),
+             ("gated,rows=8192",)),
         Case("gated16", "gated", MODELS / "gated.c", (own, "-DGATED"), ("-DDTYPE=TC_BF16", "--specialize", "rows=8192"),
              (), ("gated,rows=8192",)),
         Case("bert", "minilm", EXAMPLES / "minilm/model.c", (own, "-DBERT"),
@@ -132,7 +134,8 @@ def main() -> int:
     parser.add_argument("--precision", default="f32")
     parser.add_argument("--repeat", type=int, default=10)
     parser.add_argument("--kernels", action="store_true")
-    parser.add_argument("--without-processor", action="store_true", help="no results of the processor's to compare with")
+    parser.add_argument("--without-processor", action="store_true",
+                        help="no results of the processor's to compare with")
     parser.add_argument("--tolerance", default="0.05", help="of a precision, of the largest element")
     args = parser.parse_args()
     cc, log, only = os.environ.get("CC", "cc"), Log(args.log), set(filter(None, args.only.split(",")))
@@ -145,14 +148,16 @@ def main() -> int:
         compare = comparison(work, cc)
         chosen = [case for case in cases() if not only or case.name in only]
         with ThreadPoolExecutor(8) as pool:   # all of it before the first clock
-            built = list(pool.map(lambda case: prepare(case, args.target_file, precisions, work, cc, not args.without_processor), chosen))
+            built = list(pool.map(lambda case: prepare(case, args.target_file, precisions, work, cc,
+                                                       not args.without_processor), chosen))
         for case, made in zip(chosen, built):
             for precision in args.precision.split(","):
                 exact = precision == "f32"
                 log.say(f"\n{case.name} {precision}")
                 repeat = ["--repeat", str(args.repeat)]
                 if exact and not args.without_processor:
-                    good &= compared(log, [compare, made["cpu"], made["f32"], case.model, *repeat, *case.words, *case.checked])
+                    good &= compared(log, [compare, made["cpu"], made["f32"], case.model, *repeat, *case.words,
+                                           *case.checked])
                 others = case.timed if exact else case.checked + case.timed
                 if others:
                     good &= compared(log, [compare, made["f32"], made[precision], case.model, "--tolerance",

@@ -32,10 +32,13 @@ __global__ void fill(unsigned *to, size_t words, unsigned pattern)
 {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < words; i += (size_t)gridDim.x * blockDim.x) {
         unsigned x = (unsigned)i * 2654435761u;
-        to[i] = pattern == 2 ? (0x3c003c00u | (x & 0x80ff80ffu)) : pattern == 4 ? (0x3c000000u | (x & 0x80ffffffu)) : x % 100;
+        to[i] = pattern == 2   ? (0x3c003c00u | (x & 0x80ff80ffu))
+                : pattern == 4 ? (0x3c000000u | (x & 0x80ffffffu))
+                               : x % 100;
     }
 }
-template <class K, class A> static void measure(const char *name, K kernel, A arguments, int blocks, int threads, int shared)
+template <class K, class A>
+static void measure(const char *name, K kernel, A arguments, int blocks, int threads, int shared)
 {
     must(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     cudaEvent_t start, end;
@@ -89,18 +92,22 @@ def main() -> int:
         for function in pipeline.run(Path(path).read_text(encoding="utf-8"), path, target, sizes).plan.functions:
             for step in function.variants[0].program.kernel_steps:
                 k = step.kernel
-                if isinstance(k, (ContractionKernel, GroupedContractionKernel)) and not isinstance(k, AttentionKernel) and not k.dims:
+                if isinstance(k, (ContractionKernel, GroupedContractionKernel)) and not k.dims \
+                        and not isinstance(k, AttentionKernel):
                     found.setdefault(identity(k), [k, f"{Path(path).stem}:{dims}", 0])[2] += 1
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(16) as pool:
         jobs = []
         for number, (kernel, where, times) in enumerate(found.values()):
             sums = max(len(part.b) for part in kernel.contractions)
-            tiles = sorted(schedule_half.fitting(sums, True), key=lambda t: schedule_half.estimate(kernel, t, sums))[:args.most]
+            tiles = sorted(schedule_half.fitting(sums, True),
+                           key=lambda t: schedule_half.estimate(kernel, t, sums))[:args.most]
             source = Path(folder) / f"k{number}.cu"
             source.write_text(program(kernel, tiles, number), encoding="utf-8")
             command = ["nvcc", "-std=c++17", "-w", "-O2", "-fmad=false", "-gencode=arch=compute_90a,code=sm_90a",
-                       f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include", str(source), "-o", str(source.with_suffix(""))]
-            jobs.append((kernel, where, times, tiles, source, pool.submit(subprocess.run, command, capture_output=True, text=True)))
+                       f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include", str(source), "-o",
+                       str(source.with_suffix(""))]
+            job = pool.submit(subprocess.run, command, capture_output=True, text=True)
+            jobs.append((kernel, where, times, tiles, source, job))
         lines = []
 
         def say(text: str) -> None:
@@ -125,8 +132,10 @@ def main() -> int:
             measured = dict(line.split() for line in result.stdout.splitlines() if line[:1].isdigit())
             sums = max(len(p.b) for p in kernel.contractions)
             for i, tile in enumerate(tiles):
-                say(f"    {tile.rows}x{tile.columns}{'w' if tile.wgmma else ''}/{tile.slices} stages {tile.stages(sums)}: "
-                    f"{measured.get(str(i), result.stdout[-80:])} us, thought {schedule_half.estimate(kernel, tile, sums) / 1755:.2f}")
+                thought = schedule_half.estimate(kernel, tile, sums) / 1755
+                say(f"    {tile.rows}x{tile.columns}{'w' if tile.wgmma else ''}/{tile.slices} "
+                    f"stages {tile.stages(sums)}: {measured.get(str(i), result.stdout[-80:])} us, "
+                    f"thought {thought:.2f}")
     return 0
 
 

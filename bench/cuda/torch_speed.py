@@ -130,8 +130,10 @@ def models() -> dict:
             "gated 8192": (Gated, floats((8192, 4096), (8192, 4096))),
             "bert b1 t128": (Bert, tokens(1, 128, 30522)), "bert b32 t128": (Bert, tokens(32, 128, 30522)),
             "resnet50 b1": (resnet50, floats((1, 3, 224, 224))), "resnet50 b32": (resnet50, floats((32, 3, 224, 224))),
-            "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)), "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
-            "vit b32": (Vit, floats((32, 3, 224, 224))), "minilm b1 t128": (lambda: Bert(384, 6, 12), tokens(1, 128, 30522))}
+            "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)),
+            "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
+            "vit b32": (Vit, floats((32, 3, 224, 224))),
+            "minilm b1 t128": (lambda: Bert(384, 6, 12), tokens(1, 128, 30522))}
 
 
 def measure(call) -> float:

@@ -164,7 +164,8 @@ with tempfile.TemporaryDirectory() as place:
         for order in ("forward", "reverse"):
             done = subprocess.run([compare, out / "cpu.so", out / "cuda.so", name, "--repeat", "1",
                                    *(["--tolerance", tolerance] if tolerance else []), *calls],
-                                  env={**env, **settings, "FAKE_CUDA_ORDER": order}, capture_output=True, text=True, check=False)
+                                  env={**env, **settings, "FAKE_CUDA_ORDER": order}, capture_output=True, text=True,
+                                  check=False)
             lines = done.stdout.splitlines()
             results = [line for line in lines if "elements differ" in line]
             good = done.returncode == 0 and results and not done.stderr and \
@@ -184,8 +185,10 @@ with tempfile.TemporaryDirectory() as place:
     out = folder / "attend"
     attend = build(HERE / "attend.c", out, *device, "--precision", "bf16", "--specialize", "length=72", cache=cache)
     kernels = [path.read_text(encoding="utf-8") for path in (out / "keep").glob("*.cu")]
-    equal(sum("templates/cuda/attention.cu.in" in text for text in kernels), 4, "attention is one kernel, in both variants")
-    ok(any("uint16_t" in text and "tc_rows.cuh" in text for text in kernels), "a norm reads 16 bits, eight points a thread")
+    equal(sum("templates/cuda/attention.cu.in" in text for text in kernels), 4,
+          "attention is one kernel, in both variants")
+    ok(any("uint16_t" in text and "tc_rows.cuh" in text for text in kernels),
+       "a norm reads 16 bits, eight points a thread")
     same(out, attend, HERE / "attend.c", "attend", ["attend,length=72", "attend,length=130"], tolerance="0.06",
          FAKE_CUDA_VERSION="12080")
 

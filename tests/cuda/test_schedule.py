@@ -44,5 +44,6 @@ for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
                               (" of 16 bits", schedule_half.fitting(sums, False), 99),
                               (" of 16 bits, wgmma", schedule_half.fitting(sums, True), 227)):
         taken = max((tile.shared(sums) for tile in found), default=0)
-        ok(found and taken <= most * 1024, f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
+        ok(found and taken <= most * 1024,
+           f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
 done()

@@ -91,7 +91,8 @@ class Cuda:
                 for step in variant.program.kernel_steps:
                     form = plain, identity(step.kernel)
                     if form not in made:
-                        made[form] = emit_plain(step.kernel) if plain else emit_kernel(step.kernel, schedule_cuda.units(target))
+                        made[form] = emit_plain(step.kernel) if plain else emit_kernel(step.kernel,
+                                                                                       schedule_cuda.units(target))
                     sources.add(step.kernel, made[form], target.isas)
         return sources
 

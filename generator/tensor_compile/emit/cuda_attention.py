@@ -6,7 +6,7 @@ import re
 
 from ..loops import schedule_cuda
 from ..loops.loop_ir import AttentionKernel, Load
-from ..symbolic import product, sym
+from ..symbolic import Sym, product, sym
 from . import cuda_vectors
 from .cuda_kernels import decode, emitter, narrow, pointers, prologue
 from .loop_nest import parameters
@@ -19,12 +19,13 @@ def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
     launch = schedule_cuda.launch(kernel)
     e = emitter(kernel, {s.buffer for s in kernel.stores}, ["sum"])
     e.relaxed = True
+    assert kernel.second is not None and kernel.score is not None
     depth, key, last = kernel.depth, kernel.key, kernel.n[-1]
     batch_decode = decode(e, "batch", kernel.batch)
     m_decode = decode(e, "row", kernel.m)
     e.names |= {key: "key", depth: "vector * 8", last: "vector * 8"}
 
-    def points(variables: tuple) -> str:
+    def points(variables: tuple[Sym, ...]) -> str:
         return f"({e.index(product(extent(s) for s in variables))})"
 
     def at(load: Load) -> str:
@@ -32,7 +33,8 @@ def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
 
     e.names |= {depth: "vector", last: "vector"}
     def copied(load: Load, tile: str, size: str, lines: int, across: int, place: list[str], there: str) -> str:
-        return "\n".join(copies(e.pointers[load.buffer], load.dtype, dtype, at(load), tile, size, lines, across, place, there,
+        return "\n".join(copies(e.pointers[load.buffer], load.dtype, dtype, at(load), tile, size, lines, across, place,
+                                there,
                                 launch.threads))
 
     keys = ["const tc_index key = block * 64 + line;"]
@@ -56,10 +58,11 @@ def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
     e.scopes[0].values.clear()
     e.names[last] = "column"
     e.open(kernel.batch + kernel.m)
-    stored = cuda_vectors.points(e, kernel.stores, last, "first_last", ["const tc_index column = first_last + v;"], kernel.n)
+    stored = cuda_vectors.points(e, kernel.stores, last, "first_last", ["const tc_index column = first_last + v;"],
+                                 kernel.n)
     epilogue = [*e.scopes.pop().lines, *stored]
     fields |= {"score": "\n".join(score), "end": end, "epilogue": "\n".join(epilogue)}
-    used = {word for text in fields.values() for word in re.findall(r"\w+", text)} | set(re.findall(r"\w+", "".join(e.lines)))
+    used = {word for text in (*fields.values(), *e.lines) for word in re.findall(r"\w+", text)}
     used |= {word for group in (kernel.batch, kernel.m, (key,)) for word in re.findall(r"\w+", points(group))}
     used |= {word for line in (*batch_decode, *m_decode) for word in re.findall(r"\w+", line)}
     head = [*prologue(kernel, used, frozenset(s.buffer for s in kernel.stores)), *e.lines]
@@ -72,10 +75,11 @@ def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
     return narrow(kernel, text)
 
 
-def copies(pointer: str, dtype: str, wanted: str, at: str, tile: str, size: str, lines: int, across: int, place: list[str],
+def copies(pointer: str, dtype: str, wanted: str, at: str, tile: str, size: str, lines: int, across: int,
+           place: list[str],
            there: str, threads: int) -> list[str]:
-    """Copies lines of `across` vectors each to a tile, panels of which have `size` bytes. What has to be rounded is loaded
-    before any of it is stored."""
+    """Copies lines of `across` vectors each to a tile, panels of which have `size` bytes. What has to be rounded is
+    loaded before any of it is stored."""
     total = lines * across
     count = -(-total // threads)
     head = [f"const int number = thread + i * {threads}, line = number / {across}, vector = number % {across};", *place,
@@ -87,13 +91,15 @@ def copies(pointer: str, dtype: str, wanted: str, at: str, tile: str, size: str,
             *head, f"const tc_index at = {at};", target, *guard,
             f"tc_copy16(target, {pointer} + (there ? at : 0), there);"]), "}"]
     wide = "from[i][v]" if dtype == "f32" else f"tc_cast_{dtype}_f32(from[i][v])"
-    guard = f" && number < {total}" if total % threads else ""
-    return ["{", f"{C_TYPE[dtype]} from[{count}][8];", "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([
-        *head, f"const tc_index at = {at};", f"tc_load8(from[i], {pointer} + (there{guard} ? at : 0));"]), "}",
+    exists = f" && number < {total}" if total % threads else ""
+    return ["{", f"{C_TYPE[dtype]} from[{count}][8];", "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
+            *indent([
+                *head, f"const tc_index at = {at};", f"tc_load8(from[i], {pointer} + (there{exists} ? at : 0));"]), "}",
             "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([
                 *head, target, "uint16_t all[8];", "#pragma unroll", "for (int v = 0; v < 8; ++v)",
                 f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;",
-                *([f"if (number < {total})"] if total % threads else []), "tc_store8((uint16_t *)target, all);"]), "}", "}"]
+                *([f"if (number < {total})"] if total % threads else []), "tc_store8((uint16_t *)target, all);"]), "}",
+                "}"]
 
 
 def bring(pointer: str, dtype: str, wanted: str) -> list[str]:
@@ -102,5 +108,6 @@ def bring(pointer: str, dtype: str, wanted: str) -> list[str]:
         return [f"tc_copy16(target, {pointer} + (there ? at : 0), there);"]
     wide = "from[v]" if dtype == "f32" else f"tc_cast_{dtype}_f32(from[v])"
     return [f"{C_TYPE[dtype]} from[8];", "uint16_t all[8];", f"tc_load8(from, {pointer} + (there ? at : 0));",
-            "#pragma unroll", "for (int v = 0; v < 8; ++v)", f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;",
+            "#pragma unroll", "for (int v = 0; v < 8; ++v)",
+            f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;",
             "tc_store8((uint16_t *)target, all);"]

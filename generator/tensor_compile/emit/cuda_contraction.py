@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.schedule_cuda import EXACT, Tile, Units
 from ..loops.schedule_half import HalfTile
 from ..symbolic import Expr, Sym, divisor_of, product, sym
@@ -122,7 +122,7 @@ class _Part:
         else:
             self.rows(place, valid, 1, tile.depth)
 
-    def rows(self, place: Split, valid: list, width: int, across: int) -> None:
+    def rows(self, place: Split, valid: list[Any], width: int, across: int) -> None:
         """A thread has `width` terms of some rows: `across` threads have a row's."""
         kernel, tile, e = self.kernel, self.tile, self.e
         step = tile.threads // across
@@ -153,7 +153,7 @@ class _Part:
             f"        tc_copy<{width}>(a_tile + (a_row + i * {step}) * A_LINE + a_k, "
             f"{pointer} + (there ? row_at[i] + ({e.index(place.inner)}) : 0), there);", "    }", "}"]
 
-    def terms(self, place: Split, valid: list) -> None:
+    def terms(self, place: Split, valid: list[Any]) -> None:
         """A thread has some terms of one row: neighbours have neighbouring rows."""
         kernel, tile, e = self.kernel, self.tile, self.e
         step = tile.threads // tile.rows

@@ -33,7 +33,8 @@ class _Images(KernelTable):
         names = [names[0] for names in self.rows]
         lines = [f"extern const unsigned char {name}[] __attribute__((visibility(\"hidden\")));" for name in names]
         lines += ["", "static const tc_device_kernel device_kernels[] = {"]
-        shared = [schedule_cuda.launch(kernel, plain, schedule_cuda.units(self.target)).shared for kernel, plain in self.first]
+        shared = [schedule_cuda.launch(kernel, plain, schedule_cuda.units(self.target)).shared for kernel,
+                  plain in self.first]
         lines += [f"    {{{string(name)}, {name}, {size}}}," for name, size in zip(names, shared)] or ["    {0, 0, 0},"]
         return "\n".join([*lines, "};\n", "static const tc_device_code device_code = {",
                           '    .kind = "cuda",', f"    .kernel_count = {len(names)},", "    .kernels = device_kernels,",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A contraction of 16-bit operands as CUDA C, from templates/cuda/contraction_half.cu.in.
 
-What an operand has as 16 bits with eight neighbours side by side is copied to shared memory as it lies; anything else, f32
-or with neighbours apart, is read element by element, rounded, and stored there."""
+What an operand has as 16 bits with eight neighbours side by side is copied to shared memory as it lies; anything
+else, f32 or with neighbours apart, is read element by element, rounded, and stored there."""
 from __future__ import annotations
 
 import re
@@ -29,29 +29,35 @@ AHEAD = 4   # rows of a thread that the epilogue loads at a time
 def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, dtype: str, tile: HalfTile) -> str:
     parts = [_Part(part, tile, dtype).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
-    used = {word for part in parts for text in part.values() if isinstance(text, str) for word in re.findall(r"\w+", text)}
+    used = {word for part in parts for text in part.values() if isinstance(text, str)
+            for word in re.findall(r"\w+", text)}
     functions = dict.fromkeys((tile.columns, part["b_turned"]) for part in parts) if tile.wgmma else {}
     text = expand_file("cuda/contraction_half.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
-        "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
+        "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer
+                                                                                         for s in kernel.stores))),
         "parts": parts, "many": len(parts) > 1, "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
         "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "wgmma": tile.wgmma,
-        "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums), "narrow": dtype,
+        "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
+        "narrow": dtype,
         "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})
     return narrow(kernel, text)
 
 
 def wgmma(symbol: str, columns: int, turned: int, dtype: str) -> str:
-    """The function that adds the product of 64 rows and so many columns, of 16 terms. turned: lines of the second operand
-    are terms."""
-    head = f"__device__ inline void {symbol}_wgmma_{columns}_{turned}(float (&c)[{columns // 8}][4], uint64_t a, uint64_t b)"
+    """The function that adds the product of 64 rows and so many columns, of 16 terms. turned: lines of the second
+    operand are terms."""
+    head = f"__device__ inline void {symbol}_wgmma_{columns}_{turned}(float (&c)[{columns // 8}][4], uint64_t a, " \
+           "uint64_t b)"
     count = columns // 2
     registers = ", ".join(f"%{i}" for i in range(count))
     bound = ", ".join(f'"+f"(c[{i // 4}][{i % 4}])' for i in range(count))
     return "\n".join([
         "#ifdef TC_WGMMA", head, "{", "#ifdef __CUDACC__",
-        f'    asm volatile("{{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\nwgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{dtype}.{dtype} "',
-        f'                 "{{{registers}}}, "', f'                 "%{count}, %{count + 1}, p, 1, 1, 0, {turned};\\n}}\\n"',
+        '    asm volatile("{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n'
+        f'wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{dtype}.{dtype} "',
+        f'                 "{{{registers}}}, "',
+        f'                 "%{count}, %{count + 1}, p, 1, 1, 0, {turned};\\n}}\\n"',
         f"                 : {bound}", '                 : "l"(a), "l"(b));', "#else",
         f"    emulated_wgmma<{columns}, {turned}>(c, a, b, tc_cast_{dtype}_f32);", "#endif", "}", "#endif"])
 
@@ -95,7 +101,8 @@ class _Part:
                 "sums": [{"i": i} for i in range(len(kernel.b))], "sum_count": len(kernel.b),
                 "epilogue": "\n".join(epilogue), "wide": self.wide, "arrays": "\n".join(self.arrays),
                 "fetch": "\n".join(self.fetch), "prologue": "\n".join(e.lines), "m_text": self.points(kernel.m),
-                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k), "batch_text": self.points(kernel.batch)}
+                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k),
+                "batch_text": self.points(kernel.batch)}
 
     def points(self, variables: tuple[Sym, ...]) -> str:
         return f"({self.e.index(product(extent(s) for s in variables))})"
@@ -109,12 +116,11 @@ class _Part:
     def lines(self, own: str, load: Load, to: str, count_of: int, flat: str, group: str) -> None:
         """An operand whose lines are rows, or columns: a thread has eight terms of some of them."""
         kernel, e, threads = self.kernel, self.e, self.tile.threads
-        variables = kernel.m if group == "m" else kernel.n
         address = e.address(load.buffer, load.index)
         place = split(address, kernel.k)
-        valid = [split(x, kernel.k) for x in load.valid]
-        parted = place is not None and None not in valid
-        if not parted:
+        valid = [x for x in (split(x, kernel.k) for x in load.valid) if x is not None]
+        parted = place is not None and len(valid) == len(load.valid)
+        if place is None or not parted:
             place, valid = Split(address * 0, address), [Split(x * 0, x) for x in load.valid]
         last = kernel.k[-1]
         side_by_side = parted and _eights(place.outer) and (
@@ -143,7 +149,8 @@ class _Part:
             again: list[str] = []
         else:
             again = [f"const tc_index {flat} = {first} + {own}_line + i * {step};", *self.decoded[group]]
-            there = " && ".join(["k < k_size", f"{flat} < {size}{within}", *(f"{e.index(v.inner)} >= 0" for v in valid)])
+            there = " && ".join(["k < k_size", f"{flat} < {size}{within}", *(f"{e.index(v.inner)} >= 0"
+                                                                             for v in valid)])
             at = e.index(place.inner)
         target = f"{to} + tc_half_place({own}_line + i * {step}, {own}_vector)"
         guard = [f"if ({own}_line + i * {step} < {count_of})"] if ragged else []
@@ -151,24 +158,30 @@ class _Part:
         simple = self.flat(place.inner) if parted else False
         k_lines = [] if simple and side_by_side else self.decoded["k"]
         if side_by_side and narrow_at:
-            self.bring += ["{", f"    const tc_index k = k_first + {own}_vector * 8;", *indent(k_lines), "#pragma unroll",
+            self.bring += ["{", f"    const tc_index k = k_first + {own}_vector * 8;", *indent(k_lines),
+                           "#pragma unroll",
                            f"    for (int i = 0; i < {count}; ++i) {{", f"        const bool there = {there};",
                            *(f"        {line}" for line in guard),
                            f"        tc_copy16({target}, {pointer} + (there ? {at} : 0), there);", "    }", "}"]
             return
         if side_by_side:   # eight floats
-            self.bring += ["{", f"    const tc_index k = k_first + {own}_vector * 8;", *indent(k_lines), "#pragma unroll",
+            self.bring += ["{", f"    const tc_index k = k_first + {own}_vector * 8;", *indent(k_lines),
+                           "#pragma unroll",
                            f"    for (int i = 0; i < {count}; ++i) {{", f"        const bool there = {there};",
                            f"        {C_TYPE[load.dtype]} from[8] = {{}};", "        uint16_t all[8];",
                            "        if (there)", f"            tc_load8(from, {pointer} + ({at}));", "#pragma unroll",
-                           "        for (int v = 0; v < 8; ++v)", f"            all[v] = {self.rounded('from[v]', load.dtype)};",
+                           "        for (int v = 0; v < 8; ++v)",
+                           f"            all[v] = {self.rounded('from[v]', load.dtype)};",
                            *(f"        {line}" for line in guard),
                            f"        tc_store8((uint16_t *)({target}), all);", "    }", "}"]
             return
-        self.bring += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent(again), "    uint16_t all[8];",
+        self.bring += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent(again),
+                       "    uint16_t all[8];",
                        "#pragma unroll", "    for (int v = 0; v < 8; ++v) {",
-                       f"        const tc_index k = k_first + {own}_vector * 8 + v;", *indent(indent(self.decoded["k"])),
-                       f"        all[v] = {there} ? {self.rounded(f'{pointer}[{at}]', load.dtype)} : (uint16_t)0;", "    }",
+                       f"        const tc_index k = k_first + {own}_vector * 8 + v;",
+                       *indent(indent(self.decoded["k"])),
+                       f"        all[v] = {there} ? {self.rounded(f'{pointer}[{at}]', load.dtype)} : (uint16_t)0;",
+                       "    }",
                        *(f"    {line}" for line in guard), f"    tc_store8((uint16_t *)({target}), all);", "}"]
 
     def rounded(self, text: str, dtype: str) -> str:
@@ -202,12 +215,14 @@ class _Part:
         put = bring(pointer, load.dtype, self.dtype)
         self.bring += [
             "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
-            f"    const int number = thread + i * {tile.threads}, line = number / {across}, vector = number % {across};",
+            f"    const int number = thread + i * {tile.threads};",
+            f"    const int line = number / {across}, vector = number % {across};",
             "    const tc_index k = k_first + line, column = n_first + vector * 8;", *indent(self.decoded["k"]),
             *indent(self.decoded["n"]), "    const bool there = k < k_size && column < n_size;",
             f"    const tc_index at = {e.index(place.outer)} + ({e.index(place.inner)});",
             f"    unsigned char *const target = {to} + vector / 8 * 8192 + tc_half_place(line, vector % 8);",
-            *([f"    if (number < {total}) {{"] if total % tile.threads else ["    {"]), *indent(indent(put)), "    }", "}"]
+            *([f"    if (number < {total}) {{"] if total % tile.threads else ["    {"]), *indent(indent(put)), "    }",
+            "}"]
 
     # -- what follows the sums ----------------------------------------------------------------------------------------
     @property

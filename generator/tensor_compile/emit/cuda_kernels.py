@@ -10,7 +10,7 @@ from typing import Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
 from ..loops.loop_ir import AttentionKernel, Buffer, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
-    Load, LoopNestKernel, Scalar
+    LoopNestKernel, Scalar
 from ..loops.schedule_cuda import EXACT, Launch, Units
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
@@ -20,7 +20,8 @@ from .loop_nest import parameters
 from .scalar import C_TYPE, ScalarEmitter, CValue, extent, indent
 
 ISA = "cuda"   # the end of the kernels' names
-RELAXED = {"exp_f32": "tc_relaxed_exp", "tanh_f32": "tc_relaxed_tanh", "erf_f32": "tc_relaxed_erf", "div_f32": "tc_relaxed_div",
+RELAXED = {"exp_f32": "tc_relaxed_exp", "tanh_f32": "tc_relaxed_tanh", "erf_f32": "tc_relaxed_erf",
+           "div_f32": "tc_relaxed_div",
            "cast_f32_bf16": "tc_half_bf16", "cast_f32_f16": "tc_half_f16"}
 
 
@@ -63,7 +64,8 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
         text, f'extern "C" __global__ void __launch_bounds__({threads})',
         f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
         "    tc_begin();", f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
-        f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i, b in enumerate(kernel.params)),
+        f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i,
+                                                        b in enumerate(kernel.params)),
         f"    {part}({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 
@@ -73,8 +75,8 @@ def dim_names(kernel: Kernel) -> dict[Sym, str]:
 
 class Emitter(ScalarEmitter):
     """Indices that are data stay within what there is to read: a fault is found by a check, which no kernel waits for.
-    kept: loads and reductions that are in registers, and where. relaxed: numbers were rounded to 16 bits already, so functions
-    need not be exact to the last bit (tc_relaxed.cuh)."""
+    kept: loads and reductions that are in registers, and where. relaxed: numbers were rounded to 16 bits already, so
+    functions need not be exact to the last bit (tc_relaxed.cuh)."""
 
     kept: Mapping[Scalar, str] = MappingProxyType({})
     relaxed = False
@@ -99,8 +101,8 @@ def emitter(kernel: Kernel, written: Iterable[str], accs: Sequence[str] = ()) ->
 
 def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: Iterable[str], header: str = "device",
              launch: Launch | None = None) -> str:
-    """The translation unit around a body. what: of the first comment; header: of templates/cuda; launch: if it is not the
-    usual one."""
+    """The translation unit around a body. what: of the first comment; header: of templates/cuda; launch: if it is not
+    the usual one."""
     launch = launch or schedule_cuda.launch(kernel)
     used = set(re.findall(r"\w+", "\n".join(body)))
     return narrow(kernel, "\n".join([

@@ -58,14 +58,15 @@ def points(e: Emitter, stores: Sequence[Store], last: Sym, first: str, decode: S
 
 
 def bring(e: Emitter, loads: Sequence[Load], last: Sym, first: str, arrays: dict[Load, str] | None = None) -> None:
-    """Loads what of the loads can be loaded by vectors to arrays of eight, which they are from now on. arrays: those that
-    are declared already."""
+    """Loads what of the loads can be loaded by vectors to arrays of eight, which they are from now on. arrays: those
+    that are declared already."""
     kept = dict(e.kept)
     name = e.names.get(last)
     for node in loads:
         address = e.address(node.buffer, node.index)
         if node in kept or node.valid or not is_wide(address, last, node.dtype, e.buffers[node.buffer]) or \
-                any(last in x.symbols() for _, v in node.dynamic for n in walk(v) if isinstance(n, Load) for x in n.index):
+                any(last in x.symbols() for _, v in node.dynamic for n in walk(v) if isinstance(n, Load)
+                    for x in n.index):
             continue
         indices = [(s, e.scalar(v)) for s, v in node.dynamic]
         e.names[last] = first

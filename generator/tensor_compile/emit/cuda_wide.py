@@ -24,7 +24,8 @@ def emit_wide(kernel: LoopNestKernel, symbol: str, launch: Launch, relaxed: bool
     if schedule_cuda.is_flat(kernel):
         return function(kernel, symbol, "eight points a thread.", _points(kernel, e, launch), written, "half", launch)
     body = _Rows(kernel, e, launch).lines()
-    return function(kernel, symbol, f"one row {launch.wide} threads, of eight points each.", [*e.lines, *body], written, "rows",
+    return function(kernel, symbol, f"one row {launch.wide} threads, of eight points each.", [*e.lines, *body],
+                    written, "rows",
                     launch)
 
 
@@ -110,7 +111,8 @@ class _Rows:
             return
         last = phase.vars[-1]
         accs = []
-        for r in phase.reduces:
+        reduces = [r for r in phase.reduces if isinstance(r, RowReduce)]   # there are no others: loops/wide.py
+        for r in reduces:
             accs.append(e.fresh("acc"))
             start = identity(r.op, "seq", r.dtype)
             e.lines.append(f"{C_TYPE[r.dtype]} {accs[-1]} = {constant(start)};")
@@ -129,14 +131,15 @@ class _Rows:
         e.names[last] = f"({first} + v)"
 
         def each() -> None:
-            for acc, r in zip(accs, phase.reduces):
+            for acc, r in zip(accs, reduces):
                 e.lines.append(f"{acc} = tc_{OPERATION[r.op]}_f32({acc}, {e.scalar(r.value)});")
 
-        e.lines += cuda_vectors.points(e, phase.stores, last, first, [], phase.vars, [r.value for r in phase.reduces], each)
+        e.lines += cuda_vectors.points(e, phase.stores, last, first, [], phase.vars, [r.value for r in phase.reduces],
+                                       each)
         e.kept = before
         e.close(f"if (at < {e.index(self.count)})" if self.count.value % (8 * self.threads) else "")
         e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
-        for acc, r in zip(accs, phase.reduces):
+        for acc, r in zip(accs, reduces):
             self.finish(acc, r)
 
     def finish(self, acc: str, r: RowReduce) -> None:

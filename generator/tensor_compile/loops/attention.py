@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention as one kernel, where products round their operands anyway: a product, softmax over its columns and a product
-with the result, whose scores nobody else reads, become an AttentionKernel. It goes over the keys block by block and keeps
-maximum and sum of each row, so that scores never leave the chip; what a mask leaves out behind the last row of a block of
-queries is not computed."""
+"""Attention as one kernel, where products round their operands anyway: a product, softmax over its columns and a
+product with the result, whose scores nobody else reads, become an AttentionKernel. It goes over the keys block by
+block and keeps maximum and sum of each row, so that scores never leave the chip; what a mask leaves out behind the
+last row of a block of queries is not computed."""
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from ..symbolic import Expr, Sym, divisor_of, sym
 from .accesses import read, written
 from .clip import _holds_where, _lowest, _softmax
 from .fuse import Fused, reading_items
-from .loop_ir import AttentionKernel, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel
+from .loop_ir import AttentionKernel, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel, Scalar
 from .scalars import Rewriter, extent, walk
 
 MOST = 128     # terms of a score, and columns of a result
@@ -22,7 +23,7 @@ STEP = 16      # what a matrix unit takes at once
 def form(fused: Fused) -> Fused:
     """The same kernels, some of them as one."""
     former = _Former(fused)
-    return replace(fused, kernels=former.list(fused.kernels), fusions=former.fusions)
+    return replace(fused, kernels=former.items(fused.kernels), fusions=former.fusions)
 
 
 class _Former:
@@ -31,14 +32,14 @@ class _Former:
         self.readers: Counter[str] = reading_items(fused.kernels)
         self.fusions = list(fused.fusions)
 
-    def list(self, kernels: list) -> list:
+    def items(self, kernels: list[Any]) -> list[Any]:
         """One list of kernels, and those of the regions within it."""
-        out: list = []
+        out: list[Any] = []
         for item in kernels:
             if isinstance(item, Loop):
-                item = replace(item, test=self.list(item.test), body=self.list(item.body))
+                item = replace(item, test=self.items(item.test), body=self.items(item.body))
             elif isinstance(item, Branch):
-                item = replace(item, then=self.list(item.then), other=self.list(item.other))
+                item = replace(item, then=self.items(item.then), other=self.items(item.other))
             out.append(item)
         for i, scores in enumerate(out):
             if not isinstance(scores, ContractionKernel) or len(scores.stores) != 1:
@@ -55,7 +56,7 @@ class _Former:
             self.fusions.append(f"{made.label} is one kernel")
         return [item for item in out if item is not None]
 
-    def only_reader(self, items: list, at: int, kernel: ContractionKernel | LoopNestKernel) -> int | None:
+    def only_reader(self, items: list[Any], at: int, kernel: ContractionKernel | LoopNestKernel) -> int | None:
         """The position of the one kernel that reads what this one stores."""
         names = written(kernel)
         if len(names) != 1 or self.buffers[names[0]].kind != "temp":
@@ -65,13 +66,14 @@ class _Former:
         own = names[0] in read(kernel)
         return found[0] if len(found) == 1 and self.readers[names[0]] - own <= 2 else None
 
-    def crossed(self, between: list, made: AttentionKernel, own: tuple) -> bool:
+    def crossed(self, between: list[Any], made: AttentionKernel, own: tuple[Any, ...]) -> bool:
         """Whether a kernel that ran behind the scores changes what they are made of."""
         needs = set(read(made))
         return any(not isinstance(item, (ContractionKernel, LoopNestKernel)) or needs & set(written(item))
                    for item in between if item is not None and item not in own)
 
-    def joined(self, scores: ContractionKernel, softmax: LoopNestKernel, values: ContractionKernel) -> AttentionKernel | None:
+    def joined(self, scores: ContractionKernel, softmax: LoopNestKernel,
+               values: ContractionKernel) -> AttentionKernel | None:
         (store,) = scores.stores
         if not isinstance(softmax, LoopNestKernel) or len(scores.b) != 1 or len(values.b) != 1 or len(values.k) != 1 \
                 or len(scores.n) != 1 or len(values.n) != 1 or len(scores.k) != 1:
@@ -82,7 +84,8 @@ class _Former:
             return None
         (n,), (k,) = scores.n, values.k
         # Softmax is of the rows of the scores, in the order in which the second product reads them.
-        if extent(n) != extent(columns) or extent(n) != extent(k) or scores.batch != values.batch or scores.m != values.m:
+        if extent(n) != extent(columns) or extent(n) != extent(k) or scores.batch != values.batch \
+                or scores.m != values.m:
             return None
         rename = {columns: sym(n)}
         loaded = next(x for x in walk(softmax.phases[0].reduces[0].value) if isinstance(x, Load))
@@ -93,15 +96,20 @@ class _Former:
         key = Sym("key", 0, extent(n) - 1)
         first = Rewriter(lambda e: e.substitute({n: sym(key)}))
         second = Rewriter(lambda e: e.substitute({k: sym(key)}))
+        keys, weighted = first(scores.b[0]), second(values.b[0])
+        assert isinstance(keys, Load) and isinstance(weighted, Load)
         made = AttentionKernel(values.label, values.batch, values.m, values.n, (key, *scores.k), scores.a,
-                               (second(values.b[0]),), 0, values.stores, (), (), loc=values.loc, second=first(scores.b[0]),
+                               (weighted,), 0, values.stores, (), (), loc=values.loc,
+                               second=keys,
                                score=first(store.value), limit=_limit(first(store.value), key, scores.m))
         return made if self.fits(made) else None
 
     def fits(self, k: AttentionKernel) -> bool:
         """Its operands are read by vectors."""
         depth, column = k.depth, k.n[-1]
-        if not all(extent(s).is_const and extent(s).value <= MOST and extent(s).value % STEP == 0 for s in (depth, column)):
+        assert k.second is not None
+        if not all(extent(s).is_const and extent(s).value <= MOST and extent(s).value % STEP == 0
+                   for s in (depth, column)):
             return False
         return _vectors(self.buffers, k.a, depth) and _vectors(self.buffers, k.second, depth) \
             and _vectors(self.buffers, k.b[0], column)
@@ -113,7 +121,7 @@ def _vectors(buffers: dict[str, Buffer], load: Load, last: Sym) -> bool:
         and divisor_of(address.substitute({last: 0})) % 8 == 0
 
 
-def _limit(score, key: Sym, rows: tuple[Sym, ...]) -> Expr | None:
+def _limit(score: Scalar, key: Sym, rows: tuple[Sym, ...]) -> Expr | None:
     """Keys from here on have a score of -inf, in the row of the variable and all rows before; None where that is not
     known."""
     if len(rows) != 1:

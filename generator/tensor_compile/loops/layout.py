@@ -27,9 +27,10 @@ NARROWEST_GROUP = 16   # output channels of a group that are worth a matrix unit
 VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
 
 
-def apply(function: Function, target) -> Function:
-    """The function with packed contractions. `target.panel` is the panel width. With 16-bit operands (`target.narrow`) the
-    terms of a column lie side by side instead: panels of one column, in the narrow dtype; what is no constant stays."""
+def apply(function: Function, target: Target) -> Function:
+    """The function with packed contractions. `target.panel` is the panel width. With 16-bit operands
+    (`target.narrow`) the terms of a column lie side by side instead: panels of one column, in the narrow dtype; what
+    is no constant stays."""
     rewriter = _Rewriter(function, 1 if target.narrow else target.panel, target.narrow)
     return rewriter.run()
 
@@ -131,7 +132,8 @@ class _Rewriter:
         x = self.transpose(like, b, batch + free + contract)
         x = self.reshape(like, x, heads + [n, k])
         if self.narrow:   # lines of whole vectors
-            x = self.pad_to(like, x, len(heads) + 1, floordiv(k + (NARROW_TERMS - 1), wrap(NARROW_TERMS)) * NARROW_TERMS)
+            x = self.pad_to(like, x, len(heads) + 1, floordiv(k + (NARROW_TERMS - 1),
+                                                              wrap(NARROW_TERMS)) * NARROW_TERMS)
             k = x.shape[-1]
             x = self.make(like, "cast", (x,), {"dtype": self.narrow}, self.narrow, x.shape)
         x = self.pad_to(like, x, len(heads), count * self.panel)

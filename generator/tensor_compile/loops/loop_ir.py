@@ -401,12 +401,12 @@ class ContractionKernel:
 
 @dataclass(slots=True)
 class AttentionKernel(ContractionKernel):
-    """A product with the softmax of another one: at every point of batch x m x n the stores, whose Acc is the sum over the
-    keys of softmax(score) times b.
+    """A product with the softmax of another one: at every point of batch x m x n the stores, whose Acc is the sum
+    over the keys of softmax(score) times b.
 
     k is the key and the term of a score: `second`, over batch and k, is the second operand of the scores, `a` the first
-    one, whose epilogue is `score`. limit: keys from there on have a score of -inf in the row and in all before it; None:
-    not known.
+    one, whose epilogue is `score`. limit: keys from there on have a score of -inf in the row and in all before it;
+    None: not known.
     """
 
     second: Load | None = None

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Narrow: temps of f32 that a product reads or stores have 16 bits, where a build asks for that (--precision bf16, f16).
+"""Narrow: temps of f32 that a product reads or stores have 16 bits, where a build asks for that (--precision bf16,
+f16).
 
-A product's operands are rounded anyway, and so is what it hands on: those are the lists of PyTorch's autocast. Arithmetic
-stays f32: a value is rounded where it is stored and widened where it is loaded. Sums, norms and softmax keep f32 inside
-their kernels. Outputs, inputs and states have the dtype that the model says; so has what a loop carries on.
+A product's operands are rounded anyway, and so is what it hands on: those are the lists of PyTorch's autocast.
+Arithmetic stays f32: a value is rounded where it is stored and widened where it is loaded. Sums, norms and softmax
+keep f32 inside their kernels. Outputs, inputs and states have the dtype that the model says; so has what a loop
+carries on.
 """
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from dataclasses import replace
 
 from .accesses import written
 from .fuse import Fused
-from .loop_ir import Apply, AttentionKernel, Buffer, Const, ContractionKernel, InBounds, Load, Loop, LoopNestKernel, RowReduce, RowSort, Scalar, \
-    GroupedContractionKernel, Store, leaves, mapped, regions
+from .loop_ir import Apply, AttentionKernel, Buffer, Const, ContractionKernel, GroupedContractionKernel, InBounds, \
+    Kernel, leaves, Load, Loop, LoopNestKernel, mapped, regions, RowReduce, RowSort, Scalar, Store
 from .scalars import Rewriter
 
 
@@ -31,7 +33,7 @@ def _chosen(fused: Fused) -> set[str]:
             found.update(written(kernel))
             for part in kernel.contractions:
                 found.update(x.buffer for x in (part.a, *part.b))
-                if isinstance(part, AttentionKernel):
+                if isinstance(part, AttentionKernel) and part.second is not None:
                     found.add(part.second.buffer)
     kept = {name for r in regions(fused.kernels) if isinstance(r, Loop)
             for name in (*r.carried, *(n for pair in r.swaps for n in pair))}
@@ -68,17 +70,24 @@ class _Change:
             value = Apply("cast", self.dtype, (value,))
         return Store(s.buffer, s.index, value, tuple((k, self.value(v)) for k, v in s.dynamic))
 
-    def kernel(self, k):
+    def kernel(self, k: Kernel) -> Kernel:
         if isinstance(k, GroupedContractionKernel):
-            return replace(k, contractions=[self.kernel(part) for part in k.contractions])
+            return replace(k, contractions=[self.contraction(part) for part in k.contractions])
         if isinstance(k, AttentionKernel):
+            assert k.second is not None and k.score is not None
             k = replace(k, second=self.load(k.second), score=self.value(k.score))
         if isinstance(k, ContractionKernel):
-            return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=list(map(self.store, k.stores)))
+            return self.contraction(k)
         if isinstance(k, LoopNestKernel):
-            return replace(k, phases=[replace(s, reduces=[self.reduce(r) for r in s.reduces],
-                                              stores=list(map(self.store, s.stores))) for s in k.phases])
+            return self.nest(k)
         return k
+
+    def contraction(self, k: ContractionKernel) -> ContractionKernel:
+        return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=list(map(self.store, k.stores)))
+
+    def nest(self, k: LoopNestKernel) -> LoopNestKernel:
+        return replace(k, phases=[replace(s, reduces=[self.reduce(r) for r in s.reduces],
+                                       stores=list(map(self.store, s.stores))) for s in k.phases])
 
     def reduce(self, r: RowReduce | RowSort) -> RowReduce | RowSort:
         return replace(r, value=self.value(r.value))

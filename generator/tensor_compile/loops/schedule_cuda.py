@@ -19,6 +19,7 @@ from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
+from ..target import Target
 from . import schedule_half, wide
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, Reduction, RowReduce, RowSort
@@ -93,8 +94,8 @@ SUMS_OF_A_THREAD = 64   # registers that accumulators may take
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What contractions run on. precision: what they round their operands to; wgmma: every image with machine code is for
-    chips that have it."""
+    """What contractions run on. precision: what they round their operands to; wgmma: every image with machine code is
+    for chips that have it."""
 
     precision: str = "f32"
     wgmma: bool = False
@@ -108,11 +109,11 @@ class Units:
 EXACT = Units()
 
 
-def units(target) -> Units:
+def units(target: Target) -> Units:
     return Units(target.precision, set(target.isas) == {"sm_90a"})
 
 
-def overlaps(target) -> bool:
+def overlaps(target: Target) -> bool:
     """Whether a kernel may be started before the one in front of it has ended, as all images make it wait by itself."""
     return all(int(isa.removeprefix("sm_").removesuffix("a")) >= 90 for isa in target.isas)
 
@@ -121,8 +122,8 @@ def overlaps(target) -> bool:
 class Launch:
     """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: each block has an
     instance of it. warps: each warp has a row. unroll: points that a thread takes side by side.
-    shared: bytes of shared memory that a launch asks for. wide: threads take eight points at a time (loops/wide.py), and so
-    many have a row."""
+    shared: bytes of shared memory that a launch asks for. wide: threads take eight points at a time (loops/wide.py),
+    and so many have a row."""
 
     points: Expr
     each: int
@@ -174,15 +175,16 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
 
 
 def attention(kernel: AttentionKernel) -> Launch:
-    """Blocks of four warps, all of which copy; 16 queries a warp, and where there are few of them not in every warp. unroll: the
-    queries of a block."""
+    """Blocks of four warps, all of which copy; 16 queries a warp, and where there are few of them not in every warp.
+    unroll: the queries of a block."""
     warps, batch, rows = 4, usual(kernel.batch), usual(kernel.m)
     while warps > 1 and (rows <= 16 * (warps // 2) or batch * -(-rows // (16 * warps)) < MULTIPROCESSORS // 2):
         warps //= 2
     queries = 16 * warps
     panels, columns = -(-extent(kernel.depth).value // 64), extent(kernel.n[-1]).value
     pieces = 128 * (panels * queries + 2 * 64 * (panels + -(-columns // 64)))
-    points = product(extent(s) for s in kernel.batch) * ((product(extent(s) for s in kernel.m) + queries - 1) // queries)
+    points = product(extent(s) for s in kernel.batch) * ((product(extent(s)
+                                                                  for s in kernel.m) + queries - 1) // queries)
     return Launch(points, 1, 128, unroll=queries, shared=max(pieces, 4 * queries * (columns + 4)))
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiles of contractions of 16-bit operands on a GPU: which there are, and which is estimated to be done first.
 
-A block brings pieces of 64 terms to shared memory, several ahead. What bounds it is the larger of the matrix units' time
-and that of the operands' way from the second cache; blocks that share a multiprocessor fill each other's gaps. The numbers
-are bench/cuda/tiles.py's on an H100."""
+A block brings pieces of 64 terms to shared memory, several ahead. What bounds it is the larger of the matrix units'
+time and that of the operands' way from the second cache; blocks that share a multiprocessor fill each other's gaps.
+The numbers are bench/cuda/tiles.py's on an H100."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ MULTIPLIED = 2048          # a cycle, by a multiprocessor's matrix units
 
 @dataclass(frozen=True, slots=True)
 class HalfTile:
-    """rows x columns results of a block, height x width of them a warp. slices: groups of warps that share a tile, each with
-    some terms of a piece. wgmma: four warps have 64 rows of it; height is 16 for them, which is what a warp holds.
-    efficiency: of full matrix units, in percent."""
+    """rows x columns results of a block, height x width of them a warp. slices: groups of warps that share a tile,
+    each with some terms of a piece. wgmma: four warps have 64 rows of it; height is 16 for them, which is what a warp
+    holds. efficiency: of full matrix units, in percent."""
 
     rows: int
     columns: int
@@ -76,8 +76,12 @@ class HalfTile:
         return 2 if self.together(operands) > 1 and self.sums * operands <= 64 else 1
 
 
-TILES = (HalfTile(128, 128, 64, 32, 55), HalfTile(64, 128, 32, 32, 50), HalfTile(64, 64, 32, 32, 45), HalfTile(64, 32, 32, 16, 40),
-         HalfTile(32, 64, 16, 32, 40), HalfTile(32, 32, 16, 16, 35, 2), HalfTile(32, 32, 16, 16, 35), HalfTile(16, 64, 16, 16, 30),
+TILES = (HalfTile(128, 128, 64, 32, 55), HalfTile(64, 128, 32, 32, 50), HalfTile(64, 64, 32, 32, 45), HalfTile(64, 32,
+                                                                                                               32, 16,
+                                                                                                               40),
+         HalfTile(32, 64, 16, 32, 40), HalfTile(32, 32, 16, 16, 35, 2), HalfTile(32, 32, 16, 16, 35), HalfTile(16, 64,
+                                                                                                               16, 16,
+                                                                                                               30),
          HalfTile(16, 32, 16, 16, 25, 4), HalfTile(16, 16, 16, 16, 20, 4))
 WGMMA_TILES = (HalfTile(128, 256, 16, 256, 85, wgmma=True), HalfTile(128, 192, 16, 192, 85, wgmma=True),
                HalfTile(128, 128, 16, 128, 80, wgmma=True), HalfTile(128, 64, 16, 64, 70, wgmma=True),
@@ -87,12 +91,14 @@ WGMMA_TILES = (HalfTile(128, 256, 16, 256, 85, wgmma=True), HalfTile(128, 192, 1
 
 def fitting(sums: int, wgmma: bool) -> list[HalfTile]:
     """The tiles for which a block has room, with so many second operands."""
-    found = [t for t in WGMMA_TILES if sums * t.sums <= SUMS_OF_A_THREAD and t.shared(sums) <= MOST_SHARED_90] if wgmma else []
+    found = [t for t in WGMMA_TILES if sums * t.sums <= SUMS_OF_A_THREAD
+             and t.shared(sums) <= MOST_SHARED_90] if wgmma else []
     return found + [t for t in TILES if sums * t.sums <= 64 and t.shared(sums) <= MOST_SHARED]
 
 
 def tile(kernel: ContractionKernel | GroupedContractionKernel, wgmma: bool) -> HalfTile:
-    """The tile that is estimated to be done first, of equal ones the first. wgmma: every image is for a GPU that has it."""
+    """The tile that is estimated to be done first, of equal ones the first. wgmma: every image is for a GPU that has
+    it."""
     sums = max(len(part.b) for part in kernel.contractions)
     return min(fitting(sums, wgmma), key=lambda t: estimate(kernel, t, sums))
 
@@ -111,9 +117,9 @@ def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: HalfTil
     copied = tile.piece_bytes(sums) / PORT_BYTES
     full = -(-blocks // MULTIPROCESSORS)
     waves = -(-blocks // (MULTIPROCESSORS * tile.together(sums)))
-    rows = {s for part in kernel.contractions for s in (*part.batch, *part.m)}
+    outer = {s for part in kernel.contractions for s in (*part.batch, *part.m)}
     read = {x.buffer for part in kernel.contractions for x in loads(*(s.value for s in part.stores))
-            if any(rows & set(e.symbols()) for e in x.index)}
+            if any(outer & e.symbols() for e in x.index)}
     store = tile.rows * tile.columns * (sums + 1 + len(read)) / 8    # the end: sums to shared memory and out
     inner = pieces * max(multiplied, copied)
     together = full * (max(inner, store) + min(inner, store) / 3 if tile.together(sums) > 1 else inner + store)

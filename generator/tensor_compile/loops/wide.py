@@ -2,15 +2,15 @@
 """Which nests a GPU's threads go through eight points at a time, 16 bytes an access.
 
     points   the points need nothing of each other, and what is stored lies side by side
-    rows     where sums need not follow an order (the build rounds to 16 bits anyway): every phase of a row goes over the
-             same points, and each thread of the row has the same ones in all of them, in registers
+    rows     where sums need not follow an order (the build rounds to 16 bits anyway): every phase of a row goes over
+    the same points, and each thread of the row has the same ones in all of them, in registers
 """
 from __future__ import annotations
 
 from typing import Sequence
 
 from ..symbolic import Expr, Sym, divisor_of, product
-from .loop_ir import Buffer, Load, LoopNestKernel, Reduction, RowReduce, Scalar
+from .loop_ir import Buffer, Load, LoopNestKernel, Reduction, RowReduce, Scalar, Store
 from .scalars import extent, walk
 
 WIDTH = 8
@@ -30,7 +30,7 @@ def eights(s: Sym) -> bool:
     return divisor_of(extent(s)) % WIDTH == 0
 
 
-def apart(stores: Sequence) -> bool:
+def apart(stores: Sequence[Store]) -> bool:
     """Whether a point needs nothing that another one of the eight stores."""
     written = {x.buffer for x in stores}
     return not any(isinstance(n, Load) and n.buffer in written for x in stores for n in walk(x.value))
@@ -58,7 +58,8 @@ def points(kernel: LoopNestKernel, buffers: dict[str, Buffer]) -> bool:
     last, count = variables[-1], product(extent(s) for s in variables).range()[1]
     if count is not None and count < FEWEST_POINTS:
         return False
-    if not all(is_wide(buffers[s.buffer].address(s.index), last, s.value.dtype, buffers[s.buffer]) for s in phase.stores):
+    if not all(is_wide(buffers[s.buffer].address(s.index), last, s.value.dtype, buffers[s.buffer])
+               for s in phase.stores):
         return False
     for r in reductions([s.value for s in phase.stores]):
         if r.op not in ("max", "min", "sum") or r.order not in ("free", "seq") or reductions([r.value]) \
@@ -80,7 +81,8 @@ def row_threads(kernel: LoopNestKernel, usual_rows: int) -> int:
         if any(s.dynamic for s in phase.stores) or not phase.vars and phase.reduces or not apart(phase.stores):
             return 0
         for r in phase.reduces:
-            if not isinstance(r, RowReduce) or r.op not in ("sum", "max", "min") or r.order == "running" or r.dtype != "f32":
+            if not isinstance(r, RowReduce) or r.op not in ("sum", "max", "min") or r.order == "running" \
+                    or r.dtype != "f32":
                 return 0
         values = [*(r.value for r in phase.reduces), *(s.value for s in phase.stores)]
         if reductions(values):
