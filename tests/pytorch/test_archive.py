@@ -98,6 +98,11 @@ def broken(folder: Path) -> None:
     text = json.dumps(program()).replace('"metadata": {}', '"metadata": {"a": ' + "[" * 200000 + "]" * 200000 + "}", 1)
     refused(folder, {**members(), "m/models/model.json": text.encode()}, "is no JSON", "JSON of 200,000 brackets")
     path = save(folder / "m.pt2", members())
+    data = bytearray(path.read_bytes())
+    data[data.index(struct.pack("<6f", 1, 2, 3, 4, 5, 6))] ^= 1
+    (folder / "changed.pt2").write_bytes(data)
+    tap.raises(UserError, lambda: list(reader.import_file(folder / "changed.pt2", "changed.pt2").blocks()),
+               "the member m/data/weights/weight_0 cannot be read (Bad CRC-32", "a member with another checksum")
     member = archive.Member(path, "m/data/weights/weight_1", 0, 40)
     tap.raises(UserError, lambda: list(member.blocks()), "the member m/data/weights/weight_1 is shorter than it says",
                "a member that became shorter")
@@ -117,6 +122,13 @@ def contradictory(folder: Path) -> None:
         (put(*GRAPH, "tensor_values", "x", "sizes", [{"as_expr": {"expr_str": "2 +"}}, {"as_int": 2}]),
          "is no expression",
          "a size that is no expression"),
+        (put(*GRAPH, "nodes", 0, "inputs", 0, "arg", {"as_tensors": True}), "no list: True", "a list that is none"),
+        (put("graph_module", "signature", "input_specs", 0, {"parameter": 3}), "parameter is missing or no object",
+         "an input that is a number"),
+        (put("graph_module", "signature", "input_specs", 2, {"user_input": "x"}), "user_input is missing or no object",
+         "an input that is text"),
+        (put("graph_module", "signature", "output_specs", 0, {"user_output": []}), "user_output is missing or no object",
+         "an output that is a list"),
         (put("range_constraints", {"s0": {"min_val": 9, "max_val": 3}}), "the size s0 is in the range 9..3",
          "an empty range"),
     ]

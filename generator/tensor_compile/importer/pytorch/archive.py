@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Sequence
+from typing import IO, Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
 from ..problems import Malformed, Unsupported
@@ -22,6 +23,8 @@ MOST_JSON = 1 << 30         # bytes of the program
 MOST_MEMBERS = 1 << 20
 BLOCK = 1 << 20
 HINT = "is it whole, and written by torch.export.save?"
+# What zipfile raises of damaged, encrypted or unknown members.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
 
 Json = Mapping[str, Any]
 
@@ -42,15 +45,31 @@ class Member:
     length: int
 
     def blocks(self) -> Iterator[bytes]:
-        with zipfile.ZipFile(self.archive) as z, z.open(self.name) as f:
-            f.seek(self.offset)
+        with zipfile.ZipFile(self.archive) as z, self._opened(z) as f:
             left = self.length
             while left:
-                block = f.read(min(left, BLOCK))
+                block = self._read(f, min(left, BLOCK))
                 if not block:
                     raise UserError(f"the member {self.name} is shorter than it says", str(self.archive), HINT)
                 left -= len(block)
                 yield block
+
+    def _opened(self, archive: zipfile.ZipFile) -> IO[bytes]:
+        try:
+            file = archive.open(self.name)
+            file.seek(self.offset)
+            return file
+        except DAMAGED as error:
+            raise self._damaged(error) from None
+
+    def _read(self, file: IO[bytes], count: int) -> bytes:
+        try:
+            return file.read(count)
+        except DAMAGED as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: BaseException) -> UserError:
+        return UserError(f"the member {self.name} cannot be read ({error})", str(self.archive), HINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +154,7 @@ class Archive:
                 found = json.loads(f.read(MOST_JSON + 1))
         except (ValueError, RecursionError):
             raise Malformed(f"{name} is no JSON") from None
-        except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
+        except DAMAGED as error:
             raise Malformed(f"{name} cannot be read ({error})") from None
         if not isinstance(found, dict):
             raise Malformed(f"{name} is no JSON object")
@@ -229,6 +248,12 @@ def items(of: object, key: str) -> Sequence[Any]:
     found = _entry(of, key)
     if not isinstance(found, list):
         raise Malformed(f"{key} is missing or no list")
+    return found
+
+
+def listed(found: object) -> list[Any]:
+    if not isinstance(found, list):
+        raise Malformed(f"no list: {str(found)[:80]}")
     return found
 
 

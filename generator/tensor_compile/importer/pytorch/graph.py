@@ -14,7 +14,7 @@ from ..program import Origin, Program, Statement
 from ..source import Names, identifier
 from ..values import Value
 from . import expressions, registry
-from .archive import Archive, Json, Stored, dtype_of, items, member, number, text
+from .archive import Archive, Json, Stored, dtype_of, items, listed, member, number, text
 from .live import IN_PLACE, first_operand, names_in, needed, target_of
 from .registry import Argument, Node, Type
 from .views import Slot, inverse
@@ -105,7 +105,7 @@ class Importer:
         self.nodes(graph, scope)
         outputs: list[Any] = []
         for spec in items(signature, "output_specs"):
-            kind, about = _variant(spec)
+            kind, about = _spec(spec)
             if kind == "user_output":
                 outputs.append(member(about, "arg"))
             elif kind in ("buffer_mutation", "user_input_mutation", "parameter_mutation"):
@@ -123,7 +123,7 @@ class Importer:
             raise Malformed("it has no outputs")
 
     def _input(self, spec: object, scope: Scope, names: Names, changed: set[str], states: dict[str, State]) -> None:
-        kind, about = _variant(spec)
+        kind, about = _spec(spec)
         arg = about.get("arg")
         if kind == "user_input":
             kind, arg = _variant(arg)
@@ -316,7 +316,10 @@ class Importer:
             arguments[name] = self._now(found)
         node = Node(self, target, arguments, [self.declared(scope, name) for name in tensors] if tensors else [],
                     tensors or [target.split(".")[1]])
-        function(node)
+        try:
+            function(node)
+        except (ValueError, AssertionError):  # lists of different lengths, or none
+            raise Malformed("its arguments and results do not fit each other") from None
         unread = node.unread()
         if unread:
             raise Unsupported(f"the argument {', '.join(unread)}")
@@ -374,7 +377,7 @@ class Importer:
         if kind in _SCALARS:
             return _number(content) if kind == "as_float" else content
         if kind in _LISTS:
-            return [_number(v) if kind == "as_floats" else v for v in content]
+            return [_number(v) if kind == "as_floats" else v for v in listed(content)]
         match kind:
             case "as_none":
                 return None
@@ -382,15 +385,15 @@ class Importer:
                 return self._tensor(text(content, "name"), scope)
             case "as_tensors" | "as_nested_tensors":
                 return [self._tensor(text(entry, "name"), scope) if isinstance(entry, dict) else
-                        [self._tensor(text(e, "name"), scope) for e in entry] for entry in content]
+                        [self._tensor(text(e, "name"), scope) for e in listed(entry)] for entry in listed(content)]
             case "as_optional_tensor":
                 return self.argument(content, scope) if isinstance(content, dict) and "as_tensor" in content else None
             case "as_optional_tensors":
-                return [self.argument(e, scope) for e in content]
+                return [self.argument(e, scope) for e in listed(content)]
             case "as_sym_int":
                 return self._named_size(content, scope)
             case "as_sym_ints":
-                return [self._named_size(e, scope) for e in content]
+                return [self._named_size(e, scope) for e in listed(content)]
             case "as_sym_float":
                 return self._named_float(content, scope)
             case "as_sym_bool":
@@ -469,6 +472,12 @@ def _variant(of: object) -> tuple[str, Any]:
     return next(iter(of.items()))
 
 
+def _spec(of: object) -> tuple[str, Json]:
+    """The same of an input or output of the program."""
+    kind = _variant(of)[0]
+    return kind, member(of, kind) if kind != "token" else {}
+
+
 def _names(arg: object) -> list[str]:
     """The names that an output defines."""
     kind, content = _variant(arg)
@@ -499,7 +508,7 @@ def _changed(graph: Json, signature: Json) -> set[str]:
     """The names of inputs (and of buffers) that the program changes."""
     found = set()
     for spec in items(signature, "output_specs"):
-        kind, about = _variant(spec)
+        kind, about = _spec(spec)
         if kind.endswith("_mutation"):
             found |= {str(v) for k, v in about.items() if k.endswith("_name")}
     made_of: dict[str, str] = {}
@@ -537,7 +546,7 @@ def _place(metadata: Mapping[str, Any], target: str) -> tuple[tuple[str, ...], O
     theirs = [f for f in frames if not re.search(_PYTORCH, f[0])]
     own = [f for f in theirs if "site-packages" not in f[0] and "dist-packages" not in f[0]] or theirs
     if not own:
-        return tuple(scope), Origin("", target.split(".")[1])
+        return tuple(scope), Origin("", target.partition(".")[2].partition(".")[0] or target)
     return tuple(scope), Origin("", re.split(_SEPARATORS, own[-1][0])[-1], int(own[-1][1]))
 
 

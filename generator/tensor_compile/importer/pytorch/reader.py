@@ -14,7 +14,7 @@ from ..output import Written, write
 from ..problems import Malformed, Problem, Unsupported, report
 from ..program import Program
 from ..source import Names, identifier
-from .archive import HINT, Archive, items, member, text
+from .archive import DAMAGED, HINT, Archive, items, member, text
 from .graph import Importer, member_names
 
 # Beside the program, by tensor-compile-export.py: what the user called the sizes.
@@ -46,8 +46,9 @@ def _tensors(signature: object) -> list[str]:
     """The tensors that a call is given."""
     found = []
     for spec in items(signature, "input_specs"):
-        arg = spec.get("user_input", {}).get("arg", {}) if isinstance(spec, dict) else {}
-        tensor = arg.get("as_tensor") if isinstance(arg, dict) else None
+        tensor: object = spec
+        for key in ("user_input", "arg", "as_tensor"):
+            tensor = tensor.get(key) if isinstance(tensor, dict) else None
         if isinstance(tensor, dict):
             found.append(text(tensor, "name"))
     return found
@@ -69,7 +70,7 @@ def _kept(archive: Archive) -> Mapping[str, str]:
         with zipfile.ZipFile(archive.path) as z:
             name = next((n for n in z.namelist() if n.endswith(NAMES_MEMBER)), "")
             found = json.loads(z.read(name)) if name and z.getinfo(name).file_size < 1 << 20 else {}
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+    except DAMAGED:
         return {}
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
