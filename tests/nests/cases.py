@@ -357,7 +357,8 @@ def elementwise() -> list[Case]:
         out.append(flat("relu", size, True, lambda x, z: op("maximum", x, f32(0.0))))
     for size in SIZES:
         out.append(flat("add", size, False, lambda x, z: op("add", x, z), grain=2 if size > 100 else 1))
-    for name in ("neg", "abs", "sqrt", "floor", "round", "exp", "log", "tanh", "erf", "sin", "cos", "expm1", "log1p", "erfc",
+    for name in ("neg", "abs", "sqrt", "floor", "round", "exp", "log", "tanh", "erf", "sin", "cos", "expm1", "log1p",
+                 "erfc",
                  "lgamma"):
         out.append(flat(name, 43, False, lambda x, z: op(name, x)))
     for name in ("add", "sub", "mul", "div", "maximum", "minimum"):

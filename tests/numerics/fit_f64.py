@@ -99,7 +99,7 @@ def main() -> None:
         return (mp.loggamma(x) - (x - mp.mpf(1) / 2) * (mp.log(x) - 1) - (mp.log(2 * mp.pi) - 1) / 2) * x
     show("lgamma, w", *remez(stirling, lambda z: mp.mpf(1) / 72, 0, mp.mpf(1) / 64, 6))
     # sin(pi r) = pi r C(r^2) up to 1/2
-    quotient = lambda z: mp.mpf(1) if z == 0 else mp.sinpi(mp.sqrt(z)) / (mp.pi * mp.sqrt(z))  # noqa: E731
+    quotient = lambda z: mp.mpf(1) if z == 0 else mp.sinpi(mp.sqrt(z)) / (mp.pi * mp.sqrt(z))
     show("lgamma, C", *remez(quotient, lambda z: mp.mpf(1), 0, mp.mpf("0.2501"), 8))
     # sin(r) = r + r^3 p(r^2) and cos(r) = 1 - r^2/2 + r^4 q(r^2) up to pi/4
     most = float(mp.pi / 4 * mp.mpf("1.0001")) ** 2

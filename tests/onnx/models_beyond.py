@@ -41,7 +41,8 @@ def detector() -> bytes:
 def steps() -> bytes:
     """What YOLO's exporters write of a dynamic width: the points of a grid."""
     nodes = [e.node("Shape", ["x"], ["shape"], "shape"), e.node("Gather", ["shape", "first"], ["width"], "width"),
-             e.node("Cast", ["width"], ["end"], "end", to=F), e.node("Range", ["begin", "end", "step"], ["points"], "range"),
+             e.node("Cast", ["width"], ["end"], "end", to=F),
+             e.node("Range", ["begin", "end", "step"], ["points"], "range"),
              e.node("Add", ["points", "half"], ["y"], "add")]
     return e.model(e.graph(nodes, [e.value_info("x", F, ["w"])], [e.value_info("y", F, None)],
                            [e.tensor("first", I, [], [0]), e.tensor("begin", F, [], [1.0]),

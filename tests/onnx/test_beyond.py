@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ONNX's own suite does not have: the results are ONNX Runtime's (models_beyond.py), those of even_lrn by the formula
-of the operation's page, for ONNX Runtime takes no even size."""
+"""What ONNX's own suite does not have: the results are ONNX Runtime's (models_beyond.py), those of even_lrn by the
+formula of the operation's page, for ONNX Runtime takes no even size."""
 import os
 import struct
 import subprocess
@@ -18,7 +18,8 @@ from tensor_compile.symbolic import wrap
 TOOL = [sys.executable, str(Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor-compile")]
 CACHE = os.environ["TC_TESTS_CACHE"]
 Tensors = dict[str, tuple[str, list[int], list]]
-PICKED = [0.0, 0.0, 4.0, 4.0, 0.89999998, 0.0, 20.0, 4.0, 44.0, 0.60000002, 0.0, 40.0, 4.0, 84.0, 0.80000001, 0.0, 0.0, 4.0,
+PICKED = [0.0, 0.0, 4.0, 4.0, 0.89999998, 0.0, 20.0, 4.0, 44.0, 0.60000002, 0.0, 40.0, 4.0, 84.0, 0.80000001, 0.0, 0.0,
+          4.0,
           4.0, 0.30000001]
 # What they give, with zeros behind what is counted, and options of check.
 EXPECTED: dict[str, tuple[Tensors, tuple[str, ...]]] = {
@@ -62,7 +63,8 @@ with tempfile.TemporaryDirectory() as place:
                               [e.value_info("y", e.FLOAT, None)]))
     (work / "unnamed.onnx").write_bytes(unnamed)
     tool("import", "unnamed.onnx", "-o", "unnamed")
-    ok("2, x_1, x_2, x_3)" in (work / "unnamed" / "model.c").read_text(), "sizes that are called ? are not the same one")
+    ok("2, x_1, x_2, x_3)" in (work / "unnamed" / "model.c").read_text(),
+       "sizes that are called ? are not the same one")
     for op, inputs, more in (("ReduceSum", ["places"], {}), ("Gather", ["places", "first"], {"axis": 1}),
                              ("Add", ["places", "x"], {}), ("Concat", ["places", "places"], {"axis": 1})):
         (work / "wrong.onnx").write_bytes(e.model(e.graph(

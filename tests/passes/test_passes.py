@@ -412,7 +412,8 @@ folded("a cast to wider integers", '%0 "x" : i32[4]', """
 %0 = weight() {name="v"} : f32[4]
 %1 = cast(%0) {dtype=i8} : i8[4]
 return "c0" %1""")
-CHAIN = "%1 = iota() {axis=0} : i32[4]\n" + "\n".join(f"%{i} = neg(%{i - 1}) : i32[4]" for i in range(2, MOST_STEPS + 2))
+CHAIN = "%1 = iota() {axis=0} : i32[4]\n" + "\n".join(f"%{i} = neg(%{i - 1}) : i32[4]"
+                                                      for i in range(2, MOST_STEPS + 2))
 for more in (0, 1):
     last = MOST_STEPS + 1 + more
     made = module(function('%0 "x" : i32[4]', CHAIN + f"\n%{last} = neg(%{last - 1}) : i32[4]" * more

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`explain --summary` and `explain --html`: the page is whole and holds together, and, where Chromium is installed, opens
-what a link names, fits a phone and can be printed."""
+"""`explain --summary` and `explain --html`: the page is whole and holds together, and, where Chromium is installed,
+opens what a link names, fits a phone and can be printed."""
 import re
 import shutil
 import subprocess
@@ -48,8 +48,10 @@ with tempfile.TemporaryDirectory() as place:
     isa = ("--isa", "avx2") if models.X86 else ()
     result = models.tool(folder, "explain", "encoder.c", *isa, "--summary", "--html", "page.html")
     equal((result.returncode, result.stderr), (0, ""), "summary and page")
-    for part in (r"^encoder\.c: encoder for ", r"^  code .*, weights .*, arena at most ", r" kernels, .* operations, .* moved",
-                 r"^ +\d+\.\d %  .*linear.*  \(encoder\.c:\d+\)$", "^  largest tensors in the arena:$", "^  not fused, what moves most first:$",
+    for part in (r"^encoder\.c: encoder for ", r"^  code .*, weights .*, arena at most ",
+                 r" kernels, .* operations, .* moved",
+                 r"^ +\d+\.\d %  .*linear.*  \(encoder\.c:\d+\)$", "^  largest tensors in the arena:$",
+                 "^  not fused, what moves most first:$",
                  r"^by scope:"):
         ok(re.search(part, result.stdout, re.M), f"the summary has {part}") or note(result.stdout)
     ok(len(result.stdout.splitlines()) < 60, "and is a screen")
@@ -71,19 +73,24 @@ with tempfile.TemporaryDirectory() as place:
     else:
         def loaded(width: int, fragment: str = "") -> str:
             probe = ("<script>document.title = [document.documentElement.scrollWidth, innerWidth, "
-                     "document.querySelectorAll('details[open]').length, document.activeElement.tagName].join(' ')</script>")
+                     "document.querySelectorAll('details[open]').length, document.activeElement.tagName].join(' "
+                     "')</script>")
             (folder / "probe.html").write_text(text.replace("</body>", probe + "</body>"), encoding="utf-8")
-            dumped = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900", "--dump-dom",
-                                     f"file://{folder}/probe.html{fragment}"], capture_output=True, text=True, timeout=120, check=False).stdout
+            dumped = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu",
+                                     f"--window-size={width},900", "--dump-dom",
+                                     f"file://{folder}/probe.html{fragment}"], capture_output=True, text=True,
+                                     timeout=120, check=False).stdout
             found = re.search("<title>(.*?)</title>", dumped)
             return found[1] if found else ""
 
         desktop, phone = loaded(1280), loaded(500, "#f0k1")
         ok(desktop.split()[2:3] == ["0"], "kernels are closed at first") or note(desktop)
         words = phone.split()
-        ok(len(words) == 4 and int(words[0]) <= int(words[1]), "a narrow window does not scroll sideways") or note(phone)
+        ok(len(words) == 4 and int(words[0]) <= int(words[1]),
+           "a narrow window does not scroll sideways") or note(phone)
         equal(words[2:], ["1", "SUMMARY"], "a link opens its kernel and puts the keyboard there")
-        subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--print-to-pdf={folder}/page.pdf", f"file://{folder}/page.html"],
+        subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--print-to-pdf={folder}/page.pdf",
+                        f"file://{folder}/page.html"],
                        capture_output=True, timeout=120, check=False)
         ok((folder / "page.pdf").is_file() and (folder / "page.pdf").read_bytes()[:4] == b"%PDF", "it can be printed")
 done()

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`build --emit python`: a module whose functions have the values of NumPy; states, several results, sizes by name, threads;
-mistakes are exceptions."""
+"""`build --emit python`: a module whose functions have the values of NumPy; states, several results, sizes by name,
+threads; mistakes are exceptions."""
 import importlib.util
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -44,7 +43,8 @@ with tempfile.TemporaryDirectory() as place:
     isa = ("--isa", "x86_64") if models.X86 else ()
     result = models.tool(folder, "build", "net.c", *isa, "--emit", "python", "-o", "out")
     equal((result.returncode, result.stdout + result.stderr), (0, ""), "a module is built")
-    equal(sorted(p.name for p in (folder / "out").iterdir() if not p.name.startswith(".")), ["net.py", "net.so"], "two files")
+    equal(sorted(p.name for p in (folder / "out").iterdir() if not p.name.startswith(".")), ["net.py", "net.so"],
+          "two files")
     spec = importlib.util.spec_from_file_location("net", folder / "out" / "net.py")
     net = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(net)
@@ -52,9 +52,11 @@ with tempfile.TemporaryDirectory() as place:
     state = net.new_state()
     for threads in (1, 3):
         got = net.net(x.T.copy().T, threads=threads, state=state)
-        ok((got["y"] == 2 * x).all() and (got["pairs"] == np.concatenate([x, x])).all(), f"results by name, {threads} threads")
+        ok((got["y"] == 2 * x).all() and (got["pairs"] == np.concatenate([x, x])).all(),
+           f"results by name, {threads} threads")
     for want in (1.5, 3.0):
-        equal(net.net_count(np.float32(1.5), m=2, state=state).tolist(), [want, want], "a state, a size by name, one result")
+        equal(net.net_count(np.float32(1.5), m=2, state=state).tolist(), [want, want],
+              "a state, a size by name, one result")
     equal(net.net_count(a=np.float32(1), m=1, state=net.new_state()).tolist(), [1.0], "another state, an input by name")
 
     def mistake(name: str, call, kind: type, message: str) -> None:
@@ -70,9 +72,11 @@ with tempfile.TemporaryDirectory() as place:
     mistake("no state", lambda: net.net(x), TypeError, "state is missing: new_state() makes one")
     mistake("no size", lambda: net.net_count(np.float32(1), state=state), TypeError, "the dim m is not told by a shape")
     mistake("no input", lambda: net.net_count(m=1, state=state), TypeError, "the input a is missing")
-    mistake("an unknown name", lambda: net.net(x, z=1, state=state), TypeError, "z is no input or dim, or is given twice")
+    mistake("an unknown name", lambda: net.net(x, z=1, state=state), TypeError,
+            "z is no input or dim, or is given twice")
     mistake("too many", lambda: net.net(x, x, state=state), TypeError, "takes 1 inputs, 2 were given")
-    for words, text in ((("--header", "h.py"), "--header does not go with --emit python, which makes a module and its library"),
+    for words, text in ((("--header", "h.py"),
+                         "--header does not go with --emit python, which makes a module and its library"),
                         (("--weights", "external"), "--weights external does not go with --emit python")):
         result = models.tool(folder, "build", "net.c", "--emit", "python", *words)
         ok(result.returncode == 2 and text in result.stderr, f"{words}: exit code 2") or note(result.stderr)

@@ -230,7 +230,8 @@ def _emitted(args: argparse.Namespace) -> str:
         ("--max-stack", args.max_stack), ("--target cuda", args.backend == "cuda")) if given]
     if args.emit == "python":
         meaningless = [option for option, given in (("--object", args.object), ("--header", args.header),
-                                                    ("--explain", args.explain), ("--target cuda", args.backend == "cuda"),
+                                                    ("--explain", args.explain),
+                                                    ("--target cuda", args.backend == "cuda"),
                                                     ("--weights external", args.weights == "external")) if given]
         if meaningless:
             raise UsageError(f"{meaningless[0]} does not go with --emit python, which makes a module and its library")

@@ -20,9 +20,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--at", "--dims", type=arguments.bindings, default={}, metavar="DIM=SIZE,…",
                         help="sizes at which the generic variant's bytes are counted (default: the lower ends)")
     parser.add_argument("--summary", action="store_true",
-                        help="a screen: shares of time, memory, largest tensors, what was not fused, code and weights by scope")
+                        help="a screen: shares of time, memory, largest tensors, what was not fused, code and weights "
+                             "by scope")
     parser.add_argument("--html", default="", metavar="FILE",
-                        help="write one page: graph, kernels with the model's lines beside the generated C, memory over time, "
+                        help="write one page: graph, kernels with the model's lines beside the generated C, memory "
+                             "over time, "
                              "fusion, guards, schedules, roofline")
     parser.set_defaults(run=run)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`explain --summary`: a screen: where time and memory go, what was not fused, code and weights by scope. Times are what
-the target file's ceilings allow; `profile` measures."""
+"""`explain --summary`: a screen: where time and memory go, what was not fused, code and weights by scope. Times are
+what the target file's ceilings allow; `profile` measures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def shares(rows: list[Cost], limits: Ceilings) -> list[float]:
 
 
 def temps(variant: Variant, sizes: Mapping[str, int], rows: list[Cost]) -> Iterator[tuple[str, str, int]]:
-    """Name, type and bytes of every tensor that waits in the arena, the largest first; made by the kernels of `rows`."""
+    """Name, type and bytes of every tensor that waits in the arena, the largest first; made by the kernels of
+    `rows`."""
     values = _values(variant, sizes)
     used = {p.name: p for step in variant.program.kernel_steps for p in step.kernel.params if p.kind == "temp"}
     makers = {name: c.name for c, step in zip(rows, variant.program.kernel_steps) for name in stored(step.kernel)}

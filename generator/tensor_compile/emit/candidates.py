@@ -85,7 +85,8 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
     for tile in candidates(isa):
         for own in ("memory", "registers"):
             plain = Schedule(isa, tile.dtype, tile.rows, tile.columns, epilogue=own)
-            several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < 2 * tile.rows) \
+            several = size(access.rows) < MANY_ROWS and not (access.rows.is_const
+                                                             and access.rows.value < 2 * tile.rows) \
                 and not (access.columns.is_const and access.columns.value <= tile.columns)
             vectors = instruction_set(isa).lanes > 1
             plain = replace(plain, prefetch=constant and vectors and not access.in_place and several)

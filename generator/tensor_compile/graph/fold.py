@@ -5,7 +5,8 @@ The function `constants` computes every tensor worth keeping, once for all varia
 constants are one. Its users read `packed {name="cN"}`. What is kept where it is used instead, because computing it
 costs less than reading it or because it would only repeat stored elements:
 
-- constants, iota, and cheap arithmetic on them (a causal mask is a comparison of two indices) of at most MOST_STEPS steps; on what
+- constants, iota, and cheap arithmetic on them (a causal mask is a comparison of two indices) of at most MOST_STEPS
+steps; on what
   is stored, too, where the result is larger than that,
 - broadcasts, whose operand is stored,
 - a reshape or slice of a weight that is stored whole for another user, unless a contraction reads it,

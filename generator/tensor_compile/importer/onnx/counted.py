@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of which one axis has as many places as there may be, and a count (Value.counted): what may compute with them.
 
-An operation that treats the places one by one has as many results as places; behind the count it computes something that
-nobody asked for. Values in which that is not zero are rough, and zeros are put there where they leave the model.
+An operation that treats the places one by one has as many results as places; behind the count it computes something
+that nobody asked for. Values in which that is not zero are rough, and zeros are put there where they leave the model.
 """
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ..program import Program, Statement
 from ..values import Value
 from .registry import Node
 
-HINT = ("detectors' usual ways behind it are known (Gather, GatherND, Slice, Concat, arithmetic and comparisons); else make "
+HINT = ("detectors' usual ways behind it are known (Gather, GatherND, Slice, Concat, arithmetic and comparisons); "
+        "else make "
         "it an output beside its number NAME_count, and compute with it in your program")
 # An element of the result depends on the same element of the operands.
 ELEMENTWISE = frozenset("""Add Sub Mul Div Pow Mod Max Min Sqrt Exp Log Abs Neg Floor Ceil Round Relu Sigmoid Tanh Clip
@@ -66,7 +67,8 @@ def _elementwise(n: Node) -> int:
     given = [value for value in n.inputs if value is not None]
     places = {_place(value) - value.rank for value in given if value.counted is not None}
     behind = places.pop()
-    spread = any(value.counted is None and value.rank >= -behind and not equal(value.shape[behind], 1) for value in given)
+    spread = any(value.counted is None and value.rank >= -behind and not equal(value.shape[behind], 1)
+                 for value in given)
     return _refuse() if places or spread else max(value.rank for value in given) + behind
 
 
