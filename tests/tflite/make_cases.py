@@ -127,6 +127,7 @@ def make() -> None:
         one(f"mean_{i}", "MEAN", x, y, 2, [sizes("axes", axes)], keep_dims=keep)
     moving()
     floats()
+    sixteen()
 
 
 def result_window(shape: Sequence[int], out: int, kernel: Sequence[int], options: dict[str, int]) -> list[int]:
@@ -210,6 +211,25 @@ def floats() -> None:
     one("from_integers", "DEQUANTIZE", affine("x", (3, 20)), real("y", (3, 20)), 2)
 
 
+def sixteen() -> None:
+    """Activations of 16 bits by weights of 8, sums of 64."""
+    def wide(name: str, shape: Sequence[int], s: float = 0.0) -> Tensor:
+        return affine(name, shape, "i16", s or scale(1e-5, 1e-3), 0)
+
+    x, y = wide("x", (1, 7, 6, 3)), wide("y", (1, 7, 6, 4), scale(1e-4, 1e-3))
+    case("conv16", [x, *weights(4, 27, 0, [4, 3, 3, 3], True, x, "i64"), y],
+         [Operator("CONV_2D", ["x", "w", "b"], ["y"], {"padding": 0, "stride_w": 1, "stride_h": 1}, 4)], ["x"], ["y"])
+    x, y = wide("x", (2, 24)), wide("y", (2, 10), scale(1e-4, 1e-3))
+    case("linear16", [x, *weights(10, 24, 0, [10, 24], False, x, "i64"), y],
+         [Operator("FULLY_CONNECTED", ["x", "w", "b"], ["y"], {}, 7)], ["x"], ["y"])
+    for op in ("ADD", "SUB", "MUL"):
+        case(f"{op.lower()}16", [wide("x", (2, 30)), wide("x2", (2, 30)), wide("y", (2, 30))],
+             [Operator(op, ["x", "x2"], ["y"], {}, 5 if op == "SUB" else 4)], ["x", "x2"], ["y"])
+    x = wide("x", (1, 6, 6, 2))
+    one("avg16", "AVERAGE_POOL_2D", x, wide("y", (1, 3, 3, 2), x.scales[0]), 3, padding=1, stride_w=2, stride_h=2,
+        width=2, height=2)
+
+
 def litert(content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
     i = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
@@ -244,7 +264,8 @@ def main() -> None:
                 elif numpy.prod(shape) == 256:
                     x = numpy.arange(-128, 128).astype(dtype).reshape(shape)
                 else:
-                    x = r.integers(-128, 128, size=shape).astype(dtype)
+                    ends = numpy.iinfo(dtype)
+                    x = r.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
                 given[detail["name"]] = x
             reference = litert(content, given)
             source = "litert"
