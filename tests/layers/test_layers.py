@@ -58,6 +58,16 @@ TC_MODEL(wrong)
     mistake("a batch norm that is none", 'tc_layer_batch_norm(g, x, "norm")', 'no weight "norm.running_mean"')
     mistake("a weight without a name", 'tc_has_weight(g, "") ? x : x', "tc_has_weight: argument 'name' is empty")
 
+    (folder / "wrong.c").write_text("""#include <tensor_compile/model.h>
+TC_MODEL(wrong)
+{
+    tc_output(g, "y", tc_input(g, "x", TC_F32, 1.5, 4));
+}
+""", encoding="utf-8")
+    said = run(folder, "build", "wrong.c", "-o", "out").stderr
+    ok("wrong.c:4:" in said and "a size is an integer or a tc_dim, not a floating-point number" in said and "detail.h" not in said,
+       "a size of 1.5 is one message at the user's line") or note(said)
+
     # the module and the block of docs/porting.md
     page = (HERE.parents[1] / "docs" / "porting.md").read_text(encoding="utf-8")
     fences = [part.partition("```")[0] for part in page.split("```c\n")[1:]]

@@ -39,6 +39,10 @@ ERRORS = tuple(f"-Werror={name}" for name in ("implicit-function-declaration", "
 QUIET = ("-Wno-override-init",)
 
 
+# What is wrong is said of the user's line alone, not of the macros on the way.
+BRIEF = {"gcc": "-ftrack-macro-expansion=0", "clang": "-fmacro-backtrace-limit=1"}
+
+
 @dataclass(frozen=True, slots=True)
 class Captured:
     """text: the graph; headers: the files that the compiler read for model.c, itself among them, but the system's, as
@@ -80,7 +84,7 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         program, graph, dependencies = folder / "capture", folder / "graph.tcg", folder / "capture.d"
         for left in (graph, graph.with_name(graph.name + ".end")):
             left.unlink(missing_ok=True)
-        words = command(compiler.command, preprocessor)
+        words = [*command(compiler.command, preprocessor), BRIEF[compiler.kind]]
         if inputs:
             for path in _listed(words, dependencies, model):
                 inputs.digest(path)

@@ -34,7 +34,7 @@
     _Generic((x), tc_dim: tc_dim_same_, char: tc_dim_int_, signed char: tc_dim_int_, unsigned char: tc_dim_int_,      \
              short: tc_dim_int_, unsigned short: tc_dim_int_, int: tc_dim_int_, unsigned: tc_dim_int_,                \
              long: tc_dim_int_, long long: tc_dim_int_, unsigned long: tc_dim_uint_,                                  \
-             unsigned long long: tc_dim_uint_)(x)
+             unsigned long long: tc_dim_uint_, float: tc_dim_of_float_, double: tc_dim_of_float_)(x)
 
 /* A list of 1 to 16 of them. */
 #define TC_DIMS(...) TC_DIMS_N_(TC_COUNT(__VA_ARGS__), __VA_ARGS__)

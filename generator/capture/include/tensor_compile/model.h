@@ -253,6 +253,8 @@ void tc_assign_at(tc_site at, tc_tensor state, tc_tensor x);
 
 /* -- under the macros ----------------------------------------------------------------------------------------------- */
 
+tc_dim tc_dim_of_float_(double value)
+    __attribute__((error("a size is an integer or a tc_dim, not a floating-point number: tc_dim_floordiv divides")));
 static inline tc_dim tc_dim_same_(tc_dim d) { return d; }
 static inline tc_dim tc_dim_int_(int64_t value) { return (tc_dim){NULL, value}; }
 static inline tc_dim tc_dim_uint_(uint64_t value) { return (tc_dim){NULL, value > INT64_MAX ? -1 : (int64_t)value}; }
