@@ -31,11 +31,10 @@ def main(results: Path, machine: str) -> None:
           "torch.export,\n"
           "`tensor-compile import`, `build` and a call, compared with PyTorch eager in f32 (`bench/zoo`, written by "
           "`page.py`).\n"
-          "*Right*: no output differs by more than 1e-3 of its largest value. Times are medians on one thread, of both in turn;\n"
+          "*Right*: no output differs by more than 1e-3 of its largest value. Times are medians on one thread, of "
+          "both in turn;\n"
           "*compile* is torch.compile in its default mode, where it was measured (-: not measured).\n")
     print(f"{machine}\n")
-    both = [r for r in timed if "compile_ms" in r]
-    beside = math.exp(sum(math.log(r["compile_ms"] / r["ours_ms"]) for r in both) / len(both)) if both else float("nan")
     print(f"{len(rows)} architectures: torch.export exports {reached['exported']}, imported {reached['imported']}, "
           f"built "
           f"{reached['built']}, right {reached['right']}.\nGeometric mean of eager / ours over {len(timed)}: "

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged archives: whatever is done to a .pt2, the import ends in model text or in one UserError, in bounded time and memory.
+"""Damaged archives: whatever is done to a .pt2, the import ends in model text or in one UserError, in bounded time and
+memory.
 
     fuzz.py SECONDS [SEED] [FAMILY...]
 
-Of the committed cases, bytes of the file or of a member are changed, members are cut off, dropped or exchanged, and values of
-the program's JSON are replaced. Prints what went wrong with the seed that does it again; exit code 1 where something did.
+Of the committed cases, bytes of the file or of a member are changed, members are cut off, dropped or exchanged, and
+values of the program's JSON are replaced. Prints what went wrong with the seed that does it again; exit code 1 where
+something did.
 """
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ from tensor_compile.importer.pytorch import reader
 CASES = Path(__file__).resolve().parent / "cases"
 LIMIT = 10           # seconds of one import
 MEMORY = 1 << 30     # bytes of the process
-WILD = (None, True, -1, 0, 1, 7, 1 << 31, 1 << 62, -(1 << 63), 1e300, "", "x", "s0", "as_none", [], {}, [None], {"as_int": -1},
+WILD = (None, True, -1, 0, 1, 7, 1 << 31, 1 << 62, -(1 << 63), 1e300, "", "x", "s0", "as_none", [], {}, [None],
+        {"as_int": -1},
         {"as_expr": {"expr_str": "s0*s0**9", "hint": None}}, {"as_expr": {"expr_str": "((" * 90, "hint": None}},
         {"as_tensor": {"name": "x"}}, {"as_int": 1 << 40})
 
@@ -120,7 +123,8 @@ def damaged(archives: list[bytes], r: random.Random) -> bytes:
     kept = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(kept, "w") as new:
         names = old.namelist()
-        target = r.choice(names) if kind < 5 else next((n for n in names if n.endswith(".json") and "/models/" in n), names[0])
+        target = r.choice(names) if kind < 5 else next((n for n in names if n.endswith(".json") and "/models/" in n),
+                                                       names[0])
         for name in names:
             content = old.read(name)
             if name == target:
