@@ -83,6 +83,8 @@ def index(n: Node) -> None:
 
 
 def _places(n: Node, x: Value, indices: list[Any]) -> list[str]:
+    if len(indices) > x.rank:
+        n.refuse(f"{len(indices)} indices of a tensor of {x.rank} axes")
     places, axis = [], 0
     for entry in indices:
         if entry is None:
