@@ -473,6 +473,17 @@ def in_place(x: torch.Tensor) -> torch.Tensor:
     return y + rows.reshape(4, 3)
 
 
+def in_place_parts(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    wide = y[0].expand(2, 3)
+    first, second = y.split([1, 3])
+    second.mul_(3)
+    y.unbind(1)[2].add_(7)
+    y.chunk(2)[1][0].fill_(-1)
+    first.sub_(second[:1])
+    return torch.cat([y, wide])
+
+
 def branch(x: torch.Tensor) -> torch.Tensor:
     return torch.cond(x.sum() > 0, lambda v: v + 1, lambda v: v * 2, (x,))
 
@@ -504,6 +515,7 @@ case("counter", Counter(), f(3, 2))
 case("cache", Cache(), f(2, 1, 3), torch.tensor([2]))
 case("tied", Tied(), i(3, low=0, high=5))
 case("in_place", in_place, f(4, 3))
+case("in_place_parts", in_place_parts, f(4, 3))
 case("branch_true", branch, pos(3))
 case("branch_false", branch, -pos(3))
 case("while_loop", loop, torch.tensor(0), f(3))

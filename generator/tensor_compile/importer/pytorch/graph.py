@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Mapping, Sequence
 
 from ...symbolic import Expr, wrap
@@ -349,7 +350,7 @@ class Importer:
     def _view(self, target: str, node: Node, message: Json, scope: Scope, tensors: list[str]) -> None:
         """Remembers a result that is a view: writing to it writes to what it was made of, and the other way round."""
         back = inverse(target)
-        if back is None or len(node.given) != 1:
+        if back is None:
             return
         made = _first(message, scope, self)
         parent = self._slot(made)
@@ -357,18 +358,17 @@ class Importer:
         assert function is not None
         place = self.scope, self.origin
 
-        def again() -> Value:
+        def again(i: int) -> Value:
             held = self.scope, self.origin
             self.scope, self.origin = place
             try:
-                return self._call(function, target, message, scope, tensors).given[0]
+                return self._call(function, target, message, scope, tensors).given[i]
             finally:
                 self.scope, self.origin = held
 
-        value = node.given[0]
-        if value.number in self._slots:      # it is the operand itself (alias, detach)
-            return
-        self._slots[value.number] = Slot(value, parent, again, lambda whole, part: back(node, whole, part))
+        for i, value in enumerate(node.given):
+            if value.number not in self._slots:      # it may be the operand itself (alias, detach, a split of one part)
+                self._slots[value.number] = Slot(value, parent, partial(again, i), partial(back, node, i))
 
     # -- arguments
     # -----------------------------------------------------------------------------------------------------------

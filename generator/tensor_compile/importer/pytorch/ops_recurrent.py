@@ -28,6 +28,8 @@ def recurrent(n: Node) -> None:
     n.ignore("dropout")
     x = n.tensor("input")
     states = n.tensors("hx") if lstm else [n.tensor("hx")]
+    if len(states) != (2 if lstm else 1):
+        raise Malformed(f"{len(states)} states at the start of a recurrent layer")
     layers, both = n.integer("num_layers"), n.flag("bidirectional")
     params = n.tensors("params")
     biases = n.flag("has_biases", True)

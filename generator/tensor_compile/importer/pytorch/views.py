@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable
 
+from ...symbolic import wrap
 from ..problems import Unsupported
 from ..program import Statement
 from ..values import Value
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from .graph import Importer
     from .registry import Node
 
-# The parent with the part in its place.
+# The parent with the part in its place; of an operation with several results, the number of the part.
 Inverse = Callable[["Node", Value, Value], str]
+InverseOfPart = Callable[["Node", int, Value, Value], str]
 
 
 @dataclass(eq=False, slots=True)
@@ -119,6 +121,41 @@ _INVERSES: dict[str, Inverse] = {
 }
 
 
-def inverse(target: str) -> Inverse | None:
-    """How a part is written back, for operations whose result is a view; None for the others."""
-    return _INVERSES.get(target)
+
+def _split(n: Node, number: int, whole: Value, part: Value) -> str:
+    axis = n.axis("dim", whole.rank, 0)
+    start = sum((kind.shape[axis] for kind in n.results[:number]), wrap(0))
+    stop = start + n.results[number].shape[axis]
+    return f"tc_slice_scatter({whole}, {part}, {axis}, {n.dim(start)}, {n.dim(stop)}, 1)"
+
+
+def _unbound(n: Node, number: int, whole: Value, part: Value) -> str:
+    return f"tc_select_scatter({whole}, {part}, {n.axis('dim', whole.rank, 0)}, {number})"
+
+
+_INVERSES_OF_PARTS: dict[str, InverseOfPart] = {
+    "aten.unbind.int": _unbound,
+    **{f"aten.{name}": _split for name in (
+        "split.Tensor", "split.sizes", "split_with_sizes.default", "chunk.default", "tensor_split.sections",
+        "tensor_split.indices", "hsplit.int", "vsplit.int")},
+}
+
+# Views that are read again when their root has changed, and that nothing is written to.
+_READ_ONLY = frozenset(f"aten.{name}" for name in (
+    "expand.default", "expand_as.default", "broadcast_to.default", "unfold.default", "as_strided.default",
+    "movedim.int", "movedim.intlist", "swapaxes.default", "swapdims.default", "mT.default", "numpy_T.default",
+    "narrow.default", "real.default", "positive.default", "unsafe_split.Tensor", "unsafe_chunk.default"))
+
+
+def inverse(target: str) -> InverseOfPart | None:
+    """How a part is written back, for operations whose results are views; None for the others."""
+    of_one = _INVERSES.get(target)
+    if of_one is not None:
+        return lambda n, number, whole, part: of_one(n, whole, part)
+    if target in _READ_ONLY:
+        return _refused
+    return _INVERSES_OF_PARTS.get(target)
+
+
+def _refused(n: Node, number: int, whole: Value, part: Value) -> str:
+    raise Unsupported(f"writing to a part that {n.target} made")
