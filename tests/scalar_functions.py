@@ -63,7 +63,12 @@ def _shift_right(dtype: str, x: int, n: int) -> int:
 
 
 def _lgamma(dtype: str, x: float) -> float:
-    return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
+    if math.isinf(x) or x <= 0 and x == math.floor(x):
+        return math.inf
+    try:
+        return math.lgamma(x)
+    except OverflowError:
+        return math.inf
 
 
 FUNCTIONS: dict[str, Callable] = {

@@ -28,7 +28,7 @@ def macro(name: str) -> str:
 def string(text: str) -> str:
     """A C string literal; bytes beyond ASCII by octal escapes, which end by themselves."""
     out = ""
-    for byte in text.encode():
+    for byte in text.encode(errors="surrogateescape"):
         char = chr(byte)
         out += "\\" + char if char in '"\\' else char if 32 <= byte < 127 else f"\\{byte:03o}"
     return f'"{out}"'
