@@ -57,6 +57,18 @@ def output_names(outputs: Any) -> list[str]:
     return names
 
 
+def result_names(outputs: Any, inputs: Iterable[str]) -> list[str]:
+    """The names that the outputs have in C, where those of the inputs are taken: `mask_2` behind an input `mask`."""
+    taken, names = set(inputs), []
+    for wanted in output_names(outputs):
+        name, count = wanted, 2
+        while name in taken:
+            name, count = f"{wanted}_{count}", count + 1
+        taken.add(name)
+        names.append(name)
+    return names
+
+
 def save_tensors(path: Path, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
     """A safetensors file: 8 bytes of length, a JSON header, row-major data."""
     header: dict[str, Any] = {}
@@ -170,7 +182,8 @@ def main() -> int:
         fail(f"-o {options.output}: the name of an archive ends in .pt2")
     program = exported(module, args, kwargs, options.dynamic, options.decompose)
     names = [str(name) for name in program.graph_signature.user_inputs]
-    inputs = pytree.tree_leaves((args, kwargs))
+    inputs = [(name, x) for name, x in zip(names, pytree.tree_leaves((args, kwargs)), strict=True)
+              if isinstance(x, torch.Tensor)]
     copies = pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, (args, kwargs))
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.stem + ".part.pt2")
@@ -180,11 +193,11 @@ def main() -> int:
     with torch.no_grad():
         # behind the save: a call may change buffers, which the program shares
         outputs = module(*copies[0], **copies[1])
-    save_tensors(path.with_suffix(".inputs.safetensors"),
-                 [(name, x) for name, x in zip(names, inputs, strict=True) if isinstance(x, torch.Tensor)])
-    results = zip(output_names(outputs), pytree.tree_leaves(outputs), strict=True)
+    save_tensors(path.with_suffix(".inputs.safetensors"), inputs)
+    taken = [name for name, _ in inputs]
+    results = zip(result_names(outputs, taken), pytree.tree_leaves(outputs), strict=True)
     save_tensors(path.with_suffix(".outputs.safetensors"), [(n, x) for n, x in results if isinstance(x, torch.Tensor)])
-    print(f"{path}: {len(program.graph.nodes)} nodes, inputs {', '.join(names)}")
+    print(f"{path}: {len(program.graph.nodes)} nodes, inputs {', '.join(taken)}")
     return 0
 
 

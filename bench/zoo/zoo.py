@@ -96,7 +96,8 @@ def child(name: str, stage: str, cache: Path, seconds: float, compiled: bool, te
         with torch.no_grad():
             outputs = module(*args, **kwargs)
         outputs = dict(outputs) if hasattr(outputs, "to_tuple") else outputs
-        results = [(n, x) for n, x in zip(export.output_names(outputs), pytree.tree_leaves(outputs))
+        called = export.result_names(outputs, [n for n, _ in inputs])
+        results = [(n, x) for n, x in zip(called, pytree.tree_leaves(outputs))
                    if isinstance(x, torch.Tensor)]
         del program
         begin = time.monotonic()

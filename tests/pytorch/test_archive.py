@@ -64,6 +64,13 @@ def whole(folder: Path) -> None:
     tap.equal(b"".join(made.blocks())[-36:], struct.pack("<9f", 1, 2, 3, 4, 5, 6, -1, 0, 1),
               "its weights are the archive's bytes")
     tap.equal(reader.import_file(folder / "m.pt2", "m.pt2").text, made.text, "twice the same")
+    constants = edited(*(lambda of, name=name, value=value: of["graph_module"]["signature"]["input_specs"].append(
+        {"constant_input": {"name": name, "value": value}}) for name, value in (
+            ("flag", {"as_bool": False}), ("mask", {"as_none": True}), ("count", {"as_int": 3}),
+            ("mode", {"as_string": "x"}), ("scale", {"as_float": 2.5}))))
+    tap.equal(reader.import_file(save(folder / "m.pt2", members(constants)), "m.pt2").text, made.text,
+              "flags, None and numbers of the sample call are no inputs")
+    save(folder / "m.pt2", members())
     table = weights()
     table["config"]["fc.weight"]["tensor_meta"]["strides"] = [{"as_int": 1}, {"as_int": 3}]
     made = reader.import_file(save(folder / "m.pt2", members(table=table)), "m.pt2")

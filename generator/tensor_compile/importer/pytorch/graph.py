@@ -138,6 +138,8 @@ class Importer:
                 return
             self._tensor_input(name, scope, names)
             return
+        if kind == "constant_input":
+            return   # a flag or None of the sample call: what reads it has its value
         if not isinstance(arg, dict):
             raise Malformed(f"the input {kind} has no name")
         name = text(arg, "name")
