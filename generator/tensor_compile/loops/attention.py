@@ -14,7 +14,7 @@ from .accesses import read, written
 from .clip import _holds_where, _lowest, _softmax
 from .fuse import Fused, reading_items
 from .loop_ir import AttentionKernel, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel, Scalar
-from .scalars import Rewriter, extent, walk
+from .scalars import Rewriter, extent, loads, walk
 
 MOST = 128     # terms of a score, and columns of a result
 STEP = 16      # what a matrix unit takes at once
@@ -64,7 +64,7 @@ class _Former:
         found = [j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, LoopNestKernel))
                  and names[0] in read(items[j])]
         own = names[0] in read(kernel)
-        return found[0] if len(found) == 1 and self.readers[names[0]] - own <= 2 else None
+        return found[0] if len(found) == 1 and self.readers[names[0]] - own == 1 else None
 
     def crossed(self, between: list[Any], made: AttentionKernel, own: tuple[Any, ...]) -> bool:
         """Whether a kernel that ran behind the scores changes what they are made of."""
@@ -82,6 +82,8 @@ class _Former:
         out = softmax.phases[-1].stores[0]
         if columns is None or values.a.buffer != out.buffer or values.a.valid or values.b[0].valid or scores.a.valid:
             return None
+        if any(x.buffer == out.buffer for x in loads(*values.b, *(v for s in values.stores for v in s.values))):
+            return None     # weights that something else needs have to be in memory
         (n,), (k,) = scores.n, values.k
         # Softmax is of the rows of the scores, in the order in which the second product reads them.
         if extent(n) != extent(columns) or extent(n) != extent(k) or scores.batch != values.batch \

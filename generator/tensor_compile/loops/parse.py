@@ -8,12 +8,14 @@ and memory have to satisfy is verify_loops.py's.
 from __future__ import annotations
 
 from ..graph.errors import ParseError
+from ..graph.ir import Loc
 from ..tokens import quote
 from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
-from .loop_ir import Acc, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
-    ExternKernel, GroupedContractionKernel, Load, Loop, LoopNestKernel, Phase, RowReduce, Slot, Step, Tiles
+from .loop_ir import Acc, AttentionKernel, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, \
+    Element, ExternKernel, GroupedContractionKernel, Load, Loop, LoopNestKernel, Phase, RowReduce, Scalar, Slot, Step, \
+    Tiles
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
 
@@ -97,8 +99,8 @@ class _Parser:
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
-            readers |= {"loop_nest": self.loop_nest, "tiles": self.tiles, "fusion": self.fusion,
-                        "refusal": self.refusal}
+            readers |= {"loop_nest": self.loop_nest, "attention": self.attention, "tiles": self.tiles,
+                        "fusion": self.fusion, "refusal": self.refusal}
         if unit.kind == "program":
             readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place}
         word = line.word("a declaration")
@@ -288,16 +290,8 @@ class _Parser:
         return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic, copy)
 
     def contraction(self, line: ItemLine, unit: Declarations) -> Contraction | ContractionKernel:
-        label, spaces = line.string(), []
-        for name in ("batch", "m", "n", "k"):
-            line.expect(name)
-            spaces.append(line.variables())
-        line.expect("panel")
-        panel = line.integer()
+        label, spaces, panel, loc = self.product(line)
         lowered = unit.kind == "lowered"
-        loc = line.loc()
-        line.expect("{")
-        line.end()
         params, dims = ((), ()) if lowered else self.interface(line.item)
         schedules = () if lowered else self.schedules(line.item)
         a, second, stores = self.factor(line, "a"), [self.factor(line, "b")], []
@@ -314,6 +308,40 @@ class _Parser:
         if not stores:
             raise inner.error("a contraction that stores nothing")
         return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
+
+    def product(self, line: ItemLine) -> tuple[str, list[tuple[Sym, ...]], int, Loc | None]:
+        """The head of a contraction: its label, the variables of batch, m, n and k, its panel and where it is from."""
+        label, spaces = line.string(), []
+        for name in ("batch", "m", "n", "k"):
+            line.expect(name)
+            spaces.append(line.variables())
+        line.expect("panel")
+        panel, loc = line.integer(), line.loc()
+        line.expect("{")
+        line.end()
+        return label, spaces, panel, loc
+
+    def attention(self, line: ItemLine, unit: Declarations) -> AttentionKernel:
+        label, spaces, panel, loc = self.product(line)
+        if len(spaces[3]) != 2:
+            raise line.error("k of attention is the key and the term of a score")
+        params, dims = self.interface(line.item)
+        second, inner, limit = self.factor(line, "second"), self.within(line.item, "attention"), None
+        inner.expect("score")
+        inner.expect("=")
+        score: Scalar = inner.scalar()
+        inner.end()
+        inner = self.within(line.item, "attention")
+        if inner.accept("limit"):
+            limit = inner.dim()
+            inner.end()
+            inner = self.within(line.item, "attention")
+        a, b, stores = inner.factor("a"), self.factor(line, "b"), []
+        while not (inner := self.within(line.item, "attention")).accept("}"):
+            stores.append(inner.store())
+        inner.end()
+        return AttentionKernel(label, *spaces, a, (b,), panel, stores, params, dims, loc=loc, second=second, score=score,
+                               limit=limit)
 
     def schedules(self, item: Scope) -> tuple[Schedule, ...]:
         schedules = []

@@ -311,7 +311,7 @@ class _Printer:
         if isinstance(k, AttentionKernel):
             word = "attention"
             given += [f"  second = {self.scalar(k.second)}", f"  score = {self.scalar(k.score)}",
-                      *([f"  limit {k.limit}"] if k.limit is not None else [])]
+                      *([f"  limit {self.expr(k.limit)}"] if k.limit is not None else [])]
         out = [f"{word} {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
                f" k ({self.vars(k.k)}) panel {panel}{_loc(k)} {{", *given,
                f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k))]
