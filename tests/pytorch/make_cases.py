@@ -4,10 +4,12 @@
     python3 make_cases.py [FAMILY...]
 
 A case is a folder of the zip file: NAME/program.pt2 without what only people read, NAME/inputs.safetensors and
-NAME/outputs.safetensors. The functions are in functions.py.
+NAME/outputs.safetensors. The functions are in functions.py. Those of the family `dynamic` are models of dynamic.py:
+beside the program lie sizes.json and, of every call, RUN/CALL/inputs.safetensors and outputs.safetensors.
 """
 from __future__ import annotations
 
+import copy
 import importlib.util
 import io
 import json
@@ -45,7 +47,7 @@ def stripped(archive: Path) -> bytes:
     kept = io.BytesIO()
     with zipfile.ZipFile(archive) as old, zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as new:
         for name in sorted(old.namelist()):
-            if "sample_inputs" in name or not ("/models/" in name or "/data/" in name):
+            if "sample_inputs" in name or not ("/models/" in name or "/data/" in name or "/extra/tensor_" in name):
                 continue
             content = old.read(name)
             if name.endswith(".json"):
@@ -78,20 +80,53 @@ def made(name: str, function: Callable[..., Any], args: tuple[Any, ...], options
         torch.export.save(program, str(place / "program.pt2"))  # before a call changes buffers, which it shares
         with torch.no_grad():
             outputs = module(*copies)
-        inputs = zip([str(n) for n in program.graph_signature.user_inputs], pytree.tree_leaves(args), strict=True)
-        script.save_tensors(place / "i", [(n, x) for n, x in inputs if isinstance(x, torch.Tensor)])
-        results = zip(script.output_names(outputs), pytree.tree_leaves(outputs), strict=True)
-        script.save_tensors(place / "o", [(n, x) for n, x in results if isinstance(x, torch.Tensor)])
-        return {f"{name}/program.pt2": stripped(place / "program.pt2"),
-                f"{name}/inputs.safetensors": (place / "i").read_bytes(),
-                f"{name}/outputs.safetensors": (place / "o").read_bytes()}
+        return {f"{name}/program.pt2": stripped(place / "program.pt2"), **call(name, place, program, args, outputs)}
+
+
+def call(name: str, place: Path, program: torch.export.ExportedProgram, args: Any, outputs: Any) -> dict[str, bytes]:
+    """The members of a call."""
+    inputs = zip([str(n) for n in program.graph_signature.user_inputs], pytree.tree_leaves(args), strict=True)
+    script.save_tensors(place / "i", [(n, x) for n, x in inputs if isinstance(x, torch.Tensor)])
+    results = zip(script.output_names(outputs), pytree.tree_leaves(outputs), strict=True)
+    script.save_tensors(place / "o", [(n, x) for n, x in results if isinstance(x, torch.Tensor)])
+    return {f"{name}/inputs.safetensors": (place / "i").read_bytes(),
+            f"{name}/outputs.safetensors": (place / "o").read_bytes()}
+
+
+def made_dynamic(name: str, model: Any) -> dict[str, bytes]:
+    """The members of a model of dynamic.py."""
+    members: dict[str, bytes] = {}
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        place = Path(folder)
+        torch.manual_seed(5)
+        program = script.exported(model.module, model.args(model.sample), {}, list(model.dynamic), False)
+        torch.export.save(program, str(place / "program.pt2"), extra_files={
+            "tensor_compile_dims.json": json.dumps(script.size_names(program, list(model.dynamic)))})
+        members[f"{name}/program.pt2"] = stripped(place / "program.pt2")
+        for r, run in enumerate(model.runs):
+            module = copy.deepcopy(model.module)
+            for c, sizes in enumerate(run):
+                args = model.args(sizes)
+                members |= call(f"{name}/{r}/{c}", place, program, args, module(*args))
+    about = {"specialize": model.specialize, "outside": model.outside, "ranges": model.ranges, "runs": [
+        [{k: v for k, v in sizes.items() if k != "reset"} for sizes in run] for run in model.runs]}
+    members[f"{name}/sizes.json"] = json.dumps(about).encode()
+    return members
 
 
 def main(wanted: list[str]) -> int:
+    import dynamic
     import functions
 
     failed = 0
     (HERE / "cases").mkdir(exist_ok=True)
+    if not wanted or "dynamic" in wanted:
+        with zipfile.ZipFile(HERE / "cases" / "dynamic.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, model in dynamic.MODELS.items():
+                for member, content in made_dynamic(name, model).items():
+                    archive.writestr(zipfile.ZipInfo(member), content, zipfile.ZIP_DEFLATED)
+        print(f"dynamic: {len(dynamic.MODELS)} models")
     for family, cases in functions.FAMILIES.items():
         if wanted and family not in wanted:
             continue

@@ -84,4 +84,5 @@ def main(family: str, wanted: list[str]) -> None:
     tap.done()
 
 
-main(sys.argv[1], sys.argv[2:])
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
