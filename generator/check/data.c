@@ -196,10 +196,6 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
     int64_t count = 1;
     worst found = {0, -1, 0, 0};
     double rtol = 0, atol = 0;
-    if (!got) {
-        printf("%s: not among the outputs  FAILED\n", want->name);
-        return false;
-    }
     const bool floats = dtypes[got->dtype].digits && (want->dtype == got->dtype || want->dtype == TC_ST_F64);
     if (got->rank != want->rank || memcmp(got->shape, want->shape, (size_t)got->rank * sizeof *got->shape) ||
         (got->dtype != want->dtype && !floats)) {
@@ -234,6 +230,16 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
     return !found.differ;
 }
 
+/* In the one line that the caller prints of a comparison. */
+static bool missing(const char *name, const tc_st_file *got)
+{
+    printf("%s: not among the outputs (", name);
+    for (size_t i = 0; i < got->count; ++i)
+        printf("%s%s", i ? ", " : "", got->tensors[i].name);
+    printf("); --map OUTPUT=%s says which it is  FAILED\n", name);
+    return false;
+}
+
 static bool is_one_of(const char *name, int count, char **names)
 {
     for (int i = 0; i < count; ++i)
@@ -251,9 +257,11 @@ static int command_compare(int count, char **arguments)
     if (!tc_st_open(&got, arguments[1], &diag) || !tc_st_open(&want, arguments[2], &diag))
         return fail(diag.text);
     bool same = true;
-    for (size_t i = 0; i < want.count; ++i)
-        if (!is_one_of(want.tensors[i].name, count - 3, arguments + 3))
-            same &= compare_one(tc_st_find(&got, want.tensors[i].name), &want.tensors[i], arguments[0]);
+    for (size_t i = 0; i < want.count; ++i) {
+        const tc_st_tensor *wanted = &want.tensors[i], *found = tc_st_find(&got, wanted->name);
+        if (!is_one_of(wanted->name, count - 3, arguments + 3))
+            same &= found ? compare_one(found, wanted, arguments[0]) : missing(wanted->name, &got);
+    }
     tc_st_close(&got);
     tc_st_close(&want);
     return same ? 0 : 1;

@@ -207,7 +207,7 @@ with tempfile.TemporaryDirectory() as place:
             (("--inputs", "cut.safetensors"), 1, "cut.safetensors", "truncated inputs"),
             (("--inputs", "none.safetensors"), 1, "no such file", "missing inputs"),
             (("--inputs", "x.safetensors", "--expect", "none.safetensors"), 1, "no such file", "missing outputs"),
-            (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: not among the outputs",
+            (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1, "x: not among the outputs (y); --map OUTPUT=x",
              "outputs of other names"),
             (("--inputs", "x.safetensors", "--expect", "cut.safetensors"), 1, "cut.safetensors", "truncated outputs"),
             (("--expect", "y.safetensors"), 2, "every --expect needs --inputs of its own", "outputs without inputs"),
