@@ -321,7 +321,7 @@ class Importer:
                     tensors or [target.split(".")[1]])
         try:
             function(node)
-        except (ValueError, AssertionError):  # lists of different lengths, or none
+        except ValueError:  # lists of different lengths, which zip and unpacking refuse
             raise Malformed("its arguments and results do not fit each other") from None
         unread = node.unread()
         if unread:

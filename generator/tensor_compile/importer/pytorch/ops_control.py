@@ -98,7 +98,8 @@ def cond(n: Node) -> None:
             n.give(value)
         n.ignore(*names)
         return
-    assert isinstance(test, Value)
+    if not isinstance(test, Value):
+        raise Malformed("its condition is no tensor")
     results = [n.let(f"tc_full(g, 0, TC_{t.dtype.upper()}{''.join(', ' + n.dim(s) for s in t.shape)})", t.dtype,
                      t.shape, hint)
                for t, hint in zip(n.results, n.hints)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...symbolic import Expr
+from ..problems import Malformed
 from ..values import UNSIGNED, Value
 from .ops_elementwise import as_bool
 from .registry import Node, op
@@ -76,10 +77,16 @@ def gather(n: Node) -> None:
 def index(n: Node) -> None:
     """Masks select as many elements as are true: their result has a size that depends on data."""
     x = n.tensor("self")
-    found = n.argument("indices")
-    assert isinstance(found, list)
+    found = _indices(n)
     places = _places(n, x, found)
     n.result(f"tc_index({x}, {', '.join(places)})")
+
+
+def _indices(n: Node) -> list[Any]:
+    found = n.argument("indices")
+    if not isinstance(found, list):
+        raise Malformed("the argument 'indices' is no list")
+    return found
 
 
 def _places(n: Node, x: Value, indices: list[Any]) -> list[str]:
@@ -103,8 +110,7 @@ def _places(n: Node, x: Value, indices: list[Any]) -> list[str]:
 @op("aten.index_put.default", "aten._unsafe_index_put.default", "aten.index_put.hacked_twin")
 def index_put(n: Node) -> None:
     x, values = n.tensor("self"), n.tensor("values")
-    found = n.argument("indices")
-    assert isinstance(found, list)
+    found = _indices(n)
     accumulate = n.flag("accumulate")
     masks = [entry for entry in found if isinstance(entry, Value) and entry.dtype == "bool"]
     if masks:
