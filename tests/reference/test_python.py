@@ -75,6 +75,16 @@ with tempfile.TemporaryDirectory() as place:
     mistake("an unknown name", lambda: net.net(x, z=1, state=state), TypeError,
             "z is no input or dim, or is given twice")
     mistake("too many", lambda: net.net(x, x, state=state), TypeError, "takes 1 inputs, 2 were given")
+    # Names that hold the words which the module's text is made from.
+    (folder / "MODEL.c").write_text('#include <tensor_compile/model.h>\nTC_MODEL(STATE)\n{\n'
+                                    '    tc_output(g, "y", tc_mul(tc_input(g, "x", TC_F32, 3), 2));\n}\n',
+                                    encoding="utf-8")
+    result = models.tool(folder, "build", "MODEL.c", *isa, "--emit", "python", "-o", "named")
+    equal((result.returncode, result.stdout + result.stderr), (0, ""), "a model STATE in MODEL.c is built")
+    spec = importlib.util.spec_from_file_location("named", folder / "named" / "MODEL.py")
+    named = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(named)
+    equal(named.STATE(np.float32([1, 2, 3])).tolist(), [2.0, 4.0, 6.0], "and called")
     for words, text in ((("--header", "h.py"),
                          "--header does not go with --emit python, which makes a module and its library"),
                         (("--weights", "external"), "--weights external does not go with --emit python")):

@@ -74,13 +74,11 @@ def write(made: Made, options: Options) -> list[Path]:
 def text(made: Made, library: str) -> str:
     """The module: what all have, then a function an entry."""
     plan = made.compiled.plan
-    parts = [
-        BASE.read_text(encoding="utf-8")
-        .replace("LIBRARY", repr(library))
-        .replace("MODEL", f"{interface(plan, False).model}")
-        .replace("STATE", str(bool(plan.states)))
-    ]
-    return "\n\n".join([*parts, *(_function(entry) for entry in interface(plan, False).entries)]) + "\n"
+    made_of = interface(plan, False)
+    words = {"LIBRARY": repr(library), "MODEL": made_of.model, "STATE": str(bool(plan.states))}
+    # In one pass: what stands for a word may hold another one.
+    base = re.sub("|".join(words), lambda m: words[m[0]], BASE.read_text(encoding="utf-8"))
+    return "\n\n".join([base, *(_function(entry) for entry in made_of.entries)]) + "\n"
 
 
 def _function(entry: Entry) -> str:
