@@ -92,7 +92,7 @@ class _Rows:
                     uses[node] = uses.get(node, 0) + 1
         room = MOST_KEPT
         for node, times in uses.items():
-            taken = self.passes * 8 * (1 if node.dtype == "f32" else 1)
+            taken = self.passes * 8
             if times > 1 and taken <= room:
                 room -= taken
                 self.arrays[node] = e.fresh("kept")

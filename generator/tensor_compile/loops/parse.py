@@ -340,8 +340,8 @@ class _Parser:
         while not (inner := self.within(line.item, "attention")).accept("}"):
             stores.append(inner.store())
         inner.end()
-        return AttentionKernel(label, *spaces, a, (b,), panel, stores, params, dims, loc=loc, second=second, score=score,
-                               limit=limit)
+        return AttentionKernel(label, *spaces, a, (b,), panel, stores, params, dims, loc=loc, second=second,
+                               score=score, limit=limit)
 
     def schedules(self, item: Scope) -> tuple[Schedule, ...]:
         schedules = []

@@ -76,13 +76,10 @@ class HalfTile:
         return 2 if self.together(operands) > 1 and self.sums * operands <= 64 else 1
 
 
-TILES = (HalfTile(128, 128, 64, 32, 55), HalfTile(64, 128, 32, 32, 50), HalfTile(64, 64, 32, 32, 45), HalfTile(64, 32,
-                                                                                                               32, 16,
-                                                                                                               40),
-         HalfTile(32, 64, 16, 32, 40), HalfTile(32, 32, 16, 16, 35, 2), HalfTile(32, 32, 16, 16, 35), HalfTile(16, 64,
-                                                                                                               16, 16,
-                                                                                                               30),
-         HalfTile(16, 32, 16, 16, 25, 4), HalfTile(16, 16, 16, 16, 20, 4))
+TILES = (HalfTile(128, 128, 64, 32, 55), HalfTile(64, 128, 32, 32, 50), HalfTile(64, 64, 32, 32, 45),
+         HalfTile(64, 32, 32, 16, 40), HalfTile(32, 64, 16, 32, 40), HalfTile(32, 32, 16, 16, 35, 2),
+         HalfTile(32, 32, 16, 16, 35), HalfTile(16, 64, 16, 16, 30), HalfTile(16, 32, 16, 16, 25, 4),
+         HalfTile(16, 16, 16, 16, 20, 4))
 WGMMA_TILES = (HalfTile(128, 256, 16, 256, 85, wgmma=True), HalfTile(128, 192, 16, 192, 85, wgmma=True),
                HalfTile(128, 128, 16, 128, 80, wgmma=True), HalfTile(128, 64, 16, 64, 70, wgmma=True),
                HalfTile(64, 256, 16, 256, 75, wgmma=True), HalfTile(64, 192, 16, 192, 75, wgmma=True),
