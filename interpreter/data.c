@@ -55,6 +55,11 @@ static void normalize_bool(const void *context, size_t n, char *const *p, const 
         p[0][(ptrdiff_t)i * step[0]] = p[1][(ptrdiff_t)i * step[1]] != 0;
 }
 
+static bool missing(tci_diag *diag, tci_loc loc, const char *what, const char *name, const char *where)
+{
+    return tci_fail(diag, loc, "%s \"%s\" is not in %s", what, name, where);
+}
+
 /* A tensor of a file as the declared type: mapped memory where it can be used as it is, else a copy. */
 static bool convert(const tci_data *data, const tc_st_tensor *from, const tci_type *type, const char *what,
                     const char *name, tci_loc loc, tci_tensor *to)
@@ -135,8 +140,7 @@ bool tci_data_load(void *user, bool state, const char *name, tci_loc loc, tci_te
         return false;
     const tc_st_tensor *found = tc_st_find(state ? &data->state : &data->weights[entry->file], name);
     if (found == NULL)
-        return tci_fail(diag, entry->loc, "%s \"%s\" is not in %s", what, name,
-                        state ? "the file of --state" : module->files[entry->file]);
+        return missing(diag, entry->loc, what, name, state ? "the file of --state" : module->files[entry->file]);
     return convert(data, found, &entry->type, what, name, entry->loc, tensor);
 }
 
@@ -144,8 +148,7 @@ bool tci_data_input(tci_data *data, const tci_entry *parameter, tci_tensor *tens
 {
     const tc_st_tensor *found = tc_st_find(&data->inputs, parameter->name);
     if (found == NULL)
-        return tci_fail(data->scope->diag, parameter->loc, "input \"%s\" is not in the file of --inputs",
-                        parameter->name);
+        return missing(data->scope->diag, parameter->loc, "input", parameter->name, "the file of --inputs");
     return convert(data, found, &parameter->type, "input", parameter->name, parameter->loc, tensor);
 }
 

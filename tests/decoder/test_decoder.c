@@ -19,11 +19,17 @@
 enum { EXPECTED = 20, CAPACITY = DECODER_MODEL_LENGTH_MAX, VOCABULARY = 96, KV_HEADS = 2, HEAD = 8 };
 enum { CACHE = KV_HEADS * CAPACITY * HEAD };
 
+/* Room for compiled calls and for those of the reference. */
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define ARENA                                                                                                          \
+    LARGER(DECODER_MODEL_ARENA_BYTES,                                                                                  \
+           LARGER(DECODER_MODEL_PREFILL_ARENA_BYTES_REFERENCE, DECODER_MODEL_DECODE_ARENA_BYTES_REFERENCE))
+
 static const char *const caches[] = {"layer.0.keys", "layer.0.values", "layer.1.keys", "layer.1.values"};
 
 /* One sequence: everything that a call uses, so sessions in several threads share only code and weights. */
 typedef struct session {
-    _Alignas(64) unsigned char arena[DECODER_MODEL_ARENA_BYTES];
+    _Alignas(64) unsigned char arena[ARENA];
     _Alignas(64) unsigned char state[DECODER_MODEL_STATE_BYTES];
     tc_context context;
     float logits[CAPACITY][VOCABULARY]; /* row i: after token i */

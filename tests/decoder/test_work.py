@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 TOOL = HERE.parents[1] / "generator" / "tensor-compile"
 LAYERS, KV_HEADS, HEAD, HEADS, CAPACITY = 2, 2, 8, 4, 64
 ROW = KV_HEADS * HEAD * 4  # bytes of one token in one cache
-KERNEL = re.compile(r"^ +\d+[| ] +(\S.*?) +(\d+) +(\d+) +\d+(?:/\d+)*$")
+KERNEL = re.compile(r"^ +\d+[| ] +(\S.*?) +(\d+) +(\d+) +\d+(?:/\d+)*  \S.*$")
 
 
 def decode(past: int) -> tuple[list[tuple[str, int, int]], str]:
