@@ -178,26 +178,34 @@ class _Model:
         # bytes a cycle, the first time that panels of b are read
         self.once = 10 if self.batches * 4 * self.k * self.n * access.sums > target.l2 else 32
         # and when rows are read again for the next columns
-        near = _bytes_a_row(access) * (schedule.mc or size(access.rows)) <= target.l2 // 2
+        self.a_row_bytes = _bytes_a_row(access)
+        near = self.a_row_bytes * (schedule.mc or size(access.rows)) <= target.l2 // 2
         self.row_pace = 32 if near or schedule.packed_a or self.n <= schedule.nr else 10
+        # bytes a cycle when panels are read again, by the level that holds them: columns of rows that lie far apart are
+        # not fetched ahead by the processor, and with distances of powers of two meet in few sets of its caches
+        self.paces = (64, 32, 10)
+        if access.in_place and not schedule.packed_b:
+            distance = 4 * size(access.inside[-1].b)
+            if distance >= FAR and self.once < 32:
+                self.paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
+        self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
 
     def pace(self, width: int) -> int:
-        """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of the group's.
-        Columns of rows that lie far apart are not fetched ahead by the processor, and with distances of powers of two
-        meet in few sets of its caches."""
+        """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them."""
         held = 4 * self.block * width * self.access.sums
-        paces = (64, 32, 10)
-        if self.access.in_place and not self.schedule.packed_b:
-            distance = 4 * size(self.access.inside[-1].b)
-            if distance >= FAR and self.once < 32:
-                paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
-        return paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 * 3 // 4 else 2]
+        return self.paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 * 3 // 4 else 2]
 
     def tile(self, height: int, width: int) -> float:
         """One tile over all terms."""
+        time = self.times.get((height, width))
+        if time is None:
+            time = self.times[height, width] = self.tile_time(height, width)
+        return time
+
+    def tile_time(self, height: int, width: int) -> float:
         registers = height * max(1, width // self.isa.lanes)
         step = step_cycles(self.isa, height, width) + self.conflicts(height)
-        stream = 4 * self.k * width / self.pace(width) + _bytes_a_row(self.access) * height / self.row_pace
+        stream = 4 * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
         time = _beside(self.k * step, stream) + 20 + 3 * registers
         schedule = self.schedule
         if schedule.epilogue == "memory" or (height, width) != (schedule.mr, schedule.nr):
