@@ -17,7 +17,8 @@ from .emit import candidates
 from .emit.schedules import Choose, with_schedules
 from .loops import attention, layout, printer as loops_text, tile_regions
 from .loops.fuse import fuse
-from .loops.loop_ir import Buffer, FunctionPlan, ModelPlan, Variant
+from .loops.loop_ir import FunctionPlan, ModelPlan, Variant
+from .loops.scalar_ir import Buffer
 from .loops.lower import LoweredFunction, lower
 from .loops.narrow import narrow
 from .loops.plan import plan

@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from tensor_compile.loops.loop_ir import Apply, Buffer, Const, Load, Local, LoopNestKernel, RowReduce, Phase, Store
+from tensor_compile.loops.loop_ir import LoopNestKernel, RowReduce, Phase, Store
+from tensor_compile.loops.scalar_ir import Apply, Buffer, Const, Load, Local
 from tensor_compile.symbolic import Sym, const, sym
 
 ROWS, POINTS = 5, 700

@@ -3,8 +3,8 @@
 and of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
 from __future__ import annotations
 
-from tensor_compile.loops.loop_ir import Acc, Apply, Buffer, Const, ContractionKernel, Load, \
-    GroupedContractionKernel, Store
+from tensor_compile.loops.loop_ir import ContractionKernel, GroupedContractionKernel, Store
+from tensor_compile.loops.scalar_ir import Acc, Apply, Buffer, Const, Load
 from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
 
 Size = IntLike

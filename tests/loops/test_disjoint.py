@@ -7,7 +7,7 @@ from itertools import product
 
 from tap import done, equal, ok
 from tensor_compile.loops.disjoint import one_to_one
-from tensor_compile.loops.loop_ir import Buffer, row_major
+from tensor_compile.loops.scalar_ir import Buffer, row_major
 from tensor_compile.symbolic import Expr, Sym, sym, wrap
 
 EXTENTS = (2, 3, 4, 6, 7, 8, 16)

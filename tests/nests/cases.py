@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 from harness import Case, buffer, dim, kernel, loop
-from tensor_compile.loops.loop_ir import Apply, Const, InBounds, IndexValue, Load, Local, Reduction, RowReduce, \
-    RowSort, Scalar, Phase, Store
+from tensor_compile.loops.loop_ir import RowReduce, RowSort, Phase, Store
+from tensor_compile.loops.scalar_ir import Apply, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
 from tensor_compile.symbolic import Expr, Sym, const, sym
 
 SIZES = (1, 15, 16, 17, 40, 4095, 4096, 4097, 10000)

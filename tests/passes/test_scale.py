@@ -16,7 +16,8 @@ from tensor_compile.graph.divide import divide
 from tensor_compile.graph.ir import Function, Module, Node, TensorType, Value
 from tensor_compile.graph.text import parse_module, print_module
 from tensor_compile.graph.verify import verify
-from tensor_compile.loops.loop_ir import Apply, Load, Store
+from tensor_compile.loops.loop_ir import Store
+from tensor_compile.loops.scalar_ir import Apply, Load
 from tensor_compile.symbolic import Sym, const, sym
 
 

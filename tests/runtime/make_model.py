@@ -17,9 +17,9 @@ from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.weights import weights_assembly, weights_header
 from tensor_compile.graph.ir import DimDecl, Guard
-from tensor_compile.loops.loop_ir import (Arena, Buffer, CheckKernel, FunctionPlan, ModelPlan, LoopNestKernel, Program,
-                                          Slot, Phase,
-                                     Step, Store, Variant, Const)
+from tensor_compile.loops.loop_ir import Arena, CheckKernel, FunctionPlan, ModelPlan, LoopNestKernel, Program, Slot, \
+    Phase, Step, Store, Variant
+from tensor_compile.loops.scalar_ir import Buffer, Const
 from tensor_compile.symbolic import Sym, const, sym
 
 TABLE = 10

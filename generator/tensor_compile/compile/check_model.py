@@ -17,7 +17,8 @@ from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES, is_elementwise
 from ..graph.text import print_module
 from ..graph.verify import callees_of
-from ..loops.loop_ir import Buffer, FunctionPlan, Variant
+from ..loops.loop_ir import FunctionPlan, Variant
+from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
 from ..symbolic import Expr, Sym, const
 from . import assemble, files, given, host_programs, model_program

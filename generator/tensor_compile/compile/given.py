@@ -8,7 +8,8 @@ from typing import Mapping
 
 from ..errors import OptionError, UserError, closest
 from ..graph.ir import Guard
-from ..loops.loop_ir import Buffer, FunctionPlan
+from ..loops.loop_ir import FunctionPlan
+from ..loops.scalar_ir import Buffer
 from ..symbolic import Expr, Sym
 from . import tensor_files
 from .tensor_files import Tensor

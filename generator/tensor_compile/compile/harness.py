@@ -13,7 +13,8 @@ from ..emit.contraction import emit_contraction, emit_reference
 from ..emit.schedules import with_scratch
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import Buffer, ContractionKernel
+from ..loops.loop_ir import ContractionKernel
+from ..loops.scalar_ir import Buffer
 from ..symbolic import Sym
 from .cache import Cache
 from .host_programs import ROOT

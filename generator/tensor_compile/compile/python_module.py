@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from ..emit.interface import Entry, interface
-from ..loops.loop_ir import Buffer
+from ..loops.scalar_ir import Buffer
 from ..symbolic import Expr
 from . import assemble, files, toolchain
 from .assemble import Made

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..loops.loop_ir import Buffer, ContractionKernel, InBounds, IndexValue, Load, Store
+from ..loops.loop_ir import ContractionKernel, Store
+from ..loops.scalar_ir import Buffer, InBounds, IndexValue, Load
 from ..symbolic import Expr, Sym, ZERO, is_nonnegative, product, sym
 from .scalar import extent
 

@@ -12,7 +12,8 @@ from typing import Any, Sequence
 
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from ..loops.scalar_ir import Load
 from ..symbolic import Sym
 from . import in_memory
 from .epilogue import names_of, statements

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import AttentionKernel, Load
+from ..loops.loop_ir import AttentionKernel
+from ..loops.scalar_ir import Load
 from ..symbolic import Sym, product, sym
 from . import cuda_vectors
 from .cuda_kernels import decode, emitter, narrow, pointers, prologue

@@ -11,7 +11,8 @@ from typing import Mapping
 
 from ..target import Target
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Buffer, CheckKernel, Kernel, ModelPlan, Step, Store
+from ..loops.loop_ir import CheckKernel, Kernel, ModelPlan, Step, Store
+from ..loops.scalar_ir import Buffer
 from .cwriter import string
 from .memory import buffer_bytes, is_check
 from .driver import FunctionDriver, KernelTable, Source, driver_text

@@ -9,7 +9,8 @@ import re
 from typing import Any
 
 from ..loops import wide
-from ..loops.loop_ir import ContractionKernel, Load, GroupedContractionKernel
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from ..loops.scalar_ir import Load
 from ..loops.scalars import linear, walk
 from ..loops.schedule_half import HalfTile
 from ..symbolic import Expr, Sym, divisor_of, product, sym

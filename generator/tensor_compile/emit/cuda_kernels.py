@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
-from ..loops.loop_ir import AttentionKernel, Buffer, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
-    LoopNestKernel, Scalar
+from ..loops.loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
+    LoopNestKernel
+from ..loops.scalar_ir import Buffer, Scalar
 from ..loops.schedule_cuda import EXACT, Launch, Units
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym

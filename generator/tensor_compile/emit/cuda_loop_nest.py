@@ -16,7 +16,8 @@ from typing import Any
 
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
-from ..loops.loop_ir import Load, LoopNestKernel, Phase, RowReduce, Store
+from ..loops.loop_ir import LoopNestKernel, Phase, RowReduce, Store
+from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import EXACT, UNROLL, Units, usual
 from ..loops.scalars import walk
 from ..symbolic import product, Sym

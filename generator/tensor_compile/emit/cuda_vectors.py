@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Callable, Sequence
 
-from ..loops.loop_ir import Load, Reduction, Scalar, Store
+from ..loops.loop_ir import Store
+from ..loops.scalar_ir import Load, Reduction, Scalar
 from ..loops.scalars import walk
 from ..loops.wide import is_wide, reductions
 from ..symbolic import Sym

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from ..loops import schedule_cuda, wide
-from ..loops.loop_ir import Load, LoopNestKernel, RowReduce, Phase
+from ..loops.loop_ir import LoopNestKernel, RowReduce, Phase
+from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import Launch
 from ..loops.scalars import walk
 from ..symbolic import Expr, product

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from ..graph.table import code_of
-from ..loops.loop_ir import Acc, Apply, ContractionKernel, Scalar
+from ..loops.loop_ir import ContractionKernel
+from ..loops.scalar_ir import Acc, Apply, Scalar
 from ..symbolic import Expr, Sym
 from .access import Access, symbols_of
 from .index import c_index

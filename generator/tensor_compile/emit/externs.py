@@ -2,7 +2,8 @@
 """A call of the user's function as one C function: shapes as arrays of sizes, run by the first thread."""
 from __future__ import annotations
 
-from ..loops.loop_ir import Buffer, ExternKernel
+from ..loops.loop_ir import ExternKernel
+from ..loops.scalar_ir import Buffer
 from .index import c_index
 from .loop_nest import parameters
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Buffer, Kernel, ModelPlan, Store, Variant
+from ..loops.loop_ir import Kernel, ModelPlan, Store, Variant
+from ..loops.scalar_ir import Buffer
 from ..target import Target
 from .cwriter import comment, largest, macro
 from .interface import Entry, Interface, interface

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import fields as dataclass_fields, is_dataclass
 from typing import Any, Hashable
 
-from ..loops.loop_ir import Buffer, Kernel, Load, RowSort, Scalar, Store
+from ..loops.loop_ir import Kernel, RowSort, Store
+from ..loops.scalar_ir import Buffer, Load, Scalar
 from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym
 
 

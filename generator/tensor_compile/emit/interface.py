@@ -7,7 +7,8 @@ from typing import Iterable
 
 from ..errors import UserError
 from ..graph.ir import DimDecl, Guard
-from ..loops.loop_ir import Buffer, FunctionPlan, ModelPlan
+from ..loops.loop_ir import FunctionPlan, ModelPlan
+from ..loops.scalar_ir import Buffer
 from .cwriter import identifier, macro
 
 MAX_RANK = 8  # TC_MAX_RANK

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from ..loops.loop_ir import Acc, Apply, Const, ContractionKernel, InBounds, IndexValue, Load, Scalar
+from ..loops.loop_ir import ContractionKernel
+from ..loops.scalar_ir import Acc, Apply, Const, InBounds, IndexValue, Load, Scalar
 from ..symbolic import Expr, Sym, sym
 from .scalar import extent
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.accesses import written
-from ..loops.loop_ir import Apply, Buffer, Kernel, Local, LoopNestKernel, Phase, RowReduce, RowSort, Scalar, Store
+from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
+from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
 from ..loops.scalars import Rewriter, expressions, is_function, linear, loads, domain_size, rewritten, sorts_wide, walk
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term

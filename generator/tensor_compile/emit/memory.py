@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Buffer, CheckKernel, Element, leaves, Program, Slot, Step, Tiles
+from ..loops.loop_ir import CheckKernel, Element, leaves, Program, Slot, Step, Tiles
+from ..loops.scalar_ir import Buffer
 from ..symbolic import Expr
 from .cwriter import largest
 

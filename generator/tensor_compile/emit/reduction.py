@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Buffer, Const, InBounds, Load, Reduction, Scalar, Store
+from ..loops.loop_ir import Store
+from ..loops.scalar_ir import Buffer, Const, InBounds, Load, Reduction, Scalar
 from ..loops.scalars import Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat

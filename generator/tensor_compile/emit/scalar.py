@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalar expressions (loops/loop_ir.py) as C statements, one lane or 16 lanes wide.
+"""Scalar expressions (loops/scalar_ir.py) as C statements, one lane or 16 lanes wide.
 
 Every distinct node becomes one named constant, declared in the outermost scope in which all it needs is known: what
 does not depend on a loop is computed before it. In code of 16 lanes only what depends on the vector variable (or on the
@@ -17,7 +17,8 @@ from typing import Callable, Iterable, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..graph.table import has_trait
-from ..loops.loop_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Store
+from ..loops.loop_ir import Store
+from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .index import c_index
 

@@ -8,7 +8,8 @@ from typing import Callable, Iterable
 
 from ..loops.contraction_schedule import Schedule
 from ..loops.fuse import Fused
-from ..loops.loop_ir import Buffer, ContractionKernel, Kernel, GroupedContractionKernel, mapped
+from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, mapped
+from ..loops.scalar_ir import Buffer
 from ..symbolic import wrap
 from . import in_memory
 from .access import Access

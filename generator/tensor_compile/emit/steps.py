@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..loops.loop_ir import Branch, Buffer, Element, Kernel, leaves, Loop, Program, regions, Step, Tiles
+from ..loops.loop_ir import Branch, Element, Kernel, leaves, Loop, Program, regions, Step, Tiles
+from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check

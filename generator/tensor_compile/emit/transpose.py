@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..loops.loop_ir import Buffer, Load, LoopNestKernel, Store
+from ..loops.loop_ir import LoopNestKernel, Store
+from ..loops.scalar_ir import Buffer, Load
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ZERO
 

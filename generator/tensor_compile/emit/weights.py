@@ -6,7 +6,8 @@ from __future__ import annotations
 import hashlib
 import struct
 
-from ..loops.loop_ir import Buffer, ModelPlan
+from ..loops.loop_ir import ModelPlan
+from ..loops.scalar_ir import Buffer
 from .cwriter import identifier
 
 HEADER_BYTES = 128

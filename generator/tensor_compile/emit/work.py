@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, ExternKernel, GroupedContractionKernel, \
-    Kernel, Program, Reduction, RowSort, Scalar, Step, Tiles
+    Kernel, Program, RowSort, Step, Tiles
+from ..loops.scalar_ir import Reduction, Scalar
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 

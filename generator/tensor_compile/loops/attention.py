@@ -13,7 +13,8 @@ from ..symbolic import Expr, Sym, divisor_of, sym
 from .accesses import read, written
 from .clip import _holds_where, _lowest, _softmax
 from .fuse import Fused, reading_items
-from .loop_ir import AttentionKernel, Branch, Buffer, ContractionKernel, Load, Loop, LoopNestKernel, Scalar
+from .loop_ir import AttentionKernel, Branch, ContractionKernel, Loop, LoopNestKernel
+from .scalar_ir import Buffer, Load, Scalar
 from .scalars import Rewriter, extent, loads, walk
 
 MOST = 128     # terms of a score, and columns of a result

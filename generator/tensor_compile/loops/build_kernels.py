@@ -6,8 +6,9 @@ from typing import Any, Callable, TYPE_CHECKING
 
 from ..symbolic import Expr, sym
 from .groups import Group, Member
-from .loop_ir import Acc, Buffer, Computation, ContractionKernel, Kernel, Load, Local, LoopNestKernel, RowReduce, \
-    RowSort, Reduction, Scalar, GroupedContractionKernel, Sorted, Phase, Store
+from .loop_ir import Computation, ContractionKernel, Kernel, LoopNestKernel, RowReduce, RowSort, \
+    GroupedContractionKernel, Phase, Store
+from .scalar_ir import Acc, Buffer, Load, Local, Reduction, Scalar, Sorted
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
 if TYPE_CHECKING:

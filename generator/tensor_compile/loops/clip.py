@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping
 
 from ..symbolic import Expr, Sym, sym, wrap
-from .loop_ir import Acc, Apply, Axis, Buffer, Const, ContractionKernel, Element, IndexValue, Load, Local, \
-    LoopNestKernel, Phase, Reduction, RowReduce, Scalar, Store
+from .loop_ir import Axis, ContractionKernel, Element, LoopNestKernel, Phase, RowReduce, Store
+from .scalar_ir import Acc, Apply, Buffer, Const, IndexValue, Load, Local, Reduction, Scalar
 from .scalars import Rewriter, extent, rewritten, walk
 
 _LOWEST = Const("f32", 0xff800000)

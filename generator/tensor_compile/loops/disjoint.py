@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, holds, is_nonnegative, sym, wrap
-from .loop_ir import Buffer
+from .scalar_ir import Buffer
 from .scalars import empty, extent
 
 _MOST_SPLITS = 8

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..symbolic import Expr
-from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, Element, Loop
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, Loop
+from .scalar_ir import Buffer
 from .scalars import domain_size
 
 

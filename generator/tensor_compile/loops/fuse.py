@@ -29,8 +29,9 @@ from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
-from .loop_ir import Branch, Buffer, CheckKernel, Computation, Contraction, Element, ExternKernel, Kernel, leaves, \
-    Load, Loop, LoopNestKernel, Reduction, regions, Scalar, Sorted
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Kernel, leaves, Loop, \
+    LoopNestKernel, regions
+from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
 from .lower import LoweredFunction
 from .disjoint import apart
 from .repeat import repeat

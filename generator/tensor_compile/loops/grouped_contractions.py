@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, Mapping, TYPE_CHECKING
 
 from .groups import Group, Refused, beside
-from .loop_ir import Buffer, Contraction
+from .loop_ir import Contraction
+from .scalar_ir import Buffer
 from .disjoint import apart
 
 if TYPE_CHECKING:

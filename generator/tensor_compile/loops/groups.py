@@ -6,7 +6,8 @@ import heapq
 from typing import Any
 
 from ..symbolic import Expr, Sym
-from .loop_ir import Contraction, Element, Load, Scalar
+from .loop_ir import Contraction, Element
+from .scalar_ir import Load, Scalar
 from .scalars import loads
 
 

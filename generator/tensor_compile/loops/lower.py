@@ -20,7 +20,8 @@ from .empty import without_empty
 from .faults import stored_early
 from .predicates import Index, fold
 from .placement import Placement, place_concat, place_results, place_scatter, place_states, trace
-from .loop_ir import Apply, Buffer, CheckKernel, Computation, Const, Element, Load, Scalar, row_major
+from .loop_ir import CheckKernel, Computation, Element
+from .scalar_ir import Apply, Buffer, Const, Load, Scalar, row_major
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_kernels import KERNELS

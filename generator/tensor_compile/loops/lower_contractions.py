@@ -8,7 +8,8 @@ from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
 from .predicates import Index, inside
-from .loop_ir import Apply, Const, Contraction, Load, Reduction
+from .loop_ir import Contraction
+from .scalar_ir import Apply, Const, Load, Reduction
 from .scalars import affine, linear
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any, Callable, TYPE_CHECKING
 
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
-from .loop_ir import Apply, Buffer, Computation, IndexValue, Load, Reduction, Scalar, Sorted
+from .loop_ir import Computation
+from .scalar_ir import Apply, Buffer, IndexValue, Load, Reduction, Scalar, Sorted
 from .disjoint import one_to_one
 from .ranges import index_of
 from .scalars import linear

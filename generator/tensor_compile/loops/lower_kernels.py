@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
-from .loop_ir import Apply, Computation, Const, ExternKernel, InBounds, IndexValue, Load, Reduction, row_major
+from .loop_ir import Computation, ExternKernel
+from .scalar_ir import Apply, Const, InBounds, IndexValue, Load, Reduction, row_major
 from .predicates import inside, protect
 from .ranges import lies_in
 from .scalars import dims_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Callable
 
 from ..graph.ir import Value
 from ..symbolic import ZERO
-from .loop_ir import Const, IndexValue, Load, Scalar
+from .scalar_ir import Const, IndexValue, Load, Scalar
 from .predicates import Index, guarded, inside
 from .scalars import reshaped
 

@@ -21,7 +21,8 @@ from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
 from ..symbolic import Sym, sym
 from .placement import Placement, place, place_carry
-from .loop_ir import Branch, Element, Load, Loop, row_major
+from .loop_ir import Branch, Element, Loop
+from .scalar_ir import Load, row_major
 
 if TYPE_CHECKING:
     from .lower import Lowering

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from .accesses import written
 from .fuse import Fused
-from .loop_ir import Apply, AttentionKernel, Buffer, Const, ContractionKernel, GroupedContractionKernel, InBounds, \
-    Kernel, leaves, Load, Loop, LoopNestKernel, mapped, regions, RowReduce, RowSort, Scalar, Store
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, leaves, Loop, \
+    LoopNestKernel, mapped, regions, RowReduce, RowSort, Store
+from .scalar_ir import Apply, Buffer, Const, InBounds, Load, Scalar
 from .scalars import Rewriter
 
 

@@ -13,9 +13,9 @@ from ..tokens import quote
 from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
-from .loop_ir import Acc, AttentionKernel, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, \
-    Element, ExternKernel, GroupedContractionKernel, Load, Loop, LoopNestKernel, Phase, RowReduce, Scalar, Slot, Step, \
-    Tiles
+from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
+    ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, RowReduce, Slot, Step, Tiles
+from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
 

@@ -9,8 +9,9 @@ from ..graph.dtypes import DTYPES
 from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
 from .fuse import Fused
-from .loop_ir import Acc, Apply, Arena, Axis, Buffer, Const, Dynamic, Element, InBounds, IndexValue, Load, Local, \
-    Program, Reduction, RowSort, Scalar, Sorted, Store
+from .loop_ir import Arena, Axis, Element, Program, RowSort, Store
+from .scalar_ir import Acc, Apply, Buffer, Const, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, \
+    Sorted
 from .lower import LoweredFunction
 from .printer import Unit
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Callable, Iterator
 from ..graph.ir import Function, Node, Value
 from ..symbolic import ZERO, is_nonnegative
 from .predicates import Index
-from .loop_ir import Buffer, row_major
+from .scalar_ir import Buffer, row_major
 from .scalars import reshaped
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
 from .empty import nowhere
 from .fuse import Fused
-from .loop_ir import Arena, Branch, Buffer, CheckKernel, Element, Kernel, leaves, Load, Loop, LoopNestKernel, mapped, \
-    Program, Reduction, Region, regions, Step, Tiles
+from .loop_ir import Arena, Branch, CheckKernel, Element, Kernel, leaves, Loop, LoopNestKernel, mapped, Program, \
+    Region, regions, Step, Tiles
+from .scalar_ir import Buffer, Load, Reduction
 from .scalars import loads, walk
 
 

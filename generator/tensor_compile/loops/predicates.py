@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..symbolic import Expr, floordiv, is_nonnegative
-from .loop_ir import Apply, Const, InBounds, IndexValue, Load, Scalar
+from .scalar_ir import Apply, Const, InBounds, IndexValue, Load, Scalar
 from .ranges import index_of
 from .scalars import Rewriter
 

@@ -11,9 +11,10 @@ from typing import Iterable, Iterator
 from ..tokens import quote
 from ..symbolic import Atom, Expr, FloorDiv, Sym
 from .fuse import Fused
-from .loop_ir import Acc, Apply, AttentionKernel, Branch, Buffer, CheckKernel, Computation, Const, Contraction, \
-    ContractionKernel, Element, ExternKernel, GroupedContractionKernel, InBounds, IndexValue, Kernel, leaves, Load, \
-    Local, Loop, LoopNestKernel, Program, Reduction, regions, RowReduce, RowSort, Scalar, Sorted, Step, Store, Tiles
+from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
+    ExternKernel, GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, Program, regions, RowReduce, \
+    RowSort, Step, Store, Tiles
+from .scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Sorted
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
 

@@ -12,8 +12,9 @@ from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
-from .loop_ir import Axis, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Scalar, Step, Store
+from .loop_ir import Axis, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
+    GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Step, Store
+from .scalar_ir import Buffer, Scalar
 from .disjoint import apart, one_to_one
 from .scalars import empty, loads
 

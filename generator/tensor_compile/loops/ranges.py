@@ -6,7 +6,7 @@ A bound is any of a list, because a clamp has two: minimum(i + 2, n - 1) is at m
 from __future__ import annotations
 
 from ..symbolic import Expr, is_nonnegative, wrap
-from .loop_ir import Apply, Const, IndexValue, Scalar
+from .scalar_ir import Apply, Const, IndexValue, Scalar
 
 _MOST = 4  # of each list: an expression of many clamps is not worth more
 Bounds = tuple[list[Expr], list[Expr]]

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .equations import solve
-from .loop_ir import Computation, Contraction, Load, Reduction, Scalar, Sorted
+from .loop_ir import Computation, Contraction
+from .scalar_ir import Load, Reduction, Scalar, Sorted
 from .disjoint import apart, one_to_one
 from .scalars import Rewriter, cost, loads, substitute, walk
 

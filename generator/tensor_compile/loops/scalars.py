@@ -7,7 +7,8 @@ from typing import Any, Callable, Iterable, Iterator
 from ..graph.dtypes import DTYPES
 from ..graph.table import cost_of
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
-from .loop_ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted, Store
+from .loop_ir import Store
+from .scalar_ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted
 
 CHEAP = 8           # what costs a lane more is kept rather than computed twice
 FUNCTION = 12       # what costs a lane as much fills the registers of most instruction sets

@@ -16,8 +16,9 @@ from typing import Any
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
 from .fuse import Fused
-from .loop_ir import AttentionKernel, Buffer, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, \
-    Kernel, Load, LoopNestKernel, mapped, Phase, Reduction, RowSort, Scalar, Store
+from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, \
+    Kernel, LoopNestKernel, mapped, Phase, RowSort, Store
+from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible

@@ -22,7 +22,8 @@ from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
 from . import schedule_half, wide
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
-    LoopNestKernel, Phase, Reduction, RowReduce, RowSort
+    LoopNestKernel, Phase, RowReduce, RowSort
+from .scalar_ir import Reduction
 from .scalars import extent, walk
 from .schedule_half import HalfTile
 

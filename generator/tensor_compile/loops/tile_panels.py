@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Callable
 
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
-from .loop_ir import Axis, Buffer, ContractionKernel, Load, LoopNestKernel, Store, Tiles
+from .loop_ir import Axis, ContractionKernel, LoopNestKernel, Store, Tiles
+from .scalar_ir import Buffer, Load
 from .scalars import Rewriter, extent, rewritten
 
 COLUMNS = 128     # of a tile

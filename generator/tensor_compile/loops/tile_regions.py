@@ -22,8 +22,8 @@ from ..target import Target
 from .accesses import read, written
 from .clip import clip
 from .fuse import Fused, reading_items
-from .loop_ir import Axis, Branch, Buffer, ContractionKernel, Element, leaves, Load, Loop, LoopNestKernel, row_major, \
-    Scalar, Store, Tiles
+from .loop_ir import Axis, Branch, ContractionKernel, Element, leaves, Loop, LoopNestKernel, Store, Tiles
+from .scalar_ir import Buffer, Load, row_major, Scalar
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, domain_size, rewritten, unlinear

@@ -14,7 +14,8 @@ from typing import Any, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .loop_ir import Buffer, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, Load
+from .loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel
+from .scalar_ir import Buffer, Load
 from .scalars import extent, walk
 
 

@@ -15,9 +15,9 @@ from ..symbolic import Expr, holds, is_nonnegative, wrap
 from . import accesses, plan, races, verify_variables
 from .empty import nowhere
 from .fuse import Fused
-from .loop_ir import Apply, Branch, Buffer, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
-    ExternKernel, GroupedContractionKernel, InBounds, leaves, Load, Loop, LoopNestKernel, Phase, Program, Reduction, \
-    RowSort, Scalar, Step, Store, Tiles
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
+    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
+from .scalar_ir import Apply, Buffer, InBounds, Load, Reduction, Scalar
 from .scalars import affine, domain_size, loads, sort_space
 
 

@@ -11,9 +11,9 @@ from collections import Counter
 from typing import Iterable
 
 from ..symbolic import Expr, Sym
-from .loop_ir import Acc, Apply, CheckKernel, Computation, Contraction, ContractionKernel, Dynamic, Element, \
-    ExternKernel, GroupedContractionKernel, InBounds, IndexValue, Load, Local, LoopNestKernel, Reduction, RowReduce, \
-    Scalar, Sorted
+from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
+    GroupedContractionKernel, LoopNestKernel, RowReduce
+from .scalar_ir import Acc, Apply, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, Sorted
 from .scalars import walk
 
 Names = frozenset[Sym]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Sequence
 
 from ..symbolic import Expr, Sym, divisor_of, product
-from .loop_ir import Buffer, Load, LoopNestKernel, Reduction, RowReduce, Scalar, Store
+from .loop_ir import LoopNestKernel, RowReduce, Store
+from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import extent, walk
 
 WIDTH = 8
