@@ -5,17 +5,17 @@ block and keeps maximum and sum of each row, so that scores never leave the chip
 last row of a block of queries is not computed."""
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 from ..symbolic import Expr, Sym, divisor_of, sym
 from .accesses import read, written
-from .clip import _holds_where, _lowest, _softmax
-from .fuse import Fused, reading_items
-from .loop_ir import AttentionKernel, Branch, ContractionKernel, Loop, LoopNestKernel
+from .fuse import Fused
+from .loop_ir import AttentionKernel, ContractionKernel, each_list, LoopNestKernel
 from .scalar_ir import Buffer, Load, Scalar
+from .masks import holds_where, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, loads, walk
+from .uses import Uses
 
 MOST = 128     # terms of a score, and columns of a result
 STEP = 16      # what a matrix unit takes at once
@@ -24,24 +24,18 @@ STEP = 16      # what a matrix unit takes at once
 def form(fused: Fused) -> Fused:
     """The same kernels, some of them as one."""
     former = _Former(fused)
-    return replace(fused, kernels=former.items(fused.kernels), fusions=former.fusions)
+    return replace(fused, kernels=each_list(fused.kernels, former.joined_in), fusions=former.fusions)
 
 
 class _Former:
     def __init__(self, fused: Fused):
         self.buffers = fused.buffers
-        self.readers: Counter[str] = reading_items(fused.kernels)
+        self.uses = Uses(fused.kernels)
         self.fusions = list(fused.fusions)
 
-    def items(self, kernels: list[Any]) -> list[Any]:
-        """One list of kernels, and those of the regions within it."""
-        out: list[Any] = []
-        for item in kernels:
-            if isinstance(item, Loop):
-                item = replace(item, test=self.items(item.test), body=self.items(item.body))
-            elif isinstance(item, Branch):
-                item = replace(item, then=self.items(item.then), other=self.items(item.other))
-            out.append(item)
+    def joined_in(self, items: list[Any]) -> list[Any]:
+        """One list of kernels, in which what is attention is one of them."""
+        out = list(items)
         for i, scores in enumerate(out):
             if not isinstance(scores, ContractionKernel) or len(scores.stores) != 1:
                 continue
@@ -60,12 +54,10 @@ class _Former:
     def only_reader(self, items: list[Any], at: int, kernel: ContractionKernel | LoopNestKernel) -> int | None:
         """The position of the one kernel that reads what this one stores."""
         names = written(kernel)
-        if len(names) != 1 or self.buffers[names[0]].kind != "temp":
+        if len(names) != 1 or not self.uses.hands_on(kernel, self.buffers[names[0]]):
             return None
-        found = [j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, LoopNestKernel))
-                 and names[0] in read(items[j])]
-        own = names[0] in read(kernel)
-        return found[0] if len(found) == 1 and self.readers[names[0]] - own == 1 else None
+        return next((j for j in range(at + 1, len(items)) if isinstance(items[j], (ContractionKernel, LoopNestKernel))
+                     and names[0] in read(items[j])), None)
 
     def crossed(self, between: list[Any], made: AttentionKernel, own: tuple[Any, ...]) -> bool:
         """Whether a kernel that ran behind the scores changes what they are made of."""
@@ -79,7 +71,7 @@ class _Former:
         if not isinstance(softmax, LoopNestKernel) or len(scores.b) != 1 or len(values.b) != 1 or len(values.k) != 1 \
                 or len(scores.n) != 1 or len(values.n) != 1 or len(scores.k) != 1:
             return None
-        columns = _softmax(softmax, store.buffer)
+        columns = softmax_columns(softmax, store.buffer)
         out = softmax.phases[-1].stores[0]
         if columns is None or values.a.buffer != out.buffer or values.a.valid or values.b[0].valid or scores.a.valid:
             return None
@@ -130,8 +122,8 @@ def _limit(score: Scalar, key: Sym, rows: tuple[Sym, ...]) -> Expr | None:
     if len(rows) != 1:
         return None
     for s in walk(score):
-        left = _holds_where(s)
-        if left is None or left.coefficient(key) != -1 or not _lowest(score, s):
+        left = holds_where(s)
+        if left is None or left.coefficient(key) != -1 or not is_lowest(score, s):
             continue
         rest = left + sym(key)
         step = rest.coefficient(rows[0])

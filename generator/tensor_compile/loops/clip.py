@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping
 
 from ..symbolic import Expr, Sym, sym, wrap
-from .loop_ir import Axis, ContractionKernel, Element, LoopNestKernel, Phase, RowReduce, Store
-from .scalar_ir import Acc, Apply, Buffer, Const, IndexValue, Load, Local, Reduction, Scalar
+from .loop_ir import Axis, ContractionKernel, Element, LoopNestKernel, Phase, Store
+from .scalar_ir import Acc, Apply, Buffer, Const, Load, Reduction, Scalar
+from .masks import holds_where, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, rewritten, walk
 
-_LOWEST = Const("f32", 0xff800000)
 _ZERO = Const("f32", 0)
 
 
@@ -62,7 +62,7 @@ def _chain(body: list[Element], axis: Axis) -> tuple[ContractionKernel, LoopNest
             or len(last.b) > 1 or last.b_panel or last.b[0].valid or last.a.valid:
         return None
     (scores,) = first.stores
-    columns = _softmax(softmax, scores.buffer)
+    columns = softmax_columns(softmax, scores.buffer)
     if columns is None or last.a.buffer != softmax.phases[-1].stores[0].buffer \
             or any(extent(s) != axis.size for s in (first.n[0], columns, last.k[0])):
         return None
@@ -73,56 +73,15 @@ def masked(value: Scalar, column: Sym, axis: Axis) -> bool:
     """The value is -inf in all rows of the tile where the column is not below the tile's end."""
     end = sym(axis.start) + axis.points
     for s in walk(value):
-        left = _holds_where(s)
+        left = holds_where(s)
         if left is None or left.coefficient(column) != -1:
             continue
         rest = left + sym(column)                  # the comparison is false where the column is above it
         for own in sorted((v for v in rest.symbols() if not v.is_dim), key=lambda v: v.key):
             rest = rest.substitute({own: wrap(own.hi)}) if rest.coefficient(own) == 1 else rest
-        if rest == end - 1 and _lowest(value, s):
+        if rest == end - 1 and is_lowest(value, s):
             return True
     return False
-
-
-def _holds_where(s: Scalar) -> Expr | None:
-    """A comparison of indices as the expression that is >= 0 where it holds."""
-    if not isinstance(s, Apply) or s.op not in ("le", "lt", "ge", "gt") \
-            or not all(isinstance(a, IndexValue) for a in s.args):
-        return None
-    low, high = (a.expr for a in (s.args if s.op in ("le", "lt") else s.args[::-1]))
-    return high - low if s.op in ("le", "ge") else high - low - 1
-
-
-def _lowest(value: Scalar, false: Scalar) -> bool:
-    """The value is -inf where `false` is."""
-    if not isinstance(value, Apply) or value.op != "select":
-        return value is _LOWEST
-    condition, yes, no = value.args
-    return _lowest(no, false) and (_is_false(condition, false) or _lowest(yes, false))
-
-
-def _is_false(condition: Scalar, false: Scalar) -> bool:
-    return condition is false or isinstance(condition, Apply) and condition.op == "logical_and" \
-        and any(_is_false(a, false) for a in condition.args)
-
-
-def _softmax(kernel: LoopNestKernel, scores: str) -> Sym | None:
-    """The variable over which the kernel is the softmax of a buffer; None where it is anything else."""
-    if len(kernel.phases) != 3 or any(len(s.vars) != 1 or s.vars != kernel.phases[0].vars for s in kernel.phases):
-        return None
-    top, total, result = kernel.phases
-    shape = [(len(s.reduces), len(s.stores)) for s in kernel.phases]
-    if shape != [(1, 0), (1, 1), (0, 1)] or not all(isinstance(s.reduces[0], RowReduce) for s in (top, total)):
-        return None
-    most, sums, kept, out = top.reduces[0], total.reduces[0], total.stores[0], result.stores[0]
-    x = most.value
-    if not isinstance(x, Load) or x.buffer != scores or x.valid or (most.op, most.dtype, sums.op, sums.order) != (
-            "max", "f32", "sum", "lanes"):
-        return None
-    e = Apply("exp", "f32", (Apply("sub", "f32", (x, Local(most.name, "f32"))),))
-    quotient = Apply("div", "f32", (Load(kept.buffer, "f32", kept.index), Local(sums.name, "f32")))
-    right = sums.value is e and kept.value is e and out.value is quotient
-    return top.vars[0] if right else None
 
 
 # -- what is left

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, holds, is_nonnegative, sym, wrap
 from .scalar_ir import Buffer
-from .scalars import empty, extent
+from .scalars import empty, extent, lasts
 
 _MOST_SPLITS = 8
 
@@ -32,7 +32,7 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
         address = address.substitute({s: sym(outer) * divided.den + sym(inner)})
         variables = (*(v for v in variables if v is not s), outer, inner)
     steps = []
-    there = tuple(wrap(s.hi) for s in variables)   # where there is a point, no loop is empty
+    there = lasts(variables)
     for s in variables:
         if s.hi == 0:
             continue

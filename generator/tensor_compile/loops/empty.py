@@ -8,32 +8,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..symbolic import Expr
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, Loop
+from .loop_ir import CheckKernel, Computation, Contraction, each_list, Element, Loop
 from .scalar_ir import Buffer
-from .scalars import domain_size
-
-
-def nowhere(domain: Expr) -> bool:
-    """Whether the size of a domain is 0, whatever the dims are."""
-    return domain.is_const and domain.value == 0
+from .scalars import empty
 
 
 def without_empty(items: list[Element], buffers: dict[str, Buffer]) -> list[Element]:
     """The items of a function, also those in its loops and branches, that compute at least one element."""
-    kept = []
-    for item in items:
-        if isinstance(item, Loop):
-            full = [pair for pair in item.swaps if not any(nowhere(buffers[name].elements) for name in pair)]
-            item = replace(item, test=without_empty(item.test, buffers), body=without_empty(item.body, buffers),
-                           swaps=tuple(full))
-        elif isinstance(item, Branch):
-            item = replace(item, then=without_empty(item.then, buffers), other=without_empty(item.other, buffers))
-        elif isinstance(item, Computation) and nowhere(domain_size(item.vars)):
-            continue
-        elif isinstance(item, Contraction) and nowhere(domain_size((*item.batch, *item.m, *item.n))):
-            continue
-        elif isinstance(item, CheckKernel) and nowhere(item.buffer.elements):
-            continue
-        kept.append(item)
-    return kept
+    def full(item: Element) -> Element:
+        if not isinstance(item, Loop):
+            return item
+        swaps = (pair for pair in item.swaps if not any(buffers[name].is_empty for name in pair))
+        return replace(item, swaps=tuple(swaps))
+
+    return each_list(items, lambda one: [full(item) for item in one if not _computes_nothing(item)])
+
+
+def _computes_nothing(item: Element) -> bool:
+    if isinstance(item, Computation):
+        return empty(item.vars)
+    if isinstance(item, Contraction):
+        return empty((*item.batch, *item.m, *item.n))
+    return isinstance(item, CheckKernel) and item.buffer.is_empty

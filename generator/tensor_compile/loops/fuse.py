@@ -24,17 +24,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Iterable
 
 from ..symbolic import Expr, Sym, sym
-from .accesses import read, touched
+from .accesses import touched
 from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
 from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Kernel, leaves, Loop, \
-    LoopNestKernel, regions
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Kernel, Loop, \
+    LoopNestKernel
 from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
 from .lower import LoweredFunction
 from .disjoint import apart
 from .repeat import repeat
+from .uses import reading_items
 from .scalars import Others, extent, has_lanes, linear, loads, domain_size, rebound, reshaped, substitute, walk
 from .grouped_contractions import alike, group_contractions
 
@@ -84,14 +85,6 @@ def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
     return Fused(low.name, fusion.buffers, fusion.run(True), low.inputs, low.outputs, low.states, low.dims,
                  fusion.fusions,
                  fusion.refusals)
-
-
-def reading_items(items: list[Element]) -> Counter[str]:
-    """How many items of a list and its regions read each buffer; a decision counts as one."""
-    reads = Counter(r.condition for r in regions(items) if r.condition)
-    for item in leaves(items):
-        reads.update(read(item))
-    return reads
 
 
 class Fusion:

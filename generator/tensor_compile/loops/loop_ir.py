@@ -279,20 +279,23 @@ def regions(items: Iterable[Element]) -> Iterator[Region]:
                 yield from regions(body)
 
 
-def mapped(items: Iterable[Element], change: Callable[[Element], Element]) -> list[Element]:
-    """The same tree with `change` applied to every leaf."""
+def each_list(items: Iterable[Element], change: Callable[[list[Element]], list[Element]]) -> list[Element]:
+    """The same tree with `change` applied to every list of it, the inner ones first."""
     out = []
     for item in items:
         if isinstance(item, Loop):
-            item = replace(item, test=mapped(item.test, change), body=mapped(item.body, change))
+            item = replace(item, test=each_list(item.test, change), body=each_list(item.body, change))
         elif isinstance(item, Branch):
-            item = replace(item, then=mapped(item.then, change), other=mapped(item.other, change))
+            item = replace(item, then=each_list(item.then, change), other=each_list(item.other, change))
         elif isinstance(item, Tiles):
-            item = replace(item, body=mapped(item.body, change))
-        else:
-            item = change(item)
+            item = replace(item, body=each_list(item.body, change))
         out.append(item)
-    return out
+    return change(out)
+
+
+def mapped(items: Iterable[Element], change: Callable[[Element], Element]) -> list[Element]:
+    """The same tree with `change` applied to every leaf."""
+    return each_list(items, lambda one: [x if isinstance(x, (Loop, Branch, Tiles)) else change(x) for x in one])
 
 
 # -- programs ---------------------------------------------------------------------------------------------------------

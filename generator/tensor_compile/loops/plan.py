@@ -20,7 +20,6 @@ from ..target import Target
 from . import arena
 from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
-from .empty import nowhere
 from .fuse import Fused
 from .loop_ir import Arena, Branch, CheckKernel, Element, Kernel, leaves, Loop, LoopNestKernel, mapped, Program, \
     Region, regions, Step, Tiles
@@ -141,8 +140,8 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
     alone = [(i, step.kernel, step.kernel) for i, step in lives.steps]
     shared = [(i, step.kernel, None) for i, tiles in lives.tiles for step in leaves([tiles])]
     for i, kernel, whole in sorted(alone + shared, key=lambda x: x[0]):    # whole: its points are all that runs there
-        empty = [name for name in read(kernel) if nowhere(scheduled.buffers[name].elements)]  # no kernel stores these
-        for name in [*written(kernel), *empty]:
+        unstored = [name for name in read(kernel) if scheduled.buffers[name].is_empty]
+        for name in [*written(kernel), *unstored]:
             b = scheduled.buffers[name]
             if b.kind != "temp" or name in block_of:
                 continue

@@ -31,6 +31,11 @@ class Buffer:
         return product(self.shape)
 
     @property
+    def is_empty(self) -> bool:
+        """It has no element, whatever the dims are."""
+        return self.elements.is_const and self.elements.value == 0
+
+    @property
     def strides(self) -> tuple[Expr, ...]:
         out: list[Expr] = [ONE] * len(self.shape)
         step = ONE

@@ -66,6 +66,12 @@ def empty(variables: Iterable[Sym]) -> bool:
     return any(extent(s).is_const and extent(s).value <= 0 for s in variables)
 
 
+def lasts(variables: Iterable[Sym]) -> tuple[Expr, ...]:
+    """The last values of loop variables. Where there is a point none is negative: no loop around it is empty."""
+    ends = (wrap(s.hi) for s in variables)
+    return tuple(end for end in ends if not end.is_const)
+
+
 def domain_size(variables: tuple[Sym, ...]) -> Expr:
     """The number of points of the domain that the variables span."""
     total = wrap(1)

@@ -12,7 +12,6 @@ second operands of the contractions again. explain says what was decided and why
 """
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Iterator
 
@@ -21,13 +20,14 @@ from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from ..target import Target
 from .accesses import read, written
 from .clip import clip
-from .fuse import Fused, reading_items
-from .loop_ir import Axis, Branch, ContractionKernel, Element, leaves, Loop, LoopNestKernel, Store, Tiles
+from .fuse import Fused
+from .loop_ir import Axis, Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
 from .scalar_ir import Buffer, Load, row_major, Scalar
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, extent, linear, loads, domain_size, rewritten, unlinear
 from .tile_panels import panels, tiled
+from .uses import Uses
 
 ROWS = 32          # points of a block of the last axis
 FEWEST = 8         # below, contractions run too few rows side by side
@@ -41,8 +41,8 @@ Chained = ContractionKernel | LoopNestKernel
 def form(fused: Fused, target: Target) -> Fused:
     """The same kernels, some of them within tile regions."""
     former = _Former(fused, target)
-    return replace(fused, kernels=former.list(fused.kernels), buffers=former.buffers, fusions=former.fusions,
-                   refusals=former.refusals)
+    kernels = each_list(fused.kernels, former.formed)
+    return replace(fused, kernels=kernels, buffers=former.buffers, fusions=former.fusions, refusals=former.refusals)
 
 
 @dataclass(slots=True)
@@ -92,20 +92,13 @@ class _Former:
     def __init__(self, fused: Fused, target: Target):
         self.buffers, self.target = dict(fused.buffers), target
         self.fusions, self.refusals = list(fused.fusions), list(fused.refusals)
-        self.readers: Counter[str] = reading_items(fused.kernels)
-        self.writers = Counter(name for kernel in leaves(fused.kernels) for name in set(written(kernel)))
+        self.uses = Uses(fused.kernels)
         self.taken = {s.name for s in fused.dims} | {s.name for b in fused.buffers.values() for d in b.shape
                                                      for s in d.symbols()}
 
-    def list(self, kernels: list[Element]) -> list[Element]:
-        """One list of kernels, and those of the regions within it."""
-        out: list[Element] = []
-        for item in kernels:
-            if isinstance(item, Loop):
-                item = replace(item, test=self.list(item.test), body=self.list(item.body))
-            elif isinstance(item, Branch):
-                item = replace(item, then=self.list(item.then), other=self.list(item.other))
-            out.append(item)
+    def formed(self, items: list[Element]) -> list[Element]:
+        """One list of kernels, with the regions that are made of them."""
+        out = list(items)
         for i, kernel in enumerate(out):
             if isinstance(kernel, ContractionKernel):
                 chain = self.chain(out, i)
@@ -117,7 +110,7 @@ class _Former:
         return [item for item in out if item is not None]
 
     # -- chains
-    def chain(self, items: list, first: int) -> _Chain | None:
+    def chain(self, items: list[Element], first: int) -> _Chain | None:
         """The longest chain from a contraction, where it has rows; None where nothing joins it."""
         chain = _Chain([first], [items[first]], [], [])
         while len(chain.kernels) < MOST:
@@ -127,11 +120,10 @@ class _Former:
             chain = longer
         return chain if len(chain.kernels) > 1 else None
 
-    def longer(self, items: list, chain: _Chain) -> _Chain | None:
+    def longer(self, items: list[Element], chain: _Chain) -> _Chain | None:
         last, at = chain.kernels[-1], chain.at[-1]
         for name in written(last):
-            if self.buffers[name].kind != "temp" or self.readers[name] - (name in read(last)) != 1 \
-                    or self.writers[name] != 1:
+            if not self.uses.hands_on(last, self.buffers[name]):
                 continue
             number = next((j for j in range(at + 1, len(items))
                            if isinstance(items[j], (ContractionKernel, LoopNestKernel))
@@ -146,7 +138,7 @@ class _Former:
                 return _Chain([*chain.at, number], [*chain.kernels, joined], [*chain.handed, name], rows)
         return None
 
-    def movable(self, items: list, chain: _Chain, to: int) -> bool:
+    def movable(self, items: list[Element], chain: _Chain, to: int) -> bool:
         """The chain may run where the item at `to` does: nothing between writes what it touches or reads what it
         writes."""
         reads = {name for k in chain.kernels for name in read(k)}
@@ -182,12 +174,13 @@ class _Former:
         return row_dims
 
     # -- panels
-    def pack_within(self, items: list, at: int) -> None:
+    def pack_within(self, items: list[Element], at: int) -> None:
         """Puts the packing of a product's second operand and the product into a region, where that pays."""
         kernel = items[at]
         name = kernel.b[0].buffer
         makers = [j for j in range(at) if isinstance(items[j], LoopNestKernel) and name in written(items[j])]
-        if len(makers) != 1 or self.writers[name] != 1 or self.buffers[name].kind != "temp" or self.readers[name] != 1:
+        if len(makers) != 1 or name in read(items[makers[0]]) \
+                or not self.uses.hands_on(items[makers[0]], self.buffers[name]):
             return
         pack = panels(items[makers[0]], kernel)
         if pack is None or not self.movable(items, _Chain(makers, [pack.pack], [], []), at):
@@ -212,7 +205,7 @@ class _Former:
         self.fusions.append(f"{label} runs in tiles of {what} points")
 
     # -- decisions
-    def settle(self, items: list, chain: _Chain) -> None:
+    def settle(self, items: list[Element], chain: _Chain) -> None:
         """Puts the chain's kernels into a region, where that pays; says so, or why not."""
         block = self.block(chain)
         reason = self.refusal(chain, block)

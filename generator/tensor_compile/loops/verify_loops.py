@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..symbolic import Expr, holds, is_nonnegative, wrap
+from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, verify_variables
-from .empty import nowhere
 from .fuse import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
 from .scalar_ir import Apply, Buffer, InBounds, Load, Reduction, Scalar
-from .scalars import affine, domain_size, loads, sort_space
+from .scalars import affine, domain_size, empty, lasts, loads, sort_space
 
 
 class LoopError(Exception):
@@ -118,7 +117,7 @@ class _Checker:
             written |= {b.name for b in item.writes}
             return
         if isinstance(item, Contraction):
-            values: list[Scalar] = [] if nowhere(domain_size(item.k)) else [item.a, item.b]
+            values: list[Scalar] = [] if empty(item.k) else [item.a, item.b]
             self.access(item.label, item.out, item.index, self.facts)
         else:
             assert isinstance(item, Computation)
@@ -143,7 +142,7 @@ class _Checker:
         if isinstance(k, LoopNestKernel):
             mine: set[str] = set()
             for phase in k.phases:
-                if nowhere(domain_size(phase.vars)):
+                if empty(phase.vars):
                     continue
                 for r in phase.reduces:
                     self.value(k.label, r.value, self.facts)
@@ -175,7 +174,7 @@ class _Checker:
                 self.problems.append(f"{k.label}: stores into {b.kind} {b.name}")
 
     def contraction(self, k: ContractionKernel) -> None:
-        for v in () if nowhere(domain_size(k.k)) else (k.a, *k.b):
+        for v in () if empty(k.k) else (k.a, *k.b):
             self.value(k.label, v, self.facts)
             if not all(affine(e, k.k) for e in (self.buffers[v.buffer].address(v.index), *v.valid)):
                 self.problems.append(f"{k.label}: {v.buffer} is not walked by the terms alone")
@@ -213,7 +212,7 @@ class _Checker:
                 self.problems.append(f"{label}: a guarded load of {s.buffer} without a value")
             self.access(label, s.buffer, s.index, guards + s.valid)
         if isinstance(s, Reduction):
-            if nowhere(domain_size(s.vars)):
+            if empty(s.vars):
                 return
             guards += s.valid
         if isinstance(s, Apply) and s.op == "select" and isinstance(s.args[0], InBounds):
@@ -231,7 +230,8 @@ class _Checker:
         if (name, index, guards) in self.proved:
             return
         self.proved.add((name, index, guards))
-        guards += some_iteration(index)
+        variables = {s for i in index for s in i.symbols() if not s.is_dim and s.hi is not None}
+        guards += lasts(sorted(variables, key=lambda s: s.key))
         if all(holds(i, guards) and holds(n - 1 - i, guards) for i, n in zip(index, b.shape)):
             return
         address = b.address(index)
@@ -242,7 +242,7 @@ class _Checker:
 
     def readable(self, label: str, names: set[str], written: set[str]) -> None:
         for name in sorted(names):
-            if nowhere(self.buffers[name].elements):
+            if self.buffers[name].is_empty:
                 continue
             if self.buffers[name].kind in ("temp", "scratch", "tile", "output") and name not in written:
                 self.problems.append(f"{label}: reads {name} before it is written")
@@ -283,11 +283,3 @@ class _Checker:
 
 def _names(s: Scalar) -> set[str]:
     return {x.buffer for x in loads(s)}
-
-
-def some_iteration(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """That the loops whose variables an index has run at all: their last iteration is not before the first."""
-    variables = sorted({s for i in index for s in i.symbols() if not s.is_dim and isinstance(s.hi, Expr)},
-                       key=lambda s: s.key)
-    lasts = [wrap(s.hi) - s.lo for s in variables]
-    return tuple(last for last in lasts if not is_nonnegative(last))
