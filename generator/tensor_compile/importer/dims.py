@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Iterable, Mapping, Sequence
 
+from ..errors import UserError, closest
 from ..symbolic import Atom, Expr, Extremum, IntLike, Sym, equal, floordiv, product, sym, wrap
 
 DEFAULT_HIGH = 4096  # the upper end of a dim of which the model says nothing
@@ -60,9 +61,11 @@ class Dims:
             self.declared[name] = Sym(name, r.lo, r.hi, r.divisor, is_dim=True)
         return sym(self.declared[name])
 
-    def unknown(self) -> list[str]:
-        """Dims that were asked for and that the model does not have."""
-        return sorted(set(self.asked) - set(self.declared) - set(self._fixed))
+    def refuse_unknown(self, shown: str) -> None:
+        """An error where a dim was asked for that the model does not have."""
+        for dim in sorted(set(self.asked) - set(self.declared) - set(self._fixed)):
+            raise UserError(f"--dim: the model has no dim {dim!r}", shown, closest(dim, self.declared) +
+                            f"its dims: {', '.join(self.declared) or 'none'}")
 
     # -- C -----------------------------------------------------------------------------------------------------------
     def c(self, size: IntLike) -> str:

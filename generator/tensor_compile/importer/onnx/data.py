@@ -9,6 +9,7 @@ from typing import Iterator
 
 from ...errors import UserError
 from ...symbolic import wrap
+from ..mapped import BLOCK, Mapped
 from ..problems import Malformed, Unsupported
 from ..values import DTYPES, Bytes, Data, Value
 from . import wire
@@ -25,7 +26,6 @@ SMALL = {17: ("u8", "e4m3fn", 8), 18: ("u8", "e4m3fnuz", 8), 19: ("u8", "e5m2", 
          26: ("i8", "i2", 2)}
 NUMBER_OF = {name: number for number, name in (TYPES | OTHERS).items()}
 
-BLOCK = 1 << 20
 _GOES_ON = bytes(range(128, 256))
 MOST = 1 << 40   # bytes of a tensor: what is larger is no tensor
 
@@ -67,21 +67,6 @@ class Unpacked:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """A part of the mapped file."""
-
-    view: memoryview
-
-    @property
-    def length(self) -> int:
-        return len(self.view)
-
-    def blocks(self) -> Iterator[bytes]:
-        for at in range(0, len(self.view), BLOCK):
-            yield bytes(self.view[at:at + BLOCK])
-
-
-@dataclass(frozen=True, slots=True)
 class Parts:
     """Several parts one behind the other (a list of floats that is not packed)."""
 
@@ -93,7 +78,7 @@ class Parts:
 
     def blocks(self) -> Iterator[bytes]:
         for part in self.parts:
-            yield from Memory(part).blocks()
+            yield from Mapped(part).blocks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +153,16 @@ class Source:
             raise Malformed(f"{named} has {data.length} bytes, its shape needs {count * size}")
         return value
 
-    def _data(self, t: Tensor, dtype: str) -> Memory | Parts | Varints | External | Bytes:
+    def _data(self, t: Tensor, dtype: str) -> Mapped | Parts | Varints | External | Bytes:
         if t.data_location == 1:
             return self._external(t)
         if t.raw_data is not None:
-            return Memory(t.raw_data)
+            return Mapped(t.raw_data)
         if dtype in ("f32", "f64"):
             parts = t.float_data if dtype == "f32" else t.double_data
             if any(isinstance(p, int) for p in parts):
                 raise Malformed(f"the tensor {t.name!r} has floats that are integers")
-            return Parts(parts) if len(parts) != 1 else Memory(parts[0])
+            return Parts(parts) if len(parts) != 1 else Mapped(parts[0])
         integers = t.int64_data if dtype == "i64" else t.uint64_data if dtype in ("u32", "u64") else t.int32_data
         if not integers:
             return Bytes(b"")

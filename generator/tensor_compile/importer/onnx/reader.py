@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import mmap
 from pathlib import Path
 from typing import Iterator, Mapping, Sequence
 
 from ...errors import OptionError, UserError, closest
 from ...symbolic import wrap
 from ..dims import Dims, Range
+from ..mapped import load
 from ..output import Written, write
 from ..problems import Malformed, Unsupported, report
 from ..program import Program
@@ -20,21 +20,6 @@ from .graph import Importer
 from .model import Model, Tensor, read
 
 HINT = "is it whole, and an ONNX model?"
-
-
-def load(path: Path, shown: str) -> memoryview:
-    """The file's memory, read as it is needed."""
-    try:
-        with open(path, "rb") as f:
-            if not path.stat().st_size:
-                raise UserError("the file is empty", shown)
-            return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
-    except IsADirectoryError:
-        raise UserError("a folder, not a model", shown) from None
-    except FileNotFoundError:
-        raise UserError("no such file", shown) from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", shown) from None
 
 
 def external_files(path: Path, shown: str) -> tuple[Path, ...]:
@@ -109,9 +94,7 @@ def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range
         raise UserError(str(error), shown, HINT) from None
     if importer.problems:
         raise report(importer.problems, shown)
-    for dim in program.dims.unknown():
-        raise UserError(f"--dim: the model has no dim {dim!r}", shown, closest(dim, program.dims.declared) +
-                        f"its dims: {', '.join(program.dims.declared) or 'none'}")
+    program.dims.refuse_unknown(shown)
     return program, model, source
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Callable, Mapping, NoReturn, Sequence, TypeVar
 
 from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
 from ..dims import Shape
+from ..operations import import_topics
 from ..problems import Malformed, Unsupported
 from ..program import Origin, Statement
 from ..values import FLOATS, Element, Value, number
@@ -50,8 +49,7 @@ def add(function: Function, *names: str, since: int = 1, domain: str = "") -> No
 def find(domain: str, name: str, opset: int) -> Function | None:
     """The function of the newest opset that the model's has reached."""
     if not _table:
-        for path in sorted(Path(__file__).parent.glob("ops_*.py")):
-            import_module(f".{path.stem}", __package__)
+        import_topics(__file__, __package__)
     found = [entry for entry in _table.get((domain, name), ()) if entry[0] <= opset]
     return max(found, key=lambda entry: entry[0])[1] if found else None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
+from ..mapped import BLOCK
 from ..problems import Malformed, Unsupported
 from ..values import DTYPES
 
@@ -21,7 +22,6 @@ OTHERS = {9: "complex32", 10: "complex64", 11: "complex128", 29: "float8_e4m3fn"
 SCHEMA = 8                  # the major version that is read
 MOST_JSON = 1 << 30         # bytes of the program
 MOST_MEMBERS = 1 << 20
-BLOCK = 1 << 20
 HINT = "is it whole, and written by torch.export.save?"
 # What zipfile raises of damaged, encrypted or unknown members.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)

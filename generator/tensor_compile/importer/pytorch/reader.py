@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from ...errors import OptionError, UserError, closest
+from ...errors import OptionError, UserError
 from ..dims import Dims, Range
 from ..output import Written, write
 from ..problems import Malformed, Problem, Unsupported, report
@@ -90,9 +90,7 @@ def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range
         problems.append(Problem("program", error.message, "", error.hint))
     if problems:
         raise report(problems, shown)
-    for dim in program.dims.unknown():
-        raise UserError(f"--dim: the model has no dim {dim!r}", shown, closest(dim, program.dims.declared) +
-                        f"its dims: {', '.join(program.dims.declared) or 'none'}")
+    program.dims.refuse_unknown(shown)
     return program
 
 

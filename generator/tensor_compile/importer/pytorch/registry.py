@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Sequence, Union
 
 from ...symbolic import Expr, IntLike, wrap
 from ..dims import Shape, constants
+from ..operations import import_topics
 from ..problems import Malformed, Unsupported
 from ..program import Statement
 from ..values import FLOATS, Value, number
@@ -15,10 +15,6 @@ from .archive import dtype_of
 
 if TYPE_CHECKING:
     from .graph import Importer
-
-TOPICS = ("elementwise", "functions", "reductions", "views", "parts", "making", "contractions", "windows",
-          "normalization",
-          "indexing", "ordering", "resampling", "recurrent", "losses", "control")
 
 # An argument: a tensor, a size, a number, text, a list of these, a graph (its JSON); None where it is None.
 Argument = Union[Value, Expr, int, float, bool, str, None, list[Any], dict[str, Any]]
@@ -47,8 +43,7 @@ def add(function: Function, *targets: str) -> None:
 
 def find(target: str) -> Function | None:
     if not _table:
-        for topic in TOPICS:
-            import_module(f".ops_{topic}", __package__)
+        import_topics(__file__, __package__)
     return _table.get(target)
 
 

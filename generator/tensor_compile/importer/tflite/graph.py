@@ -9,12 +9,12 @@ from typing import Sequence
 
 from ...symbolic import Expr, wrap
 from ..dims import Dims, Range
+from ..mapped import Mapped
 from ..problems import Malformed, Problem, Unsupported
 from ..program import Program, Statement
 from ..source import Names, identifier
 from ..values import DTYPES, Value
 from . import registry
-from .data import View
 from .model import Graph, Operator, Tensor
 from .registry import Node
 from .schema import OPTIONS, OTHERS, TYPES
@@ -128,7 +128,7 @@ class Importer:
         data = t.data if t.data is not None else memoryview(b"")
         if size > MOST or len(data) != size:
             raise Malformed(f"the tensor {t.name!r} has {len(data)} bytes, its shape needs {size}")
-        return self.program.add(Value(dtype, tuple(wrap(s) for s in t.shape), data=View(data), hint=_short(t.name)))
+        return self.program.add(Value(dtype, tuple(wrap(s) for s in t.shape), data=Mapped(data), hint=_short(t.name)))
 
     def last(self, held: Held) -> Value:
         """The value in the order of its axes."""

@@ -2,12 +2,12 @@
 """A .tflite file to model.c and weights."""
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from ...errors import OptionError, UserError, closest
+from ...errors import OptionError, UserError
 from ..dims import Dims, Range
+from ..mapped import load
 from ..output import Written, write
 from ..problems import Malformed, Problem, Unsupported, report
 from ..program import Program
@@ -16,21 +16,6 @@ from .graph import Importer
 from .model import read
 
 HINT = "is it whole, and a TensorFlow Lite model?"
-
-
-def load(path: Path, shown: str) -> memoryview:
-    """The file's memory, read as it is needed."""
-    try:
-        with open(path, "rb") as f:
-            if not path.stat().st_size:
-                raise UserError("the file is empty", shown)
-            return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
-    except IsADirectoryError:
-        raise UserError("a folder, not a model", shown) from None
-    except FileNotFoundError:
-        raise UserError("no such file", shown) from None
-    except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", shown) from None
 
 
 def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range] | None = None) -> tuple[Program, str]:
@@ -48,9 +33,7 @@ def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range
         problems.append(Problem("model", error.message, "", error.hint))
     if problems:
         raise report(problems, shown)
-    for dim in program.dims.unknown():
-        raise UserError(f"--dim: the model has no dim {dim!r}", shown, closest(dim, program.dims.declared) +
-                        f"its dims: {', '.join(program.dims.declared) or 'none'}")
+    program.dims.refuse_unknown(shown)
     return program, model.description
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Callable, NoReturn, Sequence
 
 from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
 from ..dims import Shape
+from ..operations import import_topics
 from ..problems import Malformed, Unsupported
 from ..program import Origin, Statement
 from ..values import FLOATS, Value, number, round_to
@@ -37,8 +36,7 @@ def op(*names: str, versions: int) -> Callable[[Function], Function]:
 
 def find(name: str) -> tuple[int, Function] | None:
     if not _table:
-        for path in sorted(Path(__file__).parent.glob("ops_*.py")):
-            import_module(f".{path.stem}", __package__)
+        import_topics(__file__, __package__)
     return _table.get(name)
 
 
