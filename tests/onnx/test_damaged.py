@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import fuzz
+from fuzzing import attempt
 from tap import done, equal
 
 FOUND = {1012134: "a Loop whose number of turns is no number"}
@@ -21,10 +22,10 @@ with tempfile.TemporaryDirectory() as folder:
         wrong = []
         for seed in range(begin, begin + 100):
             path.write_bytes(fuzz.damaged(models, random.Random(seed)))
-            if found := fuzz.attempt(path):
+            if found := attempt(fuzz.reader.import_file, path):
                 wrong.append((seed, found))
         equal(wrong, [], f"seeds {begin} to {begin + 99}: a model or one error")
     for seed, what in FOUND.items():
         path.write_bytes(fuzz.damaged(models, random.Random(seed)))
-        equal(fuzz.attempt(path), "", f"seed {seed}: {what}")
+        equal(attempt(fuzz.reader.import_file, path), "", f"seed {seed}: {what}")
 done()

@@ -13,58 +13,19 @@ from __future__ import annotations
 import io
 import json
 import random
-import resource
-import signal
 import sys
-import tempfile
-import time
-import traceback
 import zipfile
 from pathlib import Path
 from typing import Any
 
-from tensor_compile.errors import UserError
+from fuzzing import fuzz
 from tensor_compile.importer.pytorch import reader
 
 CASES = Path(__file__).resolve().parent / "cases"
-LIMIT = 10           # seconds of one import
-MEMORY = 1 << 30     # bytes of the process
 WILD = (None, True, -1, 0, 1, 7, 1 << 31, 1 << 62, -(1 << 63), 1e300, "", "x", "s0", "as_none", [], {}, [None],
         {"as_int": -1},
         {"as_expr": {"expr_str": "s0*s0**9", "hint": None}}, {"as_expr": {"expr_str": "((" * 90, "hint": None}},
         {"as_tensor": {"name": "x"}}, {"as_int": 1 << 40})
-
-
-class TooLong(Exception):
-    pass
-
-
-def _alarm(number: int, frame: object) -> None:
-    raise TooLong
-
-
-def attempt(path: Path) -> str:
-    """What is wrong with how the import of a file ended; "" where it is an import or one error."""
-    signal.signal(signal.SIGALRM, _alarm)
-    signal.alarm(LIMIT)
-    try:
-        written = reader.import_file(path, path.name)
-        for _ in written.blocks():
-            pass
-        return ""
-    except UserError as error:
-        return "" if str(error).startswith(path.name) or error.where else f"an error without a place: {error}"
-    except TooLong:
-        return f"it took more than {LIMIT} s"
-    except MemoryError:
-        return f"it took more than {MEMORY >> 20} MiB"
-    except RecursionError:
-        return "it recursed too deeply"
-    except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-    finally:
-        signal.alarm(0)
 
 
 def places(of: Any) -> list[tuple[Any, Any]]:
@@ -141,27 +102,12 @@ def damaged(archives: list[bytes], r: random.Random) -> bytes:
 
 
 def main() -> int:
-    seconds = float(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    archives = []
+    models = []
     for family in sys.argv[3:] or sorted(p.stem for p in CASES.glob("*.zip")):
         with zipfile.ZipFile(CASES / f"{family}.zip") as cases:
-            archives += [cases.read(name) for name in cases.namelist() if name.endswith(".pt2")]
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    found: dict[str, int] = {}
-    tries = 0
-    end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.pt2"
-        while time.monotonic() < end:
-            path.write_bytes(damaged(archives, random.Random(seed + tries)))
-            wrong = attempt(path)
-            if wrong and wrong not in found:
-                found[wrong] = seed + tries
-                print(f"seed {seed + tries}: {wrong}", flush=True)
-            tries += 1
-    print(f"{tries} files, {len(found)} kinds of mistakes")
-    return 1 if found else 0
+            models += [cases.read(name) for name in cases.namelist() if name.endswith(".pt2")]
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    return fuzz(reader.import_file, "model.pt2", lambda r: damaged(models, r), float(sys.argv[1]), seed)
 
 
 if __name__ == "__main__":

@@ -11,53 +11,14 @@ with the seed that does it again; exit code 1 where something did. What was foun
 from __future__ import annotations
 
 import random
-import resource
-import signal
 import sys
-import tempfile
-import time
-import traceback
 import zipfile
 from pathlib import Path
 
-from tensor_compile.errors import UserError
+from fuzzing import fuzz
 from tensor_compile.importer.tflite import reader
 
-LIMIT = 10           # seconds of one import
-MEMORY = 1 << 30     # bytes of the process
 CASES = Path(__file__).resolve().parent / "cases.zip"
-
-
-class TooLong(Exception):
-    pass
-
-
-def _alarm(number: int, frame: object) -> None:
-    raise TooLong
-
-
-def attempt(path: Path) -> str:
-    """What is wrong with how the import of a file ended; "" where it is an import or one error."""
-    signal.signal(signal.SIGALRM, _alarm)
-    signal.alarm(LIMIT)
-    try:
-        written = reader.import_file(path, path.name)
-        for _ in written.blocks():
-            pass
-        return ""
-    except UserError as error:
-        return "" if str(error).startswith(path.name) or error.where else f"an error without a place: {error}"
-    except TooLong:
-        return f"it took more than {LIMIT} s"
-    except MemoryError:
-        return f"it took more than {MEMORY >> 20} MiB"
-    except RecursionError:
-        return "it recursed too deeply"
-    except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-    finally:
-        signal.alarm(0)
 
 
 def seeds() -> list[bytes]:
@@ -101,25 +62,9 @@ def damaged(models: list[bytes], r: random.Random) -> bytes:
 
 
 def main() -> int:
-    seconds = float(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     models = [Path(p).read_bytes() for p in sys.argv[3:]] or seeds()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    found: dict[str, int] = {}
-    tries = 0
-    end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.tflite"
-        while time.monotonic() < end:
-            data = damaged(models, random.Random(seed + tries))
-            path.write_bytes(data)
-            wrong = attempt(path)
-            if wrong and wrong not in found:
-                found[wrong] = seed + tries
-                print(f"seed {seed + tries}: {wrong}", flush=True)
-            tries += 1
-    print(f"{tries} files, {len(found)} kinds of mistakes")
-    return 1 if found else 0
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    return fuzz(reader.import_file, "model.tflite", lambda r: damaged(models, r), float(sys.argv[1]), seed)
 
 
 if __name__ == "__main__":

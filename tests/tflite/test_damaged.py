@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import fuzz
+from fuzzing import attempt
 from tap import done, equal, ok
 
 TRIES = 1500
@@ -16,7 +17,7 @@ with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.tflite"
     for seed in range(TRIES):
         path.write_bytes(fuzz.damaged(models, random.Random(seed)))
-        wrong = fuzz.attempt(path)
+        wrong = attempt(fuzz.reader.import_file, path)
         if wrong:
             found.append(f"seed {seed}: {wrong}")
 equal(found, [], f"{TRIES} damaged models")
