@@ -3,17 +3,14 @@
 compared with PyTorch's results. test_cases.py FAMILY [CASE]; make_cases.py makes them."""
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
 
 import conformance
-import tap
-from processor import lacks
+import stored_cases
 from tensor_compile.errors import UserError
 from tensor_compile.importer.dims import constants
 from tensor_compile.importer.pytorch import reader
@@ -62,27 +59,5 @@ def job(case: str, archive: zipfile.ZipFile, folder: Path) -> conformance.Job:
                            tolerance=HALF if narrow else TOLERANCE, fixed=[], dims=dims)
 
 
-def main(family: str, wanted: list[str]) -> None:
-    if lacks(conformance.ISA):
-        tap.skip(family, f"this processor has no {conformance.ISA}")
-        tap.done()
-    cache = Path(os.environ["TC_TESTS_CACHE"]) / "pytorch"
-    cache.mkdir(parents=True, exist_ok=True)
-    jobs, results = [], []
-    with zipfile.ZipFile(CASES / f"{family}.zip") as archive, tempfile.TemporaryDirectory() as temporary:
-        names = sorted({name.partition("/")[0] for name in archive.namelist()})
-        for case in wanted or names:
-            try:
-                jobs.append(job(case, archive, Path(temporary)))
-            except UserError as error:
-                results.append(conformance.Result(case, "unsupported", error.message))
-        results += conformance.run_batch(jobs, cache, 2)
-    for result in sorted(results, key=lambda r: r.case):
-        if not tap.ok(result.status == "passed", f"{family} {result.case}"):
-            tap.note(f"{result.status}: {result.reason}")
-    tap.equal(len(results), len(wanted or names), "every case was run")
-    tap.done()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+if __name__ == "__main__":   # the cases run in a process that imports this file
+    stored_cases.run(CASES / f"{sys.argv[1]}.zip", sys.argv[2:], job, "pytorch", sys.argv[1])

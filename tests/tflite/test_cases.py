@@ -4,18 +4,14 @@ the same inputs (make_cases.py): integers bit for bit. test_cases.py [CASE...]""
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
 
 import conformance
-import tap
-from processor import lacks
-from tensor_compile.errors import UserError
+import stored_cases
 from tensor_compile.importer.tflite import reader
 from tensor_compile.importer.values import Bytes, Value
 from tensor_compile.symbolic import wrap
@@ -40,27 +36,5 @@ def job(name: str, archive: zipfile.ZipFile, folder: Path) -> conformance.Job:
                            tolerance=TOLERANCE, fixed=[], dims={})
 
 
-def main(wanted: list[str]) -> None:
-    if lacks(conformance.ISA):
-        tap.skip("cases", f"this processor has no {conformance.ISA}")
-        tap.done()
-    cache = Path(os.environ["TC_TESTS_CACHE"]) / "tflite"
-    cache.mkdir(parents=True, exist_ok=True)
-    jobs, results = [], []
-    with zipfile.ZipFile(CASES) as archive, tempfile.TemporaryDirectory() as temporary:
-        names = sorted({name.partition("/")[0] for name in archive.namelist()})
-        for name in wanted or names:
-            try:
-                jobs.append(job(name, archive, Path(temporary)))
-            except UserError as error:
-                results.append(conformance.Result(name, "unsupported", error.message))
-        results += conformance.run_batch(jobs, cache, 2)
-    for result in sorted(results, key=lambda r: r.case):
-        if not tap.ok(result.status == "passed", result.case):
-            tap.note(f"{result.status}: {result.reason}")
-    tap.equal(len(results), len(wanted or names), "every case was run")
-    tap.done()
-
-
 if __name__ == "__main__":   # the cases run in a process that imports this file
-    main(sys.argv[1:])
+    stored_cases.run(CASES, sys.argv[1:], job, "tflite")
