@@ -22,6 +22,9 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
+from servers import Server
+
 HEADS, HEAD = 12, 64
 ROUND = 0.03  # seconds of calls that a contender makes a round
 # (name, function, heads of keys, rows or cached positions)
@@ -29,30 +32,6 @@ ROWS = [("causal 12x512x64", "causal", 12, 512), ("full 12x512x64", "full", 12, 
         ("causal 12x2048x64", "causal", 12, 2048), ("causal 12x512x64, 4 kv heads", "causal", 4, 512),
         ("decode at 256", "decode", 12, 256), ("decode at 1024", "decode", 12, 1024),
         ("decode at 4096", "decode", 12, 4096), ("decode at 1024, 4 kv heads", "decode", 4, 1024)]
-
-
-class Server:
-    """A benchmark process (server.h)."""
-
-    def __init__(self, program: Path, arguments: list[str]):
-        self.process = subprocess.Popen([str(program), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-
-    def ask(self, line: str) -> str:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
-        if not answer:
-            raise SystemExit(f"a benchmark process failed on {line!r}")
-        return answer
-
-    def seconds(self, calls: int) -> float:
-        return int(self.ask(f"run {calls}")) / 1e9 / calls
-
-    def output(self, path: Path) -> np.ndarray:
-        self.ask(f"out {path}")
-        return np.fromfile(path, np.float32)
 
 
 def builds_of(tree: Path) -> ModuleType:
@@ -83,7 +62,7 @@ def server(tree: Path, row: tuple[str, str, int, int], build: Path, files: list[
                           ["-D", f"LENGTH={length}", "-D", f"KV_HEADS={kv_heads}", "--isa", isa])
     own = out / f"server-{function}"
     made.replace(own)
-    return Server(own, ([str(size)] if function == "decode" else []) + [str(f) for f in files])
+    return Server([own, *([size] if function == "decode" else []), *files])
 
 
 def inputs_of(row: tuple[str, str, int, int]) -> list[np.ndarray]:
@@ -138,7 +117,7 @@ def measure(row: tuple[str, str, int, int], options: argparse.Namespace, old: Pa
         data.tofile(files[-1])
     servers = [server(tree, row, options.build / name, files, options.isa) for name, tree in (("old", old),
                                                                                                 ("new", ROOT))]
-    outputs = [s.output(options.build / "out.bin") for s in servers]
+    outputs = [np.fromfile(s.output(options.build / "out.bin"), np.float32) for s in servers]
     if outputs[0].tobytes() != outputs[1].tobytes():
         raise SystemExit(f"{row[0]}: the two trees give different bits")
     calls: list[Callable[[int], float]] = [s.seconds for s in servers]
@@ -153,7 +132,7 @@ def measure(row: tuple[str, str, int, int], options: argparse.Namespace, old: Pa
         for i, (call, n) in enumerate(zip(calls, counts)):
             best[i] = min(best[i], call(n))
     for s in servers:
-        s.process.stdin.close()
+        s.close()
     return [*best, *([None] if options.no_torch else [])]
 
 

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+import numpy as np
 import torch
 from safetensors.torch import load_file
 
@@ -24,6 +25,7 @@ sys.path.insert(0, str(HERE))
 import builds
 import models
 import run
+from servers import Server
 
 TOLERANCE = 2e-5
 SIZES: dict[str, tuple[dict[str, int], ...]] = {
@@ -54,8 +56,9 @@ def compare(model: str, program: Path, args: argparse.Namespace) -> bool:
             start = time.perf_counter()
             eager = call(weights, inputs)
             eager_time = time.perf_counter() - start
-        server = run.Server(program, [*map(str, sizes.values()), *run.input_files(model, inputs, args.build / "data")])
-        got = torch.from_numpy(server.output(args.build / "data" / "out.raw", tuple(exact.shape)))
+        server = Server([program, *sizes.values(), *run.input_files(model, inputs, args.build / "data")])
+        got = torch.from_numpy(np.fromfile(server.output(args.build / "data" / "out.raw"), np.float32))
+        got = got.reshape(exact.shape)
         largest = exact.abs().max().item()
         error = (got - exact).abs().max().item() / largest
         ours, arena = server.seconds(1), int(server.ask("arena"))

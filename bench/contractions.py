@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import builds
+from servers import Server
 
 HERE = Path(__file__).resolve().parent
 ROUND = 0.02   # seconds of a measurement
@@ -112,26 +113,6 @@ int main(void)
 """
 
 
-class Process:
-    def __init__(self, command: list[str], cpu: int | None):
-        pin = ["taskset", "-c", str(cpu)] if cpu is not None else []
-        self.pipe = subprocess.Popen([*pin, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, line: str) -> str:
-        assert self.pipe.stdin and self.pipe.stdout
-        self.pipe.stdin.write(line + "\n")
-        self.pipe.stdin.flush()
-        return self.pipe.stdout.readline().strip()
-
-    def seconds(self, calls: int) -> float:
-        return int(self.ask(f"run {calls}")) / calls / 1e9
-
-    def close(self) -> None:
-        assert self.pipe.stdin
-        self.pipe.stdin.close()
-        self.pipe.wait()
-
-
 def values(shape: tuple[int, ...], seed: int, scale: float) -> bytes:
     count = 1
     for n in shape:
@@ -203,7 +184,7 @@ def main() -> None:
     subprocess.run([*builds.CC, "-O3", "-funroll-loops", "-ffp-contract=fast", *flags, f"-DLANES={lanes}",
                     str(build / "peak.c"), "-o",
                     str(build / "peak")], check=True)
-    peak = Process([str(build / "peak")], args.cpu)
+    peak = Server([build / "peak"], args.cpu)
     roots = {"new": builds.ROOT} | ({"old": args.old.resolve()} if args.old else {})
     wanted = [w for w in args.only.split(",") if w]
     print("| contraction | " + " | ".join(f"{name} us | of peak" for name in roots) +
@@ -222,11 +203,10 @@ def main() -> None:
         servers = {}
         for name, root in roots.items():
             made = program(root, written, folder / name, build / f"cache-{name}", args.isa)
-            servers[name] = Process([str(made), *dims, *files], args.cpu)
+            servers[name] = Server([made, *dims, *files], args.cpu)
         outputs = set()
         for _name, server in servers.items():
-            server.ask(f"out {folder / 'out.raw'}")
-            outputs.add((folder / "out.raw").read_bytes())
+            outputs.add(server.output(folder / "out.raw").read_bytes())
         if len(outputs) > 1:
             raise SystemExit(f"{row.name}: the bits differ")
         best = {name: min(server.seconds(1) for _ in range(3)) for name, server in servers.items()}

@@ -15,7 +15,6 @@ import argparse
 import json
 import math
 import os
-import platform
 import re
 import statistics
 import struct
@@ -31,6 +30,7 @@ import numpy as np
 import onnxruntime as ort
 
 import builds
+from servers import Server, conditions
 
 ROUND = 0.03          # seconds of calls that each contender makes a round
 SHOWN = 12            # lines of a profile
@@ -118,37 +118,9 @@ class Theirs:
         return list(best.items())
 
 
-class Ours:
-    """A process of a build (server.c)."""
-
-    def __init__(self, program: Path, sizes: list[int], files: list[Path]):
-        self.process = subprocess.Popen([str(program), *map(str, sizes), *map(str, files)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-
-    def ask(self, line: str) -> str:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
-        if not answer:
-            raise SystemExit(f"a benchmark process failed on {line!r}")
-        return answer
-
-    def seconds(self, calls: int) -> float:
-        return int(self.ask(f"run {calls}")) / 1e9 / calls
-
-    def outputs(self, path: Path, like: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        self.ask(f"outs {path}")
-        return {name: np.fromfile(f"{path}.{i}", x.dtype).reshape(x.shape) for i, (name, x) in enumerate(like.items())}
-
-    def profile(self, calls: int) -> list[tuple[str, float]]:
-        found = [part.rpartition("=") for part in self.ask(f"profile {calls}").split("\t") if part]
-        return [(name, int(ns) / 1e3) for name, _, ns in found]
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+def outputs_of(server: Server, path: Path, like: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    server.ask(f"outs {path}")
+    return {name: np.fromfile(f"{path}.{i}", x.dtype).reshape(x.shape) for i, (name, x) in enumerate(like.items())}
 
 
 def same(got: dict[str, np.ndarray], want: dict[str, np.ndarray], what: str) -> None:
@@ -221,14 +193,14 @@ def row(name: str, k: int, inputs: dict[str, np.ndarray], sizes: dict[str, int],
             files.append(args.build / f"{name}.{identifier(n)}.raw")
             np.ascontiguousarray(x).tofile(files[-1])
     ordered = sorted(sizes, key=lambda n: re.search(rf"\btc_index {n}\b", header).start())  # type: ignore[union-attr]
-    ours = {v: Ours(p, [sizes[n] for n in ordered], files) for v, p in programs.items()}
+    ours = {v: Server([p, *(sizes[n] for n in ordered), *files]) for v, p in programs.items()}
     theirs = Theirs(path, inputs)
     reference = theirs.outputs()
     want = {n: want[n] for n in reference}
     same(reference, want, f"{name} {k}: ONNX Runtime")
     bits = []
     for variant, server in ours.items():
-        got = server.outputs(args.build / "out", reference)
+        got = outputs_of(server, args.build / "out", reference)
         same(got, want, f"{name} {k}: {variant}")
         bits.append([x.tobytes() for x in got.values()])
     if bits[0] != bits[1]:
@@ -256,16 +228,6 @@ def row(name: str, k: int, inputs: dict[str, np.ndarray], sizes: dict[str, int],
         server.close()
 
 
-def conditions(args: argparse.Namespace) -> str:
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-                if line.startswith("model name")), platform.machine())
-    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
-    return (f"{cpu}, {os.cpu_count()} processors, load {load}; {platform.system()} {platform.release()}; "
-            f"{builds.banner()}; onnxruntime {ort.__version__}, numpy {np.__version__}, Python "
-            f"{platform.python_version()}; one thread; --isa {args.isa or 'all'}; medians of {args.rounds} "
-            f"interleaved rounds")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -281,7 +243,7 @@ def main() -> None:
         parser.error(f"unknown model {unknown[0]!r}; there are {', '.join(MODELS)}")
     args.build = args.build.resolve()
     args.build.mkdir(parents=True, exist_ok=True)
-    print(conditions(args) + "\n")
+    print(conditions(f"onnxruntime {ort.__version__}, numpy {np.__version__}", args.isa, args.rounds) + "\n")
     print("| model: sizes | ONNX Runtime | specialized | generic | theirs / specialized | theirs / generic |")
     print("| --- | --- | --- | --- | --- | --- |", flush=True)
     for name in names:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import builds
 import models
+from servers import Server, conditions
 
 ROWS = [("mlp", {"batch": 1}), ("mlp", {"batch": 64}), ("digits", {"batch": 1}), ("digits", {"batch": 32}),
         ("minilm", {"batch": 1, "seq": 128}), ("resnet50", {"batch": 1}), ("mobilenet_v2", {"batch": 1}),
@@ -39,32 +39,6 @@ OWN = {"mlp": [(f"fc{i}.weight", f"fc{i}.bias", n, k)
 VARIANTS = ("specialized", "generic")
 CONTENDERS = ("torch eager", *VARIANTS)
 ROUND = 0.03  # seconds of calls that each contender makes a round
-
-
-class Server:
-    """One benchmark process of a C build (server.h)."""
-
-    def __init__(self, program: Path, args: list[str]):
-        self.process = subprocess.Popen([str(program), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, line: str) -> str:
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
-        if not answer:
-            raise SystemExit(f"benchmark process failed on {line!r}")
-        return answer
-
-    def seconds(self, calls: int) -> float:
-        return int(self.ask(f"run {calls}")) / 1e9 / calls
-
-    def output(self, path: Path, shape: tuple) -> np.ndarray:
-        self.ask(f"out {path}")
-        return np.fromfile(path, dtype=np.float32).reshape(shape)
-
-    def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def make_weights(model: str, build: Path) -> Path:
@@ -121,7 +95,7 @@ def measure(model: str, sizes: dict, programs: dict[str, Path], args: argparse.N
     folder.mkdir(exist_ok=True)
     files = input_files(model, inputs, folder)
     call = models.MODELS[model]
-    servers = {variant: Server(program, [*map(str, sizes.values()), *files]) for variant, program in programs.items()}
+    servers = {variant: Server([program, *sizes.values(), *files]) for variant, program in programs.items()}
 
     def eager(calls: int) -> float:
         start = time.perf_counter()
@@ -137,7 +111,7 @@ def measure(model: str, sizes: dict, programs: dict[str, Path], args: argparse.N
             run(2)
             counts[name] = max(1, int(ROUND / run(2)))
         for name, server in servers.items():
-            got = server.output(folder / "out.raw", expected.shape)
+            got = np.fromfile(server.output(folder / "out.raw"), np.float32).reshape(expected.shape)
             np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-5 * max(2, np.abs(expected).max()),
                                        err_msg=f"{model} {name}")
         times: dict = {name: [] for name in contenders}
@@ -149,16 +123,6 @@ def measure(model: str, sizes: dict, programs: dict[str, Path], args: argparse.N
     return {name: statistics.median(t) for name, t in times.items()} | {
         "ratio": statistics.median(a / b for a, b in zip(times["torch eager"], times["specialized"])),
         "generic/specialized": statistics.median(a / b for a, b in zip(times["generic"], times["specialized"]))}
-
-
-def conditions(args: argparse.Namespace) -> str:
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-                if line.startswith("model name")), platform.machine())
-    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
-    return (f"{cpu}, {len(os.sched_getaffinity(0))} processors, load {load}; {platform.system()} {platform.release()}; "
-            f"{builds.banner()}; torch {torch.__version__}, numpy {np.__version__}, "
-            f"Python {platform.python_version()}; one thread; --isa {args.isa or 'all'}; medians of {args.rounds} "
-            f"interleaved rounds")
 
 
 def main() -> None:
@@ -182,7 +146,7 @@ def main() -> None:
     for model in dict.fromkeys(wanted):
         make_weights(model, args.build)
         programs[model] = {variant: build_program(model, variant, args) for variant in VARIANTS}
-    print(conditions(args) + "\n")
+    print(conditions(f"torch {torch.__version__}, numpy {np.__version__}", args.isa, args.rounds) + "\n")
     print("| model | torch eager | specialized | generic | eager / specialized | generic / specialized |")
     print("| --- | --- | --- | --- | --- | --- |")
     for model, sizes in ROWS:

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmark processes and the conditions that they ran under. Needs nothing but Python."""
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Sequence
+
+import builds
+
+
+class Server:
+    """A process that answers line by line (server.h). cpu: the processor that it runs on."""
+
+    def __init__(self, command: Sequence[str | Path | int], cpu: int | None = None):
+        pin = ["taskset", "-c", str(cpu)] if cpu is not None else []
+        self.process = subprocess.Popen([*pin, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+
+    def ask(self, line: str) -> str:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if not answer:
+            raise SystemExit(f"a benchmark process failed on {line!r}")
+        return answer
+
+    def seconds(self, calls: int) -> float:
+        """Of a call, the mean of some."""
+        return int(self.ask(f"run {calls}")) / 1e9 / calls
+
+    def output(self, path: Path) -> Path:
+        """The file, which then has the first output of a call."""
+        self.ask(f"out {path}")
+        return path
+
+    def profile(self, calls: int) -> list[tuple[str, float]]:
+        """Kernels with their microseconds."""
+        rows = [part.rpartition("=") for part in self.ask(f"profile {calls}").split("\t") if part]
+        return [(name, int(ns) / 1e3) for name, _, ns in rows]
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def conditions(versions: str, isa: str, rounds: int) -> str:
+    """The machine, its load, compilers and settings, in one line. versions: of what is compared with."""
+    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
+                if line.startswith("model name")), platform.machine())
+    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    return (f"{cpu}, {len(os.sched_getaffinity(0))} processors, load {load}; {platform.system()} {platform.release()}; "
+            f"{builds.banner()}; {versions}, Python {platform.python_version()}; one thread; --isa {isa or 'all'}; "
+            f"medians of {rounds} interleaved rounds")
