@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Iterator
 
@@ -49,24 +49,14 @@ class Planned:
 
 
 @dataclass(slots=True)
-class Made:
+class Made(Planned):
     """Everything a build knows when all is compiled; paths lie in the cache. embedded: the weights that the object
     holds; flags: the target's and the host's."""
 
-    compiled: pipeline.Compiled
-    target: Target
-    target_file: Path
-    headers: tuple[Path, ...]
-    weight_files: list[Path]
-    weights: Path
-    sources: Sources
     objects: dict[str, Object]
     driver: Object
-    header_text: str
     embedded: Path | None
     flags: tuple[str, ...]
-    compiler: toolchain.Compiler
-    host: toolchain.Compiler
 
 
 def toolchains(options: Options, inputs: Inputs | None = None
@@ -184,9 +174,9 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
         options, target, compiler, options.open_cache(), sources, driver,
         lambda n: progress.say(f"{options.shown}: compiled {n} of {count}"))
     embedded = planned.weights if planned.compiled.plan.packed_bytes and options.weights == "embed" else None
-    made = Made(planned.compiled, target, planned.target_file, planned.headers, planned.weight_files, planned.weights,
-                sources, {o.name: o for o in compiled_units[:-1]}, compiled_units[-1], planned.header_text, embedded,
-                (*target.flags, *options.cflags), compiler, planned.host)
+    made = Made(**{f.name: getattr(planned, f.name) for f in fields(planned)},
+                objects={o.name: o for o in compiled_units[:-1]}, driver=compiled_units[-1], embedded=embedded,
+                flags=(*target.flags, *options.cflags))
     budget.check(budget.bill(made), options.shown, options.max_arena, options.max_weights, options.max_code,
                  options.max_stack)
     return made

@@ -215,11 +215,7 @@ class _LoopNestEmitter:
         e.lines.append(f"const tc_index {at} = {first} + {self.thread};")
         for s in sums:
             e.lines += self.absent(s)
-        lines = decode(e, at, phase.vars)
-        e.open(phase.vars)
-        e.lines += lines
-        self.point(phase, sums, at)
-        e.close(f"if ({at} < {count})")
+        self.point_if_any(phase, sums, at, count)
         for s in sums:
             e.lines += self.add(s, first)
         unroll = "#pragma unroll 4\n" if self.warps and not phase.stores else ""
@@ -229,6 +225,15 @@ class _LoopNestEmitter:
         if phase.stores:
             e.lines.append(self.barrier)
 
+    def point_if_any(self, phase: Phase, sums: list[_Sum], at: str, count: str) -> None:
+        """The point number `at` of a phase, where it has so many."""
+        e = self.e
+        lines = decode(e, at, phase.vars)
+        e.open(phase.vars)
+        e.lines += lines
+        self.point(phase, sums, at)
+        e.close(f"if ({at} < {count})")
+
     def phase_loop(self, phase: Phase, sums: list[_Sum], count: str) -> None:
         """The loop of a phase that has a constant number of points a thread."""
         e, at = self.e, self.e.fresh("at")
@@ -237,11 +242,7 @@ class _LoopNestEmitter:
         for s in sums:
             s.at = at if self.whole else s.at
             e.lines += self.absent(s)
-        lines = decode(e, at, phase.vars)
-        e.open(phase.vars)
-        e.lines += lines
-        self.point(phase, sums, at)
-        e.close(f"if ({at} < {count})")
+        self.point_if_any(phase, sums, at, count)
         for s in sums if not self.whole else ():
             e.lines += self.add(s, f"u * {self.threads}")
         e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
