@@ -6,7 +6,7 @@ import random
 from itertools import product
 
 from tap import done, equal, ok
-from tensor_compile.loops.disjoint import one_to_one
+from tensor_compile.loops.disjoint import apart, one_to_one
 from tensor_compile.loops.scalar_ir import Buffer, row_major
 from tensor_compile.symbolic import Expr, Sym, sym, wrap
 
@@ -51,4 +51,33 @@ for _ in range(600):
     wrong += [(parts, variables)] if claim and not truth else []
 equal(wrong, [], f"what is proved is true ({proved} proofs, {missed} not found)")
 ok(proved > 150, "proofs are found")
+
+n = Sym("n", 1, 5, is_dim=True)
+N = sym(n)
+turn = Sym("i", 0, 2 * N * N - 1)
+digits = (sym(turn) - N * (sym(turn) // N), sym(turn) // N - 2 * (sym(turn) // (2 * N)), sym(turn) // (2 * N))
+sizes = (N, wrap(2), N)
+ok(one_to_one(Buffer("y", "f32", sizes, row_major(sizes), "output"), digits, (turn,)),
+   "three digits of one loop, stored the other way round")
+ok(one_to_one(buffer((16, 8, 0)), (sym(i), sym(j), wrap(0)), (i, j)), "nothing is stored twice where there is nothing")
+
+column = Sym("column", 0, N - 1)
+ok(apart((3 * N * sym(i) + sym(column),), (3 * N * sym(j) + sym(column) + N,)), "parts of rows whose length is a size")
+ok(not apart((3 * N * sym(i) + sym(column),), (3 * N * sym(j) + sym(column) + N - 1,)), "that share an element")
+found, wrong, missed = 0, [], 0
+for _ in range(3000):
+    def walked() -> tuple[Expr, set[int]]:
+        """An index of up to three loops, and its values."""
+        loops = [Sym(f"v{n}", 0, drawn.choice(EXTENTS) - 1) for n in range(drawn.randint(1, 3))]
+        steps = [drawn.choice((1, 2, 6, 12, 12, 24)) for _ in loops]
+        e = sum((sym(s) * c for s, c in zip(loops, steps)), wrap(drawn.randint(0, 12)))
+        return e, {int(e.evaluate(dict(zip(loops, at)))) for at in product(*(range(int(s.hi) + 1) for s in loops))}
+
+    (a, of_a), (b, of_b) = walked(), walked()
+    claim = apart((a,), (b,))
+    found += claim
+    missed += not claim and not of_a & of_b
+    wrong += [(a, b)] if claim and of_a & of_b else []
+equal(wrong, [], f"indices that are proved apart have no value in common ({found} proofs, {missed} not found)")
+ok(found > 200, "and proofs are found")
 done()

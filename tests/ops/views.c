@@ -52,3 +52,26 @@ TC_FUNCTION(op_axes)
     tc_output(g, "expanded", tc_add(x, tc_expand_as(tc_slice(x, 1, 0, 1), x)));
     tc_output(g, "shaped", tc_reshape_as(tc_swapaxes(x, 1, 4), x));
 }
+
+/* Rows and channels that a flip reads backwards, behind zeros of padding; results stored through a view that turns them,
+   into a part of what they are read from, and at an index of nothing. */
+TC_FUNCTION(op_backwards)
+{
+    SIZES;
+    tc_tensor row = tc_flip(tc_pad_axis(tc_input(g, "row", TC_F32, 1, 20), 0, 2, 1, 0), 1);
+    tc_output(g, "rows", tc_matmul(row, tc_reshape(tc_linspace(g, TC_F32, -1, 1, 660), 20, 33)));
+    tc_tensor channels = tc_flip(tc_input(g, "channels", TC_F32, 1, 2, 20), 1);
+    tc_output(g, "windows", tc_conv1d(channels, tc_reshape(tc_linspace(g, TC_F32, -1, 1, 24), 4, 2, 3), .padding = 1));
+    tc_tensor x = tc_input(g, "deep", TC_F32, n, n, 2), at = tc_input(g, "at", TC_I64, n, 2, n);
+    tc_tensor taken = tc_take_along(tc_permute(x, 1, 2, 0), at, 1);
+    tc_output(g, "taken", taken);
+    tc_output(g, "turned", tc_permute(taken, 2, 1, 0));
+    tc_tensor shares = tc_softmax(tc_input(g, "cube", TC_F32, 5, 4, 5), 0);
+    tc_tensor whole = tc_concat(1, tc_input(g, "first", TC_F32, 5, 4, 5), shares, shares);
+    tc_output(g, "framed", tc_pad_axis(tc_reshape(whole, 300), 0, 2, 1, -2));
+    tc_tensor wide = tc_take_along(tc_diag(tc_input(g, "line", TC_F32, m), -1),
+                                   tc_input(g, "square_at", TC_I64, tc_dim_add(m, 1), tc_dim_add(m, 1)), 0);
+    tc_output(g, "gram", tc_matmul(wide, tc_transpose(wide, 0, 1)));
+    tc_tensor none = tc_input(g, "none", TC_F32, n, 8, 0), nowhere = tc_input(g, "nowhere", TC_I64, 0);
+    tc_output(g, "added", tc_index_add(none, 2, nowhere, tc_input(g, "what", TC_F32, n, 8, 0)));
+}

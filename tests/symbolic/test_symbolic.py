@@ -197,6 +197,8 @@ ok(holds(2 * Z - 3 - one * (Z - 1) - row_of, [Z - 1]) and not holds(2 * Z - 4 - 
 
 ok(holds(Z * sym(DIMS[1]) - 1 - 4 * sym(DIMS[1]) * row_of, [Z - 1 - 4 * row_of]), "a guarded row of several elements")
 ok(not holds(Z * sym(DIMS[1]) - 2 - 4 * sym(DIMS[1]) * row_of, [Z - 1 - 4 * row_of]), "and not beyond its end")
+left = Z - 16 * sym(Sym("panel", 0, Z // 16)) - sym(Sym("lane", 0, 15))
+ok(holds((Z + 1) * left, [left]) and not holds((Z + 1) * left - 1, [left]), "a guarded row of a size and one elements")
 ok(holds(2 * Z * Z - 1 - 2 * row_of - one, [Z - 1]), "a row of a square that is not empty")
 ok(holds(Z - 1 - 8 * row_of, [2 * Z - 1 - 16 * row_of - one]), "half a guard, rounded up as an integer is")
 ok(not holds(Z - 2 - 8 * row_of, [2 * Z - 1 - 16 * row_of - one]), "and no more than that")

@@ -132,7 +132,7 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
 
 
 def _fits(loop: TermLoop) -> bool:
-    return loop.a.is_const and loop.extent.is_const and loop.a.value * (loop.extent.value - 1) < ZERO_ROW
+    return loop.a.is_const and loop.extent.is_const and abs(loop.a.value) * (loop.extent.value - 1) < ZERO_ROW
 
 
 def _merge(loops: tuple[TermLoop, ...], keep: frozenset[Sym]) -> tuple[TermLoop, ...]:

@@ -294,7 +294,8 @@ class _Emitter:
         inside_count = product(loop.extent for loop in inside).value
         border_count = product(loop.extent for loop in border).value
         inner_terms = self.text(self.inner.extent)
-        zeros = access.border[-1].a.value * (access.border[-1].extent.value - 1) + 1 if padded else 0
+        # from the first term to the last: backwards, where a is read so
+        reach = access.border[-1].a.value * (access.border[-1].extent.value - 1) if padded else 0
         return {
             "inside_count": inside_count, "inside_taps": loops(inside, inside_names), "inside_terms": inner_terms,
             "inside_a": walk(inside, inside_names, "a"),
@@ -308,6 +309,7 @@ class _Emitter:
             "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
             "tap_tiles": max(1, schedule.mc // schedule.mr) if schedule.mc else "tiles",
             "group_room": self.blocks.group_room if schedule.packed_b else 0,
-            "rows_room": most_height * border_count, "zeros": zeros,
+            "rows_room": most_height * border_count, "zeros": abs(reach) + 1 if padded else 0,
+            "first_zero": f"{self.own}padding" + (f" + {-reach}" if reach < 0 else ""),
             "tile_b_step": self.text(self.b_step),
             "tile_b_piece": f"({self.text(access.terms)}) * {unit}" if schedule.packed_b else self.text(access.b_piece)}

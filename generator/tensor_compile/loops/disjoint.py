@@ -18,9 +18,11 @@ def one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -
 
 
 def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -> bool:
+    if b.is_empty:
+        return True
     address = b.address(index)
     for _ in range(_MOST_SPLITS):  # what is divided is walked as the pair of quotient and remainder
-        divided = next((a for m, _ in address.terms for a in m if isinstance(a, FloorDiv)), None)
+        divided = _widest(address)
         s = next((s for s in variables if divided is not None and s in divided.num.symbols()), None)
         if s is None:
             break
@@ -48,6 +50,17 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
             return False
         reach = reach + step * (extent(s) - 1)
     return True
+
+
+def _widest(address: Expr) -> FloorDiv | None:
+    """A division of the address whose divisor divides that of no other: i // (2*n) before i // n. The other way about,
+    n*i + j for j < n would stand over 2*n, which does not become i // 2."""
+    found: FloorDiv | None = None
+    for monomial, _ in address.terms:
+        for a in monomial:
+            if isinstance(a, FloorDiv) and (found is None or exact_div(a.den, found.den) is not None):
+                found = a
+    return found
 
 
 def _one_run(address: Expr, variables: tuple[Sym, ...], num: Expr, s: Sym) -> tuple[Expr, tuple[Sym, ...], Sym]:
@@ -78,7 +91,8 @@ def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
     if empty(s for e in (*one, *two) for s in e.symbols() if not s.is_dim):
         return False
     return any(_below(a, b) or _below(b, a) for a, b in zip(one, two, strict=True)) or any(
-        _below(a, b) or _below(b, a) for a, b in zip(_divided(one), _divided(two), strict=True))
+        _below(a, b) or _below(b, a) or _interleaved(a, b)
+        for a, b in zip(_divided(one), _divided(two), strict=True))
 
 
 def _divided(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -100,3 +114,30 @@ def _divided(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
 def _below(a: Expr, b: Expr) -> bool:
     top, bottom = extreme(a, True), extreme(b, False)
     return all(s.is_dim for s in top.symbols() | bottom.symbols()) and is_nonnegative(bottom - top - 1)
+
+
+def _interleaved(a: Expr, b: Expr) -> bool:
+    """The two step over one another: 60*i + j and 60*i + j + 20 for j < 20. Of some step, a's and b's other terms lead
+    to remainders that do not meet: all that b is more than a lies between two multiples of the step."""
+    for s in sorted((s for s in a.symbols() if not s.is_dim), key=lambda s: s.key):
+        step = a.coefficient(s)
+        if step is None or not is_nonnegative(step - 2):
+            continue
+        one, two = _remainder(a, step), _remainder(b, step)
+        least = extreme(two, False) - extreme(one, True)
+        most = extreme(two, True) - extreme(one, False)
+        if not all(s.is_dim for s in least.symbols() | most.symbols()):
+            continue
+        steps = (least.value // step.value,) if least.is_const and step.is_const else (0, -1)
+        if any(is_nonnegative(least - k * step - 1) and is_nonnegative((k + 1) * step - 1 - most) for k in steps):
+            return True
+    return False
+
+
+def _remainder(e: Expr, step: Expr) -> Expr:
+    """e without the loop variables that lead from one multiple of the step to another."""
+    for s in e.symbols():
+        c = e.coefficient(s) if not s.is_dim else None
+        if c is not None and exact_div(c, step) is not None:
+            e = e - c * sym(s)
+    return e

@@ -44,8 +44,11 @@ def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
 
 
 def _follows(e: Expr, g: Expr) -> bool:
-    """e >= 0 as g >= 0: e is at least a multiple of g, or k*e is more than -k, e being an integer."""
-    return any(is_nonnegative(e - times * g) for times in _multiples(e, g)) \
+    """e >= 0 as g >= 0: e is at least a multiple of g, or k*e is more than -k, e being an integer. n + 1 times g is n
+    times and once more."""
+    left = [e - times * g for times in _multiples(e, g)]
+    return any(map(is_nonnegative, left)) \
+        or any(is_nonnegative(rest - times * g) for rest in left[1:] for times in _multiples(rest, g)) \
         or any(is_nonnegative(k * e + (k - 1) - g) for k in _parts(e, g))
 
 

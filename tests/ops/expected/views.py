@@ -2,6 +2,8 @@
 """What PyTorch gives for views.c."""
 from __future__ import annotations
 
+import torch
+import torch.nn.functional as F
 from make_expected import Random
 
 H = 5
@@ -13,6 +15,20 @@ def axes(i: dict) -> dict:
             "moved": x.movedim(1, -1),
             "back": x.movedim(-1, 1), "swapped": x.swapaxes(1, 4), "expanded": x + x[:, :1].expand_as(x),
             "shaped": x.swapaxes(1, 4).reshape(x.shape)}
+
+
+def backwards(i: dict) -> dict:
+    def steps(*shape: int) -> torch.Tensor:
+        count = torch.Size(shape).numel()
+        return torch.linspace(-1, 1, count, dtype=torch.float64).view(shape)
+    taken = torch.take_along_dim(i["deep"].permute(1, 2, 0), i["at"], 1)
+    shares = i["cube"].softmax(0)
+    wide = torch.take_along_dim(i["line"].diag(-1), i["square_at"], 0)
+    return {"rows": F.pad(i["row"], (0, 0, 2, 1)).flip(1) @ steps(20, 33),
+            "windows": F.conv1d(i["channels"].flip(1), steps(4, 2, 3), padding=1), "taken": taken,
+            "turned": taken.permute(2, 1, 0).contiguous(),
+            "framed": F.pad(torch.cat((i["first"], shares, shares), 1).flatten(), (2, 1), value=-2),
+            "gram": wide @ wide.T, "added": i["none"] + 0}
 
 
 def functions(rng: Random) -> dict:
@@ -28,4 +44,8 @@ def functions(rng: Random) -> dict:
                    lambda i: {"wide": i["x"].expand(-1, 17), "deep": i["row"].expand(3, 3, 17),
                               "back": i["x"].unsqueeze(0).squeeze(2)}, size),
         "axes": ({"x": rng.normal(2, 12, 1, 2 * H, 7)}, axes, f"batch=2,h={H}"),
+        "backwards": ({"row": rng.normal(1, 20), "channels": rng.normal(1, 2, 20), "deep": rng.normal(3, 3, 2),
+                       "at": rng.randint(0, 2, (3, 2, 3)), "cube": rng.normal(5, 4, 5), "first": rng.normal(5, 4, 5),
+                       "line": rng.normal(17), "square_at": rng.randint(0, 18, (18, 18)), "none": rng.normal(3, 8, 0),
+                       "nowhere": rng.randint(0, 1, (0,)), "what": rng.normal(3, 8, 0)}, backwards, size),
     }
