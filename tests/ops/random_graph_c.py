@@ -127,9 +127,10 @@ class Graph:
         """The function in C."""
         return "\n".join([f"TC_FUNCTION({self.name})", "{", *(f"    {line}" for line in self.lines), "}", ""])
 
-    def evaluate(self, torch: Any, given: dict[str, Any], dims: dict[str, int], unit: float = 0.0) -> dict[str, Any]:
-        """The outputs in double; None where PyTorch refuses (an axis of no elements, say). unit: a relative error of
-        each element of each result that is not exact, to see how far such errors get."""
+    def evaluate(self, torch: Any, given: dict[str, Any], dims: dict[str, int], unit: float = 0.0,
+                 error: Callable[[Any, Any, float], Any] | None = None) -> dict[str, Any]:
+        """The outputs in double; None where PyTorch refuses (an axis of no elements, say). unit: an error of each
+        element of each result that is not exact, to see how far such errors get: `relative`, or another one."""
         made: dict[Value, Any] = {v: given[v.name] for v in self.inputs + self.weights}
         noise = torch.Generator().manual_seed(self.seed)
         for step in self.steps:
@@ -144,9 +145,27 @@ class Graph:
                 results = (results,) * len(step.results) if results is None else (results,)
             for v, x in zip(step.results, results, strict=True):
                 if unit and x is not None and v.kind == "float" and not v.exact:
-                    x = x * (1 + unit * (torch.rand(x.shape, generator=noise, dtype=torch.float64) * 2 - 1))
+                    draw = torch.rand(x.shape, generator=noise, dtype=torch.float64) * 2 - 1
+                    x = (error or relative)(x, draw, unit)
                 made[v] = x
         return {name: made[v] for name, v in self.outputs}
+
+
+def relative(x: Any, draw: Any, unit: float) -> Any:
+    """Each element with an error of up to `unit` of its own. draw: from -1 to 1, for each element."""
+    return x * (1 + unit * draw)
+
+
+def no_zeros(x: Any, draw: Any, unit: float) -> Any:
+    """What is 0 by cancellation, a little beside it."""
+    return x + unit * draw * (x == 0)
+
+
+def more_zeros(x: Any, draw: Any, unit: float) -> Any:
+    """What is no more than the errors of the other elements, as if it were 0."""
+    del draw
+    largest = x.abs()[x.isfinite()].max() if x.isfinite().any() else 0.0
+    return x * (~(x.abs() <= unit * largest))
 
 
 class Refused(Exception):

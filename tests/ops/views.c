@@ -74,4 +74,12 @@ TC_FUNCTION(op_backwards)
     tc_output(g, "gram", tc_matmul(wide, tc_transpose(wide, 0, 1)));
     tc_tensor none = tc_input(g, "none", TC_F32, n, 8, 0), nowhere = tc_input(g, "nowhere", TC_I64, 0);
     tc_output(g, "added", tc_index_add(none, 2, nowhere, tc_input(g, "what", TC_F32, n, 8, 0)));
+    tc_tensor box = tc_take_along(tc_input(g, "box", TC_F32, 4, n, n), tc_input(g, "box_at", TC_I64, 4, n, n), 2);
+    tc_tensor flat = tc_reshape(tc_flip(box, 1), tc_dim_mul(4, tc_dim_mul(n, n)));
+    tc_output(g, "flat", flat);
+    tc_output(g, "norm", tc_einsum("a,a->", flat, flat));
+    tc_tensor pairs = tc_reshape(tc_repeat(tc_input(g, "pairs", TC_F32, m, 3), 3, 1), tc_dim_mul(m, 9));
+    tc_output(g, "edges", tc_pad_axis(pairs, 0, 1, 1, -2));
+    tc_tensor rows = tc_take_along(tc_input(g, "short", TC_F32, n, 5), tc_input(g, "short_at", TC_I64, n, 5), 0);
+    tc_output(g, "diagonals", tc_diag(tc_pad_axis(rows, 0, 2, 2, 0), -1));
 }

@@ -231,6 +231,16 @@ ok(x * y is y * x and (x + y) - y is x, "divisions of two loop variables of one 
 again = (sym(twins[0]) * 3 + sym(twins[1])) // 4
 ok((sym(twins[0]) * 3 + sym(twins[1])) // 4 is again, "an equal division is the same object")
 
+walk = sym(Sym("i", 0, 4 * Z * Z - 1))
+turned = walk + Z * Z - Z + 2 * Z * Z * (walk // (Z * Z)) - 2 * Z * (walk // Z)
+ok(is_nonnegative(turned) and is_nonnegative(4 * Z * Z - 1 - turned), "rows counted backwards in a stack of squares")
+ok(not is_nonnegative(turned - 1) and not is_nonnegative(4 * Z * Z - 2 - turned), "and no more than that")
+shifted = sym(Sym("i", 0, 40))
+equal((shifted // 3 + 2) // 4, (shifted + 6) // 12, "a quotient moved and divided again is one division")
+tall, flat = Z - 1 - sym(Sym("row", 0, Z + 5)), 4 - sym(Sym("k", 0, 9))
+ok(holds(5 * tall + flat, [tall, flat]) and not holds(5 * tall + flat - 1, [tall, flat]),
+   "five of one guard and another")
+
 # -- text
 for text in ("2*n + batch*seq - 1", "floordiv(n + 1, 2)*batch - 3", "-n", "-3*batch*floordiv(batch*n, 3*seq) + 2", "0",
              "-5",

@@ -63,11 +63,13 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
         small = _drop_small(num, den.value)
         if small is not None:
             return quotient + floordiv(small, den)
-    # floor(floor(x/a)/b) = floor(x/(a*b))
-    if len(num.terms) == 1 and num.terms[0][1] == 1 and len(num.terms[0][0]) == 1:
-        atom = num.terms[0][0][0]
+    # floor((floor(x/a) + c)/b) = floor((x + a*c)/(a*b))
+    constant = next((c for m, c in num.terms if not m), 0)
+    inner = num - constant
+    if len(inner.terms) == 1 and inner.terms[0][1] == 1 and len(inner.terms[0][0]) == 1:
+        atom = inner.terms[0][0][0]
         if isinstance(atom, FloorDiv):
-            return quotient + floordiv(atom.num, atom.den * den)
+            return quotient + floordiv(atom.num + constant * atom.den, atom.den * den)
     if num.is_const and num.value == 0:
         return quotient
     return quotient + Expr((((_division(num, den),), 1),))

@@ -3,7 +3,6 @@
 have a point."""
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Sequence
 
 from .expressions import ONE, Expr, FloorDiv, Monomial, sym
@@ -11,13 +10,12 @@ from .prover import extreme, is_nonnegative
 
 
 def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
-    """e >= 0 where every guard is: proved alone, from a multiple of one guard, the sum of two (pairs), or through
+    """e >= 0 where every guard is: proved alone, from a multiple of one guard, of two (pairs), or through
     floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
-    if is_nonnegative(e) or any(_follows(e, g) for g in guards) \
-            or pairs and any(is_nonnegative(e - g - h) for g, h in combinations(guards, 2)):
+    if is_nonnegative(e) or any(_follows(e, g) for g in guards) or pairs and _follows_from_two(e, guards):
         return True
     least = extreme(e, False) if guards else e
-    if least is not e and any(_follows(least, g) for g in guards):
+    if least is not e and (any(_follows(least, g) for g in guards) or pairs and _follows_from_two(least, guards)):
         return True
     for monomial, c in e.terms if guards else ():
         if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
@@ -44,12 +42,20 @@ def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
 
 
 def _follows(e: Expr, g: Expr) -> bool:
-    """e >= 0 as g >= 0: e is at least a multiple of g, or k*e is more than -k, e being an integer. n + 1 times g is n
-    times and once more."""
-    left = [e - times * g for times in _multiples(e, g)]
-    return any(map(is_nonnegative, left)) \
-        or any(is_nonnegative(rest - times * g) for rest in left[1:] for times in _multiples(rest, g)) \
+    """e >= 0 as g >= 0: e is at least a multiple of g, or k*e is more than -k, e being an integer."""
+    return any(is_nonnegative(e - times * g) for times in _multiples(e, g)) \
         or any(is_nonnegative(k * e + (k - 1) - g) for k in _parts(e, g))
+
+
+def _follows_from_two(e: Expr, guards: Sequence[Expr]) -> bool:
+    """e is at least a multiple of one guard and one of another, or n + 1 times one: n times and once more."""
+    for g in guards:
+        for times in _multiples(e, g):
+            rest = e - times * g
+            for h in guards:
+                if any(is_nonnegative(rest - more * h) for more in _multiples(rest, h)):
+                    return True
+    return False
 
 
 def _multiples(e: Expr, g: Expr) -> list[Expr]:

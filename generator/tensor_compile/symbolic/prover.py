@@ -122,7 +122,7 @@ def _prove_nonnegative(e: Expr) -> bool:
         if lo is not None and lo >= 0:
             return True
     return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e) \
-        or _prove_by_extremum(reduced) or _prove_by_ends(reduced)
+        or _prove_by_extremum(reduced) or _prove_by_ends(reduced) or _prove_by_digits(e)
 
 
 def _prove_by_factor(e: Expr) -> bool:
@@ -217,6 +217,41 @@ def _prove_by_ends(e: Expr) -> bool:
             if end is not num:
                 return is_nonnegative(e - c * Expr(((monomial, 1),)) + c * (end // den))
     return False
+
+
+_digits: dict[tuple[Sym, tuple[Expr, ...]], Expr | None] = {}
+
+
+def _prove_by_digits(e: Expr) -> bool:
+    """A loop variable that is divided by n, and by n*n say, is a*n*n + b*n + c for b and c below n: no division is
+    left, and what a, b and c lead to is seen apart."""
+    divided: dict[Sym, set[Expr]] = {}
+    for monomial, _ in e.terms:
+        for atom in monomial:
+            s = next(iter(atom.num.symbols()), None) if isinstance(atom, FloorDiv) else None
+            if s is not None and atom.num == sym(s) and not s.is_dim and s.lo == 0 and s.hi is not None:
+                divided.setdefault(s, set()).add(atom.den)
+    for s, dens in sorted(divided.items(), key=lambda of: of[0].key):
+        key = s, tuple(sorted(dens, key=lambda d: (len(d.terms[0][0]), abs(d.terms[0][1]))))
+        if key not in _digits:
+            _digits[key] = _in_digits(*key)
+        value = _digits[key]
+        if value is not None:
+            return is_nonnegative(e.substitute({s: value}))
+    return False
+
+
+def _in_digits(s: Sym, dens: tuple[Expr, ...]) -> Expr | None:
+    """The variable as the sum of its digits times their places, which are 1 and the divisors; None where a place is no
+    multiple of the one before."""
+    value, place = wrap(0), wrap(1)
+    for end in (*dens, wrap(s.hi) + 1):
+        count = exact_div(end, place)
+        if count is None:
+            return None
+        value = value + sym(Sym(f"{s.name}_digit", 0, count - 1)) * place
+        place = end
+    return value
 
 
 def _replaced(e: Expr, atom: Atom, by: Expr) -> Expr:

@@ -24,11 +24,15 @@ def backwards(i: dict) -> dict:
     taken = torch.take_along_dim(i["deep"].permute(1, 2, 0), i["at"], 1)
     shares = i["cube"].softmax(0)
     wide = torch.take_along_dim(i["line"].diag(-1), i["square_at"], 0)
+    flat = torch.take_along_dim(i["box"], i["box_at"], 2).flip(1).flatten()
+    rows = torch.take_along_dim(i["short"], i["short_at"], 0)
     return {"rows": F.pad(i["row"], (0, 0, 2, 1)).flip(1) @ steps(20, 33),
             "windows": F.conv1d(i["channels"].flip(1), steps(4, 2, 3), padding=1), "taken": taken,
             "turned": taken.permute(2, 1, 0).contiguous(),
             "framed": F.pad(torch.cat((i["first"], shares, shares), 1).flatten(), (2, 1), value=-2),
-            "gram": wide @ wide.T, "added": i["none"] + 0}
+            "gram": wide @ wide.T, "added": i["none"] + 0, "flat": flat, "norm": flat @ flat,
+            "edges": F.pad(i["pairs"].tile(3, 1).flatten(), (1, 1), value=-2),
+            "diagonals": F.pad(rows, (0, 0, 2, 2)).diag_embed(-1)}
 
 
 def functions(rng: Random) -> dict:
@@ -47,5 +51,7 @@ def functions(rng: Random) -> dict:
         "backwards": ({"row": rng.normal(1, 20), "channels": rng.normal(1, 2, 20), "deep": rng.normal(3, 3, 2),
                        "at": rng.randint(0, 2, (3, 2, 3)), "cube": rng.normal(5, 4, 5), "first": rng.normal(5, 4, 5),
                        "line": rng.normal(17), "square_at": rng.randint(0, 18, (18, 18)), "none": rng.normal(3, 8, 0),
-                       "nowhere": rng.randint(0, 1, (0,)), "what": rng.normal(3, 8, 0)}, backwards, size),
+                       "nowhere": rng.randint(0, 1, (0,)), "what": rng.normal(3, 8, 0),
+                       "box": rng.normal(4, 3, 3), "box_at": rng.randint(0, 3, (4, 3, 3)), "pairs": rng.normal(17, 3),
+                       "short": rng.normal(3, 5), "short_at": rng.randint(0, 3, (3, 5))}, backwards, size),
     }
