@@ -74,6 +74,8 @@ def save_tensors(path: Path, tensors: Iterable[tuple[str, torch.Tensor]]) -> Non
     header: dict[str, Any] = {}
     parts, offset = [], 0
     for name, tensor in tensors:
+        if tensor.is_complex():   # a last axis of the real and the imaginary part
+            tensor = torch.view_as_real(tensor.resolve_conj())
         if tensor.dtype not in DTYPES:
             fail(f"{name} has dtype {tensor.dtype}, which safetensors and tensor-compile do not have")
         plain = tensor.detach().cpu().contiguous()

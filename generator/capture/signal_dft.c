@@ -232,30 +232,48 @@ tc_tensor tc_dft_at(const tc_dft_args *args)
 
 /* -- short times ------------------------------------------------------------------------------------------------- */
 
-static tc_tensor stft(tc_graph *g, const tc_stft_args *args)
+/* The length of the windows; 0 where the options or the axes of x are none, which was reported. */
+static int read_windows(tc_graph *g, const tc_stft_args *args, int rank, const char *axes)
 {
-    const tc_site at = args->at;
-    tc_tensor x = args->x, window = args->window;
+    const tc_tensor x = args->x, window = args->window;
     int64_t size = 0;
     if (window && (window->type.rank != 1 || !tc_expr_value(window->type.shape[0], &size) ||
                    window->type.dtype != x->type.dtype)) {
         tc_fail(g, "one constant axis, in x's dtype", "the window is %s for x %s", tc_type_text(g, &window->type),
                 tc_type_text(g, &x->type));
-        return tc_poison();
+        return 0;
     }
     const int length = args->length ? args->length : (int)size;
-    if (x->type.rank != 3 || length < 1 || args->step < 1 || size > length) {
-        tc_fail(g, "x[b, n, 1] or x[b, n, 2]; .step and .length, or a window no longer than that",
-                "windows of %d every %d of %s", length, args->step, tc_type_text(g, &x->type));
-        return tc_poison();
+    if (x->type.rank != rank || length < 1 || args->step < 1 || size > length) {
+        tc_fail(g, axes, "windows of %d every %d of %s", length, args->step, tc_type_text(g, &x->type));
+        return 0;
     }
+    return length;
+}
+
+/* The window in f32 or f64, with zeros behind its end. */
+static tc_tensor whole_window(tc_graph *g, const tc_stft_args *args, int length)
+{
+    int64_t size = 0;
+    tc_expr_value(args->window->type.shape[0], &size);
+    const tc_dim zero = tc_dim_int_(0), more = tc_dim_int_(length - size);
+    return tc_pad_axis_at(args->at, tc_prim_widen(g, args->window), 0, zero, more, tc_operand_int_(0));
+}
+
+static tc_tensor stft(tc_graph *g, const tc_stft_args *args)
+{
+    const tc_site at = args->at;
+    tc_tensor x = args->x;
+    const int length = read_windows(
+        g, args, 3, "x[b, n, 1] or x[b, n, 2]; .step and .length, or a window no longer than that");
+    if (!length)
+        return tc_poison();
     const tc_dtype dtype = x->type.dtype;
     tc_tensor frames = tc_sliding_at(at, tc_prim_widen(g, x), 1, length, args->step); /* [b, f, c, length] */
     if (tc_is_poison(frames))
         return frames;
-    if (window) {
-        const tc_dim zero = tc_dim_int_(0), more = tc_dim_int_(length - size);
-        tc_tensor whole = tc_pad_axis_at(at, tc_prim_widen(g, window), 0, zero, more, tc_operand_int_(0));
+    if (args->window) {
+        tc_tensor whole = whole_window(g, args, length);
         frames = MUL(frames, whole);
     }
     const bool real = tc_expr_is(x->type.shape[2], 1);
@@ -269,4 +287,65 @@ tc_tensor tc_stft_at(const tc_stft_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_stft", "stft", "x ?window", 2, (tc_tensor[]){args->x, args->window});
     return g ? tc_op_leave(g, stft(g, args)) : tc_poison();
+}
+
+/* x[b, c, length, f]: the sums of what windows have at each place, [b, c, n]. */
+static tc_tensor added_up(tc_graph *g, const tc_stft_args *args, tc_tensor x, int length, const tc_expr *n)
+{
+    if (tc_is_poison(x))
+        return x;
+    const tc_expr *const *shape = x->type.shape;
+    const tc_expr *columns[] = {shape[0], tc_expr_mul(shape[1], shape[2]), shape[3]};
+    x = tc_prim_reshape(g, x, 3, columns);
+    const tc_unfold_args fold = {.x = x,
+                                 .kernel = {1, length},
+                                 .stride = {1, args->step},
+                                 .padding = {0, 0},
+                                 .low = {0, 0},
+                                 .high = {0, 0},
+                                 .dilation = {1, 1},
+                                 .at = args->at};
+    return tc_squeeze_at(args->at, tc_fold_at(&fold, tc_dim_int_(1), tc_dim_of(n)), 2);
+}
+
+static tc_tensor istft(tc_graph *g, const tc_stft_args *args)
+{
+    const tc_site at = args->at;
+    const int length = read_windows(
+        g, args, 4, "x[b, f, k, 2] of tc_stft; .step and .length, or a window no longer than that");
+    if (!length)
+        return tc_poison();
+    const tc_tensor x = args->x;
+    const tc_expr *frames = x->type.shape[1], *bins = tc_expr_const(&g->dims, args->twosided ? length : length / 2 + 1);
+    if (!tc_same_dim(g, x->type.shape[2], bins) || !tc_at_least(g, frames, g->dims.one)) {
+        tc_fail(g, "x[b, f, k, 2] of tc_stft", "%s holds no spectra of windows of %d", tc_type_text(g, &x->type), length);
+        return tc_poison();
+    }
+    const tc_expr *n = tc_expr_add_int(tc_expr_mul_int(tc_expr_add_int(frames, -1), args->step), length);
+    const tc_dim whole_length = tc_dim_int_(length);
+    tc_tensor z = tc_dft_at(&(const tc_dft_args){.x = tc_prim_widen(g, x),
+                                                 .axis = 2,
+                                                 .size = &whole_length,
+                                                 .size_count = 1,
+                                                 .inverse = true,
+                                                 .onesided = !args->twosided,
+                                                 .at = at});
+    if (tc_is_poison(z))
+        return z;
+    const tc_type weights = {.dtype = z->type.dtype,
+                             .rank = 4,
+                             .shape = {g->dims.one, g->dims.one, tc_expr_const(&g->dims, length), frames}};
+    z = tc_prim_transpose(g, z, (const int[]){0, 3, 2, 1});
+    tc_tensor weight = args->window ? whole_window(g, args, length) : tc_size_value(g, weights.dtype, g->dims.one);
+    weight = tc_prim_broadcast(g, weight, 4, weights.shape, (const int[]){2});
+    tc_tensor windowed = MUL(z, weight), squares = MUL(weight, weight);
+    tc_tensor signal = added_up(g, args, windowed, length, n), sum = added_up(g, args, squares, length, n);
+    tc_tensor y = tc_transpose_at(at, DIV(signal, sum), 1, 2);
+    return tc_is_poison(y) ? y : tc_prim_narrow(g, y, x->type.dtype);
+}
+
+tc_tensor tc_istft_at(const tc_stft_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_istft", "istft", "x ?window", 2, (tc_tensor[]){args->x, args->window});
+    return g ? tc_op_leave(g, istft(g, args)) : tc_poison();
 }

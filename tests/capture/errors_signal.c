@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Messages of Fourier transforms and windows.
+ * Messages of Fourier transforms, windows and complex numbers.
  */
 #include "mistakes.h"
 
@@ -18,6 +18,15 @@
     X(stft_window, "tc_stft: the window is f32[2,2] for x f32[1,9,1]", tc_tensor x = F(1, 9, 1), w = F(2, 2); AT;     \
       tc_stft(x, .step = 1, .window = w))                                                                             \
     X(stft, "tc_stft: windows of 0 every 2 of f32[1,9,1]", tc_tensor x = F(1, 9, 1); AT; tc_stft(x, .step = 2))       \
+    X(istft, "tc_istft: f32[1,3,4,2] holds no spectra of windows of 8", tc_tensor x = F(1, 3, 4, 2); AT;                \
+      tc_istft(x, .step = 2, .length = 8))                                                                            \
+    X(complex_parts, "tc_complex_abs: the last axis of f32[4,3] is not 2", tc_tensor x = F(4, 3); AT;                 \
+      tc_complex_abs(x))                                                                                              \
+    X(complex_dtype, "tc_complex: needs floats, not i32[4]", tc_tensor x = IN(TC_I32, 4); AT; tc_complex(x, x))       \
+    X(complex_both, "tc_complex_mul: dtypes differ: f32[4,2] and f64[4,2]",                                           \
+      tc_tensor x = F(4, 2), y = IN(TC_F64, 4, 2); AT; tc_complex_mul(x, y))                                          \
+    X(complex_matrices, "tc_complex_matmul: matrices of complex numbers, not f32[4,2] and f32[4,4,2]",                \
+      tc_tensor x = F(4, 2), y = F(4, 4, 2); AT; tc_complex_matmul(x, y))                                             \
     X(window, "tc_hann_window: a window of -1", AT; tc_hann_window(g, TC_F32, -1, true))                              \
     X(window_dtype, "tc_cosine_window: the dtype is no number's", AT;                                                 \
       tc_cosine_window(g, TC_BOOL, 4, true, 1, 0, 0))                                                                 \

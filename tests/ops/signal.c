@@ -60,3 +60,30 @@ TC_FUNCTION(op_windows)
     tc_output(g, "mel", tc_mel_weights(g, TC_F32, 8, 16, 8192, 0, 4096));
     tc_output(g, "mel_fine", tc_mel_weights(g, TC_F64, 40, 400, 16000, 20, 7600));
 }
+
+/* Back to the signals of op_stft, but for what its windows leave out. */
+TC_FUNCTION(op_istft)
+{
+    DIMS;
+    tc_tensor x = tc_input(g, "x", FLOAT, n, l, 25, 2), y = tc_input(g, "y", FLOAT, 2, n, 16, 2);
+    tc_tensor w = tc_input(g, "w", FLOAT, 48);
+    tc_output(g, "half", tc_istft(x, .step = 16, .window = w));
+    tc_output(g, "pairs", tc_istft(y, .step = 7, .length = 16, .twosided = true));
+}
+
+TC_FUNCTION(op_complex)
+{
+    DIMS;
+    tc_tensor x = tc_input(g, "x", FLOAT, n, 1, 4, 2), y = tc_input(g, "y", FLOAT, l, 4, 2), r = tc_input(g, "r", FLOAT, l, 1);
+    tc_tensor m = tc_input(g, "m", FLOAT, 4, l, 2);
+    tc_output(g, "product", tc_complex_mul(x, y));
+    tc_output(g, "quotient", tc_complex_div(x, y));
+    tc_output(g, "conjugate", tc_complex_conj(y));
+    tc_output(g, "magnitude", tc_complex_abs(x));
+    tc_output(g, "angle", tc_complex_angle(y));
+    tc_output(g, "exponential", tc_complex_exp(y));
+    tc_output(g, "logarithm", tc_complex_log(x));
+    tc_output(g, "polar", tc_polar(2, r));
+    tc_output(g, "made", tc_complex(r, tc_complex_abs(y)));
+    tc_output(g, "matrices", tc_complex_matmul(x, m));
+}

@@ -204,10 +204,10 @@ def outputs() -> None:
 
     spec = {"type": "builtins.dict", "context": '["logits", "aux"]', "children_spec": [
         leaf(), {"type": "builtins.list", "context": "null", "children_spec": [leaf(), leaf()]}]}
-    tap.equal(graph.outputs_of(json.dumps([1, spec])), ["logits", "aux_0", "aux_1"],
+    tap.equal(outputs.outputs_of(json.dumps([1, spec])), ["logits", "aux_0", "aux_1"],
               "outputs have their paths as names")
-    tap.equal(graph.outputs_of(json.dumps([1, leaf()])), ["output"], "one output is called output")
-    tap.equal(graph.outputs_of("[1"), [], "a description that is broken says nothing")
+    tap.equal(outputs.outputs_of(json.dumps([1, leaf()])), ["output"], "one output is called output")
+    tap.equal(outputs.outputs_of("[1"), [], "a description that is broken says nothing")
 
 
 with tempfile.TemporaryDirectory() as temporary:

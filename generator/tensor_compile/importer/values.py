@@ -61,7 +61,8 @@ class Value:
     """elements: row-major, where they are known; splat: the one number that all elements are; data: of a constant;
     hint: what its C variable may be called; weight: the name of a constant in the weights file, given when it is first
     used; kind: of integers of 4 and 2 bits, one an element of i8 or u8 ("i4"), and of small floats, bit patterns of u8
-    ("e4m3fn"), which; counted: where the size of an axis is data, how many places of it there are, and the axis;
+    ("e4m3fn"), which, and "complex" where the last axis has the two parts of numbers;
+    counted: where the size of an axis is data, how many places of it there are, and the axis;
     zeros are behind them, unless the value is rough."""
 
     dtype: str

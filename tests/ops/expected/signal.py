@@ -36,6 +36,30 @@ def stft(i: dict) -> dict:
     return {"half": real_of(half.mT), "whole": real_of(torch.fft.fft(frames)), "pairs": real_of(torch.fft.fft(pairs))}
 
 
+def added(frames: torch.Tensor, window: torch.Tensor, step: int) -> torch.Tensor:
+    """Frames [b, f, m] times the window, one every `step` samples, over the sums of its squares."""
+    total = torch.zeros(frames.shape[0], (frames.shape[1] - 1) * step + frames.shape[2], dtype=frames.dtype)
+    weight = torch.zeros(total.shape[1], dtype=window.dtype)
+    for k in range(frames.shape[1]):
+        total[:, k * step:k * step + frames.shape[2]] += frames[:, k] * window
+        weight[k * step:k * step + frames.shape[2]] += window ** 2
+    return total / weight
+
+
+def istft(i: dict) -> dict:
+    x, y = complex_of(i["x"]), complex_of(i["y"])
+    return {"half": added(torch.fft.irfft(x, 48), i["w"], 16)[..., None],
+            "pairs": real_of(added(torch.fft.ifft(y), torch.ones(16, dtype=i["w"].dtype), 7))}
+
+
+def complex_numbers(i: dict) -> dict:
+    x, y, r, m = complex_of(i["x"]), complex_of(i["y"]), i["r"], complex_of(i["m"])
+    return {"product": real_of(x * y), "quotient": real_of(x / y), "conjugate": real_of(y.conj().resolve_conj()),
+            "magnitude": x.abs(), "angle": y.angle(), "exponential": real_of(y.exp()), "logarithm": real_of(x.log()),
+            "polar": real_of(torch.polar(torch.full_like(r, 2), r)),
+            "made": real_of(torch.complex(*torch.broadcast_tensors(r, y.abs()))), "matrices": real_of(x @ m)}
+
+
 def windows(i: dict) -> dict:
     hamming, = run("HammingWindow", torch.tensor(33), periodic=0, output_datatype=11)
 
@@ -54,4 +78,6 @@ def functions(rng: Random) -> dict:
     return {"dynamic": ({"x": n(N, L, 2), "r": n(L, N, 1)}, dynamic, SIZE),
             "constant": ({"x": n(N, 400, 1), "y": n(2, 1200, 2), "z": n(12, L, 2)}, constant, SIZE),
             "stft": ({"x": n(N, 4 * L + 60, 1), "y": n(N, 4 * L + 60, 2), "w": torch.hann_window(48)}, stft, SIZE),
-            "windows": ({}, windows, SIZE)}
+            "windows": ({}, windows, SIZE),
+            "istft": ({"x": n(N, L, 25, 2), "y": n(2, N, 16, 2), "w": torch.hamming_window(48)}, istft, SIZE),
+            "complex": ({"x": n(N, 1, 4, 2), "y": n(L, 4, 2), "r": n(L, 1), "m": n(4, L, 2)}, complex_numbers, SIZE)}

@@ -40,6 +40,7 @@
 #include "ops/making.h"
 #include "ops/resampling.h"
 #include "ops/borders.h"
+#include "ops/complex.h"
 #include "ops/signal.h"
 #include "ops/detection.h"
 #include "ops/control.h"

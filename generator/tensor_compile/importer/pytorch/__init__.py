@@ -4,6 +4,7 @@
     archive.py      the zip file: the program as JSON, the bytes of weights; nothing is ever unpickled
     expressions.py  sizes as PyTorch prints them
     graph.py        nodes in order through the table of operations; states, views, branches
+    outputs.py      names of the program's outputs
     registry.py     the table, and what a function of it works with
     ops_*.py        one short function an operation
     reader.py       an archive to model.c and weights

@@ -17,6 +17,8 @@ from ..values import DTYPES
 # torch.export's numbers of element types (its ScalarType), and of those that are not here the words for messages.
 TYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 12: "bool", 13: "bf16",
          28: "u16"}
+# Of complex ones the element type of their two parts.
+COMPLEX = {10: "f32", 11: "f64"}
 OTHERS = {9: "complex32", 10: "complex64", 11: "complex128", 29: "float8_e4m3fn", 30: "float8_e5m2",
           31: "float8_e4m3fnuz", 32: "float8_e5m2fnuz"}
 SCHEMA = 8                  # the major version that is read
@@ -33,6 +35,12 @@ def dtype_of(number: int) -> str:
     if number not in TYPES:
         raise Unsupported(f"tensors of {OTHERS.get(number, f'element type {number}')}")
     return TYPES[number]
+
+
+def parts_of(number: int) -> tuple[str, int]:
+    """The element type that a tensor has here, and how many of it make one of its elements: two where it is complex, as a
+    last axis."""
+    return (COMPLEX[number], 2) if number in COMPLEX else (dtype_of(number), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +117,14 @@ class Strided:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A tensor of the archive. alias: equal for tensors that are the same elements of one storage."""
+    """A tensor of the archive. alias: equal for tensors that are the same elements of one storage; complex: whether the
+    last axis has the two parts of its elements."""
 
     dtype: str
     shape: tuple[int, ...]
     data: Member | Strided
     alias: tuple[object, ...]
+    complex: bool = False
 
 
 class Archive:
@@ -216,13 +226,15 @@ class Archive:
         meta = entry.get("tensor_meta")
         if not isinstance(meta, dict):
             raise Malformed(f"the tensor {name!r} has no type")
-        dtype = dtype_of(number(meta, "dtype"))
+        dtype, parts = parts_of(number(meta, "dtype"))
         shape = tuple(whole(s, name) for s in items(meta, "sizes"))
         strides = tuple(whole(s, name) for s in items(meta, "strides"))
         offset = whole(meta.get("storage_offset", {"as_int": 0}), name)
         size = DTYPES[dtype][0]
         if len(strides) != len(shape) or min((*shape, *strides, offset), default=0) < 0:
             raise Malformed(f"the tensor {name!r} has the sizes {list(shape)} and the strides {list(strides)}")
+        if parts == 2:
+            shape, strides, offset = (*shape, 2), (*(2 * s for s in strides), 1), 2 * offset
         count, row_major, last = 1, True, 0
         for s, stride in zip(reversed(shape), reversed(strides)):
             row_major &= s == 1 or stride == count
@@ -236,7 +248,7 @@ class Archive:
         if not row_major and count * size > max(16 * extent, 1 << 20):
             raise Malformed(f"the tensor {name!r} repeats few elements {count} times")
         data = storage if row_major or not count else Strided(storage, shape, strides, size)
-        return Stored(dtype, shape, data, (member, offset, dtype, shape, strides))
+        return Stored(dtype, shape, data, (member, offset, dtype, shape, strides, parts), parts == 2)
 
 
 # -- what JSON gives

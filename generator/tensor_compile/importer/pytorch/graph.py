@@ -2,7 +2,6 @@
 """A graph of an exported program to a Program: nodes in order through the table of operations."""
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,9 +14,10 @@ from ..program import Origin, Program, Statement
 from ..source import Names, identifier
 from ..values import Value
 from . import expressions, registry
-from .archive import Archive, Json, Stored, dtype_of, items, listed, member, number, text
+from .archive import Archive, Json, Stored, items, listed, member, number, parts_of, text
 from .live import IN_PLACE, first_operand, names_in, needed, target_of
-from .registry import Argument, Node, Type
+from .outputs import member_names
+from .registry import COMPLEX, Argument, Node, Type, as_kind, is_complex
 from .views import Slot, inverse
 
 MOST_NODES = 1_000_000
@@ -84,7 +84,9 @@ class Importer:
         raise Malformed(f"no size: {str(entry)[:80]}")
 
     def type_of(self, meta: Json) -> Type:
-        return Type(dtype_of(number(meta, "dtype")), tuple(self.size(s) for s in items(meta, "sizes")))
+        dtype, parts = parts_of(number(meta, "dtype"))
+        shape = tuple(self.size(s) for s in items(meta, "sizes"))
+        return Type(dtype, (*shape, wrap(2)), COMPLEX) if parts == 2 else Type(dtype, shape)
 
     def declared(self, scope: Scope, name: str) -> Type:
         meta = member(scope.json, "tensor_values").get(name)
@@ -156,7 +158,7 @@ class Importer:
                 raise Unsupported(f"an input that is a {kind}")
             value = self._weight(stored, full)
             if name in changed or full in changed:
-                states[full] = self._state(full, Type(stored.dtype, value.shape), value, scope, name)
+                states[full] = self._state(full, Type(stored.dtype, value.shape, value.kind), value, scope, name)
             else:
                 scope.values[name] = value
                 self._slots[value.number] = Slot(value)
@@ -171,7 +173,7 @@ class Importer:
             self.problems.append(Problem("input", error.message, name, error.hint))
             scope.values[name] = None
             return
-        value = self.program.value(kind.dtype, kind.shape, hint=name)
+        value = as_kind(self.program.value(kind.dtype, kind.shape, hint=name), kind.kind)
         scope.values[name] = value
         self._slots[value.number] = Slot(value)
         self.program.inputs.append((names.take(identifier(name, "input")), value))
@@ -192,7 +194,7 @@ class Importer:
         if stored.alias not in self._stored:
             value = self.program.value(stored.dtype, tuple(map(wrap, stored.shape)), data=stored.data, hint=name)
             value.weight = name
-            self._stored[stored.alias] = value
+            self._stored[stored.alias] = as_kind(value, COMPLEX if stored.complex else "")
         return self._stored[stored.alias]
 
     def _state(self, full: str, kind: Type, initial: Value | None, scope: Scope, name: str) -> State:
@@ -209,6 +211,7 @@ class Importer:
             self.statements.append(Statement(f'tc_state(g, "{full}.started", TC_BOOL)', started, keep=True))
             value = self.program.value(kind.dtype, kind.shape, hint=full)
             self.statements.append(Statement(f"tc_where({started}, {handle}, {initial})", value))
+        value = as_kind(value, kind.kind)
         slot = Slot(value)
         self._slots[value.number] = slot
         scope.values[name] = value
@@ -289,12 +292,9 @@ class Importer:
         """The values of the node's tensors."""
         in_place = IN_PLACE.match(target)
         functional = f"aten.{in_place[1]}.{in_place[2]}" if in_place else target
-        function = registry.find(functional)
-        if function is None:
-            raise Unsupported("no such operation is known")
         around, self.around = self.around, scope
         try:
-            node = self._call(function, functional, message, scope, tensors)
+            node = self._call(functional, message, scope, tensors)
             if in_place:
                 changed = _first(message, scope, self)
                 value = node.given[0]
@@ -303,7 +303,9 @@ class Importer:
                         f"{value}"
                     if value.shape != changed.shape:
                         wide = f"tc_expand({wide}, {self.dims.list(changed.shape)})"
-                    value = node.let(wide, changed.dtype, changed.shape)
+                    value = as_kind(node.let(wide, changed.dtype, changed.shape), value.kind)
+                if value.kind != changed.kind:
+                    raise Unsupported("complex numbers stored in a real tensor, or the other way round")
                 self._slot(changed).change(self, value)
                 return [changed] * len(tensors)
             self._view(functional, node, message, scope, tensors)
@@ -311,14 +313,23 @@ class Importer:
         finally:
             self.around = around
 
-    def _call(self, function: registry.Function, target: str, message: Json, scope: Scope, tensors: list[str]) -> Node:
-        arguments = {}
+    def _call(self, target: str, message: Json, scope: Scope, tensors: list[str]) -> Node:
+        function, of_complex = registry.find(target), registry.find_complex(target)
+        if function is None and of_complex is None:
+            raise Unsupported("no such operation is known")
+        arguments: dict[str, Argument] = {}
         for i, entry in enumerate(items(message, "inputs")):
             name = text(entry, "name") or f"{i}"
             found = self.argument(member(entry, "arg"), scope)
             arguments[name] = self._now(found)
         node = Node(self, target, arguments, [self.declared(scope, name) for name in tensors] if tensors else [],
                     tensors or [target.split(".")[1]])
+        if is_complex(list(arguments.values())) or any(kind.kind == COMPLEX for kind in node.results):
+            function = of_complex
+            if function is None:
+                raise Unsupported("of complex numbers it is not known")
+        elif function is None:
+            raise Unsupported("of real numbers it is not known")
         try:
             function(node)
         except ValueError:  # lists of different lengths, which zip and unpacking refuse
@@ -342,7 +353,7 @@ class Importer:
     def current(self, value: Value) -> Value:
         """What a tensor holds now."""
         slot = self._slots.get(value.number)
-        return slot.read(self) if slot else value
+        return as_kind(slot.read(self), value.kind) if slot else value
 
     def _now(self, found: Argument) -> Argument:
         if isinstance(found, Value):
@@ -356,15 +367,13 @@ class Importer:
             return
         made = _first(message, scope, self)
         parent = self._slot(made)
-        function = registry.find(target)
-        assert function is not None
         place = self.scope, self.origin
 
         def again(i: int) -> Value:
             held = self.scope, self.origin
             self.scope, self.origin = place
             try:
-                return self._call(function, target, message, scope, tensors).given[i]
+                return self._call(target, message, scope, tensors).given[i]
             finally:
                 self.scope, self.origin = held
 
@@ -383,6 +392,8 @@ class Importer:
         match kind:
             case "as_none":
                 return None
+            case "as_complex":
+                return complex(*(_number(member(arg, kind).get(key)) for key in ("real", "imag")))
             case "as_tensor":
                 return self._tensor(text(content, "name"), scope)
             case "as_tensors" | "as_nested_tensors":
@@ -550,49 +561,3 @@ def _place(metadata: Mapping[str, Any], target: str) -> tuple[tuple[str, ...], O
     if not own:
         return tuple(scope), Origin("", target.partition(".")[2].partition(".")[0] or target)
     return tuple(scope), Origin("", re.split(_SEPARATORS, own[-1][0])[-1], int(own[-1][1]))
-
-
-def member_names(module: Json, count: int) -> list[str]:
-    """Names of the outputs: their paths in what forward returns."""
-    calls = module.get("module_call_graph")
-    spec: object = None
-    if isinstance(calls, list) and calls and isinstance(calls[0], dict) and isinstance(calls[0].get("signature"), dict):
-        spec = calls[0]["signature"].get("out_spec")
-    names = outputs_of(spec) if isinstance(spec, str) else []
-    if len(names) != count:
-        return ["output"] if count == 1 else [f"output_{i}" for i in range(count)]
-    return names
-
-
-def outputs_of(spec: str) -> list[str]:
-    """The leaves of PyTorch's description of a nested value."""
-    try:
-        tree = json.loads(spec)[1]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return []
-    found: list[str] = []
-
-    def walk(node: Mapping[str, Any], path: tuple[str, ...]) -> None:
-        kind, children = node.get("type"), node.get("children_spec") or []
-        if kind is None:
-            name = "_".join(path)
-            found.append(name if name and not name[0].isdigit() else f"output_{name}" if name else "output")
-            return
-        keys: Sequence[Any] = range(len(children))
-        context = node.get("context")
-        if isinstance(context, str) and context[:1] == "[":
-            try:
-                loaded = json.loads(context)
-                loaded = loaded[0] if loaded and isinstance(loaded[0], list) else loaded
-                if isinstance(loaded, list) and len(loaded) == len(children):
-                    keys = loaded
-            except ValueError:
-                pass
-        for key, child in zip(keys, children):
-            walk(child, (*path, str(key)))
-
-    try:
-        walk(tree, ())
-    except (AttributeError, RecursionError):
-        return []
-    return found

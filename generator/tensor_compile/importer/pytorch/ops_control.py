@@ -8,7 +8,7 @@ from ...symbolic import Expr
 from ..problems import Malformed
 from ..program import Statement
 from ..values import Value
-from .registry import Node, op
+from .registry import Node, as_kind, complex_op, op
 
 
 def _graph(n: Node, name: str) -> Any:
@@ -61,9 +61,13 @@ def _copies(n: Node, values: list[Any]) -> list[Value]:
     return found
 
 
-@op("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast", "higher_order.invoke_subgraph",
-    "higher_order.wrap", "higher_order.hints_wrapper", "higher_order.tag_activation_checkpoint",
-    "higher_order.wrap_activation_checkpoint")
+_WRAPPERS = ("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast", "higher_order.invoke_subgraph",
+             "higher_order.wrap", "higher_order.hints_wrapper", "higher_order.tag_activation_checkpoint",
+             "higher_order.wrap_activation_checkpoint")
+
+
+@op(*_WRAPPERS)
+@complex_op(*_WRAPPERS)
 def wrapper(n: Node) -> None:
     """The graph stands for the node: its operands are the tensors behind it."""
     names = list(n.arguments)
@@ -85,6 +89,7 @@ def wrapper(n: Node) -> None:
 
 
 @op("higher_order.cond")
+@complex_op("higher_order.cond")
 def cond(n: Node) -> None:
     names = list(n.arguments)
     if len(names) < 3:
@@ -107,8 +112,8 @@ def cond(n: Node) -> None:
     for name, head in ((names[1], f"TC_IF(g, {test}{addresses})"), (names[2], "TC_ELSE(g)")):
         body, values = _block(n, _graph(n, name), operands)
         n.emit(Statement(head=head, body=[*body, *_assigned(n, results, values)], keep=True))
-    for r in results:
-        n.give(r)
+    for r, t in zip(results, n.results, strict=True):
+        n.give(as_kind(r, t.kind))
 
 
 @op("higher_order.while_loop")

@@ -53,7 +53,8 @@ def transpose(n: Node) -> None:
         n.result(f"tc_transpose({x}, {a}, {b})")
 
 
-@op("aten.t.default", "aten.numpy_T.default", "aten.mT.default", "aten.adjoint.default", "aten.matrix_H.default")
+@op("aten.t.default", "aten.numpy_T.default", "aten.mT.default", "aten.mH.default", "aten.adjoint.default",
+    "aten.matrix_H.default")
 def matrix_transpose(n: Node) -> None:
     x = n.tensor("self")
     if x.rank < 2:
@@ -168,8 +169,3 @@ def repeat_interleave(n: Node) -> None:
         n.result(f"tc_repeat_interleave({x}, {times}, {n.axis('dim', x.rank)})")
     else:
         n.result(f"tc_repeat_interleave(tc_reshape({x}, -1), {times}, 0)")
-
-
-@op("aten.view_as_complex.default", "aten.view_as_real.default", "aten.polar.default")
-def complex_numbers(n: Node) -> None:
-    n.refuse("complex numbers", "compute with their real and imaginary parts")

@@ -15,7 +15,8 @@ from ..problems import Malformed, Problem, Unsupported, report
 from ..program import Program
 from ..source import Names, identifier
 from .archive import DAMAGED, HINT, Archive, items, member, text
-from .graph import Importer, member_names
+from .graph import Importer
+from .outputs import member_names
 
 # Beside the program, by tensor-compile-export.py: what the user called the sizes.
 NAMES_MEMBER = "extra/tensor_compile_dims.json"

@@ -2,7 +2,7 @@
 """The table of operations, and what a function of it works with."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Sequence, Union
 
 from ...symbolic import Expr, IntLike, wrap
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from .graph import Importer
 
 # An argument: a tensor, a size, a number, text, a list of these, a graph (its JSON); None where it is None.
-Argument = Union[Value, Expr, int, float, bool, str, None, list[Any], dict[str, Any]]
+Argument = Union[Value, Expr, int, float, complex, bool, str, None, list[Any], dict[str, Any]]
 Function = Callable[["Node"], None]
 
 _table: dict[str, Function] = {}
+_of_complex: dict[str, Function] = {}
+
+COMPLEX = "complex"   # a Value of this kind: its last axis has the two parts of each number
 
 # Arguments that say where or how PyTorch keeps a tensor, or what only training asks for: nothing of the result.
 _PLACES = frozenset(("device", "pin_memory", "layout", "memory_format", "non_blocking", "requires_grad", "generator",
@@ -37,6 +40,16 @@ def op(*targets: str) -> Callable[[Function], Function]:
     return register
 
 
+def complex_op(*targets: str) -> Callable[[Function], Function]:
+    """The same where an operand or a result is complex: a table of its own, so that no other function meets one."""
+    def register(function: Function) -> Function:
+        for target in targets:
+            assert target not in _of_complex, target
+            _of_complex[target] = function
+        return function
+    return register
+
+
 def add(function: Function, *targets: str) -> None:
     op(*targets)(function)
 
@@ -47,18 +60,36 @@ def find(target: str) -> Function | None:
     return _table.get(target)
 
 
+def find_complex(target: str) -> Function | None:
+    find("")
+    return _of_complex.get(target)
+
+
 def known() -> list[str]:
     """All operations of the table."""
     find("")
     return sorted(_table)
 
 
+def is_complex(of: Argument) -> bool:
+    """Whether an argument is, or has, a complex number."""
+    if isinstance(of, list):
+        return any(map(is_complex, of))
+    return isinstance(of, complex) or isinstance(of, Value) and of.kind == COMPLEX
+
+
+def as_kind(value: Value, kind: str) -> Value:
+    """The same tensor, as pairs of real numbers or as complex ones: one C variable stands for both."""
+    return value if value.kind == kind else replace(value, kind=kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What the archive says of a result."""
+    """What the archive says of a result. kind: of a Value; the shape of a complex tensor ends with its two parts."""
 
     dtype: str
     shape: Shape
+    kind: str = ""
 
 
 @dataclass(slots=True)
@@ -265,7 +296,7 @@ class Node:
         kind = self.results[i]
         if dtype and dtype != kind.dtype:
             text = f"tc_cast({text}, TC_{kind.dtype.upper()})"
-        value = self.let(text, kind.dtype, kind.shape, self.hints[i])
+        value = as_kind(self.let(text, kind.dtype, kind.shape, self.hints[i]), kind.kind)
         self.given.append(value)
         return value
 
@@ -289,4 +320,4 @@ class Node:
         base = self.value("", (), self.hints[0] + "_parts")
         parts = tuple(self.value(t.dtype, t.shape, hint) for t, hint in zip(self.results, self.hints))
         self.emit(Statement(text.replace("{array}", f"{base}"), array=base, parts=parts))
-        self.given += parts
+        self.given += [as_kind(part, kind.kind) for part, kind in zip(parts, self.results, strict=True)]

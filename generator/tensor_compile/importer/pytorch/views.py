@@ -14,6 +14,7 @@ from ...symbolic import wrap
 from ..problems import Unsupported
 from ..program import Statement
 from ..values import Value
+from .registry import is_complex
 
 if TYPE_CHECKING:
     from .graph import Importer
@@ -93,13 +94,20 @@ def _permuted(n: Node, whole: Value, part: Value) -> str:
 
 
 def _matrix(n: Node, whole: Value, part: Value) -> str:
-    return f"tc_transpose({part}, 0, 1)" if whole.rank == 2 else f"{part}"
+    return f"tc_transpose({part}, 0, 1)" if whole.rank - is_complex(n.argument("self")) == 2 else f"{part}"
 
 
 def _diagonal(n: Node, whole: Value, part: Value) -> str:
     if whole.rank != 2:
         raise Unsupported("writing to a diagonal of more than two axes")
     return f"tc_diagonal_scatter({whole}, {part}, {n.integer('offset', 0)})"
+
+
+def _component(n: Node, whole: Value, part: Value) -> str:
+    """One of the two parts of complex numbers."""
+    if not is_complex(n.argument("self")):
+        return f"{part}"
+    return f"tc_select_scatter({whole}, {part}, {whole.rank - 1}, {0 if 'real' in n.target else 1})"
 
 
 def _whole(n: Node, whole: Value, part: Value) -> str:
@@ -113,6 +121,10 @@ _INVERSES: dict[str, Inverse] = {
     "aten.permute.default": _permuted,
     "aten.t.default": _matrix,
     "aten.diagonal.default": _diagonal,
+    "aten.real.default": _component,
+    "aten.imag.default": _component,
+    "aten.view_as_real.default": _whole,
+    "aten.view_as_complex.default": _whole,
     "aten.alias.default": _whole,
     "aten.detach.default": _whole,
     **{f"aten.{name}": _reshaped for name in (
@@ -144,7 +156,7 @@ _INVERSES_OF_PARTS: dict[str, InverseOfPart] = {
 _READ_ONLY = frozenset(f"aten.{name}" for name in (
     "expand.default", "expand_as.default", "broadcast_to.default", "unfold.default", "as_strided.default",
     "movedim.int", "movedim.intlist", "swapaxes.default", "swapdims.default", "mT.default", "numpy_T.default",
-    "narrow.default", "real.default", "positive.default", "unsafe_split.Tensor", "unsafe_chunk.default"))
+    "narrow.default", "positive.default", "unsafe_split.Tensor", "unsafe_chunk.default"))
 
 
 def inverse(target: str) -> InverseOfPart | None:

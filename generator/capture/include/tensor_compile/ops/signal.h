@@ -53,6 +53,20 @@ typedef struct tc_stft_args {
 } tc_stft_args;
 tc_tensor tc_stft_at(const tc_stft_args *args);
 
+/* tc_istft(x, .step = 160, .length = 400, .window = w, .twosided = true)
+ *
+ * Back from the transforms x[b, f, k, 2] of windows, as tc_stft gives them with the same options: y[n] = sum of window[m]
+ * z[f, m] over sum of window[m]^2, both over f and m with f*step + m = n, z the inverse transforms of the length (of half
+ * spectra real, with .twosided complex). A length left out is the window's size.
+ * Dtypes: floats.
+ * Shape: [b, (f - 1) step + length, 1], with .twosided [..., 2].
+ * Numerics: the transforms as of tc_dft, the sums as of tc_fold. NaN where no window has a weight. 16 bits: in f32, rounded
+ * once.
+ * Errors: x of other axes, f that may be 0.
+ * ATen: istft (center=False; of center=True: tc_slice behind). */
+#define tc_istft(...) tc_istft_at(&(const tc_stft_args){__VA_ARGS__, .at = TC_HERE})
+tc_tensor tc_istft_at(const tc_stft_args *args);
+
 /* tc_hann_window(g, dtype, size, periodic), tc_hamming_window, tc_blackman_window,
  * tc_cosine_window(g, dtype, size, periodic, a, b, c)
  * a - b cos(2 pi i / n) + c cos(4 pi i / n) for i = 0..size - 1, n = size if periodic, else size - 1 (at least 1), of C numbers:
