@@ -122,24 +122,32 @@ def path_name(path: Iterable[Any]) -> str:
     return "_".join(str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", "")))) for key in path)
 
 
+def sized(name: str, low: int, high: int, times: int) -> Any:
+    """A Dim of this range; of multiples, which PyTorch writes as a number times another Dim."""
+    if times == 1:
+        return torch.export.Dim(name, min=low, max=high)
+    return times * torch.export.Dim(f"_{name}", min=-(-low // times), max=high // times)
+
+
 def dynamic_shapes(words: list[str], arguments: dict[str, Any]) -> dict[str, Any] | None:
-    """--dynamic INPUT.AXIS=NAME[:MIN:MAX] -> what torch.export.export takes. arguments: those of the sample call by the
-    names of forward's parameters; a tensor inside a list or a dict is INPUT_KEY. One NAME on several axes says that
-    they are equal."""
+    """--dynamic INPUT.AXIS=NAME[:MIN:MAX[:MULTIPLE]] -> what torch.export.export takes. arguments: those of the sample
+    call by the names of forward's parameters; a tensor inside a list or a dict is INPUT_KEY. One NAME on several axes
+    says that they are equal."""
     if not words:
         return None
     dims: dict[str, Any] = {}
     shapes: dict[str, Any] = {path_name(path): {} for path, value in pytree.tree_flatten_with_path(arguments)[0]
                               if isinstance(value, torch.Tensor)}
     for word in words:
-        match = re.fullmatch(r"(\w+)\.(\d+)=([A-Za-z]\w*)(?::(\d+):(\d+))?", word)
+        match = re.fullmatch(r"(\w+)\.(\d+)=([A-Za-z]\w*)(?::(\d+):(\d+)(?::([1-9]\d*))?)?", word)
         if not match:
-            fail(f"--dynamic {word}: want INPUT.AXIS=NAME or INPUT.AXIS=NAME:MIN:MAX")
-        name, axis, dim, low, high = match.groups()
+            fail(f"--dynamic {word}: want INPUT.AXIS=NAME, INPUT.AXIS=NAME:MIN:MAX or "
+                 "INPUT.AXIS=NAME:MIN:MAX:MULTIPLE")
+        name, axis, dim, low, high, times = match.groups()
         if name not in shapes:
             fail(f"--dynamic {word}: {name} is no tensor input; there are {', '.join(shapes)}")
         if dim not in dims:
-            dims[dim] = torch.export.Dim(dim, min=int(low), max=int(high)) if high else torch.export.Dim(dim)
+            dims[dim] = sized(dim, int(low), int(high), int(times or 1)) if high else torch.export.Dim(dim)
         shapes[name][int(axis)] = dims[dim]
     return pytree.tree_map_with_path(lambda path, _: shapes.get(path_name(path)), arguments)
 
@@ -164,7 +172,8 @@ def size_names(program: torch.export.ExportedProgram, dynamic: list[str]) -> dic
         tensor, _, axis = place.partition(".")
         value = inputs.get(tensor)
         if isinstance(value, torch.Tensor) and isinstance(value.shape[int(axis)], torch.SymInt):
-            names[str(value.shape[int(axis)])] = name.partition(":")[0]
+            for symbol in value.shape[int(axis)].node.expr.free_symbols:
+                names[str(symbol)] = name.partition(":")[0]
     return names
 
 
@@ -173,7 +182,7 @@ def main() -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", metavar="FILE.py:FUNCTION")
     parser.add_argument("-o", "--output", default="model.pt2", metavar="FILE.pt2")
-    parser.add_argument("--dynamic", action="append", default=[], metavar="INPUT.AXIS=NAME[:MIN:MAX]",
+    parser.add_argument("--dynamic", action="append", default=[], metavar="INPUT.AXIS=NAME[:MIN:MAX[:MULTIPLE]]",
                         help="a size that differs from call to call; may be given several times")
     parser.add_argument("--decompose", action="store_true", help="to Core ATen operations, before saving")
     options = parser.parse_args()

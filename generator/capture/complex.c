@@ -41,8 +41,7 @@ static tc_tensor polar(tc_site at, tc_tensor r, tc_tensor angle)
 }
 
 /* function(at, x, y) of operands that are aligned, in f32 where they have 16 bits. */
-static tc_tensor of_reals(tc_graph *g, tc_site at, tc_operand a, tc_operand b,
-                          steps *function)
+static tc_tensor of_reals(tc_graph *g, tc_site at, tc_operand a, tc_operand b, steps *function)
 {
     tc_tensor x, y;
     if (!tc_align(g, a, b, &x, &y) || !tc_check_float(g, &x->type))

@@ -264,8 +264,8 @@ static tc_tensor stft(tc_graph *g, const tc_stft_args *args)
 {
     const tc_site at = args->at;
     tc_tensor x = args->x;
-    const int length = read_windows(
-        g, args, 3, "x[b, n, 1] or x[b, n, 2]; .step and .length, or a window no longer than that");
+    const int length = read_windows(g, args, 3,
+                                    "x[b, n, 1] or x[b, n, 2]; .step and .length, or a window no longer than that");
     if (!length)
         return tc_poison();
     const tc_dtype dtype = x->type.dtype;
@@ -311,14 +311,15 @@ static tc_tensor added_up(tc_graph *g, const tc_stft_args *args, tc_tensor x, in
 static tc_tensor istft(tc_graph *g, const tc_stft_args *args)
 {
     const tc_site at = args->at;
-    const int length = read_windows(
-        g, args, 4, "x[b, f, k, 2] of tc_stft; .step and .length, or a window no longer than that");
+    const int length = read_windows(g, args, 4,
+                                    "x[b, f, k, 2] of tc_stft; .step and .length, or a window no longer than that");
     if (!length)
         return tc_poison();
     const tc_tensor x = args->x;
     const tc_expr *frames = x->type.shape[1], *bins = tc_expr_const(&g->dims, args->twosided ? length : length / 2 + 1);
     if (!tc_same_dim(g, x->type.shape[2], bins) || !tc_at_least(g, frames, g->dims.one)) {
-        tc_fail(g, "x[b, f, k, 2] of tc_stft", "%s holds no spectra of windows of %d", tc_type_text(g, &x->type), length);
+        tc_fail(g, "x[b, f, k, 2] of tc_stft", "%s holds no spectra of windows of %d", tc_type_text(g, &x->type),
+                length);
         return tc_poison();
     }
     const tc_expr *n = tc_expr_add_int(tc_expr_mul_int(tc_expr_add_int(frames, -1), args->step), length);

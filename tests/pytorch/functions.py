@@ -532,6 +532,19 @@ case("dynamic_sizes", lambda x, y: (x.reshape(-1, 4), torch.cat((x, y), 1), x[:,
      f(2, 5, 4),
      dynamic=({0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("t", min=6, max=32)},
               {0: torch.export.Dim("n", min=1, max=8), 1: torch.export.Dim("s", min=2, max=6)}))
+SIXTH = torch.export.Dim("_n", min=1, max=5)
+case("multiples", lambda x: (x.reshape(x.shape[0] // 6, 2, 3, 4).sum(1), x * x.shape[0], x[: x.shape[0] // 2]), f(12, 4),
+     dynamic=({0: 6 * SIXTH},))
+case("steps", lambda x: (torch.arange(0, x.shape[0] * x.shape[1], x.shape[1]) + x[0, 0].long(),
+                         torch.arange(0, x.shape[0], 0.5) + x[0, 0], torch.arange(0, x.shape[0], 2) + x[0, 0],
+                         torch.arange(1, x.shape[0], 1.0, dtype=torch.int64) + x[0, 0]), f(6, 4),
+     dynamic=({0: torch.export.Dim("n", min=4, max=64)},))
+case("floats_of_sizes", lambda x: (x * (1 / x.shape[0]), x * x.shape[0] ** -0.5, torch.full((2,), x.shape[0] / 2) + x[0, :2],
+                                   torch.arange(x.shape[0]) * (2.0 / x.shape[0])), f(6, 4),
+     dynamic=({0: torch.export.Dim("n", min=4, max=64)},))
+case("number_input", lambda x, n: (x * n, torch.arange(n), x + n // 2), f(3), 5,
+     dynamic=({}, torch.export.Dim.DYNAMIC))
+case("number_constants", lambda x, n, r, on, how: x * n + r if on and how == "sum" else x - n, f(3), 5, 1.5, True, "sum")
 
 # -- what mixtures of experts are made of, and what a program computes for nothing
 # ------------------------------------------------

@@ -4,8 +4,9 @@
     python3 make_cases.py [FAMILY...]
 
 A case is a folder of the zip file: NAME/program.pt2 without what only people read, NAME/inputs.safetensors and
-NAME/outputs.safetensors. The functions are in functions.py. Those of the family `dynamic` are models of dynamic.py:
-beside the program lie sizes.json and, of every call, RUN/CALL/inputs.safetensors and outputs.safetensors.
+NAME/outputs.safetensors; NAME/numbers.json has sizes that a call is given beside its tensors, by PyTorch's symbol. The
+functions are in functions.py. Those of the family `dynamic` are models of dynamic.py: beside the program lie sizes.json
+and, of every call, RUN/CALL/inputs.safetensors and outputs.safetensors.
 """
 from __future__ import annotations
 
@@ -77,7 +78,14 @@ def made(name: str, function: Callable[..., Any], args: tuple[Any, ...], options
     copies = pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, args)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        torch.export.save(program, str(place / "program.pt2"))  # before a call changes buffers, which it shares
+        # The functions of a family stand in one model.c: dims have the case's name.
+        symbols = {str(s): f"{name}_{s}" for node in program.graph.nodes if node.op == "placeholder"
+                   for value in [node.meta.get("val")]
+                   for size in (value.shape if isinstance(value, torch.Tensor) else (value,))
+                   if isinstance(size, torch.SymInt) for s in size.node.expr.free_symbols}
+        extra = {"tensor_compile_dims.json": json.dumps(symbols)} if symbols else None
+        # before a call changes buffers, which it shares
+        torch.export.save(program, str(place / "program.pt2"), extra_files=extra)
         with torch.no_grad():
             outputs = module(*copies)
         return {f"{name}/program.pt2": stripped(place / "program.pt2"), **call(name, place, program, args, outputs)}
@@ -85,12 +93,16 @@ def made(name: str, function: Callable[..., Any], args: tuple[Any, ...], options
 
 def call(name: str, place: Path, program: torch.export.ExportedProgram, args: Any, outputs: Any) -> dict[str, bytes]:
     """The members of a call."""
-    inputs = zip([str(n) for n in program.graph_signature.user_inputs], pytree.tree_leaves(args), strict=True)
+    inputs = list(zip([str(n) for n in program.graph_signature.user_inputs], pytree.tree_leaves(args), strict=True))
+    numbers = {n: x for n, x in inputs if isinstance(x, int) and not isinstance(x, bool)}
     script.save_tensors(place / "i", [(n, x) for n, x in inputs if isinstance(x, torch.Tensor)])
     results = zip(script.output_names(outputs), pytree.tree_leaves(outputs), strict=True)
     script.save_tensors(place / "o", [(n, x) for n, x in results if isinstance(x, torch.Tensor)])
-    return {f"{name}/inputs.safetensors": (place / "i").read_bytes(),
-            f"{name}/outputs.safetensors": (place / "o").read_bytes()}
+    members = {f"{name}/inputs.safetensors": (place / "i").read_bytes(),
+               f"{name}/outputs.safetensors": (place / "o").read_bytes()}
+    given = {str(node.meta["val"]): numbers[node.name] for node in program.graph.nodes
+             if node.op == "placeholder" and isinstance(node.meta.get("val"), torch.SymInt)}
+    return members | ({f"{name}/numbers.json": json.dumps(given).encode()} if given else {})
 
 
 def made_dynamic(name: str, model: Any) -> dict[str, bytes]:

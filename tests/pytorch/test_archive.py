@@ -12,7 +12,8 @@ from typing import Any, Callable
 import tap
 from archives import Json, arg, members, node, program, save, tensor, weights
 from tensor_compile.errors import UserError
-from tensor_compile.importer.pytorch import archive, expressions, graph, reader
+from tensor_compile.importer.pytorch import archive, expressions, reader
+from tensor_compile.importer.pytorch.outputs import outputs_of
 from tensor_compile.importer.problems import Malformed, Unsupported
 from tensor_compile.symbolic import Sym, sym
 
@@ -171,7 +172,10 @@ def unsupported(folder: Path) -> None:
         (put(*GRAPH, "nodes", 1, node("aten.relu.default", "relu", self=arg("linear"), extra={"as_int": 3})),
          "aten.relu.default: the argument extra", "an argument that nobody reads"),
         (put(*GRAPH, "tensor_values", "x", tensor("u0", 2)), "a size that depends on data (u0)", "a size of data"),
-        (put(*GRAPH, "tensor_values", "x", tensor(1, 2, dtype=10)), "tensors of complex64", "complex numbers"),
+        (put(*GRAPH, "tensor_values", "x", tensor(1, 2, dtype=9)), "tensors of complex32",
+         "complex numbers of 16 bits"),
+        (put(*GRAPH, "nodes", 1, node("aten.istft.default", "relu", self=arg("linear"))),
+         "aten.istft.default: of real numbers it is not known", "real numbers where complex ones are wanted"),
     ]
     for edit, message, name in cases:
         refused(folder, members(edited(edit)), message, name)
@@ -186,8 +190,16 @@ def sizes() -> None:
     for text, want in (("2*s0 + 1", s * 2 + 1), ("Add(Mul(Integer(2), Symbol('s0')), Integer(-1))", s * 2 - 1),
                        ("s0//4", s // 4), ("FloorDiv(Symbol('s0'), Integer(4))", s // 4),
                        ("Mod(s0, 4)", s - s // 4 * 4),
+                       ("TruncToInt(Mul(Float('0.5', precision=53), ToFloat(Symbol('s0'))))", s // 2),
+                       ("CeilToInt(FloatTrueDiv(ToFloat(s0), Float('1.5', precision=53)))", (s * 2 + 2) // 3),
                        ("Pow(Symbol('s0'), Integer(2))", s * s), ("CeilDiv(s0, 2)", (s + 1) // 2)):
         tap.equal(repr(expressions.parse(text, symbol)), repr(want), f"the size {text}")
+    value = "tc_cast(tc_dim_value(g, TC_I64, s0), TC_F64)"
+    for text, c in (("IntTrueDiv(Integer(1), s0)", "tc_div(tc_full(g, 1.0, TC_F64), {})"),
+                    ("FloatPow(ToFloat(s0), Float('-0.5', precision=53))", "tc_pow({}, tc_full(g, -0.5, TC_F64))"),
+                    ("OpaqueUnaryFn_sqrt(ToFloat(s0))", "tc_sqrt({})")):
+        tap.equal(expressions.parse_number(text, symbol, repr), c.format(value),
+                  f"the number {text}")
     for text, kind, message in (("s0/2", Unsupported, "a size of the form"),
                                 ("sin(s0)", Unsupported, "a size with sin"),
                                 ("s0//0", Unsupported, "a size divided by what may be 0"),
@@ -204,10 +216,10 @@ def outputs() -> None:
 
     spec = {"type": "builtins.dict", "context": '["logits", "aux"]', "children_spec": [
         leaf(), {"type": "builtins.list", "context": "null", "children_spec": [leaf(), leaf()]}]}
-    tap.equal(outputs.outputs_of(json.dumps([1, spec])), ["logits", "aux_0", "aux_1"],
+    tap.equal(outputs_of(json.dumps([1, spec])), ["logits", "aux_0", "aux_1"],
               "outputs have their paths as names")
-    tap.equal(outputs.outputs_of(json.dumps([1, leaf()])), ["output"], "one output is called output")
-    tap.equal(outputs.outputs_of("[1"), [], "a description that is broken says nothing")
+    tap.equal(outputs_of(json.dumps([1, leaf()])), ["output"], "one output is called output")
+    tap.equal(outputs_of("[1"), [], "a description that is broken says nothing")
 
 
 with tempfile.TemporaryDirectory() as temporary:

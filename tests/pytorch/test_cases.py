@@ -3,6 +3,7 @@
 compared with PyTorch's results. test_cases.py FAMILY [CASE]; make_cases.py makes them."""
 from __future__ import annotations
 
+import json
 import sys
 import zipfile
 from pathlib import Path
@@ -28,8 +29,6 @@ HALF = (2e-3, 2e-3)
 
 def tensors(content: bytes) -> dict[str, Value]:
     """Those of a safetensors file."""
-    import json
-
     size = int.from_bytes(content[:8], "little")
     found = {}
     for name, about in json.loads(content[8:8 + size]).items():
@@ -51,6 +50,8 @@ def job(case: str, archive: zipfile.ZipFile, folder: Path) -> conformance.Job:
         for size, actual in zip(value.shape, constants(inputs[name].shape) or ()):
             if not size.is_const and str(size) in program.dims.declared:
                 dims[str(size)] = actual
+    if f"{case}/numbers.json" in archive.namelist():
+        dims |= {f"{case}_{symbol}": n for symbol, n in json.loads(archive.read(f"{case}/numbers.json")).items()}
     wanted = {name: outputs[name] for name, _ in program.outputs}
     if wanted.keys() != outputs.keys():
         raise UserError(f"it has the outputs {sorted(wanted)}, PyTorch has {sorted(outputs)}")

@@ -38,8 +38,8 @@ def dtype_of(number: int) -> str:
 
 
 def parts_of(number: int) -> tuple[str, int]:
-    """The element type that a tensor has here, and how many of it make one of its elements: two where it is complex, as a
-    last axis."""
+    """The element type that a tensor has here, and how many of it make one of PyTorch's elements: two where it is
+    complex, as a last axis."""
     return (COMPLEX[number], 2) if number in COMPLEX else (dtype_of(number), 1)
 
 

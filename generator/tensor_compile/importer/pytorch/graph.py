@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Mapping, Sequence
 
-from ...symbolic import Expr, wrap
+from ...symbolic import Expr, floordiv, wrap
 from ..dims import DEFAULT_HIGH, Dims, Range
 from ..problems import Malformed, Problem, Unsupported
 from ..program import Origin, Program, Statement
@@ -17,7 +17,7 @@ from . import expressions, registry
 from .archive import Archive, Json, Stored, items, listed, member, number, parts_of, text
 from .live import IN_PLACE, first_operand, names_in, needed, target_of
 from .outputs import member_names
-from .registry import COMPLEX, Argument, Node, Type, as_kind, is_complex
+from .registry import COMPLEX, Argument, Computed, Node, Type, as_kind, is_complex
 from .views import Slot, inverse
 
 MOST_NODES = 1_000_000
@@ -36,16 +36,17 @@ class Scope:
 
 
 class Importer:
-    """One program's import. dim_names: what the user called sizes, by PyTorch's symbol."""
+    """One program's import. dim_names: what the user called sizes, by PyTorch's symbol; multiples: of which number such
+    a size is a multiple, the symbol being how often."""
 
-    def __init__(self, archive: Archive, program: Program, dim_names: Mapping[str, str]):
+    def __init__(self, archive: Archive, program: Program, dim_names: Mapping[str, str], multiples: Mapping[str, int]):
         self.archive, self.program = archive, program
         self.dims: Dims = program.dims
         self.statements: list[Statement] = program.statements
         self.problems: list[Problem] = []
         self.scope: tuple[str, ...] = ()
         self.origin = Origin()
-        self._dim_names = dict(dim_names)
+        self._dim_names, self._multiples = dict(dim_names), dict(multiples)
         self._ranges = archive.program.get("range_constraints") or {}
         self._symbols: dict[str, Expr] = {}
         self._stored: dict[tuple[object, ...], Value] = {}
@@ -61,17 +62,22 @@ class Importer:
             if name.startswith("u"):
                 raise Unsupported(f"a size that depends on data ({name})",
                                   "sizes must follow from the sizes of the inputs")
-            self._symbols[name] = self.dims.named(self._dim_names.get(name, name), self._range(name))
+            times = self._multiples.get(name, 1)
+            size = self.dims.named(self._dim_names.get(name, name), self._range(name, times))
+            self._symbols[name] = floordiv(size, wrap(times))
         return self._symbols[name]
 
-    def _range(self, name: str) -> Range:
-        entry = self._ranges.get(name)
+    def _range(self, name: str, times: int) -> Range:
+        """Of the size. Where it is a multiple, its own range says more than that of the symbol."""
+        whole = self._ranges.get(f"{times}*{name}")
+        entry = whole or self._ranges.get(name)
         low, high = (entry.get("min_val"), entry.get("max_val")) if isinstance(entry, dict) else (None, None)
         low = max(low, 1) if isinstance(low, int) else 1
         high = min(high, 1 << 31) if isinstance(high, int) else max(DEFAULT_HIGH, low)
         if low > high:
             raise Malformed(f"the size {name} is in the range {low}..{high}")
-        return Range(low, high)
+        by = 1 if whole else times
+        return Range(-(-low * by // times) * times, high * by // times * times, times)
 
     def size(self, entry: object) -> Expr:
         """A size of a type, or of an argument."""
@@ -438,7 +444,10 @@ class Importer:
     def _named_float(self, entry: object, scope: Scope) -> Argument:
         if isinstance(entry, dict) and "as_float" in entry:
             return _number(entry["as_float"])
-        raise Unsupported("a number that depends on sizes")
+        found = member(scope.json, "sym_float_values").get(text(entry, "as_name"))
+        if isinstance(found, dict) and "as_float" in found:
+            return _number(found["as_float"])
+        return Computed(expressions.parse_number(text(member(found, "as_expr"), "expr_str"), self.symbol, self.dims.c))
 
 
 class Poisoned(Exception):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complex numbers as pairs: the last axis of their tensors has the real and the imaginary part. What moves elements along
-the other axes, and sums, are the operations of the pairs; arithmetic is that of ops/complex.h."""
+"""Complex numbers as pairs: the last axis of their tensors has the real and the imaginary part. What moves elements
+along the other axes, and sums, are the operations of the pairs; arithmetic is that of ops/complex.h."""
 from __future__ import annotations
 
 from typing import Any, Sequence
@@ -169,7 +169,8 @@ def reduction(n: Node) -> None:
     n.ignore("dtype")
     keep = "_keepdims" if n.flag("keepdim") else ""
     dtype, rank = n.type.dtype, logical_rank(x)
-    axes = n.axes("dim", rank) if rank else n.ignore("dim") or []
+    n.ignore("dim")
+    axes = n.axes("dim", rank) if rank else []
     text = pairs(n, x, dtype)
     if not axes:
         n.result(text)

@@ -61,9 +61,9 @@ def _copies(n: Node, values: list[Any]) -> list[Value]:
     return found
 
 
-_WRAPPERS = ("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast", "higher_order.invoke_subgraph",
-             "higher_order.wrap", "higher_order.hints_wrapper", "higher_order.tag_activation_checkpoint",
-             "higher_order.wrap_activation_checkpoint")
+_WRAPPERS = tuple(f"higher_order.{name}" for name in (
+    "wrap_with_set_grad_enabled", "wrap_with_autocast", "invoke_subgraph", "wrap", "hints_wrapper",
+    "tag_activation_checkpoint", "wrap_activation_checkpoint"))
 
 
 @op(*_WRAPPERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import zipfile
 from pathlib import Path
@@ -14,7 +15,7 @@ from ..output import Written, write
 from ..problems import Malformed, Problem, Unsupported, report
 from ..program import Program
 from ..source import Names, identifier
-from .archive import DAMAGED, HINT, Archive, items, member, text
+from .archive import DAMAGED, HINT, Archive, Json, items, member, text
 from .graph import Importer
 from .outputs import member_names
 
@@ -33,6 +34,11 @@ def dim_names(archive: Archive) -> dict[str, str]:
     for symbol, name in _kept(archive).items():
         found[symbol] = names.take(identifier(name, "dim"))
     graph = member(module, "graph")
+    numbers = member(graph, "sym_int_values") if "sym_int_values" in graph else {}
+    for spec in items(signature, "input_specs"):
+        for symbol in _symbols(numbers.get(name := _number(spec))):
+            if symbol not in found:
+                found[symbol] = names.take(identifier(name, "dim"))
     types = member(graph, "tensor_values")
     for name in _tensors(signature):
         meta = types.get(name)
@@ -41,6 +47,35 @@ def dim_names(archive: Archive) -> dict[str, str]:
                 if symbol not in found:
                     found[symbol] = names.take(identifier(f"{name}_{axis}", "dim"))
     return found
+
+
+def multiples(archive: Archive) -> dict[str, int]:
+    """Symbols of which the inputs have sizes that are multiples alone (a Dim times a number), and of what."""
+    module = member(archive.program, "graph_module")
+    types = member(member(module, "graph"), "tensor_values")
+    found: dict[str, int] = {}
+    for name in _tensors(member(module, "signature")):
+        meta = types.get(name)
+        for size in items(meta, "sizes") if isinstance(meta, dict) else ():
+            for symbol in _symbols(size):
+                found[symbol] = math.gcd(found.get(symbol, 0), _factor(size))
+    return {symbol: factor for symbol, factor in found.items() if factor > 1}
+
+
+def _factor(size: Json) -> int:
+    """Of a number times a symbol the number."""
+    written = text(member(size, "as_expr"), "expr_str")
+    match = re.fullmatch(r"Mul\(Integer\((\d{1,9})\), Symbol\('s\d+'[^()]*\)\)|(\d{1,9})\*s\d+", written)
+    return int(match[1] or match[2]) if match else 1
+
+
+def _number(spec: object) -> str:
+    """The name of a size that a call is given beside its tensors; "" where it is something else."""
+    found: object = spec
+    for key in ("user_input", "arg", "as_sym_int"):
+        found = found.get(key) if isinstance(found, dict) else None
+    name = found.get("as_name") if isinstance(found, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _tensors(signature: object) -> list[str]:
@@ -82,7 +117,7 @@ def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range
     problems: list[Problem] = []
     try:
         archive = Archive(path, shown)
-        importer = Importer(archive, program, dim_names(archive))
+        importer = Importer(archive, program, dim_names(archive), multiples(archive))
         problems = importer.problems
         importer.run()
     except Malformed as error:

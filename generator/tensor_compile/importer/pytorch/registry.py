@@ -17,11 +17,18 @@ if TYPE_CHECKING:
     from .graph import Importer
 
 # An argument: a tensor, a size, a number, text, a list of these, a graph (its JSON); None where it is None.
-Argument = Union[Value, Expr, int, float, complex, bool, str, None, list[Any], dict[str, Any]]
+Argument = Union[Value, Expr, int, float, complex, bool, str, "Computed", None, list[Any], dict[str, Any]]
 Function = Callable[["Node"], None]
 
 _table: dict[str, Function] = {}
 _of_complex: dict[str, Function] = {}
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A float that sizes make, as C: an f64 tensor without axes."""
+
+    text: str
+
 
 COMPLEX = "complex"   # a Value of this kind: its last axis has the two parts of each number
 
@@ -147,8 +154,9 @@ class Node:
         found = self.argument(name, default)
         if isinstance(found, Expr) and found.is_const:
             found = found.value
-        if isinstance(found, Expr):
-            self.refuse(f"{name} depends on the dims of the model ({found})")
+        if isinstance(found, (Expr, Computed)):
+            self.refuse(f"{name} depends on the dims of the model"
+                        f"{f' ({found})' if isinstance(found, Expr) else ''}")
         if not isinstance(found, (int, float)):
             raise Malformed(f"the argument {name!r} is no number")
         return float(found)
@@ -262,6 +270,8 @@ class Node:
         if isinstance(value, Expr):
             text = f"tc_dim_value(g, TC_I64, {self.dim(value)})"
             return text if dtype == "i64" else f"tc_cast({text}, TC_{dtype.upper()})"
+        if isinstance(value, Computed):
+            return value.text if dtype == "f64" else f"tc_cast({value.text}, TC_{dtype.upper()})"
         if not isinstance(value, (int, float)):
             raise Malformed("an operand is neither a tensor nor a number")
         text = number(value, dtype)
