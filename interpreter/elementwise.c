@@ -65,7 +65,8 @@ typedef double c_wide;
 #define RULE_same_bool(X, operands, op) X(MAKE_##operands, op, bool)
 #define RULE_compare(X, operands, op) ALL(X, COMPARE, op)
 #define RULE_select(X, operands, op) MOVES(X, SELECT, op)
-#define RULE_cast(X, operands, op) /* CASTS */
+#define RULE_cast(X, operands, op)    /* CASTS */
+#define RULE_bitcast(X, operands, op) /* BITCASTS */
 
 #define LOWERING_elementwise(X, operands, rule, op) RULE_##rule(X, operands, op)
 #define LOWERING_leaf(X, operands, rule, op)
@@ -86,14 +87,33 @@ typedef double c_wide;
     CASTS_BOTH(X, u8) CASTS_BOTH(X, u16) CASTS_BOTH(X, u32) CASTS_BOTH(X, u64)                                         \
     CASTS_BOTH(X, bool) CASTS_WITHIN(X, wide) X(wide, wide)
 
+/* X(F, T): a float and an integer of its width. In f64 mode the float is rounded to its dtype, whose bits they are. */
+#define BITCASTS(X)                                                                                                    \
+    X(f32, i32) X(f32, u32) X(f64, i64) X(f64, u64) X(f16, i16) X(f16, u16) X(bf16, i16) X(bf16, u16)
+#define BITCAST(F, T)                                                                                                  \
+    static inline c_##T bits_of_##F##_##T(double x)                                                                    \
+    {                                                                                                                  \
+        return tc_bitcast_##F##_##T(tc_cast_f64_##F(x));                                                               \
+    }                                                                                                                  \
+    static inline double float_of_##T##_##F(c_##T x)                                                                   \
+    {                                                                                                                  \
+        return tc_cast_##F##_f64(tc_bitcast_##T##_##F(x));                                                             \
+    }                                                                                                                  \
+    RUN1(bitcast_##F##_##T, tc_bitcast_##F##_##T, F, T)                                                                \
+    RUN1(bitcast_##T##_##F, tc_bitcast_##T##_##F, T, F)                                                                \
+    RUN1(bits_of_##F##_##T, bits_of_##F##_##T, wide, T)                                                                \
+    RUN1(float_of_##T##_##F, float_of_##T##_##F, T, wide)
+
 #define DEFINE(make, op, T) make(op, T)
 #define TC_PRIMITIVE(name, operands, results, type_rule, lowering, ...)                                                \
     LOWERING_##lowering(DEFINE, operands, type_rule, name)
 #include "primitives.def"
 #undef TC_PRIMITIVE
 CASTS(CAST)
+BITCASTS(BITCAST)
 
-/* by primitive and the dtype of its last operand; casts by the dtypes of operand and result */
+/* by primitive and the dtype of its last operand; casts by the dtypes of operand and result, bitcasts by the declared ones in
+ * both modes */
 static tci_run *const runs[TCI_OP_COUNT][TCI_DTYPE_COUNT] = {
 #define ENTRY(make, op, T) [TCI_OP_##op][DT_##T] = run_##op##_##T,
 #define TC_PRIMITIVE(name, operands, results, type_rule, lowering, ...)                                                \
@@ -106,9 +126,18 @@ static tci_run *const runs[TCI_OP_COUNT][TCI_DTYPE_COUNT] = {
 static tci_run *const casts[TCI_DTYPE_COUNT][TCI_DTYPE_COUNT] = {
 #define ENTRY(T, R) [DT_##T][DT_##R] = run_cast_##T##_##R,
     CASTS(ENTRY)
-/* clang-format on */
 #undef ENTRY
 };
+
+static tci_run *const bitcasts[2][TCI_DTYPE_COUNT][TCI_DTYPE_COUNT] = {
+#define ENTRY(F, T) [0][DT_##F][DT_##T] = run_bitcast_##F##_##T, [0][DT_##T][DT_##F] = run_bitcast_##T##_##F,
+    BITCASTS(ENTRY)
+#undef ENTRY
+#define ENTRY(F, T) [1][DT_##F][DT_##T] = run_bits_of_##F##_##T, [1][DT_##T][DT_##F] = run_float_of_##T##_##F,
+    BITCASTS(ENTRY)
+#undef ENTRY
+};
+/* clang-format on */
 
 tci_run *tci_scalar_run(tci_op op, tci_dtype dtype)
 {
@@ -132,13 +161,13 @@ _Bool tci_op_elementwise(const tci_scope *scope, const tci_node *node, const tci
     }
     tci_dtype result = node->op >= TCI_OP_eq && node->op <= TCI_OP_ge ? TCI_BOOL : dtype;
     tci_run *run = runs[node->op][dtype];
-    if (node->op == TCI_OP_cast) {
+    if (node->op == TCI_OP_cast || node->op == TCI_OP_bitcast) {
         const char *name = tci_node_attr(node, "dtype")->text;
-        result = tci_dtype_named(name);
-        if (result == TCI_WIDE)
+        const tci_dtype named = tci_dtype_named(name);
+        if (named == TCI_WIDE)
             return tci_node_fail(scope, node, "unknown dtype '%s'", name);
-        result = tci_storage(scope, result);
-        run = casts[dtype][result];
+        result = tci_storage(scope, named);
+        run = node->op == TCI_OP_cast ? casts[dtype][result] : bitcasts[scope->f64][node->first_dtype][named];
     }
     if (run == NULL)
         return tci_node_fail(scope, node, "not defined for %s", tci_dtype_name(dtype));

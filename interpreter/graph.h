@@ -97,13 +97,15 @@ typedef struct tci_attr {
     uint64_t bits;    /* bits */
 } tci_attr;
 
-/* operands and results are slots: positions in a function's list of values. attrs: in the order of the table. */
+/* operands and results are slots: positions in a function's list of values. first_dtype: declared of the first operand.
+ * attrs: in the order of the table. */
 typedef struct tci_node {
     tci_op op;
     tci_loc loc;
     size_t operand_count, result_count;
     const size_t *operands;
     size_t first_result;
+    tci_dtype first_dtype;
     const tci_type *types;
     tci_attr attrs[TCI_MAX_ATTRS];
 } tci_node;

@@ -21,6 +21,8 @@ typedef struct parser {
     int expr_nodes; /* of the expression being read: bounds the recursion over it */
     value_range *values;
     size_t value_count, value_capacity;
+    tci_dtype *dtypes; /* one a slot */
+    size_t slot_capacity;
 } parser;
 
 static bool is_punct(const parser *p, const char *text)
@@ -268,12 +270,16 @@ static void number_of_value(parser *p)
         tci_lexer_next(&p->lexer);
 }
 
-static bool define(parser *p, tci_function *f, size_t count)
+static bool define(parser *p, tci_function *f, size_t count, const tci_type *types)
 {
     if (!GROW(p, p->values, p->value_count, p->value_capacity))
         return false;
     p->values[p->value_count++] = (value_range){f->slot_count, count};
-    f->slot_count += count;
+    for (size_t i = 0; i < count; i++) {
+        if (!GROW(p, p->dtypes, f->slot_count, p->slot_capacity))
+            return false;
+        p->dtypes[f->slot_count++] = types[i].dtype;
+    }
     return true;
 }
 
@@ -410,7 +416,8 @@ static void node(parser *p, tci_function *f, tci_node *n)
         expect(p, ")");
     }
     n->first_result = f->slot_count;
-    define(p, f, n->result_count);
+    n->first_dtype = n->operand_count && operands[0] < f->slot_count ? p->dtypes[operands[0]] : TCI_WIDE;
+    define(p, f, n->result_count, n->types);
 }
 
 /* -- functions ----------------------------------------------------------------------------------------------------- */
@@ -428,7 +435,7 @@ static void parameters(parser *p, tci_function *f)
         expect(p, ":");
         parameter.type = type(p);
         parameter.loc = location(p, line);
-        if (!GROW(p, f->parameters, f->parameter_count, capacity) || !define(p, f, 1))
+        if (!GROW(p, f->parameters, f->parameter_count, capacity) || !define(p, f, 1, &parameter.type))
             return;
         f->parameters[f->parameter_count++] = parameter;
     } while (take(p, ","));

@@ -172,7 +172,7 @@ tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high)
         return g ? tc_op_leave(g, tc_prim_unary(g, TC_OP_##name, x)) : tc_poison();                                    \
     }
 
-/* Every elementwise primitive of one operand but cast. */
+/* Every elementwise primitive of one operand but the casts. */
 #define OPERANDS_1(name, rule) RULE_##rule(name)
 #define OPERANDS_2(name, rule)
 #define OPERANDS_3(name, rule)
@@ -181,6 +181,7 @@ tc_tensor tc_clamp_at(tc_site at, tc_tensor x, tc_operand low, tc_operand high)
 #define RULE_same_integer(name) UNARY(name)
 #define RULE_same_bool(name) UNARY(name)
 #define RULE_cast(name)
+#define RULE_bitcast(name)
 #define LOWERING_elementwise(name, operands, rule) OPERANDS_##operands(name, rule)
 #define LOWERING_leaf(name, operands, rule)
 #define LOWERING_view(name, operands, rule)
@@ -250,4 +251,37 @@ tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype)
         return tc_op_leave(g, tc_poison());
     }
     return tc_op_leave(g, x->type.dtype == dtype ? x : tc_prim_cast(g, x, dtype));
+}
+
+/* The bits of x, whose dtype has the same width. */
+static tc_tensor bitcast(tc_graph *g, tc_tensor x, tc_dtype dtype)
+{
+    if (x->type.dtype == dtype)
+        return x;
+    if (tc_dtype_is_float(x->type.dtype) != tc_dtype_is_float(dtype))
+        return tc_prim_bitcast(g, x, dtype);
+    if (!tc_dtype_is_float(dtype)) /* integers keep their low bits, a bool is 0 or 1 */
+        return tc_prim_cast(g, x, dtype);
+    return tc_prim_bitcast(g, tc_prim_bitcast(g, x, TC_U16), dtype);
+}
+
+tc_tensor tc_bitcast_at(tc_site at, tc_tensor x, tc_dtype dtype)
+{
+    tc_graph *g = tc_op_enter(at, "tc_bitcast", NULL, "x", 1, &x);
+    if (!g)
+        return tc_poison();
+    if (!tc_dtype_valid(dtype)) {
+        tc_fail(g, tc_dtype_list(g), "%d is no dtype", (int)dtype);
+        return tc_op_leave(g, tc_poison());
+    }
+    if (tc_dtype_size(dtype) != tc_dtype_size(x->type.dtype)) {
+        tc_fail(g, "tc_cast converts values", "%s as %s: an element has %d bits, not %d", tc_type_text(g, &x->type),
+                tc_dtype_name(dtype), 8 * (int)tc_dtype_size(x->type.dtype), 8 * (int)tc_dtype_size(dtype));
+        return tc_op_leave(g, tc_poison());
+    }
+    if (dtype == TC_BOOL && x->type.dtype != TC_BOOL) {
+        tc_fail(g, "compare: tc_ne(x, 0)", "%s as bool, which is 0 or 1", tc_type_text(g, &x->type));
+        return tc_op_leave(g, tc_poison());
+    }
+    return tc_op_leave(g, bitcast(g, x, dtype));
 }

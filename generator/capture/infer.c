@@ -15,6 +15,7 @@ typedef enum rule {
     RULE_same_number,
     RULE_same_integer,
     RULE_cast,
+    RULE_bitcast,
     RULE_compare,
     RULE_select,
     RULE_broadcast,
@@ -114,6 +115,20 @@ static bool infer_elementwise(tc_graph *g, rule r, int count, const tc_tensor *o
     if (r == RULE_compare)
         out->dtype = TC_BOOL;
     return true;
+}
+
+/* Of a float and an integer of one width; others are casts, or two of these (tc_bitcast_at). */
+static bool infer_bitcast(tc_graph *g, const tc_type *x, tc_dtype dtype, tc_type *out)
+{
+    const bool floats = tc_dtype_is_float(x->dtype);
+    *out = *x;
+    out->dtype = dtype;
+    if (dtype != TC_BOOL && x->dtype != TC_BOOL && floats != tc_dtype_is_float(dtype) &&
+        tc_dtype_size(dtype) == tc_dtype_size(x->dtype))
+        return true;
+    tc_fail(g, NULL, "%s as %s: one is a float, the other an integer of its width", tc_type_text(g, x),
+            tc_dtype_name(dtype));
+    return false;
 }
 
 static bool infer_select(tc_graph *g, const tc_tensor *operands, tc_type *out)
@@ -235,6 +250,7 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
     case RULE_same_number:
     case RULE_same_integer:
     case RULE_compare: return infer_elementwise(g, rules[op], count, operands, out);
+    case RULE_bitcast: return infer_bitcast(g, x, (tc_dtype)attrs[0].integer, out);
     case RULE_cast:
         *out = *x;
         out->dtype = (tc_dtype)attrs[0].integer;

@@ -369,6 +369,7 @@ tc_tensor tc_prim_unary(tc_graph *g, tc_op op, tc_tensor x);
 tc_tensor tc_prim_binary(tc_graph *g, tc_op op, tc_tensor a, tc_tensor b);
 tc_tensor tc_prim_select(tc_graph *g, tc_tensor p, tc_tensor a, tc_tensor b);
 tc_tensor tc_prim_cast(tc_graph *g, tc_tensor x, tc_dtype dtype);
+tc_tensor tc_prim_bitcast(tc_graph *g, tc_tensor x, tc_dtype dtype);
 /* Compositions of several steps compute f16 and bf16 in f32 throughout and round their result alone: x in f32 where it is
  * one of them, else x itself (NULL too); and a result in the dtype that x had. */
 tc_tensor tc_prim_widen(tc_graph *g, tc_tensor x);

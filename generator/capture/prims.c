@@ -28,6 +28,13 @@ tc_tensor tc_prim_cast(tc_graph *g, tc_tensor x, tc_dtype dtype)
     return tc_add_node(g, TC_OP_cast, 1, &x, &attr, NULL);
 }
 
+tc_tensor tc_prim_bitcast(tc_graph *g, tc_tensor x, tc_dtype dtype)
+{
+    tc_attr attr = tc_attr_word(tc_dtype_name(dtype));
+    attr.integer = dtype;
+    return tc_add_node(g, TC_OP_bitcast, 1, &x, &attr, NULL);
+}
+
 tc_tensor tc_prim_widen(tc_graph *g, tc_tensor x)
 {
     bool narrow = x && !tc_is_poison(x) && tc_dtype_is_float(x->type.dtype) && tc_dtype_size(x->type.dtype) == 2;

@@ -4,6 +4,7 @@
  *
  * Numbers to bool: x != 0, so NaN is true. Integers to integers: the low bits. Floats to integers: truncated, saturated, NaN
  * is 0. To floats: rounded to nearest even, once. f16 and bf16 go by way of f32, which has all their values.
+ * tc_bitcast_<from>_<to> keep the bits.
  */
 #ifndef TC_CAST_H
 #define TC_CAST_H
@@ -146,5 +147,30 @@ TC_CAST_HALVES(u32, uint32_t, (double)x)
 TC_CAST_HALVES(u64, uint64_t, tc_odd_u64(x))
 #undef TC_CAST_HALVES
 #undef TC_CAST
+
+/* -- the same bits as another dtype --------------------------------------------------------------------------------- */
+
+#define TC_BITCAST(F, float_type, SI, UI, width, bits, from_bits)                                                      \
+    static inline int##width##_t tc_bitcast_##F##_##SI(float_type x)                                                   \
+    {                                                                                                                  \
+        return (int##width##_t)bits;                                                                                   \
+    }                                                                                                                  \
+    static inline uint##width##_t tc_bitcast_##F##_##UI(float_type x)                                                  \
+    {                                                                                                                  \
+        return (uint##width##_t)bits;                                                                                  \
+    }                                                                                                                  \
+    static inline float_type tc_bitcast_##SI##_##F(int##width##_t x)                                                   \
+    {                                                                                                                  \
+        return from_bits;                                                                                              \
+    }                                                                                                                  \
+    static inline float_type tc_bitcast_##UI##_##F(uint##width##_t x)                                                  \
+    {                                                                                                                  \
+        return from_bits;                                                                                              \
+    }
+TC_BITCAST(f32, float, i32, u32, 32, tc_asint_f32(x), tc_asfloat_i32((int32_t)x))
+TC_BITCAST(f64, double, i64, u64, 64, tc_asint_f64(x), tc_asfloat_i64((int64_t)x))
+TC_BITCAST(f16, uint16_t, i16, u16, 16, x, (uint16_t)x)
+TC_BITCAST(bf16, uint16_t, i16, u16, 16, x, (uint16_t)x)
+#undef TC_BITCAST
 
 #endif

@@ -235,6 +235,16 @@ static TC_INLINE tcv_mask tcv_cast_i32_bool(tcv_i32 x)
     return tcv_ne_i32(x, tcv_splat_i32(0));
 }
 
+static TC_INLINE tcv_i32 tcv_bitcast_f32_i32(tcv_f32 x)
+{
+    return tcv_asint_f32(x);
+}
+
+static TC_INLINE tcv_f32 tcv_bitcast_i32_f32(tcv_i32 x)
+{
+    return tcv_asfloat_i32(x);
+}
+
 /* Extremes over the lanes. As integers, patterns whose magnitude is flipped below zero order as the numbers do, -0 below
  * +0; a NaN wins over all. */
 static TC_INLINE tcv_i32 tcv_order_f32(tcv_f32 x)

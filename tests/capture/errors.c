@@ -52,6 +52,11 @@
     X(neg_dtype, "tc_neg: needs numbers, not bool[3]", AT; tc_neg(IN(TC_BOOL, 3)))                                    \
     X(where_dtype, "tc_where: needs bool, not f32[3]", AT; tc_where(F(3), F(3), 0))                                   \
     X(cast_dtype, "tc_cast: 7 is no dtype", AT; tc_cast(F(3), (tc_dtype)7))                                           \
+    X(bitcast_dtype, "tc_bitcast: 7 is no dtype", AT; tc_bitcast(F(3), (tc_dtype)7))                                  \
+    X(bitcast_width, "tc_bitcast: f32[3] as i64: an element has 32 bits, not 64", AT; tc_bitcast(F(3), TC_I64))       \
+    X(bitcast_bool, "tc_bitcast: u8[3] as bool, which is 0 or 1", AT; tc_bitcast(IN(TC_U8, 3), TC_BOOL))              \
+    X(bitcast_pair, "f32[3] as f32: one is a float, the other an integer of its width",                               \
+      tc_tensor x = F(3); AT; tc_prim_bitcast(g, x, TC_F32))                                                          \
     X(pow_dtype, "tc_pow: i64[3] to the power of 0.5 needs floats", AT; tc_pow(IN(TC_I64, 3), 0.5))                      \
     X(pair_shapes, "shapes differ: f32[2] and f32[3]",                                                                \
       tc_tensor a = F(2), b = F(3); AT; tc_prim_binary(g, TC_OP_add, a, b))                                           \

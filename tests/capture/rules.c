@@ -47,6 +47,9 @@
     X(less, "bool[3]", "", Y(tc_lt(F("a", 3), 0)))                                                                    \
     X(where, "f32[2,3]", "", Y(tc_where(tc_input(g, "p", TC_BOOL, 2, 1), F("a", 3), 0)))                              \
     X(cast, "i32[3]", "", Y(tc_cast(F("a", 3), TC_I32)))                                                              \
+    X(bitcast, "u32[n]", "", tc_dim n = N; Y(tc_bitcast(F("a", n), TC_U32)))                                          \
+    X(bitcast_floats, "bf16[3]", "", Y(tc_bitcast(tc_input(g, "a", TC_F16, 3), TC_BF16)))                             \
+    X(bitcast_bool, "i8[3]", "", Y(tc_bitcast(tc_input(g, "a", TC_BOOL, 3), TC_I8)))                                  \
     X(sum_all, "f32[]", "", Y(tc_sum(F("a", 2, 3))))                                                                  \
     X(sum_axis, "f32[2]", "", Y(tc_sum(F("a", 2, 3), -1)))                                                            \
     X(sum_axes, "f32[3]", "", Y(tc_sum(F("a", 2, 3, 4), 0, -1)))                                                      \

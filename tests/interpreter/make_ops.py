@@ -79,6 +79,10 @@ def elementwise() -> None:
     case("cast_f32_i64", "cast(...) {dtype=i64}", [torch.tensor([1.9, -1.9, 0.0])], torch.tensor([1, -1, 0]))
     case("cast_bool_f32", "cast(...) {dtype=f32}", [p], p.double())
     case("cast_f32_bool", "cast(...) {dtype=bool}", [SPECIAL], SPECIAL.bool())
+    bits = torch.tensor([0, 1 << 31, 0x3f800000, -1 << 20, 12345678], dtype=torch.int64).to(torch.int32)
+    case("bitcast_f32_i32", "bitcast(...) {dtype=i32}", [SPECIAL], SPECIAL.view(torch.int32))
+    case("bitcast_i32_f32", "bitcast(...) {dtype=f32}", [bits], bits.view(torch.float32).double())
+    case("bitcast_f64_i64", "bitcast(...) {dtype=i64}", [SPECIAL.double()], SPECIAL.double().view(torch.int64))
     empty = torch.zeros(0, 3)
     case("add_empty", "add(...)", [empty, empty], empty.double())
 

@@ -30,6 +30,8 @@ NODES = [
     ("select(%2, %2, %2) : i64[2]", "select: operands of different dtypes"),
     ("exp(%2) : i64[2]", "exp: not defined for i64"),
     ("cast(%0) {dtype=f8} : f32[2,3]", "cast: unknown dtype 'f8'"),
+    ("bitcast(%0) {dtype=f8} : f32[2,3]", "bitcast: unknown dtype 'f8'"),
+    ("bitcast(%0) {dtype=i64} : i64[2,3]", "bitcast: not defined for f32"),
     ("neg(%0) : f32[3,2]", "neg: the value is f32[2,3], the declared type is f32[3,2]"),
     ("constant() {bits=0x00000000} : f32[2]", "constant: its rank is 0"),
     (f'extern_call({", ".join(["%0"] * 17)}) {{function="f", takes=""}} : f32[2]',

@@ -101,6 +101,12 @@ def _integer_div(a: int, b: int) -> int:
     return 0 if b == 0 else int(math.copysign(1, a) * math.copysign(1, b)) * (abs(a) // abs(b))
 
 
+def bitcast(to: str, x):
+    """Between f32 and i32."""
+    source, target = ("<i", "<f") if to == "f32" else ("<f", "<i")
+    return struct.unpack(target, struct.pack(source, x))[0]
+
+
 def cast(to: str, x):
     if to == "bool":
         return x != 0
@@ -128,6 +134,8 @@ def scalar(op: str, dtype: str, *args):
     """One scalar operation, as in docs/numerics.md but for the math functions' last bits."""
     if op == "cast":
         return cast(dtype, args[0])
+    if op == "bitcast":
+        return bitcast(dtype, args[0])
     if op == "pair":
         return args
     if op == "div":

@@ -380,6 +380,8 @@ def elementwise() -> list[Case]:
         for to in ("f32", "i32", "i64", "bool"):
             if source != to:
                 out.append(flat(f"cast {source} to {to}", 300, False, lambda x, z: op("cast", x, dtype=to), to, source))
+    for source, to in (("f32", "i32"), ("i32", "f32")):
+        out.append(flat(f"bitcast {source} to {to}", 300, False, lambda x, z: op("bitcast", x, dtype=to), to, source))
     for dtype in ("f32", "i32", "bool"):
         out.append(flat(f"select {dtype}", 60, False, lambda x, z: op(
             "select", op("lt", x, z, dtype="bool"), x, z, dtype=dtype), dtype, dtype))

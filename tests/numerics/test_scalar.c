@@ -176,6 +176,11 @@ static void test_casts(void)
     good &= tc_cast_f32_i32(-2.9f) == -2 && tc_cast_f32_i32(2.9f) == 2 && tc_cast_f32_i32(-0.9f) == 0;
     good &= tc_cast_f32_bool(-0.0f) == 0 && tc_cast_f32_bool(0x1p-149f) == 1;
     tc_ok(good, "f32 to integers truncates and saturates, NaN is 0");
+    good = tc_bitcast_f32_i32(-1.5f) == (int32_t)0xbfc00000 && tc_bitcast_f32_u32(-0.0f) == 0x80000000 &&
+           tc_bitcast_f64_i64(1.0) == 0x3ff0000000000000 && tc_bitcast_u64_f64(0xc000000000000000) == -2.0 &&
+           tc_bitcast_i32_f32(0x40490fdb) == 3.1415927f && tc_bitcast_u32_f32(1) == 0x1p-149f &&
+           tc_bitcast_f16_i16(0xbc00) == -0x4400 && tc_bitcast_u16_bf16(0x3f80) == 0x3f80;
+    tc_ok(good, "bitcasts keep the bits");
     good = tc_cast_i32_f32(16777217) == 16777216.0f && tc_cast_i32_f32(16777219) == 16777220.0f &&
            tc_cast_i32_f32(INT32_MAX) == 0x1p31f && tc_cast_i64_f32(INT64_MAX) == 0x1p63f &&
            tc_cast_i64_f32((int64_t)0x4000004000000001) == 0x1.000002p62f &&

@@ -119,6 +119,40 @@ CONVOLUTIONS(f64, TC_F64)
 CONVOLUTIONS(f16, TC_F16)
 CONVOLUTIONS(bf16, TC_BF16)
 
+/* The bits of a float as integers, changed and back, in arithmetic, reductions and views. */
+#define BITS(bits)                                                                                                    \
+    TC_FUNCTION(op_bits_##bits)                                                                                       \
+    {                                                                                                                 \
+        SIZES;                                                                                                        \
+        tc_tensor a = tc_input(g, "a", TC_F##bits, n, m), b = tc_input(g, "b", TC_I##bits, n, m);                     \
+        tc_tensor bits_of_a = tc_bitcast(a, TC_I##bits), floats = tc_bitcast(b, TC_F##bits);                          \
+        tc_output(g, "bits", bits_of_a);                                                                              \
+        tc_output(g, "unsigned_bits", tc_bitcast(a, TC_U##bits));                                                     \
+        tc_output(g, "floats", floats);                                                                               \
+        tc_output(g, "back", tc_bitcast(tc_bitcast(tc_bitcast(b, TC_U##bits), TC_F##bits), TC_I##bits));              \
+        tc_tensor sign = tc_bitcast(tc_full(g, -0.0, TC_F##bits), TC_I##bits);                                        \
+        tc_output(g, "size", tc_bitcast(tc_bit_and(bits_of_a, tc_bit_not(sign)), TC_F##bits));                        \
+        tc_output(g, "most", tc_amax(bits_of_a, 1));                                                                  \
+        tc_output(g, "turned", tc_pad(tc_transpose(bits_of_a, 0, 1), .low = {1}, .value = 3));                        \
+        tc_output(g, "unknown", tc_isnan(floats));                                                                    \
+    }
+BITS(16)
+BITS(32)
+BITS(64)
+
+TC_FUNCTION(op_bits_8)
+{
+    SIZES;
+    tc_tensor a = tc_input(g, "a", TC_I8, n, m), positive = tc_gt(a, 0);
+    tc_tensor h = tc_input(g, "h", TC_F16, n, m), b = tc_input(g, "b", TC_BF16, n, m);
+    tc_output(g, "u8", tc_bitcast(a, TC_U8));
+    tc_output(g, "truth", tc_bitcast(positive, TC_I8));
+    tc_output(g, "same", tc_bitcast(positive, TC_BOOL));
+    tc_output(g, "halves", tc_bitcast(b, TC_F16));
+    tc_output(g, "brain", tc_bitcast(h, TC_BF16));
+    tc_output(g, "u16", tc_bitcast(b, TC_U16));
+}
+
 /* An image of bytes, its channels last, to normalized planes. */
 TC_FUNCTION(op_image)
 {

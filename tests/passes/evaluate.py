@@ -57,6 +57,14 @@ def from_bits(dtype: str, bits: int):
     return bits if dtype == "bool" else wrap(dtype, bits)
 
 
+def to_bits(dtype: str, x) -> int:
+    if dtype == "bf16":
+        return to_bits("f32", x) >> 16
+    if dtype in FLOATS:
+        return int.from_bytes(struct.pack(FORMATS[dtype], x), "little")
+    return x & DTYPES[dtype].mask
+
+
 def wrap(dtype: str, x: int) -> int:
     half = 1 << BITS[dtype] - 1 if DTYPES[dtype].kind == "signed" else 0
     return (x + half) % (1 << BITS[dtype]) - half
@@ -217,6 +225,8 @@ class Run:
             return make(_UNARY[op](x[0].dtype, p) for p in x[0].data)
         if op == "cast":
             return make(_cast(p, x[0].dtype, out.dtype) for p in x[0].data)
+        if op == "bitcast":
+            return make(from_bits(out.dtype, to_bits(x[0].dtype, p)) for p in x[0].data)
         if op == "select":
             return make(q if p else r for p, q, r in zip(x[0].data, x[1].data, x[2].data, strict=True))
         if op == "broadcast":

@@ -92,6 +92,8 @@ class Maker:
                 self.add("select", p, y, self.other(y))
         elif kind == 6:
             self.add("cast", x, dtype=rng.choice(("f32", "i32", "i64", "bool")))
+            if self.values[-1].dtype == "i32":
+                self.add("bitcast", self.values[-1], dtype="f32")
         elif kind == 7 and x.type.rank:
             perm = list(range(x.type.rank))
             rng.shuffle(perm)

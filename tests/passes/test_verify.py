@@ -48,6 +48,10 @@ for op in ("exp", "log", "sqrt", "floor", "tanh", "erf", "round", "sin", "cos", 
 bad("logical_not(%0) : f32[n,4]", "logical_not: operand is f32[n,4]; it takes bool")
 bad("cast(%0) {dtype=f8} : f32[n,4]", "cast: unknown dtype f8")
 bad("cast(%0) {dtype=i32} : i64[n,4]", "cast: the type is i32[n,4], not i64[n,4]")
+bad("bitcast(%0) {dtype=f8} : f32[n,4]", "bitcast: unknown dtype f8")
+for dtype in ("i64", "f32", "bool"):
+    bad(f"bitcast(%0) {{dtype={dtype}}} : {dtype}[n,4]",
+        f"bitcast: f32[n,4] as {dtype}: one is a float, the other an integer of its width")
 for op in ("add", "sub", "mul", "div", "rem", "pow", "maximum", "minimum"):
     bad(f"{op}(%0, %1) : f32[n,4]", f"{op}: operands differ: f32[n,4], i32[3]")
 bad("pow(%1, %1) : i32[3]", "pow: operand is i32[3]; it takes floats")

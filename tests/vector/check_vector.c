@@ -130,6 +130,8 @@ static void check_operations(void)
     CHECK("cast_i32_bool", bool, rb, tcv_cast_i32_bool(I(x)), tc_cast_i32_bool(xi[l]));
     CHECK("cast_bool_f32", f32, rf, tcv_cast_bool_f32(B(x)), tc_cast_bool_f32(xb[l]));
     CHECK("cast_bool_i32", i32, ri, tcv_cast_bool_i32(B(x)), tc_cast_bool_i32(xb[l]));
+    CHECK("bitcast_f32_i32", i32, ri, tcv_bitcast_f32_i32(F(x)), tc_bitcast_f32_i32(xf[l]));
+    CHECK("bitcast_i32_f32", i32, ri, tcv_asint_f32(tcv_bitcast_i32_f32(I(x))), xi[l]);
     CHECK("asint_f32", i32, ri, tcv_asint_f32(F(x)), tc_asint_f32(xf[l]));
     CHECK("iota_i32", i32, ri, tcv_iota_i32(), l);
     CHECK("splat_f32", f32, rf, tcv_splat_f32(xf[0]), xf[0]);

@@ -178,6 +178,8 @@ class ScalarEmitter:
             if node.args[0].dtype == node.dtype:
                 return args[0]
             suffix = f"cast_{node.args[0].dtype}_{node.dtype}"
+        elif node.op == "bitcast":
+            suffix = f"bitcast_{node.args[0].dtype}_{node.dtype}"
         else:
             suffix = f"{node.op}_{node.args[-1].dtype}"
         if not any(a.vector for a in args):

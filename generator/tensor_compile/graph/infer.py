@@ -98,6 +98,14 @@ def _cast(op: str, types: Types, attrs: dict[str, Any], declared: Types, context
     return (TensorType(attrs["dtype"], types[0].shape),)
 
 
+def _bitcast(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
+    _need(attrs["dtype"] in DTYPES, f"unknown dtype {attrs['dtype']}")
+    pair = DTYPES[types[0].dtype], DTYPES[attrs["dtype"]]
+    _need(pair[0].bytes == pair[1].bytes and sum(d.is_float for d in pair) == sum(d.is_integer for d in pair) == 1,
+          f"{types[0]} as {attrs['dtype']}: one is a float, the other an integer of its width")
+    return (TensorType(attrs["dtype"], types[0].shape),)
+
+
 def _compare(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     dtypes = tuple(DTYPES) if op in ("eq", "ne") else NUMBERS
     return (TensorType("bool", _same(types, dtypes, context.facts).shape),)
@@ -361,7 +369,7 @@ _RULES: dict[str, Rule] = {
     "declared": _declared, "written": _written, "scalar": _scalar, "same": _elementwise(NUMBERS),
     "same_float": _elementwise(FLOATS),
     "same_bool": _elementwise(("bool",)), "same_number": _elementwise(NUMBERS),
-    "same_integer": _elementwise(INTEGERS), "cast": _cast, "compare": _compare,
+    "same_integer": _elementwise(INTEGERS), "cast": _cast, "bitcast": _bitcast, "compare": _compare,
     "select": _select,
     "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "slice": _slice,
     "pad": _pad, "concat": _concat, "gather": _gather, "update_slice": _update_slice, "reverse": _reverse,

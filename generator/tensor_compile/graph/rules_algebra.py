@@ -174,6 +174,24 @@ def cast_chain(b: Builder, n: Node) -> Value | None:
     return None
 
 
+def bitcast_chain(b: Builder, n: Node) -> Value | None:
+    """bitcast(bitcast(x)) -> x, a bitcast, or a cast of integers to those of the other sign."""
+    x, to = n.operands[0], n.attrs["dtype"]
+    if x.node.op != "bitcast":
+        return None
+    source = x.node.operands[0]
+    if source.dtype == to:
+        return source
+    integers = DTYPES[to].is_integer and DTYPES[source.dtype].is_integer
+    return b.value("cast", source, like=n, dtype=to) if integers else None
+
+
+def bitcast_constant(b: Builder, n: Node) -> Value | None:
+    """bitcast(c) -> the constant of the same bits."""
+    x = n.operands[0]
+    return constant_like(b, x.node.attrs["bits"], n) if x.node.op == "constant" else None
+
+
 def cast_constant(b: Builder, n: Node) -> Value | None:
     """cast(c) -> the constant of the same value, from a float to a wider one."""
     x, to = n.operands[0], n.attrs["dtype"]
@@ -243,6 +261,7 @@ RULES: dict[str, tuple[Any, ...]] = {
     "bit_not": (("double_negation", double_negation), *_LAST),
     "logical_not": (("double_negation", double_negation), *_LAST),
     "cast": (("cast_chain", cast_chain), ("cast_constant", cast_constant), *_LAST),
+    "bitcast": (("bitcast_chain", bitcast_chain), ("bitcast_constant", bitcast_constant), *_LAST),
     "add": (*_ARITHMETIC, ("add_negated", add_negated), *_LAST),
     "sub": (("identity_operand", identity_operand), ("negate_by_difference", negate_by_difference),
             ("subtract_negated", subtract_negated), *_LAST),

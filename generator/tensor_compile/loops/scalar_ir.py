@@ -132,7 +132,8 @@ class Load(Scalar):
 
 
 class Apply(Scalar):
-    """A scalar operation of docs/numerics.md on operands; `cast` converts args[0].dtype to dtype."""
+    """A scalar operation of docs/numerics.md on operands; `cast` converts args[0].dtype to dtype, `bitcast` keeps the
+    bits."""
 
     __slots__ = ("op", "args")
     op: str

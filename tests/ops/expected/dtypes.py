@@ -67,6 +67,13 @@ def convolutions(dtype: torch.dtype, x: torch.Tensor, w: torch.Tensor) -> dict:
     return {k: t.to(dtype) for k, t in out.items()}
 
 
+def patterns(real: torch.dtype, whole: torch.dtype, unsigned: torch.dtype, a: torch.Tensor, b: torch.Tensor) -> dict:
+    pattern = a.view(whole)
+    turned = torch.cat([torch.full_like(pattern[:, :1].T, 3), pattern.T])
+    return {"bits": pattern, "unsigned_bits": a.view(unsigned), "floats": b.view(real), "back": b, "size": a.abs(),
+            "most": pattern.amax(1), "turned": turned, "unknown": b.view(real).isnan()}
+
+
 def functions(rng: Random) -> dict:
     cases = {}
     for name, (dtype, bits) in INTEGERS.items():
@@ -90,6 +97,20 @@ def functions(rng: Random) -> dict:
         "sin": i["a"].sin(), "cos": i["a"].cos(), "tan": i["b"].tan(), "expm1": i["b"].expm1(),
         "log1p": i["b"].abs().log1p(), "pow": i["b"].abs() ** i["a"], "round": i["a"].round(),
         "remainder": torch.remainder(i["a"], i["b"])}, "n=3,m=37")
+    for width, real, whole, unsigned in ((16, torch.float16, torch.int16, torch.uint16),
+                                         (32, torch.float32, torch.int32, torch.uint32),
+                                         (64, torch.float64, torch.int64, torch.uint64)):
+        a = (rng.normal(3, 37) * 8).to(real)
+        a[0, :8] = torch.tensor([0.0, -0.0, 1.0, -1.5, float("inf"), -float("inf"), 65504.0, 6e-8], dtype=real)
+        b = (rng.randint(-2**63, 2**63 - 1, (3, 37)) >> 64 - width).to(whole)
+        cases[f"bits_{width}"] = ({"a": a, "b": b}, lambda i, t=(real, whole, unsigned): patterns(
+            *t, i["a"].to(t[0]), i["b"]), "n=3,m=37")
+    a = rng.randint(-128, 128, (3, 37)).to(torch.int8)
+    h, b = rng.normal(3, 37).half(), rng.normal(3, 37).bfloat16()
+    cases["bits_8"] = ({"a": a, "h": h, "b": b}, lambda i: {
+        "u8": i["a"].view(torch.uint8), "truth": (i["a"] > 0).to(torch.int8), "same": i["a"] > 0,
+        "halves": i["b"].view(torch.float16), "brain": i["h"].view(torch.bfloat16), "u16": i["b"].view(torch.uint16)},
+        "n=3,m=37")
     image = rng.randint(0, 256, (2, 6, 7, 3)).to(torch.uint8)
     cases["image"] = ({"x": image}, lambda i: {"y": ((i["x"].permute(0, 3, 1, 2).double() - 127.5) / 128).float()},
                       "n=2")

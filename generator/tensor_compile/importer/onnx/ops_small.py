@@ -3,7 +3,8 @@
 patterns."""
 from __future__ import annotations
 
-from ..values import FLOATS, Value
+from ..problems import Malformed
+from ..values import DTYPES, FLOATS, Value
 from .data import type_of
 from .ops_elementwise import cast as plain
 from .registry import Node, op
@@ -56,5 +57,21 @@ def cast(n: Node) -> None:
     elif dtype != to:
         text = f"tc_cast({text}, TC_{to.upper()})"
     value = n.result(text, to, x.shape) if text != f"{x}" else n.let(f"tc_cast({x}, TC_{to.upper()})", to, x.shape)
+    value.kind = kind
+    n.give(value)
+
+
+@op("BitCast", since=26)
+def bit_cast(n: Node) -> None:
+    x = n.input(0)
+    to, kind = type_of(n.integer("to"))
+    if x.kind in INTEGERS or kind in INTEGERS or "e2m1" in (x.kind, kind):
+        if x.kind != kind:
+            n.refuse("bits of elements of less than a byte")
+    elif DTYPES[x.dtype][0] != DTYPES[to][0]:
+        raise Malformed(f"the bits of {x.dtype} as {to}, whose elements have another width")
+    elif to == "bool" and x.dtype != "bool":
+        n.refuse("bits as bool", "Cast gives whether they are 0")
+    value = x if x.dtype == to and x.kind == kind else n.result(f"tc_bitcast({x}, TC_{to.upper()})", to, x.shape)
     value.kind = kind
     n.give(value)

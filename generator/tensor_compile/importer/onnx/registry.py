@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # Operations that take elements of 4 and 2 bits and small floats (Value.kind): those that move them, and conversions.
 MOVES = {("", name) for name in ("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten")}
-SMALL = MOVES | {("", name) for name in ("Cast", "CastLike", "QuantizeLinear", "DequantizeLinear", "Shape", "Size")} | {
+SMALL = MOVES | {("", name) for name in ("Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear", "Shape",
+                                         "Size")} | {
     ("com.microsoft", "QuantizeLinear"), ("com.microsoft", "DequantizeLinear")}
 
 # Domains that are one: what ONNX calls its own.

@@ -297,4 +297,15 @@ tc_tensor tc_bit_not_at(tc_site at, tc_tensor x);
 #define tc_cast(x, dtype) tc_cast_at(TC_HERE, x, dtype)
 tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype);
 
+/* tc_bitcast(x, dtype)
+ * The bits of every element as an element of another dtype of the same width: f32 1.0 as i32 is 0x3f800000.
+ * Dtypes: all of them; to bool from bool alone.
+ * Shape: that of x.
+ * Numerics: exact. A NaN that an operation made has whatever sign and digits the machine gives it, and a 16-bit NaN may change
+ *   its digits where it is moved.
+ * ATen: view (of a dtype).
+ * ONNX: BitCast. */
+#define tc_bitcast(x, dtype) tc_bitcast_at(TC_HERE, x, dtype)
+tc_tensor tc_bitcast_at(tc_site at, tc_tensor x, tc_dtype dtype);
+
 #endif
