@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes contrib.zip: cases of com.microsoft operations as ONNX's suite has them, with what ONNX Runtime gives.
+"""Writes contrib.zip: cases of com.microsoft and ai.onnx.ml as ONNX's suite has them, with what ONNX Runtime gives.
 
   python make_contrib.py        (needs numpy, onnx and onnxruntime)
 """
@@ -16,7 +16,7 @@ import onnxruntime
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-MS = "com.microsoft"
+MS, ML = "com.microsoft", "ai.onnx.ml"
 rng = np.random.default_rng(1)
 
 
@@ -42,6 +42,32 @@ def s(value: float) -> np.ndarray:
 
 def z(value: int, dtype: type = np.uint8) -> np.ndarray:
     return np.array(value, dtype)
+
+
+def trees(kind: str, leaves: int, targets: list[int], modes: list[str], **more: Any) -> dict[str, Any]:
+    """Attributes of full binary trees, a tree for each entry of targets: which class its leaves are of, -1: all
+    three."""
+    attributes: dict[str, list] = {f"nodes_{name}": [] for name in (
+        "treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
+        "missing_value_tracks_true")}
+    attributes |= {f"{kind}_{name}": [] for name in ("treeids", "nodeids", "ids", "weights")}
+    for tree, target in enumerate(targets):
+        for node in range(2 * leaves - 1):
+            leaf = node >= leaves - 1
+            row = (tree, node, 0 if leaf else (node + tree) % 4, 0.0 if leaf else float(rng.normal()) / 2,
+                   "LEAF" if leaf else modes[node % len(modes)], 0 if leaf else 2 * node + 1,
+                   0 if leaf else 2 * node + 2, 0 if leaf else node % 2)
+            for name, value in zip(list(attributes)[:8], row):
+                attributes[name].append(value)
+            for each in (range(3) if target < 0 else [target]) if leaf else []:
+                for name, value in zip(list(attributes)[8:], (tree, node, each, float(rng.normal()))):
+                    attributes[name].append(value)
+    return attributes | more
+
+
+def with_nan(x: np.ndarray) -> np.ndarray:
+    x[1, 2] = np.nan
+    return x
 
 
 def cases() -> dict[str, tuple]:
@@ -108,7 +134,46 @@ def cases() -> dict[str, tuple]:
                      [u8(3, 6), i8(6, 5), s(0.04), np.abs(f(5)), z(120), np.zeros(5, np.int8), f(5)], [F], {}),
         "dynamic_matmul": ("DynamicQuantizeMatMul", [f(3, 6), i8(6, 5), np.abs(f(5)), np.zeros(5, np.int8), f(5)], [F],
                            {}),
+        "ml_regressor": ("TreeEnsembleRegressor", [with_nan(f(7, 4))], [F],
+                         trees("target", 8, [-1, -1, -1], ["BRANCH_LEQ"], n_targets=3, base_values=[0.5, -1.0, 2.0])),
+        "ml_regressor_modes": ("TreeEnsembleRegressor", [np.round(f(9, 4) * 2) / 2], [F],
+                               trees("target", 4, [0, 0], ["BRANCH_LT", "BRANCH_GTE", "BRANCH_GT"], n_targets=1,
+                                     aggregate_function="AVERAGE")),
+        "ml_regressor_least": ("TreeEnsembleRegressor", [f(5, 4)], [F],
+                               trees("target", 4, [0, 1, 0], ["BRANCH_LEQ"], n_targets=2, aggregate_function="MIN")),
+        "ml_classifier": ("TreeEnsembleClassifier", [f(6, 4)], [T.INT64, F],
+                          trees("class", 4, [-1, -1], ["BRANCH_LEQ"], classlabels_int64s=[5, 7, 9],
+                                post_transform="SOFTMAX")),
+        "ml_two_classes": ("TreeEnsembleClassifier", [f(6, 4)], [T.INT64, F],
+                           trees("class", 4, [0, 0], ["BRANCH_LT"], classlabels_int64s=[0, 1],
+                                 post_transform="LOGISTIC")),
+        "ml_shares": ("TreeEnsembleClassifier", [f(6, 4)], [T.INT64, F],
+                      shares(trees("class", 4, [1, 1, 1], ["BRANCH_LEQ"], classlabels_int64s=[3, 4]))),
+        "ml_first_shares": ("TreeEnsembleClassifier", [f(6, 4)], [T.INT64, F],
+                            shares(trees("class", 4, [0, 0, 0], ["BRANCH_LEQ"], classlabels_int64s=[3, 4]))),
+        "ml_signs": ("TreeEnsembleClassifier", [f(6, 4)], [T.INT64, F],
+                     trees("class", 4, [0, 0], ["BRANCH_LEQ"], classlabels_int64s=[0, 1])),
+        "ml_scaler": ("Scaler", [f(3, 4)], [F], {"offset": [0.5, 1.0, -1.0, 0.0], "scale": [2.0, 0.5, 1.0, 3.0]}),
+        "ml_normalizer": ("Normalizer", [np.vstack([f(2, 4), np.zeros((1, 4), np.float32)])], [F], {"norm": "L2"}),
+        "ml_normalizer_max": ("Normalizer", [np.abs(f(3, 4))], [F], {"norm": "MAX"}),
+        "ml_imputer": ("Imputer", [with_nan(f(3, 4))], [F],
+                       {"imputed_value_floats": [1.0, 2.0, 3.0, 4.0], "replaced_value_float": float("nan")}),
+        "ml_linear": ("LinearRegressor", [f(3, 4)], [F],
+                      {"coefficients": f(8).tolist(), "intercepts": [0.5, -0.5], "targets": 2}),
+        "ml_linear_classes": ("LinearClassifier", [f(5, 4)], [T.INT64, F],
+                              {"coefficients": f(12).tolist(), "intercepts": f(3).tolist(), "multi_class": 1,
+                               "classlabels_ints": [2, 4, 6], "post_transform": "SOFTMAX"}),
+        "ml_linear_two": ("LinearClassifier", [f(5, 4)], [T.INT64, F],
+                          {"coefficients": f(8).tolist(), "intercepts": f(2).tolist(), "classlabels_ints": [0, 1],
+                           "post_transform": "LOGISTIC"}),
+        "ml_labels": ("LabelEncoder", [np.array([3, 1, 8, 3], np.int64)], [F],
+                      {"keys_int64s": [1, 3], "values_floats": [0.5, 1.5], "default_float": -2.0}),
     }
+
+
+def shares(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Leaves that are shares, as a forest's are."""
+    return attributes | {"class_weights": [abs(w) / 4 for w in attributes["class_weights"]]}
 
 
 def save(archive: zipfile.ZipFile, path: str, content: bytes) -> None:
@@ -122,13 +187,13 @@ def main() -> None:
             names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
             given = {n: x for n, x in zip(names, inputs) if x is not None}
             results = ["" if t is None else f"y{i}" for i, t in enumerate(outputs)]
-            node = helper.make_node(op, names, results, domain=MS, **attributes)
+            node = helper.make_node(op, names, results, domain=ML if name.startswith("ml_") else MS, **attributes)
             graph = helper.make_graph(
                 [node], name, [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
                                for n, x in given.items()],
                 [helper.make_tensor_value_info(n, t, None) for n, t in zip(results, outputs) if n])
-            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(MS, 1)],
-                                      ir_version=10)
+            model = helper.make_model(graph, ir_version=10, opset_imports=[
+                helper.make_opsetid("", 21), helper.make_opsetid(MS, 1), helper.make_opsetid(ML, 3)])
             options = onnxruntime.SessionOptions()
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
             session = onnxruntime.InferenceSession(model.SerializeToString(), options,

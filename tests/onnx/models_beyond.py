@@ -19,6 +19,26 @@ def one(op: str, kind: int, dims: list[int | str], out: int | None = None, **att
                            [e.value_info("y", out or kind, None)]))
 
 
+def wide() -> bytes:
+    """Maxima whose padding is more than half of the window, with their places."""
+    def pool(name: str, x: str, *more: str, **attributes: Any) -> bytes:
+        return e.node("MaxPool", [x], [name, *more], name, **attributes)
+
+    two = {"kernel_shape": [3, 3], "strides": [2, 1]}
+    nodes = [pool("strided", "x", "strided_at", kernel_shape=[3], pads=[2, 2], strides=[2]),
+             pool("dilated", "line", "dilated_at", kernel_shape=[3], pads=[2, 2], dilations=[2]),
+             pool("ceil", "line", "ceil_at", kernel_shape=[3], pads=[2, 2], dilations=[2], strides=[3], ceil_mode=1),
+             pool("plane", "image", "plane_at", pads=[2, 2, 2, 1], **two),
+             pool("columns", "image", "columns_at", pads=[2, 0, 1, 2], dilations=[1, 2], storage_order=1, **two),
+             pool("flat", "zeros", "flat_at", kernel_shape=[3], pads=[2, 2], dilations=[2])]
+    kinds = {"strided": I8, "dilated": F, "ceil": F, "plane": F, "columns": F, "flat": 2}
+    outputs = [e.value_info(name, kind, None) for name, kind in kinds.items()]
+    places = [e.value_info(f"{name}_at", I, None) for name in kinds]
+    return e.model(e.graph(nodes, [e.value_info("x", I8, [1, 1, 5]), e.value_info("line", F, [1, 1, 6]),
+                                   e.value_info("image", F, [1, 2, 4, 5]), e.value_info("zeros", 2, [1, 1, 5])],
+                           [*outputs, *places]))
+
+
 def detector() -> bytes:
     """Boxes and scores to the chosen boxes, with their scores and classes, as exporters of detectors write it."""
     nodes = [e.node("NonMaxSuppression", ["boxes", "scores", "limit", "iou", "least"], ["chosen"], "nms"),
@@ -54,12 +74,10 @@ SCORES = [0.9, 0.75, 0.6, 0.1, 0.3, 0.2, 0.1, 0.8]
 CASES: dict[str, Case] = {
     "even_lrn": (one("LRN", F, [1, 5, 1, 1], size=4, alpha=0.5, beta=0.75, bias=1.5),
                  {"x": ("f32", [1, 5, 1, 1], [1.0, -2.0, 3.0, 0.5, 2.5])}),
-    "wide_int8": (one("MaxPool", I8, [1, 1, 5], kernel_shape=[3], pads=[2, 2], strides=[2]),
-                  {"x": ("i8", [1, 1, 5], [-100, -7, -128, -3, -90])}),
-    "wide_dilated": (one("MaxPool", F, [1, 1, 6], kernel_shape=[3], pads=[2, 2], dilations=[2]),
-                     {"x": ("f32", [1, 1, 6], [1.0, -5.0, 3.0, -2.0, -4.0, -1.0])}),
-    "wide_ceil": (one("MaxPool", F, [1, 1, 6], kernel_shape=[3], pads=[2, 2], dilations=[2], strides=[3], ceil_mode=1),
-                  {"x": ("f32", [1, 1, 6], [1.0, -5.0, 3.0, -2.0, -4.0, -1.0])}),
+    "wide": (wide(), {"x": ("i8", [1, 1, 5], [-100, -7, -128, -3, -90]),
+                      "line": ("f32", [1, 1, 6], [1.0, -5.0, 3.0, -2.0, -4.0, -1.0]),
+                      "image": ("f32", [1, 2, 4, 5], [float(i * 17 % 41 - 20) for i in range(40)]),
+                      "zeros": ("u8", [1, 1, 5], [0] * 5)}),
     "steps": (steps(), {"x": ("f32", [6], [0.0] * 6)}),
     "detector": (detector(), {"boxes": ("f32", [1, 4, 4], BOXES), "scores": ("f32", [1, 2, 4], SCORES)}),
 }
@@ -73,10 +91,10 @@ def main() -> None:
         if name == "even_lrn":
             continue   # it refuses an even size
         session = ort.InferenceSession(model)
-        types = {"f32": np.float32, "i64": np.int64, "i8": np.int8}
+        types = {"f32": np.float32, "i64": np.int64, "i8": np.int8, "u8": np.uint8}
         got = session.run(None, {k: np.array(v, types[d]).reshape(s) for k, (d, s, v) in inputs.items()})
-        for x in got:
-            print(name, list(x.shape), [float(f"{v:.8g}") for v in x.ravel().tolist()])
+        for output, x in zip(session.get_outputs(), got):
+            print(name, output.name, list(x.shape), [float(f"{v:.8g}") for v in x.ravel().tolist()])
 
 
 if __name__ == "__main__":

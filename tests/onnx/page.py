@@ -2,6 +2,7 @@
 """docs/conformance.md from results of conformance.py: page.py TITLE=RESULTS.json... > docs/conformance.md"""
 from __future__ import annotations
 
+import fnmatch
 import json
 import sys
 from pathlib import Path
@@ -26,17 +27,28 @@ onnx 1.22.0.
 """
 
 
+# Why cases cannot pass, where what differs does not say it.
+WHY = {"test_bernoulli*": "random numbers of another generator", "test_adam_multiple": (
+    "the suite's mistake: the model lacks the epsilon that its results were made with (mended in later suites)"),
+       "test_dft_inverse*": "the stored number has an error of 1.9e-7 where 0 is right, which is more than the bound"}
+
+
+def why(result: dict) -> str:
+    known = next((why for pattern, why in WHY.items() if fnmatch.fnmatch(result["case"], pattern)), "")
+    said = f"{known}: {result['reason']}" if known and not known.startswith("random") else known or result["reason"]
+    return said.replace("|", "\\|").replace("\n", " ")
+
+
 def section(title: str, results: list[dict]) -> list[str]:
     passed = [r for r in results if r["status"] == "passed"]
     fixed = sum(bool(r["fixed"]) for r in passed)
     lines = [f"## {title}", "",
              f"{len(passed)} of {len(results)} cases pass ({100 * len(passed) / len(results):.1f} %); {fixed} of them "
-             f"have "
-             "fixed inputs.", ""]
+             "have fixed inputs.", ""]
     groups: dict[tuple[str, str], list[str]] = {}
     for r in results:
         if r["status"] != "passed":
-            groups.setdefault((r["status"], r["reason"].replace("|", "\\|").replace("\n", " ")), []).append(r["case"])
+            groups.setdefault((r["status"], why(r)), []).append(r["case"])
     if groups:
         lines += ["| cases | | reason |", "| --- | --- | --- |"]
     for (status, reason), names in sorted(groups.items(), key=lambda g: (-len(g[1]), g[0])):

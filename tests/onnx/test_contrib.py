@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations of com.microsoft: imported, built and run, against what ONNX Runtime gave (make_contrib.py)."""
+"""Operations of com.microsoft and ai.onnx.ml: imported, built and run, against what ONNX Runtime gave
+(make_contrib.py)."""
 from __future__ import annotations
 
 import os

@@ -22,8 +22,13 @@ LEAST = 2   # statements of a function
 # Weights that have no name of their own: those that an exporter folded, and what nodes hold.
 _ANONYMOUS = re.compile(r"^onnx::|^/|_output_\d+$|^$|^\W*\d+$|^const_fold_opt|^Constant")
 # What a weight is called by the operation that reads it, and at which place.
-_ROLES = {("MatMul", 1): "weight", ("Gemm", 1): "weight", ("Conv", 1): "weight", ("ConvTranspose", 1): "weight",
-          ("Add", 0): "bias", ("Add", 1): "bias", ("Mul", 0): "scale", ("Mul", 1): "scale"}
+_ROLES = {(kind, i): role for kinds, roles in (
+    ("MatMul Gather", ("", "weight")), ("Gemm Conv ConvTranspose LayerNormalization", ("", "weight", "bias")),
+    ("BatchNormalization", ("", "mean", "var", "weight", "bias")),
+    ("LSTM GRU RNN", ("", "weight", "recurrence", "bias")), ("Add", ("bias", "bias")), ("Mul", ("scale", "scale")))
+    for kind in kinds.split() for i, role in enumerate(roles) if role}
+# Two operations whose function is called after them, for several scopes share it.
+_PAIRS: dict[tuple[str, ...], str] = {("MatMul", "Add"): "linear"}
 
 
 @dataclass(slots=True)
@@ -132,8 +137,7 @@ class _Parting:
         key = self._key(body, inputs, outputs, scope, dims)
         function = self._by_key.get(key)
         if function is None:
-            word = re.sub(r"[._]*\d+$", "", path[-1]) or path[-1]
-            function = Function(self.take(word), body, inputs, outputs, dims, scope, bool(scope), depth)
+            function = Function(self.take(_word(path, body)), body, inputs, outputs, dims, scope, bool(scope), depth)
             self._by_key[key] = function
             self.functions.append(function)
         else:
@@ -179,7 +183,7 @@ class _Parting:
             for i, number in enumerate(statement.reads()):
                 value = self.program.values[number]
                 if is_weight(value) and not value.weight:
-                    role = _ROLES.get((statement.origin.kind, min(i, 1)), "constant")
+                    role = _ROLES.get((statement.origin.kind, i), "constant")
                     deeper = [*([scope] if scope else []), *map(dotted, statement.scope[depth:]), role]
                     value.weight = self._unique(".".join(deeper), value)
 
@@ -269,6 +273,14 @@ class _Parting:
     def _read_once(self, value: Value, statements: Sequence[Statement]) -> bool:
         """Only the next call reads it."""
         return value.number not in self._wanted and sum(value.number in s.reads() for s in statements) == 1
+
+
+def _word(path: tuple[str, ...], body: Sequence[Statement]) -> str:
+    """What a scope's function is called: the last part of the path without its number, or the one before a number
+    alone."""
+    pair = _PAIRS.get(tuple(s.origin.kind for s in body))
+    names = [re.sub(r"[._]*\d+$", "", part) for part in path]
+    return pair or names[-1] or f"{next(filter(None, reversed(names)), '')}_part"
 
 
 def _numbered(scope: str) -> tuple[str, int] | None:

@@ -182,7 +182,7 @@ class Writer:
         parameters += [f"tc_dim {dim}" for dim in function.dims]
         several = len(function.outputs) > 1
         if several:
-            parameters += [f"tc_tensor *{body.take('out')}" for _ in function.outputs]
+            parameters += [f"tc_tensor *{body.take(f'{hint(value)}_out')}" for value in function.outputs]
         result = "void" if several else "tc_tensor"
         head = f"static {result} {function.name}({', '.join(parameters)})"
         lines = [*self._at(OWN), *wrapped(head, 0), "{"]

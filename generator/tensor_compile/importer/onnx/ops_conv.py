@@ -168,7 +168,7 @@ def pool(n: Node) -> None:
     shape: list[IntLike] = [x.shape[0], x.shape[1], *window.out(x, ceil)]
     wide = any(2 * p > k for p, k in zip((*window.low, *window.high), window.kernel * 2))
     if name == "max" and wide:
-        _wide_padding(n, x, window, ceil, shape)
+        _wide_padding(n, x, window, ceil, shape, bool(column))
         return
     odd = wide or any(d != 1 for d in window.dilation) or name == "lp" and (ceil or p % 2 != 0)
     if name != "max" and not window.same and odd:
@@ -183,6 +183,12 @@ def pool(n: Node) -> None:
         text += ", .exclude_padding = true"
     if name == "lp":
         text += f", .norm = {p}"
+    _pooled(n, text, x, shape, bool(column), None)
+
+
+def _pooled(n: Node, text: str, x: Value, shape: list[IntLike], column: bool, padded: Window | None) -> None:
+    """The node's results by a call of a pool that lacks its end. padded: the window, where the call's operand is x with
+    its padding as elements."""
     if not n.wants(1):
         n.result(text + ")", x.dtype, shape)
         return
@@ -190,30 +196,67 @@ def pool(n: Node) -> None:
     value = n.value(x.dtype, shape, n.outputs[0] or "values")
     n.emit(Statement(f"{text}, .indices = &{indices})", value, declared=(indices,)))
     n.give(value)
-    if column:
-        # Within a plane the rows change fastest.
-        if window.rank != 2:
-            n.refuse("indices in column-major order of no images")
-        h, w = (f"tc_dim_value(g, TC_I64, {n.dim(s)})" for s in x.shape[2:])
-        row, line = f"tc_div({indices}, {w})", f"tc_rem({indices}, {w})"
-        indices = n.let(f"tc_add({row}, tc_mul({line}, {h}))", "i64", shape, "indices")
+    inner = x.shape[2:]
+    if column and len(inner) != 2:
+        n.refuse("indices in column-major order of no images")
+    if column or padded is not None:
+        places = _unpadded(n, indices, x, padded) if padded is not None else _places(n, indices, inner)
+        order = range(len(inner)) if column else range(len(inner) - 1, -1, -1)   # the axis that changes fastest first
+        indices = _counted(n, places, inner, list(order), shape)
     # ONNX counts within the whole tensor, the pool within a plane.
     planes = f"tc_reshape(tc_arange(g, TC_I64, {n.dim(x.shape[0] * x.shape[1])}), " \
-             f"{n.dim_list([x.shape[0], x.shape[1], *(1 for _ in window.kernel)])})"
-    plane = n.dim(product(x.shape[2:]))
-    n.result(f"tc_add({indices}, tc_mul({planes}, tc_dim_value(g, TC_I64, {plane})))", "i64", shape, 1)
+             f"{n.dim_list([x.shape[0], x.shape[1], *(1 for _ in inner)])})"
+    n.result(f"tc_add({indices}, tc_mul({planes}, {_size(n, product(inner))}))", "i64", shape, 1)
 
 
-def _wide_padding(n: Node, x: Value, window: Window, ceil: bool, shape: list[IntLike]) -> None:
+def _size(n: Node, size: Expr) -> str:
+    """The size beside a tensor of i64."""
+    return n.dim(size) if size.is_const else f"tc_dim_value(g, TC_I64, {n.dim(size)})"
+
+
+def _places(n: Node, index: Value, sizes: Sequence[Expr]) -> list[Value]:
+    """The place along each axis of a row-major index."""
+    places = []
+    for i in range(len(sizes) - 1, 0, -1):
+        places.append(n.let(f"tc_rem({index}, {_size(n, sizes[i])})", "i64", index.shape, "place"))
+        index = n.let(f"tc_div({index}, {_size(n, sizes[i])})", "i64", index.shape, "place")
+    return [index, *reversed(places)]
+
+
+def _counted(n: Node, places: list[Value], sizes: Sequence[Expr], order: list[int], shape: list[IntLike]) -> Value:
+    """The index of places, whose first axis of `order` changes fastest."""
+    text = f"{places[order[-1]]}"
+    for axis in reversed(order[:-1]):
+        text = f"tc_add(tc_mul({text}, {_size(n, sizes[axis])}), {places[axis]})"
+    return n.let(text, "i64", shape, "indices")
+
+
+def _unpadded(n: Node, indices: Value, x: Value, window: Window) -> list[Value]:
+    """The places in x of indices in x with its padding. Where all elements of a window are the smallest number, the
+    pool found padding before x: the window's first place in x is as large."""
+    sizes = [s + a + b for s, a, b in zip(x.shape[2:], window.low, window.high)]
+    places = []
+    for i, place in enumerate(_places(n, indices, sizes)):
+        if window.low[i]:
+            place = n.let(f"tc_sub({place}, {window.low[i]})", "i64", indices.shape, "place")
+            first = f"tc_remainder({place}, {window.dilation[i]})" if window.dilation[i] != 1 else "0"
+            place = n.let(f"tc_where(tc_lt({place}, 0), {first}, {place})", "i64", indices.shape, "place")
+        places.append(place)
+    return places
+
+
+def _wide_padding(n: Node, x: Value, window: Window, ceil: bool, shape: list[IntLike], column: bool) -> None:
     """A maximum whose padding is more than half of the window, which pools do not take: as elements of the tensor."""
-    if n.wants(1) or x.dtype not in (*FLOATS, "i8", "u8"):
-        n.refuse(f"padding of more than half of the window, with indices or of {x.dtype}")
-    high = [a + b for a, b in zip(window.high, _beyond(n, x, window, shape))] if ceil else window.high
-    pads = f".low = {listed([0, 0, *window.low])}, .high = {listed([0, 0, *high])}"
+    if x.dtype not in (*FLOATS, "i8", "u8"):
+        n.refuse(f"padding of more than half of the window, of {x.dtype}")
+    if ceil:
+        window.high = [a + b for a, b in zip(window.high, _beyond(n, x, window, shape))]
+    pads = f".low = {listed([0, 0, *window.low])}, .high = {listed([0, 0, *window.high])}"
     least = "-INFINITY" if x.dtype in FLOATS else {"i8": "-128", "u8": "0"}[x.dtype]
     dilation = f", .dilation = {listed(window.dilation)}" if any(d != 1 for d in window.dilation) else ""
-    n.result(f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = {least}), .kernel = {listed(window.kernel)}, "
-             f".stride = {listed(window.stride)}{dilation})", x.dtype, shape)
+    text = f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = {least}), .kernel = {listed(window.kernel)}, " \
+           f".stride = {listed(window.stride)}{dilation}"
+    _pooled(n, text, x, shape, column, window)
 
 
 def _beyond(n: Node, x: Value, window: Window, shape: list[IntLike]) -> list[int]:

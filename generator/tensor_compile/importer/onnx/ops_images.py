@@ -2,7 +2,10 @@
 """Sampling at grids, boxes in images, deformable convolutions, sums of windows, middles of axes, determinants."""
 from __future__ import annotations
 
-from ...symbolic import IntLike, equal
+import math
+from typing import NamedTuple
+
+from ...symbolic import Expr, IntLike, equal, floordiv, product, wrap
 from ..problems import Malformed
 from .registry import Node, op
 
@@ -89,20 +92,57 @@ def deform_conv(n: Node) -> None:
     n.result(text, x.dtype, (x.shape[0], weight.shape[0], *offset.shape[2:]))
 
 
+class Axis(NamedTuple):
+    """One axis of an image, and the windows along it."""
+
+    size: Expr
+    kernel: int
+    stride: int = 1
+    dilation: int = 1
+    low: int = 0
+    high: int = 0
+
+    @property
+    def windows(self) -> Expr:
+        return floordiv(self.size + self.low + self.high - (self.kernel - 1) * self.dilation - 1, wrap(self.stride)) + 1
+
+
+def _fold(n: Node, columns: str, height: Axis, width: Axis) -> str:
+    """tc_fold of [images, kernels, windows]."""
+    text = f"tc_fold({columns}, {n.dim_list([height.size, width.size])}, .kernel = {{{height.kernel}, {width.kernel}}}"
+    for name, default in (("stride", 1), ("dilation", 1), ("low", 0), ("high", 0)):
+        both = getattr(height, name), getattr(width, name)
+        if both != (default, default):
+            text += f", .{name} = {{{both[0]}, {both[1]}}}"
+    return text + ")"
+
+
 @op("Col2Im", since=18)
 def col2im(n: Node) -> None:
     x, image, block = n.input(0), n.sizes(n.input(1), "the image's shape"), n.whole(n.input(2), "the block's shape")
-    if len(image) != 2 or len(block) != 2:
-        n.refuse(f"images of {len(image)} axes")
-    stride, dilation, pads = _pairs(n, "strides", 1), _pairs(n, "dilations", 1), n.ints("pads") or [0] * 4
-    if len(pads) != 4 or block[0] < 1 or block[1] < 1 or not x.shape[1].is_const:
+    rank, taps = len(image), math.prod(block)
+    stride, dilation = n.ints("strides") or [1] * rank, n.ints("dilations") or [1] * rank
+    pads = n.ints("pads") or [0] * (2 * rank)
+    if not rank == len(block) == len(stride) == len(dilation) == len(pads) // 2 or any(k < 1 for k in block) \
+            or x.rank != 3 or not x.shape[1].is_const:
         raise Malformed(f"pads {pads}, a block of {block}")
-    text = f"tc_fold({x}, {n.dim_list(image)}, .kernel = {{{block[0]}, {block[1]}}}"
-    for name, values, default in (("stride", stride, 1), ("dilation", dilation, 1), ("low", pads[:2], 0),
-                                  ("high", pads[2:], 0)):
-        if values != [default, default]:
-            text += f", .{name} = {{{values[0]}, {values[1]}}}"
-    n.result(text + ")", x.dtype, (x.shape[0], x.shape[1].value // (block[0] * block[1]), *image))
+    axes = list(map(Axis, image, block, stride, dilation, pads[:rank], pads[rank:]))
+    shape: list[IntLike] = [x.shape[0], x.shape[1].value // taps, *image]
+    if rank == 2:
+        n.result(_fold(n, f"{x}", *axes), x.dtype, shape)
+        return
+    # Of other ranks axis by axis, the last one first: its taps and windows become its places.
+    outer, made = x.shape[0] * x.shape[1], wrap(1)
+    for i in range(rank - 1, -1, -1):
+        outer, before, axis = floordiv(outer, wrap(block[i])), product(a.windows for a in axes[:i]), axes[i]
+        parts = f"tc_reshape({x}, {n.dim_list([outer, axis.kernel, before, axis.windows, made])})"
+        rows = n.let(f"tc_permute({parts}, 0, 2, 4, 1, 3)", x.dtype, [outer, before, made, axis.kernel, axis.windows])
+        columns = f"tc_reshape({rows}, {n.dim_list([outer * before * made, axis.kernel, axis.windows])})"
+        places = f"tc_reshape({_fold(n, columns, axis, Axis(wrap(1), 1))}, " \
+                 f"{n.dim_list([outer, before, made, axis.size])})"
+        x = n.let(f"tc_permute({places}, 0, 1, 3, 2)", x.dtype, [outer, before, axis.size, made])
+        made = axis.size * made
+    n.result(f"tc_reshape({x}, {n.dim_list(shape)})", x.dtype, shape)
 
 
 @op("CenterCropPad", since=18)
@@ -126,3 +166,8 @@ def det(n: Node) -> None:
     x = n.input(0)
     n.floats_only(x)
     n.result(f"tc_det({x})", x.dtype, x.shape[:-2])
+
+
+@op("ImageDecoder", since=20)
+def image_decoder(n: Node) -> None:
+    n.refuse("files of images (JPEG, PNG, …)", "decode them in your program, and make the pixels the model's input")

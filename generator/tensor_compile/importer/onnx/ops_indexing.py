@@ -2,7 +2,7 @@
 """Reading and writing at indices."""
 from __future__ import annotations
 
-from ...symbolic import Expr, IntLike, product, wrap
+from ...symbolic import Expr, IntLike, wrap
 from ..values import Value
 from .registry import Node, op
 from ..problems import Malformed
@@ -13,8 +13,7 @@ def from_front(n: Node, index: Value, size: Expr) -> str:
     integers = index.integers
     if integers is not None and all(i >= 0 for i in integers) or index.dtype[0] == "u":
         return f"{index}"
-    moved = f"tc_add({index}, tc_dim_value(g, TC_{index.dtype.upper()}, {n.dim(size)}))"
-    return f"tc_where(tc_lt({index}, 0), {moved}, {index})"
+    return f"tc_from_end({index}, {n.dim(size)})"
 
 
 @op("Gather")
@@ -62,17 +61,15 @@ def scatter_elements(n: Node) -> None:
     n.result(f"tc_{name}({x}, {from_front(n, index, x.shape[axis])}, {values}, {axis})", x.dtype, x.shape)
 
 
-def _tuples(n: Node, x: Value, index: Value, first: int) -> list[Value]:
-    """index[..., k] as k indices of the axes of x from `first` on."""
+def _places(n: Node, x: Value, index: Value, first: int) -> tuple[str, int]:
+    """index[..., k], places in k axes of x from `first` on, and k."""
     last = index.shape[-1] if index.rank else wrap(0)
     if not last.is_const or not 1 <= last.value <= x.rank - first:
         raise Malformed(f"indices of {last} axes of a tensor of rank {x.rank}")
-    out = []
-    for i in range(last.value):
-        part = n.let(f"tc_select({index}, {index.rank - 1}, {i})", index.dtype, index.shape[:-1], "index")
-        text = from_front(n, part, x.shape[first + i])
-        out.append(n.let(text, index.dtype, index.shape[:-1], "index") if text != f"{part}" else part)
-    return out
+    integers = index.integers
+    if integers is not None and all(i >= 0 for i in integers):
+        return f"{index}", last.value
+    return f"tc_from_end({index}, {n.dim_list(x.shape[first:first + last.value])})", last.value
 
 
 @op("GatherND")
@@ -81,15 +78,8 @@ def gather_nd(n: Node) -> None:
     batch = n.integer("batch_dims", 0)
     if not 0 <= batch < min(x.rank, max(index.rank, 1)):
         raise Malformed(f"batch_dims={batch}")
-    parts = _tuples(n, x, index, batch)
-    shape: list[IntLike] = [*index.shape[:-1], *x.shape[batch + len(parts):]]
-    # An axis of the batch is indexed by its own place.
-    own = []
-    for axis in range(batch):
-        sizes = [wrap(1)] * (index.rank - 1)
-        sizes[axis] = index.shape[axis]
-        own.append(f"tc_reshape(tc_arange(g, TC_{index.dtype.upper()}, {n.dim(sizes[axis])}), {n.dim_list(sizes)})")
-    n.result(f"tc_index({x}, {', '.join([*own, *(f'{p}' for p in parts)])})", x.dtype, shape)
+    places, count = _places(n, x, index, batch)
+    n.result(f"tc_gather_nd({x}, {places}, {batch})", x.dtype, (*index.shape[:-1], *x.shape[batch + count:]))
 
 
 @op("ScatterND")
@@ -98,21 +88,9 @@ def scatter_nd(n: Node) -> None:
     how = n.text("reduction", "none")
     if how not in ("none", "add", "mul", "max", "min"):
         raise Malformed(f"reduction={how!r}")
-    parts = _tuples(n, x, index, 0)
-    if how not in ("none", "add"):
-        # The indexed axes as one, and the tuples as places in it.
-        count = len(parts)
-        place = f"{parts[0]}"
-        for part, size in zip(parts[1:], x.shape[1:]):
-            place = f"tc_add(tc_mul({place}, tc_dim_value(g, TC_{index.dtype.upper()}, {n.dim(size)})), {part})"
-        rows, many = product(x.shape[:count]), product(index.shape[:-1])
-        flat = f"tc_reshape({x}, {n.dim_list([rows, *x.shape[count:]])})"
-        slices = f"tc_reshape({values}, {n.dim_list([many, *x.shape[count:]])})"
-        text = f"tc_index_{how}({flat}, 0, tc_reshape({place}, {n.dim(many)}), {slices})"
-        n.result(f"tc_reshape({text}, {n.dim_list(x.shape)})", x.dtype, x.shape)
-        return
-    n.result(f"tc_index_put({x}, {values}, {'true' if how == 'add' else 'false'}, {', '.join(f'{p}' for p in parts)})",
-             x.dtype, x.shape)
+    places, _ = _places(n, x, index, 0)
+    name = "tc_scatter_nd" if how == "none" else f"tc_scatter_nd_{how}"
+    n.result(f"{name}({x}, {places}, {values})", x.dtype, x.shape)
 
 
 @op("OneHot")
@@ -122,15 +100,8 @@ def one_hot(n: Node) -> None:
     size = n.size(depth, "the depth")
     axis = n.axis(n.integer("axis", -1), index.rank + 1)
     shape: list[IntLike] = [*index.shape[:axis], size, *index.shape[axis:]]
-    whole = index if index.dtype in ("i32", "i64") else \
-        n.let(f"tc_cast({index}, TC_I64)", "i64", index.shape, "index")
-    place = n.let(f"tc_unsqueeze({from_front(n, whole, size)}, {axis})", whole.dtype,
-                  [*index.shape[:axis], 1, *index.shape[axis:]], "place")
-    line = [size, *(wrap(1) for _ in index.shape[axis:])]
-    steps = f"tc_arange(g, TC_{whole.dtype.upper()}, {n.dim(size)})"
-    steps = steps if len(line) == 1 else f"tc_reshape({steps}, {n.dim_list(line)})"
-    off, on = (f"tc_select({values}, 0, {i})" for i in range(2))
-    n.result(f"tc_where(tc_eq({place}, {steps}), {on}, {off})", values.dtype, shape)
+    place = f"{index}" if index.dtype in ("i32", "i64") else f"tc_cast({index}, TC_I64)"
+    n.result(f"tc_one_hot_values({place}, {n.dim(size)}, {values}, {axis})", values.dtype, shape)
 
 
 @op("ReverseSequence")
