@@ -22,6 +22,39 @@ PAGE = ROOT / "docs" / "ops.md"
 LABELS = ("Dtypes", "Shape", "Numerics", "Errors", "ATen", "ONNX")
 NEEDED = ("Dtypes", "Shape", "ATen")
 
+# What holds for every operation: what of, what, and the tests that show it.
+_ALWAYS = (
+    ("dtypes",
+     "A result has the operands' dtype; positions and counts are i64, truth values bool. Nothing is converted that "
+     "the model does not convert (tc_cast): i64 is computed and stored in 64 bits, sums of i8 are i8.",
+     "`tests/capture/test_dtypes.py`, `tests/ops/dtypes.c`"),
+    ("overflow",
+     "Integers wrap, floats become infinite; casts of floats to integers stop at the dtype's ends, NaN becomes 0.",
+     "`tests/ops/dtypes.c`, `tests/numerics/test_casts.c`"),
+    ("division by zero",
+     "An integer divided by 0 is 0, and so is its remainder; floats give infinities and NaN. The smallest integer "
+     "divided by -1 is itself.",
+     "`tests/ops/integers.c`, `tests/ops/dtypes.c`, `tests/numerics/test_scalar.c`"),
+    ("indices out of range",
+     "A status of the call; outputs and states are then as they were, unless the index is in a loop or a branch. "
+     "Bounds that are C numbers are errors of the build, those that are dims are checked before the call computes.",
+     "`tests/ops/indexing.c`, `tests/loops/test_state.py`, `tests/capture/errors_indexing.c`"),
+    ("empty tensors",
+     "Dims may be 0. A sum of nothing is 0, a product 1, any false, all true; an axis of size 0 has no maximum and "
+     "no argmax: that is an error of the build, or of the call where the size is a dim.",
+     "sizes with 0 in `tests/ops/families`, `tests/interpreter/make_ops.py`, `tests/capture/errors.c`"),
+    ("NaN",
+     "Maxima and minima of two numbers, of axes and of windows are NaN where one is; comparisons with NaN are "
+     "false, ne is true; sorting puts it last, above infinity (first where it descends), argmax and argmin find "
+     "it. Which of several NaNs is not told apart.",
+     "`tests/ops/ordering.c`, `tests/nests/cases.py`, `tests/interpreter/make_ops.py`"),
+    ("zeros",
+     "-0 is less than +0 in maxima and minima, and equal to it in comparisons, sorting and argmax.",
+     "`tests/numerics/test_scalar.c`, `tests/vector/check_vector.c`"),
+)
+EVERYWHERE = ["## What always holds", "", "| | what | tested by |", "| --- | --- | --- |",
+              *(f"| {about} | {what} | {tests} |" for about, what, tests in _ALWAYS)]
+
 _COMMENT = re.compile(r"^/\*(.*?)\*/", re.M | re.S)
 _LABEL = re.compile(r"^(%s): " % "|".join(LABELS), re.M)
 _FORM = re.compile(r"(?:(?:,|;|and|or)?\s*)*((?:tc|TC)_\w*)")
@@ -176,7 +209,7 @@ def page(sections: list[tuple[str, str, list[Group]]]) -> str:
              "Find an operation [by topic](#by-topic), [by its name in PyTorch](#by-pytorchs-name) or "
              "[in ONNX](#by-onnxs-name). What is called here as in torch.nn.functional (cross_entropy) may stand in "
              "the first "
-             "list alone.", "", "## By topic", ""]
+             "list alone.", "", *EVERYWHERE, "", "## By topic", ""]
     for header, _, found in sections:
         lines += [f"**[{header}](#{_anchor(header)})**", "", "| operation | |", "| --- | --- |"]
         lines += [f"| {_links(g, g.names)} | {_cell(summary(g.prose))} |" for g in found] + [""]

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prints which dtypes operations take, `tc_NAME f32 i32 ...` a line: test_dtypes.py compares that with what the headers say.
+ * Prints which dtypes operations take and give, `tc_NAME f32:f32 i32:i64 ...` a line: test_dtypes.py compares that with what
+ * the headers say.
  */
 #include "harness.h"
 
-static tc_dtype dtype; /* of the operands */
+static tc_dtype dtype, result; /* of the operands, and of what is made of them */
 
 #define IN(name, ...) tc_input(g, name, dtype, __VA_ARGS__)
 #define INDEX(...) tc_input(g, "index", TC_I64, __VA_ARGS__)
@@ -12,6 +13,9 @@ static tc_dtype dtype; /* of the operands */
 
 /* X(operation, expression), x[4,4] and y[4,4] of the dtype. */
 #define CASES                                                                                                         \
+    X(add, tc_add(x, y)) X(sub, tc_sub(x, 3)) X(mul, tc_mul(x, y)) X(div, tc_div(x, y)) X(maximum, tc_maximum(x, 1))  \
+    X(rem, tc_rem(x, y)) X(remainder, tc_remainder(x, y)) X(floor_divide, tc_floor_divide(x, y)) X(neg, tc_neg(x))    \
+    X(abs, tc_abs(x)) X(sign, tc_sign(x)) X(clamp, tc_clamp(x, 0, 1)) X(matmul, tc_matmul(x, y))                      \
     X(embedding, tc_embedding(INDEX(2), x)) X(gather, tc_gather(x, INDEX(2), 0))                                      \
     X(take_along, tc_take_along(x, INDEX(4, 4), 0)) X(scatter, tc_scatter(x, INDEX(4, 4), y, 0))                      \
     X(scatter_add, tc_scatter_add(x, INDEX(4, 4), y, 0)) X(scatter_mul, tc_scatter_mul(x, INDEX(4, 4), y, 0))         \
@@ -77,7 +81,9 @@ static tc_dtype dtype; /* of the operands */
     static void body_##name(tc_graph *g)                                                                              \
     {                                                                                                                 \
         TC_UNUSED tc_tensor x = IN("x", 4, 4), y = IN("y", 4, 4), z, parts[4];                                        \
-        tc_output(g, "out", expression);                                                                              \
+        tc_tensor out = expression;                                                                                   \
+        result = out->type.dtype;                                                                                     \
+        tc_output(g, "out", out);                                                                                     \
     }
 CASES
 #undef X
@@ -100,7 +106,7 @@ int main(void)
             dtype = all[j];
             captured c = capture_body(cases[i].body);
             if (c.ok)
-                printf(" %s", tc_dtype_name(dtype));
+                printf(" %s:%s", tc_dtype_name(dtype), tc_dtype_name(result));
             captured_free(&c);
         }
         printf("\n");
