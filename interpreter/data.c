@@ -4,17 +4,23 @@
 #include "ops.h"
 #include "output.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const tc_st_dtype file_dtypes[TCI_DTYPE_COUNT] = {
-#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TCI_##upper] = TC_ST_##upper,
+static const tc_dtype file_dtypes[TCI_DTYPE_COUNT] = {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TCI_##upper] = TC_DTYPE_##upper,
 #include "dtypes.def"
 #undef TC_DTYPE
-    [TCI_WIDE] = TC_ST_F64,
+    [TCI_WIDE] = TC_DTYPE_F64,
 };
+
+static bool open_file(tc_safetensors *file, const char *path, tci_diag *diag)
+{
+    return tc_safetensors_open(file, path) == TC_STATUS_OK || tci_fail(diag, (tci_loc){path, 0}, "%s", file->message);
+}
 
 bool tci_data_init(tci_data *data, const tci_scope *scope, const char *weights_dir, const char *inputs_path,
                    const char *state_path)
@@ -25,17 +31,17 @@ bool tci_data_init(tci_data *data, const tci_scope *scope, const char *weights_d
     data->opened = calloc(files + 1, sizeof *data->opened);
     if (data->weights == NULL || data->opened == NULL)
         return tci_fail(scope->diag, (tci_loc){scope->module->path, 0}, "out of memory");
-    return (inputs_path == NULL || tc_st_open(&data->inputs, inputs_path, scope->diag)) &&
-           (state_path == NULL || tc_st_open(&data->state, state_path, scope->diag));
+    return (inputs_path == NULL || open_file(&data->inputs, inputs_path, scope->diag)) &&
+           (state_path == NULL || open_file(&data->state, state_path, scope->diag));
 }
 
 void tci_data_finish(tci_data *data)
 {
-    tc_st_close(&data->inputs);
-    tc_st_close(&data->state);
+    tc_safetensors_close(&data->inputs);
+    tc_safetensors_close(&data->state);
     for (size_t i = 0; data->weights != NULL && data->opened != NULL && i < data->scope->module->file_count; i++)
         if (data->opened[i])
-            tc_st_close(&data->weights[i]);
+            tc_safetensors_close(&data->weights[i]);
     free(data->weights);
     free(data->opened);
 }
@@ -61,22 +67,25 @@ static bool missing(tci_diag *diag, tci_loc loc, const char *what, const char *n
 }
 
 /* A tensor of a file as the declared type: mapped memory where it can be used as it is, else a copy. */
-static bool convert(const tci_data *data, const tc_st_tensor *from, const tci_type *type, const char *what,
+static bool convert(const tci_data *data, const tc_safetensor *from, const tci_type *type, const char *what,
                     const char *name, tci_loc loc, tci_tensor *to)
 {
     tci_diag *diag = data->scope->diag;
     const tci_dtype storage = tci_storage(data->scope, type->dtype);
-    const bool wide = storage == TCI_WIDE && from->dtype == TC_ST_F64;
+    const bool wide = storage == TCI_WIDE && from->dtype == TC_DTYPE_F64;
     if (from->dtype != file_dtypes[type->dtype] && !wide)
-        return tci_fail(diag, loc, "%s \"%s\" is %s in the file, declared as %s", what, name,
-                        tc_st_dtype_name(from->dtype), tci_dtype_name(type->dtype));
+        return tci_fail(diag, loc, "%s \"%s\" is %s in the file, declared as %s", what, name, from->dtype_name,
+                        tci_dtype_name(type->dtype));
     tci_tensor stored;
-    tci_tensor_borrow(&stored, wide ? TCI_WIDE : type->dtype, from->rank, from->shape, from->data);
+    int64_t shape[TC_SAFETENSORS_MAX_RANK];
+    for (int d = 0; d < from->rank; d++)
+        shape[d] = from->shape[d];
+    tci_tensor_borrow(&stored, wide ? TCI_WIDE : type->dtype, from->rank, shape, from->data);
     const bool aligned = (uintptr_t)from->data % tci_dtype_size(stored.dtype) == 0;
     if (stored.dtype == storage && storage != TCI_BOOL && aligned) {
         *to = stored;
     } else {
-        if (!tci_tensor_make(to, storage, from->rank, from->shape, loc, diag))
+        if (!tci_tensor_make(to, storage, from->rank, shape, loc, diag))
             return false;
         const tci_tensor *const both[2] = {to, &stored};
         if (stored.dtype != storage)
@@ -120,7 +129,7 @@ static bool open_weights(tci_data *data, int number, tci_loc loc)
         snprintf(path, length, "%s", file);
     else
         snprintf(path, length, "%s/%s", data->weights_dir, file);
-    data->opened[number] = tc_st_open(&data->weights[number], path, data->scope->diag);
+    data->opened[number] = open_file(&data->weights[number], path, data->scope->diag);
     free(path);
     return data->opened[number];
 }
@@ -138,7 +147,7 @@ bool tci_data_load(void *user, bool state, const char *name, tci_loc loc, tci_te
         return zeros(data, &entry->type, entry->loc, tensor);
     if (!state && !open_weights(data, entry->file, loc))
         return false;
-    const tc_st_tensor *found = tc_st_find(state ? &data->state : &data->weights[entry->file], name);
+    const tc_safetensor *found = tc_safetensors_find(state ? &data->state : &data->weights[entry->file], name);
     if (found == NULL)
         return missing(diag, entry->loc, what, name, state ? "the file of --state" : module->files[entry->file]);
     return convert(data, found, &entry->type, what, name, entry->loc, tensor);
@@ -146,7 +155,7 @@ bool tci_data_load(void *user, bool state, const char *name, tci_loc loc, tci_te
 
 bool tci_data_input(tci_data *data, const tci_entry *parameter, tci_tensor *tensor)
 {
-    const tc_st_tensor *found = tc_st_find(&data->inputs, parameter->name);
+    const tc_safetensor *found = tc_safetensors_find(&data->inputs, parameter->name);
     if (found == NULL)
         return missing(data->scope->diag, parameter->loc, "input", parameter->name, "the file of --inputs");
     return convert(data, found, &parameter->type, "input", parameter->name, parameter->loc, tensor);
@@ -179,19 +188,21 @@ bool tci_data_check_finite(const tci_scope *scope, const char *what, const char 
 
 bool tci_data_write(const char *path, const tci_named *tensors, size_t count, tci_diag *diag)
 {
-    tc_st_tensor *out = calloc(count + 1, sizeof *out);
+    tc_safetensor *out = calloc(count + 1, sizeof *out);
     tci_tensor *dense = calloc(count + 1, sizeof *dense);
     bool ok = out != NULL && dense != NULL ? true : tci_fail(diag, (tci_loc){path, 0}, "out of memory");
     for (size_t i = 0; i < count && ok; i++) {
         ok = tci_tensor_dense(&dense[i], tensors[i].tensor, (tci_loc){path, 0}, diag);
-        out[i] = (tc_st_tensor){.name = tensors[i].name,
-                                .dtype = file_dtypes[dense[i].dtype],
-                                .rank = dense[i].rank,
-                                .data = dense[i].data};
-        memcpy(out[i].shape, dense[i].shape, sizeof dense[i].shape);
+        out[i] = (tc_safetensor){.name = tensors[i].name,
+                                 .dtype = file_dtypes[dense[i].dtype],
+                                 .rank = dense[i].rank,
+                                 .data = dense[i].data};
+        for (int d = 0; d < dense[i].rank; d++)
+            out[i].shape[d] = (tc_index)dense[i].shape[d];
         out[i].bytes = ok ? (size_t)tci_tensor_elements(&dense[i]) * tci_dtype_size(dense[i].dtype) : 0;
     }
-    ok = ok && tc_st_write(path, out, count, diag);
+    if (ok && tc_safetensors_write(path, out, count) != TC_STATUS_OK)
+        ok = tci_fail(diag, (tci_loc){path, 0}, "cannot be written: %s", strerror(errno));
     for (size_t i = 0; dense != NULL && i < count; i++)
         tci_tensor_release(&dense[i]);
     free(out);

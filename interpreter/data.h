@@ -7,7 +7,8 @@
 #define TCI_DATA_H
 
 #include "execute.h"
-#include "safetensors.h"
+
+#include <tensor_compile/safetensors.h>
 
 /* A tensor under a name, for writing. */
 typedef struct tci_named {
@@ -18,9 +19,9 @@ typedef struct tci_named {
 typedef struct tci_data {
     const tci_scope *scope;
     const char *weights_dir; /* relative weight files are looked for here */
-    tc_st_file inputs, state;
+    tc_safetensors inputs, state;
     bool has_state;      /* else every state is zero */
-    tc_st_file *weights; /* one a file of the module, opened when first needed */
+    tc_safetensors *weights; /* one a file of the module, opened when first needed */
     bool *opened;
 } tci_data;
 

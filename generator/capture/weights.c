@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "internal.h"
-#include "safetensors_header.h"
+#include "weights_header.h"
 
 /* -- files --------------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +18,7 @@ static void check_unique(tc_graph *g, const tc_weight_file *file)
             continue;
         for (int i = 0; i < file->header->count && reported < 3; ++i) {
             const char *name = file->header->entries[i].name;
-            if (tc_safetensors_find(other->header, name)) {
+            if (tc_weights_header_find(other->header, name)) {
                 tc_fail(g, NULL, "\"%s\" is in %s and in %s", name, other->printed, file->printed);
                 ++reported;
             }
@@ -28,9 +28,10 @@ static void check_unique(tc_graph *g, const tc_weight_file *file)
 
 static const char *file_hint(const char *error)
 {
-    return strstr(error, "cannot be opened")      ? "paths are relative to the source file that names them"
-           : strstr(error, "no safetensors file") ? "in Python: safetensors.torch.save_file(model.state_dict(), FILE)"
-                                                  : NULL;
+    return strstr(error, "cannot be opened") ? "paths are relative to the source file that names them"
+           : strstr(error, "not a safetensors file")
+               ? "in Python: safetensors.torch.save_file(model.state_dict(), FILE)"
+               : NULL;
 }
 
 static void add_file(tc_graph *g, const char *from, const char *path)
@@ -45,7 +46,7 @@ static void add_file(tc_graph *g, const char *from, const char *path)
     *g->files_end = file;
     g->files_end = &file->next;
     const char *error = NULL;
-    file->header = tc_safetensors_read(&g->arena, tc_open_path(g, from, path), &error);
+    file->header = tc_weights_header_read(&g->arena, tc_open_path(g, from, path), &error);
     if (file->header)
         check_unique(g, file);
     else
@@ -146,7 +147,7 @@ static tc_weight_decl *find_decl(tc_graph *g, const char *absolute)
     return d;
 }
 
-static bool entry_type(tc_graph *g, const tc_safetensors_entry *e, tc_type *out)
+static bool entry_type(tc_graph *g, const tc_weights_entry *e, tc_type *out)
 {
     *out = (tc_type){.rank = e->rank};
     if (!tc_dtype_of_file(e->dtype, &out->dtype)) {
@@ -165,12 +166,12 @@ static bool entry_type(tc_graph *g, const tc_safetensors_entry *e, tc_type *out)
 
 static tc_weight_decl *declare_weight(tc_graph *g, const char *absolute)
 {
-    const tc_safetensors_entry *e = NULL;
+    const tc_weights_entry *e = NULL;
     const tc_weight_file *file = g->files;
     bool unreadable = false;
     for (; file; file = file->next) {
         unreadable |= !file->header;
-        if (file->header && (e = tc_safetensors_find(file->header, absolute)))
+        if (file->header && (e = tc_weights_header_find(file->header, absolute)))
             break;
     }
     tc_type type;
@@ -232,7 +233,7 @@ bool tc_has_weight_at(tc_site at, tc_graph *g, const char *name)
         const char *relative = tc_scoped_name(g, tc_arena_copy(&g->arena, name));
         const char *absolute = tc_arena_format(&g->arena, "%s%s", g->current->base, relative);
         for (const tc_weight_file *f = g->files; f && !found; f = f->next)
-            found = f->header && tc_safetensors_find(f->header, absolute);
+            found = f->header && tc_weights_header_find(f->header, absolute);
     } else {
         tc_fail(g, NULL, "argument 'name' is %s", name ? "empty" : "NULL");
     }

@@ -14,11 +14,13 @@
  *       f16 and bf16 are at least 16 units in the last place of 1. Prints for every tensor the largest error and the largest
  *       distance in units in the last place of GOT's dtype.
  */
-#include "diag.h"
-#include "safetensors.h"
 #include "tc_scalar.h"
 
+#include <tensor_compile/safetensors.h>
+
+#include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,13 @@ static float normal(uint64_t *state)
     return (float)(sum * 1.7320508075688772);
 }
 
+/* Of a file that cannot be read or written: what the tool shows as an error of the user's. */
+static int fail_file(const char *path, const char *message)
+{
+    fprintf(stderr, "%s: error: %s\n", path, message);
+    return 2;
+}
+
 #define KIND_FLOAT 1
 #define KIND_SIGNED 0
 #define KIND_UNSIGNED 0
@@ -58,21 +67,28 @@ static float normal(uint64_t *state)
 static const struct {
     const char *name;
     int digits;
-} dtypes[TC_ST_DTYPE_COUNT] = {
-#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_ST_##upper] = {#name, KIND_##kind * digits},
+    size_t bytes;
+} dtypes[TC_DTYPE_COUNT + 1] = {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_DTYPE_##upper] = {#name, KIND_##kind * digits, bytes},
 #include "dtypes.def"
 #undef TC_DTYPE
 };
 
-static bool dtype_named(const char *wanted, tc_st_dtype *dtype)
+/* Also of dtypes that models do not have: 8-bit floats. */
+static size_t dtype_bytes(tc_dtype dtype)
 {
-    for (*dtype = 0; *dtype < TC_ST_DTYPE_COUNT; ++*dtype)
-        if (dtypes[*dtype].name && !strcmp(dtypes[*dtype].name, wanted))
+    return dtype == TC_DTYPE_COUNT ? 1 : dtypes[dtype].bytes;
+}
+
+static bool dtype_named(const char *wanted, tc_dtype *dtype)
+{
+    for (*dtype = 0; *dtype < TC_DTYPE_COUNT; ++*dtype)
+        if (!strcmp(dtypes[*dtype].name, wanted))
             return true;
     return false;
 }
 
-static bool parse_spec(char *spec, tc_st_tensor *tensor, long long *bound)
+static bool parse_spec(char *spec, tc_safetensor *tensor, long long *bound)
 {
     char *dtype = strchr(spec, ':'), *limit = dtype ? strchr(dtype + 1, ':') : NULL;
     char *sizes = limit ? strchr(limit + 1, ':') : NULL;
@@ -84,14 +100,14 @@ static bool parse_spec(char *spec, tc_st_tensor *tensor, long long *bound)
         return false;
     *bound = strtoll(limit, NULL, 10);
     tensor->rank = 0;
-    for (char *word = strtok(sizes, "x"); word && tensor->rank < TC_ST_MAX_RANK; word = strtok(NULL, "x"))
-        tensor->shape[tensor->rank++] = strtoll(word, NULL, 10);
+    for (char *word = strtok(sizes, "x"); word && tensor->rank < TC_SAFETENSORS_MAX_RANK; word = strtok(NULL, "x"))
+        tensor->shape[tensor->rank++] = (tc_index)strtoll(word, NULL, 10);
     return *bound > 0;
 }
 
-static bool fill(tc_st_tensor *tensor, long long bound, uint64_t *state)
+static bool fill(tc_safetensor *tensor, long long bound, uint64_t *state)
 {
-    size_t count = 1, size = tc_st_dtype_size(tensor->dtype);
+    size_t count = 1, size = dtype_bytes(tensor->dtype);
     for (int d = 0; d < tensor->rank; ++d)
         count *= (size_t)tensor->shape[d];
     unsigned char *data = malloc(count * size + 1);
@@ -103,11 +119,11 @@ static bool fill(tc_st_tensor *tensor, long long bound, uint64_t *state)
         const double wide = value;
         const uint16_t f16 = tc_cast_f32_f16(value), bf16 = tc_cast_f32_bf16(value);
         switch (tensor->dtype) {
-        case TC_ST_F32: memcpy(data + i * size, &value, size); break;
-        case TC_ST_F64: memcpy(data + i * size, &wide, size); break;
-        case TC_ST_F16: memcpy(data + i * size, &f16, size); break;
-        case TC_ST_BF16: memcpy(data + i * size, &bf16, size); break;
-        case TC_ST_BOOL: data[i] = (unsigned char)(whole & 1); break;
+        case TC_DTYPE_F32: memcpy(data + i * size, &value, size); break;
+        case TC_DTYPE_F64: memcpy(data + i * size, &wide, size); break;
+        case TC_DTYPE_F16: memcpy(data + i * size, &f16, size); break;
+        case TC_DTYPE_BF16: memcpy(data + i * size, &bf16, size); break;
+        case TC_DTYPE_BOOL: data[i] = (unsigned char)(whole & 1); break;
         default: memcpy(data + i * size, &whole, size); break; /* little-endian: the low bits */
         }
     }
@@ -121,8 +137,7 @@ static int command_random(int count, char **arguments)
     if (count < 2)
         return fail("tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE...");
     uint64_t state = strtoull(arguments[0], NULL, 10);
-    tc_st_tensor *tensors = calloc((size_t)count, sizeof *tensors);
-    tci_diag diag = {0};
+    tc_safetensor *tensors = calloc((size_t)count, sizeof *tensors);
     if (!tensors)
         return fail("out of memory");
     for (int i = 2; i < count; ++i) {
@@ -130,11 +145,12 @@ static int command_random(int count, char **arguments)
         if (!parse_spec(arguments[i], &tensors[i - 2], &bound) || !fill(&tensors[i - 2], bound, &state))
             return fail(arguments[i]);
     }
-    bool done = tc_st_write(arguments[1], tensors, (size_t)count - 2, &diag);
+    const tc_status status = tc_safetensors_write(arguments[1], tensors, (size_t)count - 2);
+    const char *reason = strerror(errno);
     for (int i = 2; i < count; ++i)
         free((void *)tensors[i - 2].data);
     free(tensors);
-    return done ? 0 : fail(diag.text);
+    return status == TC_STATUS_OK ? 0 : fail_file(arguments[1], reason);
 }
 
 /* -- compare ------------------------------------------------------------------------------------------------------- */
@@ -144,31 +160,31 @@ typedef struct worst {
     double error, ulp;     /* largest */
 } worst;
 
-static double element(const tc_st_tensor *tensor, int64_t i)
+static double element(const tc_safetensor *tensor, int64_t i)
 {
-    const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * tc_st_dtype_size(tensor->dtype);
+    const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * dtype_bytes(tensor->dtype);
     float f;
     double d;
     uint16_t half;
     switch (tensor->dtype) {
-    case TC_ST_F64: return memcpy(&d, at, sizeof d), d;
-    case TC_ST_F16: return memcpy(&half, at, sizeof half), tc_cast_f16_f64(half);
-    case TC_ST_BF16: return memcpy(&half, at, sizeof half), tc_cast_bf16_f64(half);
+    case TC_DTYPE_F64: return memcpy(&d, at, sizeof d), d;
+    case TC_DTYPE_F16: return memcpy(&half, at, sizeof half), tc_cast_f16_f64(half);
+    case TC_DTYPE_BF16: return memcpy(&half, at, sizeof half), tc_cast_bf16_f64(half);
     default: return memcpy(&f, at, sizeof f), f;
     }
 }
 
 /* The distance between the neighbours of a float at |x|, down to its denormals. */
-static double unit(tc_st_dtype dtype, double x)
+static double unit(tc_dtype dtype, double x)
 {
-    const int digits = dtypes[dtype].digits, width = 8 * (int)tc_st_dtype_size(dtype);
+    const int digits = dtypes[dtype].digits, width = 8 * (int)dtype_bytes(dtype);
     const int least = 3 - (1 << (width - digits - 1)); /* of frexp, at the smallest normal number */
     int exponent;
     frexp(fabs(x), &exponent);
     return ldexp(1.0, (x == 0 || exponent < least ? least : exponent) - digits);
 }
 
-static void compare_floats(const tc_st_tensor *got, const tc_st_tensor *want, int64_t count, double rtol, double atol,
+static void compare_floats(const tc_safetensor *got, const tc_safetensor *want, int64_t count, double rtol, double atol,
                            worst *out)
 {
     for (int64_t i = 0; i < count; ++i) {
@@ -183,20 +199,20 @@ static void compare_floats(const tc_st_tensor *got, const tc_st_tensor *want, in
     }
 }
 
-static bool equal_bits(const tc_st_tensor *got, const tc_st_tensor *want, int64_t i)
+static bool equal_bits(const tc_safetensor *got, const tc_safetensor *want, int64_t i)
 {
-    const size_t size = tc_st_dtype_size(want->dtype);
+    const size_t size = dtype_bytes(want->dtype);
     if (!memcmp((const char *)got->data + (size_t)i * size, (const char *)want->data + (size_t)i * size, size))
         return true;
     return dtypes[want->dtype].digits && isnan(element(got, i)) && isnan(element(want, i));
 }
 
-static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const char *how)
+static bool compare_one(const tc_safetensor *got, const tc_safetensor *want, const char *how)
 {
     int64_t count = 1;
     worst found = {0, -1, 0, 0};
     double rtol = 0, atol = 0;
-    const bool floats = dtypes[got->dtype].digits && (want->dtype == got->dtype || want->dtype == TC_ST_F64);
+    const bool floats = dtypes[got->dtype].digits && (want->dtype == got->dtype || want->dtype == TC_DTYPE_F64);
     if (got->rank != want->rank || memcmp(got->shape, want->shape, (size_t)got->rank * sizeof *got->shape) ||
         (got->dtype != want->dtype && !floats)) {
         printf("%s: another dtype or shape  FAILED\n", want->name);
@@ -207,7 +223,7 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
     const bool bits = !strcmp(how, "bits");
     if (floats && !bits) {
         sscanf(how, "%lf,%lf", &rtol, &atol);
-        if (tc_st_dtype_size(got->dtype) == 2) { /* every operation of the model rounded to so few digits */
+        if (dtype_bytes(got->dtype) == 2) { /* every operation of the model rounded to so few digits */
             const double units = 16 * unit(got->dtype, 1);
             rtol = fmax(rtol, units);
             atol = fmax(atol, units);
@@ -231,7 +247,7 @@ static bool compare_one(const tc_st_tensor *got, const tc_st_tensor *want, const
 }
 
 /* In the one line that the caller prints of a comparison. */
-static bool missing(const char *name, const tc_st_file *got)
+static bool missing(const char *name, const tc_safetensors *got)
 {
     printf("%s: not among the outputs (", name);
     for (size_t i = 0; i < got->count; ++i)
@@ -252,18 +268,19 @@ static int command_compare(int count, char **arguments)
 {
     if (count < 3)
         return fail("tc-data compare bits|RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]");
-    tc_st_file got = {0}, want = {0};
-    tci_diag diag = {0};
-    if (!tc_st_open(&got, arguments[1], &diag) || !tc_st_open(&want, arguments[2], &diag))
-        return fail(diag.text);
+    tc_safetensors got, want;
+    if (tc_safetensors_open(&got, arguments[1]) != TC_STATUS_OK)
+        return fail_file(arguments[1], got.message);
+    if (tc_safetensors_open(&want, arguments[2]) != TC_STATUS_OK)
+        return fail_file(arguments[2], want.message);
     bool same = true;
     for (size_t i = 0; i < want.count; ++i) {
-        const tc_st_tensor *wanted = &want.tensors[i], *found = tc_st_find(&got, wanted->name);
+        const tc_safetensor *wanted = &want.tensors[i], *found = tc_safetensors_find(&got, wanted->name);
         if (!is_one_of(wanted->name, count - 3, arguments + 3))
             same &= found ? compare_one(found, wanted, arguments[0]) : missing(wanted->name, &got);
     }
-    tc_st_close(&got);
-    tc_st_close(&want);
+    tc_safetensors_close(&got);
+    tc_safetensors_close(&want);
     return same ? 0 : 1;
 }
 
@@ -272,25 +289,25 @@ static int command_compare(int count, char **arguments)
 enum { SHOWN = 6 }; /* elements of a tensor */
 
 /* Any element as a double: an integer beyond 2^53 is rounded. */
-static double number(const tc_st_tensor *tensor, int64_t i)
+static double number(const tc_safetensor *tensor, int64_t i)
 {
-    const size_t size = tc_st_dtype_size(tensor->dtype);
+    const size_t size = dtype_bytes(tensor->dtype);
     const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * size;
     int64_t wide = 0;
     switch (tensor->dtype) {
-    case TC_ST_F16:
-    case TC_ST_BF16:
-    case TC_ST_F32:
-    case TC_ST_F64: return element(tensor, i);
-    case TC_ST_I8: return *(const int8_t *)at;
-    case TC_ST_I16: return memcpy(&wide, at, size), (int16_t)wide;
-    case TC_ST_I32: return memcpy(&wide, at, size), (int32_t)wide;
-    case TC_ST_I64: return memcpy(&wide, at, size), (double)wide;
+    case TC_DTYPE_F16:
+    case TC_DTYPE_BF16:
+    case TC_DTYPE_F32:
+    case TC_DTYPE_F64: return element(tensor, i);
+    case TC_DTYPE_I8: return *(const int8_t *)at;
+    case TC_DTYPE_I16: return memcpy(&wide, at, size), (int16_t)wide;
+    case TC_DTYPE_I32: return memcpy(&wide, at, size), (int32_t)wide;
+    case TC_DTYPE_I64: return memcpy(&wide, at, size), (double)wide;
     default: return memcpy(&wide, at, size), (double)(uint64_t)wide;
     }
 }
 
-static void show(const tc_st_tensor *tensor)
+static void show(const tc_safetensor *tensor)
 {
     int64_t count = 1, broken = 0;
     double least = INFINITY, most = -INFINITY, sum = 0;
@@ -318,18 +335,17 @@ static void show(const tc_st_tensor *tensor)
 
 static int command_show(int count, char **arguments)
 {
-    tc_st_file file = {0};
-    tci_diag diag = {0};
+    tc_safetensors file;
     if (count < 1)
         return fail("tc-data show IN.safetensors [NAME...]");
-    if (!tc_st_open(&file, arguments[0], &diag))
-        return fail(diag.text);
+    if (tc_safetensors_open(&file, arguments[0]) != TC_STATUS_OK)
+        return fail_file(arguments[0], file.message);
     for (int i = 1; i < count; ++i)
-        if (tc_st_find(&file, arguments[i]))
-            show(tc_st_find(&file, arguments[i]));
+        if (tc_safetensors_find(&file, arguments[i]))
+            show(tc_safetensors_find(&file, arguments[i]));
     for (size_t i = 0; count == 1 && i < file.count; ++i)
         show(&file.tensors[i]);
-    tc_st_close(&file);
+    tc_safetensors_close(&file);
     return 0;
 }
 

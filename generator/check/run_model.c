@@ -15,11 +15,12 @@
  *
  * A model for a device runs on the first one that its driver shows.
  */
-#include "safetensors.h"
 #include "tensor_compile/cuda.h"
 #include "tensor_compile/driver.h"
 #include "tensor_compile/hosted.h"
+#include "tensor_compile/safetensors.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +41,12 @@ static void *aligned(size_t bytes)
     return aligned_alloc(TC_ALIGNMENT, bytes / TC_ALIGNMENT * TC_ALIGNMENT + TC_ALIGNMENT);
 }
 
-static const tc_st_dtype st_dtype[TC_DTYPE_COUNT] = {
-#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_DTYPE_##upper] = TC_ST_##upper,
-#include "dtypes.def"
-#undef TC_DTYPE
-};
+/* Of a file that cannot be read or written: what the tool shows as an error of the user's. */
+static int fail_file(const char *path, const char *message)
+{
+    fprintf(stderr, "%s: error: %s\n", path, message);
+    return 2;
+}
 
 /* Every buffer between pattern bytes, so that a write beyond its end is seen. */
 enum { GUARD = 64, PATTERN = 0xa5 };
@@ -103,7 +105,7 @@ static void take_dims(const tc_function *f, int count, char **words, tc_index *d
 }
 
 /* The tensors of the file into the state. */
-static int import_state(const tc_model *model, void *state, const tc_st_file *file)
+static int import_state(const tc_model *model, void *state, const tc_safetensors *file)
 {
     for (size_t i = 0; i < file->count; ++i)
         if (tc_state_import(model, state, file->tensors[i].name, file->tensors[i].data, file->tensors[i].bytes))
@@ -112,10 +114,9 @@ static int import_state(const tc_model *model, void *state, const tc_st_file *fi
 }
 
 /* The tensors that the file names, as they are in the state now. */
-static int export_state(const tc_model *model, const void *state, const tc_st_file *file, const char *path)
+static int export_state(const tc_model *model, const void *state, const tc_safetensors *file, const char *path)
 {
-    tci_diag diag = {0};
-    tc_st_tensor *tensors = calloc(file->count + 1, sizeof *tensors);
+    tc_safetensor *tensors = calloc(file->count + 1, sizeof *tensors);
     int ok = tensors != NULL;
     for (size_t i = 0; ok && i < file->count; ++i) {
         void *data = malloc(file->tensors[i].bytes + 1);
@@ -125,11 +126,12 @@ static int export_state(const tc_model *model, const void *state, const tc_st_fi
     }
     if (!ok)
         return fail("the state cannot be read");
-    const int wrote = tc_st_write(path, tensors, file->count, &diag);
+    const tc_status status = tc_safetensors_write(path, tensors, file->count);
+    const char *reason = strerror(errno);
     for (size_t i = 0; i < file->count; ++i)
         free((void *)tensors[i].data);
     free(tensors);
-    return wrote ? 0 : fail(diag.text);
+    return status == TC_STATUS_OK ? 0 : fail_file(path, reason);
 }
 
 /* A device with the model and an arena on it, in the context's place of the arena. */
@@ -182,14 +184,13 @@ int main(int argc, char **argv)
     if (!f || f->input_count + f->output_count > MOST)
         return fail("no such function");
 
-    tci_diag diag = {0};
-    tc_st_file in = {0};
-    if (!tc_st_open(&in, argv[2], &diag))
-        return fail(diag.text);
+    tc_safetensors in;
+    if (tc_safetensors_open(&in, argv[2]) != TC_STATUS_OK)
+        return fail_file(argv[2], in.message);
 
     static tc_index dims[MOST], shape_of[MOST][TC_MAX_RANK];
     static tc_view views[MOST];
-    static tc_st_tensor results[MOST];
+    static tc_safetensor results[MOST];
     static size_t bytes[MOST];
     take_dims(f, argc - FIRST_DIM, argv + FIRST_DIM, dims);
 
@@ -201,7 +202,7 @@ int main(int argc, char **argv)
         f->shape(dims, t, sizes);
         for (int d = 0; d < info->rank; ++d) {
             shape_of[t][d] = (tc_index)sizes[d];
-            results[t].shape[d] = sizes[d];
+            results[t].shape[d] = (tc_index)sizes[d];
             elements *= (size_t)sizes[d];
         }
         bytes[t] = elements * tc_dtype_bytes(info->dtype);
@@ -210,12 +211,12 @@ int main(int argc, char **argv)
             return fail("out of memory");
         views[t] = (tc_view){data, info->dtype, info->rank, shape_of[t], NULL};
         results[t].name = info->name;
-        results[t].dtype = st_dtype[info->dtype];
+        results[t].dtype = info->dtype;
         results[t].rank = info->rank;
         results[t].data = data;
         results[t].bytes = bytes[t];
         if (t < f->input_count) {
-            const tc_st_tensor *given = tc_st_find(&in, info->name);
+            const tc_safetensor *given = tc_safetensors_find(&in, info->name);
             if (!given || given->dtype != results[t].dtype || given->bytes != bytes[t]) {
                 fprintf(stderr, "input %s: missing, or another dtype or shape\n", info->name);
                 return 2;
@@ -234,9 +235,9 @@ int main(int argc, char **argv)
     void *weights = strcmp(argv[6], "-") ? read_file(argv[6], &weights_bytes) : NULL;
     if (!arena || (f->model->state_bytes && (!state || tc_state_init(f->model, state) != TC_STATUS_OK)))
         return fail("out of memory");
-    tc_st_file initial = {0};
-    if (state && !tc_st_open(&initial, argv[7], &diag))
-        return fail(diag.text);
+    tc_safetensors initial = {0};
+    if (state && tc_safetensors_open(&initial, argv[7]) != TC_STATUS_OK)
+        return fail_file(argv[7], initial.message);
     if (state && import_state(f->model, state, &initial))
         return 2;
     if (weights && tc_weights_check(f->model, weights, weights_bytes) != TC_STATUS_OK)
@@ -283,11 +284,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "the arena was written beyond its end\n");
         return 1;
     }
-    if (!tc_st_write(argv[3], results + f->input_count, f->output_count, &diag))
-        return fail(diag.text);
+    if (tc_safetensors_write(argv[3], results + f->input_count, f->output_count) != TC_STATUS_OK)
+        return fail_file(argv[3], strerror(errno));
     if (state && export_state(f->model, state, &initial, argv[8]))
         return 2;
-    tc_st_close(&initial);
-    tc_st_close(&in);
+    tc_safetensors_close(&initial);
+    tc_safetensors_close(&in);
     return 0;
 }

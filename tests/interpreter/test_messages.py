@@ -149,33 +149,9 @@ TEXTS = [
     (START + 'weight "w" : f32[2] file=0', 'weight "w": no such file'),
     (START + "function f() {\n}\nfunction f() {\n}", "function 'f' is defined twice"),
 ]
-SAFETENSORS = [
-    (b"1234", "shorter than 8 bytes"),
-    (struct.pack("<Q", 99) + b"{}", "the header is longer than the file (cut short?)"),
-    ("[]", "'{' is missing"),
-    ("{}x", "text after the header"),
-    ('{"a', "a string without an end"),
-    ('{"a\n":{}}', "a control character in a string"),
-    ('{"a\\q":{}}', "a bad escape"),
-    ('{"a\\u00"', "a cut \\u escape"),
-    ('{"a\\u00xx":{}}', "a bad \\u escape"),
-    ('{"a\\ud800":{}}', "half a surrogate pair"),
-    ('{"a\\u0000":{}}', "a zero character in a name"),
-    ('{"a":{"dtype":"F7"}}', 'tensor "a" has the unknown dtype F7'),
-    ('{"a":{"shape":[' + "1," * 16 + "1]}}", "a shape beyond what can be read"),
-    ('{"a":{"shape":[4294967296,4294967296]}}', "a shape of more elements than 64 bits count"),
-    ('{"a":{"shape":[99999999999999999999]}}', "a number beyond 64 bits"),
-    ('{"a":{"shape":[x]}}', "a number is missing"),
-    ('{"a":{"size":[1]}}', "an unknown or repeated key of a tensor"),
-    ('{"a":{"shape":[1]}}', "a tensor without dtype, shape or data_offsets"),
-    ('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
-     'tensor "a" lies beyond the end of the file (cut short?)'),
-    ('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,0]}}', 'tensor "a": its shape and its size in the file differ'),
-    ('{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}',
-     'tensor "a" is there twice'),
-    (struct.pack("<Q", 54) + b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}' + bytes(8),
-     'not a valid safetensors file: tensor "a" follows a gap'),
-    (struct.pack("<Q", 2) + b"{}" + bytes(4), "not a valid safetensors file: data after the last tensor"),
+SAFETENSORS = [   # the others: tests/runtime/test_safetensors.c
+    (b"1234", "not a safetensors file: 4 bytes"),
+    ('{"a":{"dtype":"F7"}}', '"a" has the unknown dtype "F7"'),
 ]
 
 
@@ -229,7 +205,7 @@ def main(interpret: str) -> None:
             run(good, message, "--inputs", folder / "bad")
         twice = '{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
         (folder / "bad").write_bytes(struct.pack("<Q", len(twice)) + twice.encode() + bytes(4))
-        run(good, 'tensor "b" overlaps another', "--inputs", folder / "bad")
+        run(good, '"b" overlaps another tensor', "--inputs", folder / "bad")
     done()
 
 

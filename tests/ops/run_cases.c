@@ -30,6 +30,7 @@
 #include <tensor_compile/cuda.h>
 #include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
+#include <tensor_compile/safetensors.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static const tci_dtype graph_types[] = {
 
 typedef struct runner {
     tci_module graph;
-    tc_st_file given;
+    tc_safetensors given;
     FILE *results; /* NULL: nobody wants them */
     tc_pool *pools[3];
     tc_cuda *cuda; /* NULL: the model is the processor's */
@@ -440,7 +441,7 @@ static int case_given(runner *r, sized *s)
     for (unsigned t = 0; t < s->f->input_count; ++t) {
         char key[400];
         snprintf(key, sizeof key, "%s.in.%s", s->key, s->params[t].name);
-        const tc_st_tensor *given = tc_st_find(&r->given, key);
+        const tc_safetensor *given = tc_safetensors_find(&r->given, key);
         if (!given || given->bytes != bytes_of(&s->params[t]))
             return snprintf(s->why, sizeof s->why, "%s: missing among the given, or of another size", key), 0;
         memcpy(s->values[t], given->data, given->bytes);
@@ -504,7 +505,8 @@ int main(int argc, char **argv)
     char *text = read_text(argv[1], &length);
     FILE *cases = fopen(argv[2], "r");
     if (!text || !cases || !tci_module_parse(&r.graph, argv[1], text, length, &diag) ||
-        (argc > 3 && !tc_st_open(&r.given, argv[3], &diag)) || (argc > 4 && !(r.results = fopen(argv[4], "wb")))) {
+        (argc > 3 && tc_safetensors_open(&r.given, argv[3]) != TC_STATUS_OK) ||
+        (argc > 4 && !(r.results = fopen(argv[4], "wb")))) {
         fprintf(stderr, "%s\n", diag.failed ? diag.text : "a file cannot be read");
         return 2;
     }
@@ -527,7 +529,7 @@ int main(int argc, char **argv)
     if (r.results && fclose(r.results) != 0)
         return 2;
     tci_module_finish(&r.graph);
-    tc_st_close(&r.given);
+    tc_safetensors_close(&r.given);
     free(text);
     return tc_done();
 }

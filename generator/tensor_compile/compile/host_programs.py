@@ -19,8 +19,10 @@ CAPTURE = ROOT / "generator" / "capture"
 INTERPRETER = ROOT / "interpreter"
 TEMPLATES = ROOT / "templates"
 RUNTIME = ROOT / "runtime"
-HOSTED = ("environment", "file", "pool", "recorder", "sha256")  # what a program with threads and files needs
+HOSTED = ("environment", "file", "pool", "recorder", "safetensors", "sha256")  # what a program with threads and files needs
 GENERATOR = ROOT / "generator"
+# what reads and writes files of tensors, here and in programs of the user's
+SAFETENSORS = RUNTIME / "hosted" / "safetensors.c"
 # what C and Python both read
 TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def", GENERATOR / "c_names.def"]
 
@@ -62,32 +64,32 @@ def _archive(compiler: Compiler, objects: list[Path], out: Path) -> None:
 
 def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -> tuple[Path, Path]:
     """What a model.c is linked with: the main of the program, and the static library, which has none."""
-    sources = sorted(CAPTURE.glob("*.c"))
+    sources = [*sorted(CAPTURE.glob("*.c")), SAFETENSORS]
+    includes = [CAPTURE / "include", CAPTURE, CAPTURE.parent, RUNTIME / "include"]
 
     def make(folder: Path) -> None:
-        objects = _objects(compiler, sources, [CAPTURE / "include", CAPTURE, CAPTURE.parent], CAPTURE_FLAGS, folder,
-                           jobs)
+        objects = _objects(compiler, sources, includes, CAPTURE_FLAGS, folder, jobs)
         program = objects.pop(sources.index(CAPTURE / "main.c"))
         program.rename(folder / "main.o")
         _archive(compiler, objects, folder / "libcapture.a")
 
-    folder = program(cache, _key(compiler, [CAPTURE, *TABLES], ("capture", *CAPTURE_FLAGS)), make)
+    folder = program(cache, _key(compiler, [CAPTURE, SAFETENSORS, RUNTIME / "include", *TABLES], ("capture", *CAPTURE_FLAGS)), make)
     return folder / "main.o", folder / "libcapture.a"
 
 
 def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
     """The program tc-interpret."""
-    sources = sorted(INTERPRETER.glob("*.c"))
+    sources = [*sorted(INTERPRETER.glob("*.c")), SAFETENSORS]
 
     def make(folder: Path) -> None:
-        includes = [INTERPRETER, TEMPLATES / "include", GENERATOR]
+        includes = [INTERPRETER, TEMPLATES / "include", GENERATOR, RUNTIME / "include"]
         objects = _objects(compiler, sources, includes, (), folder, jobs)
         run_tool([*compiler.command, "-o", str(folder / "tc-interpret"), *map(str, objects), "-lm"],
                  "the interpreter does not link", folder)
         for path in objects:
             path.unlink()
 
-    roots = [INTERPRETER, TEMPLATES / "include", *TABLES]
+    roots = [INTERPRETER, TEMPLATES / "include", SAFETENSORS, RUNTIME / "include", *TABLES]
     return program(cache, _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
 
 
@@ -106,9 +108,8 @@ def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Se
     out = folder / "tc-interpret"
     try:
         run_tool([*compiler.command, *BUILD_MACHINE, "-w", "-ffp-contract=off", f"-I{INTERPRETER}",
-                  f"-I{TEMPLATES / 'include'}", f"-I{GENERATOR}", str(INTERPRETER / "main.c"), *map(str, sources),
-                  str(table),
-                  str(library), "-o", str(out), "-lm", "-pthread", "-ldl"], EXTERNS, folder)
+                  f"-I{TEMPLATES / 'include'}", f"-I{GENERATOR}", f"-I{RUNTIME / 'include'}",
+                  str(INTERPRETER / "main.c"), *map(str, sources), str(table), str(library), "-o", str(out), "-lm", "-pthread", "-ldl"], EXTERNS, folder)
     except ToolBroken as broken:
         raise UserError(f"{EXTERNS}\n{broken.detail}") from None
     return out

@@ -12,7 +12,7 @@ from ..errors import UserError
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made
 from .cache import Cache
-from .host_programs import INTERPRETER, ROOT, TEMPLATES
+from .host_programs import INTERPRETER, ROOT, RUNTIME, TEMPLATES
 from .objects import RUNTIME_INCLUDE
 from .options import Options
 from .tools import ToolBroken, run_tool
@@ -72,18 +72,14 @@ def run(command: list[str], hint: str = "") -> str:
     return result.stdout
 
 
-def _helpers() -> list[Path]:
-    return [INTERPRETER / f"{name}.c" for name in ("safetensors", "arena", "diag", "output")]
-
-
 def data_tool(made: Made, cache: Cache) -> Path:
-    roots = [CHECK, INTERPRETER, TEMPLATES / "include", *host_programs.TABLES]
+    roots = [CHECK, host_programs.SAFETENSORS, RUNTIME / "include", TEMPLATES / "include", *host_programs.TABLES]
     key = files.digest(made.host.identity, files.tree_digest(roots))
 
     def make(folder: Path) -> None:
-        run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", f"-I{INTERPRETER}",
-                  f"-I{host_programs.GENERATOR}", f"-I{TEMPLATES / 'include'}", str(CHECK / "data.c"),
-                  *map(str, _helpers()), "-o", str(folder / "tc-data"), "-lm"], PART, folder)
+        run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE",
+                  f"-I{RUNTIME / 'include'}", f"-I{host_programs.GENERATOR}", f"-I{TEMPLATES / 'include'}",
+                  str(CHECK / "data.c"), str(host_programs.SAFETENSORS), "-o", str(folder / "tc-data"), "-lm"], PART, folder)
 
     return host_programs.program(cache, key, make) / "tc-data"
 
