@@ -45,8 +45,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str]) -> int:
-    from . import build_command, check_command, explain_command, import_command, pack_command, profile_command, \
-        run_command, tune_command
+    from . import build_command, check_command, explain_command, import_command, minify_command, pack_command, \
+        profile_command, run_command, tune_command
 
     parser = Parser(
         prog="tensor-compile", allow_abbrev=False,
@@ -56,13 +56,14 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for module in (build_command, import_command, run_command, check_command, profile_command, explain_command,
-                   tune_command, pack_command):
+                   tune_command, minify_command, pack_command):
         module.add(commands)
     for sub_command in commands.choices.values():
         sub_command.siblings = commands.choices
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="surrogateescape")  # paths need not be UTF-8
-    args, unknown = parser.parse_known_args(argv)
+    argv, passed_on = minify_command.parted(argv)
+    args, unknown = parser.parse_known_args(argv, argparse.Namespace(passed_on=passed_on))
     if unknown:
         commands.choices[args.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     for number in (signal.SIGTERM, signal.SIGHUP):  # end as Ctrl-C does: children stopped, nothing half-written
