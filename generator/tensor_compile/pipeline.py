@@ -142,7 +142,8 @@ def padded_weights(functions: Iterable[Function]) -> list[Node]:
     """The second operands of padded convolutions, which must be finite: a product with padding may be skipped or
     multiplied (docs/numerics.md)."""
     return [n.operands[1].node for f in functions for n in f.nodes
-            if n.op in ("convolution", "packed_convolution") and any((*n.attrs["low"], *n.attrs["high"]))]
+            if n.op in ("convolution", "packed_convolution") and any((*n.attrs["low"], *n.attrs["high"]))
+            and DTYPES[n.types[0].dtype].is_float]
 
 
 def leaves(op: str, nodes: Iterable[Node]) -> tuple[str, ...]:

@@ -4,7 +4,9 @@
  *
  * A micro-kernel adds the products of `taps` x `terms` terms, in ascending order, to a tile of accumulators. Row r of
  * tap t begins at rows[t * rows_step + r] + a_tap[t], its terms are a_step apart; the columns of tap t begin at
- * b + b_tap[t], 16 of them side by side, b_piece from one 16 to the next, b_step from a term to the next one.
+ * b + b_tap[t], 16 of them side by side, b_piece from one 16 to the next, b_step from a term to the next one. What a
+ * term and an element are depends on the product (loops/products.py): of integers a term is a group of them, side by side
+ * in a word of 32 bits, and where the panels hold more than the operand the word behind a row is what its sums start from.
  */
 #ifndef TC_MICRO_H
 #define TC_MICRO_H
@@ -12,14 +14,14 @@
 #include "tc_kernel.h"
 
 struct tc_micro {
-    const float *const *rows;
+    const void *rows;   /* the address of pointers to elements, or words */
     const tc_index *a_tap, *b_tap;
-    const float *b;
-    float *acc;         /* the tile, row by row without gaps; 64-byte aligned */
+    const void *b;
+    void *acc;          /* the tile, row by row without gaps; 64-byte aligned */
     tc_index rows_step; /* pointers from a tap's rows to the next one's: 0 where a_tap tells them apart */
     tc_index taps, terms;
     tc_index a_step, b_step, b_piece; /* elements; steps count in micro-kernels of that name alone, else 1 and 16 */
-    const float *fetch;               /* what micro-kernels of that name fetch meanwhile, */
+    const void *fetch;                /* what micro-kernels of that name fetch meanwhile, */
     tc_index fetch_step;              /* so many elements further each term */
     int more;                         /* go on from what `acc` holds; otherwise from zeros */
 };

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An accumulator of the contraction template: one register of the instruction set, or one float where there are no
- * vectors. tct_join makes the 16-lane value, in which epilogues are computed, of a panel's registers.
+ * What tiles of the contraction templates are made of. T is the dtype of the sums, f32 or i32; P names a product, of what
+ * its operands are: f32, f32xbf16 (a x b), i8xu8 (tc_tile_integers.h).
+ *
+ *   tct_T                    an accumulator: one register of the instruction set, or one number where there are no vectors
+ *   tct_zero_T()  tct_load_T(p)  tct_store_T(p, x)  tct_splat_T(x)  tct_add_T(x, y)
+ *   tct_a_P  tct_splat_P(p)  an element of a row, for all columns
+ *   tct_b_P  tct_load_P(p)   columns of b
+ *   tct_fma_P(a, b, c)       c + a * b
+ *   tct_join(...)            the 16-lane value, in which epilogues are computed, of a panel's registers
  */
 #ifndef TC_TILE_H
 #define TC_TILE_H
@@ -13,23 +20,40 @@
 #if defined(TC_ISA_SCALAR)
 
 typedef float tct_f32;
-static inline tct_f32 tct_zero(void) {
-    return 0.0f;
-}
-static inline tct_f32 tct_load(const float *p) {
-    return *p;
-}
-static inline void tct_store(float *p, tct_f32 x) {
-    *p = x;
-}
-static inline tct_f32 tct_splat(float x) {
+typedef int32_t tct_i32;
+static inline tct_f32 tct_splat_f32_(float x) {
     return x;
 }
-static inline tct_f32 tct_fma(tct_f32 a, tct_f32 b, tct_f32 c) {
+static inline tct_f32 tct_load_f32(const float *p) {
+    return *p;
+}
+static inline void tct_store_f32(float *p, tct_f32 x) {
+    *p = x;
+}
+static inline tct_f32 tct_fma_f32(tct_f32 a, tct_f32 b, tct_f32 c) {
     return tc_fma_f32(a, b, c);
 }
-static inline tct_f32 tct_add(tct_f32 a, tct_f32 b) {
+static inline tct_f32 tct_add_f32(tct_f32 a, tct_f32 b) {
     return a + b;
+}
+static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
+    return tc_cast_f16_f32(*p);
+}
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    return tc_cast_bf16_f32(*p);
+}
+
+static inline tct_i32 tct_splat_i32(int32_t x) {
+    return x;
+}
+static inline tct_i32 tct_load_i32(const int32_t *p) {
+    return *p;
+}
+static inline void tct_store_i32(int32_t *p, tct_i32 x) {
+    *p = x;
+}
+static inline tct_i32 tct_add_i32(tct_i32 a, tct_i32 b) {
+    return tc_add_i32(a, b);
 }
 
 #else
@@ -37,26 +61,89 @@ static inline tct_f32 tct_add(tct_f32 a, tct_f32 b) {
 #include "tc_vector.h"
 
 typedef tcq_f32 tct_f32;
-static inline tct_f32 tct_zero(void) {
-    return tcq_splat_f32(0.0f);
-}
-static inline tct_f32 tct_load(const float *p) {
-    return tcq_load_f32(p);
-}
-static inline void tct_store(float *p, tct_f32 x) {
-    tcq_store_f32(p, x);
-}
-static inline tct_f32 tct_splat(float x) {
+typedef tcq_i32 tct_i32;
+static inline tct_f32 tct_splat_f32_(float x) {
     return tcq_splat_f32(x);
 }
-static inline tct_f32 tct_fma(tct_f32 a, tct_f32 b, tct_f32 c) {
+static inline tct_f32 tct_load_f32(const float *p) {
+    return tcq_load_f32(p);
+}
+static inline void tct_store_f32(float *p, tct_f32 x) {
+    tcq_store_f32(p, x);
+}
+static inline tct_f32 tct_fma_f32(tct_f32 a, tct_f32 b, tct_f32 c) {
     return tcq_fma_f32(a, b, c);
 }
-static inline tct_f32 tct_add(tct_f32 a, tct_f32 b) {
+static inline tct_f32 tct_add_f32(tct_f32 a, tct_f32 b) {
     return tcq_add_f32(a, b);
 }
+
+static inline tct_i32 tct_splat_i32(int32_t x) {
+    return tcq_splat_i32(x);
+}
+static inline tct_i32 tct_load_i32(const int32_t *p) {
+    return tcq_load_i32(p);
+}
+static inline void tct_store_i32(int32_t *p, tct_i32 x) {
+    tcq_store_i32(p, x);
+}
+static inline tct_i32 tct_add_i32(tct_i32 a, tct_i32 b) {
+    return tcq_add_i32(a, b);
+}
+
+/* 16 bits of b are widened where they are loaded. */
+#if defined(TC_ISA_AVX512)
+static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
+    return tcq_load_f16(p);
+}
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+#elif defined(TC_ISA_AVX2)
+static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
+    return tcq_load_f16(p);
+}
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+#elif defined(TC_ISA_NEON)
+static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
+    return tcq_load_f16(p);
+}
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+#else
+static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
+    return _mm_setr_ps(tc_cast_f16_f32(p[0]), tc_cast_f16_f32(p[1]), tc_cast_f16_f32(p[2]), tc_cast_f16_f32(p[3]));
+}
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)p)));
+}
+#endif
+
 #define tct_join(...) ((tcv_f32){__VA_ARGS__})
 
 #endif
+
+static inline tct_f32 tct_zero_f32(void) {
+    return tct_splat_f32_(0.0f);
+}
+static inline tct_i32 tct_zero_i32(void) {
+    return tct_splat_i32(0);
+}
+
+typedef tct_f32 tct_a_f32, tct_b_f32, tct_a_f32xf16, tct_b_f32xf16, tct_a_f32xbf16, tct_b_f32xbf16;
+static inline tct_f32 tct_splat_f32(const float *p) {
+    return tct_splat_f32_(*p);
+}
+#define tct_splat_f32xf16 tct_splat_f32
+#define tct_splat_f32xbf16 tct_splat_f32
+#define tct_fma_f32xf16 tct_fma_f32
+#define tct_fma_f32xbf16 tct_fma_f32
+
+#include "tc_tile_integers.h"
 
 #endif

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import convolution, dim, heads, matmul, sums
+from cases import convolution, dim, heads, matmul, sums, typed, window
 from processor import own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
@@ -25,6 +25,7 @@ from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit.candidate_table import Candidate
+from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym
 
@@ -32,6 +33,30 @@ EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-
             "riscv64": ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")}
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
+
+
+def integers(arch: str, panel: int) -> list[tuple[str, object, list[dict]]]:
+    """Products of short integers: of every pair of dtypes, with tails in rows, columns, terms and groups."""
+    m, k = dim("m"), dim("k")
+    out = []
+    for a, b in (("i8", "i8"), ("u8", "i8"), ("i8", "u8"), ("u8", "u8"), ("i16", "i16"), ("i8", "i16"), ("u8", "i16")):
+        product = products.integers(a, b, arch)[0]
+        name = f"{a} x {b}"
+        out += [(f"{name} 37x70x19", typed(37, 70, 19, product, panel), [{}]),
+                (f"{name} dynamic", typed(sym(m), 33, sym(k), product, panel), [{m: 1, k: 1}, {m: 9, k: 70}]),
+                (f"{name} 3x3", window(5, 6, 20, product, panel=panel), [{}]),
+                (f"{name} 3x3 stride 2, planar", window(3, 8, 17, product, 2, 1, True, panel), [{}])]
+    return [*out, ("i8 x i8 1x300x40", typed(1, 300, 40, products.integers("i8", "i8", arch)[0], panel), [{}])]
+
+
+def halves(panel: int) -> list[tuple[str, object, list[dict]]]:
+    """Weights of 16 bits that are widened as they are loaded."""
+    out = []
+    for dtype in ("f16", "bf16"):
+        product = products.Product("f32", dtype)
+        out += [(f"f32 x {dtype} 37x70x19", typed(37, 70, 19, product, panel), [{}]),
+                (f"f32 x {dtype} 3x3", window(8, 6, 48, product, panel=panel), [{}])]
+    return out
 
 
 def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
@@ -75,11 +100,16 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
     out = []
     for i, tile in enumerate(table.candidates(isa)):
         forms = list(enumerate(schedules(tile, target)))
-        for j, candidate in forms if everything else forms[i % 3::3]:
-            fitting = [k for k in kernels(target.panel) if table.refusal(k[1], candidate) is None]
-            for name, kernel, sizes in fitting if everything else fitting[(i + j) % 4::4] or fitting[:1]:
+        known = [*kernels(target.panel), *halves(target.panel)]
+        if tile.dtype == "i32":   # rows of integers are copied
+            forms = [f for f in forms if f[1].packed_a and not f[1].packed_b]
+            known = integers(target.arch, target.panel)
+        for j, candidate in forms if everything or len(forms) < 3 else forms[i % 3::3]:
+            fitting = [(k, s) for k in known for s in [replace(candidate, dtype=k[1].product.name)]
+                       if table.refusal(k[1], s) is None]
+            for (name, kernel, sizes), form in fitting if everything else fitting[(i + j) % 4::4] or fitting[:1]:
                 out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
-                             (candidate,), candidate) for size in sizes]
+                             (form,), form) for size in sizes]
     return out
 
 
@@ -100,8 +130,8 @@ def main() -> None:
         tools = Toolset(compiler, target, (), cache, wrapper)
         for isa in own_sets(arch):
             todo = cases(isa, target, everything)
-            tried = {(s.mr, s.nr) for c in todo for s in c.candidates}
-            ok(tried == {(c.rows, c.columns) for c in table.candidates(isa)},
+            tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates}
+            ok(tried == {(c.dtype, c.rows, c.columns) for c in table.candidates(isa)},
                f"{isa}: every tile has a kernel that it fits")
             run(program(todo, tools, Path(folder) / isa), isa, wrapper)
     done()

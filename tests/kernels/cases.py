@@ -4,6 +4,7 @@ and of dynamic sizes; convolution of every padding, stride, dilation and groupin
 from __future__ import annotations
 
 from tensor_compile.loops.loop_ir import ContractionKernel, GroupedContractionKernel, Store
+from tensor_compile.loops.products import Product
 from tensor_compile.loops.scalar_ir import Acc, Apply, Buffer, Const, Load
 from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
 
@@ -113,6 +114,44 @@ def sums(m: Size, n: Size, k: Size, count: int, panel: int = 16) -> ContractionK
     return ContractionKernel("sums", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
                              tuple(Load(b.name, "f32", index) for b in second), panel,
                              [Store("out", (sym(vm), sym(vn)), value)], (a, *second, out), dims_of(m, n, k))
+
+
+def typed(m: Size, n: Size, k: Size, product: Product, panel: int = 16) -> ContractionKernel:
+    """out[m, n] = bias[n] + a[m, k] * (b[k, n] - zero), of any dtypes; of integers, b lies in panels by groups."""
+    kernel = matmul(m, n, k, panel)
+    return _retyped(kernel, product, wrap(n), wrap(k), panel)
+
+
+def window(c: int, h: Size, o: int, product: Product, stride: int = 1, pad: int = 1, planar: bool = False,
+           panel: int = 16) -> ContractionKernel:
+    """A 3x3 convolution of any dtypes."""
+    kernel = convolution(1, c, h, 7, o, (3, 3), stride, pad, planar_in=planar, panel=panel)
+    return _retyped(kernel, product, wrap(o), wrap(9 * c), panel)
+
+
+def _retyped(kernel: ContractionKernel, product: Product, n: Expr, k: Expr, panel: int) -> ContractionKernel:
+    """The kernel with operands, sums, bias and results of the product's dtypes."""
+    (b,), group = kernel.b, product.group
+    dtypes = {kernel.a.buffer: product.a, b.buffer: product.b}
+    index = b.index
+    if group > 1:
+        heads, at, column = index[:-2], index[-2], index[-1]
+        index = (*heads, at // group, column, at % group)
+    params = []
+    for p in kernel.params:
+        shape = p.shape
+        if p.name == b.buffer and group > 1:
+            shape = (*p.shape[:-2], (k + (group - 1)) // group, wrap(panel), wrap(group))
+        order = p.order if len(shape) == len(p.shape) else tuple(range(len(shape)))
+        params.append(Buffer(p.name, dtypes.get(p.name, product.sum), shape, order, p.kind))
+    other = Const(product.a, 0) if kernel.a.other is not None else None
+    (store,) = kernel.stores
+    bias = next(x for x in store.value.args if isinstance(x, Load))
+    value = Apply("add", product.sum, (Acc(product.sum), Load(bias.buffer, product.sum, bias.index)))
+    return ContractionKernel(kernel.label, kernel.batch, kernel.m, kernel.n, kernel.k,
+                             Load(kernel.a.buffer, product.a, kernel.a.index, kernel.a.valid, other),
+                             (Load(b.buffer, product.b, index),), panel, [Store(store.buffer, store.index, value)],
+                             tuple(params), kernel.dims, product=product)
 
 
 def siblings(m: Size, k: Size, columns: tuple[Size, ...], panel: int = 16) -> GroupedContractionKernel:

@@ -58,7 +58,7 @@ def wrong_candidate(folder: Path, tools: harness.Toolset, kernel: object) -> Non
     case = harness.Case("case", kernel, {}, (candidate,), candidate)
     library = micro.library
     try:
-        micro.library = lambda micros, isa: library(micros, isa).replace("tct_zero();", "tct_splat(1.0f);", 1)
+        micro.library = lambda micros, isa: library(micros, isa).replace("tct_zero_f32();", "tct_splat_f32_(1.0f);", 1)
         path = harness.program([case], tools, folder / "spoilt")
     finally:
         micro.library = library

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..loops.loop_ir import ContractionKernel, Store
+from ..loops.products import Product
 from ..loops.scalar_ir import Buffer, InBounds, IndexValue, Load
-from ..symbolic import Expr, Sym, ZERO, is_nonnegative, product, sym
+from ..symbolic import Expr, Sym, ZERO, is_nonnegative, product, sym, wrap
 from .scalar import extent
 
 ZERO_ROW = 2048   # the longest row of zeros that stands in for a position in the padding
@@ -43,7 +44,9 @@ class Access:
     width apart, for panels of 4).
     sums: accumulators a point, each of a second operand of its own; those all lie as the first does.
     inside: the loops over terms where every position exists; border: those where `bounds` decide, the last of which
-    (when `border_inner`) is free of them. in_place: b is not in panels."""
+    (when `border_inner`) is free of them. in_place: b is not in panels.
+    Where the product has groups, a term is a group of them, and what is said of b counts words of one group: terms is
+    the number of groups, `elements` that of the products, over which the loops go."""
 
     rows: Expr
     columns: Expr
@@ -60,6 +63,8 @@ class Access:
     bounds: tuple[Bound, ...]
     sums: int
     in_place: bool
+    product: Product
+    elements: Expr
 
     @property
     def row_stride_known(self) -> bool:
@@ -85,7 +90,7 @@ class Access:
     @staticmethod
     def of(kernel: ContractionKernel) -> "Access":
         return _access(kernel.batch, kernel.m, kernel.n, kernel.k, kernel.a, kernel.b, kernel.b_panel,
-                       tuple(kernel.params))
+                       tuple(kernel.params), kernel.product)
 
 
 def flat(variables: tuple[Sym, ...], flattened: Expr) -> dict[Sym, Expr]:
@@ -103,11 +108,17 @@ def flat(variables: tuple[Sym, ...], flattened: Expr) -> dict[Sym, Expr]:
 
 @lru_cache(maxsize=4096)
 def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: tuple[Sym, ...], a: Load,
-            second: tuple[Load, ...], b_panel: int, params: tuple[Buffer, ...]) -> Access:
+            second: tuple[Load, ...], b_panel: int, params: tuple[Buffer, ...], kind: Product) -> Access:
     buffers, b = {p.name: p for p in params}, second[0]
     first_term = {s: ZERO for s in k}
     a_address = buffers[a.buffer].address(a.index)
+    elements = product(extent(s) for s in k)
+    terms = (elements + (kind.group - 1)) // kind.group
     b_address = buffers[b.buffer].address(b.index)
+    if kind.group > 1:   # in words, of the first one of a column
+        b_address = ZERO
+        for at, stride in zip((*b.index[:-3], ZERO, b.index[-2]), buffers[b.buffer].strides):
+            b_address += at * (stride // kind.group)
     rows, columns = product(extent(s) for s in m), product(extent(s) for s in n)
 
     row = Sym("row", 0, rows - 1)
@@ -122,13 +133,15 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     assert b_piece is not None, f"{b.buffer}: not in panels and not of stride 1"
     assert b_panel or b_offset.coefficient(column) == 1, f"{b.buffer}: its columns are not of stride 1"
 
-    loops = tuple(TermLoop(s, extent(s), a_address.coefficient(s), b_flat.coefficient(s)) for s in k)
+    loops = tuple(TermLoop(s, extent(s), a_address.coefficient(s), b_flat.coefficient(s) if kind.group == 1 else
+                           product((wrap(b_panel), *(extent(x) for x in k[i + 1:])))) for i, s in enumerate(k))
     bounded = frozenset().union(*(v.symbols() for v in a.valid)) if a.valid else frozenset()
     border = _merge(loops, bounded)
     inner = border and border[-1].var not in bounded and _fits(border[-1])
-    return Access(rows, columns, product(extent(s) for s in k), product(extent(s) for s in batch),
+    return Access(rows, columns, terms, product(extent(s) for s in batch),
                   a_address.substitute(first_term), a_row, b_offset, b_piece, column, _merge(loops, frozenset()),
-                  border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second), b_panel == 0)
+                  border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second), b_panel == 0, kind,
+                  elements)
 
 
 def _fits(loop: TermLoop) -> bool:

@@ -13,12 +13,14 @@ from typing import Iterator
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
+from ..loops.products import by_name
 from ..symbolic import Expr, Sym
 from ..target import Target
 from . import in_memory
 from .access import Access
 from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles
 from .in_registers import own_columns
+from .product_forms import form
 from .schedule_tiles import Band, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
@@ -36,14 +38,15 @@ def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
     rows, columns = schedule.mr, schedule.nr
     if not known(schedule):
         return f"no tile of {rows}x{columns} is in the table"
-    if kernel.a.dtype != schedule.dtype:
-        return f"computes {schedule.dtype}, not {kernel.a.dtype}"
+    if kernel.product.name != schedule.dtype:
+        return f"computes {schedule.dtype}, not {kernel.product.name}"
     if isa.lanes > 1 and kernel.b_panel not in (0, PANEL):
         return f"panels of {kernel.b_panel} columns"
     if isa.lanes == 1 and kernel.b_panel % columns:
         return f"panels of {kernel.b_panel} columns cannot be cut into {columns}"
-    if registers_needed(isa, rows, columns) > isa.registers:
-        return f"needs {registers_needed(isa, rows, columns)} registers of {isa.registers}"
+    needed = registers_needed(isa, rows, columns) + form(schedule.dtype, isa.name).extra
+    if needed > isa.registers:
+        return f"needs {needed} registers of {isa.registers}"
     pointers = _pointers(access, schedule)
     if pointers > isa.pointers:
         return f"needs {pointers} pointers of {isa.pointers}"
@@ -51,7 +54,7 @@ def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
         return f"the kernel has only {access.rows} rows"
     unit = PANEL if isa.lanes > 1 else 1
     if access.columns.is_const and columns > unit and columns - unit >= max(1, access.columns.value):
-        smallest = min(c.columns for c in candidates(isa.name))
+        smallest = min(c.columns for c in candidates(isa.name) if c.dtype == kernel.product.tiles)
         if columns > smallest:
             return f"the kernel has only {access.columns} columns"
     if schedule.epilogue == "registers" and (schedule.blocked or schedule.packed_b):
@@ -64,8 +67,9 @@ def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
 
 def known(schedule: Schedule) -> bool:
     """The table has its tile."""
-    return any((c.rows, c.columns, c.dtype) == (schedule.mr, schedule.nr, schedule.dtype)
-               for c in candidates(schedule.isa))
+    product = by_name(schedule.dtype)
+    return product is not None and any((c.rows, c.columns, c.dtype) == (schedule.mr, schedule.nr, product.tiles)
+                                       for c in candidates(schedule.isa))
 
 
 def _pointers(access: Access, schedule: Schedule) -> int:
@@ -83,8 +87,10 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
     second = {b.buffer for b in kernel.b}
     constant = all(p.kind == "packed" for p in kernel.params if p.name in second)
     for tile in candidates(isa):
+        if tile.dtype != access.product.tiles:
+            continue
         for own in ("memory", "registers"):
-            plain = Schedule(isa, tile.dtype, tile.rows, tile.columns, epilogue=own)
+            plain = Schedule(isa, access.product.name, tile.rows, tile.columns, epilogue=own)
             several = size(access.rows) < MANY_ROWS and not (access.rows.is_const
                                                              and access.rows.value < 2 * tile.rows) \
                 and not (access.columns.is_const and access.columns.value <= tile.columns)
@@ -97,7 +103,7 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
 
 def _copying(access: Access, tile: Candidate, target: Target) -> Iterator[Schedule]:
     """Blocks of terms whose panels fit half of the second cache, with and without copies."""
-    plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
+    plain = Schedule(tile.isa, access.product.name, tile.rows, tile.columns)
     most = max(1, size(access.terms))
     cache = target.l2 // 4 if target.l2 else target.l1d // 2
     room = max(64, cache // (4 * tile.columns * access.sums) // 64 * 64)
@@ -172,11 +178,12 @@ class _Model:
     def __init__(self, access: Access, schedule: Schedule, target: Target, parts: int):
         self.access, self.schedule, self.target, self.parts = access, schedule, target, parts
         self.isa = instruction_set(schedule.isa)
+        self.form = form(schedule.dtype, schedule.isa)
         self.tiles = tiles(access, schedule)
         self.n, self.k, self.batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
         self.block = min(self.k, schedule.kc) if schedule.kc else self.k
         # bytes a cycle, the first time that panels of b are read
-        self.once = 10 if self.batches * 4 * self.k * self.n * access.sums > target.l2 else 32
+        self.once = 10 if self.batches * self.form.b_bytes * self.k * self.n * access.sums > target.l2 else 32
         # and when rows are read again for the next columns
         self.a_row_bytes = _bytes_a_row(access)
         near = self.a_row_bytes * (schedule.mc or size(access.rows)) <= target.l2 // 2
@@ -192,7 +199,7 @@ class _Model:
 
     def pace(self, width: int) -> int:
         """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them."""
-        held = 4 * self.block * width * self.access.sums
+        held = self.form.b_bytes * self.block * width * self.access.sums
         return self.paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 * 3 // 4 else 2]
 
     def tile(self, height: int, width: int) -> float:
@@ -204,8 +211,8 @@ class _Model:
 
     def tile_time(self, height: int, width: int) -> float:
         registers = height * max(1, width // self.isa.lanes)
-        step = step_cycles(self.isa, height, width) + self.conflicts(height)
-        stream = 4 * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
+        step = self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height)
+        stream = self.form.b_bytes * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
         time = _beside(self.k * step, stream) + 20 + 3 * registers
         schedule = self.schedule
         if schedule.epilogue == "memory" or (height, width) != (schedule.mr, schedule.nr):
@@ -243,7 +250,7 @@ class _Model:
         if self.schedule.packed_b:
             return total
         # the first rows wait for what comes from far, or it for them; the two overlap for the most part
-        first = self.access.sums * 4 * self.k * width / min(self.once, self.pace(width))
+        first = self.access.sums * self.form.b_bytes * self.k * width / min(self.once, self.pace(width))
         tile = self.tile(band.height, width)
         if self.schedule.prefetch:
             first *= 0.3   # what the tiles before have not fetched

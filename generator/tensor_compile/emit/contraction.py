@@ -86,13 +86,17 @@ def _reference(kernel: ContractionKernel) -> dict[str, object]:
     def loops(variables: tuple[Sym, ...]) -> list[_LoopText]:
         return [_LoopText(names[s], c_index(extent(s), names)) for s in variables]
 
+    product = kernel.product
+
     def element(load: Load) -> str:
         text = f"((const {C_TYPE[load.dtype]} *)p[{parameter[load.buffer]}])" \
                f"[{c_index(buffers[load.buffer].address(load.index), names)}]"
-        return text if load.dtype == "f32" else f"tc_cast_{load.dtype}_f32({text})"
+        return text if load.dtype == product.sum else f"tc_cast_{load.dtype}_{product.sum}({text})"
 
     accs = [f"acc{i}" for i in range(len(kernel.b))]
-    return {"points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": element(kernel.a),
-            "sums": [{"acc": acc, "b": element(b)} for acc, b in zip(accs, kernel.b)],
+    less = f" - ({product.zero})" if product.zero else ""
+    return {"integer": product.integer, "sum_c": C_TYPE[product.sum],
+            "points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": element(kernel.a),
+            "sums": [{"acc": acc, "b": f"{element(b)}{less}"} for acc, b in zip(accs, kernel.b)],
             "valid": " && ".join(f"({c_index(e, names)}) >= 0" for e in kernel.a.valid) or "1",
             "epilogue": "\n".join(statements(kernel, names, 1, None, accs))}

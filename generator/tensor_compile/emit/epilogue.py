@@ -12,7 +12,7 @@ from ..loops.scalar_ir import Acc, Apply, Scalar
 from ..symbolic import Expr, Sym
 from .access import Access, symbols_of
 from .index import c_index
-from .scalar import C_TYPE, ScalarEmitter, extent, vectorizable
+from .scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
@@ -40,7 +40,8 @@ class Epilogue:
         work = sum(_work(s.value) for s in self.kernel.stores)
         inline = "__attribute__((noinline))" if work * pieces > INLINE_LIMIT else \
             "inline __attribute__((always_inline))"
-        acc_type = "tcv_f32" if self.vector else "float"
+        dtype = self.access.product.sum
+        acc_type = V_TYPE[dtype] if self.vector else C_TYPE[dtype]
         accs = [f"{acc_type} {acc}" for acc in self.accs]
         if not self.vector:
             return [{"name": f"{self.own}finish", "inline": inline, "parameters": ", ".join(accs),
@@ -80,10 +81,11 @@ class Epilogue:
 
     def by_lane(self, lanes: str) -> list[str]:
         """Column by column."""
+        dtype = self.access.product.sum
         lanes_of = [f"{acc}_lane" for acc in self.accs]
         body = self.point("j + l") + self.statements(1, None, [f"{lane}[l]" for lane in lanes_of])
         stored = [line for acc, lane in zip(self.accs, lanes_of, strict=True)
-                  for line in (f"float {lane}[16];", f"tcv_store_f32({lane}, {acc});")]
+                  for line in (f"{C_TYPE[dtype]} {lane}[16];", f"tcv_store_{dtype}({lane}, {acc});")]
         return [*stored, f"for (int l = 0; l < {lanes}; ++l) {{", *indented(body), "}"]
 
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:

@@ -19,7 +19,9 @@ from .candidate_table import PANEL
 from .epilogue import Epilogue, names_of
 from .in_registers import own_columns, own_tile, stands_alone
 from .index import c_index
+from .scalar import C_TYPE
 from .micro import FETCHING, Micro
+from .product_forms import Form, form
 from .template import expand_file
 from .schedule_tiles import Band, Tiles, tiles
 from .walk import batch_decode, batch_names, place
@@ -71,9 +73,13 @@ class Blocks:
         terms = self.access.terms
         return self.schedule.blocked and not (terms.is_const and terms.value <= self.terms)
 
+    @cached_property
+    def form(self) -> Form:
+        return form(self.schedule.dtype, self.schedule.isa)
+
     @property
     def row_room(self) -> int:
-        return -(-self.terms // SKEW) * SKEW + SKEW
+        return -(-self.terms * self.form.halves // SKEW) * SKEW + SKEW
 
     @property
     def tile_room(self) -> int:
@@ -100,6 +106,8 @@ class Blocks:
 def steps(access: Access, schedule: Schedule) -> bool:
     """The distances of terms are arguments of the micro-kernels."""
     inner, lanes = access.inside[-1], instruction_set(schedule.isa).lanes
+    if access.product.group > 1:
+        return inner.b != PANEL
     b_step = PANEL if lanes > 1 else schedule.nr
     return not ((schedule.packed_a or inner.a == 1) and (b_step if schedule.packed_b else inner.b) == PANEL)
 
@@ -110,6 +118,8 @@ def blocks(access: Access, schedule: Schedule) -> Blocks:
 
 def refusal(access: Access, schedule: Schedule) -> str | None:
     """Why micro-kernels cannot be called so; None where they can."""
+    if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):
+        return "rows of integers are copied"
     copied = schedule.packed_a or schedule.packed_b
     if copied and not schedule.kc and not access.terms.is_const:
         return "copies need blocks of a known number of terms"
@@ -171,7 +181,7 @@ class _Emitter:
     def micro(self, rows: int, columns: int) -> str:
         stepping = steps(self.access, self.schedule)
         fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING and not stepping
-        found = Micro(self.isa.name, rows, columns, stepping, fetches)
+        found = Micro(self.isa.name, rows, columns, stepping, fetches, self.schedule.dtype)
         self.micros[found] = None
         return found.symbol
 
@@ -192,6 +202,7 @@ class _Emitter:
         kernel, access, schedule, plan = self.kernel, self.access, self.schedule, self.blocks.tiles
         parameter = {p.name: i for i, p in enumerate(kernel.params)}
         vector, sums, unit = self.isa.lanes > 1, access.sums, plan.unit
+        kind, integer = self.blocks.form, access.product.integer
         epilogue = Epilogue(kernel, access, self.names, self.own, vector)
         bands = plan.bands
         number = {band: i for i, band in enumerate(bands)}
@@ -212,14 +223,20 @@ class _Emitter:
             "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
             "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
             "finishes": epilogue.finishes(1), "vector": vector, "partial": not epilogue.whole_panels,
-            "whole_accs": ", ".join(f"tcv_add_f32(tcv_load_f32(acc + ({s} * apart + c)), zero)" for s in range(sums)),
-            "scalar_accs": ", ".join(f"acc[{s} * apart + c] + 0.0f" for s in range(sums)),
+            "whole_accs": ", ".join(f"tcv_load_i32(acc + ({s} * apart + c))" if integer else
+                                    f"tcv_add_f32(tcv_load_f32(acc + ({s} * apart + c)), zero)" for s in range(sums)),
+            "scalar_accs": ", ".join(f"acc[{s} * apart + c]{'' if integer else ' + 0.0f'}" for s in range(sums)),
             "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, self.names),
             "wide": "".join(f"rest == {r} ? {c} : " for r, c in sorted(wide.items())) + "0",
             "any_wide": bool(wide),
             "cases": [{"count": c, "band": number[band], "height": band.height} for c, band in counts],
             "packed_a": schedule.packed_a, "packed_b": schedule.packed_b, "unit": unit, "sums": sums,
-            "seconds": ", ".join(f"(const float *)p[{parameter[b.buffer]}]" for b in kernel.b),
+            "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
+            "integer": integer, "row_c": kind.row_c, "b_c": kind.b_c, "sum_c": kind.sum_c, "names": kind.names,
+            "a_c": C_TYPE[kernel.a.dtype], "copy_c": C_TYPE[access.product.rows], "group": access.product.group,
+            "elements_text": self.text(access.elements), "arranged": kind.halves > 1, "starts": kind.starts,
+            "minus_zero": -access.product.zero, "flip": "0x80" if access.product.rows == "i8" else "0",
+            "row_terms": "terms" if kind.halves == 1 else f"{kind.halves} * terms",
             "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
             "next_panels": self.second_offset(f"(j + {schedule.nr})"), "b_offset": self.second_offset("j"),
             "b_offset_c": self.second_offset("(j + c)"),
@@ -270,7 +287,7 @@ class _Emitter:
         schedule, room = self.schedule, self.blocks.room
         unit = self.blocks.tiles.unit
         return {
-            "a_room": room.packed_a, "b_room": room.packed_b, "row_room": self.blocks.row_room,
+            "a_room": room.packed_a, "sums_at": room.packed_a + room.packed_b, "row_room": self.blocks.row_room,
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
             "kc": self.blocks.terms,

@@ -18,6 +18,7 @@ from ..symbolic import const, Expr, sym, Sym
 from .access import Access, TermLoop
 from .candidate_table import PANEL
 from .index import c_index
+from .product_forms import form
 from .template import expand_file
 from .walk import batch_names
 
@@ -54,7 +55,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     access, isa = Access.of(kernel), instruction_set(schedule.isa)
     rows, columns, lanes, vector = schedule.mr, schedule.nr, isa.lanes, isa.lanes > 1
     name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
-    parameter = {p.name: i for i, p in enumerate(kernel.params)}
+    parameter, kind = {p.name: i for i, p in enumerate(kernel.params)}, form(schedule.dtype, schedule.isa)
     *taps, inner = access.border if edge else access.inside
     if edge:   # the bounds may depend on each of the loops
         taps, inner = [*taps, inner], TermLoop(Sym("one", 0, 0), const(1), const(1), const(0))
@@ -95,7 +96,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     return name, expand_file("contraction/tile.c.in", {
         "name": name, "own": own, "rows": rows, "columns": columns, "a_parameter": parameter[kernel.a.buffer],
         "many": access.sums > 1, "sums": access.sums,
-        "seconds": ", ".join(f"(const float *)p[{parameter[b.buffer]}]" for b in kernel.b),
+        "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
+        "b_c": kind.b_c, "names": kind.names,
         "b_offset": text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}), "lanes": lanes,
         "edge": edge,
         "bounds": [{"e": e, "term": text(b.term, k_names)} for e, b in enumerate(access.bounds if edge else ())],

@@ -13,6 +13,7 @@ from typing import Iterable
 
 from ..instruction_sets import InstructionSet, instruction_set
 from .candidate_table import PANEL
+from .product_forms import form
 from .template import expand_file
 
 LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
@@ -21,18 +22,20 @@ FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, load
 
 @dataclass(frozen=True, slots=True, order=True)
 class Micro:
-    """rows x columns accumulators of f32. steps: where the terms of a row of a, or of a column of b, are not neighbours
-    (panels'), their distances are arguments, too. fetches: panels of later columns are fetched meanwhile."""
+    """rows x columns accumulators of a product (loops/products.py, its name). steps: where the terms of a
+    row of a, or of a column of b, are not neighbours (panels'), their distances are arguments, too. fetches: panels of
+    later columns are fetched meanwhile."""
 
     isa: str
     rows: int
     columns: int
     steps: bool
     fetches: bool = False
+    product: str = "f32"
 
     @property
     def symbol(self) -> str:
-        return f"{LIBRARY}f32_{self.rows}x{self.columns}{'_steps' if self.steps else ''}" \
+        return f"{LIBRARY}{self.product}_{self.rows}x{self.columns}{'_steps' if self.steps else ''}" \
             f"{'_fetch' if self.fetches else ''}__{self.isa}"
 
 
@@ -45,6 +48,14 @@ class _Row:
 class _Reg:
     v: int
     b: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """name: of the function that loads it of b; at: where a row has it."""
+
+    name: str
+    at: str
 
 
 # Panels from b: multiples of the distance that an address can hold, so that few registers hold them all.
@@ -61,13 +72,16 @@ def _text(micro: Micro, isa: InstructionSet) -> str:
         far, near = divmod(panel, len(_PANELS))
         place = " + ".join(x for x in (_PANELS[near], str(part * lanes) if part else "") if x)
         regs.append(_Reg(v, f"b{far if far else ''}{f' + {place}' if place else ''}"))
-    panels = -(-columns // PANEL)
+    panels, kind = -(-columns // PANEL), form(micro.product, micro.isa)
+    halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/micro.c.in", {
         "symbol": micro.symbol, "rows": rows, "columns": columns, "lanes": lanes, "steps": micro.steps,
         "row_list": [_Row(r) for r in range(rows)], "reg_list": regs, "hold_b": registers <= rows,
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
-        "fetches": micro.fetches, "panel": PANEL})
+        "fetches": micro.fetches, "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
+        "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
+        "row_terms": "terms" if kind.halves == 1 else f"{kind.halves} * terms"})
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:

@@ -66,7 +66,7 @@ class KernelBuilder:
             if m.level == "reduce" or m.level == "running" and phase == m.phase:
                 return Local(m.local, m.item.value.dtype)
             if m.level == "acc":
-                return Acc("f32", sums.index(m.item))
+                return Acc(m.item.product.sum, sums.index(m.item))
             if m.kept is not None and phase > m.phase:
                 name, index = m.kept
                 return Load(name, m.value.dtype, index)
@@ -101,8 +101,7 @@ class KernelBuilder:
         resolve = self.resolver(group, {})
         stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
         return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums),
-                                 item.panel,
-                                 stores, (), ())
+                                 item.panel, stores, (), (), product=item.product)
 
     def build_rows(self, group: Group, label: str) -> LoopNestKernel:
         numbered = [m for m in group.members if m.level in ("reduce", "running")]

@@ -25,7 +25,7 @@ def alike(buffers: Mapping[str, Buffer], items: list[Contraction]) -> None:
     first = items[0]
     if any(x.a is not first.a or (x.batch, x.m, x.k) != (first.batch, first.m, first.k) for x in items):
         raise Refused("each needs a kernel of its own")
-    walks = {(x.n, x.panel, buffers[x.b.buffer].address(x.b.index), buffers[x.b.buffer].kind) for x in items}
+    walks = {(x.n, x.panel, x.product, buffers[x.b.buffer].address(x.b.index), buffers[x.b.buffer].kind) for x in items}
     if len(walks) > 1:
         raise Refused("their second operands lie otherwise")
     if len(items) > MOST_SUMS:

@@ -8,6 +8,9 @@ are a loop nest of the program. An operand that already has stride 1 in n (the v
 panel: its weights are turned to [window..., c, o], so that the reduction can be vectorized over o. A product of two
 constants stays what it is: fold computes it.
 
+Operands are packed in the dtypes that they are stored in (operands.py): weights of 16 bits as they are, short integers
+whose product is summed in i32 in groups of terms (products.py).
+
 `orders` says how each value that is computed lies in memory: channels-last behind convolutions, the order in which its
 reader walks it where that is another one, row-major otherwise. Lowering asks for it; inputs, outputs and state are
 row-major always.
@@ -16,32 +19,38 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
+from ..graph.dce import dce
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
 from ..graph.table import PRIMITIVES, is_elementwise
-from ..symbolic import ONE, Expr, IntLike, floordiv, product, wrap
+from ..symbolic import ONE, Expr, IntLike, floordiv, product as product_of, wrap
 from ..target import Target
+from .operands import Operands, VIEWS
+from .products import F32, Product, integers
 
+FEWEST_COLUMNS = 4   # of a product of integers, from which on it is worth panels
 NARROW_TERMS = 8   # of a vector of 16-bit elements
 NARROWEST_GROUP = 16   # output channels of a group that are worth a matrix unit
-VIEWS = frozenset(("reshape", "transpose", "slice", "broadcast"))
 
 
 def apply(function: Function, target: Target) -> Function:
     """The function with packed contractions. `target.panel` is the panel width. With 16-bit operands
     (`target.narrow`) the terms of a column lie side by side instead: panels of one column, in the narrow dtype; what
     is no constant stays."""
-    rewriter = _Rewriter(function, 1 if target.narrow else target.panel, target.narrow)
-    return rewriter.run()
+    typed = "" if target.apart else target.arch
+    return _Rewriter(function, 1 if target.narrow else target.panel, target.narrow, typed).run()
 
 
 class _Rewriter:
-    def __init__(self, function: Function, panel: int, narrow: str = ""):
-        self.function, self.panel, self.narrow = function, panel, narrow
+    """typed: the architecture whose kernels multiply operands of other dtypes than that of their sums; "": none."""
+
+    def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = ""):
+        self.function, self.panel, self.narrow, self.typed = function, panel, narrow, typed
+        self.operands = Operands(self.make)
         self.nodes: list[Node] = []
         self.moved: dict[Node, Node] = {p: p for p in function.parameters}
         self.constant: set[Node] = set()
-        self.zero: Value | None = None
+        self.zeros: dict[str, Value] = {}
         self.packs: dict[tuple[Any, ...], Value] = {}  # a weight used by two contractions is packed once
 
     def run(self) -> Function:
@@ -60,9 +69,10 @@ class _Rewriter:
             self.moved[node] = new
         old = self.function
         move = lambda v: Value(self.moved[v.node], v.index)
-        return Function(old.name, old.entry, old.parameters, old.guards, self.nodes,
+        made = Function(old.name, old.entry, old.parameters, old.guards, self.nodes,
                         [(n, move(v), loc) for n, v, loc in old.assigns],
                         [(n, move(v), loc) for n, v, loc in old.results])
+        return dce(made)   # casts that contractions do without
 
     def keep(self, node: Node) -> Value:
         self.nodes.append(node)
@@ -89,26 +99,54 @@ class _Rewriter:
         missing = size - x.shape[axis]
         if not missing.terms:
             return x
-        if self.zero is None:
-            zero = Node("constant", (), {"bits": 0}, (TensorType(x.dtype, ()),), like.loc, like.scope)
-            self.zero = self.keep(zero)
+        if x.dtype not in self.zeros:
+            self.zeros[x.dtype] = self.make(like, "constant", (), {"bits": 0}, x.dtype, ())
         none = tuple(wrap(0) for _ in x.shape)
         high = tuple(missing if d == axis else wrap(0) for d in range(len(x.shape)))
         shape = tuple(size if d == axis else n for d, n in enumerate(x.shape))
-        return self.make(like, "pad", (x, self.zero), {"low": none, "high": high}, x.dtype, shape)
+        return self.make(like, "pad", (x, self.zeros[x.dtype]), {"low": none, "high": high}, x.dtype, shape)
 
     def dot(self, node: Node, operands: tuple[Value, ...]) -> Node | None:
         a, b = operands
         batch, contract = list(node.attrs["rhs_batch"]), list(node.attrs["rhs_contract"])
         free = [d for d in range(len(b.shape)) if d not in batch and d not in contract]
+        if node.types[0].dtype == "i32":
+            return self.integer_dot(node, a, b, batch, contract, free)
         if node.attrs["order"] == "lanes":
             return self.lanes_dot(node, a, b, batch, contract, free)
         in_place = b.node not in self.constant and (self.narrow or len(free) == 1 and _unit_stride(b, free[0]))
         if b.dtype != "f32" or not free or in_place:
             return None
-        packed = self.panels(node, b, batch, free, contract)
-        attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"], "panel": self.panel}
+        return self.packed_dot(node, a, self.panels(node, self.weights(b), batch, free, contract), F32)
+
+    def packed_dot(self, node: Node, a: Value, packed: Value, product: Product) -> Node:
+        attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"], "panel": self.panel,
+                 "group": product.group, "zero": product.zero}
         return self.keep(Node("packed_dot", (a, packed), attrs, node.types, node.loc, node.scope)).node
+
+    def weights(self, b: Value) -> Value:
+        """Constants that were widened from 16 bits as they are stored: a kernel widens what it loads of them."""
+        half = self.operands.half(b) if self.typed and b.node in self.constant and b.dtype == "f32" else None
+        return self.operands.stored(b, half) if half else b
+
+    def integers(self, a: Value, b: Value) -> tuple[Value, Value, Product, bool] | None:
+        """The operands of a product that is summed in i32 in short dtypes, their product and whether b is turned; None
+        where they may not be short."""
+        short = [self.operands.short(v) for v in (a, b)] if self.typed else [None]
+        if None in short:
+            return None
+        product, turned = integers(*short, self.typed)
+        return self.operands.stored(a, product.a), self.operands.stored(b, "i16" if product.group == 2 else short[1]), \
+            product, turned
+
+    def integer_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
+                    free: list[int]) -> Node | None:
+        columns = product_of(b.shape[d] for d in free)
+        short = self.integers(a, b)
+        if short is None or not free or not contract or columns.is_const and columns.value < FEWEST_COLUMNS:
+            return None
+        a, b, product, turned = short
+        return self.packed_dot(node, a, self.panels(node, b, batch, free, contract, product, turned), product)
 
     def lanes_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
                   free: list[int]) -> Node | None:
@@ -121,46 +159,67 @@ class _Rewriter:
                      rhs_contract=tuple(range(len(batch) + len(free), len(perm))))
         return self.keep(Node("dot", (a, turned), attrs, node.types, node.loc, node.scope)).node
 
-    def panels(self, like: Node, b: Value, batch: list[int], free: list[int], contract: list[int]) -> Value:
-        key = (b, tuple(batch), tuple(free), tuple(contract))
+    def panels(self, like: Node, b: Value, batch: list[int], free: list[int], contract: list[int],
+               kind: Product = F32, turned: bool = False) -> Value:
+        key = (b, tuple(batch), tuple(free), tuple(contract), kind)
         packed = self.packs.get(key)
         if packed is not None:
             return packed
         heads = [b.shape[d] for d in batch]
-        n, k = product(b.shape[d] for d in free), product(b.shape[d] for d in contract)
+        n, k = (product_of(b.shape[d] for d in dims) for dims in (free, contract))
         count = floordiv(n + (self.panel - 1), wrap(self.panel))
         x = self.transpose(like, b, batch + free + contract)
         x = self.reshape(like, x, heads + [n, k])
+        if turned:
+            x = self.turned(like, x, kind.b)
         if self.narrow:   # lines of whole vectors
             x = self.pad_to(like, x, len(heads) + 1, floordiv(k + (NARROW_TERMS - 1),
                                                               wrap(NARROW_TERMS)) * NARROW_TERMS)
             k = x.shape[-1]
             x = self.make(like, "cast", (x,), {"dtype": self.narrow}, self.narrow, x.shape)
         x = self.pad_to(like, x, len(heads), count * self.panel)
-        x = self.reshape(like, x, heads + [count, wrap(self.panel), k])
-        r = len(heads)
-        x = self.transpose(like, x, [*range(r), r, r + 2, r + 1])
+        r, group = len(heads), kind.group
+        if group > 1:
+            groups = floordiv(k + (group - 1), wrap(group))
+            x = self.pad_to(like, x, r + 1, groups * group)
+            x = self.reshape(like, x, heads + [count, wrap(self.panel), groups, wrap(group)])
+            x = self.transpose(like, x, [*range(r), r, r + 2, r + 1, r + 3])
+        else:
+            x = self.reshape(like, x, heads + [count, wrap(self.panel), k])
+            x = self.transpose(like, x, [*range(r), r, r + 2, r + 1])
         self.packs[key] = x
         return x
+
+    def turned(self, like: Node, x: Value, dtype: str) -> Value:
+        """x of i8 or u8 in the other one of them, with its highest bit turned: every element 128 more, or less."""
+        x = self.make(like, "cast", (x,), {"dtype": dtype}, dtype, x.shape)
+        highest = self.make(like, "constant", (), {"bits": 0x80}, dtype, ())
+        highest = self.make(like, "broadcast", (highest,), {"shape": x.shape, "axes": ()}, dtype, x.shape)
+        return self.make(like, "bit_xor", (x, highest), {}, dtype, x.shape)
 
     def convolution(self, node: Node, operands: tuple[Value, ...]) -> Node | None:
         x, w = operands
         groups = node.attrs["groups"]
-        if not (w.shape[0].is_const and w.dtype == "f32"):
+        enough = w.shape[0].is_const and w.shape[0].value >= FEWEST_COLUMNS
+        short = self.integers(x, w) if w.dtype == "i32" and enough else None
+        if not (w.shape[0].is_const and (w.dtype == "f32" or short is not None)):
             return None
+        product, turned = F32, False
+        if short is not None:
+            x, w, product, turned = short
         spatial = len(w.shape) - 2
         window = tuple(d.value for d in w.shape[2:])
         attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
         attrs["window"] = window
         outs = w.shape[0].value // groups
         if groups > 1 and outs < (NARROWEST_GROUP if self.narrow else self.panel):
-            attrs["panel"] = 0
-            turned = self.transpose(node, w, [*range(2, 2 + spatial), 1, 0])
+            attrs |= {"panel": 0, "group": 1, "zero": 0}
+            packed = self.transpose(node, w, [*range(2, 2 + spatial), 1, 0])
         else:
-            attrs["panel"] = self.panel
-            grouped = self.reshape(node, w, [groups, outs, *w.shape[1:]])
-            turned = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2])
-        return self.keep(Node("packed_convolution", (x, turned), attrs, node.types, node.loc, node.scope)).node
+            attrs |= {"panel": self.panel, "group": product.group, "zero": product.zero}
+            grouped = self.reshape(node, w if short is not None else self.weights(w), [groups, outs, *w.shape[1:]])
+            packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], product, turned)
+        return self.keep(Node("packed_convolution", (x, packed), attrs, node.types, node.loc, node.scope)).node
 
 
 def _unit_stride(x: Value, axis: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterable, Iterator, TypeAlias
 from ..graph.ir import Loc
 from ..symbolic import Expr, Sym, sym, wrap
 from .contraction_schedule import Schedule
+from .products import F32, Product
 from .scalar_ir import Buffer, Dynamic, Load, Scalar
 
 # What a list of the program holds: Computations, Contractions and checks behind lowering, kernels behind fusion, Steps
@@ -41,9 +42,10 @@ class Computation:
 class Contraction:
     """out[index] = sum over k of a*b in `order` seq, for every point of batch x m x n.
 
-    a and b are Loads; a depends on batch, m, k; b on batch, n, k; both affine in every variable. A convolution is
-    m = (n, spatial), k = (window…, channel), a with `valid` where the window reaches into padding. panel: the width
-    of b's panels, 0 where b is read in place.
+    a and b are Loads; a depends on batch, m, k; b on batch, n, k; both affine in every variable, but for groups of
+    terms. A convolution is m = (n, spatial), k = (window…, channel), a with `valid` where the window reaches into
+    padding. panel: the width of b's panels, 0 where b is read in place. product: the dtypes; where its group is more
+    than 1 the index of b is (batch…, n//P, k//group, n%P, k%group).
     """
 
     out: str
@@ -57,6 +59,7 @@ class Contraction:
     label: str = ""
     loc: Loc | None = None
     panel: int = 0
+    product: Product = F32
 
 
 # -- kernels: what fusion and scheduling make -------------------------------------------------------------------------
@@ -144,8 +147,9 @@ class ContractionKernel:
 
     m may have no variable; n and k have at least one, n exactly one where b is packed. b: the second operands, each
     with an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses). b is packed (`b_panel`
-    = panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n). schedules: how it is
-    computed, one for each instruction set of the target, as soon as that is chosen; params then has their scratch.
+    = panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n). product: the dtypes, as
+    of a Contraction. schedules: how it is computed, one for each instruction set of the target, as soon as that is
+    chosen; params then has their scratch.
     """
 
     label: str
@@ -161,6 +165,7 @@ class ContractionKernel:
     dims: tuple[Sym, ...]
     schedules: tuple[Schedule, ...] = ()
     loc: Loc | None = None
+    product: Product = F32
 
     @property
     def values(self) -> list[Scalar]:

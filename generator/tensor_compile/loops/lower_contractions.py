@@ -9,6 +9,7 @@ from ..graph.ir import Node, Value
 from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
 from .predicates import Index, inside
 from .loop_ir import Contraction
+from .products import F32, Product
 from .scalar_ir import Apply, Const, Load, Reduction
 from .scalars import affine, linear
 
@@ -81,18 +82,33 @@ def lower_packed_dot(low: Lowering, node: Node) -> None:
     n = linear(out[len(out) - free:], shape[len(shape) - free:])
     k = linear(terms, tuple(a.shape[d] for d in node.attrs["lhs_contract"]))
     block = n // panel
-    b_index = (*out[:heads], block, k, n - block * panel)
+    kind = product_of(node)
     first = operand(low, a, a_index, reduced, node)
-    contract(low, node, heads, free, out, reduced, first, low.load(b, b_index, node), panel)
+    second = low.load(b, (*out[:heads], block, *in_panel(k, n - block * panel, kind)), node)
+    contract(low, node, heads, free, out, reduced, first, second, panel, kind)
+
+
+def product_of(node: Node) -> Product:
+    """The dtypes of a packed contraction."""
+    a, b = node.operands
+    return Product(a.dtype, b.dtype, node.types[0].dtype, node.attrs["group"], node.attrs["zero"])
+
+
+def in_panel(k: Expr, column: Expr, kind: Product) -> Index:
+    """Where a panel has term k of a column."""
+    if kind.group == 1:
+        return k, column
+    group = floordiv(k, wrap(kind.group))
+    return group, column, k - group * kind.group
 
 
 def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple[Sym, ...], a: Load, b: Load,
-             panel: int) -> None:
+             panel: int, kind: Product = F32) -> None:
     pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)
     batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
     placement = low.placement_of(Value(node))
     low.items.append(Contraction(placement.buffer.name, batch, m, n, k, a, b, placement.index(out), low.label(node),
-                                 low.source(node), panel))
+                                 low.source(node), panel, kind))
 
 
 def lower_packed_convolution(low: Lowering, node: Node) -> None:
@@ -110,15 +126,16 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
     k, inner, position = convolution_terms(low, node, index, group, ins)
     out = (index[0], group * outs + sym(o), *index[2:])
     a = operand(low, x, inner, k, node)
-    a = Load(a.buffer, a.dtype, a.index, a.valid + inside(inner, x.shape), Const("f32", 0))
+    a = Load(a.buffer, a.dtype, a.index, a.valid + inside(inner, x.shape), Const(a.dtype, 0))
     if not a.valid:
         a = Load(a.buffer, a.dtype, a.index)
     block = sym(o) // panel
-    b = low.load(w, (group, block, position, sym(o) - block * panel), node)
+    kind = product_of(node)
+    b = low.load(w, (group, block, *in_panel(position, sym(o) - block * panel, kind)), node)
     m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
     placement = low.placement_of(v)
     low.items.append(Contraction(placement.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
-                                  placement.index(out), low.label(node), low.source(node), panel))
+                                  placement.index(out), low.label(node), low.source(node), panel, kind))
 
 
 def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins: Expr) -> tuple[Any, ...]:
@@ -160,10 +177,12 @@ def lower_convolution(low: Lowering, node: Node) -> None:
 def convolve(low: Lowering, node: Node, index: Index, k: tuple[Sym, ...], inner: Index, w_index: Index) -> None:
     x, w = node.operands
     within = inside(inner, x.shape)
-    pair = Apply("pair", x.dtype, (low.read(x, inner), low.read(w, w_index)))
-    order = "seq" if DTYPES[x.dtype].is_float else "free"
+    dtype = node.types[0].dtype
+    pair = Apply("pair", dtype, tuple(Apply("cast", dtype, (v,)) if v.dtype != dtype else v
+                                      for v in (low.read(x, inner), low.read(w, w_index))))
+    order = "seq" if DTYPES[dtype].is_float else "free"
     variables, _ = low.vars.space(node.types[0].shape)
-    low.compute(node, variables, index, Reduction("dot", order, x.dtype, k, pair, within), window=True)
+    low.compute(node, variables, index, Reduction("dot", order, dtype, k, pair, within), window=True)
 
 
 CONTRACTIONS = {"dot": lower_dot, "packed_dot": lower_packed_dot, "convolution": lower_convolution,

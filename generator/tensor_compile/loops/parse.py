@@ -15,6 +15,7 @@ from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
     ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, RowReduce, Slot, Step, Tiles
+from .products import F32, Product
 from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
@@ -290,7 +291,7 @@ class _Parser:
         return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic, copy)
 
     def contraction(self, line: ItemLine, unit: Declarations) -> Contraction | ContractionKernel:
-        label, spaces, panel, loc = self.product(line)
+        label, spaces, panel, product, loc = self.product(line)
         lowered = unit.kind == "lowered"
         params, dims = ((), ()) if lowered else self.interface(line.item)
         schedules = () if lowered else self.schedules(line.item)
@@ -300,29 +301,40 @@ class _Parser:
                 second.append(inner.factor("b"))
                 continue
             stores.append(inner.store())
-            if lowered and (len(stores) > 1 or stores[0].value is not Acc("f32")):
+            if lowered and (len(stores) > 1 or stores[0].value is not Acc(product.sum)):
                 raise inner.error("a lowered contraction stores its accumulator and nothing else")
         inner.end()
         if not lowered:
-            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims, schedules, loc)
+            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims, schedules, loc,
+                                     product)
         if not stores:
             raise inner.error("a contraction that stores nothing")
-        return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel)
+        return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel, product)
 
-    def product(self, line: ItemLine) -> tuple[str, list[tuple[Sym, ...]], int, Loc | None]:
-        """The head of a contraction: its label, the variables of batch, m, n and k, its panel and where it is from."""
+    def product(self, line: ItemLine) -> tuple[str, list[tuple[Sym, ...]], int, Product, Loc | None]:
+        """The head of a contraction: its label, the variables of batch, m, n and k, its panel, its dtypes and where it
+        is from."""
         label, spaces = line.string(), []
         for name in ("batch", "m", "n", "k"):
             line.expect(name)
             spaces.append(line.variables())
         line.expect("panel")
-        panel, loc = line.integer(), line.loc()
+        panel, product = line.integer(), F32
+        if line.accept("of"):
+            a, b = line.dtype(), line.dtype()
+            group = line.integer() if line.accept("group") else 1
+            zero = line.integer() if line.accept("zero") else 0
+            line.expect("in")
+            product = Product(a, b, line.dtype(), group, zero)
+            if not product.legal:
+                raise line.error("no product of these dtypes is known")
+        loc = line.loc()
         line.expect("{")
         line.end()
-        return label, spaces, panel, loc
+        return label, spaces, panel, product, loc
 
     def attention(self, line: ItemLine, unit: Declarations) -> AttentionKernel:
-        label, spaces, panel, loc = self.product(line)
+        label, spaces, panel, _, loc = self.product(line)
         if len(spaces[3]) != 2:
             raise line.error("k of attention is the key and the term of a score")
         params, dims = self.interface(line.item)

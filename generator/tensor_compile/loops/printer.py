@@ -14,6 +14,7 @@ from .fuse import Fused
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
     ExternKernel, GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, Program, regions, RowReduce, \
     RowSort, Step, Store, Tiles
+from .products import F32
 from .scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Sorted
 from .lower import LoweredFunction
 from .scalars import expressions, extent, loads, walk
@@ -156,7 +157,8 @@ def _asked(item: Element) -> Iterator[Expr]:
         stores = [s for phase in item.phases for s in phase.stores]
     else:
         loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, *_second(item)]
-        stores = item.stores if isinstance(item, ContractionKernel) else [Store(item.out, item.index, Acc("f32"))]
+        stores = item.stores if isinstance(item, ContractionKernel) else \
+            [Store(item.out, item.index, Acc(item.product.sum))]
     roots += [v for s in stores for v in s.values]
     for s in stores:
         yield from s.index
@@ -304,7 +306,7 @@ class _Printer:
             return [f"grouped_contraction {quote(k.label)}{_loc(k)} {{", *_interface(k),
                     *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
-        stores = [Store(k.out, k.index, Acc("f32"))] if isinstance(k, Contraction) else k.stores
+        stores = [Store(k.out, k.index, Acc(k.product.sum))] if isinstance(k, Contraction) else k.stores
         self.share(k.values if isinstance(k, AttentionKernel) else [k.a, *_second(k), *(s.value for s in stores)])
         given = [] if isinstance(k, Contraction) else \
             [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)]
@@ -314,7 +316,7 @@ class _Printer:
             given += [f"  second = {self.scalar(k.second)}", f"  score = {self.scalar(k.score)}",
                       *([f"  limit {self.expr(k.limit)}"] if k.limit is not None else [])]
         out = [f"{word} {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
-               f" k ({self.vars(k.k)}) panel {panel}{_loc(k)} {{", *given,
+               f" k ({self.vars(k.k)}) panel {panel}{_product(k)}{_loc(k)} {{", *given,
                f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k))]
         return out + [self.store(s, "  ") for s in stores] + ["}"]
 
@@ -329,6 +331,14 @@ def _interface(kernel: Kernel) -> list[str]:
         return []
     params, dims = ", ".join(quote(b.name) for b in kernel.params), ", ".join(s.name for s in kernel.dims)
     return [f"  params ({params}) dims ({dims})"]
+
+
+def _product(k: Contraction | ContractionKernel) -> str:
+    p = k.product
+    if p == F32:
+        return ""
+    return f" of {p.a} {p.b}" + (f" group {p.group}" if p.group != 1 else "") + (f" zero {p.zero}" if p.zero else "") \
+        + f" in {p.sum}"
 
 
 def _loc(item: Computation | Contraction | Kernel) -> str:

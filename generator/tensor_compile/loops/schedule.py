@@ -226,8 +226,7 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
     change = body.rewriter()
     stores = [rewritten(x, change) for x in stores]
     return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel,
-                             stores,
-                             (), (), loc=kernel.loc)
+                             stores, (), (), loc=kernel.loc, product=kernel.product)
 
 
 def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:

@@ -16,6 +16,7 @@ from . import accesses, plan, races, verify_variables
 from .fuse import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
+from .products import F32
 from .scalar_ir import Apply, Buffer, InBounds, Load, Reduction, Scalar
 from .scalars import affine, domain_size, empty, lasts, loads, sort_space
 
@@ -174,9 +175,15 @@ class _Checker:
                 self.problems.append(f"{k.label}: stores into {b.kind} {b.name}")
 
     def contraction(self, k: ContractionKernel) -> None:
+        product = k.product
+        if product != F32 and (not product.legal or k.a.dtype != product.a or any(b.dtype != product.b for b in k.b)):
+            self.problems.append(f"{k.label}: its operands are not those of {product}")
         for v in () if empty(k.k) else (k.a, *k.b):
             self.value(k.label, v, self.facts)
-            if not all(affine(e, k.k) for e in (self.buffers[v.buffer].address(v.index), *v.valid)):
+            walked = (self.buffers[v.buffer].address(v.index),)
+            if product.group > 1 and v is not k.a:   # without the group of a term, and the term in it
+                walked = (*v.index[:-3], v.index[-2])
+            if not all(affine(e, k.k) for e in (*walked, *v.valid)):
                 self.problems.append(f"{k.label}: {v.buffer} is not walked by the terms alone")
         if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
             self.problems.append(f"{k.label}: its second operands lie otherwise")

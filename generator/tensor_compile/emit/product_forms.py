@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the kernels of an instruction set multiply by a product's dtypes: what templates/include/tc_tile.h has for it.
+
+Terms of integers are multiplied in words of 32 bits, one group of terms each. x86-64 without VNNI multiplies pairs of
+16 bits: a word of four bytes is taken in two halves, bytes 0 and 2 and bytes 1 and 3, and the rows are arranged so
+when they are copied.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..graph.dtypes import DTYPES
+from ..instruction_sets import InstructionSet, instruction_set
+from ..loops.products import Product, by_name
+
+X86_VECTORS = ("X86_64", "AVX2", "AVX512")
+DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI")    # features that multiply four bytes and add
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """halves: parts that a word is multiplied in, and words of a copied row for each group; row_c, b_c, sum_c: C types
+    of what micro-kernels read and write; extra: registers beside accumulators and operands."""
+
+    product: Product
+    isa: InstructionSet
+    halves: int
+    extra: int
+
+    @property
+    def row_c(self) -> str:
+        return "tc_word" if self.product.integer else "float"
+
+    @property
+    def b_c(self) -> str:
+        return "tc_word" if self.product.group > 1 else DTYPES[self.product.b].c_type
+
+    @property
+    def sum_c(self) -> str:
+        return DTYPES[self.product.sum].c_type
+
+    @property
+    def b_bytes(self) -> int:
+        """Of what is multiplied in one step: an element, or a word."""
+        return DTYPES[self.product.b].bytes * self.product.group
+
+    @property
+    def starts(self) -> bool:
+        """Sums start from a number that stands behind the row: less `zero` times the sum of the row."""
+        return self.product.zero != 0
+
+    @property
+    def names(self) -> str:
+        """What the names of the product's functions in tc_tile.h end with."""
+        return self.product.name.removesuffix("z")
+
+    @property
+    def pace(self) -> float:
+        """Cycles of a step for each cycle of one of f32."""
+        if not self.product.integer:
+            return 1.0
+        return self.halves * (1.0 if self.extra == 0 else 1.2) if self.isa.has_vectors else 2.0 * self.product.group
+
+
+@lru_cache(maxsize=None)
+def form(name: str, isa: str) -> Form:
+    """Of the product of that name (Product.name)."""
+    product, found = by_name(name), instruction_set(isa)
+    assert product is not None, name
+    if not product.integer:
+        return Form(product, found, 1, 0)
+    dots = any(f.name in DOT_PRODUCTS for f in found.features)
+    if found.vectors not in X86_VECTORS:
+        return Form(product, found, 1, 1 if found.has_vectors else 0)
+    return Form(product, found, 2 if product.group == 4 and not dots else 1, 0 if dots else 1)

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Products of short integers that are summed in i32, for tc_tile.h. A word of 32 bits holds a group of terms of one row or
+ * of one column: four of 8 bits or two of 16. Sums wrap, so terms may be added in any order; no step saturates.
+ *
+ * x86-64 without VNNI multiplies pairs of 16 bits. There a word of four bytes is multiplied in two halves: tct_load0_P
+ * gives terms 0 and 2 of each column as 16 bits, tct_load1_P terms 1 and 3, and tct_arrange_P makes two such words of each
+ * word of a row (emit/product_forms.py says where).
+ */
+#ifndef TC_TILE_INTEGERS_H
+#define TC_TILE_INTEGERS_H
+
+typedef uint32_t __attribute__((may_alias)) tc_word;
+
+#define TCT_LOW_I8(w, i) ((int32_t)(int8_t)((w) >> 8 * (i)))
+#define TCT_LOW_U8(w, i) ((int32_t)(uint8_t)((w) >> 8 * (i)))
+#define TCT_LOW_I16(w, i) ((int32_t)(int16_t)((w) >> 16 * (i)))
+
+#if defined(TC_ISA_SCALAR)
+
+/* -- one column after the other ---------------------------------------------------------------------------------------- */
+#define TCT_PRODUCT(P, A, B)                                                                                           \
+    typedef tc_word tct_a_##P, tct_b_##P;                                                                              \
+    static inline tc_word tct_splat_##P(const tc_word *p)                                                              \
+    {                                                                                                                  \
+        return *p;                                                                                                     \
+    }                                                                                                                  \
+    static inline tc_word tct_load_##P(const tc_word *p)                                                               \
+    {                                                                                                                  \
+        return *p;                                                                                                     \
+    }                                                                                                                  \
+    static inline int32_t tct_fma_##P(tc_word a, tc_word b, int32_t c)                                                 \
+    {                                                                                                                  \
+        return c + A(a, 0) * B(b, 0) + A(a, 1) * B(b, 1) + A(a, 2) * B(b, 2) + A(a, 3) * B(b, 3);                      \
+    }
+TCT_PRODUCT(i8xi8, TCT_LOW_I8, TCT_LOW_I8)
+TCT_PRODUCT(i8xu8, TCT_LOW_I8, TCT_LOW_U8)
+TCT_PRODUCT(u8xi8, TCT_LOW_U8, TCT_LOW_I8)
+TCT_PRODUCT(u8xu8, TCT_LOW_U8, TCT_LOW_U8)
+#undef TCT_PRODUCT
+
+typedef tc_word tct_a_i16xi16, tct_b_i16xi16;
+static inline tc_word tct_splat_i16xi16(const tc_word *p)
+{
+    return *p;
+}
+static inline tc_word tct_load_i16xi16(const tc_word *p)
+{
+    return *p;
+}
+static inline int32_t tct_fma_i16xi16(tc_word a, tc_word b, int32_t c)
+{
+    const int32_t first = TCT_LOW_I16(a, 0) * TCT_LOW_I16(b, 0), second = TCT_LOW_I16(a, 1) * TCT_LOW_I16(b, 1);
+    return tc_add_i32(c, tc_add_i32(first, second));
+}
+
+#else
+
+typedef tct_i32 tct_a_i8xi8, tct_b_i8xi8, tct_a_i8xu8, tct_b_i8xu8, tct_a_u8xi8, tct_b_u8xi8, tct_a_u8xu8, tct_b_u8xu8,
+    tct_a_i16xi16, tct_b_i16xi16;
+static inline tct_i32 tct_word_splat(const tc_word *p)
+{
+    return tcq_splat_i32((int32_t)*p);
+}
+static inline tct_i32 tct_word_load(const tc_word *p)
+{
+    return tcq_load_i32((const int32_t *)p);
+}
+#define tct_splat_i8xi8 tct_word_splat
+#define tct_splat_i8xu8 tct_word_splat
+#define tct_splat_u8xi8 tct_word_splat
+#define tct_splat_u8xu8 tct_word_splat
+#define tct_splat_i16xi16 tct_word_splat
+#define tct_load_i16xi16 tct_word_load
+
+#if defined(TC_ISA_NEON)
+
+/* -- AArch64 ----------------------------------------------------------------------------------------------------------- */
+#define tct_load_i8xi8 tct_word_load
+#define tct_load_i8xu8 tct_word_load
+#define tct_load_u8xi8 tct_word_load
+#define tct_load_u8xu8 tct_word_load
+
+static inline tct_i32 tct_fma_i8xi8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    const int8x16_t x = vreinterpretq_s8_s32(a), y = vreinterpretq_s8_s32(b);
+    const int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(y)), high = vmull_high_s8(x, y);
+    return vaddq_s32(c, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
+}
+static inline tct_i32 tct_fma_u8xu8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    const uint8x16_t x = vreinterpretq_u8_s32(a), y = vreinterpretq_u8_s32(b);
+    const uint16x8_t low = vmull_u8(vget_low_u8(x), vget_low_u8(y)), high = vmull_high_u8(x, y);
+    return vaddq_s32(c, vreinterpretq_s32_u32(vpaddq_u32(vpaddlq_u16(low), vpaddlq_u16(high))));
+}
+/* A product of an unsigned and a signed byte fits 16 bits. */
+static inline tct_i32 tct_fma_u8xi8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    const uint8x16_t x = vreinterpretq_u8_s32(a);
+    const int8x16_t y = vreinterpretq_s8_s32(b);
+    const int16x8_t low = vmulq_s16(vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x))), vmovl_s8(vget_low_s8(y)));
+    const int16x8_t high = vmulq_s16(vreinterpretq_s16_u16(vmovl_high_u8(x)), vmovl_high_s8(y));
+    return vaddq_s32(c, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
+}
+static inline tct_i32 tct_fma_i8xu8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    return tct_fma_u8xi8(b, a, c);
+}
+static inline tct_i32 tct_fma_i16xi16(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);
+    return vaddq_s32(c, vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y)));
+}
+
+#else
+
+/* -- x86-64 ------------------------------------------------------------------------------------------------------------ */
+#if defined(TC_ISA_AVX512)
+#define TCT_X86(name) _mm512_##name
+#define TCT_AND _mm512_and_si512
+#elif defined(TC_ISA_AVX2)
+#define TCT_X86(name) _mm256_##name
+#define TCT_AND _mm256_and_si256
+#else
+#define TCT_X86(name) _mm_##name
+#define TCT_AND _mm_and_si128
+#endif
+
+/* Sums of two products of 16 bits are less than 2^32, and wrap as i32 do. */
+#if defined(TC_ISA_AVX512) && defined(__AVX512VNNI__)
+#define TCT_PAIRS(a, b, c) _mm512_dpwssd_epi32(c, a, b)
+#define TCT_FOUR(u, i, c) _mm512_dpbusd_epi32(c, u, i)
+#elif defined(TC_ISA_AVX2) && defined(__AVXVNNI__)
+#define TCT_PAIRS(a, b, c) _mm256_dpwssd_avx_epi32(c, a, b)
+#define TCT_FOUR(u, i, c) _mm256_dpbusd_avx_epi32(c, u, i)
+#else
+#define TCT_PAIRS(a, b, c) TCT_X86(add_epi32)(c, TCT_X86(madd_epi16)(a, b))
+#endif
+static inline tct_i32 tct_fma_i16xi16(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    return TCT_PAIRS(a, b, c);
+}
+
+#if defined(TCT_FOUR)
+
+#define tct_load_i8xu8 tct_word_load
+#define tct_load_u8xi8 tct_word_load
+static inline tct_i32 tct_fma_i8xu8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    return TCT_FOUR(b, a, c);
+}
+static inline tct_i32 tct_fma_u8xi8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    return TCT_FOUR(a, b, c);
+}
+
+#else
+
+static inline tct_i32 tct_load0_i8xu8(const tc_word *p)
+{
+    return TCT_AND(tct_word_load(p), TCT_X86(set1_epi16)(0xff));
+}
+static inline tct_i32 tct_load1_i8xu8(const tc_word *p)
+{
+    return TCT_X86(srli_epi16)(tct_word_load(p), 8);
+}
+static inline tct_i32 tct_load0_u8xi8(const tc_word *p)
+{
+    return TCT_X86(srai_epi16)(TCT_X86(slli_epi16)(tct_word_load(p), 8), 8);
+}
+static inline tct_i32 tct_load1_u8xi8(const tc_word *p)
+{
+    return TCT_X86(srai_epi16)(tct_word_load(p), 8);
+}
+#define tct_fma_i8xu8 tct_fma_i16xi16
+#define tct_fma_u8xi8 tct_fma_i16xi16
+
+/* Words p[0..count-1] to p[0..2*count-1], the last ones first: none is overwritten before it is read. */
+#define TCT_ARRANGE(P, EVEN, ODD)                                                                                      \
+    static inline void tct_arrange_##P(tc_word *p, tc_index count)                                                     \
+    {                                                                                                                  \
+        tc_index i = count;                                                                                            \
+        for (; i % 4 != 0; --i) {                                                                                      \
+            const __m128i x = _mm_cvtsi32_si128((int)p[i - 1]), two = _mm_unpacklo_epi32(EVEN, ODD);                   \
+            _mm_storel_epi64((__m128i *)(p + 2 * (i - 1)), two);                                                       \
+        }                                                                                                              \
+        for (; i > 0; i -= 4) {                                                                                        \
+            const __m128i x = _mm_loadu_si128((const __m128i *)(p + i - 4));                                           \
+            _mm_storeu_si128((__m128i *)(p + 2 * i - 4), _mm_unpackhi_epi32(EVEN, ODD));                               \
+            _mm_storeu_si128((__m128i *)(p + 2 * i - 8), _mm_unpacklo_epi32(EVEN, ODD));                               \
+        }                                                                                                              \
+    }
+TCT_ARRANGE(i8xu8, _mm_srai_epi16(_mm_slli_epi16(x, 8), 8), _mm_srai_epi16(x, 8))
+TCT_ARRANGE(u8xi8, _mm_and_si128(x, _mm_set1_epi16(0xff)), _mm_srli_epi16(x, 8))
+#undef TCT_ARRANGE
+
+#endif
+#undef TCT_AND
+#undef TCT_X86
+
+#endif
+#endif
+
+/* -- rows -------------------------------------------------------------------------------------------------------------- */
+
+/* The sum of bytes, which are signed where `flip` is 0x80: what is added to them to make them unsigned. */
+static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t flip)
+{
+    int32_t sum = -(int32_t)count * flip;
+    tc_index k = 0;
+#if defined(TC_ISA_X86_64) || defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
+    __m128i sums = _mm_setzero_si128();
+    for (; k + 16 <= count; k += 16) {
+        const __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(p + k)), _mm_set1_epi8((char)flip));
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(x, _mm_setzero_si128()));
+    }
+    sum += _mm_cvtsi128_si32(sums) + _mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
+#endif
+    for (; k < count; ++k)
+        sum += p[k] ^ flip;
+    return sum;
+}
+
+#endif
