@@ -136,6 +136,11 @@ for old, new, message in (
         ("= acc f32", "= neg f32 (acc f32)", "a lowered contraction stores its accumulator and nothing else"),
         ('  "y"[i0,i1] = acc f32\n', "", "a contraction that stores nothing")):
     raises(ParseError, lambda: parse_unit(CONTRACTION.replace(old, new, 1), "m.tcl"), message, message)
+TYPED = CONTRACTION.replace("panel 0", "panel 0 of i8 u8 group 4 zero 128 in i32").replace("acc f32", "acc i32")
+equal(print_unit(parse_unit(TYPED, "m.tcl")), TYPED, "the dtypes of a product")
+for old, new in (("group 4", "group 2"), ("in i32", "in i64")):
+    raises(ParseError, lambda: parse_unit(TYPED.replace(old, new), "m.tcl"), "no product of these dtypes is known",
+           f"no product: {new}")
 KERNEL = CONTRACTION.replace('lowered "f"', "fused").replace(' loc("m.c":1)', "") \
     .replace("  a =",
              '  params ("x", "y") dims ()\n  schedule "tc_contraction_f32_6x16_k64_m96_a_p__avx2"\n  a =') + "arena size=0\n"
