@@ -158,16 +158,22 @@ static int append_unmarked(int *dims, int count, int rank, uint32_t seen)
     return count;
 }
 
-static void dot_seq(const tci_tensor *a, const tci_tensor *b, tci_tensor *out, int64_t batch, int64_t m, int64_t n,
-                    int64_t k)
+/* where: of each element of a whether it is a factor of terms; NULL: all are. */
+static void dot_seq(const tci_tensor *a, const tci_tensor *b, const uint8_t *where, tci_tensor *out, int64_t batch,
+                    int64_t m, int64_t n, int64_t k)
 {
     _Alignas(64) unsigned char acc[COLUMNS * 8];
     for (int64_t z = 0; z < batch; z++) {
         for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j += COLUMNS) {
                 const int64_t width = n - j < COLUMNS ? n - j : COLUMNS;
+                const int64_t row = (z * m + i) * k;
                 memset(acc, 0, sizeof acc);
-                accumulate(out->dtype, acc, width, a, (z * m + i) * k, k, b, z * k * n + j, n);
+                for (int64_t first = 0, end; first < k; first = end) {
+                    end = where == NULL ? k : first + 1;
+                    if (where == NULL || where[row + first])
+                        accumulate(out->dtype, acc, width, a, row + first, end - first, b, (z * k + first) * n + j, n);
+                }
                 finish(out->dtype, acc, width, out->data, (z * m + i) * n + j, 1);
             }
         }
@@ -198,9 +204,10 @@ static void dot_lanes(const tci_tensor *a, const tci_tensor *b, tci_tensor *out,
     }
 }
 
-bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+/* p: which elements of a are factors of terms; NULL: all are. */
+static bool dot(const tci_scope *scope, const tci_node *node, const tci_tensor *a, const tci_tensor *b,
+                const tci_tensor *p, tci_tensor *out)
 {
-    const tci_tensor *a = &in[0], *b = &in[1];
     const tci_attr *lb = tci_node_attr(node, "lhs_batch"), *rb = tci_node_attr(node, "rhs_batch");
     const tci_attr *lc = tci_node_attr(node, "lhs_contract"), *rc = tci_node_attr(node, "rhs_contract");
     const char *order = tci_node_attr(node, "order")->text;
@@ -210,6 +217,8 @@ bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *
         return tci_node_fail(scope, node, "operands are no numbers of one dtype");
     if ((!lanes && strcmp(order, "seq") != 0 && (is_float || strcmp(order, "free") != 0)) || (lanes && !is_float))
         return tci_node_fail(scope, node, "%s has no order '%s'", tci_dtype_name(a->dtype), order);
+    if (p != NULL && (lanes || !tci_is_predicate(p, a)))
+        return tci_node_fail(scope, node, "no sum in order seq with a predicate of the first operand's shape");
     if (lb->count != rb->count || lc->count != rc->count || !mark(lb, a->rank, &a_seen) ||
         !mark(lc, a->rank, &a_seen) || !mark(rb, b->rank, &b_seen) || !mark(rc, b->rank, &b_seen))
         return tci_node_fail(scope, node, "batch and contracted dims do not pair");
@@ -243,14 +252,30 @@ bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *
         append(b_dims, b_count, rc);
     if (rank > TCI_MAX_RANK)
         return tci_node_fail(scope, node, "more than %d dims", (int)TCI_MAX_RANK);
-    tci_tensor x = {0}, y = {0};
+    tci_tensor x = {0}, y = {0}, where = {0};
     const bool ok = arrange(scope, node, a, a_dims, &x) && arrange(scope, node, b, b_dims, &y) &&
+                    (p == NULL || arrange(scope, node, p, a_dims, &where)) &&
                     tci_tensor_make(out, a->dtype, rank, shape, node->loc, scope->diag);
-    if (ok && tci_tensor_elements(out) > 0)
-        (lanes ? dot_lanes : dot_seq)(&x, &y, out, batch, m, n, k);
+    if (ok && tci_tensor_elements(out) > 0) {
+        if (lanes)
+            dot_lanes(&x, &y, out, batch, m, n, k);
+        else
+            dot_seq(&x, &y, p == NULL ? NULL : (const uint8_t *)where.data, out, batch, m, n, k);
+    }
     tci_tensor_release(&x);
     tci_tensor_release(&y);
+    tci_tensor_release(&where);
     return ok;
+}
+
+bool tci_op_dot(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    return dot(scope, node, &in[0], &in[1], NULL, out);
+}
+
+bool tci_op_dot_where(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    return dot(scope, node, &in[0], &in[1], &in[2], out);
 }
 
 bool tci_window_size(int64_t n, int64_t size, int64_t stride, int64_t low, int64_t high, int64_t dilation,

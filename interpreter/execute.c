@@ -220,6 +220,7 @@ static tci_kernel *const kernels[TCI_OP_COUNT] = {
     [TCI_OP_reverse] = tci_op_reverse,         [TCI_OP_scatter] = tci_op_scatter,
     [TCI_OP_sort] = tci_op_sort,               [TCI_OP_cumulative] = tci_op_cumulative,
     [TCI_OP_dot] = tci_op_dot,                 [TCI_OP_convolution] = tci_op_convolution,
+    [TCI_OP_dot_where] = tci_op_dot_where,     [TCI_OP_reduce_where] = tci_op_reduce_where,
     [TCI_OP_extern_call] = tci_op_extern_call,
 };
 /* clang-format on */

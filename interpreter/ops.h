@@ -34,6 +34,9 @@ tci_kernel tci_op_elementwise;
 tci_run *tci_scalar_run(tci_op op, tci_dtype dtype);
 tci_run *tci_cast_run(tci_dtype from, tci_dtype to);
 
+/* p is bool, of the shape of x. */
+bool tci_is_predicate(const tci_tensor *p, const tci_tensor *x);
+
 /* Rows of n terms each to their products, in the order `lanes`: out is dense. False where the dtype has none. */
 bool tci_product_rows(const tci_tensor *rows, int64_t n, const tci_tensor *out);
 
@@ -45,8 +48,8 @@ tci_kernel tci_op_constant, tci_op_iota, tci_op_dim_value;
 tci_kernel tci_op_broadcast, tci_op_reshape, tci_op_transpose, tci_op_slice, tci_op_pad, tci_op_concat, tci_op_gather,
     tci_op_update_slice, tci_op_reverse;
 tci_kernel tci_op_scatter, tci_op_sort, tci_op_cumulative;
-tci_kernel tci_op_reduce, tci_op_arg_reduce, tci_op_window_reduce;
-tci_kernel tci_op_dot, tci_op_convolution;
+tci_kernel tci_op_reduce, tci_op_reduce_where, tci_op_arg_reduce, tci_op_window_reduce;
+tci_kernel tci_op_dot, tci_op_dot_where, tci_op_convolution;
 tci_kernel tci_op_extern_call;
 
 /* The dtype in which values of a declared dtype are kept. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reductions: reduce, arg_reduce and window_reduce, in the orders of docs/numerics.md.
+ * Reductions: reduce, reduce_where, arg_reduce and window_reduce, in the orders of docs/numerics.md.
  */
 #include "ops.h"
 #include "scalar_wide.h"
@@ -175,6 +175,70 @@ bool tci_op_reduce(const tci_scope *scope, const tci_node *node, const tci_tenso
             tci_node_fail(scope, node, "no reduction '%s' of %s", op, tci_dtype_name(in->dtype));
     }
     tci_tensor_release(&rows);
+    return ok;
+}
+
+/* Elements that are no terms become the identity of the operation: +0 of a sum, whose last step is + (+0). */
+#define KEEP_TERMS(T, C, lowest, highest)                                                                              \
+    static void keep_terms_##T(const char *op, void *values, const uint8_t *where, int64_t count)                      \
+    {                                                                                                                  \
+        C *x = values;                                                                                                 \
+        const C none = strcmp(op, "max") == 0    ? (lowest)                                                            \
+                       : strcmp(op, "min") == 0  ? (highest)                                                           \
+                       : strcmp(op, "prod") == 0 ? (C)1                                                                \
+                                                 : (C)0;                                                               \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            if (!where[i])                                                                                             \
+                x[i] = none;                                                                                           \
+    }                                                                                                                  \
+    static void add_zero_##T(void *values, int64_t count)                                                              \
+    {                                                                                                                  \
+        C *x = values;                                                                                                 \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            x[i] = tc_add_##T(x[i], (C)0);                                                                             \
+    }
+NUMBERS(KEEP_TERMS)
+
+static void keep_terms_bool(const char *op, void *values, const uint8_t *where, int64_t count)
+{
+    uint8_t *x = values;
+    for (int64_t i = 0; i < count; i++)
+        if (!where[i])
+            x[i] = strcmp(op, "all") == 0;
+}
+
+bool tci_is_predicate(const tci_tensor *p, const tci_tensor *x)
+{
+    return p->dtype == TCI_BOOL && tci_tensor_same_shape(p, x);
+}
+
+bool tci_op_reduce_where(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
+{
+    static void (*const keep_terms[TCI_DTYPE_COUNT])(const char *, void *, const uint8_t *, int64_t) = {
+#define ENTRY(T, C, lowest, highest) [DT_##T] = keep_terms_##T,
+        NUMBERS(ENTRY)[TCI_BOOL] = keep_terms_bool,
+#undef ENTRY
+    };
+    static void (*const add_zero[TCI_DTYPE_COUNT])(void *, int64_t) = {
+#define ENTRY(T, C, lowest, highest) [DT_##T] = add_zero_##T,
+        NUMBERS(ENTRY)
+#undef ENTRY
+    };
+    const char *op = tci_node_attr(node, "op")->text;
+    if (!tci_is_predicate(&in[1], &in[0]))
+        return tci_node_fail(scope, node, "the predicate is no bool of the operand's shape");
+    tci_tensor where = {0}, kept = {0};
+    bool ok = tci_tensor_dense(&where, &in[1], node->loc, scope->diag) &&
+              tci_tensor_make(&kept, in[0].dtype, in[0].rank, in[0].shape, node->loc, scope->diag);
+    if (ok) {
+        tci_tensor_copy(&kept, &in[0]);
+        keep_terms[kept.dtype](op, kept.data, (const uint8_t *)where.data, tci_tensor_elements(&kept));
+        ok = tci_op_reduce(scope, node, &kept, out);
+    }
+    if (ok && strcmp(op, "sum") == 0)
+        add_zero[out->dtype](out->data, tci_tensor_elements(out));
+    tci_tensor_release(&where);
+    tci_tensor_release(&kept);
     return ok;
 }
 

@@ -218,3 +218,23 @@ tc_tensor tc_softmax_at(tc_site at, tc_softmax_kind kind, tc_tensor x, int count
         wide = tc_neg_at(at, wide);
     return tc_op_leave(g, tc_prim_narrow(g, soft_weights(g, at, wide, &a, kind == TC_LOG_SOFTMAX), x->type.dtype));
 }
+
+tc_tensor tc_softmax_where_at(tc_site at, tc_tensor x, tc_tensor where, int count, const int *axes)
+{
+    tc_graph *g = tc_op_enter(at, "tc_softmax_where", "softmax_where", "x where", 2, (tc_tensor[]){x, where});
+    tc_axes a;
+    if (!g)
+        return tc_poison();
+    if (!tc_axes_read(g, x->type.rank, count, axes, &a) || !tc_check_float(g, &x->type))
+        return tc_op_leave(g, tc_poison());
+    tc_tensor p = tc_predicate_of(g, x, where);
+    if (!p)
+        return tc_op_leave(g, tc_poison());
+    tc_tensor wide = tc_prim_widen(g, x), most = tc_prim_reduce_where(g, wide, p, "max", a.count, a.list);
+    if (tc_is_poison(most))
+        return tc_op_leave(g, tc_poison());
+    tc_tensor e = tc_exp_at(at, SUB(wide, tc_axes_spread(g, most, &wide->type, &a)));
+    tc_tensor sum = tc_prim_reduce_where(g, e, p, "sum", a.count, a.list);
+    tc_tensor weights = DIV(e, tc_axes_spread(g, sum, &wide->type, &a));
+    return tc_op_leave(g, tc_prim_narrow(g, WHERE(p, weights, 0), x->type.dtype));
+}

@@ -37,7 +37,8 @@ static tc_tensor with_batch(tc_graph *g, tc_tensor x, int rank, const tc_expr *c
     return tc_broadcast_to(g, x, rank + 2, shape);
 }
 
-static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b)
+/* where: NULL, or of a's shape. */
+static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor where)
 {
     if (!a->type.rank || !b->type.rank) {
         tc_fail(g, "tc_mul multiplies by a number", "an operand has rank 0: %s x %s", tc_type_text(g, &a->type),
@@ -53,6 +54,8 @@ static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b)
     }
     if (row)
         a = with_axis(g, a, 0);
+    if (row && where)
+        where = with_axis(g, where, 0);
     if (column)
         b = with_axis(g, b, 1);
     /* rows of a times one matrix: every dim of a but the last is free, no batch and no broadcast */
@@ -65,9 +68,10 @@ static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b)
         if (!tc_broadcast_shape(g, &a_batch, &b_batch, &rank, batch))
             return tc_poison();
         a = with_batch(g, a, rank, batch);
+        where = where ? with_batch(g, where, rank, batch) : NULL;
         b = with_batch(g, b, rank, batch);
     }
-    tc_tensor out = tc_prim_dot(g, a, b, rank, a->type.rank - 1, b->type.rank - 2);
+    tc_tensor out = tc_prim_dot_where(g, a, b, where, rank, a->type.rank - 1, b->type.rank - 2);
     if (column && !tc_is_poison(out))
         out = without_axis(g, out, out->type.rank - 1);
     return row && !tc_is_poison(out) ? without_axis(g, out, out->type.rank - (column ? 1 : 2)) : out;
@@ -76,7 +80,16 @@ static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b)
 tc_tensor tc_matmul_at(tc_site at, tc_tensor a, tc_tensor b)
 {
     tc_graph *g = tc_op_enter(at, "tc_matmul", "matmul", "a b", 2, (tc_tensor[]){a, b});
-    return g ? tc_op_leave(g, matmul(g, a, b)) : tc_poison();
+    return g ? tc_op_leave(g, matmul(g, a, b, NULL)) : tc_poison();
+}
+
+tc_tensor tc_matmul_where_at(tc_site at, tc_tensor a, tc_tensor b, tc_tensor where)
+{
+    tc_graph *g = tc_op_enter(at, "tc_matmul_where", "matmul_where", "a b where", 3, (tc_tensor[]){a, b, where});
+    if (!g)
+        return tc_poison();
+    tc_tensor p = tc_predicate_of(g, a, where);
+    return tc_op_leave(g, p ? matmul(g, a, b, p) : tc_poison());
 }
 
 /* bias is a vector as long as the result's axis. */

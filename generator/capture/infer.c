@@ -31,9 +31,11 @@ typedef enum rule {
     RULE_sort,
     RULE_cumulative,
     RULE_reduce,
+    RULE_reduce_where,
     RULE_arg_reduce,
     RULE_window_reduce,
     RULE_dot,
+    RULE_dot_where,
     RULE_convolution,
     RULE_written,
     RULE_call,
@@ -236,6 +238,17 @@ static bool infer_update_slice(tc_graph *g, const tc_tensor *operands, const tc_
     return true;
 }
 
+/* p says of each element of x whether it is a term. */
+static bool check_predicate(tc_graph *g, const tc_type *p, const tc_type *x)
+{
+    if (!check_bool(g, p))
+        return false;
+    if (same_shape(g, p, x))
+        return true;
+    tc_fail(g, NULL, "the predicate's shape differs: %s and %s", tc_type_text(g, p), tc_type_text(g, x));
+    return false;
+}
+
 bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const tc_attr *attrs,
               const tc_type *declared, tc_type *out)
 {
@@ -282,9 +295,12 @@ bool tc_infer(tc_graph *g, tc_op op, int count, const tc_tensor *operands, const
     case RULE_sort: return tc_infer_sort(g, x, attrs, out);
     case RULE_cumulative: return tc_infer_cumulative(g, x, out);
     case RULE_reduce: return tc_infer_reduce(g, x, attrs, out);
+    case RULE_reduce_where: return check_predicate(g, &operands[1]->type, x) && tc_infer_reduce(g, x, attrs, out);
     case RULE_arg_reduce: return tc_infer_arg_reduce(g, x, attrs, out);
     case RULE_window_reduce: return tc_infer_window_reduce(g, x, attrs, out);
     case RULE_dot: return tc_infer_dot(g, x, &operands[1]->type, attrs, out);
+    case RULE_dot_where:
+        return check_predicate(g, &operands[2]->type, x) && tc_infer_dot(g, x, &operands[1]->type, attrs, out);
     case RULE_convolution: return tc_infer_convolution(g, x, &operands[1]->type, attrs, out);
     case RULE_none:
     case RULE_written: /* externs.c */

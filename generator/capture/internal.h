@@ -397,6 +397,8 @@ tc_tensor tc_prim_sort(tc_graph *g, tc_tensor x, int axis, const tc_expr *count,
 tc_tensor tc_prim_cumulative(tc_graph *g, tc_tensor x, const char *op, int axis, bool reverse);
 /* axes ascending */
 tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, const int *axes);
+/* The same over the elements of which p, of x's shape, is true; p NULL: over all. */
+tc_tensor tc_prim_reduce_where(tc_graph *g, tc_tensor x, tc_tensor p, const char *op, int count, const int *axes);
 tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis);
 tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int dims, const int *size, const int *stride,
                                 const int *low, const int *high, const int *dilation);
@@ -405,12 +407,15 @@ tc_tensor tc_prim_window_reduce(tc_graph *g, tc_tensor x, const char *op, int di
 typedef struct tc_contraction {
     int batch, a_batch[TC_MAX_RANK], b_batch[TC_MAX_RANK];
     int summed, a_summed[TC_MAX_RANK], b_summed[TC_MAX_RANK];
+    tc_tensor where; /* bool of a's shape: which elements of a are factors of terms; NULL: all */
 } tc_contraction;
 
 /* The dot; its order follows from the types. Reports sizes that differ; poison for a poisoned operand. */
 tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contraction *c);
 /* The same where the first `batch` dims of both are batch dims, with one contracted dim each. */
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract);
+tc_tensor tc_prim_dot_where(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor p, int batch, int a_contract,
+                            int b_contract);
 tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *low,
                               const int *high, const int *dilation, int groups);
 

@@ -157,11 +157,17 @@ tc_tensor tc_prim_cumulative(tc_graph *g, tc_tensor x, const char *op, int axis,
 
 tc_tensor tc_prim_reduce(tc_graph *g, tc_tensor x, const char *op, int count, const int *axes)
 {
+    return tc_prim_reduce_where(g, x, NULL, op, count, axes);
+}
+
+tc_tensor tc_prim_reduce_where(tc_graph *g, tc_tensor x, tc_tensor p, const char *op, int count, const int *axes)
+{
     if (tc_is_poison(x))
         return x;
     bool ordered = (!strcmp(op, "sum") || !strcmp(op, "prod")) && tc_dtype_is_float(x->type.dtype);
     tc_attr attrs[] = {tc_attr_word(op), tc_attr_ints(g, count, axes), tc_attr_word(ordered ? "lanes" : "free")};
-    return tc_add_node(g, TC_OP_reduce, 1, &x, attrs, NULL);
+    return p ? tc_add_node(g, TC_OP_reduce_where, 2, (tc_tensor[]){x, p}, attrs, NULL)
+             : tc_add_node(g, TC_OP_reduce, 1, &x, attrs, NULL);
 }
 
 tc_tensor tc_prim_arg_reduce(tc_graph *g, tc_tensor x, const char *op, int axis)
@@ -182,7 +188,7 @@ tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contr
 {
     if (tc_is_poison(a) || tc_is_poison(b))
         return tc_poison();
-    /* numerics.md: lanes where the dims that only b has multiply to a constant below 16 */
+    /* numerics.md: lanes where the dims that only b has multiply to a constant below 16, but not with a predicate */
     const tc_expr *free_dims = g->dims.one;
     bool bound[TC_MAX_RANK] = {false};
     for (int i = 0; i < c->batch; ++i)
@@ -193,16 +199,23 @@ tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contr
         if (!bound[i])
             free_dims = tc_expr_mul(free_dims, b->type.shape[i]);
     int64_t n;
-    bool lanes = tc_dtype_is_float(a->type.dtype) && tc_expr_value(free_dims, &n) && n < 16;
+    bool lanes = !c->where && tc_dtype_is_float(a->type.dtype) && tc_expr_value(free_dims, &n) && n < 16;
     tc_attr attrs[] = {tc_attr_ints(g, c->batch, c->a_batch), tc_attr_ints(g, c->batch, c->b_batch),
                        tc_attr_ints(g, c->summed, c->a_summed), tc_attr_ints(g, c->summed, c->b_summed),
                        tc_attr_word(lanes ? "lanes" : "seq")};
-    return tc_add_node(g, TC_OP_dot, 2, (tc_tensor[]){a, b}, attrs, NULL);
+    return tc_add_node(g, c->where ? TC_OP_dot_where : TC_OP_dot, c->where ? 3 : 2, (tc_tensor[]){a, b, c->where}, attrs,
+                       NULL);
 }
 
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract)
 {
-    tc_contraction c = {.batch = batch, .summed = 1, .a_summed = {a_contract}, .b_summed = {b_contract}};
+    return tc_prim_dot_where(g, a, b, NULL, batch, a_contract, b_contract);
+}
+
+tc_tensor tc_prim_dot_where(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor p, int batch, int a_contract,
+                            int b_contract)
+{
+    tc_contraction c = {.batch = batch, .summed = 1, .a_summed = {a_contract}, .b_summed = {b_contract}, .where = p};
     for (int i = 0; i < batch; ++i)
         c.a_batch[i] = c.b_batch[i] = i;
     return tc_prim_contract(g, a, b, &c);

@@ -130,6 +130,55 @@ REDUCTION(any, "any")
 REDUCTION(all, "all")
 #undef REDUCTION
 
+tc_tensor tc_predicate_of(tc_graph *g, tc_tensor x, tc_tensor where)
+{
+    const tc_type *t = &x->type, *p = &where->type;
+    if (p->dtype != TC_BOOL) {
+        tc_fail(g, "compare first: tc_ne(x, 0)", "the predicate is %s, not bool", tc_type_text(g, p));
+        return NULL;
+    }
+    bool fits = p->rank <= t->rank;
+    for (int i = 1; fits && i <= p->rank; ++i) {
+        const tc_expr *size = p->shape[p->rank - i];
+        fits = tc_expr_is(size, 1) || tc_known_same(g, size, t->shape[t->rank - i]);
+    }
+    if (fits)
+        return tc_broadcast_to(g, where, t->rank, t->shape);
+    tc_fail(g, "its dims are the last ones of x, or 1", "the predicate %s does not broadcast to %s", tc_type_text(g, p),
+            tc_type_text(g, t));
+    return NULL;
+}
+
+/* The mean over the terms; 16-bit floats in f32. */
+static tc_tensor mean_where(tc_graph *g, tc_site at, tc_tensor x, tc_tensor p, const tc_axes *a)
+{
+    if (!tc_check_float(g, &x->type))
+        return tc_poison();
+    tc_tensor wide = tc_prim_widen(g, x), sum = tc_prim_reduce_where(g, wide, p, "sum", a->count, a->list);
+    tc_tensor terms = tc_prim_reduce(g, tc_prim_cast(g, p, TC_I64), "sum", a->count, a->list);
+    tc_tensor count = tc_prim_cast(g, terms, wide->type.dtype);
+    return tc_prim_narrow(g, DIV(sum, count), x->type.dtype);
+}
+
+tc_tensor tc_reduce_where_at(tc_site at, tc_where_kind kind, tc_tensor x, tc_tensor where, bool keepdims, int count,
+                             const int *list)
+{
+    static const char *const names[] = {"tc_sum_where",  "tc_prod_where", "tc_amax_where", "tc_amin_where",
+                                        "tc_mean_where", "tc_any_where",  "tc_all_where"};
+    static const char *const ops[] = {"sum", "prod", "max", "min", NULL, "any", "all"};
+    tc_graph *g = tc_op_enter(at, names[kind], NULL, "x where", 2, (tc_tensor[]){x, where});
+    tc_axes a;
+    if (!g)
+        return tc_poison();
+    if (!tc_axes_read(g, x->type.rank, count, list, &a))
+        return tc_op_leave(g, tc_poison());
+    tc_tensor p = tc_predicate_of(g, x, where);
+    if (!p)
+        return tc_op_leave(g, tc_poison());
+    tc_tensor out = ops[kind] ? tc_prim_reduce_where(g, x, p, ops[kind], a.count, a.list) : mean_where(g, at, x, p, &a);
+    return tc_op_leave(g, keepdims ? tc_axes_keep(g, out, &x->type, &a) : out);
+}
+
 static tc_tensor arg_reduction(tc_site at, const char *name, const char *op, tc_tensor x, int axis, bool keepdims)
 {
     tc_graph *g = tc_op_enter(at, name, NULL, "x", 1, &x);

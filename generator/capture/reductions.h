@@ -22,6 +22,9 @@ tc_tensor tc_axes_keep(tc_graph *g, tc_tensor reduced, const tc_type *like, cons
 /* Repeats a reduced tensor along the axes of `like` that it lost. */
 tc_tensor tc_axes_spread(tc_graph *g, tc_tensor reduced, const tc_type *like, const tc_axes *a);
 
+/* The predicate `where` with x's shape; reported and NULL where it is no bool, or does not broadcast to x. */
+tc_tensor tc_predicate_of(tc_graph *g, tc_tensor x, tc_tensor where);
+
 /* x divided by a size, by its value at run time where it is dynamic. */
 tc_tensor tc_divide_by_size(tc_graph *g, tc_site at, tc_tensor x, const tc_expr *size);
 /* The sum over the axes divided by their count less `correction`, at least 0; the axes vanish. */

@@ -51,6 +51,13 @@
     X(not_dtype, "tc_logical_not: needs bool, not f32[3]", AT; tc_logical_not(F(3)))                                  \
     X(neg_dtype, "tc_neg: needs numbers, not bool[3]", AT; tc_neg(IN(TC_BOOL, 3)))                                    \
     X(where_dtype, "tc_where: needs bool, not f32[3]", AT; tc_where(F(3), F(3), 0))                                   \
+    X(predicate_dtype, "tc_sum_where: the predicate is f32[3], not bool", AT; tc_sum_where(F(2, 3), F(3), 1))         \
+    X(predicate_shape, "tc_matmul_where: the predicate bool[3] does not broadcast to f32[2,4]", AT;                   \
+      tc_matmul_where(F(2, 4), F(4, 2), IN(TC_BOOL, 3)))                                                              \
+    X(predicate_rank, "tc_softmax_where: the predicate bool[1,2,3] does not broadcast to f32[2,3]", AT;               \
+      tc_softmax_where(F(2, 3), IN(TC_BOOL, 1, 2, 3), 1))                                                             \
+    X(predicate_prim, "the predicate's shape differs: bool[3] and f32[2]",                                            \
+      tc_tensor p = IN(TC_BOOL, 3), a = F(2); AT; tc_prim_reduce_where(g, a, p, "sum", 1, (const int[]){0}))          \
     X(cast_dtype, "tc_cast: 7 is no dtype", AT; tc_cast(F(3), (tc_dtype)7))                                           \
     X(bitcast_dtype, "tc_bitcast: 7 is no dtype", AT; tc_bitcast(F(3), (tc_dtype)7))                                  \
     X(bitcast_width, "tc_bitcast: f32[3] as i64: an element has 32 bits, not 64", AT; tc_bitcast(F(3), TC_I64))       \

@@ -58,6 +58,13 @@
     X(var, "f32[2,1]", "", Y(tc_var_keepdims(F("a", 2, 3), 1)))                                                       \
     X(argmax, "i64[2]", "", Y(tc_argmax(F("a", 2, 3), -1)))                                                           \
     X(argmax_keep, "i64[2,1]", "", Y(tc_argmax_keepdims(F("a", 2, 3), -1)))                                           \
+    X(sum_where, "f32[2]", "", Y(tc_sum_where(F("a", 2, 3), tc_input(g, "p", TC_BOOL, 3), -1)))                       \
+    X(mean_where, "f32[1,3]", "", tc_dim n = N;                                                                       \
+      Y(tc_mean_where_keepdims(F("a", n, 3), tc_input(g, "p", TC_BOOL, n, 1), 0)))                                    \
+    X(softmax_where, "f32[2,n]", "", tc_dim n = N;                                                                    \
+      Y(tc_softmax_where(F("a", 2, n), tc_input(g, "p", TC_BOOL, 2, n), -1)))                                         \
+    X(matmul_where, "f32[7,6,2,5]", "",                                                                               \
+      Y(tc_matmul_where(F("a", 7, 1, 2, 3), F("b", 6, 3, 5), tc_input(g, "p", TC_BOOL, 2, 3))))                       \
     X(softmax, "f32[2,n]", "", tc_dim n = N; Y(tc_softmax(F("a", 2, n), -1)))                                         \
     X(matmul, "f32[2,5]", "", Y(tc_matmul(F("a", 2, 3), F("b", 3, 5))))                                               \
     X(matmul_batch, "f32[7,6,2,5]", "", Y(tc_matmul(F("a", 7, 1, 2, 3), F("b", 6, 3, 5))))                            \

@@ -124,6 +124,17 @@ def reductions() -> None:
     case("max_nan", "reduce(...) {op=max, axes=[0], order=free}", [SPECIAL], SPECIAL.double().amax(0))
     case("any", "reduce(...) {op=any, axes=[1], order=free}", [x[0] > 1], (x[0] > 1).any(1))
     case("all", "reduce(...) {op=all, axes=[1], order=free}", [x[0] > -1], (x[0] > -1).all(1))
+    q = x > 0.3
+    q[0] = False                                          # no term
+    case("sum_where", "reduce_where(...) {op=sum, axes=[2], order=lanes}", [x, q], (w * q).sum(2))
+    case("prod_where", "reduce_where(...) {op=prod, axes=[1], order=lanes}", [x, q], torch.where(q, w, 1).prod(1))
+    case("max_where", "reduce_where(...) {op=max, axes=[1, 2], order=free}", [x, q],
+         torch.where(q, w, -INF).amax((1, 2)))
+    case("min_where", "reduce_where(...) {op=min, axes=[0], order=free}", [x, q], torch.where(q, w, INF).amin(0))
+    case("any_where", "reduce_where(...) {op=any, axes=[1], order=free}", [x > 1, q], ((x > 1) & q).any(1))
+    case("all_where", "reduce_where(...) {op=all, axes=[1], order=free}", [x > 1, q], ((x > 1) | ~q).all(1))
+    case("sum_where_i64", "reduce_where(...) {op=sum, axes=[0], order=free}", [(x * 9).long(), q],
+         ((x * 9).long() * q).sum(0))
     case("argmax", "arg_reduce(...) {op=max, axis=1}", [x], x.argmax(1))
     case("argmin", "arg_reduce(...) {op=min, axis=2}", [x], x.argmin(2))
     case("argmax_nan", "arg_reduce(...) {op=max, axis=0}", [SPECIAL], SPECIAL.argmax(0))
@@ -141,6 +152,9 @@ def contractions() -> None:
     a, b = torch.randn(5, 300), torch.randn(300, 70)
     plain = "lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0]"
     case("dot_seq", f"dot(...) {{{plain}, order=seq}}", [a, b], a.double() @ b.double())
+    q, holes = a > 0, b.clone()
+    q[:, 0], holes[0] = False, NAN
+    case("dot_where", f"dot_where(...) {{{plain}, order=seq}}", [a, holes, q], (a * q).double() @ b.double())
     c = torch.randn(300, 3)
     case("dot_lanes", f"dot(...) {{{plain}, order=lanes}}", [a, c], a.double() @ c.double())
     long = torch.randn(4500, 2)

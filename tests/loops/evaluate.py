@@ -162,6 +162,8 @@ def lanes(terms: list, product: bool = False, multiply: bool = False):
         acc: list = [None] * 16
         for i, t in enumerate(terms[start:start + 4096]):
             j = i % 16
+            if t is None:           # no term
+                continue
             if product:
                 acc[j] = r32(t[0] * t[1]) if acc[j] is None else fma(t[0], t[1], acc[j])
             else:
@@ -169,8 +171,8 @@ def lanes(terms: list, product: bool = False, multiply: bool = False):
         for step in (8, 4, 2, 1):
             for j in range(step):
                 if acc[j + step] is not None:
-                    acc[j] = join(acc[j], acc[j + step])
-        total = acc[0] if total is None else join(total, acc[0])
+                    acc[j] = acc[j + step] if acc[j] is None else join(acc[j], acc[j + step])
+        total = acc[0] if total is None else total if acc[0] is None else join(total, acc[0])
     return 0.0 if total is None else total
 
 
@@ -219,6 +221,20 @@ def reduce(op: str, order: str, dtype: str, terms: list):
     for t in terms[1:]:
         acc = maximum(acc, t) if op == "max" else minimum(acc, t)
     return acc
+
+
+def reduce_where(op: str, order: str, dtype: str, terms: list):
+    """A reduction with a predicate: None stands where there is no term."""
+    held = [t for t in terms if t is not None]
+    if not held and op in ("max", "min"):
+        kind = DTYPES[dtype]
+        return from_bits(dtype, kind.lowest if op == "max" else kind.highest)
+    if not held and op in ("sum", "prod"):
+        return (0.0 if dtype == "f32" else 0) if op == "sum" else 1.0 if dtype == "f32" else 1
+    if order != "lanes":
+        return reduce(op, order, dtype, held)
+    total = reduce(op, order, dtype, terms)
+    return r32(total + 0.0) if op == "sum" else total
 
 
 class _Memory:

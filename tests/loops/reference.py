@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from evaluate import from_bits, maximum, minimum, positions, reduce, scalar
+from evaluate import from_bits, maximum, minimum, positions, reduce, reduce_where, scalar
 from tensor_compile.graph.ir import Function, Module, Value
 from tensor_compile.graph.table import is_elementwise
 from tensor_compile.symbolic import Sym
@@ -181,17 +181,18 @@ def _node(node, shape, dims, args) -> Tensor:
             return reduce(attrs["op"], "running", dtype, whole[:i[axis]:-1] + [whole[i[axis]]] if attrs["reverse"]
                           else whole[:i[axis] + 1])
         return make(shape, prefix)
-    if op in ("reduce", "arg_reduce"):
-        axes = attrs["axes"] if op == "reduce" else (attrs["axis"],)
-        kind, order = (attrs["op"], attrs["order"]) if op == "reduce" else ("arg" + attrs["op"], "free")
+    if op in ("reduce", "reduce_where", "arg_reduce"):
+        axes = (attrs["axis"],) if op == "arg_reduce" else attrs["axes"]
+        kind, order = ("arg" + attrs["op"], "free") if op == "arg_reduce" else (attrs["op"], attrs["order"])
         kept = [d for d in range(len(x.shape)) if d not in axes]
 
         def reduced(i):
             terms = []
             for r in indices([x.shape[a] for a in axes]):
                 where = dict(zip(kept, i)) | dict(zip(axes, r))
-                terms.append(x[tuple(where[d] for d in range(len(x.shape)))])
-            return reduce(kind, order, dtype, terms)
+                at = tuple(where[d] for d in range(len(x.shape)))
+                terms.append(x[at] if op != "reduce_where" or args[1][at] else None)
+            return (reduce_where if op == "reduce_where" else reduce)(kind, order, dtype, terms)
         return make(shape, reduced)
     if op == "window_reduce":
         lead = len(x.shape) - len(attrs["size"])
@@ -206,7 +207,7 @@ def _node(node, shape, dims, args) -> Tensor:
             return reduce(attrs["op"], "seq", dtype, terms)
         return make(shape, window)
     y = args[1]
-    if op == "dot":
+    if op in ("dot", "dot_where"):
         free = lambda rank, *taken: [d for d in range(rank) if not any(d in t for t in taken)]
         lb, rb, lc, rc = (attrs[n] for n in ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract"))
         lf, rf = free(len(x.shape), lb, lc), free(len(y.shape), rb, rc)
@@ -217,7 +218,9 @@ def _node(node, shape, dims, args) -> Tensor:
             for k in indices([x.shape[d] for d in lc]):
                 a = dict(zip(lb, head)) | dict(zip(lf, left)) | dict(zip(lc, k))
                 b = dict(zip(rb, head)) | dict(zip(rf, right)) | dict(zip(rc, k))
-                terms.append((x[tuple(a[d] for d in range(len(x.shape)))], y[tuple(b[d] for d in range(len(y.shape)))]))
+                first = tuple(a[d] for d in range(len(x.shape)))
+                if op == "dot" or args[2][first]:
+                    terms.append((x[first], y[tuple(b[d] for d in range(len(y.shape)))]))
             return reduce("dot", attrs["order"], dtype, terms)
         return make(shape, dotted)
     assert op == "convolution", op

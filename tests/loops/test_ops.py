@@ -154,6 +154,29 @@ for op in ("sum", "max", "min"):
             f"%3 = neg(%2) : f32[{shape}]"], "%3"), extreme=op != "sum")
 case("any", function(["p:bool[batch,seq]"], ["%1 = reduce(%0) {op=any, axes=[1], order=free} : bool[batch]"], "%1"))
 case("all", function(["p:bool[batch,seq]"], ["%1 = reduce(%0) {op=all, axes=[0], order=free} : bool[seq]"], "%1"))
+X2 = ["x:f32[batch,seq,6]", "p:bool[batch,seq,6]"]
+for op in ("sum", "prod", "max", "min"):
+    for axes, shape in (("[2]", "batch,seq"), ("[1]", "batch,6"), ("[0, 2]", "seq"), ("[0, 1, 2]", "")):
+        order = "lanes" if op in ("sum", "prod") else "free"
+        case(f"{op} with a predicate over {axes}", function(X2, [
+            f"%2 = reduce_where(%0, %1) {{op={op}, axes={axes}, order={order}}} : f32[{shape}]",
+            f"%3 = neg(%2) : f32[{shape}]"], "%3"))
+case("sum of no axis with a predicate", function(X2, [
+    "%2 = reduce_where(%0, %1) {op=sum, axes=[], order=lanes} : f32[batch,seq,6]"], "%2"))
+case("any with a predicate", function(["x:bool[batch,seq]", "p:bool[batch,seq]"], [
+    "%2 = reduce_where(%0, %1) {op=any, axes=[1], order=free} : bool[batch]",
+    "%3 = reshape(%2) {shape=[batch, 1]} : bool[batch,1]",
+    "%4 = broadcast(%3) {shape=[batch, seq], axes=[0, 1]} : bool[batch,seq]",
+    "%5 = reduce_where(%4, %1) {op=all, axes=[0], order=free} : bool[seq]"], "%5"))
+case("sum of integers with a predicate", function(["x:i64[batch,seq]", "p:bool[batch,seq]"], [
+    "%2 = reduce_where(%0, %1) {op=sum, axes=[1], order=free} : i64[batch]"], "%2"))
+case("product with a predicate", function(["a:f32[seq,6]", "b:f32[6,20]", "p:bool[seq,6]"], [
+    "%3 = dot_where(%0, %1, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq}"
+    " : f32[seq,20]", "%4 = neg(%3) : f32[seq,20]"], "%4"))
+case("batched product with a causal predicate", function(["a:f32[2,seq,seq]", "b:f32[2,seq,3]"], [
+    "%2 = iota() {axis=2} : i32[2,seq,seq]", "%3 = iota() {axis=1} : i32[2,seq,seq]", "%4 = le(%2, %3) : bool[2,seq,seq]",
+    "%5 = dot_where(%0, %1, %4) {lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[1], order=seq}"
+    " : f32[2,seq,3]"], "%5"))
 case("argmax", function([X], ["%1 = arg_reduce(%0) {op=max, axis=2} : i64[batch,seq]"], "%1"), extreme=True)
 case("argmin of a column", function([X], ["%1 = arg_reduce(%0) {op=min, axis=0} : i64[seq,6]"], "%1"), extreme=True)
 case("sums and maxima of one input", function([X], [

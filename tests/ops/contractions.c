@@ -2,6 +2,8 @@
  *
  * Matrix products, convolutions and pooling.
  */
+#include <math.h>
+
 #include <tensor_compile/model.h>
 
 #include "float.h"
@@ -104,4 +106,17 @@ TC_FUNCTION(op_residual)
     y = tc_relu(tc_add(x, y));
     tc_output(g, "y", y);
     tc_output(g, "mean", tc_mean(y, 2, 3));
+}
+
+/* Rows of b whose factors are no terms are NaN, which must not be seen. */
+TC_FUNCTION(op_matmul_where)
+{
+    tc_dim m = tc_dynamic(g, "m", 1, 300), n = tc_dynamic(g, "n", 1, 300), k = tc_dynamic(g, "k", 1, 600);
+    tc_tensor a = tc_input(g, "a", FLOAT, m, k), b = tc_input(g, "b", FLOAT, k, n);
+    tc_tensor place = tc_arange(g, TC_I64, k), even = tc_eq(tc_remainder(place, 2), 0);
+    tc_tensor holes = tc_where(tc_unsqueeze(even, 1), b, NAN);
+    tc_tensor causal = tc_le(place, tc_unsqueeze(tc_arange(g, TC_I64, m), 1));
+    tc_output(g, "rows", tc_matmul_where(a, holes, even));
+    tc_output(g, "causal", tc_matmul_where(a, holes, tc_logical_and(causal, even)));
+    tc_output(g, "vector", tc_matmul_where(tc_select(a, 0, 0), holes, even));
 }

@@ -6,6 +6,7 @@ takes exact values alone (random_graph_c.py).
 """
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 from random_graph_c import ONE, Maker, Refused, Shape, Size, Value
@@ -148,6 +149,34 @@ def masked_softmax(m: Maker) -> None:
     masked = m.make(f"tc_masked_fill({x.name}, {p.name}, -INFINITY)", [x, p],
                     lambda t, d, x, p: x.masked_fill(p, float("-inf")), x.shape, exact=x.exact)
     m.make(f"tc_softmax({masked.name}, {axis})", [masked], lambda t, d, x: x.softmax(axis), x.shape, most=1.0)
+
+
+def with_predicate(m: Maker) -> None:
+    """Of terms alone; what is no term is not finite."""
+    x, rng = m.pick(), m.rng
+    p = predicate(m, x)
+    if broadcast(p.shape, x.shape) != x.shape:
+        raise Refused
+    holes = m.make(f"tc_where({p.name}, {x.name}, INFINITY)", [p, x], lambda t, d, p, x: t.where(p, x, float("inf")),
+                   x.shape, exact=x.exact, most=math.inf)
+    axis, kind = m.axis(x, 1), rng.randrange(4)
+    rest, pair = x.shape[:axis] + x.shape[axis + 1:], f"{holes.name}, {p.name}"
+    if kind == 0:
+        m.make(f"tc_sum_where({pair}, {axis})", [p, x, holes], lambda t, d, p, x, h: t.where(p, x, 0).sum(axis), rest,
+               most=x.most * 40)
+    elif kind == 1:
+        m.make(f"tc_maximum(tc_amax_where({pair}, {axis}), -8)", [p, x, holes],
+               lambda t, d, p, x, h: t.where(p, x, -8).amax(axis).clamp(min=-8), rest, exact=x.exact,
+               most=max(x.most, 8.0))
+    elif kind == 2:
+        m.make(f"tc_softmax_where({pair}, {axis})", [p, x, holes], lambda t, d, p, x, h: t.where(
+            p, x.masked_fill(~p, float("-inf")).softmax(axis), 0), x.shape, most=1.0)
+    elif x.rank >= 2:
+        w = m.weight((x.shape[-1], Size.of(rng.choice((1, 5, 17)))))
+        m.make(f"tc_matmul_where({holes.name}, {w.name}, {p.name})", [p, x, holes, w],
+               lambda t, d, p, x, h, w: t.where(p, x, 0) @ w, (*x.shape[:-1], w.shape[1]), most=x.most * 4 * 40)
+    else:
+        raise Refused
 
 
 def cast(m: Maker) -> None:
@@ -530,8 +559,8 @@ def scatter(m: Maker) -> None:
 
 
 OPERATIONS: list[Callable[[Maker], None]] = [
-    unary, unary, binary, binary, binary, rounded, choose, masked_softmax, cast, permute, reshape, rearrange, rearrange,
-    expand, cut, pad, join, join, reduce, reduce, count_true, places, normal, normal, cumulative, cumulative, ordering,
+    unary, unary, binary, binary, binary, rounded, choose, masked_softmax, with_predicate, cast, permute, reshape,
+    rearrange, rearrange, expand, cut, pad, join, join, reduce, reduce, count_true, places, normal, normal, cumulative, cumulative, ordering,
     ordering, sorted_values, einsum, einsum, matmul, matmul, convolution, gather, take_along, scatter]
 
 

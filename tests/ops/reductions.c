@@ -2,6 +2,8 @@
  *
  * Reductions of [a, b, c] over every set of axes, and the normalizations made of them.
  */
+#include <math.h>
+
 #include <tensor_compile/model.h>
 
 #include "float.h"
@@ -109,4 +111,36 @@ TC_FUNCTION(op_invented_norm)
     ROWS;
     tc_tensor scaled = tc_div(x, tc_add(tc_amax_keepdims(tc_abs(x), 1), 1));
     tc_output(g, "y", tc_sub(tc_exp(scaled), tc_mean_keepdims(tc_mul(scaled, scaled), 1)));
+}
+
+/* Where the predicate is false stands NaN, which must not be seen. */
+#define TERMS                                                                                                         \
+    ROWS;                                                                                                             \
+    tc_tensor p = tc_gt(tc_input(g, "r", FLOAT, n, m), 0.5);                                                          \
+    tc_tensor holes = tc_where(p, x, NAN)
+
+TC_FUNCTION(op_where_rows)
+{
+    TERMS;
+    tc_output(g, "sum", tc_sum_where(holes, p, 1));
+    tc_output(g, "mean", tc_mean_where_keepdims(holes, p, 1));
+    tc_output(g, "largest", tc_amax_where(holes, p, 1));
+    tc_output(g, "smallest", tc_amin_where(holes, p, 1));
+    tc_output(g, "any", tc_any_where(tc_gt(x, 2), p, 1));
+    tc_output(g, "all", tc_all_where(tc_lt(x, 2), p, 1));
+}
+
+TC_FUNCTION(op_where_columns)
+{
+    TERMS;
+    tc_output(g, "sum", tc_sum_where(holes, p, 0));
+    tc_output(g, "product", tc_prod_where(holes, p, 0));
+    tc_tensor lengths = tc_unsqueeze(tc_lt(tc_arange(g, TC_I64, n), 3), 1);
+    tc_output(g, "first", tc_sum_where(tc_cast(tc_mul(x, 4), TC_I64), lengths, 0, 1));
+}
+
+TC_FUNCTION(op_where_softmax)
+{
+    TERMS;
+    tc_output(g, "y", tc_softmax_where(holes, p, 1));
 }

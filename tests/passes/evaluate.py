@@ -252,14 +252,14 @@ class Run:
             start = self.sizes(a["start"])
             inside = lambda i: all(0 <= j - s < n for j, s, n in zip(i, start, x[1].shape))
             return make(x[1].at([j - s for j, s in zip(i, start)]) if inside(i) else x[0].at(i) for i in every())
-        if op == "reduce":
-            return make(self.reduce(x[0], a["op"], a["axes"], i) for i in every())
+        if op in ("reduce", "reduce_where"):
+            return make(self.reduce(x[0], a["op"], a["axes"], i, *x[1:]) for i in every())
         if op == "arg_reduce":
             return make(self.arg(x[0], a["op"], a["axis"], i) for i in every())
         if op == "window_reduce":
             return make(self.window(x[0], a, i) for i in every())
-        if op == "dot":
-            return make(self.dot(x[0], x[1], a, i) for i in every())
+        if op in ("dot", "dot_where"):
+            return make(self.dot(*x, a, i) for i in every())
         if op == "convolution":
             return make(self.convolution(x[0], x[1], a, i) for i in every())
         raise AssertionError(f"no evaluation of {op}")
@@ -280,16 +280,21 @@ class Run:
             out.append(x.at([next(over) if f is None else f for f in fixed]))
         return out
 
-    def reduce(self, x: Tensor, op: str, axes, i):
+    def reduce(self, x: Tensor, op: str, axes, i, predicate: Tensor | None = None):
         terms = self.terms(x, axes, i)
+        if predicate is not None:
+            terms = [t for t, holds in zip(terms, self.terms(predicate, axes, i)) if holds]
         if op in ("any", "all"):
             return int((any if op == "any" else all)(terms))
+        if not terms and op in ("sum", "prod"):
+            return _number(x.dtype, 0 if op == "sum" else 1)
         if not terms:
-            return (0.0 if x.dtype in FLOATS else 0) if op == "sum" else self.least(x.dtype, op)
+            return self.least(x.dtype, op)
         total = terms[0]
         for t in terms[1:]:
-            total = _number(x.dtype, total + t) if op == "sum" else _extreme(total, t, 1 if op == "max" else -1)
-        return total
+            total = _number(x.dtype, total + t) if op == "sum" else _number(x.dtype, total * t) if op == "prod" \
+                else _extreme(total, t, 1 if op == "max" else -1)
+        return total + 0.0 if predicate is not None and op == "sum" and x.dtype in FLOATS else total
 
     def least(self, dtype: str, op: str):
         low, high = (-math.inf, math.inf) if dtype in FLOATS else ends(dtype)
@@ -320,7 +325,8 @@ class Run:
             total = _extreme(total, t, 1 if a["op"] == "max" else -1)
         return total
 
-    def dot(self, p: Tensor, q: Tensor, a: dict, i):
+    def dot(self, p: Tensor, q: Tensor, *more):
+        *predicate, a, i = more
         nb = len(a["lhs_batch"])
         free = [[d for d in range(len(t.shape)) if d not in a[f"{s}_batch"] and d not in a[f"{s}_contract"]]
                 for t, s in ((p, "lhs"), (q, "rhs"))]
@@ -338,7 +344,8 @@ class Run:
             for side, at in zip(("lhs", "rhs"), index):
                 for d, v in zip(a[f"{side}_contract"], k):
                     at[d] = v
-            total = _number(p.dtype, total + p.at(index[0]) * q.at(index[1]))
+            if not predicate or predicate[0].at(index[0]):
+                total = _number(p.dtype, total + p.at(index[0]) * q.at(index[1]))
         return total
 
     def convolution(self, x: Tensor, w: Tensor, a: dict, i):

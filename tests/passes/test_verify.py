@@ -94,6 +94,12 @@ bad("cumulative(%0) {op=any, axis=1, reverse=0} : f32[n,4]", "cumulative: op any
 bad("reduce(%0) {op=mean, axes=[0], order=free} : f32[4]", "reduce: op mean is none of sum, prod, max, min, any, all")
 bad("reduce(%0) {op=sum, axes=[0], order=free} : f32[4]", "reduce: the order of sum over f32 is lanes, not free")
 bad("reduce(%0) {op=any, axes=[0], order=free} : f32[4]", "reduce: op any does not take f32[n,4]")
+bad("reduce_where(%0, %0) {op=sum, axes=[0], order=lanes} : f32[4]",
+    "reduce_where: the predicate is f32[n,4]; of f32[n,4] it is bool[n,4]")
+bad("dot_where(%0, %0, %4) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[1], order=seq} : f32[n,n]",
+    "dot_where: the predicate is bool[]; of f32[n,4] it is bool[n,4]")
+bad("dot_where(%0, %0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[1], order=lanes} : f32[n,n]",
+    "dot_where: the order of a sum with a predicate is seq, not lanes")
 bad("arg_reduce(%2) {op=max, axis=0} : i64[4]", "arg_reduce: it does not take bool[n,4]")
 WINDOW = "stride=[1, 1], low=[0, 0], high=[0, 0], dilation=[1, 1]"
 bad(f"window_reduce(%3) {{op=max, size=[9, 8], {WINDOW}}} : f32[n,2,0,1]",

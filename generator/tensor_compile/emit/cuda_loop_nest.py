@@ -19,11 +19,11 @@ from ..loops import schedule_cuda
 from ..loops.loop_ir import LoopNestKernel, Phase, RowReduce, Store
 from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import EXACT, UNROLL, Units, usual
-from ..loops.scalars import walk
+from ..loops.scalars import identity, walk
 from ..symbolic import product, Sym
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
 from .loop_nest import emit_loop_nest as emit_scalar
-from .reduction import BLOCK, OPERATION, POSITIONS, better, identity, siblings, term
+from .reduction import BLOCK, OPERATION, POSITIONS, better, siblings, term
 from .scalar import C_TYPE, CValue, constant, extent, indent
 
 MEMORY = "block_memory"   # of the kernel's sums

@@ -9,11 +9,11 @@ from typing import Callable, Sequence
 
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Load, Reduction, Scalar
-from ..loops.scalars import walk
+from ..loops.scalars import identity, walk
 from ..loops.wide import is_wide, reductions
 from ..symbolic import Sym
 from .cuda_kernels import Emitter
-from .reduction import identity, term
+from .reduction import term
 from .scalar import C_TYPE, constant, indent
 
 

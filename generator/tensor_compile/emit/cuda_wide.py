@@ -8,11 +8,11 @@ from ..loops import schedule_cuda, wide
 from ..loops.loop_ir import LoopNestKernel, RowReduce, Phase
 from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import Launch
-from ..loops.scalars import walk
+from ..loops.scalars import identity, walk
 from ..symbolic import Expr, product
 from . import cuda_vectors
 from .cuda_kernels import Emitter, decode, emitter, function
-from .reduction import OPERATION, identity
+from .reduction import OPERATION
 from .scalar import C_TYPE, CValue, constant, extent
 
 MOST_KEPT = 64   # registers of a thread for what several phases load

@@ -22,9 +22,10 @@ from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import Rewriter, expressions, is_function, linear, loads, domain_size, rewritten, sorts_wide, walk
+from ..loops.scalars import (Rewriter, domain_size, expressions, identity, is_function, linear, loads, rewritten,
+                             sorts_wide, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
-from .reduction import BLOCK, POSITIONS, better, empty, identity, joining, lanes_of, siblings, term
+from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
 from .transpose import SIDE, Transposition, transposition
 

@@ -12,25 +12,13 @@ from typing import Any, Iterable, Mapping
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Buffer, Const, InBounds, Load, Reduction, Scalar
-from ..loops.scalars import Rewriter, substitute, walk
+from ..loops.scalars import identity, Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat
 
 BLOCK = 4096     # terms of a block of the order `lanes`
 POSITIONS = frozenset(("argmax", "argmin"))
 OPERATION = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or", "all": "logical_and"}
-
-
-def identity(op: str, order: str, dtype: str) -> Const:
-    """What a reduction starts from. -0 is the identity of addition: `lanes` and `running` start from terms, `seq` from
-    +0."""
-    if op in ("max", "min"):
-        return Const(dtype, DTYPES[dtype].lowest if op == "max" else DTYPES[dtype].highest)
-    if op == "prod":
-        return Const(dtype, DTYPES[dtype].one)
-    if op == "sum" and order in ("lanes", "running") or op == "dot" and order == "lanes":
-        return Const(dtype, DTYPES[dtype].minus_zero)
-    return Const(dtype, 1 if op == "all" else 0)
 
 
 def empty(op: str, dtype: str) -> Const:

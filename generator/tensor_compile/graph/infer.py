@@ -253,6 +253,16 @@ def _reduce(op: str, types: Types, attrs: dict[str, Any], declared: Types, conte
     return (TensorType(x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)),)
 
 
+def _predicate(p: TensorType, x: TensorType, facts: Facts) -> None:
+    _need(p.dtype == "bool" and facts.same_type(TensorType(x.dtype, p.shape), x),
+          f"the predicate is {p}; of {x} it is {TensorType('bool', x.shape)}")
+
+
+def _reduce_where(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
+    _predicate(types[1], types[0], context.facts)
+    return _reduce(op, types[:1], attrs, declared, context)
+
+
 def _arg_reduce(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
     x, axis = types[0], attrs["axis"]
     _need(attrs["op"] in ("max", "min"), f"op {attrs['op']} is neither max nor min")
@@ -302,6 +312,12 @@ def _dot(op: str, types: Types, attrs: dict[str, Any], declared: Types, context:
     return (TensorType(a.dtype, (*(a.shape[i] for i in attrs["lhs_batch"]),
                                  *(d for i, d in enumerate(a.shape) if i not in used[0]),
                                  *(d for i, d in enumerate(b.shape) if i not in used[1]))),)
+
+
+def _dot_where(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
+    _predicate(types[2], types[0], context.facts)
+    _need(attrs["order"] == "seq", f"the order of a sum with a predicate is seq, not {attrs['order']}")
+    return _dot(op, types[:2], attrs, declared, context)
 
 
 def _convolution(op: str, types: Types, attrs: dict[str, Any], declared: Types, context: Context) -> Types:
@@ -374,6 +390,7 @@ _RULES: dict[str, Rule] = {
     "broadcast": _broadcast, "reshape": _reshape, "transpose": _transpose, "slice": _slice,
     "pad": _pad, "concat": _concat, "gather": _gather, "update_slice": _update_slice, "reverse": _reverse,
     "scatter": _scatter, "sort": _sort, "cumulative": _cumulative, "reduce": _reduce,
+    "reduce_where": _reduce_where, "dot_where": _dot_where,
     "arg_reduce": _arg_reduce, "window_reduce": _window_reduce, "dot": _dot, "convolution": _convolution,
     "call": _call, "cond": _cond, "while": _while, "scan": _scan,
 }

@@ -20,26 +20,52 @@ def lower_dot(low: Lowering, node: Node) -> None:
     a, b = node.operands
     attrs = node.attrs
     heads, out, a_index, terms, reduced = dot_sides(low, node)
-    b_index: list[Expr] = [ZERO] * len(b.shape)
-    for d, i in zip(attrs["rhs_batch"], out[:heads], strict=True):
-        b_index[d] = i
-    for d, i in zip(attrs["rhs_contract"], terms, strict=True):
-        b_index[d] = i
-    free = [d for d in range(len(b.shape)) if d not in attrs["rhs_batch"] and d not in attrs["rhs_contract"]]
-    for d, i in zip(free, out[len(out) - len(free):], strict=True):
-        b_index[d] = i
+    b_index, free = second_index(node, out, heads, terms), second_free(node)
     if attrs["order"] == "seq" and a.dtype == "f32" and free and not low.plain:
-        second, n = operand(low, b, tuple(b_index), reduced, node), out[-1]
+        second, n = operand(low, b, b_index, reduced, node), out[-1]
         stride = low.buffers[second.buffer].address(second.index)
         if not low.any_order and n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # another order
             columns_last = tuple(d for d in range(len(b.shape)) if d not in free) + tuple(free)
-            second = low.load(low.detach(b, order=columns_last), tuple(b_index), node)
+            second = low.load(low.detach(b, order=columns_last), b_index, node)
         contract(low, node, heads, len(free), out, reduced, operand(low, a, a_index, reduced, node), second, 0)
         return
-    pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, tuple(b_index))))
+    pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, b_index)))
     variables, index = low.vars.space(node.types[0].shape)
     order = attrs["order"] if DTYPES[a.dtype].is_float else "free"
     low.compute(node, variables, index, Reduction("dot", order, a.dtype, reduced, pair))
+
+
+def lower_dot_where(low: Lowering, node: Node) -> None:
+    """A term whose predicate is false becomes +0 * +0: in the order seq, which ends with + (+0), it changes no bit."""
+    a, b, p = node.operands
+    heads, out, a_index, terms, reduced = dot_sides(low, node)
+    holds = low.read(p, a_index)
+    zero = Const(a.dtype, 0)
+    factors = (low.read(a, a_index), low.read(b, second_index(node, out, heads, terms)))
+    pair = Apply("pair", a.dtype, tuple(Apply("select", a.dtype, (holds, f, zero)) for f in factors))
+    variables, index = low.vars.space(node.types[0].shape)
+    order = "seq" if DTYPES[a.dtype].is_float else "free"
+    low.compute(node, variables, index, Reduction("dot", order, a.dtype, reduced, pair))
+
+
+def second_index(node: Node, out: Index, heads: int, terms: Index) -> Index:
+    """The index of the second operand of a dot."""
+    b, attrs = node.operands[1], node.attrs
+    index: list[Expr] = [ZERO] * len(b.shape)
+    for d, i in zip(attrs["rhs_batch"], out[:heads], strict=True):
+        index[d] = i
+    for d, i in zip(attrs["rhs_contract"], terms, strict=True):
+        index[d] = i
+    free = second_free(node)
+    for d, i in zip(free, out[len(out) - len(free):], strict=True):
+        index[d] = i
+    return tuple(index)
+
+
+def second_free(node: Node) -> list[int]:
+    """The dims of the second operand that the result has too, batch dims apart."""
+    return [d for d in range(len(node.operands[1].shape))
+            if d not in node.attrs["rhs_batch"] and d not in node.attrs["rhs_contract"]]
 
 
 def operand(low: Lowering, v: Value, index: Index, terms: tuple[Sym, ...], node: Node) -> Load:
@@ -185,5 +211,5 @@ def convolve(low: Lowering, node: Node, index: Index, k: tuple[Sym, ...], inner:
     low.compute(node, variables, index, Reduction("dot", order, dtype, k, pair, within), window=True)
 
 
-CONTRACTIONS = {"dot": lower_dot, "packed_dot": lower_packed_dot, "convolution": lower_convolution,
-                "packed_convolution": lower_packed_convolution}
+CONTRACTIONS = {"dot": lower_dot, "dot_where": lower_dot_where, "packed_dot": lower_packed_dot,
+                "convolution": lower_convolution, "packed_convolution": lower_packed_convolution}

@@ -12,7 +12,7 @@ from .loop_ir import Computation, ExternKernel
 from .scalar_ir import Apply, Const, InBounds, IndexValue, Load, Reduction, row_major
 from .predicates import inside, protect
 from .ranges import lies_in
-from .scalars import dims_of
+from .scalars import dims_of, identity
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -91,6 +91,23 @@ def lower_reduce(low: Lowering, node: Node) -> None:
     low.compute(node, variables, index, value)
 
 
+def lower_reduce_where(low: Lowering, node: Node) -> None:
+    """What is no term becomes the identity of the operation. A sum of floats ends with + (+0): without it, -0 of no terms
+    would be seen."""
+    v, (x, p), op = Value(node), node.operands, node.attrs["op"]
+    _, variables, index, inner, reduced = _reduced(low, node, node.attrs["axes"])
+    kept = Apply("select", v.dtype, (low.read(p, inner), low.read(x, inner),
+                                     identity(op, node.attrs["order"], v.dtype)))
+    value = Reduction(op, node.attrs["order"], v.dtype, reduced, kept) if reduced else kept
+    if op == "sum" and DTYPES[v.dtype].is_float:
+        if reduced:
+            total = low.temp(v)
+            low.items.append(Computation(total.name, variables, index, value, low.label(node), low.source(node)))
+            value = Load(total.name, v.dtype, index)
+        value = Apply("add", v.dtype, (value, Const(v.dtype, 0)))
+    low.compute(node, variables, index, value)
+
+
 def lower_arg_reduce(low: Lowering, node: Node) -> None:
     x = node.operands[0]
     axes, variables, index, inner, reduced = _reduced(low, node, (node.attrs["axis"],))
@@ -105,7 +122,7 @@ def _reduced(low: Lowering, node: Node, axes: tuple[int, ...]) -> tuple[Any, ...
     x = node.operands[0]
     variables, index = low.vars.space(node.types[0].shape)
     kept = [d for d in range(len(x.shape)) if d not in axes]
-    kind = "i" if all(d < min(axes) for d in kept) else "r"
+    kind = "i" if all(d < min(axes, default=len(x.shape)) for d in kept) else "r"
     inner: list[Expr] = [ZERO] * len(x.shape)
     for d, i in zip(kept, index, strict=True):
         inner[d] = i
@@ -138,4 +155,5 @@ def lower_window_reduce(low: Lowering, node: Node) -> None:
 KERNELS: dict[str, Callable[[Lowering, Node], None]] = {
     "concat": lower_concat, "update_slice": lower_update_slice, "gather": lower_gather,
     "extern_call": lower_extern_call,
-    "reduce": lower_reduce, "arg_reduce": lower_arg_reduce, "window_reduce": lower_window_reduce}
+    "reduce": lower_reduce, "reduce_where": lower_reduce_where, "arg_reduce": lower_arg_reduce,
+    "window_reduce": lower_window_reduce}

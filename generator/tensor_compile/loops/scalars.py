@@ -8,7 +8,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.table import cost_of
 from ..symbolic import ONE, ZERO, Expr, Sym, exact_div, sym, wrap
 from .loop_ir import Store
-from .scalar_ir import Apply, Buffer, InBounds, IndexValue, Load, Reduction, Scalar, Sorted
+from .scalar_ir import Apply, Buffer, Const, InBounds, IndexValue, Load, Reduction, Scalar, Sorted
 
 CHEAP = 8           # what costs a lane more is kept rather than computed twice
 FUNCTION = 12       # what costs a lane as much fills the registers of most instruction sets
@@ -294,3 +294,15 @@ def expressions(*roots: Scalar) -> Iterator[Expr]:
 
 def addresses(buffers: dict[str, Buffer], *roots: Scalar) -> list[Expr]:
     return [buffers[s.buffer].address(s.index) for s in loads(*roots)]
+
+
+def identity(op: str, order: str, dtype: str) -> Const:
+    """What a reduction starts from. -0 is the identity of addition: `lanes` and `running` start from terms, `seq` from
+    +0."""
+    if op in ("max", "min"):
+        return Const(dtype, DTYPES[dtype].lowest if op == "max" else DTYPES[dtype].highest)
+    if op == "prod":
+        return Const(dtype, DTYPES[dtype].one)
+    if op == "sum" and order in ("lanes", "running") or op == "dot" and order == "lanes":
+        return Const(dtype, DTYPES[dtype].minus_zero)
+    return Const(dtype, 1 if op == "all" else 0)

@@ -59,4 +59,11 @@ def functions(rng: Random) -> dict:
     for n in range(2):
         inputs[f"weight{n}"], inputs[f"statistics{n}"] = rng.normal(16, 16, 3, 3) / 12, rng.normal(4, 16)
     cases["residual"] = (inputs, residual, "batch=2,h=9,w=10")
+
+    def where(i: dict) -> dict:
+        a = i["a"].clone()
+        a[:, 1::2] = 0
+        return {"rows": a @ i["b"], "causal": a.tril() @ i["b"], "vector": a[0] @ i["b"]}
+
+    cases["matmul_where"] = ({"a": rng.normal(5, 64), "b": rng.normal(64, 17)}, where, "m=5,n=17,k=64")
     return cases

@@ -43,4 +43,23 @@ def functions(rng: Random) -> dict:
 
     cases["norm_chain"] = ({"x": x, "r": r, "s": s, "weight": w, "bias": b}, norm_chain, size)
     cases["invented_norm"] = ({"x": x}, invented, size)
+    r = rng.normal(5, 100)
+    r[3] = -1                                             # a row without terms
+
+    def where_rows(i: dict) -> dict:
+        x, p = i["x"], i["r"] > 0.5
+        sums = torch.where(p, x, 0).sum(1)
+        return {"sum": sums, "mean": (sums / p.sum(1)).unsqueeze(1),
+                "largest": torch.where(p, x, float("-inf")).amax(1), "smallest": torch.where(p, x, float("inf")).amin(1),
+                "any": ((x > 2) & p).any(1), "all": ((x < 2) | ~p).all(1)}
+
+    def where_columns(i: dict) -> dict:
+        x, p = i["x"], i["r"] > 0.5
+        return {"sum": torch.where(p, x, 0).sum(0), "product": torch.where(p, x, 1).prod(0),
+                "first": (x[:3] * 4).long().sum()}
+
+    cases["where_rows"] = ({"x": x, "r": r}, where_rows, size)
+    cases["where_columns"] = ({"x": x, "r": r}, where_columns, size)
+    cases["where_softmax"] = ({"x": x, "r": r}, lambda i: {
+        "y": i["x"].masked_fill(i["r"] <= 0.5, float("-inf")).softmax(1).nan_to_num(0)}, size)
     return cases

@@ -166,4 +166,16 @@ tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis);
 typedef enum tc_softmax_kind { TC_SOFTMAX, TC_LOG_SOFTMAX, TC_SOFTMIN } tc_softmax_kind;
 tc_tensor tc_softmax_at(tc_site at, tc_softmax_kind kind, tc_tensor x, int count, const int *axes);
 
+/* tc_softmax_where(x, where, axis...)
+ * Softmax over the elements of x for which the predicate `where` is true, +0 at the others. What those hold, NaN too, has
+ * no effect; where no element of a row is a term, all of it is +0. `where` broadcasts to x.
+ * Dtypes: floats; where is bool.
+ * Shape: that of x.
+ * Numerics: max, exp(x - max), sum and division, of terms alone.
+ * Errors: a predicate that does not broadcast to x.
+ * ATen: none, masked.softmax of torch.masked in Python, which gives NaN for a row without terms. */
+#define tc_softmax_where(x, ...)                                                                                       \
+    tc_softmax_where_at(TC_HERE, x, TC_HEAD(__VA_ARGS__, 0), TC_AXIS_LIST(__VA_ARGS__))
+tc_tensor tc_softmax_where_at(tc_site at, tc_tensor x, tc_tensor where, int count, const int *axes);
+
 #endif

@@ -18,6 +18,17 @@
 #define tc_matmul(a, b) tc_matmul_at(TC_HERE, a, b)
 tc_tensor tc_matmul_at(tc_site at, tc_tensor a, tc_tensor b);
 
+/* tc_matmul_where(a, b, where)
+ * tc_matmul over the elements of a for which the predicate `where` is true; the others are factors of no term, so an
+ * element of b that is infinite or NaN has no effect behind them. `where` broadcasts to a. Without any term a sum is +0.
+ * Dtypes: numbers of one dtype; where is bool.
+ * Shape: that of tc_matmul(a, b).
+ * Numerics: order seq; docs/numerics.md, Predicates.
+ * Errors: a predicate that does not broadcast to a.
+ * ATen: none. */
+#define tc_matmul_where(a, b, where) tc_matmul_where_at(TC_HERE, a, b, where)
+tc_tensor tc_matmul_where_at(tc_site at, tc_tensor a, tc_tensor b, tc_tensor where);
+
 /* tc_linear(x, weight[, bias]): x[..., k], weight[n, k], bias[n] -> x weight^T + bias, [..., n].
  * Dtypes: numbers.
  * Shape: [..., n].

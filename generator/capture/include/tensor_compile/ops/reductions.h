@@ -34,6 +34,43 @@ tc_tensor tc_amin_at(tc_site at, tc_tensor x, bool keepdims, int count, const in
 tc_tensor tc_any_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 tc_tensor tc_all_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 
+/* tc_sum_where(x, where, axis...), tc_prod_where, tc_amax_where, tc_amin_where, tc_mean_where, tc_any_where, tc_all_where
+ * Over the elements of x for which the predicate `where` is true. The others are no terms: what they hold, NaN too, has no
+ * effect. `where` broadcasts to x. Without any term a sum is +0, a product 1, a maximum -inf or the smallest integer, a
+ * minimum +inf or the largest, a mean NaN, any false and all true. With _keepdims as above.
+ * Dtypes: those of tc_sum and its kin; where is bool.
+ * Shape: that of x without the axes, or with size 1 there (keepdims).
+ * Numerics: docs/numerics.md, Predicates; a mean is the sum divided by the number of terms.
+ * Errors: a predicate that does not broadcast to x.
+ * ATen: none, torch.masked has them in Python. */
+#define tc_sum_where(x, ...) TC_REDUCE_WHERE_(TC_WHERE_SUM, x, false, __VA_ARGS__)
+#define tc_prod_where(x, ...) TC_REDUCE_WHERE_(TC_WHERE_PROD, x, false, __VA_ARGS__)
+#define tc_amax_where(x, ...) TC_REDUCE_WHERE_(TC_WHERE_AMAX, x, false, __VA_ARGS__)
+#define tc_amin_where(x, ...) TC_REDUCE_WHERE_(TC_WHERE_AMIN, x, false, __VA_ARGS__)
+#define tc_mean_where(x, ...) TC_REDUCE_WHERE_(TC_WHERE_MEAN, x, false, __VA_ARGS__)
+#define tc_any_where(x, ...) TC_REDUCE_WHERE_(TC_WHERE_ANY, x, false, __VA_ARGS__)
+#define tc_all_where(x, ...) TC_REDUCE_WHERE_(TC_WHERE_ALL, x, false, __VA_ARGS__)
+#define tc_sum_where_keepdims(x, ...) TC_REDUCE_WHERE_(TC_WHERE_SUM, x, true, __VA_ARGS__)
+#define tc_prod_where_keepdims(x, ...) TC_REDUCE_WHERE_(TC_WHERE_PROD, x, true, __VA_ARGS__)
+#define tc_amax_where_keepdims(x, ...) TC_REDUCE_WHERE_(TC_WHERE_AMAX, x, true, __VA_ARGS__)
+#define tc_amin_where_keepdims(x, ...) TC_REDUCE_WHERE_(TC_WHERE_AMIN, x, true, __VA_ARGS__)
+#define tc_mean_where_keepdims(x, ...) TC_REDUCE_WHERE_(TC_WHERE_MEAN, x, true, __VA_ARGS__)
+#define tc_any_where_keepdims(x, ...) TC_REDUCE_WHERE_(TC_WHERE_ANY, x, true, __VA_ARGS__)
+#define tc_all_where_keepdims(x, ...) TC_REDUCE_WHERE_(TC_WHERE_ALL, x, true, __VA_ARGS__)
+#define TC_REDUCE_WHERE_(kind, x, keepdims, ...)                                                                       \
+    tc_reduce_where_at(TC_HERE, kind, x, TC_HEAD(__VA_ARGS__, 0), keepdims, TC_AXIS_LIST(__VA_ARGS__))
+typedef enum tc_where_kind {
+    TC_WHERE_SUM,
+    TC_WHERE_PROD,
+    TC_WHERE_AMAX,
+    TC_WHERE_AMIN,
+    TC_WHERE_MEAN,
+    TC_WHERE_ANY,
+    TC_WHERE_ALL
+} tc_where_kind;
+tc_tensor tc_reduce_where_at(tc_site at, tc_where_kind kind, tc_tensor x, tc_tensor where, bool keepdims, int count,
+                             const int *axes);
+
 /* tc_prod(x, axis...), tc_prod_keepdims(x, axis...)
  * The product over the named axes, all where none is named. An empty product is 1.
  * Dtypes: numbers; integers wrap.
