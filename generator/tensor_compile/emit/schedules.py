@@ -4,7 +4,7 @@ scratch that they need as a buffer of the kernel."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, Iterable
+from typing import Callable, Hashable, Sequence
 
 from ..loops.contraction_schedule import Schedule
 from ..loops.fuse import Fused
@@ -13,20 +13,27 @@ from ..loops.scalar_ir import Buffer
 from ..symbolic import wrap
 from . import in_memory
 from .access import Access
+from .identity import identity
 
 # (kernel, instruction set, parts of the kernel that it is a part of) -> its schedule
 Choose = Callable[[ContractionKernel, str, int], Schedule]
 
 
-def with_schedules(scheduled: Fused, isas: Iterable[str], choose: Choose) -> Fused:
-    """The same kernels, contractions with `schedules` and scratch."""
+def with_schedules(scheduled: Fused, isas: Sequence[str], choose: Choose) -> Fused:
+    """The same kernels, contractions with `schedules` and scratch. Of equal contractions one is looked at."""
     buffers = dict(scheduled.buffers)
+    found: dict[tuple[Hashable, int], tuple[Schedule, ...]] = {}
+
+    def schedules_of(part: ContractionKernel, parts: int) -> tuple[Schedule, ...]:
+        key = (identity(part), parts)
+        if key not in found:
+            found[key] = tuple(choose(part, isa, parts) for isa in isas)
+        return found[key]
 
     def one(kernel: Kernel) -> Kernel:
         if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
             return kernel
-        found = [[choose(part, isa, len(kernel.contractions)) for isa in isas] for part in kernel.contractions]
-        parts = [replace(part, schedules=tuple(s)) for part, s in zip(kernel.contractions, found, strict=True)]
+        parts = [replace(part, schedules=schedules_of(part, len(kernel.contractions))) for part in kernel.contractions]
         made = replace(kernel, contractions=parts) if isinstance(kernel, GroupedContractionKernel) else parts[0]
         room = max(floats(part, s) for part in parts for s in part.schedules)
         if not room:
@@ -50,7 +57,7 @@ def scratch(name: str, room: int) -> Buffer:
     return Buffer(name, "f32", (wrap(room),), (0,), "scratch")
 
 
-def with_scratch(kernel: ContractionKernel, schedules: Iterable[Schedule]) -> ContractionKernel:
+def with_scratch(kernel: ContractionKernel, schedules: Sequence[Schedule]) -> ContractionKernel:
     """A kernel that stands alone, with the scratch that any of the schedules needs."""
     room = max((floats(kernel, s) for s in schedules), default=0)
     own = tuple(p for p in kernel.params if p.kind != "scratch")
