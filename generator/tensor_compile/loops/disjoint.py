@@ -2,6 +2,8 @@
 """Which elements the points of a loop nest touch: proofs that no two are one. False means not proved."""
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, holds, is_nonnegative, sym, wrap
 from .scalar_ir import Buffer
 from .scalars import empty, extent, lasts
@@ -84,6 +86,7 @@ def _one_run(address: Expr, variables: tuple[Sym, ...], num: Expr, s: Sym) -> tu
     return joined, (*(v for v in variables if v not in run), whole), whole
 
 
+@lru_cache(1 << 14)     # repeated layers ask about the same indices again and again
 def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
     """No point of one kernel leads to an element b[one] that a point of another one reaches as b[two]: the indices of
     some dim lie in ranges that do not meet. The kernels' variables are not the same ones, whatever they are called.

@@ -2,6 +2,7 @@
 """Walks over scalar expressions: substitution, loads, cost, and the factory of loop variables."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Callable, Iterable, Iterator
 
 from ..graph.dtypes import DTYPES
@@ -240,12 +241,24 @@ def walk(*roots: Scalar) -> Iterator[Scalar]:
             yield s
         elif id(s) not in seen:
             seen.add(id(s))
+            children = s.children
+            if not children:
+                yield s
+                continue
             stack.append((s, True))
-            stack.extend((c, False) for c in reversed(s.children))
+            stack.extend([(c, False) for c in reversed(children)])
 
 
 def loads(*roots: Scalar) -> list[Load]:
-    return [s for s in walk(*roots) if isinstance(s, Load)]
+    """Every distinct load below the roots."""
+    if len(roots) == 1:
+        return list(_loads(roots[0]))
+    return list(dict.fromkeys(load for root in roots for load in _loads(root)))
+
+
+@lru_cache(1 << 14)     # scalars are interned: a value is walked once, however often it is asked about
+def _loads(root: Scalar) -> tuple[Load, ...]:
+    return tuple(s for s in walk(root) if isinstance(s, Load))
 
 
 def dims_of(*exprs: Expr) -> tuple[Sym, ...]:
