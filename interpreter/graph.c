@@ -52,10 +52,8 @@ const tci_attr *tci_node_attr(const tci_node *node, const char *name)
 
 const tci_function *tci_module_find_function(const tci_module *module, const char *name)
 {
-    for (size_t i = 0; i < module->function_count; i++)
-        if (strcmp(module->functions[i].name, name) == 0)
-            return &module->functions[i];
-    return NULL;
+    size_t position;
+    return tci_names_find(&module->function_names, name, &position) ? &module->functions[position] : NULL;
 }
 
 const tci_entry *tci_find_entry(const tci_entry *entries, size_t count, const char *name)

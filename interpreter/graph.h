@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "diag.h"
+#include "names.h"
 
 enum { TCI_MAX_RANK = 16, TCI_MAX_ATTRS = 8 };
 
@@ -149,6 +150,7 @@ typedef struct tci_module {
     const char **files;
     tci_entry *weights, *states;
     tci_function *functions;
+    tci_names dim_names, function_names;
 } tci_module;
 
 /* Parses a text of length bytes (path is for messages). finish releases it, also after a failure. */

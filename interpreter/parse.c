@@ -110,6 +110,11 @@ static bool grow(parser *p, void **array, size_t count, size_t *capacity, size_t
     return true;
 }
 
+static bool name_it(parser *p, tci_names *names, const char *name, size_t position)
+{
+    return tci_names_add(names, &p->module->arena, name, position) || tci_lexer_fail(&p->lexer, "out of memory");
+}
+
 /* -- dim expressions ----------------------------------------------------------------------------------------------- */
 static const tci_expr zero_expr = {.kind = TCI_EXPR_CONST, .value = 0};
 
@@ -156,9 +161,9 @@ static const tci_expr *atom(parser *p)
         expect(p, ")");
         return make_expr(p, largest ? TCI_EXPR_MAX : smallest ? TCI_EXPR_MIN : TCI_EXPR_FLOORDIV, 0, a, b);
     }
-    for (size_t i = 0; i < p->module->dim_count; i++)
-        if (strcmp(p->module->dims[i].name, name) == 0)
-            return make_expr(p, TCI_EXPR_DIM, (int64_t)i, NULL, NULL);
+    size_t position;
+    if (tci_names_find(&p->module->dim_names, name, &position))
+        return make_expr(p, TCI_EXPR_DIM, (int64_t)position, NULL, NULL);
     tci_lexer_fail(&p->lexer, "unknown dim '%s'", name);
     return &zero_expr;
 }
@@ -500,7 +505,8 @@ static void function(parser *p, size_t *capacity)
         }
     }
     expect(p, "}");
-    if (GROW(p, p->module->functions, p->module->function_count, *capacity))
+    if (GROW(p, p->module->functions, p->module->function_count, *capacity) &&
+        name_it(p, &p->module->function_names, f.name, p->module->function_count))
         p->module->functions[p->module->function_count++] = f;
 }
 
@@ -523,7 +529,8 @@ static void dim(parser *p, size_t *capacity)
     expressions(p);
     if (d.divisor < 1 || d.lo < 0 || d.hi < d.lo)
         tci_lexer_fail(&p->lexer, "dim '%s': the range or the divisor makes no sense", d.name);
-    if (GROW(p, p->module->dims, p->module->dim_count, *capacity))
+    if (GROW(p, p->module->dims, p->module->dim_count, *capacity) &&
+        name_it(p, &p->module->dim_names, d.name, p->module->dim_count))
         p->module->dims[p->module->dim_count++] = d;
 }
 

@@ -203,8 +203,8 @@ tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contr
     tc_attr attrs[] = {tc_attr_ints(g, c->batch, c->a_batch), tc_attr_ints(g, c->batch, c->b_batch),
                        tc_attr_ints(g, c->summed, c->a_summed), tc_attr_ints(g, c->summed, c->b_summed),
                        tc_attr_word(lanes ? "lanes" : "seq")};
-    return tc_add_node(g, c->where ? TC_OP_dot_where : TC_OP_dot, c->where ? 3 : 2, (tc_tensor[]){a, b, c->where}, attrs,
-                       NULL);
+    return tc_add_node(g, c->where ? TC_OP_dot_where : TC_OP_dot, c->where ? 3 : 2, (tc_tensor[]){a, b, c->where},
+                       attrs, NULL);
 }
 
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract)

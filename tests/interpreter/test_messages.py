@@ -148,6 +148,10 @@ TEXTS = [
     (START + 'file 1 "a"', "files are numbered in order"),
     (START + 'weight "w" : f32[2] file=0', 'weight "w": no such file'),
     (START + "function f() {\n}\nfunction f() {\n}", "function 'f' is defined twice"),
+    # names are found in constant time: one by one, this text would take minutes
+    (START + "".join(f"dim d{i} range=0:9 divisor=1 specialize=[]\n" for i in range(200_000))
+     + "".join(f'function f{i}(%0 : f32[d{i}]) {{ return "y" %0 }}\n' for i in range(200_000)) + "tree",
+     "dim, file, weight, state or function is expected"),
 ]
 SAFETENSORS = [   # the others: tests/runtime/test_safetensors.c
     (b"1234", "not a safetensors file: 4 bytes"),

@@ -560,8 +560,9 @@ def scatter(m: Maker) -> None:
 
 OPERATIONS: list[Callable[[Maker], None]] = [
     unary, unary, binary, binary, binary, rounded, choose, masked_softmax, with_predicate, cast, permute, reshape,
-    rearrange, rearrange, expand, cut, pad, join, join, reduce, reduce, count_true, places, normal, normal, cumulative, cumulative, ordering,
-    ordering, sorted_values, einsum, einsum, matmul, matmul, convolution, gather, take_along, scatter]
+    rearrange, rearrange, expand, cut, pad, join, join, reduce, reduce, count_true, places, normal, normal,
+    cumulative, cumulative, ordering, ordering, sorted_values, einsum, einsum, matmul, matmul, convolution, gather,
+    take_along, scatter]
 
 
 def graph(seed: int) -> Any:

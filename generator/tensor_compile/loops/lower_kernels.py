@@ -9,7 +9,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
 from .loop_ir import Computation, ExternKernel
-from .scalar_ir import Apply, Const, InBounds, IndexValue, Load, Reduction, row_major
+from .scalar_ir import Apply, Const, InBounds, IndexValue, Load, Reduction, Scalar, row_major
 from .predicates import inside, protect
 from .ranges import lies_in
 from .scalars import dims_of, identity
@@ -92,13 +92,13 @@ def lower_reduce(low: Lowering, node: Node) -> None:
 
 
 def lower_reduce_where(low: Lowering, node: Node) -> None:
-    """What is no term becomes the identity of the operation. A sum of floats ends with + (+0): without it, -0 of no terms
-    would be seen."""
+    """What is no term becomes the identity of the operation. A sum of floats ends with + (+0): without it, the -0 of no
+    terms would be seen."""
     v, (x, p), op = Value(node), node.operands, node.attrs["op"]
     _, variables, index, inner, reduced = _reduced(low, node, node.attrs["axes"])
     kept = Apply("select", v.dtype, (low.read(p, inner), low.read(x, inner),
                                      identity(op, node.attrs["order"], v.dtype)))
-    value = Reduction(op, node.attrs["order"], v.dtype, reduced, kept) if reduced else kept
+    value: Scalar = Reduction(op, node.attrs["order"], v.dtype, reduced, kept) if reduced else kept
     if op == "sum" and DTYPES[v.dtype].is_float:
         if reduced:
             total = low.temp(v)

@@ -50,7 +50,8 @@ def functions(rng: Random) -> dict:
         x, p = i["x"], i["r"] > 0.5
         sums = torch.where(p, x, 0).sum(1)
         return {"sum": sums, "mean": (sums / p.sum(1)).unsqueeze(1),
-                "largest": torch.where(p, x, float("-inf")).amax(1), "smallest": torch.where(p, x, float("inf")).amin(1),
+                "largest": torch.where(p, x, float("-inf")).amax(1),
+                "smallest": torch.where(p, x, float("inf")).amin(1),
                 "any": ((x > 2) & p).any(1), "all": ((x < 2) | ~p).all(1)}
 
     def where_columns(i: dict) -> dict:
