@@ -64,6 +64,8 @@ NODES = [
     ("reduce(%0) {op=sum, axes=[0], order=free} : f32[3]", "reduce: sum of f32 has no order 'free'"),
     ("reduce(%0) {op=max, axes=[1, 0], order=free} : f32[]", "reduce: axes are not ascending dims of the operand"),
     ("reduce(%0) {op=product, axes=[0], order=free} : f32[3]", "reduce: no reduction 'product' of f32"),
+    ("reduce_where(%0, %5) {op=sum, axes=[0], order=lanes} : f32[3]",
+     "reduce_where: the predicate is no bool of the operand's shape"),
     ("arg_reduce(%0) {op=sum, axis=0} : i64[3]", "arg_reduce: no 'sum' of f32"),
     ("arg_reduce(%4) {op=max, axis=0} : i64[3]", "arg_reduce: no such axis, or an empty one: 0"),
     ("window_reduce(%0) " + WINDOW.replace("max", "all") + " : f32[2,2]", "window_reduce: no 'all' of f32"),
@@ -72,6 +74,8 @@ NODES = [
     ("window_reduce(%0) " + WINDOW.replace("stride=[1]", "stride=[0]") + " : f32[2,2]",
      "window_reduce: the window does not fit dim 1"),
     ("dot(%0, %2) " + DOT + " : f32[2]", "dot: operands are no numbers of one dtype"),
+    ("dot_where(%0, %1, %5) " + DOT + " : f32[2]",
+     "dot_where: no sum in order seq with a predicate of the first operand's shape"),
     ("dot(%0, %1) " + DOT.replace("seq", "free") + " : f32[2]", "dot: f32 has no order 'free'"),
     ("dot(%0, %1) " + DOT.replace("[0]", "[]") + " : f32[2]", "dot: batch and contracted dims do not pair"),
     ("dot(%0, %1) " + DOT.replace("lhs_batch=[], rhs_batch=[]", "lhs_batch=[0], rhs_batch=[0]").replace("[1]", "[]")
