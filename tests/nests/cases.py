@@ -154,6 +154,36 @@ def windows() -> list[Case]:
     return out
 
 
+def depthwise() -> list[Case]:
+    """Images whose channels lie side by side, at widths where parts of a row begin and end. A residual is added, the
+    last channels are no whole vector."""
+    out = []
+    for h, w, channels, window, stride, pad in ((3, 5, 20, 3, 1, 1), (2, 12, 16, 3, 1, 0), (4, 21, 33, 3, 2, 1),
+                                                (5, 26, 16, 5, 1, 2), (6, 28, 20, 5, 2, 2), (4, 42, 16, 2, 2, 0)):
+        rows, columns = ((n + 2 * pad - window) // stride + 1 for n in (h, w))
+        r, p, c, i, j = loop("r", rows), loop("p", columns), loop("c", channels), Sym("i", 0, window - 1), \
+            Sym("j", 0, window - 1)
+        row, column = sym(r) * stride + sym(i) - pad, sym(p) * stride + sym(j) - pad
+        x, y = buffer("x", "f32", (h, w, channels), "input"), buffer("y", "f32", (rows, columns, channels), "output")
+        k, z = buffer("k", "f32", (window, window, channels), "packed"), buffer("z", "f32", y.shape, "input")
+        valid = (row, h - 1 - row, column, w - 1 - column) if pad else ()
+        at = load("x", row, column, sym(c))
+        pair = op("pair", at, load("k", sym(i), sym(j), sym(c)))
+        total = Reduction("dot", "seq", "f32", (i, j), pair, valid)
+        here = (sym(r), sym(p), sym(c))
+        name = f"{window}x{window}/{stride} of {h}x{w}x{channels}"
+        value = op("maximum", op("add", total, load("z", *here)), f32(0.0))
+        out.append(small(f"depthwise {name}", (r, p), [Phase((c,), [], [Store("y", here, value)])], (x, k, z, y)))
+        most = Reduction("max", "free", "f32", (i, j), at, valid)
+        if stride == 2:
+            out.append(small(f"pooling {name}", (r, p), [Phase((c,), [], [Store("y", here, most)])], (x, y),
+                             extreme=True))
+        elif window == 3:   # two windows of the same terms
+            both = op("sub", most, Reduction("sum", "seq", "f32", (i, j), at, valid))
+            out.append(small(f"two windows {name}", (r, p), [Phase((c,), [], [Store("y", here, both)])], (x, y)))
+    return out
+
+
 def columns() -> list[Case]:
     out = []
     for m, n in ((1, 17), (7, 16), (16, 5), (17, 40), (300, 20), (4097, 3), (9000, 1)):
@@ -438,4 +468,4 @@ def all_cases() -> list[Case]:
             for size, symbolic in ((40, False), (33, True))]
     out.append(softmax(4096, False, 16))
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
-    return out + pad() + windows() + columns() + siblings() + rows() + memory() + elementwise() + in_order()
+    return out + pad() + windows() + depthwise() + columns() + siblings() + rows() + memory() + elementwise() + in_order()

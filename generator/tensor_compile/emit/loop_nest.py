@@ -28,6 +28,7 @@ from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
 from .transpose import SIDE, Transposition, transposition
+from . import window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -97,6 +98,9 @@ class _LoopNestEmitter:
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)
         self.side = max(1, min(MOST_ROWS, self.isa.room // A_ROW)) if self.joins() else 1
+        self.cut = window.cut(kernel, self.isa) if self.vectors and type(self.e) is ScalarEmitter else None
+        if self.cut is not None and not self.is_wide(kernel.phases[0]):
+            self.cut = None
 
     def joins(self) -> bool:
         """Whether neighbouring rows may run side by side: all phases are 16 wide and rows share no memory."""
@@ -115,6 +119,8 @@ class _LoopNestEmitter:
             self.scatter()
         elif turned is not None:
             self.transpose(turned)
+        elif self.cut is not None:
+            self.windows(self.cut)
         else:
             self.nest()
         sorts = any(isinstance(r, RowSort) for phase in kernel.phases for r in phase.reduces)
@@ -185,6 +191,40 @@ class _LoopNestEmitter:
                     f"for (tc_index j = 0; j < {t.count}; j += {SIDE})",
                     "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);"]
         e.lines += _next([name for name, _ in loops], [size for _, size in loops]) if loops else []
+        e.close("for (tc_index item = begin; item < end; ++item)")
+
+    def windows(self, parts: window.Cut) -> None:
+        """Parts of the last row's positions, split over the team; window.py says why."""
+        kernel, e, width, count = self.kernel, self.e, parts.width, parts.count
+        alone, (phase,) = kernel.rows[:-1], kernel.phases
+        e.lines += self.split(product(extent(s) for s in alone) * count, None, width)
+        loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
+        part = loops[-1][0]
+        e.lines += _first(loops)
+        e.open(alone)
+
+        def some(first: Expr, positions: int) -> None:
+            self.phase([_copied(phase, parts.row, first + i, "") for i in range(positions)], None)
+
+        before, behind = (0, int(parts.rest < width)) if parts.alike else (1, 1)
+        heads = []
+        if before:
+            heads.append((f"if ({part} == 0)", const(0), width if count > 1 else parts.rest))
+        if behind and count > 1:
+            heads.append((f"{'else ' if heads else ''}if ({part} == {count - 1})", const(width * (count - 1)), parts.rest))
+        between = count - before - behind if count > 1 else count - len(heads)
+        for head, first, positions in heads:
+            e.open()
+            some(first, positions)
+            e.close("" if count == 1 else head)
+        if between > 0:
+            at = Sym("part", 0, between - 1)
+            e.open((at,))
+            e.names[at] = e.fresh("at")
+            e.lines.append(f"const tc_index {e.names[at]} = {part} - {before};")
+            some((sym(at) + before) * width, width if count > 1 else parts.rest)
+            e.close("else" if heads else "")
+        e.lines += _next([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
 
     def together(self, row: Sym, first: str) -> None:
@@ -475,6 +515,8 @@ class _LoopNestEmitter:
         if lanes is not None and any(row.sums for row in rows):
             mask = e.fresh("m")
             e.lines.append(f"const tcv_mask {mask} = tcv_range(0, {lanes});")
+        if self.cut is not None:
+            window.compute(e, [x for row in rows for x in row.stores])
         for row in rows:
             later = []
             for s in row.sums:

@@ -154,6 +154,10 @@ class ScalarEmitter:
         self.scopes[result.depth].values[node] = result
         return result
 
+    def know(self, node: Scalar, text: str) -> None:
+        """The value of a node is a vector of this name, declared in the innermost scope."""
+        self.scopes[-1].values[node] = CValue(text, True, len(self.scopes) - 1)
+
     def scalar(self, node: Scalar) -> str:
         result = self.value(node)
         assert not result.vector
