@@ -219,7 +219,7 @@ static struct tc_block *directly_in(tc_graph *g, tc_block_kind kind)
     struct tc_block *b = g->current->block;
     if (b && b->kind == kind)
         return b;
-    tc_fail(g, NULL, "it stands directly within %s", tc_block_names[kind]);
+    tc_fail(g, "not in a block within it, and not outside", "goes directly into %s { … }", tc_block_names[kind]);
     return NULL;
 }
 

@@ -34,7 +34,7 @@ static tc_tensor reshape(tc_graph *g, tc_tensor x, int count, const tc_dim *dims
         shape[i] = tc_dim_expr(g, dims[i]);
         if (tc_expr_is(shape[i], -1)) {
             if (open >= 0) {
-                tc_fail(g, NULL, "two dims are -1");
+                tc_fail(g, "-1 is what the other sizes leave", "two dims are -1");
                 return tc_poison();
             }
             open = i;
@@ -228,7 +228,7 @@ static tc_tensor permute(tc_graph *g, tc_tensor x, int count, const int *axes)
     int perm[TC_MAX_RANK];
     bool seen[TC_MAX_RANK] = {false}, identity = true;
     if (count != x->type.rank) {
-        tc_fail(g, NULL, "%d axes for %s", count, tc_type_text(g, &x->type));
+        tc_fail(g, "every axis once, in their new order", "%d axes for %s", count, tc_type_text(g, &x->type));
         return tc_poison();
     }
     for (int i = 0; i < count; ++i) {

@@ -342,7 +342,7 @@ static void assign(tc_graph *g, tc_tensor state, tc_tensor x)
         return;
     }
     if (state->node->op != TC_OP_state) {
-        tc_fail(g, "declare it with tc_state", "argument 'state' is the result of %s", tc_op_text(state->node->op));
+        tc_fail(g, "it is what tc_state gives", "argument 'state' is no state");
         return;
     }
     const char *name = state->node->attrs[0].text;

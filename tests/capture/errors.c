@@ -268,7 +268,7 @@
       AT; tc_assign(s, F(3)))                                                                                         \
     X(state_twice, "tc_assign: state \"s\" was assigned at line", tc_tensor s = tc_state(g, "s", TC_F32, 2);          \
       tc_assign(s, F(2)); AT; tc_assign(s, F(2)))                                                                     \
-    X(state_other, "tc_assign: argument 'state' is the result of parameter", AT; tc_assign(F(2), F(2)))               \
+    X(state_other, "tc_assign: argument 'state' is no state", AT; tc_assign(F(2), F(2)))               \
     X(weights_none, "tc_weight: no weights for \"w\"", AT; tc_weight(g, "w"))                                         \
     X(weights_file, "missing.safetensors: cannot be opened", AT; tc_weights(g, "missing.safetensors"))    \
     X(weights_path, "tc_weights: argument 'path' is NULL", AT; tc_weights(g, NULL))                                   \

@@ -35,19 +35,19 @@
     X(each_scalar, "tc_each: axis 0 of f32[] is not the number of turns, 3", tc_tensor x = S; TC_SCAN(g, 3) { AT;   \
       tc_each(x); })                                                                                                  \
     X(each_inner, "tc_each: f32[3] is made within the block", TC_SCAN(g, 3) { tc_tensor x = F(3); AT; tc_each(x); })  \
-    X(each_outside, "tc_each: it stands directly within TC_SCAN", AT; tc_each(F(3)))                                  \
-    X(each_if, "tc_each: it stands directly within TC_SCAN", tc_tensor p = tc_gt(S, 0), x = F(3), y = p;            \
+    X(each_outside, "tc_each: goes directly into TC_SCAN { … }", AT; tc_each(F(3)))                                  \
+    X(each_if, "tc_each: goes directly into TC_SCAN { … }", tc_tensor p = tc_gt(S, 0), x = F(3), y = p;            \
       TC_SCAN(g, 3) { TC_IF(g, p, &y) { AT; tc_each(x); } TC_ELSE(g) { } })                                           \
     X(collect_null, "tc_collect: argument 'all' is NULL", tc_tensor x = F(3); TC_SCAN(g, 3) { AT;                     \
       tc_collect(x, NULL); })                                                                                         \
-    X(collect_outside, "tc_collect: it stands directly within TC_SCAN", tc_tensor y; AT; tc_collect(F(3), &y))        \
+    X(collect_outside, "tc_collect: goes directly into TC_SCAN { … }", tc_tensor y; AT; tc_collect(F(3), &y))        \
     X(collect_rank, "tc_collect: f32[1,1,1,1,1,1,1,1] has no room for one more axis",                                 \
       tc_tensor x = F(1, 1, 1, 1, 1, 1, 1, 1), y; TC_SCAN(g, 3) { AT; tc_collect(x, &y); })                           \
     X(no_test, "TC_WHILE: there is no tc_test in it", tc_tensor h = F(2); AT; TC_WHILE(g, &h) { h = tc_neg(h); })     \
     X(two_tests, "tc_test: a second tc_test in one TC_WHILE", tc_tensor p = tc_gt(S, 0); TC_WHILE(g, &p) {          \
       tc_test(p); AT; tc_test(p); })                                                                                  \
     X(test_type, "tc_test: the test is f32[2], not bool[]", tc_tensor h = F(2); TC_WHILE(g, &h) { AT; tc_test(h); })  \
-    X(test_outside, "tc_test: it stands directly within TC_WHILE", AT; tc_test(tc_gt(S, 0)))                        \
+    X(test_outside, "tc_test: goes directly into TC_WHILE { … }", AT; tc_test(tc_gt(S, 0)))                        \
     X(condition_type, "TC_IF: the condition is bool[2], not bool[]", tc_tensor p = tc_gt(F(2), 0), y = p; AT;         \
       TC_IF(g, p, &y) { } TC_ELSE(g) { })                                                                             \
     X(condition_null, "TC_IF: argument 'condition' is NULL", tc_tensor y = F(2); AT;                                  \
