@@ -10,7 +10,8 @@ from .graph import passes as graph_passes
 from .graph.errors import IrError
 from .graph.fold import CONSTANTS
 from .graph.dtypes import DTYPES
-from .graph.ir import DimDecl, Function, Loc, Module, Node, TensorType
+from .graph.facts import Facts
+from .graph.ir import DimDecl, Function, Guard, Loc, Module, Node, TensorType
 from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .emit import candidates
@@ -125,7 +126,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             generic = graph.variants[entry.name][-1].function
             reference = built("reference", {}, generic, lower(generic, graph.module, target), True)
         functions.append(FunctionPlan(entry.name, lowered.inputs, lowered.outputs, lowered.states,
-                                      _dims(captured, entry), entry.guards, variants, reference))
+                                      _dims(captured, entry), _needed(entry.guards), variants, reference))
     if dump:
         for title, texts in printed.items():
             dump(title, "\n".join(texts))
@@ -183,6 +184,16 @@ def _dims(module: Module, entry: Function) -> list[DimDecl]:
     """The dims that the function depends on, in the order of their declaration: its arguments."""
     used = graph_passes.dims_of(module, entry)
     return [d for d in module.dims.values() if d.sym in used]
+
+
+def _needed(guards: list[Guard]) -> list[Guard]:
+    """Without those that ranges and divisors of the dims make sure of, or the others do."""
+    kept = list(guards)
+    for g in guards:
+        rest = Facts(other for other in kept if other is not g)
+        if rest.equal(g.lhs, g.rhs) if g.relation == "==" else rest.is_nonnegative(g.lhs - g.rhs):
+            kept.remove(g)
+    return kept
 
 
 def _facts(function: Function) -> tuple[Expr, ...]:

@@ -23,6 +23,7 @@ TC_MODEL(model)
     tc_dim batch = tc_dynamic(g, "batch", 1, 8);
     tc_tensor x = tc_input(g, "x", TC_F32, batch, 4), calls = tc_state(g, "calls", TC_F32);
     tc_weights(g, "w.safetensors");
+    x = tc_add(x, tc_mul(tc_sum(tc_add(tc_slice(x, 0, 0, 2), tc_slice(x, 0, 1, 3))), 0));
     calls = tc_add(calls, 1);
     tc_assign(tc_state(g, "calls", TC_F32), calls);
     tc_output(g, "y", tc_mul(tc_linear(x, tc_weight(g, "w")), calls));
@@ -56,6 +57,9 @@ with tempfile.TemporaryDirectory() as place:
                            cwd=folder, capture_output=True, text=True, check=False)
     if not ok(built.returncode == 0, "a model with weights, state and a dim"):
         note(built.stderr)
+    header = (folder / "model.h").read_text(encoding="utf-8")
+    ok("    tc_index batch; /* 1..8; needs batch >= 3 */" in header and header.count("Guard, else") == 1,
+       "the header tells what a slice needs, and no more than that")
     library = target_library(detect(("cc",), cache.root, "the compiler"), (), cache)
     for compiler, source in (("gcc", "main.c"), ("clang", "main.c"), ("g++", "main.cpp"), ("clang++", "main.cpp")):
         if not shutil.which(compiler):

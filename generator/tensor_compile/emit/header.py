@@ -185,6 +185,8 @@ def _arguments(face: Interface, entry: Entry) -> str:
             text += f", a multiple of {dim.sym.divisor}"
         if entry.sizes(i):
             text += f"; specialized for {', '.join(map(str, entry.sizes(i)))}"
+        if needs := [g.name for g in entry.guards if dim.sym in (g.lhs - g.rhs).symbols()]:
+            text += f"; needs {' and '.join(needs)}"
         lines.append(f"    tc_index {name}; /* {comment(text)} */")
     for i, (buffer, name) in enumerate(zip(entry.tensors, entry.tensor_names)):
         const, role = ("const ", "input") if i < entry.inputs else ("", "output")
