@@ -310,6 +310,46 @@ tc_tensor tc_requantize_by(tc_graph *g, tc_site at, tc_tensor x, tc_tensor scale
     return tc_cast_at(at, y, dtype);
 }
 
+/* The bits of n, below 256, as the bytes that are stored of constants. */
+static tc_tensor by_byte(tc_graph *g, tc_tensor n, tc_dtype dtype)
+{
+    return tc_prim_cast(g, tc_prim_cast(g, n, dtype), TC_I32);
+}
+
+/* x and the rounded upper half of its product (of i64) with 2q - 2^32: the upper half of x * 2q, mulhigh(x, q). */
+static tc_tensor upper_half(tc_graph *g, tc_site at, tc_tensor x, tc_tensor product)
+{
+    return ADD(x, tc_prim_cast(g, SHIFT_RIGHT(ADD(product, (int64_t)1 << 31), 32), TC_I32));
+}
+
+tc_tensor tc_scaled_high(tc_graph *g, tc_site at, tc_tensor x, int32_t q)
+{
+    return upper_half(g, at, x, MUL(tc_prim_cast(g, x, TC_I64), (int64_t)(int32_t)((uint32_t)q << 1)));
+}
+
+/* rounding_shift(mulhigh(x * 2^max(e, 0), q), max(-e, 0)) in steps without a comparison, for q from 2^30 on; where q is
+ * 0, so is the result. `any` is -1 where there is a shift to the right: halves of negative numbers go down by one before
+ * all places but one are shifted out, then the last place rounds up. The upper half of a product is never -2^31, from
+ * which 1 cannot be taken. */
+static tc_tensor rounded_twice(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e)
+{
+    tc_tensor right = MAXIMUM(tc_neg_at(at, e), 0), one = MINIMUM(right, 1), places = SUB(right, one);
+    tc_tensor nothing = EQ(q, 0), out = WHERE(nothing, 32, MAXIMUM(e, 0)), factor = MAXIMUM(q, 1 << 30);
+    tc_tensor any = by_byte(g, tc_neg_at(at, one), TC_I8), left = by_byte(g, out, TC_U8);
+    tc_tensor shifted = SHIFT_LEFT(x, left), wide = tc_prim_cast(g, shifted, TC_I64), rest = SHIFT_LEFT(factor, 1);
+    tc_tensor high = upper_half(g, at, shifted, MUL(wide, tc_prim_cast(g, rest, TC_I64)));
+    tc_tensor below = BIT_AND(SHIFT_RIGHT(high, 31), any);
+    places = by_byte(g, places, TC_U8);
+    tc_tensor twice = SHIFT_RIGHT(ADD(high, below), places);
+    return SUB(twice, BIT_AND(SHIFT_RIGHT(twice, 1), any));
+}
+
+tc_tensor tc_requantize_normal(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e)
+{
+    q = tc_broadcast_to(g, q, x->type.rank, x->type.shape);
+    return rounded_twice(g, at, x, q, tc_broadcast_to(g, e, x->type.rank, x->type.shape));
+}
+
 tc_tensor tc_requantize_fixed(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e, bool once)
 {
     q = tc_broadcast_to(g, q, x->type.rank, x->type.shape);

@@ -24,4 +24,9 @@ void tc_integer_range(tc_dtype dtype, int bits, int64_t *low, int64_t *high);
 /* As TensorFlow Lite: x, i32, times q * 2^(e - 31); q and e are i32 that broadcast to x. Rounded twice, or once. */
 tc_tensor tc_requantize_fixed(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e, bool once);
 
+/* The same rounded twice where every q is 0 or at least 2^30, as tc_quantized_multiplier gives it: in fewer steps. */
+tc_tensor tc_requantize_normal(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e);
+/* mulhigh_round(x, q) for q from 2^30 on. */
+tc_tensor tc_scaled_high(tc_graph *g, tc_site at, tc_tensor x, int32_t q);
+
 #endif

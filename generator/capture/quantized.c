@@ -54,19 +54,24 @@ static tc_tensor centered(tc_graph *g, tc_site at, const tc_affine *a)
 }
 
 /* x * multiplier * 2^(shift - 31), rounded twice. */
-static tc_tensor multiplied(tc_site at, tc_tensor x, int32_t multiplier, int shift)
+static tc_tensor multiplied(tc_graph *g, tc_site at, tc_tensor x, int32_t multiplier, int shift)
 {
     if (shift > 0)
         x = SHIFT_LEFT(x, shift);
-    x = tc_mulhigh_round_at(at, x, TC_OPERAND(multiplier));
-    return shift < 0 ? tc_rounding_shift_at(at, x, TC_OPERAND(-shift)) : x;
+    x = multiplier >= 1 << 30 ? tc_scaled_high(g, at, x, multiplier)
+                              : tc_mulhigh_round_at(at, x, TC_OPERAND(multiplier));
+    if (shift >= 0)
+        return x;
+    /* tc_rounding_shift of what is never -2^31: halves of negative numbers go down before the last place rounds up */
+    tc_tensor below = SHIFT_RIGHT(x, 31), twice = SHIFT_RIGHT(ADD(x, below), -shift - 1);
+    return SHIFT_RIGHT(ADD(twice, 1), 1);
 }
 
-static tc_tensor scaled(tc_site at, tc_tensor x, double scale)
+static tc_tensor scaled(tc_graph *g, tc_site at, tc_tensor x, double scale)
 {
     int shift;
     const int32_t multiplier = tc_quantized_multiplier(scale, &shift);
-    return multiplied(at, x, multiplier, shift);
+    return multiplied(g, at, x, multiplier, shift);
 }
 
 /* x + zero in the dtype, saturating: limited before, so that the sum does not wrap. */
@@ -127,8 +132,10 @@ static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor sca
     e = tc_quantized_along(g, at, "scale", e, x, axis, 0);
     if (tc_is_poison(q) || tc_is_poison(e))
         return tc_poison();
-    tc_tensor y = x->dtype == TC_I64 ? scaled_wide(g, at, sums, q, e) : tc_requantize_fixed(g, at, sums, q, e, once);
-    return finished(at, y, zero, dtype);
+    if (x->dtype == TC_I64)
+        return finished(at, scaled_wide(g, at, sums, q, e), zero, dtype);
+    return finished(at, once ? tc_requantize_fixed(g, at, sums, q, e, true) : tc_requantize_normal(g, at, sums, q, e),
+                    zero, dtype);
 }
 
 /* -- products ------------------------------------------------------------------------------------------------------ */
@@ -234,12 +241,12 @@ static tc_tensor quantized_sum(tc_graph *g, const tc_quantized_two_args *args, b
     const tc_dtype dtype = a->x->type.dtype;
     const int places = dtype == TC_I16 ? 15 : 20;
     const double larger = a->scale > b->scale ? a->scale : b->scale, twice = 2 * larger;
-    tc_tensor left = scaled(at, SHIFT_LEFT(centered(g, at, a), places), a->scale / twice);
-    tc_tensor right = scaled(at, SHIFT_LEFT(centered(g, at, b), places), b->scale / twice);
+    tc_tensor left = scaled(g, at, SHIFT_LEFT(centered(g, at, a), places), a->scale / twice);
+    tc_tensor right = scaled(g, at, SHIFT_LEFT(centered(g, at, b), places), b->scale / twice);
     tc_tensor sum = difference ? SUB(left, right) : ADD(left, right);
     if (tc_is_poison(sum))
         return sum;
-    return finished(at, scaled(at, sum, twice / ((1 << places) * (double)args->scale)), args->zero, dtype);
+    return finished(at, scaled(g, at, sum, twice / ((1 << places) * (double)args->scale)), args->zero, dtype);
 }
 
 #define ENTER_TWO(name)                                                                                                \
@@ -266,7 +273,7 @@ static tc_tensor quantized_mul(tc_graph *g, const tc_quantized_two_args *args)
     if (tc_is_poison(product))
         return product;
     const double scale = (double)args->a.scale * (double)args->b.scale / (double)args->scale;
-    return finished(at, scaled(at, product, scale), args->zero, args->a.x->type.dtype);
+    return finished(at, scaled(g, at, product, scale), args->zero, args->a.x->type.dtype);
 }
 
 tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args)
@@ -290,7 +297,7 @@ static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args 
     if (!check_scale(g, "", args->x.scale) || !check_result(g, dtype, args->scale, args->zero))
         return tc_poison();
     tc_tensor x = centered(g, args->at, &args->x);
-    return finished(args->at, scaled(args->at, x, (double)args->x.scale / (double)args->scale), args->zero, dtype);
+    return finished(args->at, scaled(g, args->at, x, (double)args->x.scale / (double)args->scale), args->zero, dtype);
 }
 
 tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args)
@@ -337,7 +344,7 @@ static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_ten
     tc_integer_range(dtype, 0, &low, &high);
     const argument a = argument_of(args->x.scale, 4);
     tc_tensor x = integers(g, at, (int)low - args->x.zero), inside = MINIMUM(MAXIMUM(x, -a.radius), a.radius);
-    tc_tensor value = function(at, multiplied(at, inside, a.multiplier, a.shift));
+    tc_tensor value = function(at, multiplied(g, at, inside, a.multiplier, a.shift));
     tc_tensor y = tc_rounding_shift_at(at, value, TC_OPERAND(31 - outputs));
     tc_tensor above = GE(x, a.radius), below = LE(x, -a.radius);
     y = MINIMUM(MAXIMUM(ADD(y, middle), low), high);
@@ -369,7 +376,7 @@ static tc_tensor exponentials(tc_graph *g, tc_site at, double scale)
 {
     const argument a = argument_of(scale, 5);
     tc_tensor d = integers(g, at, 0), inside = tc_neg_at(at, MINIMUM(d, a.radius));
-    tc_tensor y = tc_fixed_exp(at, multiplied(at, inside, a.multiplier, a.shift), 5), beyond = GT(d, a.radius);
+    tc_tensor y = tc_fixed_exp(at, multiplied(g, at, inside, a.multiplier, a.shift), 5), beyond = GT(d, a.radius);
     return WHERE(beyond, 0, y);
 }
 
@@ -484,7 +491,7 @@ static tc_tensor quantized_mean(tc_graph *g, const tc_quantized_mean_args *args)
     const int64_t multiplier = tc_quantized_multiplier((double)args->x.scale / (double)args->scale, &shift);
     while (places < 31 + shift && (count >> places) > 1)
         ++places;
-    tc_tensor mean = multiplied(at, sums, (int32_t)((multiplier << places) / count), shift - places);
+    tc_tensor mean = multiplied(g, at, sums, (int32_t)((multiplier << places) / count), shift - places);
     return finished(at, mean, args->zero, type->dtype);
 }
 
@@ -507,8 +514,8 @@ static tc_tensor quantized_leaky_relu(tc_graph *g, const tc_quantized_leaky_args
         tc_fail(g, NULL, "the slope is %g, not positive", (double)args->slope);
         return tc_poison();
     }
-    tc_tensor x = centered(g, at, &args->x), negative = LT(x, 0), below = scaled(at, x, (double)sloped);
-    tc_tensor above = scaled(at, x, (double)args->x.scale / (double)args->scale);
+    tc_tensor x = centered(g, at, &args->x), negative = LT(x, 0), below = scaled(g, at, x, (double)sloped);
+    tc_tensor above = scaled(g, at, x, (double)args->x.scale / (double)args->scale);
     return finished(at, WHERE(negative, below, above), args->zero, dtype);
 }
 

@@ -17,6 +17,7 @@ from .graph.text import parse_module, print_module
 from .emit import candidates
 from .emit.schedules import Choose, with_schedules
 from .loops import attention, layout, printer as loops_text, tile_regions
+from .loops.byte_products import with_byte_products
 from .loops.fuse import fuse
 from .loops.loop_ir import FunctionPlan, ModelPlan, Variant
 from .loops.scalar_ir import Buffer
@@ -109,6 +110,8 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             scheduled = schedule(tiled, target)
             if not (separate or target.apart):
                 scheduled = with_schedules(scheduled, target.isas, chosen)
+            if target.multiplies_bytes and not separate:
+                scheduled = with_byte_products(scheduled)
             program = plan(scheduled, target)
             if verify:
                 verify_loops(program, facts)

@@ -52,6 +52,11 @@ class Target:
         return not self.apart
 
     @property
+    def multiplies_bytes(self) -> bool:
+        """Products of bytes are loop nests that take four terms at a time (loops/byte_products.py)."""
+        return self.arch == "arm"
+
+    @property
     def narrow(self) -> str:
         """The 16-bit dtype that products and convolutions have their operands in; "": that of the model."""
         return self.precision if self.precision in ("bf16", "f16") else ""

@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Iterable
 
+from ..loops.byte_products import ByteProductKernel
 from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, \
     GroupedContractionKernel
+from .byte_products import emit_byte_product
 from .index_check import emit_check
 from .externs import emit_extern
 from . import micro
@@ -37,7 +39,9 @@ def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
 
 
 def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
-    if isinstance(kernel, LoopNestKernel):
+    if isinstance(kernel, ByteProductKernel):
+        text = emit_byte_product(kernel, isa, PLACE)
+    elif isinstance(kernel, LoopNestKernel):
         text = emit_loop_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
         text = emit_check(kernel, PLACE)

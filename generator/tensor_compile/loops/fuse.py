@@ -594,6 +594,10 @@ class Fusion:
                     raise Refused("a third kernel lies between them")
         if any(isinstance(m.value, Reduction) for g in (group, other) for m in g.members) and "flat" != group.kind:
             raise Refused("the kernel holds a reduction of another kind")
+        integers = [{(r.vars, r.valid) for r in walk(*(m.value for m in g.members if m.value is not None))
+                     if isinstance(r, Reduction) and r.op == "dot" and r.dtype == "i32"} for g in (group, other)]
+        if all(integers) and integers[0] != integers[1]:
+            raise Refused("it reduces other terms than the kernel")
 
     def member_loads(self, m: Member) -> list[Load]:
         return [m.item.a, m.item.b] if m.value is None else loads(m.value)

@@ -38,14 +38,16 @@ def apply(function: Function, target: Target) -> Function:
     (`target.narrow`) the terms of a column lie side by side instead: panels of one column, in the narrow dtype; what
     is no constant stays."""
     typed = "" if target.apart else target.arch
-    return _Rewriter(function, 1 if target.narrow else target.panel, target.narrow, typed).run()
+    panel = 1 if target.narrow else target.panel
+    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes).run()
 
 
 class _Rewriter:
-    """typed: the architecture whose kernels multiply operands of other dtypes than that of their sums; "": none."""
+    """typed: the architecture whose kernels multiply operands of other dtypes than that of their sums; "": none.
+    in_bytes: products of short integers are loop nests, whose weights are rows of bytes."""
 
-    def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = ""):
-        self.function, self.panel, self.narrow, self.typed = function, panel, narrow, typed
+    def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = "", in_bytes: bool = False):
+        self.function, self.panel, self.narrow, self.typed, self.in_bytes = function, panel, narrow, typed, in_bytes
         self.operands = Operands(self.make)
         self.nodes: list[Node] = []
         self.moved: dict[Node, Node] = {p: p for p in function.parameters}
@@ -132,7 +134,7 @@ class _Rewriter:
     def integers(self, a: Value, b: Value) -> tuple[Value, Value, Product, bool] | None:
         """The operands of a product that is summed in i32 in short dtypes, their product and whether b is turned; None
         where they may not be short."""
-        short = [self.operands.short(v) for v in (a, b)] if self.typed else [None]
+        short = [self.operands.short(v) for v in (a, b)] if self.typed and not self.in_bytes else [None]
         if None in short:
             return None
         product, turned = integers(*short, self.typed)
@@ -200,6 +202,8 @@ class _Rewriter:
     def convolution(self, node: Node, operands: tuple[Value, ...]) -> Node | None:
         x, w = operands
         groups = node.attrs["groups"]
+        if self.in_bytes and w.node in self.constant and w.node.op == "cast" and w.node.operands[0].dtype == "i8":
+            return self.bytes_convolution(node, x, w)
         enough = w.shape[0].is_const and w.shape[0].value >= FEWEST_COLUMNS
         short = self.integers(x, w) if w.dtype == "i32" and enough else None
         if not (w.shape[0].is_const and (w.dtype == "f32" or short is not None)):
@@ -220,6 +224,23 @@ class _Rewriter:
             grouped = self.reshape(node, w if short is not None else self.weights(w), [groups, outs, *w.shape[1:]])
             packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], product, turned)
         return self.keep(Node("packed_convolution", (x, packed), attrs, node.types, node.loc, node.scope)).node
+
+    def bytes_convolution(self, node: Node, x: Value, w: Value) -> Node | None:
+        """Weights of bytes: of each output channel one row of terms, of whole words; depthwise [window..., 1, o]."""
+        groups, spatial, stored = node.attrs["groups"], len(w.shape) - 2, w.node.operands[0]
+        if groups == 1:
+            terms = product_of(w.shape[1:])
+            turned = self.transpose(node, stored, [0, *range(2, 2 + spatial), 1])
+            turned = self.reshape(node, turned, [w.shape[0], terms])
+            turned = self.pad_to(node, turned, 1, floordiv(terms + 3, wrap(4)) * 4)
+        elif w.shape[0] == groups:
+            turned = self.transpose(node, stored, [*range(2, 2 + spatial), 1, 0])
+        else:
+            return None
+        wide = self.make(node, "cast", (turned,), {"dtype": "i32"}, "i32", turned.shape)
+        attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
+        attrs |= {"window": tuple(d.value for d in w.shape[2:]), "panel": 0, "group": 1, "zero": 0}
+        return self.keep(Node("packed_convolution", (x, wide), attrs, node.types, node.loc, node.scope)).node
 
 
 def _unit_stride(x: Value, axis: int) -> bool:

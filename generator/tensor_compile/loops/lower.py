@@ -60,6 +60,11 @@ def lower(function: Function, module: Module, target: Target, plain: bool = Fals
     return lowered
 
 
+def _sums(node: Node) -> bool:
+    """Its terms may be integers that are wider than they are stored."""
+    return node.op in _SUMS or node.op == "packed_convolution" and node.types[0].dtype == "i32"
+
+
 class LoweringError(Exception):
     """What the loop IR cannot express; a bug of a pass or an unsupported primitive, with the node's location."""
 
@@ -149,7 +154,7 @@ class Lowering:
         for g in self.functions:
             for v in [*(v for node in g.nodes for v in node.operands), *(v for _, v, _ in [*g.results, *g.assigns])]:
                 self.uses[v] = self.uses.get(v, 0) + 1
-            self.summed.update(v for node in g.nodes if node.op in _SUMS for v in node.operands)
+            self.summed.update(v for node in g.nodes if _sums(node) for v in node.operands)
             if g is not f and g.assigns:
                 raise LoweringError(f"{g.name}: a state is assigned within a loop or branch")
         inputs = [self.buffer(p.attrs["name"], p.types[0].dtype, p.types[0].shape, "input") for p in f.parameters]

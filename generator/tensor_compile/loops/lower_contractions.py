@@ -142,6 +142,10 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
     groups, panel = attrs["groups"], attrs["panel"]
     outs, ins = v.shape[1].value // groups, floordiv(x.shape[1], wrap(groups))
     variables, index = low.vars.space(v.shape)
+    if panel == 0 and len(w.shape) == 2:
+        k, inner, position = convolution_terms(low, node, index, ZERO, ins)
+        convolve(low, node, index, k, inner, (index[1], position))
+        return
     if panel == 0:
         grouped_convolution(low, node, index, outs, ins)
         return

@@ -13,6 +13,7 @@ from ..tokens import quote
 from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
+from .byte_products import ByteProductKernel
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
     ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, RowReduce, Slot, Step, Tiles
 from .products import F32, Product
@@ -100,8 +101,8 @@ class _Parser:
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
-            readers |= {"loop_nest": self.loop_nest, "attention": self.attention, "tiles": self.tiles,
-                        "fusion": self.fusion, "refusal": self.refusal}
+            readers |= {"loop_nest": self.loop_nest, "byte_product": self.byte_product, "attention": self.attention,
+                        "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
         if unit.kind == "program":
             readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place}
         word = line.word("a declaration")
@@ -398,6 +399,10 @@ class _Parser:
             phases.append(self.phase(inner))
         inner.end()
         return LoopNestKernel(label, rows, phases, params, dims, grain, loc)
+
+    def byte_product(self, line: ItemLine, unit: Declarations) -> ByteProductKernel:
+        nest = self.loop_nest(line, unit)
+        return ByteProductKernel(nest.label, nest.rows, nest.phases, nest.params, nest.dims, nest.grain, nest.loc)
 
     def phase(self, line: ItemLine) -> Phase:
         phase = Phase(line.variables(), vector=not line.accept("scalar"))

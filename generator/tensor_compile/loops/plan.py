@@ -20,6 +20,7 @@ from ..target import Target
 from . import arena
 from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
+from .byte_products import ByteProductKernel, overwrites
 from .fuse import Fused
 from .loop_ir import Arena, Branch, CheckKernel, Element, Kernel, leaves, Loop, LoopNestKernel, mapped, Program, \
     Region, regions, Step, Tiles
@@ -166,6 +167,8 @@ def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
     """`out` may overwrite x point by point. Never in a contraction, whose template may hold sums in `out`."""
     if not isinstance(kernel, LoopNestKernel):
         return False
+    if isinstance(kernel, ByteProductKernel) and overwrites(kernel, x, out):
+        return True
     addresses = {out.address(s.index) for phase in kernel.phases for s in phase.stores if s.buffer == out.name}
     if len(addresses) != 1:
         return False

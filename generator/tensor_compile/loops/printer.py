@@ -11,6 +11,7 @@ from typing import Iterable, Iterator
 from ..tokens import quote
 from ..symbolic import Atom, Expr, FloorDiv, Sym
 from .fuse import Fused
+from .byte_products import ByteProductKernel
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
     ExternKernel, GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, Program, regions, RowReduce, \
     RowSort, Step, Store, Tiles
@@ -293,7 +294,8 @@ class _Printer:
             return [f"compute {quote(k.label)} ({self.vars(k.vars)}){how}{_loc(k)} {{",
                     self.store(Store(k.out, k.index, k.value, k.dynamic), "  "), "}"]
         if isinstance(k, LoopNestKernel):
-            out = [f"loop_nest {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain}{_loc(k)} {{", *_interface(k)]
+            word = "byte_product" if isinstance(k, ByteProductKernel) else "loop_nest"
+            out = [f"{word} {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain}{_loc(k)} {{", *_interface(k)]
             for phase in k.phases:
                 out.append(f"  phase ({self.vars(phase.vars)}){'' if phase.vector else ' scalar'} {{")
                 self.share([r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values])

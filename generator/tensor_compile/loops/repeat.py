@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that their readers compute rather than load: cheap ones of a few readers, and whatever is read in parts, each
-element once (what is split and joined otherwise needs no memory between)."""
+"""Values that their readers compute rather than load: cheap ones of a few readers, whatever is read in parts, each
+element once (what is split and joined otherwise needs no memory between), and integers that are wider than all that
+they are computed from, so that memory holds the narrow ones."""
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..graph.dtypes import DTYPES
 from .equations import solve
 from .loop_ir import Computation, Contraction
 from .scalar_ir import Load, Reduction, Scalar, Sorted
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from .fuse import Fusion
 
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
+MOST_WIDE = 4          # readers of a wide integer
 MOST_GROUPED = 8         # loads of a value whose readers share it out
 
 
@@ -32,8 +35,13 @@ def repeat(fusion: Fusion) -> None:
             if len(writers) != 1 or x.buffer in indirect:
                 continue
             writer = fusion.items[writers[0]]
-            if isinstance(writer, Computation) and (writer.index != x.index or item.dynamic) and not x.valid \
-                    and _repeatable(fusion, writers[0], writer, x.buffer):
+            if not isinstance(writer, Computation) or x.valid:
+                continue
+            if writer.index != x.index or item.dynamic:
+                again = _repeatable(fusion, writers[0], writer, x.buffer)
+            else:
+                again = _widened(fusion, writers[0], writer, x.buffer)
+            if again:
                 replaced[x.buffer] = writer
         if replaced:
             _replace(fusion, seq, item, replaced)
@@ -84,6 +92,25 @@ def _repeatable(fusion: Fusion, seq: int, writer: Computation, name: str) -> boo
         if x.dynamic or not kept:
             return False
     return True
+
+
+def _widened(fusion: Fusion, seq: int, writer: Computation, name: str) -> bool:
+    """A temp of integers, read at its own points alone, with more bytes a point than what it is computed from."""
+    if fusion.buffers[name].kind != "temp" or name in fusion.outside or writer.dynamic or writer.window \
+            or not DTYPES[writer.value.dtype].is_integer or len(fusion.readers[name]) > MOST_WIDE:
+        return False
+    readers = [fusion.items[r] for r in fusion.readers[name]]
+    if not all(isinstance(r, Computation) and not r.dynamic for r in readers) \
+            or any(x.buffer == name and (x.index != writer.index or x.valid or x.dynamic)
+                   for r in fusion.readers[name] for x in fusion.loads[r]):
+        return False
+    if any(isinstance(s, (Reduction, Sorted)) for s in walk(writer.value)):
+        return False
+    sources = {x.buffer: x.dtype for x in fusion.loads[seq] if fusion.buffers[x.buffer].kind != "packed"}
+    if any(x.dynamic for x in fusion.loads[seq]) or not sources \
+            or not all(DTYPES[dtype].is_integer for dtype in sources.values()):
+        return False
+    return sum(DTYPES[dtype].bytes for dtype in sources.values()) < DTYPES[writer.value.dtype].bytes
 
 
 def _shared_out(fusion: Fusion, writer: Computation, name: str) -> bool:

@@ -47,8 +47,7 @@ class Importer:
         self.scope: tuple[str, ...] = ()
         self.origin = Origin()
         self._dim_names, self._multiples = dict(dim_names), dict(multiples)
-        ranges = archive.program.get("range_constraints")
-        self._ranges: Json = ranges if isinstance(ranges, dict) else {}
+        self._ranges = archive.program.get("range_constraints") or {}
         self._symbols: dict[str, Expr] = {}
         self._stored: dict[tuple[object, ...], Value] = {}
         self._nodes = self._nested = 0
@@ -339,7 +338,7 @@ class Importer:
             raise Unsupported("of real numbers it is not known")
         try:
             function(node)
-        except (ValueError, IndexError):  # lists of other lengths, axes that are not there
+        except ValueError:  # lists of different lengths, which zip and unpacking refuse
             raise Malformed("its arguments and results do not fit each other") from None
         unread = node.unread()
         if unread:

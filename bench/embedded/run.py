@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The int8 models of MLPerf Tiny on an emulated Cortex-M board: instructions, RAM and flash.
+
+    run.py [MODEL...] [--board m4]
+
+Instructions are the emulator's (-icount shift=0), not cycles of a chip.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "tflite"))
+import tiny
+
+FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
+# multiply-adds of one call
+WORK = {"ad01_int8": 264_192, "kws_ref_model": 2_656_768, "pretrainedResnet_quant": 12_501_632,
+        "vww_96_int8": 7_489_664}
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """flags: of the compiler; tick: nanoseconds of one tick of SysTick."""
+
+    name: str
+    machine: str
+    target: str
+    flags: tuple[str, ...]
+    tick: int
+    startup: Path
+    script: Path
+
+
+M4 = Board("m4", "mps2-an386", "cortex-m4f", tuple(tiny.M4F), 40, ROOT / "tests/cross/m4f/startup.c",
+           ROOT / "tests/cross/m4f/link.ld")
+BOARDS = {"m4": M4}
+
+
+def call(command: list[str]) -> str:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise SystemExit(f"{' '.join(command[:3])} …: {result.stdout}{result.stderr}"[:3000])
+    return result.stdout + result.stderr
+
+
+def measure(model: str, board: Board, work: Path, cc: str) -> dict[str, int]:
+    out = work / model
+    out.mkdir(parents=True, exist_ok=True)
+    machine = tiny.Machine(board.name, (cc, *board.flags), ("--target-file", board.target))
+    wrong = tiny.build(FOLDER / f"{model}.tflite", machine, out)
+    if wrong:
+        raise SystemExit(wrong)
+    stored = tiny.tensors(FOLDER / f"{model}.io.safetensors")
+    cases = stored["input"][0][0]
+    for key, part in (("input", "inputs.bin"), ("micro_output", "outputs.bin")):
+        (out / part).write_bytes(stored[key][1])
+    header = out / f"{model}.h"
+    args = re.search(r"typedef struct \w+_args \{\n\s*const (\w+) \*(\w+);.*\n\s*(\w+) \*(\w+);",
+                     header.read_text(encoding="utf-8"))
+    assert args is not None
+    defines = {"MODEL_HEADER": f'"{header}"', "MODEL_CALL": model, "MODEL_ARGS": f"{model}_args", "INPUT": args[2],
+               "OUTPUT": args[4], "CASES": cases, "INPUT_BYTES": len(stored["input"][1]) // cases,
+               "OUTPUT_BYTES": len(stored["micro_output"][1]) // cases, "ARENA_BYTES": f"{model.upper()}_ARENA_BYTES",
+               "INPUTS_FILE": f'"{out / "inputs.bin"}"', "OUTPUTS_FILE": f'"{out / "outputs.bin"}"',
+               "TICK": board.tick, "REPEAT": 1 if WORK[model] > 1_000_000 else 8}
+    image = out / "image"
+    call([cc, *board.flags, "-std=gnu11", "-O2", "-w", f"-I{ROOT / 'runtime/include'}",
+          *(f"-D{key}={value}" for key, value in defines.items()), str(HERE / "measure.c"),
+          str(header.with_suffix(".o")), *sorted(map(str, (ROOT / "runtime/core").glob("*.c"))), str(board.startup),
+          "-nostartfiles", "-T", str(board.script), "-Wl,--gc-sections", "-o", str(image)])
+    printed = call(["qemu-system-arm", "-M", board.machine, "-icount", "shift=0", "-nographic", "-semihosting-config",
+                    "enable=on,target=native", "-kernel", str(image)])
+    found = {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", printed, re.MULTILINE)}
+    found["arena"] = int(re.search(r"_ARENA_BYTES (\d+)", header.read_text(encoding="utf-8"))[1])
+    sections = {"code": 0, "weights": 0}
+    for line in call(["arm-none-eabi-size", "-A", str(header.with_suffix(".o"))]).splitlines():
+        if m := re.match(r"\.(text|rodata)\S*\s+(\d+)", line):
+            sections["code" if m[1] == "text" else "weights"] += int(m[2])
+    return found | sections
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", default=list(WORK), metavar="MODEL")
+    parser.add_argument("--board", default="m4", choices=BOARDS)
+    parser.add_argument("--work", type=Path, help="folder that is kept")
+    given = parser.parse_args()
+    for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
+        if not shutil.which(tool):
+            raise SystemExit(f"{tool} is not installed")
+    with tempfile.TemporaryDirectory() as temporary:
+        print(f"{'model':24} {'instructions':>12} {'a multiply-add':>14} {'arena':>8} {'stack':>6} {'code':>7} "
+              f"{'constants':>9}")
+        for model in given.models:
+            found = measure(model, BOARDS[given.board], given.work or Path(temporary), "arm-none-eabi-gcc")
+            print(f"{model:24} {found['instructions']:12} {found['instructions'] / WORK[model]:14.2f} "
+                  f"{found['arena']:8} {found['stack']:6} {found['code']:7} {found['weights']:9}"
+                  f"{'  WRONG' if found['wrong'] else ''}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalar expressions in which products of 64 bits that are rounded to their upper half, and limits of bytes, are calls
+of templates/include/tc_fixed.h: the same bits in fewer instructions of a processor of 32 bits."""
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from ..loops.scalar_ir import Apply, Const, IndexValue, Scalar
+from .scalar import CValue, ScalarEmitter
+
+
+def _is(s: Scalar, op: str, dtype: str) -> TypeGuard[Apply]:
+    return isinstance(s, Apply) and s.op == op and s.dtype == dtype
+
+
+def _constant(s: Scalar) -> int | None:
+    """The value of a signed constant."""
+    if isinstance(s, IndexValue):
+        return s.expr.value if s.expr.is_const else None
+    if not isinstance(s, Const) or s.dtype not in ("i8", "i32", "i64"):
+        return None
+    width = {"i8": 8, "i32": 32, "i64": 64}[s.dtype]
+    return s.bits - (1 << width) if s.bits >> width - 1 else s.bits
+
+
+def high_half(s: Scalar) -> tuple[Scalar, Scalar] | None:
+    """a and b of i32 where s is min((a * b + 2^30) >> 31, the largest i32)."""
+    if not (_is(s, "cast", "i32") and _is(s.args[0], "minimum", "i64")):
+        return None
+    shifted, most = s.args[0].args
+    if _constant(most) != (1 << 31) - 1 or not _is(shifted, "shift_right", "i64") or _constant(shifted.args[1]) != 31:
+        return None
+    total = shifted.args[0]
+    if not _is(total, "add", "i64") or _constant(total.args[1]) != 1 << 30 or not _is(total.args[0], "mul", "i64"):
+        return None
+    factors = total.args[0].args
+    narrow = [f.args[0] for f in factors if _is(f, "cast", "i64") and f.args[0].dtype == "i32"]
+    return (narrow[0], narrow[1]) if len(narrow) == 2 else None
+
+
+def upper_half(s: Scalar) -> tuple[Scalar, Scalar | int] | None:
+    """x of i32 and b, one of i32 or a number of as many bits, where s is x + ((x * b + 2^31) >> 32)."""
+    if not (_is(s, "add", "i32") and _is(s.args[1], "cast", "i32") and _is(s.args[1].args[0], "shift_right", "i64")):
+        return None
+    x, (total, places) = s.args[0], s.args[1].args[0].args
+    if _constant(places) != 32 or not _is(total, "add", "i64") or _constant(total.args[1]) != 1 << 31 \
+            or not _is(total.args[0], "mul", "i64"):
+        return None
+    wide, factor = total.args[0].args
+    if not (_is(wide, "cast", "i64") and wide.args[0] is x):
+        return None
+    number = _constant(factor)
+    if number is not None:
+        return (x, number) if -(1 << 31) <= number < 1 << 31 else None
+    return (x, factor.args[0]) if _is(factor, "cast", "i64") and factor.args[0].dtype == "i32" else None
+
+
+def limited(s: Scalar) -> tuple[Scalar, int] | None:
+    """x and zero where s is the i8 of min(max(x, -128 - zero), 127 - zero) + zero."""
+    if not _is(s, "cast", "i8"):
+        return None
+    inner, zero = s.args[0], 0
+    if _is(inner, "add", "i32") and (z := _constant(inner.args[1])) is not None:
+        inner, zero = inner.args[0], z
+    if not _is(inner, "minimum", "i32") or not _is(inner.args[0], "maximum", "i32"):
+        return None
+    if (_constant(inner.args[1]), _constant(inner.args[0].args[1])) != (127 - zero, -128 - zero):
+        return None
+    return inner.args[0].args[0], zero
+
+
+def by_byte(s: Scalar) -> bool:
+    """A shift of i32 by a byte."""
+    return isinstance(s, Apply) and s.op in ("shift_left", "shift_right") and s.dtype == "i32" \
+        and isinstance(s.args[1], Apply) and s.args[1].op == "cast" and s.args[1].args[0].dtype == "u8"
+
+
+class FixedPointEmitter(ScalarEmitter):
+    def apply(self, node: Apply) -> CValue:
+        pair = high_half(node) if self.width == 1 else None
+        if pair is not None:
+            a, b = (self.value(x) for x in pair)
+            return self.name(f"tc_high_half({a.text}, {b.text})", "i32", False, max(a.depth, b.depth))
+        half = upper_half(node) if self.width == 1 else None
+        if half is not None:
+            x = self.value(half[0])
+            if isinstance(half[1], int):
+                return self.name(f"tc_upper_half({x.text}, INT32_C({half[1]}))" if half[1] != -(1 << 31) else
+                                 f"tc_upper_half({x.text}, INT32_MIN)", "i32", False, x.depth)
+            b = self.value(half[1])
+            return self.name(f"tc_upper_half({x.text}, {b.text})", "i32", False, max(x.depth, b.depth))
+        limit = limited(node) if self.width == 1 else None
+        if limit is not None:
+            x = self.value(limit[0])
+            return self.name(f"tc_limited({x.text}, {limit[1]})", "i8", False, x.depth)
+        if self.width == 1 and by_byte(node):
+            x, n = (self.value(a) for a in node.args)
+            return self.name(f"tc_{node.op}_by({x.text}, {n.text})", "i32", False, max(x.depth, n.depth))
+        return super().apply(node)
