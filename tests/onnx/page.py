@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/conformance.md from results of conformance.py: page.py TITLE=RESULTS.json... > docs/conformance.md"""
+"""docs/conformance.md from results of conformance.py: page.py TITLE=RESULTS.json[,LATER.json]... > docs/conformance.md
+
+LATER: of cases that were run again."""
 from __future__ import annotations
 
 import fnmatch
@@ -59,8 +61,9 @@ def section(title: str, results: list[dict]) -> list[str]:
 def main() -> int:
     lines = [HEAD]
     for word in sys.argv[1:]:
-        title, _, path = word.partition("=")
-        lines += section(title, json.loads(Path(path).read_text()))
+        title, _, paths = word.partition("=")
+        cases = {r["case"]: r for path in paths.split(",") for r in json.loads(Path(path).read_text())}
+        lines += section(title, [cases[name] for name in sorted(cases)])
     print("\n".join(lines), end="")
     return 0
 

@@ -79,6 +79,27 @@ ok(result.returncode == 0 and "probabilities: equal" in result.stdout,
 if result.returncode:
     print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
 
+# -- steps that are one operation --------------------------------------------------------------------------------------
+F6 = [e.tensor("three", e.FLOAT, [], [3.0]), e.tensor("zero", e.FLOAT, [], [0.0]), e.tensor("six", e.FLOAT, [], [6.0])]
+
+
+def gates(read_twice: bool) -> str:
+    nodes = [e.node("Sigmoid", ["x"], ["s"]), e.node("Mul", ["s", "x"], ["a"]), e.node("Add", ["a", "three"], ["b"]),
+             e.node("Clip", ["b", "zero", "six"], ["c"]), e.node("Mul", ["a", "c"], ["d"]),
+             e.node("Div", ["d", "six"], ["y"])]
+    outputs = ["y", "s", "c"] if read_twice else ["y"]
+    save("gates.onnx", e.model(e.graph(nodes, [e.value_info("x", e.FLOAT, [2])],
+                                       [e.value_info(name, e.FLOAT, [2]) for name in outputs], F6)))
+    tool("import", "gates.onnx", "-o", "gates", "--force")
+    return (work / "gates" / "model.c").read_text()
+
+
+text_of_gates = gates(False)
+ok("= tc_silu(x);" in text_of_gates and "= tc_hardswish(" in text_of_gates and "tc_sigmoid" not in text_of_gates
+   and "tc_clamp" not in text_of_gates, "x * sigmoid(x) and x * clamp(x + 3, 0, 6) / 6 have their names")
+text_of_gates = gates(True)
+ok("tc_silu" not in text_of_gates and "tc_hardswish" not in text_of_gates, "not where somebody else reads a step")
+
 # -- dims --------------------------------------------------------------------------------------------------------------
 tool("import", "net.onnx", "-o", "ranged", "--dim", "batch=2:64:2")
 ok('tc_dynamic(g, "batch", 2, 64, .divisor = 2)' in (work / "ranged" / "model.c").read_text(), "--dim gives a range")

@@ -2,7 +2,7 @@
 """Real models against the results that ONNX Runtime gave: every stored pair, at its own sizes, each once by the generic
 variant and once by a variant of its sizes.
 
-  test_real.py [MODEL...]
+  test_real.py [MODEL...] [--isa ISA...]      (options are those of check)
 
 `check` compares a call with the interpreter's bits, which are those of both variants, with the interpreter in double,
 and with the stored outputs within 1e-3. The models are NAME.onnx with NAME.io.safetensors, whose pairs are K.in.INPUT
@@ -11,12 +11,13 @@ and K.out.OUTPUT, in ../shared/data/onnx and in the folder that TC_ONNX_MODELS n
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tap import done, note, ok, skip
@@ -29,22 +30,27 @@ FOLDERS = [ROOT.parent / "shared" / "data" / "onnx", *map(Path, filter(None, [os
 
 @dataclass(frozen=True)
 class Real:
-    """dims: of model.c, told by INPUT.AXIS; options: of import; fixed: inputs that become numbers."""
+    """dims: of model.c, told by INPUT.AXIS; options: of import; fixed: inputs that become numbers. batch: the axis of a
+    tensor along which pairs of equal sizes may be joined to one of a larger batch, where the pairs have few sizes;
+    joined: which of them are."""
 
     dims: dict[str, str]
     options: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    batch: dict[str, int] = field(default_factory=dict)
+    joined: tuple[tuple[int, ...], ...] = ()
 
 
 MODELS = {
-    "magika": Real({"unk_214": "bytes.0"}, ("--dim", "unk_214=1:64")),
+    "magika": Real({"unk_214": "bytes.0"}, ("--dim", "unk_214=1:64"),
+                   batch={"bytes": 0, "target_label": 0}, joined=((0, 1, 2, 3),)),
     "ppocr_det": Real({"p2o_DynamicDimension_0": "x.0", "p2o_DynamicDimension_1": "x.2",
                        "p2o_DynamicDimension_2": "x.3"},
                       ("--dim", "p2o_DynamicDimension_0=1:8", "--dim", "p2o_DynamicDimension_1=32:1024:32",
                        "--dim", "p2o_DynamicDimension_2=32:1024:32")),
-    "silero_vad_sequence": Real({"frames": "input.0"}),
+    "silero_vad_sequence": Real({"sequence_length": "input.0"}),
     "silero_vad_step": Real({"batch": "input.0"}, ("--dim", "sequence=576", "--dim", "batch=1:64", "--set", "sr=16000"),
-                            ("sr",)),
+                            ("sr",), {"input": 0, "state": 1, "output": 0, "stateN": 1}, ((0, 1), (0, 1, 2))),
     "minilm_l3": Real({"batch_size": "input_ids.0", "sequence_length": "input_ids.1"},
                       ("--dim", "batch_size=1:64", "--dim", "sequence_length=1:512")),
 }
@@ -63,6 +69,15 @@ def stored(path: Path) -> dict[tuple[int, str], dict[str, tuple[dict, bytes]]]:
     return found
 
 
+def joined(parts: list[tuple[dict, bytes]], axis: int) -> tuple[dict, bytes]:
+    """Tensors of equal shapes behind one another along an axis."""
+    entry, shape = parts[0][0], list(parts[0][0]["shape"])
+    rows = math.prod(shape[:axis])
+    chunks = [[data[i * len(data) // rows:(i + 1) * len(data) // rows] for i in range(rows)] for _, data in parts]
+    shape[axis] *= len(parts)
+    return {**entry, "shape": shape}, b"".join(chunk for row in zip(*chunks) for chunk in row)
+
+
 def write(path: Path, tensors: dict[str, tuple[dict, bytes]]) -> str:
     header, at = {}, 0
     for name, (entry, data) in tensors.items():
@@ -73,6 +88,9 @@ def write(path: Path, tensors: dict[str, tuple[dict, bytes]]) -> str:
     return str(path)
 
 
+more = [word for word in sys.argv[1:] if word not in MODELS]
+
+
 def run(name: str, model: Path, work: Path) -> None:
     real, pairs = MODELS[name], stored(model.with_name(f"{name}.io.safetensors"))
     made = subprocess.run([*TOOL, "import", str(model), "-o", str(work), *real.options], capture_output=True, text=True,
@@ -80,6 +98,11 @@ def run(name: str, model: Path, work: Path) -> None:
     if not ok(made.returncode == 0, f"{name}: imported"):
         note(made.stderr)
         return
+    for numbers in real.joined:
+        at = 1 + max(k for k, _ in pairs)
+        for side in ("in", "out"):
+            pairs[at, side] = {name: joined([pairs[k, side][name] for k in numbers], axis)
+                               for name, axis in real.batch.items() if name in pairs[numbers[0], side]}
     graph = read(Model, memoryview(model.read_bytes())).graph
     assert graph is not None
     text = (work / "model.c").read_text()
@@ -98,15 +121,16 @@ def run(name: str, model: Path, work: Path) -> None:
     special = [w for dim, found in sizes.items()
                for w in ("--specialize", f"{dim}={','.join(map(str, dict.fromkeys(found)))}")]
     for what, words in (("generic", []), ("specialized", special)):
-        result = subprocess.run([*TOOL, "check", str(work / "model.c"), "--rtol", "1e-3", *words, *cases, "--cache",
-                                os.environ["TC_TESTS_CACHE"]], capture_output=True, text=True, check=False)
-        if not ok(result.returncode == 0, f"{name}: {len(pairs) // 2} stored pairs, {what}"):
+        command = [*TOOL, "check", str(work / "model.c"), "--rtol", "1e-3", "--cache", os.environ["TC_TESTS_CACHE"]]
+        result = subprocess.run([*command, *words, *more, *cases], capture_output=True, text=True, check=False)
+        if not ok(result.returncode == 0, f"{name}: {len(pairs) // 2} pairs, {what}"):
             note(result.stdout + result.stderr)
         for line in re.findall(r"^.*expected.*$", result.stdout, re.M):
             note(line)
 
 
-for name in sys.argv[1:] or MODELS:
+asked = [word for word in sys.argv[1:] if word in MODELS]
+for name in asked or MODELS:
     where = next((f / f"{name}.onnx" for f in FOLDERS if (f / f"{name}.onnx").is_file()), None)
     if where is None:
         skip(name, "its file is in neither folder")

@@ -7,6 +7,7 @@
     dims.py                                sizes: expressions over the model's dims, and how C writes them
     problems.py                            what is wrong or unsupported, and the one report of all of it
     program.py                             the statements that the operations write, before they are text
+    idioms.py                              steps that are one operation of the language, by its name
     scopes.py                              statements to functions; equal ones become one function called in a loop
     source.py                              statements to C, names, line breaks
     weights.py                             constants to safetensors, byte by byte

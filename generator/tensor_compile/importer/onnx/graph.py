@@ -9,6 +9,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
 from ...symbolic import Expr, parse, wrap
+from .. import idioms
 from ..dims import Dims
 from ..problems import Malformed, Problem, Unsupported
 from ..program import Program, Statement
@@ -93,6 +94,7 @@ class Importer:
                     self.program.outputs.append((count, value.counted[0]))
         if not graph.output:
             raise Malformed("it has no outputs")
+        idioms.shorten(self.program)
 
     def _output(self, name: str, scope: Scope) -> Value | None:
         try:

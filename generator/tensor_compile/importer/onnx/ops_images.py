@@ -123,7 +123,7 @@ def col2im(n: Node) -> None:
     rank, taps = len(image), math.prod(block)
     stride, dilation = n.ints("strides") or [1] * rank, n.ints("dilations") or [1] * rank
     pads = n.ints("pads") or [0] * (2 * rank)
-    if not rank == len(block) == len(stride) == len(dilation) == len(pads) // 2 or any(k < 1 for k in block) \
+    if not 0 < rank == len(block) == len(stride) == len(dilation) == len(pads) // 2 or any(k < 1 for k in block) \
             or x.rank != 3 or not x.shape[1].is_const:
         raise Malformed(f"pads {pads}, a block of {block}")
     axes = list(map(Axis, image, block, stride, dilation, pads[:rank], pads[rank:]))

@@ -2,6 +2,7 @@
 """The rest of ai.onnx.ml that has no strings: what scikit-learn's converters write of pipelines."""
 from __future__ import annotations
 
+from ...symbolic import product
 from ..problems import Malformed
 from ..values import FLOATS, Element, Value
 from .ops_trees import DOMAIN, classes
@@ -27,10 +28,10 @@ def binarizer(n: Node) -> None:
 def feature_extractor(n: Node) -> None:
     x, index = n.input(0), n.input(1)
     flat = f"{index}" if index.rank == 1 else f"tc_reshape({index}, -1)"
-    count = index.shape[-1] if index.rank else 1
     if x.rank < 2:
         x = n.let(f"tc_reshape({x}, 1, {n.dim_list(x.shape or [1])})", x.dtype, (1, *x.shape))
-    n.result(f"tc_gather({x}, {flat}, {x.rank - 1})", x.dtype, (*x.shape[:-1], count))
+    n.result(f"tc_gather({x}, {flat}, {x.rank - 1})", x.dtype,
+             (*x.shape[:-1], product(index.shape)))
 
 
 @op("Scaler", domain=DOMAIN)

@@ -17,6 +17,7 @@ DOMAIN = "ai.onnx.ml"
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 COMPARISONS = ("le", "lt", "ge", "gt", "eq", "ne")
 MEMBER = 6
+MOST = 1 << 24    # entries of a table
 
 
 @dataclass(slots=True)
@@ -57,12 +58,21 @@ class Trees:
 
     def depth(self) -> int:
         """Branches on the way from a root to the farthest leaf."""
-        level, deepest = set(self.roots), 0
-        for deepest in range(len(self.feature) + 1):
-            level = {place for at in level for place in (self.true[at], self.false[at]) if place != at}
-            if not level:
-                return deepest
-        raise Malformed("a tree that leads to itself")
+        depths: dict[int, int] = {}
+        open_, way = set[int](), list(self.roots)
+        while way:
+            at = way[-1]
+            below = [place for place in (self.true[at], self.false[at]) if place != at]
+            if at in depths or not below or all(place in depths for place in below):
+                depths.setdefault(at, max((depths[place] + 1 for place in below), default=0))
+                open_.discard(at)
+                way.pop()
+            elif at in open_:
+                raise Malformed("a tree that leads to itself")
+            else:
+                open_.add(at)
+                way += [place for place in below if place not in depths]
+        return max(depths[root] for root in self.roots)
 
 
 def _floats(n: Node, name: str) -> list[float]:
@@ -167,6 +177,8 @@ def _reached(n: Node, x: Value, trees: Trees) -> Value:
         for kind in modes:
             if kind == MEMBER:
                 longest = max(1, *(len(found) for found in trees.sets.values()))
+                if count * longest > MOST:
+                    n.refuse(f"{count} nodes of trees by {longest} members")
                 sets = [v for place in range(count) for found in [trees.sets.get(place, [])]
                         for v in (*found, *[math.nan] * (longest - len(found)))]
                 member = f"tc_embedding({at}, {table(sets, x.dtype, 'sets', count, longest)})"
@@ -178,8 +190,8 @@ def _reached(n: Node, x: Value, trees: Trees) -> Value:
         if any(trees.missing):
             tracks = here(table([bool(v) for v in trees.missing], "bool", "missing"), "bool", "tracks")
             goes = f"tc_logical_or({goes}, tc_logical_and({tracks}, tc_isnan({value})))"
-        true, false = (here(table(found, "i64", name), "i64", name[:-1])
-                       for found, name in ((trees.true, "trues"), (trees.false, "falses")))
+        true, false = (here(table(found, "i64", name), "i64", name)
+                       for found, name in ((trees.true, "if_true"), (trees.false, "if_false")))
         n.emit(Statement(f"{at} = tc_where({goes}, {true}, {false})", keep=True))
     depth = trees.depth()
     if depth:
@@ -192,6 +204,8 @@ def _scores(n: Node, x: Value, trees: Trees, targets: int, how: str) -> Value:
     trees.check(targets)
     at, rows = _reached(n, x, trees), x.shape[0]
     least = {"MIN": math.inf, "MAX": -math.inf}.get(how, 0.0)
+    if len(trees.feature) * targets > MOST:
+        n.refuse(f"{len(trees.feature)} nodes of trees by {targets} targets")
     table = [least] * (len(trees.feature) * targets)
     for place, target, weight in trees.weights:
         i = place * targets + target
