@@ -93,6 +93,18 @@ rule("cast_chain: f16 to f32 and back", '%0 "x" : f16[4]', casts("f32", "f16"), 
 rule("cast_chain: i8 to i16 to i64", '%0 "x" : i8[4]', casts("i16", "i64"), casts("i64"))
 rule("cast_chain: bf16 to f32 to f64", '%0 "x" : bf16[4]', casts("f32", "f64"), casts("f64"))
 rule("cast_chain: u16 to f32 to u32", '%0 "x" : u16[4]', casts("f32", "u32"), casts("u32"))
+def bitcasts(*dtypes: str) -> str:
+    return casts(*dtypes).replace("= cast", "= bitcast")
+
+
+rule("bitcast_chain: there and back", '%0 "x" : f16[4]', bitcasts("i16", "f16"), "")
+rule("bitcast_chain: of integers by way of a float", I, bitcasts("f32", "u32").replace("%1", "%2", 1).replace(
+    "%2 = bitcast(%1)", "%3 = bitcast(%2)"), "%2 = cast(%0) {dtype=u32} : u32[4]")
+rule("bitcast_constant: -0", I, "%2 = constant() {bits=0x80000000} : f32[]\n%3 = bitcast(%2) {dtype=i32} : i32[]\n"
+     "%4 = broadcast(%3) {shape=[4], axes=[]} : i32[4]\n%5 = bit_xor(%0, %4) : i32[4]",
+     "%2 = constant() {bits=0x80000000} : i32[]\n%3 = broadcast(%2) {shape=[4], axes=[]} : i32[4]\n"
+     "%4 = bit_xor(%0, %3) : i32[4]")
+stays("f16 to bf16 by way of integers", '%0 "x" : f16[4]', bitcasts("u16", "bf16"))
 stays("f32 to f16 and back (a rounding)", X, casts("f16", "f32"))
 stays("f16 to bf16 and back (fewer digits)", '%0 "x" : f16[4]', casts("bf16", "f16"))
 stays("i8 to u16 to i32 (the sign)", '%0 "x" : i8[4]', casts("u16", "i32"))
