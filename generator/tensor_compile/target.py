@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from typing import Any
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -107,8 +108,8 @@ def load(path: Path) -> Target:
             if key in OPTIONAL:
                 continue
             raise UserError(f"key {key!r} is missing", str(path), "targets/x86_64.toml shows all of them")
-        value = values[key]
-        want = {"str": str, "int": int}.get(kind, list)
+        value: Any = values[key]
+        want: type = {"str": str, "int": int}.get(str(kind), list)
         if type(value) is not want or (want is list and not all(isinstance(v, str) for v in value)):
             shown = {str: "a string", int: "an integer", list: "a list of strings"}[want]
             raise UserError(f"{key!r} must be {shown}", str(path))

@@ -39,7 +39,9 @@ class Line:
             match = _TOKEN.match(text, at)
             if match is None:
                 raise self.error(f"unexpected character {text[at:].lstrip()[:1]!r}")
-            self.tokens.append((match.lastindex, match[match.lastindex]))
+            kind = match.lastindex
+            assert kind is not None    # every alternative is a group
+            self.tokens.append((kind, match[kind]))
             at = match.end()
 
     def error(self, message: str) -> ParseError:

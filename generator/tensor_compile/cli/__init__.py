@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from typing import Mapping
+from typing import Mapping, NoReturn
 
 from ..errors import OptionError, Reported, UsageError, UserError, closest
 
@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
     siblings: Mapping[str, Parser] = {}
 
-    def error(self, message: str) -> None:
+    def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message}\n  hint: {self._hint(message)}\n")
 
     def _hint(self, message: str) -> str:
@@ -69,7 +69,8 @@ def main(argv: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):  # end as Ctrl-C does: children stopped, nothing half-written
         signal.signal(number, _interrupt)
     try:
-        return args.run(args)
+        code: int = args.run(args)
+        return code
     except Reported:
         return 1
     except UserError as error:

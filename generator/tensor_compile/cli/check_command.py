@@ -45,12 +45,13 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..compile import check_model
+    from ..compile.given import Case
 
     if args.inputs and len(args.dims) > 1:
         raise UsageError("--inputs goes with one --dims")
     if args.expect and len(args.expect) != len(args.inputs):
         raise UsageError("every --expect needs --inputs of its own")
-    cases = [check_model.Case(inputs, args.expect[i] if args.expect else "") for i, inputs in enumerate(args.inputs)]
+    cases = [Case(inputs, args.expect[i] if args.expect else "") for i, inputs in enumerate(args.inputs)]
     request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed,
                                   args.threads,
                             args.exe_wrapper, os.path.abspath(args.save) if args.save else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 from . import Parser, arguments
@@ -32,6 +33,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(run=run)
 
 
+def _tell(model: str, line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"{model}: {line}", file=sys.stderr, flush=True)
+
+
 def run(args: argparse.Namespace) -> int:
     from ..compile import assemble, record, tune
     from ..compile.harness import Toolset
@@ -42,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
     builds = [options for options in record.builds(folder) if options.backend == "c"]
     if not builds:
         raise UserError("no model was built here", str(folder), "build first, then tune: tensor-compile tune -C DIR")
-    say = (lambda line: print(line, file=sys.stderr, flush=True)) if sys.stderr.isatty() else (lambda line: None)
     wrong: list[str] = []
     for options in builds:
         compiler, host, target, _ = assemble.toolchains(options)
@@ -51,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         plan = assemble.compile_graph(options, captured.text, target).plan
         tools = Toolset(compiler, target, options.cflags, cache, args.exe_wrapper, args.link_args, args.jobs)
         result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again,
-                           lambda line, shown=options.shown: say(f"{shown}: {line}"))
+                           partial(_tell, options.shown))
         for key, winner, time in result.timed:
             print(f"{options.shown}: {time:11.3f} us  {winner.name}  {key}")
         for isa in sorted(result.skipped):

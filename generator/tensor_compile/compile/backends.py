@@ -72,4 +72,5 @@ def find(name: str) -> Backend:
     from .cpu_target import Cpu
     from .cuda_target import Cuda
 
-    return {"c": Cpu(plain=False), "reference": Cpu(plain=True), "cuda": Cuda()}[name]
+    backends: dict[str, Backend] = {"c": Cpu(plain=False), "reference": Cpu(plain=True), "cuda": Cuda()}
+    return backends[name]

@@ -138,6 +138,7 @@ def _options_of(messages: str) -> str:
     found = re.search(r"(tc_\w+?)_(?:args|options)\b[^\n]* has no member named", messages) or \
         re.search(r"does not refer to any field in type [^\n]*?(tc_\w+?)_(?:args|options)\b", messages)
     for header in sorted((host_programs.CAPTURE / "include" / "tensor_compile").rglob("*.h")) if found else ():
+        assert found is not None
         text = header.read_text(encoding="utf-8")
         if struct := re.search(rf"typedef struct {found[1]}_(?:args|options) {{(.*?)\n}}", text, re.S):
             members = re.sub(r"/\*.*?\*/", "", struct[1], flags=re.S)

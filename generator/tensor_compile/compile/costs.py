@@ -66,7 +66,7 @@ def serving(function: FunctionPlan, sizes: Mapping[str, int]) -> Variant:
 def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> list[Cost]:
     """By step. sizes: of every dim of the function."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims if d.sym.name not in variant.when}
-    found = []
+    found: list[Cost] = []
     for depth, runs, item in walk_steps(variant.program.steps, values):
         if not isinstance(item, Step):
             continue

@@ -142,5 +142,5 @@ def _solve(size: Expr, s: Sym, n: int, values: Mapping[Sym, int]) -> int | None:
         value = (n - at(0)) // step * s.divisor
         if at(value) == n:
             return value
-    upper = MOST_SIZES if s.hi is None else min(s.hi, MOST_SIZES)   # a division or a larger one of two: tried
+    upper = min(s.hi, MOST_SIZES) if isinstance(s.hi, int) else MOST_SIZES   # a division or a larger one of two: tried
     return next((v for v in range(s.lo, upper + 1) if v % s.divisor == 0 and at(v) == n), None)

@@ -81,7 +81,7 @@ def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Call
     with Jobserver.connect(os.environ.get("MAKEFLAGS", "") if jobs is None else "") as server:
         limit = len(items) if server else (jobs or default_jobs())
         results: dict[int, R] = {}
-        running: dict[Future[None], tuple[int, bytes | None]] = {}
+        running: dict[Future[R], tuple[int, bytes | None]] = {}
         waiting = list(range(len(items)))
         with ThreadPoolExecutor(max_workers=max(1, min(limit, len(items), 64))) as pool:
             try:
@@ -95,7 +95,7 @@ def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Call
                     ended, _ = wait(running, return_when=FIRST_COMPLETED, timeout=0.05 if server and waiting else None)
                     for future in ended:
                         index, token = running.pop(future)
-                        if token is not None:
+                        if server and token is not None:
                             server.give(token)
                         results[index] = future.result()
                         done(len(results))
@@ -103,6 +103,6 @@ def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Call
                 waiting.clear()
                 for future, (_, token) in running.items():
                     wait([future])
-                    if token is not None:
+                    if server and token is not None:
                         server.give(token)
         return [results[i] for i in range(len(items))]

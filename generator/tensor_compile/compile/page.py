@@ -123,7 +123,7 @@ def _function(
     )
 
 
-def _table(caption: str, head: list[str], rows: list[list[str]], numbers: set[int] = frozenset()) -> str:
+def _table(caption: str, head: list[str], rows: list[list[str]], numbers: frozenset[int] = frozenset()) -> str:
     """Cells are HTML already."""
 
     def cells(row: list[str], tag: str) -> str:
@@ -308,7 +308,7 @@ def _memory(made: Made, variant: Variant, sizes: Mapping[str, int], rows: list[C
             [escape(maker(n)), str(size), str(start), f"{a} to {b}"]
             for n, a, b, start, size in sorted(boxes, key=lambda x: -x[4])
         ],
-        {1, 2},
+        frozenset((1, 2)),
     )
     return (
         f"<h3>Memory</h3><p class=soft>Steps from left to right, {amount(total)} of tensors from bottom to top.</p>"
@@ -347,5 +347,5 @@ def _schedules(kernels: list[Kernel], rows: list[Cost]) -> str:
     return (
         "<h3>Schedules</h3><p class=soft>Of products and convolutions; <code>tensor-compile tune</code> measures"
         " others.</p>"
-        + _table("Chosen", ["kernel", "set", "tile", "terms at once", "name in the lock"], found, {3})
+        + _table("Chosen", ["kernel", "set", "tile", "terms at once", "name in the lock"], found, frozenset((3,)))
     )

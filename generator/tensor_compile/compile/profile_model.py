@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterable, Mapping
+from typing import Callable, Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError
 from ..loops.loop_ir import FunctionPlan
@@ -182,7 +182,7 @@ def _by(rows: list[Cost], found: Measured, total: float, head: str, key: Callabl
     return _table(("us", "%", head), [(f"{us:.2f}", f"{100 * us / total:.1f}", name) for name, us in order])
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Numbers to the right, the words at the end of a line to the left."""
     words = {"kernel", "line", "scope"}
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

@@ -52,7 +52,7 @@ class Hashes:
         place, state = self._place(path), self._state(path)
         entry = self.known.get(place)
         if entry and entry[:3] == state:
-            return entry[3]
+            return str(entry[3])
         digest = files.file_digest(path)
         if ours or time.time_ns() - state[1] > TICK:
             self.known[place] = [*state, digest]

@@ -21,7 +21,8 @@ from ..emit.key import kernel_key
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel
-from ..symbolic import Sym, sym, wrap
+from ..loops.scalars import last
+from ..symbolic import Sym, sym
 from . import lock as locks
 from .harness import Case, Toolset, program
 from .lock import Entry
@@ -58,7 +59,7 @@ def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
     def assumed(s: Sym) -> int:
         if s.is_iteration and not s.lo and s.divisor == 1:
             return 0
-        return min(table.size(sym(s)), max(0, table.size(wrap(s.hi)))) if s.is_iteration else table.size(sym(s))
+        return min(table.size(sym(s)), max(0, table.size(last(s)))) if s.is_iteration else table.size(sym(s))
     return {s: assumed(s) for s in kernel.dims}
 
 
@@ -78,7 +79,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
             if named is not None and (named.isa != isa or table.refusal(kernel, named)):
                 named = None
             legal = legal if named is None or named in legal else (*legal, named)
-            if named and not again and entry.templates == templates and entry.compiler == compiler:
+            if named and entry and not again and entry.templates == templates and entry.compiler == compiler:
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
             found[key] = Case(key, kernel, sizes(kernel), legal, incumbent)

@@ -26,7 +26,8 @@ from .work import program_work
 class Source(Protocol):
     """What the driver needs of an emitted kernel."""
 
-    symbol: str
+    @property
+    def symbol(self) -> str: ...
 
 
 def dtype_constant(dtype: str) -> str:

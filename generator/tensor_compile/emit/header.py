@@ -135,6 +135,7 @@ def _tensor_limits(entry: Entry, face: Interface) -> list[str]:
 
 
 def _reference_limit(entry: Entry, target: Target, max_arena: int | None) -> list[str]:
+    assert entry.plan.reference is not None
     bound = memory(entry.plan.reference.program, target.apart).bound(target.threads,
                                                                      f"the reference's arena of {entry.symbol}")
     name = f"{macro(entry.symbol)}_ARENA_BYTES_REFERENCE"

@@ -97,7 +97,9 @@ class Blocks:
     @cached_property
     def room(self) -> Room:
         schedule = self.schedule
-        up = lambda n: -(-n // 16) * 16
+
+        def up(n: int) -> int:
+            return -(-n // 16) * 16
         return Room(up(self.rows * self.tile_room) if schedule.packed_a else 0,
                     (1 if schedule.blocked else self.groups) * self.group_room if schedule.packed_b else 0,
                     up((self.groups * self.rows if self.waits else 1) * self.tile_sums) if schedule.blocked else 0)

@@ -65,7 +65,8 @@ class _Plan:
         second, attrs = node.operands[1], node.attrs
         columns = node.types[0].shape[-1] if node.types[0].shape else None
         fixed = len(attrs["rhs_batch"]) + len(attrs["rhs_contract"])
-        if second.node not in self.constant or len(second.shape) != fixed + 1 or not columns.is_const:
+        if second.node not in self.constant or len(second.shape) != fixed + 1 or columns is None \
+                or not columns.is_const:
             return
         found = _Found()
         if self.follow(Value(node), len(node.types[0].shape) - 1, 1, found) and _worth(found.parts, columns.value):
@@ -154,8 +155,9 @@ def _rebuilt(function: Function, plan: _Plan) -> Function:
         if value.node.op != "reshape":
             return part
         x = value.node.operands[0]
-        steps = exact_div(x.shape[plan.axes[x]], value.shape[plan.axes[value]]).value
-        return part[0] * steps, part[1] * steps
+        ratio = exact_div(x.shape[plan.axes[x]], value.shape[plan.axes[value]])
+        assert ratio is not None
+        return part[0] * ratio.value, part[1] * ratio.value
 
     def cut(value: Value, part: Part) -> Value:
         """A part of a value that is computed part by part."""

@@ -271,7 +271,7 @@ def _arg_reduce(op: str, types: Types, attrs: dict[str, Any], declared: Types, c
     return (TensorType("i64", (*x.shape[:axis], *x.shape[axis + 1:])),)
 
 
-def _windows(dims: tuple[Expr, ...], sizes: Sequence[int], attrs: dict[str, Any], facts: Facts) -> tuple[Expr, ...]:
+def _windows(dims: tuple[Expr, ...], sizes: Sequence[Expr], attrs: dict[str, Any], facts: Facts) -> tuple[Expr, ...]:
     """How many positions a window of `sizes` has on each of `dims`."""
     stride, low, high, dilation = attrs["stride"], attrs["low"], attrs["high"], attrs["dilation"]
     _need(len(stride) == len(low) == len(high) == len(dilation) == len(dims),
@@ -336,7 +336,8 @@ def _convolution(op: str, types: Types, attrs: dict[str, Any], declared: Types, 
 def _callee(name: str, types: Types, context: Context) -> Types:
     """Result types of function `name` applied to operands of `types`."""
     function = context.functions.get(name)
-    _need(function is not None, f"there is no function @{name}")
+    if function is None:
+        raise _Mismatch(f"there is no function @{name}")
     wanted = tuple(p.types[0] for p in function.parameters)
     _need(len(wanted) == len(types) and all(map(context.facts.same_type, wanted, types)),
           f"@{name} takes {_listing(wanted)}, not {_listing(types)}")

@@ -24,25 +24,32 @@ FunctionPass = Callable[[Function], Function]
 ModulePass = Callable[[Module], Module]
 Dump = Callable[[str, Module], None]
 
-# Passes on one function each, called ones too, before specialization (control looks at all of them): after them the
-# arithmetic is fixed (docs/numerics.md), and what
-# they leave is what the interpreter runs to compare bits.
-BEFORE: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
-    ("simplify", simplify),            # first: absorb knows views and broadcasts in their normal form only
-    ("control", control),              # before absorb and fold, which find weights where they are used
-    ("cse", cse),                      # simplify shares equal nodes already, except where rules do not reach
-    ("absorb", absorb),                # before anything looks at sizes: all variants must share its arithmetic
-    ("simplify-absorbed", simplify),   # scales and shifts that absorb composed: x*1, -(-x), broadcasts
-    ("dce", dce),                      # last: what the others left without users
+
+def each(run_pass: FunctionPass) -> ModulePass:
+    """The pass on every function, called ones too."""
+    def on_each(module: Module) -> Module:
+        return replace(module, functions={n: run_pass(f) for n, f in module.functions.items()})
+    return on_each
+
+
+# Passes before specialization: after them the arithmetic is fixed (docs/numerics.md), and what they leave is what the
+# interpreter runs to compare bits.
+BEFORE: tuple[tuple[str, ModulePass], ...] = (
+    ("simplify", each(simplify)),           # first: absorb knows views and broadcasts in their normal form only
+    ("control", control),                   # before absorb and fold, which find weights where they are used
+    ("cse", each(cse)),                     # simplify shares equal nodes already, except where rules do not reach
+    ("absorb", each(absorb)),               # before anything looks at sizes: all variants must share its arithmetic
+    ("simplify-absorbed", each(simplify)),  # scales and shifts that absorb composed: x*1, -(-x), broadcasts
+    ("dce", each(dce)),                     # last: what the others left without users
 )
 
 # Passes on each variant, after specialization: exact ones only.
-AFTER: tuple[tuple[str, FunctionPass | ModulePass], ...] = (
-    ("divide", divide),                   # first: what it slices is made simple by what follows
-    ("simplify-specialized", simplify),   # dims of size 1 and equal sizes are visible now
-    ("control-specialized", control),     # loops of one iteration
-    ("cse-specialized", cse),
-    ("dce-specialized", dce),             # before layout, which packs what it finds
+AFTER: tuple[tuple[str, ModulePass], ...] = (
+    ("divide", each(divide)),                  # first: what it slices is made simple by what follows
+    ("simplify-specialized", each(simplify)),  # dims of size 1 and equal sizes are visible now
+    ("control-specialized", control),          # loops of one iteration
+    ("cse-specialized", each(cse)),
+    ("dce-specialized", each(dce)),            # before layout, which packs what it finds
 )
 
 # The whole order, as dumps name it. capture is the module as read; layout (loops/layout.py) precedes fold, because
@@ -92,23 +99,18 @@ def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = 
             dump(name, made)
         return made
 
-    def on_each(name: str, run_pass: FunctionPass | ModulePass, source: Module) -> Module:
-        if run_pass is control:
-            return after(name, control(source))
-        return after(name, replace(source, functions={n: run_pass(f) for n, f in source.functions.items()}))
-
     after("capture", module)
     module = after("inline", inline(module))
     for name, run_pass in BEFORE:
-        module = on_each(name, run_pass, module)
+        module = after(name, run_pass(module))
     reference = module
-    module = on_each("widen", widen, module)
+    module = after("widen", each(widen)(module))
     module, variants = _specialized(module)
     after("specialize", module)
     for name, run_pass in () if plain else AFTER:
-        module = on_each(name, run_pass, module)
+        module = after(name, run_pass(module))
     if layout is not None:
-        module = on_each("layout", layout, module)
+        module = after("layout", each(layout)(module))
     constants, functions = fold(module, list(module.functions.values()))
     module = replace(module, functions={f.name: f for f in functions})
     if verify_each:

@@ -7,18 +7,19 @@ and moved here, never computed with; arithmetic on constants is the constant gra
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 from ..symbolic import ONE
-from .dtypes import DTYPES, keeps_values, widened
+from .dtypes import DTYPES, Dtype, keeps_values, widened
 from .ir import Node, Value
 from .rewrite import Builder
 from .table import PRIMITIVES
 
 # op -> the bits of e with `x op e` equal to x for all x of a dtype
-_RIGHT_IDENTITY = {"add": lambda t: t.minus_zero, "sub": lambda t: 0, "mul": lambda t: t.one, "div": lambda t: t.one,
-                   "maximum": lambda t: t.lowest, "minimum": lambda t: t.highest, "bit_and": lambda t: t.mask,
-                   "bit_or": lambda t: 0, "bit_xor": lambda t: 0, "shift_left": lambda t: 0, "shift_right": lambda t: 0}
+_RIGHT_IDENTITY: dict[str, Callable[[Dtype], int]] = {
+    "add": lambda t: t.minus_zero, "sub": lambda t: 0, "mul": lambda t: t.one, "div": lambda t: t.one,
+    "maximum": lambda t: t.lowest, "minimum": lambda t: t.highest, "bit_and": lambda t: t.mask, "bit_or": lambda t: 0,
+    "bit_xor": lambda t: 0, "shift_left": lambda t: 0, "shift_right": lambda t: 0}
 
 
 def uniform(value: Value) -> int | None:

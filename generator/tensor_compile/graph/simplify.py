@@ -9,7 +9,7 @@ only, and what a rule makes is simplified as it is made. Equal nodes become one 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Callable
 
 from . import rules_algebra, rules_views
 from .facts import Facts
@@ -17,7 +17,8 @@ from .infer import Context, infer
 from .ir import Function, Loc, Node, TensorType, Value
 from .rewrite import Builder, Values, substitute_dims
 
-RULES: dict[str, tuple[Any, ...]] = {**rules_algebra.RULES, **rules_views.RULES}
+Rule = Callable[[Builder, Node], Value | None]
+RULES: dict[str, tuple[tuple[str, Rule], ...]] = {**rules_algebra.RULES, **rules_views.RULES}
 
 
 class _Simplifier(Builder):

@@ -41,7 +41,7 @@ def specialize(function: Function, sizes: Mapping[Sym, int]) -> Function:
     """The function with the dims of `sizes` constant. Raises IrError where a size or a guard forbids it."""
     for s in sorted(sizes, key=lambda s: s.key):
         size = sizes[s]
-        if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
+        if size < s.lo or isinstance(s.hi, int) and size > s.hi or size % s.divisor:
             raise IrError([f"dim {s.name} cannot be {size}: its range is {s.lo}:{s.hi} and its divisor {s.divisor}"])
     known: dict[Expr, Expr] = {}
 

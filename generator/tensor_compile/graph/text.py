@@ -246,9 +246,10 @@ class _Parser:
         line.expect("{")
         line.end()
         while True:
-            line = self.next()
-            if line is None:
+            following = self.next()
+            if following is None:
                 raise ParseError(self.file, self.last, f"function {function.name} is not closed by '}}'")
+            line = following
             if line.accept("}"):
                 line.end()
                 return function

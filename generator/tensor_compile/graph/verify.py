@@ -14,7 +14,7 @@ from .errors import IrError
 from .facts import Facts
 from .infer import Context, infer
 from .dtypes import DTYPES
-from .ir import Function, Guard, Loc, Module, Node, TensorType, Value
+from .ir import Function, Guard, Loc, Module, Node, StateDecl, TensorType, Value, WeightDecl
 from .table import PRIMITIVES
 
 
@@ -25,7 +25,8 @@ def verify(module: Module) -> None:
     for name, dim in module.dims.items():
         if dim.sym.name != name or not dim.sym.is_dim:
             problems.append(f"dim {name} is declared with the symbol of {dim.sym.name}")
-    for decl in (*module.weights.values(), *module.states.values()):
+    declared: list[WeightDecl | StateDecl] = [*module.weights.values(), *module.states.values()]
+    for decl in declared:
         problems += _check_type(decl.type, known, f"{decl.name}: ")
     for name, weight in module.weights.items():
         if weight.name != name:

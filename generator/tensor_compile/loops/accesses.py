@@ -12,7 +12,7 @@ from .disjoint import apart
 from .scalars import loads
 
 
-def stores(kernel: Kernel) -> list[Store]:
+def stores(kernel: Kernel | Tiles) -> list[Store]:
     if isinstance(kernel, (CheckKernel, ExternKernel)):
         return []
     if isinstance(kernel, Tiles):
@@ -59,7 +59,7 @@ def touched(items: Iterable[Element]) -> tuple[dict[str, None], dict[str, None]]
     return reads, {name: None for item in leaves(items) for name in written(item)}
 
 
-def stored_apart(one: Kernel, two: Kernel, name: str) -> bool:
+def stored_apart(one: Kernel | Tiles, two: Kernel | Tiles, name: str) -> bool:
     """Two kernels store different elements of one buffer: parts of a concatenation."""
     if isinstance(one, ExternKernel) or isinstance(two, ExternKernel):
         return False
@@ -73,7 +73,7 @@ class Touch:
     """A kernel, or the decision of a region (kernel None), and what it touches, under the names of the moment."""
 
     label: str
-    kernel: object
+    kernel: Kernel | Tiles | None
     reads: tuple[str, ...]
     writes: tuple[str, ...]
 
@@ -94,7 +94,7 @@ class BarrierWalk:
     kernel and each decision, whose place is the Step or region, whether all threads meet there; `since` is what may
     have run since they last did. It may be asked several times of one place, with more in `since` each time."""
 
-    def __init__(self, needs_barrier: Callable[[object, Touch, Iterable[Touch]], bool]):
+    def __init__(self, needs_barrier: Callable[[Any, Touch, Iterable[Touch]], bool]):
         self.needs_barrier = needs_barrier
 
     def run(self, items: list[Element], since: Since) -> Since:
@@ -161,5 +161,6 @@ def conflicts(touch: Touch, before: Touch, overlap: Callable[[str, str], bool]) 
     for does, mine, did, other in pairs:
         if (mine == other or overlap(mine, other)) and not (
                 does == did and mine == other and touch.kernel is not before.kernel
+                and touch.kernel is not None and before.kernel is not None
                 and stored_apart(before.kernel, touch.kernel, mine)):
             yield does, mine, did, other

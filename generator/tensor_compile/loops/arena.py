@@ -120,7 +120,8 @@ def _orders(blocks: Sequence[Block], sizes: Sequence[int], least: int) -> Iterab
         lambda i: (-blocks[i].last, -sizes[i]),
     )
     for key in keys:
-        order = sorted(range(len(blocks)), key=lambda i, key=key: (*key(i), blocks[i].first, blocks[i].names[0]))
+        ranks = [(*key(i), b.first, b.names[0]) for i, b in enumerate(blocks)]
+        order = sorted(range(len(blocks)), key=ranks.__getitem__)
         yield order
         if _first_fit(blocks, sizes, order)[0] <= least:
             return

@@ -15,13 +15,15 @@ result. Of a block of rows that ends before row c the columns from c on are not 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Callable, Mapping
+from typing import Callable, Mapping, TypeVar
 
 from ..symbolic import Expr, Sym, sym, wrap
 from .loop_ir import Axis, ContractionKernel, Element, LoopNestKernel, Phase, Store
 from .scalar_ir import Acc, Apply, Buffer, Const, Load, Reduction, Scalar
 from .masks import holds_where, is_lowest, softmax_columns
-from .scalars import Rewriter, extent, rewritten, walk
+from .scalars import Rewriter, extent, last as last_value, rewritten, walk
+
+Clippable = TypeVar("Clippable", ContractionKernel, LoopNestKernel)
 
 _ZERO = Const("f32", 0)
 
@@ -78,14 +80,14 @@ def masked(value: Scalar, column: Sym, axis: Axis) -> bool:
             continue
         rest = left + sym(column)                  # the comparison is false where the column is above it
         for own in sorted((v for v in rest.symbols() if not v.is_dim), key=lambda v: v.key):
-            rest = rest.substitute({own: wrap(own.hi)}) if rest.coefficient(own) == 1 else rest
+            rest = rest.substitute({own: last_value(own)}) if rest.coefficient(own) == 1 else rest
         if rest == end - 1 and is_lowest(value, s):
             return True
     return False
 
 
 # -- what is left
-def _fewer(kernel: ContractionKernel | LoopNestKernel, old: Sym, count: Expr) -> ContractionKernel | LoopNestKernel:
+def _fewer(kernel: Clippable, old: Sym, count: Expr) -> Clippable:
     """The kernel with `count` points of a variable."""
     new = Sym(old.name, 0, count - 1)
     change = Rewriter(lambda e: e.substitute({old: sym(new)}))
@@ -93,8 +95,8 @@ def _fewer(kernel: ContractionKernel | LoopNestKernel, old: Sym, count: Expr) ->
     def kept(variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
         return tuple(new if s is old else s for s in variables)
     if isinstance(kernel, ContractionKernel):
-        return replace(kernel, n=kept(kernel.n), k=kept(kernel.k), a=change(kernel.a),
-                       b=tuple(change(b) for b in kernel.b), stores=[rewritten(s, change) for s in kernel.stores])
+        return replace(kernel, n=kept(kernel.n), k=kept(kernel.k), a=change.load(kernel.a),
+                       b=tuple(change.load(b) for b in kernel.b), stores=[rewritten(s, change) for s in kernel.stores])
     return replace(kernel, phases=[replace(s, vars=kept(s.vars), stores=[rewritten(x, change) for x in s.stores],
                                            reduces=[replace(r, value=change(r.value)) for r in s.reduces])
                                    for s in kernel.phases])

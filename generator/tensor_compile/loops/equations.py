@@ -83,7 +83,7 @@ def fill(solution: dict[Sym, Expr], rest: list[Sym], cols: tuple[Sym, ...]) -> b
     """Variables that no equation names walk the columns of the row."""
     if not cols:
         return False
-    used = set()
+    used: set[Sym] = set()
     for e in solution.values():
         used |= e.symbols()
     if used & set(cols):

@@ -201,6 +201,7 @@ class AttentionKernel(ContractionKernel):
 
     @property
     def values(self) -> list[Scalar]:
+        assert self.second is not None and self.score is not None
         return [self.a, self.second, self.score, *self.b, *(s.value for s in self.stores)]
 
 
@@ -479,8 +480,9 @@ class FunctionPlan:
     @property
     def built(self) -> list[Variant]:
         """Everything that is emitted: the variants, and the reference behind them where it is one of its own."""
-        own = self.reference is not None and self.reference is not self.variants[-1]
-        return [*self.variants, self.reference] if own else self.variants
+        if self.reference is None or self.reference is self.variants[-1]:
+            return self.variants
+        return [*self.variants, self.reference]
 
 
 @dataclass(slots=True)

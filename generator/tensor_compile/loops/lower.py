@@ -323,7 +323,9 @@ class Lowering:
         whole = self.walked(base)
         if base not in self.placements and base.node.op not in ("packed", "weight", "state") and whole is None:
             base = i = self.detach(i)
-        buffer = self.buffers[self.read(base, tuple(ZERO for _ in base.shape)).buffer]
+        element = self.read(base, tuple(ZERO for _ in base.shape))
+        assert isinstance(element, Load)
+        buffer = self.buffers[element.buffer]
         if buffer.shape != (whole or base).shape:
             base = i = self.detach(i)
             buffer = self.placements[i].buffer

@@ -130,7 +130,8 @@ def in_panel(k: Expr, column: Expr, kind: Product) -> Index:
 
 def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple[Sym, ...], a: Load, b: Load,
              panel: int, kind: Product = F32) -> None:
-    pick = lambda part: tuple(s for e in part for s in e.symbols() if not s.is_dim)
+    def pick(part: Index) -> tuple[Sym, ...]:
+        return tuple(s for e in part for s in e.symbols() if not s.is_dim)
     batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
     placement = low.placement_of(Value(node))
     low.items.append(Contraction(placement.buffer.name, batch, m, n, k, a, b, placement.index(out), low.label(node),

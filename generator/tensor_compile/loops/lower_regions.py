@@ -175,12 +175,13 @@ def lower_cond(low: "Lowering", node: Node) -> None:
     if not (isinstance(condition, Load) and not condition.dynamic and not condition.valid
             and not low.buffers[condition.buffer].shape):
         condition = low.read(low.detach(node.operands[0]), ())
-    sides = []
+    assert isinstance(condition, Load)
+    sides: list[list[Element]] = []
     for body in low.bodies[node]:
         with _inside(low) as items:
             _body(low, body, {i: low.placement_of(Value(node, i)) for i in range(len(node.types))})
         sides.append(items)
-    low.items.append(Branch(low.label(node), condition.buffer, *sides))
+    low.items.append(Branch(low.label(node), condition.buffer, sides[0], sides[1]))
 
 
 def _at_iteration(placement: Placement, iteration: Sym) -> Placement:

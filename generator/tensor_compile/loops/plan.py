@@ -138,8 +138,9 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
     first, last = lives.first, lives.last
     blocks: list[Block] = []
     block_of: dict[str, Block] = {}
-    alone = [(i, step.kernel, step.kernel) for i, step in lives.steps]
-    shared = [(i, step.kernel, None) for i, tiles in lives.tiles for step in leaves([tiles])]
+    alone: list[tuple[int, Kernel, Kernel | None]] = [(i, step.kernel, step.kernel) for i, step in lives.steps]
+    shared: list[tuple[int, Kernel, Kernel | None]] = [(i, step.kernel, None) for i, tiles in lives.tiles
+                                                       for step in leaves([tiles])]
     for i, kernel, whole in sorted(alone + shared, key=lambda x: x[0]):    # whole: its points are all that runs there
         unstored = [name for name in read(kernel) if scheduled.buffers[name].is_empty]
         for name in [*written(kernel), *unstored]:
@@ -150,7 +151,7 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
             for x in whole.params if whole is not None and first[name] == i else ():
                 block = block_of.get(x.name)
                 if x.kind == "temp" and block is not None and last[x.name] == i and block.last == i \
-                        and bytes_of(x) == bytes_of(b) and in_place(whole, x, b):
+                        and bytes_of(x) == bytes_of(b) and whole is not None and in_place(whole, x, b):
                     host = block
                     break
             if host is None:

@@ -170,8 +170,8 @@ def _asked(item: Element) -> Iterator[Expr]:
     yield from expressions(*roots)
     loops += [s for x in walk(*roots) if isinstance(x, Reduction) for s in x.vars]
     loops += [x.var for x in walk(*roots) if isinstance(x, Sorted)]
-    for s in loops:
-        yield extent(s)
+    for variable in loops:
+        yield extent(variable)
 
 
 class _Printer:
@@ -314,6 +314,7 @@ class _Printer:
             [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)]
         word = "contraction"
         if isinstance(k, AttentionKernel):
+            assert k.second is not None and k.score is not None
             word = "attention"
             given += [f"  second = {self.scalar(k.second)}", f"  score = {self.scalar(k.score)}",
                       *([f"  limit {self.expr(k.limit)}"] if k.limit is not None else [])]

@@ -124,7 +124,7 @@ def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKerne
                                                                for r in phase.reduces]
 
 
-def met(one: Kernel, two: Kernel) -> list[str]:
+def met(one: ContractionKernel, two: ContractionKernel) -> list[str]:
     """Buffers of which kernel `two` may read, or store as well, elements that kernel `one` stores."""
     buffers_met: dict[str, None] = {}
     for s, _ in _stored(one):

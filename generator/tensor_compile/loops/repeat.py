@@ -51,7 +51,7 @@ def _replace(fusion: Fusion, seq: int, item: Computation, replaced: dict[str, Co
     """Computes in the item what it loads from the buffers. What nobody loads any more goes."""
     def leaf(s: Scalar) -> Scalar | None:
         writer = replaced.get(s.buffer) if isinstance(s, Load) else None
-        if writer is None:
+        if writer is None or not isinstance(s, Load):
             return None
         solution = solve(list(zip(writer.index, s.index, strict=True)), writer.vars)
         return substitute(writer.value, solution) if solution is not None else None

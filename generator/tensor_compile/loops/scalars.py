@@ -52,14 +52,20 @@ def sort_space(size: Expr, dtype: str) -> Expr:
     return size * (4 if sorts_wide(dtype, size) else 2)
 
 
+def last(s: Sym) -> Expr:
+    """The last value of a loop variable or an iteration."""
+    assert s.hi is not None, f"{s.name} has no upper end"
+    return wrap(s.hi)
+
+
 def extent(s: Sym) -> Expr:
-    return wrap(s.hi) + 1
+    return last(s) + 1
 
 
 def first(s: Sym) -> int:
     """What a symbol of a loop or of tiles stands for in the first iteration or tile: 0, of a block's size the
     largest."""
-    return wrap(s.hi).evaluate({}) if s.lo else 0
+    return last(s).evaluate({}) if s.lo else 0
 
 
 def empty(variables: Iterable[Sym]) -> bool:
@@ -69,7 +75,7 @@ def empty(variables: Iterable[Sym]) -> bool:
 
 def lasts(variables: Iterable[Sym]) -> tuple[Expr, ...]:
     """The last values of loop variables. Where there is a point none is negative: no loop around it is empty."""
-    ends = (wrap(s.hi) for s in variables)
+    ends = (last(s) for s in variables)
     return tuple(end for end in ends if not end.is_const)
 
 
@@ -163,6 +169,12 @@ class Rewriter:
         if rewritten_expr is None:
             rewritten_expr = self.exprs[e] = self.indices(e)
         return rewritten_expr
+
+    def load(self, x: Load) -> Load:
+        """A load, which no leaf makes anything else of."""
+        made = self(x)
+        assert isinstance(made, Load)
+        return made
 
     def __call__(self, s: Scalar) -> Scalar:
         rewritten_value = self.memo.get(s)

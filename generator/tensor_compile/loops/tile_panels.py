@@ -79,7 +79,7 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     number = sym(own) // kernel.b_panel
     inside = (*(ZERO for _ in range(at)), number, *b.index[at + 1:-1], sym(own) - number * kernel.b_panel)
     change = Rewriter(lambda e: e.substitute(step))
-    product = replace(kernel, batch=(), n=(own,), a=change(kernel.a), b=(Load(b.buffer, b.dtype, inside),),
+    product = replace(kernel, batch=(), n=(own,), a=change.load(kernel.a), b=(Load(b.buffer, b.dtype, inside),),
                       stores=[rewritten(s, change) for s in kernel.stores])
 
     there: dict[Sym, Expr] = {w: sym(axis.start) for axis, (_, w) in zip(axes, p.batch) if w is not None}

@@ -180,7 +180,7 @@ class _Checker:
             self.problems.append(f"{k.label}: its operands are not those of {product}")
         for v in () if empty(k.k) else (k.a, *k.b):
             self.value(k.label, v, self.facts)
-            walked = (self.buffers[v.buffer].address(v.index),)
+            walked: tuple[Expr, ...] = (self.buffers[v.buffer].address(v.index),)
             if product.group > 1 and v is not k.a:   # without the group of a term, and the term in it
                 walked = (*v.index[:-3], v.index[-2])
             if not all(affine(e, k.k) for e in (*walked, *v.valid)):
@@ -279,8 +279,9 @@ class _Checker:
             for other in open_:
                 if not together(name, other):
                     continue
-                handed = lives[other][1] == first and any(
-                    plan.in_place(kernel_at.get(first), self.buffers[other], self.buffers[partner])
+                writer = kernel_at.get(first)
+                handed = writer is not None and lives[other][1] == first and any(
+                    plan.in_place(writer, self.buffers[other], self.buffers[partner])
                     for partner in changing.get(name, (name,)))
                 if not handed:
                     self.problems.append(f"{name} and {other} live at the same time in the same memory")

@@ -36,7 +36,7 @@ def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
         if c is None or is_nonnegative(c) or is_nonnegative(-c):
             continue
         for sign, end in ((c, s.lo), (-c, s.hi)):
-            if any(is_nonnegative(sign - g) for g in guards):
+            if end is not None and any(is_nonnegative(sign - g) for g in guards):
                 return e - c * sym(s) + c * end
     return e
 

@@ -14,7 +14,7 @@ from .registry import Node, op
 def _seed(n: Node) -> int:
     """The bits of the attribute; else a number that follows from the node."""
     if n.has("seed"):
-        return struct.unpack("<I", struct.pack("<f", n.real("seed")))[0]
+        return int(struct.unpack("<I", struct.pack("<f", n.real("seed")))[0])
     return zlib.crc32("/".join((n.name, *n.outputs)).encode())
 
 
