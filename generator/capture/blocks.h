@@ -38,7 +38,7 @@ struct tc_block {
     tc_tensor *before, *inside; /* the variables' values before the block, and what they are within */
     tc_pairs captured, slices;
     tc_collected *collected, **collected_end;
-    const tc_expr *turns;
+    const tc_expr *iterations;
     tc_tensor test;    /* of a while: of the block; of a condition: of the function around */
     tc_captured *then; /* of TC_ELSE */
     tc_tensor *made;   /* of TC_IF, closed: what the variables became */

@@ -2,7 +2,7 @@
  *
  * TC_SCAN, TC_WHILE, TC_IF and TC_ELSE: opening them, and what stands within. A block is recorded as a graph function
  * while it is the function under capture. What it reads from around becomes a parameter of it (tc_lift), and an operand of
- * the node that holds it: for a loop a carry that every turn hands on.
+ * the node that holds it: for a loop a carry that every iteration hands on.
  */
 #include <string.h>
 
@@ -59,8 +59,9 @@ tc_tensor tc_lift(tc_graph *g, tc_captured *f, tc_tensor x)
 const char *tc_block_variable(tc_graph *g, const struct tc_block *b, int i)
 {
     const char *p = b->names;
-    int skipped = b->kind == TC_BLOCK_WHILE ? i
-                                            : i + 1; /* the head's first word is the number of turns or the condition */
+    int skipped = b->kind == TC_BLOCK_WHILE
+                      ? i
+                      : i + 1; /* the head's first word is the number of iterations or the condition */
     for (int depth = 0; *p && skipped; ++p) {
         depth += (*p == '(' || *p == '[' || *p == '{') - (*p == ')' || *p == ']' || *p == '}');
         skipped -= *p == ',' && depth == 0;
@@ -124,7 +125,7 @@ static void block_open(tc_graph *g, tc_captured *f)
     g->current = f;
 }
 
-/* The variables become parameters: what the turn before left. */
+/* The variables become parameters: what the iteration before left. */
 static void carry_all(tc_graph *g, tc_captured *f)
 {
     struct tc_block *b = f->block;
@@ -141,14 +142,14 @@ static bool begin(tc_graph *g, tc_site at, tc_block_kind kind)
     return true;
 }
 
-void tc_scan_begin_at(tc_site at, tc_graph *g, tc_dim turns, const char *names, tc_tensor *const *variables)
+void tc_scan_begin_at(tc_site at, tc_graph *g, tc_dim iterations, const char *names, tc_tensor *const *variables)
 {
     if (!begin(g, at, TC_BLOCK_SCAN))
         return;
     tc_captured *f = block_new(g, TC_BLOCK_SCAN, at, names, variables);
-    f->block->turns = tc_dim_expr(g, turns);
-    if (tc_expr_is_const(f->block->turns) && !tc_expr_nonnegative(f->block->turns))
-        tc_fail(g, NULL, "the number of turns is negative: %s", tc_expr_text(f->block->turns));
+    f->block->iterations = tc_dim_expr(g, iterations);
+    if (tc_expr_is_const(f->block->iterations) && !tc_expr_nonnegative(f->block->iterations))
+        tc_fail(g, NULL, "the number of iterations is negative: %s", tc_expr_text(f->block->iterations));
     carry_all(g, f);
     block_open(g, f);
 }
@@ -231,19 +232,19 @@ tc_tensor tc_each_at(tc_site at, tc_tensor x)
     tc_captured *f = g->current;
     struct tc_block *b = directly_in(g, TC_BLOCK_SCAN);
     tc_tensor slice = tc_poison();
-    const bool known = b && x->type.rank && tc_known_same(g, x->type.shape[0], b->turns);
+    const bool known = b && x->type.rank && tc_known_same(g, x->type.shape[0], b->iterations);
     if (!b) {
         /* reported */
     } else if (x->function == f) {
         tc_fail(g, NULL, "%s is made within the block", tc_type_text(g, &x->type));
-    } else if (x->type.rank == 0 || !tc_same_dim(g, x->type.shape[0], b->turns)) {
-        tc_fail(g, NULL, "axis 0 of %s is not the number of turns, %s", tc_type_text(g, &x->type),
-                tc_expr_text(b->turns));
+    } else if (x->type.rank == 0 || !tc_same_dim(g, x->type.shape[0], b->iterations)) {
+        tc_fail(g, NULL, "axis 0 of %s is not the number of iterations, %s", tc_type_text(g, &x->type),
+                tc_expr_text(b->iterations));
     } else {
         tc_type type = {.dtype = x->type.dtype, .rank = x->type.rank - 1};
         if (!known)
-            tc_notify(g, "%s and %s must be equal from here on: axis 0 of %s, and the number of turns",
-                      tc_expr_text(x->type.shape[0]), tc_expr_text(b->turns), tc_type_text(g, &x->type));
+            tc_notify(g, "%s and %s must be equal from here on: axis 0 of %s, and the number of iterations",
+                      tc_expr_text(x->type.shape[0]), tc_expr_text(b->iterations), tc_type_text(g, &x->type));
         for (int i = 0; i < type.rank; ++i)
             type.shape[i] = x->type.shape[i + 1];
         tc_tensor outer = tc_lift(g, f->caller, x);

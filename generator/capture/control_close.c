@@ -62,9 +62,9 @@ static bool check_carries(tc_graph *g, tc_captured *f, tc_tensor *made)
         const tc_type *was = &b->inside[i]->type, *is = &made[i]->type;
         if (tc_is_poison(b->inside[i]) || same_type(g, was, is))
             continue;
-        tc_error(g, b->site, "what a turn starts from and what it leaves are of one type",
-                 "%s: %s is %s before a turn and %s behind it", tc_block_names[b->kind], tc_block_variable(g, b, i),
-                 tc_type_text(g, was), tc_type_text(g, is));
+        tc_error(g, b->site, "what an iteration starts from and what it leaves are of one type",
+                 "%s: %s is %s before an iteration and %s behind it", tc_block_names[b->kind],
+                 tc_block_variable(g, b, i), tc_type_text(g, was), tc_type_text(g, is));
         good = false;
     }
     return good;
@@ -159,7 +159,7 @@ static void close_loop(tc_graph *g, tc_captured *f, tc_tensor *made)
     for (const tc_collected *c = b->collected; c; c = c->next) {
         result(g, f, "collected", number++, c->x);
         tc_type type = {.dtype = c->x->type.dtype, .rank = c->x->type.rank + 1};
-        type.shape[0] = b->turns;
+        type.shape[0] = b->iterations;
         for (int i = 1; i < type.rank; ++i)
             type.shape[i] = c->x->type.shape[i - 1];
         types[n++] = type;
@@ -169,7 +169,7 @@ static void close_loop(tc_graph *g, tc_captured *f, tc_tensor *made)
         tc_attr attrs[] = {tc_attr_graph(test_function(g, f, b->test)), tc_attr_graph(tc_captured_settle(g, f))};
         node = hold(g, b, TC_OP_while, k, operands, attrs, results, types);
     } else {
-        tc_attr attrs[] = {tc_attr_graph(tc_captured_settle(g, f)), tc_attr_dims(g, 1, &b->turns),
+        tc_attr attrs[] = {tc_attr_graph(tc_captured_settle(g, f)), tc_attr_dims(g, 1, &b->iterations),
                            tc_attr_int(carries)};
         node = hold(g, b, TC_OP_scan, k, operands, attrs, results, types);
     }
@@ -251,7 +251,7 @@ void tc_block_end(tc_graph *g)
                  "a scope is still open at the end of %s", tc_block_names[b->kind]);
     bool good = !b->left && read_variables(g, f, made) && (b->kind > TC_BLOCK_WHILE || check_carries(g, f, made));
     if (b->kind == TC_BLOCK_WHILE && !b->test && g->error_count == b->errors)
-        tc_error(g, b->site, "tc_test(p): turns for as long as p is true", "TC_WHILE: there is no tc_test in it");
+        tc_error(g, b->site, "tc_test(p): iterates for as long as p is true", "TC_WHILE: there is no tc_test in it");
     good = good && g->error_count == b->errors && !(b->test && tc_is_poison(b->test));
     g->current = f->caller;
     tc_copy_guards(g, f, g->current);

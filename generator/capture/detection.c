@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which of overlapping boxes stay: a loop that takes one box of every image and class a turn.
+ * Which of overlapping boxes stay: a loop that takes one box of every image and class an iteration.
  */
 #include <math.h>
 
@@ -10,7 +10,7 @@ typedef struct nms {
     tc_graph *g;
     tc_site at;
     const tc_nms_args *args;
-    const tc_expr *images, *classes, *boxes, *turns;
+    const tc_expr *images, *classes, *boxes, *iterations;
     tc_tensor edges[4]; /* top, left, bottom, right: [images, 1, boxes] */
     tc_tensor area;
     tc_tensor iou; /* the threshold, rank 0 */
@@ -66,14 +66,14 @@ static tc_tensor overlaps(const nms *s, tc_tensor place)
     return AND(meet, above);
 }
 
-/* The rows of all turns: taken[turns, images, classes], and whether there was one. */
+/* The rows of all iterations: taken[iterations, images, classes], and whether there was one. */
 static tc_tensor rows(const nms *s, tc_tensor taken, tc_tensor was)
 {
     tc_graph *g = s->g;
     const tc_site at = s->at;
     const int order[] = {1, 2, 0};
-    const tc_type type = {.dtype = TC_I64, .rank = 3, .shape = {s->images, s->classes, s->turns}};
-    const tc_expr *count = tc_expr_mul(tc_expr_mul(s->images, s->classes), s->turns);
+    const tc_type type = {.dtype = TC_I64, .rank = 3, .shape = {s->images, s->classes, s->iterations}};
+    const tc_expr *count = tc_expr_mul(tc_expr_mul(s->images, s->classes), s->iterations);
     tc_tensor columns[3], stays = tc_prim_transpose(g, was, order);
     if (s->args->limit) {
         tc_tensor limit = tc_cast_at(at, s->args->limit, TC_I64), within = LT(tc_prim_iota(g, 2, &type), limit);
@@ -138,7 +138,7 @@ static tc_tensor suppress(tc_graph *g, const tc_nms_args *args)
              .images = shape[0],
              .classes = shape[1],
              .boxes = shape[2],
-             .turns = tc_dim_expr(g, args->size[0])};
+             .iterations = tc_dim_expr(g, args->size[0])};
     s.iou = threshold(&s, dtype, args->iou, args->iou_threshold);
     read_edges(&s, boxes);
     tc_type all = {.dtype = TC_BOOL, .rank = 3, .shape = {shape[0], shape[1], shape[2]}};
@@ -151,7 +151,7 @@ static tc_tensor suppress(tc_graph *g, const tc_nms_args *args)
     tc_tensor first = MUL(tc_prim_iota(g, 0, &pairs), count);
     if (tc_is_poison(left) || tc_is_poison(s.area))
         return tc_poison();
-    tc_scan_begin_at(at, g, tc_dim_of(s.turns), "turns, &left", (tc_tensor *const[]){&left, NULL});
+    tc_scan_begin_at(at, g, tc_dim_of(s.iterations), "iterations, &left", (tc_tensor *const[]){&left, NULL});
     tc_tensor value = WHERE(left, scores, (double)-INFINITY), place = tc_prim_arg_reduce(g, value, "max", 2);
     tc_tensor some = tc_prim_reduce(g, left, "any", 1, (const int[]){2});
     tc_tensor gone = overlaps(&s, ADD(first, place)), itself = EQ(number, tc_unsqueeze_at(at, place, 2));

@@ -90,29 +90,29 @@ static tc_tensor point(const roi_align *s, const tc_tensor number[2])
     return WHERE(out, 0, value);
 }
 
-/* All points, one a turn: as many turns as the box with most points needs along each axis. */
+/* All points, one an iteration: as many iterations as the box with most points needs along each axis. */
 static tc_tensor gathered(const roi_align *s)
 {
     tc_graph *g = s->g;
     const tc_site at = s->at;
     const tc_expr *const shape[] = {s->count, tc_expr_const(&g->dims, s->parts[0]),
                                     tc_expr_const(&g->dims, s->parts[1]), s->rows->type.shape[1]};
-    tc_tensor most[2], turn = tc_constant_of(g, TC_I64, tc_operand_int_(0));
+    tc_tensor most[2], iteration = tc_constant_of(g, TC_I64, tc_operand_int_(0));
     for (int i = 0; i < 2; ++i)
         most[i] = MAXIMUM(tc_prim_reduce(g, s->points[i], "max", 1, (const int[]){0}), 0);
-    tc_tensor turns = MUL(most[0], most[1]), across = MAXIMUM(most[1], 1);
+    tc_tensor iterations = MUL(most[0], most[1]), across = MAXIMUM(most[1], 1);
     tc_tensor none = tc_constant_of(g, s->dtype, tc_operand_float_(s->args->max ? -INFINITY : 0));
     tc_tensor all = tc_broadcast_to(g, none, 4, shape);
-    if (tc_is_poison(all) || tc_is_poison(turns))
+    if (tc_is_poison(all) || tc_is_poison(iterations))
         return tc_poison();
-    tc_while_begin_at(at, g, "&all, &turn", (tc_tensor *const[]){&all, &turn, NULL});
-    tc_test_at(at, LT(turn, turns));
-    const tc_tensor number[] = {DIV(turn, across), REM(turn, across)};
+    tc_while_begin_at(at, g, "&all, &iteration", (tc_tensor *const[]){&all, &iteration, NULL});
+    tc_test_at(at, LT(iteration, iterations));
+    const tc_tensor number[] = {DIV(iteration, across), REM(iteration, across)};
     tc_tensor down = LT(number[0], s->points[0]), right = LT(number[1], s->points[1]), counts = AND(down, right);
     tc_tensor value = point(s, number), next = s->args->max ? MAXIMUM(all, value) : ADD(all, value);
     counts = tc_prim_broadcast(g, counts, 4, shape, (const int[]){0});
     all = WHERE(counts, next, all);
-    turn = ADD(turn, 1);
+    iteration = ADD(iteration, 1);
     tc_block_end(g);
     tc_tensor points = MUL(s->points[0], s->points[1]), some = MAXIMUM(points, 1), empty = EQ(points, 0);
     some = tc_prim_broadcast(g, tc_cast_at(at, some, s->dtype), 4, shape, (const int[]){0});

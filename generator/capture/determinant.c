@@ -4,7 +4,7 @@
  */
 #include "compose.h"
 
-/* One turn: row k of a[b, n, n] becomes the pivot's, and is taken from those below it. */
+/* One iteration: row k of a[b, n, n] becomes the pivot's, and is taken from those below it. */
 static void eliminate(tc_graph *g, tc_site at, tc_tensor k, tc_tensor *a, tc_tensor *det)
 {
     const tc_type plane = (*a)->type;
@@ -42,10 +42,10 @@ static tc_tensor determinant(tc_graph *g, tc_site at, tc_tensor x)
         count = tc_expr_mul(count, x->type.shape[i]);
     tc_tensor a = tc_prim_reshape(g, tc_prim_widen(g, x), 3, (const tc_expr *const[]){count, n, n});
     tc_tensor det = tc_broadcast_to(g, tc_constant_of(g, a->type.dtype, tc_operand_int_(1)), 1, &count);
-    tc_tensor turns = tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {n}});
+    tc_tensor iterations = tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {n}});
     if (!tc_expr_is(n, 0)) {
         tc_scan_begin_at(at, g, tc_dim_of(n), "rows, &a, &det", (tc_tensor *const[]){&a, &det, NULL});
-        eliminate(g, at, tc_each_at(at, turns), &a, &det);
+        eliminate(g, at, tc_each_at(at, iterations), &a, &det);
         tc_block_end(g);
     }
     return tc_prim_narrow(g, tc_prim_reshape(g, det, rank - 2, x->type.shape), x->type.dtype);

@@ -95,7 +95,7 @@ static tc_tensor walk(const ctc *c)
     const tc_expr *const shape[] = {c->x->type.shape[0], c->x->type.shape[1], c->places};
     tc_tensor index = tc_broadcast_to(g, c->labels, 3, shape);
     tc_tensor chances = tc_take_along_at(at, c->x, index, 2);
-    tc_tensor turns = numbers(g, c->lengths->type.dtype, shape[0]), first = EQ(numbers(g, TC_I32, c->places), 0);
+    tc_tensor iterations = numbers(g, c->lengths->type.dtype, shape[0]), first = EQ(numbers(g, TC_I32, c->places), 0);
     tc_tensor start = tc_broadcast_to(g, tc_constant_of(g, c->x->type.dtype, TC_OPERAND((double)-INFINITY)), 1,
                                       &c->places);
     tc_tensor alpha = tc_broadcast_to(g, WHERE(first, 0, start), 2, shape + 1);
@@ -103,7 +103,7 @@ static tc_tensor walk(const ctc *c)
     if (tc_is_poison(chances) || tc_is_poison(alpha) || tc_is_poison(ends))
         return tc_poison();
     tc_scan_begin_at(at, g, tc_dim_of(shape[0]), "steps, &alpha", (tc_tensor *const[]){&alpha, NULL});
-    tc_tensor now = tc_each_at(at, chances), running = LT(tc_each_at(at, turns), ends);
+    tc_tensor now = tc_each_at(at, chances), running = LT(tc_each_at(at, iterations), ends);
     tc_tensor after = step(c, alpha, now);
     alpha = WHERE(running, after, alpha);
     tc_block_end(g);

@@ -104,7 +104,7 @@ tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
         tc_fail(g, NULL, "needs floats, not %s", tc_type_text(g, &x->type));
         return tc_op_leave(g, tc_poison());
     }
-    /* one turn an element of the axis, which comes first */
+    /* one iteration an element of the axis, which comes first */
     int perm[TC_MAX_RANK] = {axis}, back[TC_MAX_RANK];
     for (int i = 0, next = 1; i < x->type.rank; ++i)
         if (i != axis)

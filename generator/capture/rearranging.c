@@ -133,11 +133,11 @@ static tc_tensor reverse_sequence(tc_graph *g, tc_site at, tc_tensor x, tc_tenso
     }
     const tc_expr *steps = x->type.shape[time], *shape[TC_MAX_RANK];
     const tc_type plane = {.dtype = TC_I64, .rank = 2, .shape = {steps, x->type.shape[batch]}};
-    tc_tensor turn = tc_prim_iota(g, 0, &plane), row = tc_prim_iota(g, 1, &plane);
+    tc_tensor iteration = tc_prim_iota(g, 0, &plane), row = tc_prim_iota(g, 1, &plane);
     tc_tensor length = tc_cast_at(at, lengths, TC_I64),
               count = tc_dim_value_at(at, g, TC_I64, tc_dim_of(plane.shape[1]));
-    tc_tensor within = LT(turn, length), back = SUB(SUB(length, 1), turn);
-    tc_tensor place = ADD(MUL(WHERE(within, back, turn), count), row);
+    tc_tensor within = LT(iteration, length), back = SUB(SUB(length, 1), iteration);
+    tc_tensor place = ADD(MUL(WHERE(within, back, iteration), count), row);
     /* both axes first and joined: [steps * batch, others...] */
     int perm[TC_MAX_RANK] = {time, batch}, undo[TC_MAX_RANK], rank = 2;
     for (int i = 0; i < x->type.rank; ++i)

@@ -192,8 +192,8 @@ static tc_tensor backwards(tc_site at, tc_graph *g, tc_tensor x, tc_tensor lengt
 static tc_tensor steps_within(tc_site at, tc_graph *g, tc_tensor lengths, const tc_expr *steps, const tc_expr *batch)
 {
     const tc_type type = {.dtype = lengths->type.dtype, .rank = 3, .shape = {steps, batch, g->dims.one}};
-    tc_tensor turn = tc_prim_iota(g, 0, &type);
-    return LT(turn, tc_unsqueeze_at(at, lengths, 1));
+    tc_tensor iteration = tc_prim_iota(g, 0, &type);
+    return LT(iteration, tc_unsqueeze_at(at, lengths, 1));
 }
 
 /* One layer in one direction over [time, batch, features]: h of all steps. *h and *c: the states before, then after. Beyond
@@ -206,9 +206,9 @@ static tc_tensor run(tc_site at, tc_graph *g, const cell *c, tc_tensor x, tc_ten
         within = steps_within(at, g, lengths, x->type.shape[0], x->type.shape[1]);
     if (reverse)
         projected = backwards(at, g, projected, lengths);
-    tc_dim turns = tc_size_at(at, x, 0);
+    tc_dim iterations = tc_size_at(at, x, 0);
     tc_tensor *const both[] = {h, state, NULL}, *const one[] = {h, NULL};
-    tc_scan_begin_at(at, g, turns, "steps, &h, &c", c->kind == LSTM ? both : one);
+    tc_scan_begin_at(at, g, iterations, "steps, &h, &c", c->kind == LSTM ? both : one);
     tc_tensor before = *h, state_before = *state, now = step(at, c, tc_each_at(at, projected), *h, state);
     *h = now;
     if (lengths) {

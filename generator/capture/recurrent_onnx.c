@@ -243,8 +243,8 @@ static tc_tensor run(const cell *c, tc_tensor x, bool reverse, tc_tensor *h, tc_
         const tc_type type = {.dtype = c->args->lengths->type.dtype,
                               .rank = 3,
                               .shape = {x->type.shape[0], x->type.shape[1], g->dims.one}};
-        tc_tensor turn = tc_prim_iota(g, 0, &type);
-        within = LT(turn, tc_unsqueeze_at(at, c->args->lengths, 1));
+        tc_tensor iteration = tc_prim_iota(g, 0, &type);
+        within = LT(iteration, tc_unsqueeze_at(at, c->args->lengths, 1));
     }
     if (reverse)
         projected = backwards(c, projected);

@@ -4,7 +4,7 @@
  */
 #include "internal.h"
 
-/* Turns of waiting before the yield callback is asked: some microseconds, the length of a short step. */
+/* Iterations of waiting before the yield callback is asked: some microseconds, the length of a short step. */
 enum { SPINS = 4096 };
 
 static void pause_cpu(void)
@@ -26,8 +26,8 @@ void tc_barrier(tc_frame *frame, tc_index threads)
         __atomic_store_n(&frame->phase, phase + 1, __ATOMIC_RELEASE);
         return;
     }
-    for (unsigned turn = 0; __atomic_load_n(&frame->phase, __ATOMIC_ACQUIRE) == phase; ++turn) {
-        if (turn >= SPINS && frame->context->yield)
+    for (unsigned count = 0; __atomic_load_n(&frame->phase, __ATOMIC_ACQUIRE) == phase; ++count) {
+        if (count >= SPINS && frame->context->yield)
             frame->context->yield(frame->context->yield_user);
         else
             pause_cpu();

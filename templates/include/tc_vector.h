@@ -269,7 +269,7 @@ static TC_INLINE float tcv_min_f32(tcv_f32 x)
     return tcv_ordered_f32(x, tcv_min_i32(tcv_order_f32(x)));
 }
 
-/* Positions of extremes (docs/numerics.md, arg_reduce). tcv_argT_better: the lanes where x replaces the best met before;
+/* Positions of extremes (docs/numerics.md, arg_reduce). tcv_argT_better: the lanes where x replaces the best before it;
  * tcv_argT: of each lane's best and its position, the position of the first extreme of all. */
 #define TCV_ARG(name, T, beats, V, C)                                                                                  \
     static TC_INLINE tcv_mask tcv_##name##_better_##T(V x, V best)                                                     \

@@ -10,13 +10,13 @@
 #define S tc_full(g, 1, TC_F32)
 
 #define CASES                                                                                                         \
-    X(carry_type, "TC_SCAN: h is f32[2] before a turn and f32[3] behind it", tc_tensor h = F(2); AT;                  \
+    X(carry_type, "TC_SCAN: h is f32[2] before an iteration and f32[3] behind it", tc_tensor h = F(2); AT;                  \
       TC_SCAN(g, 3, &h) { h = F(3); })                                                                                \
-    X(carry_dtype, "TC_WHILE: b is f32[] before a turn and i64[] behind it", tc_tensor a = F(1), b = S; AT;         \
+    X(carry_dtype, "TC_WHILE: b is f32[] before an iteration and i64[] behind it", tc_tensor a = F(1), b = S; AT;         \
       TC_WHILE(g, &a, &b) { tc_test(tc_gt(b, 1)); b = tc_cast(b, TC_I64); })                                          \
-    X(carry_of_array, "TC_SCAN: hs[1] is f32[2] before a turn", tc_tensor hs[2] = {F(2), F(2)}; AT;                   \
+    X(carry_of_array, "TC_SCAN: hs[1] is f32[2] before an iteration", tc_tensor hs[2] = {F(2), F(2)}; AT;                   \
       TC_SCAN(g, 3, &hs[0], &hs[1]) { hs[1] = F(3); })                                                                \
-    X(carry_dynamic, "TC_SCAN: h is f32[n] before a turn and f32[n+1] behind it",                                   \
+    X(carry_dynamic, "TC_SCAN: h is f32[n] before an iteration and f32[n+1] behind it",                                   \
       tc_dim n = tc_dynamic(g, "n", 1, 9); tc_tensor h = F(n); AT;                                                    \
       TC_SCAN(g, 3, &h) { h = F(tc_dim_add(n, 1)); })                                                                 \
     X(no_value, "TC_SCAN: h has no value before the block", tc_tensor h = NULL; AT; TC_SCAN(g, 3, &h) { h = F(2); })  \
@@ -29,10 +29,10 @@
     X(never_set_behind, "TC_SCAN: h has no value at the end of the block", tc_tensor h = F(2); AT;                    \
       TC_SCAN(g, 3, &h) { h = (tc_tensor)&at; })                                                                      \
     X(twice, "TC_SCAN: h is listed twice", tc_tensor h = F(2); AT; TC_SCAN(g, 3, &h, &h) { h = tc_neg(h); })          \
-    X(turns, "TC_SCAN: the number of turns is negative: -1", tc_tensor h = F(2); AT; TC_SCAN(g, -1, &h) { })          \
-    X(each_size, "tc_each: axis 0 of f32[4,2] is not the number of turns, 3", tc_tensor x = F(4, 2); TC_SCAN(g, 3) {  \
+    X(iterations, "TC_SCAN: the number of iterations is negative: -1", tc_tensor h = F(2); AT; TC_SCAN(g, -1, &h) { })          \
+    X(each_size, "tc_each: axis 0 of f32[4,2] is not the number of iterations, 3", tc_tensor x = F(4, 2); TC_SCAN(g, 3) {  \
       AT; tc_each(x); })                                                                                              \
-    X(each_scalar, "tc_each: axis 0 of f32[] is not the number of turns, 3", tc_tensor x = S; TC_SCAN(g, 3) { AT;   \
+    X(each_scalar, "tc_each: axis 0 of f32[] is not the number of iterations, 3", tc_tensor x = S; TC_SCAN(g, 3) { AT;   \
       tc_each(x); })                                                                                                  \
     X(each_inner, "tc_each: f32[3] is made within the block", TC_SCAN(g, 3) { tc_tensor x = F(3); AT; tc_each(x); })  \
     X(each_outside, "tc_each: goes directly into TC_SCAN { … }", AT; tc_each(F(3)))                                  \

@@ -111,5 +111,5 @@ def closes_checks(items: list[Element], i: int) -> bool:
 
 
 def barrier_before(items: list[Element], i: int) -> bool:
-    """Whether all threads meet before the step at position i: at a barrier or behind a group of checks."""
+    """Whether a barrier stands before the step at position i: at a barrier or behind a group of checks."""
     return i > 0 and (closes_checks(items, i) or items[i].barrier)

@@ -330,7 +330,7 @@ class _SharedLoop:
 
 
 def better(op: str, dtype: str, value: str, best: str) -> str:
-    """Whether value replaces best as the extreme met first."""
+    """Whether value replaces best as the first extreme."""
     sign = ">" if op == "argmax" else "<"
     if not DTYPES[dtype].is_float:
         return f"{value} {sign} {best}"

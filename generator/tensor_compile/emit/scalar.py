@@ -3,7 +3,7 @@
 
 Every distinct node becomes one named constant, declared in the outermost scope in which all it needs is known: what
 does not depend on a loop is computed before it. In code of 16 lanes only what depends on the vector variable (or on the
-accumulator) is a vector; the rest stays scalar and is splat where a vector meets it.
+accumulator) is a vector; the rest stays scalar and is splat where a vector needs it.
 
 How a Load of 16 lanes reads memory follows from the coefficient of the vector variable in its address: 0 one element
 for all lanes, 1 neighbouring elements, another constant or expression a strided access; anything else, and

@@ -2,7 +2,7 @@
 """Simplification: applies the tables of rewrite rules (rules_algebra.py, rules_views.py) until none applies.
 
 Every rule is exact, so the pass may run before and after specialization without changing a bit. First the guards'
-equalities are put to use: a dim that one of them fixes is replaced everywhere, so that later stages meet one name a
+equalities are put to use: a dim that one of them fixes is replaced everywhere, so that later stages see one name a
 size; the guards themselves stay, the entry checks them. Then one walk in order suffices, as rules look at operands
 only, and what a rule makes is simplified as it is made. Equal nodes become one on the way; dead ones stay for dce.
 """

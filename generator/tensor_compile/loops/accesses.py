@@ -67,7 +67,7 @@ def stored_apart(one: Kernel | Tiles, two: Kernel | Tiles, name: str) -> bool:
     return all(apart(a, b) for a in first for b in second)
 
 
-# -- what ran since all threads met ---------------------------------------------------------------------------------
+# -- what ran since the last barrier ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Touch:
     """A kernel, or the decision of a region (kernel None), and what it touches, under the names of the moment."""
@@ -91,8 +91,8 @@ Since = dict[tuple[Any, ...], Touch]
 
 class BarrierWalk:
     """Walks a program in every order in which it may run. `needs_barrier(place, touch, since)` is asked before each
-    kernel and each decision, whose place is the Step or region, whether all threads meet there; `since` is what may
-    have run since they last did. It may be asked several times of one place, with more in `since` each time."""
+    kernel and each decision, whose place is the Step or region, whether a barrier stands there; `since` is what may
+    have run since the last one. It may be asked several times of one place, with more in `since` each time."""
 
     def __init__(self, needs_barrier: Callable[[Any, Touch, Iterable[Touch]], bool]):
         self.needs_barrier = needs_barrier
@@ -106,7 +106,7 @@ class BarrierWalk:
                 since = self.touch(item, touch, since)
                 checked = isinstance(kernel, CheckKernel)
                 continue
-            since = {} if checked else since   # the threads meet to hear what the checks found
+            since = {} if checked else since   # a barrier, as all threads must know what the checks found
             checked = False
             if isinstance(item, Tiles):
                 since = self.touch(item, self.tiles(item), since)

@@ -89,7 +89,7 @@ def _one_run(address: Expr, variables: tuple[Sym, ...], num: Expr, s: Sym) -> tu
 @lru_cache(1 << 14)     # repeated layers ask about the same indices again and again
 def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
     """No point of one kernel leads to an element b[one] that a point of another one reaches as b[two]: the indices of
-    some dim lie in ranges that do not meet. The kernels' variables are not the same ones, whatever they are called.
+    some dim lie in disjoint ranges. The kernels' variables are not the same ones, whatever they are called.
     Where there is no point at all nothing is claimed: it would be true of any two, and who reads what would be lost."""
     if empty(s for e in (*one, *two) for s in e.symbols() if not s.is_dim):
         return False
@@ -121,7 +121,7 @@ def _below(a: Expr, b: Expr) -> bool:
 
 def _interleaved(a: Expr, b: Expr) -> bool:
     """The two step over one another: 60*i + j and 60*i + j + 20 for j < 20. Of some step, a's and b's other terms lead
-    to remainders that do not meet: all that b is more than a lies between two multiples of the step."""
+    to disjoint remainders: all that b is more than a lies between two multiples of the step."""
     for s in sorted((s for s in a.symbols() if not s.is_dim), key=lambda s: s.key):
         step = a.coefficient(s)
         if step is None or not is_nonnegative(step - 2):

@@ -307,7 +307,7 @@ def mapped(items: Iterable[Element], change: Callable[[Element], Element]) -> li
 # -- programs ---------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Step:
-    """One kernel call. barrier: all threads meet before it, because it reads what others wrote (or overwrites)."""
+    """One kernel call. barrier: one stands before it, because it reads what others wrote (or overwrites)."""
 
     kernel: Kernel
     barrier: bool = True
@@ -322,7 +322,7 @@ class Loop:
              which before each iteration runs `test` and goes on where the bool[] in buffer `condition` is true then
     carried  buffers that an iteration reads as the one before left them; they are written before the loop
     swaps    pairs of buffers of one size that change places behind each iteration (instead of a copy)
-    barrier  all threads meet before they read the condition; iteration_barrier: before each iteration (or test)
+    barrier  one stands before the condition is read; iteration_barrier: one before each iteration (or test)
     """
 
     label: str
@@ -390,7 +390,7 @@ class Tiles:
     elements of all other buffers, and none loads what another tile stores.
     growing: later blocks of the last axis have more work; threads take blocks from both ends in turn, so that equal
     numbers of tiles are equal shares.
-    barrier: all threads meet before the first tile.
+    barrier: one stands before the first tile.
     """
 
     label: str

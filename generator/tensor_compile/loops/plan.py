@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plan: where temps lie, which of them share memory, and between which kernels the threads must meet.
+"""Plan: where temps lie, which of them share memory, and between which kernels a barrier stands.
 
 A temp lives from the step that first writes it to the last that reads it. It takes over the memory of a temp that dies
 in the step which writes it, where every load of the dying one is at the very address that is stored next (in place).

@@ -45,7 +45,7 @@ def _stored(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
 
 
 def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = False) -> list[str]:
-    """Stores of which two points may meet. Scratch belongs to one thread, which walks its rows one after the other.
+    """Stores of which two points may be of one element. Scratch belongs to one thread, which walks its rows one after the other.
     in_tiles: `between_tiles` looks at the points of all tiles together."""
     problems = []
     for s, variables in _stored(item):
@@ -101,7 +101,7 @@ def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
     if isinstance(kernel, GroupedContractionKernel):
         return [line for part in kernel.contractions for line in crossed(buffers, part)] + [
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
-            for one, two in permutations(kernel.contractions, 2) for name in met(one, two)]
+            for one, two in permutations(kernel.contractions, 2) for name in shared(one, two)]
     made: dict[str, list[tuple[Expr, ...]]] = {}
     for s, _ in _stored(kernel):
         made.setdefault(s.buffer, []).append(s.index)
@@ -124,15 +124,15 @@ def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKerne
                                                                for r in phase.reduces]
 
 
-def met(one: ContractionKernel, two: ContractionKernel) -> list[str]:
+def shared(one: ContractionKernel, two: ContractionKernel) -> list[str]:
     """Buffers of which kernel `two` may read, or store as well, elements that kernel `one` stores."""
-    buffers_met: dict[str, None] = {}
+    buffers: dict[str, None] = {}
     for s, _ in _stored(one):
         touched = [x.index for x in loads(*two.values) if x.buffer == s.buffer]
         touched += [other.index for other, _ in _stored(two) if other.buffer == s.buffer]
         if any(not apart(s.index, index) for index in touched):
-            buffers_met[s.buffer] = None
-    return list(buffers_met)
+            buffers[s.buffer] = None
+    return list(buffers)
 
 
 def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: list[Element]) -> list[str]:

@@ -231,13 +231,13 @@ static inline tc_index tc_either_end(tc_index i, tc_index n)
     return i % 2 ? n - 1 - i / 2 : i / 2;
 }
 
-/* All threads of the call meet. What each wrote before is seen by all after. */
+/* A barrier of all threads of the call. What each wrote before is seen by all after. */
 void tc_barrier(tc_frame *frame, tc_index threads);
 
 /* Records that check `group` (> 0, ascending) failed: `data` (n elements of i32 or i64) has one outside 0..bound-1. */
 void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc_dtype dtype, int64_t n, int64_t bound);
 
-/* Whether any thread recorded a fault of `group` or an earlier one; all threads must call it: they meet in it. */
+/* Whether any thread recorded a fault of `group` or an earlier one; all threads must call it: it is a barrier. */
 int tc_faulted(tc_frame *frame, int group, tc_index threads);
 
 /* -- the steps of a call on a device; all do nothing once one was refused ------------------------------------------ */

@@ -129,7 +129,7 @@ tc_tensor tc_bilinear_at(const tc_bilinear_args *args);
  * of what is left of its column, of equal ones the first.
  * Dtypes: floats.
  * Shape: that of x without the last two axes, whose sizes are equal.
- * Numerics: f16 and bf16 in f32, rounded once. One turn of a loop a row.
+ * Numerics: f16 and bf16 in f32, rounded once. One iteration of a loop a row.
  * ATen: det.
  * ONNX: Det. */
 #define tc_det(x) tc_det_at(TC_HERE, x)

@@ -20,7 +20,7 @@
  * Rows [b, c, number of the box], in the order of b, c and the taking, then rows of zeros. *count: how many rows there are.
  * Dtypes: floats, one for both; the results are i64.
  * Shape: [b * c * m, 3]; rank 0 for count.
- * Numerics: f16 and bf16 in f32. m turns of a loop.
+ * Numerics: f16 and bf16 in f32. m iterations of a loop.
  * ATen: none (torchvision: nms).
  * ONNX: NonMaxSuppression. */
 #define tc_nms(...) tc_nms_at(&(const tc_nms_args){__VA_ARGS__, .at = TC_HERE})
@@ -45,7 +45,7 @@ tc_tensor tc_nms_at(const tc_nms_args *args);
  * weight among all points. scale left out or 0 is 1, height and width 1.
  * Dtypes: floats, one for x and rois; images i32 or i64.
  * Shape: [r, c, height, width].
- * Numerics: points are added in row-major order, their elements too. 16 bits: in f32 throughout, rounded once. A turn of a
+ * Numerics: points are added in row-major order, their elements too. 16 bits: in f32 throughout, rounded once. An iteration of a
  * loop a point.
  * Errors: an image outside of 0..n-1 is a status.
  * ATen: none (torchvision: roi_align with aligned=True for .half_pixel).

@@ -55,7 +55,7 @@ tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tens
  * Dtypes: floats.
  * Shape: that of x.
  * Numerics: nothing overflows or underflows; each step adds an error of at most 2^-22 and half a unit in y[i]'s last place.
- * f16 and bf16 in f32, rounded once. One turn of a loop an element of the axis.
+ * f16 and bf16 in f32, rounded once. One iteration of a loop an element of the axis.
  * ATen: logcumsumexp. */
 #define tc_logcumsumexp(x, axis) tc_logcumsumexp_at(TC_HERE, x, axis)
 tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis);
