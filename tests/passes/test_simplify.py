@@ -136,6 +136,12 @@ rule("logical_constant: xor true", P, binary("logical_xor", "0x01", dtype="bool"
 rule("compare_with_itself", I, "%2 = le(%0, %0) : bool[4]", constant("0x01", 3, "bool").replace("%3", "%3"))
 rule("compare_with_itself: lt", I, "%2 = lt(%0, %0) : bool[4]", constant("0x00", 3, "bool"))
 stays("x == x of floats (NaN)", X, "%1 = eq(%0, %0) : bool[4]")
+rule("bitcast_chain: f32 to i32 and back", X, "%1 = bitcast(%0) {dtype=i32} : i32[4]\n"
+     "%2 = bitcast(%1) {dtype=f32} : f32[4]", "")
+rule("bitcast_chain: i32 to f32 to u32", '%0 "x" : i32[4]', "%1 = bitcast(%0) {dtype=f32} : f32[4]\n"
+     "%2 = bitcast(%1) {dtype=u32} : u32[4]", "%1 = cast(%0) {dtype=u32} : u32[4]")
+rule("bitcast_constant", X, "%1 = constant() {bits=0x3f800000} : f32[]\n%2 = bitcast(%1) {dtype=i32} : i32[]",
+     "%1 = constant() {bits=0x3f800000} : i32[]")
 rule("cast_chain: to itself", X, "%1 = cast(%0) {dtype=f32} : f32[4]", "")
 rule("cast_chain: there and back", I, "%2 = cast(%0) {dtype=i64} : i64[4]\n%3 = cast(%2) {dtype=i32} : i32[4]", "")
 rule("cast_chain: two exact", BOOL, "%2 = cast(%0) {dtype=i32} : i32[4]\n%3 = cast(%2) {dtype=f32} : f32[4]",
