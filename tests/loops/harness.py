@@ -9,9 +9,9 @@ import re
 import struct
 from dataclasses import replace
 
-import evaluate
-import reference
-from reference import Tensor, indices
+from oracle import programs
+from oracle.graph import Run, Tensor, indices
+from oracle.scalars import rounded
 from tensor_compile import target as targets
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
@@ -70,12 +70,12 @@ def program_of(module, name: str, fused: bool = True, check: bool = True, target
 def random_tensor(rng: random.Random, dtype: str, shape: tuple, extreme: bool, below: int = 5) -> Tensor:
     size = math.prod(shape)
     if dtype == "bool":
-        return Tensor(shape, [rng.random() < 0.6 for _ in range(size)])
+        return Tensor(dtype, shape, [int(rng.random() < 0.6) for _ in range(size)])
     if dtype != "f32":
-        return Tensor(shape, [rng.randrange(below) for _ in range(size)])
+        return Tensor(dtype, shape, [rng.randrange(below) for _ in range(size)])
     special = [float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1e-40, 3e38]
-    return Tensor(shape, [rng.choice(special) if extreme and rng.random() < 0.1 else evaluate.r32(rng.uniform(-2, 2))
-                          for _ in range(size)])
+    return Tensor(dtype, shape, [rng.choice(special) if extreme and rng.random() < 0.1
+                                 else rounded("f32", rng.uniform(-2, 2)) for _ in range(size)])
 
 
 def bits(x) -> object:
@@ -105,9 +105,11 @@ def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bo
     weights = {n: random_tensor(rng, w.type.dtype, concrete(w.type), False, below) for n, w in module.weights.items()}
     states = {n: random_tensor(rng, s.type.dtype, concrete(s.type), extreme, below) for n, s in module.states.items()}
     values = {n: list(t.data) for n, t in (inputs | weights | states).items()}
-    counts = evaluate.run(program, dims, values, backwards)
-    wanted, after = reference.run(function, inline(module), dims, inputs, weights, states)
-    for found in ((n, t, values[n]) for n, t in wanted.items()):
+    counts = programs.run(program, dims, values, backwards)
+    run = Run(inline(module), dims, weights, states)
+    wanted = run.results(function, list(inputs.values()), "")
+    after = states | run.assigned
+    for found in ((n, t, values[n]) for (n, _, _), t in zip(function.results, wanted, strict=True)):
         difference = _difference(*found)
         if difference:
             return difference, program, counts

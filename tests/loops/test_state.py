@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """State: updated in place where nothing reads what was there, ordered behind its readers otherwise; index faults."""
-from evaluate import Fault
+from oracle.programs import Fault
 from harness import compare, module_of, program_of
 from tap import done, equal, ok, raises
 from tensor_compile import pipeline

@@ -8,14 +8,13 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, field
 
 ROOT = os.environ["TC_SOURCE_ROOT"]
-sys.path.insert(0, os.path.join(ROOT, "tests", "loops"))
 
-import evaluate
+from oracle import programs
+from oracle.scalars import rounded
 from processor import lacks, own_sets
 from tap import note, ok, skip
 from tensor_compile.compile.toolchain import EXACT
@@ -112,7 +111,7 @@ def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int) 
             half = 1 << (SIZE[dtype] * 8 - 1)
             return [rng.choice((0, -1, 1, half - 1, -half, rng.randrange(-half, half))) for _ in range(count)]
         return [rng.randrange(below) for _ in range(count)]
-    return [evaluate.r32(rng.choice(SPECIAL)) if extreme and rng.random() < 0.1 else evaluate.r32(rng.uniform(-2, 2))
+    return [rounded("f32", rng.choice(SPECIAL) if extreme and rng.random() < 0.1 else rng.uniform(-2, 2))
             for _ in range(count)]
 
 
@@ -123,7 +122,7 @@ def expected(case: Case, values: dict[str, list]) -> dict[str, list]:
                               "output" if b.name in stored else "input") for b in k.params}
     program = Program(buffers, [Step(k)], Arena(), k.dims)
     work = {n: list(v) for n, v in values.items()}
-    evaluate.run(program, case.sizes, work)
+    programs.run(program, case.sizes, work)
     return work
 
 

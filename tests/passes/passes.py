@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from evaluate import Run, same
+from oracle.graph import Run, same
 from random_graph import tensor
 from tap import equal, note, ok
 from tensor_compile.graph.ir import Function, Module

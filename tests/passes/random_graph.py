@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import sys
 
-from evaluate import Tensor, rounded, wrap
+from oracle.graph import Tensor
+from oracle.scalars import rounded, wrap
 from tensor_compile.graph.dtypes import FLOATS
 from tensor_compile.graph.ir import DimDecl, Function, Loc, Module, Node, TensorType, Value, WeightDecl
 from tensor_compile.graph.rewrite import Builder

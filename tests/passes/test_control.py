@@ -2,7 +2,7 @@
 """control: text in, text out, and the same outputs."""
 from __future__ import annotations
 
-from evaluate import same
+from oracle.graph import same
 from passes import HEAD, evaluated, module
 from tap import equal, done, ok
 from tensor_compile.graph.control import control

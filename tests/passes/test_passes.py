@@ -2,7 +2,7 @@
 """inline, cse, dce, specialize, absorb and fold: text in, text out, and the outputs of both."""
 from __future__ import annotations
 
-from evaluate import Run, same
+from oracle.graph import Run, same
 from passes import HEAD, case, data, evaluated, function, module, sizes_of, stays
 from tap import done, equal, ok, raises
 from tensor_compile.graph import passes

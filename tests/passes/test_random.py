@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 
-from evaluate import Run, same
+from oracle.graph import Run, same
 from random_graph import random_module, tensor
 from tap import done, note, ok
 from tensor_compile.graph import passes

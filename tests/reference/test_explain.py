@@ -6,8 +6,9 @@ import struct
 import tempfile
 from pathlib import Path
 
-import evaluate
 import models
+from oracle import programs
+from oracle.scalars import rounded
 from tap import done, equal, note, ok
 from tensor_compile.compile import assemble, budget, report
 from tensor_compile.compile.options import Options
@@ -43,7 +44,7 @@ def elements(made: assemble.Made, program, dims: dict, draw: random.Random) -> d
             at = made.compiled.plan.packed[b.name]
             values[b.name] = list(struct.unpack_from(f"<{count}{CODES[b.dtype]}", blob, at))
         elif b.kind in ("input", "state"):
-            values[b.name] = [evaluate.r32(draw.uniform(-1, 1)) if b.dtype == "f32" else draw.random() < 0.5
+            values[b.name] = [rounded("f32", draw.uniform(-1, 1)) if b.dtype == "f32" else draw.random() < 0.5
                               if b.dtype == "bool" else draw.randrange(40) for _ in range(count)]
     return values
 
@@ -65,7 +66,7 @@ with tempfile.TemporaryDirectory() as place:
                 name = f"{model.stem}: {function.name} {variant.name}"
                 dims = {d.sym: variant.when.get(d.sym.name, sizes[d.sym.name]) for d in function.dims}
                 program = variant.program
-                counts = evaluate.run(program, dims, elements(made, program, dims, random.Random(1)))
+                counts = programs.run(program, dims, elements(made, program, dims, random.Random(1)))
                 got = printed[symbols[function.name], variant.name]
                 equal([label for label, _, _ in got], [step.kernel.label for step in program.steps], f"{name}: kernels")
                 equal([w for _, _, w in got], [w for _, w in counts], f"{name}: bytes written")

@@ -19,7 +19,7 @@ CAPTURE = ROOT / "generator" / "capture"
 INTERPRETER = ROOT / "interpreter"
 TEMPLATES = ROOT / "templates"
 RUNTIME = ROOT / "runtime"
-HOSTED = ("environment", "file", "pool", "recorder", "safetensors", "sha256")  # what a program with threads and files needs
+HOSTED = ("environment", "file", "pool", "recorder", "safetensors", "sha256")  # with threads and files
 GENERATOR = ROOT / "generator"
 # what reads and writes files of tensors, here and in programs of the user's
 SAFETENSORS = RUNTIME / "hosted" / "safetensors.c"
@@ -73,7 +73,8 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
         program.rename(folder / "main.o")
         _archive(compiler, objects, folder / "libcapture.a")
 
-    folder = program(cache, _key(compiler, [CAPTURE, SAFETENSORS, RUNTIME / "include", *TABLES], ("capture", *CAPTURE_FLAGS)), make)
+    roots = [CAPTURE, SAFETENSORS, RUNTIME / "include", *TABLES]
+    folder = program(cache, _key(compiler, roots, ("capture", *CAPTURE_FLAGS)), make)
     return folder / "main.o", folder / "libcapture.a"
 
 
@@ -109,7 +110,8 @@ def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Se
     try:
         run_tool([*compiler.command, *BUILD_MACHINE, "-w", "-ffp-contract=off", f"-I{INTERPRETER}",
                   f"-I{TEMPLATES / 'include'}", f"-I{GENERATOR}", f"-I{RUNTIME / 'include'}",
-                  str(INTERPRETER / "main.c"), *map(str, sources), str(table), str(library), "-o", str(out), "-lm", "-pthread", "-ldl"], EXTERNS, folder)
+                  str(INTERPRETER / "main.c"), *map(str, sources), str(table), str(library), "-o", str(out), "-lm",
+                  "-pthread", "-ldl"], EXTERNS, folder)
     except ToolBroken as broken:
         raise UserError(f"{EXTERNS}\n{broken.detail}") from None
     return out

@@ -11,7 +11,8 @@ for in terms of them:
                row, and in a *phase*: the loop over the row in which all it needs is known
   sort, scatter  kernels of their own: what sorts the same rows is one; stores at indices that are data run in order
   contraction  its epilogue: pointwise members at the points batch x m x n; several sums a point where products of one
-               first operand are operands of one consumer. Other products of one first operand stand side by side in one kernel
+               first operand are operands of one consumer. Other products of one first operand stand side by side
+               in one kernel
 
 What nobody outside reads is never stored. A value that a later phase of a row needs again is computed again if that is
 cheap; otherwise it waits in the row of an output that is written later, or in scratch. Nothing here asks for names of

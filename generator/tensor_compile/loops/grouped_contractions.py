@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contractions of one first operand: where one consumer reads all their results they are sums of one kernel, otherwise one grouped
-kernel.
+"""Contractions of one first operand: where one consumer reads all their results they are sums of one kernel, otherwise
+one grouped kernel.
 
 Sums are joined while fusion puts items into groups; grouped kernels once every group has its epilogue.
 """

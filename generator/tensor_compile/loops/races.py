@@ -45,8 +45,8 @@ def _stored(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
 
 
 def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = False) -> list[str]:
-    """Stores of which two points may be of one element. Scratch belongs to one thread, which walks its rows one after the other.
-    in_tiles: `between_tiles` looks at the points of all tiles together."""
+    """Stores of which two points may be of one element. Scratch belongs to one thread, which walks its rows one after
+    the other. in_tiles: `between_tiles` looks at the points of all tiles together."""
     problems = []
     for s, variables in _stored(item):
         b = buffers[s.buffer]

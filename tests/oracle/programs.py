@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Programs point by point on Python floats rounded to f32 after every operation: a slow oracle for tiny shapes.
+"""Runs programs of the loop IR point by point: a slow oracle for tiny shapes.
 
 Memory is modelled as planned: a temp's element lives at its byte offset of the arena together with the temp's name, so
 that a read of what another temp has overwritten, or of what nobody wrote, raises Clobbered. Rows are walked backwards
@@ -7,12 +7,8 @@ on request: kernels may not depend on their order. `traffic` counts the distinct
 """
 from __future__ import annotations
 
-import math
-import struct
-from functools import cmp_to_key
 from itertools import count, product
 
-from scalar_functions import FUNCTIONS as MORE
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.arena import offsets
@@ -21,7 +17,7 @@ from tensor_compile.loops.scalar_ir import Acc, Apply, Const, InBounds, IndexVal
 from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Sym
 
-NAN, INF = float("nan"), float("inf")
+from .scalars import from_bits, positions, reduce, scalar, wrap
 
 
 class Clobbered(Exception):
@@ -34,207 +30,6 @@ class OutOfBounds(Exception):
 
 class Fault(Exception):
     """A CheckKernel found an index out of range."""
-
-
-def r32(x: float) -> float:
-    """Rounds to f32."""
-    try:
-        return struct.unpack("<f", struct.pack("<f", x))[0]
-    except OverflowError:
-        return math.copysign(INF, x)
-
-
-def from_bits(dtype: str, bits: int):
-    if dtype == "f32":
-        return struct.unpack("<f", struct.pack("<I", bits))[0]
-    if dtype == "bool":
-        return bool(bits)
-    width = 32 if dtype == "i32" else 64
-    return bits - (1 << width) if bits >> (width - 1) else bits
-
-
-def fma(a: float, b: float, c: float) -> float:
-    return r32(a * b + c)
-
-
-def _div(a: float, b: float) -> float:
-    if b == 0 or math.isnan(b):
-        return NAN if a == 0 or math.isnan(a) or math.isnan(b) else math.copysign(INF, math.copysign(1, a) *
-                                                                                 math.copysign(1, b))
-    return NAN if math.isinf(a) and math.isinf(b) else a / b
-
-
-def maximum(a, b):
-    if isinstance(a, float) and (math.isnan(a) or math.isnan(b)):
-        return NAN
-    if a == b == 0 and isinstance(a, float):
-        return a if math.copysign(1, a) > 0 else b
-    return a if a > b else b
-
-
-def minimum(a, b):
-    if isinstance(a, float) and (math.isnan(a) or math.isnan(b)):
-        return NAN
-    if a == b == 0 and isinstance(a, float):
-        return a if math.copysign(1, a) < 0 else b
-    return a if a < b else b
-
-
-def _exp(x: float) -> float:
-    return INF if x > 709 else math.exp(x)
-
-
-def _floor(x: float) -> float:
-    return x if x == 0 or not math.isfinite(x) else float(math.floor(x))
-
-
-def _log(x: float) -> float:
-    return NAN if x < 0 or math.isnan(x) else -INF if x == 0 else math.log(x)
-
-
-def _wrap(dtype: str, x: int) -> int:
-    half = 1 << (31 if dtype == "i32" else 63)
-    return (x + half) % (2 * half) - half
-
-
-def _integer_div(a: int, b: int) -> int:
-    return 0 if b == 0 else int(math.copysign(1, a) * math.copysign(1, b)) * (abs(a) // abs(b))
-
-
-def bitcast(to: str, x):
-    """Between f32 and i32."""
-    source, target = ("<i", "<f") if to == "f32" else ("<f", "<i")
-    return struct.unpack(target, struct.pack(source, x))[0]
-
-
-def cast(to: str, x):
-    if to == "bool":
-        return x != 0
-    if to == "f32":
-        return r32(float(x))
-    if isinstance(x, float):
-        half = 1 << (31 if to == "i32" else 63)
-        return 0 if math.isnan(x) else max(-half, min(half - 1, int(x) if not math.isinf(x) else int(
-            math.copysign(half, x))))
-    return _wrap(to, int(x))
-
-
-FUNCTIONS = {
-    "neg": lambda x: -x, "abs": abs, "exp": _exp, "log": _log, "tanh": math.tanh, "erf": math.erf,
-    "sqrt": lambda x: NAN if x < 0 else math.sqrt(x), "floor": _floor,
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b, "maximum": maximum, "minimum": minimum, "logical_not": lambda x: not x,
-    "logical_and": lambda a, b: a and b, "logical_or": lambda a, b: a or b, "logical_xor": lambda a, b: a != b,
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b, "select": lambda p, a, b: a if p else b,
-}
-
-
-def scalar(op: str, dtype: str, *args):
-    """One scalar operation, as in docs/numerics.md but for the math functions' last bits."""
-    if op == "cast":
-        return cast(dtype, args[0])
-    if op == "bitcast":
-        return bitcast(dtype, args[0])
-    if op == "pair":
-        return args
-    if op == "div":
-        return r32(_div(*args)) if dtype == "f32" else _wrap(dtype, _integer_div(*args))
-    out = MORE[op](dtype, *args) if op in MORE else FUNCTIONS[op](*args)
-    if dtype == "f32":
-        return r32(out)
-    return bool(out) if dtype == "bool" else _wrap(dtype, out)
-
-
-def positions(terms: list, descending: bool) -> list[int]:
-    """Where the sorted terms were: a NaN above every number, equal ones in their order."""
-    def before(a: int, b: int) -> bool:
-        x, y = (terms[b], terms[a]) if descending else (terms[a], terms[b])
-        return x == x and (y != y or x < y)
-    return sorted(range(len(terms)), key=cmp_to_key(lambda a, b: -1 if before(a, b) else before(b, a)))
-
-
-def lanes(terms: list, product: bool = False, multiply: bool = False):
-    """The `lanes` order: 16 lanes a block of 4096, a tree over the lanes, blocks in order."""
-    total = None
-    join = (lambda a, b: r32(a * b)) if multiply else lambda a, b: r32(a + b)
-    for start in range(0, len(terms), 4096):
-        acc: list = [None] * 16
-        for i, t in enumerate(terms[start:start + 4096]):
-            j = i % 16
-            if t is None:           # no term
-                continue
-            if product:
-                acc[j] = r32(t[0] * t[1]) if acc[j] is None else fma(t[0], t[1], acc[j])
-            else:
-                acc[j] = t if acc[j] is None else join(acc[j], t)
-        for step in (8, 4, 2, 1):
-            for j in range(step):
-                if acc[j + step] is not None:
-                    acc[j] = acc[j + step] if acc[j] is None else join(acc[j], acc[j + step])
-        total = acc[0] if total is None else total if acc[0] is None else join(total, acc[0])
-    return 0.0 if total is None else total
-
-
-def reduce(op: str, order: str, dtype: str, terms: list):
-    if op == "dot":
-        if order == "lanes":
-            return lanes(terms, product=True)
-        if dtype != "f32":
-            return _wrap(dtype, sum(a * b for a, b in terms))
-        acc = 0.0
-        for a, b in terms:
-            acc = fma(a, b, acc)
-        return r32(acc + 0.0)
-    if op == "prod":
-        if order == "lanes":
-            return lanes(terms, multiply=True) if terms else 1.0
-        acc = terms[0] if terms else 1
-        for t in terms[1:]:
-            acc = r32(acc * t) if dtype == "f32" else _wrap(dtype, acc * t)
-        return acc
-    if op == "sum":
-        if order == "running":
-            acc = terms[0]
-            for t in terms[1:]:
-                acc = r32(acc + t) if dtype == "f32" else _wrap(dtype, acc + t)
-            return acc
-        if order == "lanes":
-            return lanes(terms)
-        if dtype != "f32":
-            return _wrap(dtype, sum(terms))
-        acc = 0.0
-        for t in terms:
-            acc = r32(acc + t)
-        return r32(acc + 0.0)
-    if op in ("any", "all"):
-        return any(terms) if op == "any" else all(terms)
-    if op in ("argmax", "argmin"):
-        best = 0
-        for i, t in enumerate(terms):
-            if isinstance(t, float) and math.isnan(t):
-                return i
-            if t > terms[best] if op == "argmax" else t < terms[best]:
-                best = i
-        return best
-    acc = terms[0]
-    for t in terms[1:]:
-        acc = maximum(acc, t) if op == "max" else minimum(acc, t)
-    return acc
-
-
-def reduce_where(op: str, order: str, dtype: str, terms: list):
-    """A reduction with a predicate: None stands where there is no term."""
-    held = [t for t in terms if t is not None]
-    if not held and op in ("max", "min"):
-        kind = DTYPES[dtype]
-        return from_bits(dtype, kind.lowest if op == "max" else kind.highest)
-    if not held and op in ("sum", "prod"):
-        return (0.0 if dtype == "f32" else 0) if op == "sum" else 1.0 if dtype == "f32" else 1
-    if order != "lanes":
-        return reduce(op, order, dtype, held)
-    total = reduce(op, order, dtype, terms)
-    return r32(total + 0.0) if op == "sum" else total
 
 
 class _Memory:
@@ -333,7 +128,8 @@ class _Compiler:
             for k, v in s.dynamic:
                 text = f"(lambda {self.sym(k)}: {text})({self.scalar(v)})"
             if s.valid:
-                text = f"({text} if {' and '.join(f'{self.expr(e)} >= 0' for e in s.valid)} else {self.scalar(s.other)})"
+                inside = " and ".join(f"{self.expr(e)} >= 0" for e in s.valid)
+                text = f"({text} if {inside} else {self.scalar(s.other)})"
             return text
         if isinstance(s, Reduction):
             loops = " ".join(f"for {self.sym(v)} in range({self.expr(extent(v))})" for v in s.vars)
@@ -341,7 +137,8 @@ class _Compiler:
             inner = f"[{self.scalar(s.value)} {loops or 'for _ in (0,)'}{valid}]"
             return f"reduce({s.op!r}, {s.order!r}, {s.dtype!r}, {inner})"
         assert isinstance(s, Apply)
-        return f"scalar({s.op!r}, {s.dtype!r}, {', '.join(self.scalar(a) for a in s.args)})"
+        operands = ', '.join(self.scalar(a) for a in s.args)
+        return f"scalar({s.op!r}, {s.dtype!r}, {s.args[-1].dtype!r}, {operands})"
 
     def open(self, variables, depth: int, backwards: bool = False) -> int:
         for v in variables:
@@ -453,7 +250,7 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
             compiler.contraction(part, backwards)
         scope = {"load": memory.load, "store": memory.store, "scalar": scalar, "reduce": reduce, "positions": positions,
                  "const": from_bits,
-                 "wrap": _wrap}
+                 "wrap": wrap}
         exec("def kernel():\n  pass\n" + "\n".join(compiler.lines), scope)
         scope["kernel"]()
         allowed = {b.name for b in k.params}
