@@ -20,7 +20,7 @@ typedef struct tci_data {
     const tci_scope *scope;
     const char *weights_dir; /* relative weight files are looked for here */
     tc_safetensors inputs, state;
-    bool has_state;      /* else every state is zero */
+    bool has_state;          /* else every state is zero */
     tc_safetensors *weights; /* one a file of the module, opened when first needed */
     bool *opened;
 } tci_data;

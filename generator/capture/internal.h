@@ -144,7 +144,7 @@ typedef struct tc_dim_decl {
 } tc_dim_decl;
 
 typedef struct tc_weight_file {
-    const char *printed;           /* as the text names it: relative to the model's directory where possible */
+    const char *printed;              /* as the text names it: relative to the model's directory where possible */
     struct tc_weights_header *header; /* NULL where it could not be read (reported) */
     int number;
     struct tc_weight_file *next;

@@ -69,7 +69,8 @@ static const struct {
     int digits;
     size_t bytes;
 } dtypes[TC_DTYPE_COUNT + 1] = {
-#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file) [TC_DTYPE_##upper] = {#name, KIND_##kind * digits, bytes},
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file)                                                       \
+    [TC_DTYPE_##upper] = {#name, KIND_##kind * digits, bytes},
 #include "dtypes.def"
 #undef TC_DTYPE
 };

@@ -468,4 +468,5 @@ def all_cases() -> list[Case]:
             for size, symbolic in ((40, False), (33, True))]
     out.append(softmax(4096, False, 16))
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
-    return out + pad() + windows() + depthwise() + columns() + siblings() + rows() + memory() + elementwise() + in_order()
+    return out + pad() + windows() + depthwise() + columns() + siblings() + rows() + memory() + elementwise() \
+        + in_order()

@@ -211,7 +211,8 @@ class _LoopNestEmitter:
         if before:
             heads.append((f"if ({part} == 0)", const(0), width if count > 1 else parts.rest))
         if behind and count > 1:
-            heads.append((f"{'else ' if heads else ''}if ({part} == {count - 1})", const(width * (count - 1)), parts.rest))
+            otherwise = "else " if heads else ""
+            heads.append((f"{otherwise}if ({part} == {count - 1})", const(width * (count - 1)), parts.rest))
         between = count - before - behind if count > 1 else count - len(heads)
         for head, first, positions in heads:
             e.open()

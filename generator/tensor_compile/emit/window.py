@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from ..instruction_sets import InstructionSet
 from ..loops.loop_ir import LoopNestKernel, Store
-from ..loops.scalar_ir import Const, Load, Reduction
-from ..loops.scalars import Rewriter, expressions, loads, walk
+from ..loops.scalar_ir import Const, Reduction
+from ..loops.scalars import Rewriter, expressions, identity, loads, walk
 from ..symbolic import Expr, Sym, const, is_nonnegative
-from .reduction import POSITIONS, identity, term
+from .reduction import POSITIONS, term
 from .scalar import V_TYPE, ScalarEmitter, constant, extent, splat
 
 MOST_WIDTH = 8      # positions side by side
@@ -99,7 +99,10 @@ def _compute(emitter: ScalarEmitter, variables: tuple[Sym, ...], group: list[Red
     guard: tuple[Expr, ...] = ()
     for place in itertools.product(*(range(extent(s).value) for s in variables)):
         at = {s: const(i) for s, i in zip(variables, place)}
-        change = Rewriter(lambda e, at=at: e.substitute(at))
+
+        def there(e: Expr, at: dict[Sym, Expr] = at) -> Expr:
+            return e.substitute(at)
+        change = Rewriter(there)
         for acc, r in zip(accs, group, strict=True):
             asked = [e.substitute(at) for e in r.valid]
             if any(is_nonnegative(-1 - e) for e in asked):

@@ -49,7 +49,8 @@ def _scatter(low: Lowering, node: Node) -> None:
 def _along(low: Lowering, i: Value, x: Value) -> tuple[Any, ...] | None:
     """A scatter into all elements in a row, at a linear index that is `place` along one axis and the point's own place
     along the others, as one over those axes, whose parts are disjoint: (variables, position of the point, flat index,
-    g, place), g standing for the place. The linear index was looked at: it is -1 where the place is outside its axis."""
+    g, place), g standing for the place. The linear index was looked at: it is -1 where the place is outside its axis.
+    """
     if i.node.op != "reshape" or i.node.operands[0].node.op != "select":
         return None
     whole = i.node.operands[0]
