@@ -34,7 +34,7 @@
       tc_onnx_attention(F(2, 3, 5), F(2, 3, 4), F(2, 3, 4), .q_heads = 2, .kv_heads = 2))                             \
     X(attention_past, "tc_onnx_attention: past_key and past_value come together", AT;                                 \
       tc_onnx_attention(F(1, 2, 3, 4), F(1, 2, 3, 4), F(1, 2, 3, 4), .past_key = F(1, 2, 7, 4)))                      \
-    X(rotary_heads, "tc_rotary_embedding: no heads to iteration: f32[2,3,8] with .heads = 0", AT;                          \
+    X(rotary_heads, "tc_rotary_embedding: no heads to turn: f32[2,3,8] with .heads = 0", AT;                          \
       tc_rotary_embedding(F(2, 3, 8), F(2, 3, 4), F(2, 3, 4)))                                                        \
     X(rotary_dims, "tc_rotary_embedding: 7 of 8 features in pairs", AT;                                               \
       tc_rotary_embedding(F(2, 1, 3, 8), F(2, 3, 4), F(2, 3, 4), .dims = 7))                                          \
