@@ -54,6 +54,7 @@ static int time_case(const tc_case *a_case, int rounds)
     char why[200];
     int done = 0;
     printf("case %s\n", a_case->name);
+    fflush(stdout); /* who reads it shows how far it is */
     if (!tc_expectation_init(&expectation, a_case) || !timings || !samples) {
         fprintf(stderr, "no memory for %s\n", a_case->name);
         goto finish;

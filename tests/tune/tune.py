@@ -30,8 +30,12 @@ def main(folder: Path) -> None:
     tools = harness.Toolset(compiler, target, (), cache)
     kernels = [matmul(6, 32, 24), matmul(sym(dim("batch", 8)), 16, 8), convolution(1, 4, 6, 6, 16, (3, 3), pad=1)]
     path = folder / "model.tuning.lock"
-    result = tune.tune(kernels, tools, path, rounds=4)
+    said: list[str] = []
+    result = tune.tune(kernels, tools, path, rounds=4, say=said.append)
+    equal(said[2:], [f"measuring {n} of 3 kernels" for n in (1, 2, 3)], "it says how far it is")
     equal((len(result.timed), result.wrong, result.skipped), (3, [], set()), "every kernel is measured")
+    equal({key for key, time in result.before.items() if time > 0}, {key for key, *_ in result.timed},
+          "and so is what was used before")
     entries = locks.read(path)
     equal(sorted(entries), sorted(kernel_key(k, ISA[ARCH], target.name) for k in kernels), "the lock has their keys")
     ok(all(table.refusal(k, parse(entries[kernel_key(k, ISA[ARCH], target.name)].candidate)) is None

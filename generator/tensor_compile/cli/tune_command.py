@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import Parser, arguments
+
+if TYPE_CHECKING:
+    from ..compile.progress import Progress
+    from ..compile.tune import Result
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -33,14 +39,23 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.set_defaults(run=run)
 
 
-def _tell(model: str, line: str) -> None:
-    if sys.stderr.isatty():
-        print(f"{model}: {line}", file=sys.stderr, flush=True)
+def _tell(progress: Progress, model: str, line: str) -> None:
+    progress.say(f"{model}: {line}")
+
+
+def _summary(result: Result, lock: str) -> str:
+    if not result.timed:
+        return f"nothing to measure: {lock} is up to date"
+    after = sum(time for _, _, time in result.timed)
+    before = sum(result.before.get(key, time) for key, _, time in result.timed)
+    kernels = f"{len(result.timed)} kernel" + ("" if len(result.timed) == 1 else "s")
+    return f"{kernels} measured, one call of each: {before:.1f} us before, {after:.1f} us now; {lock} written"
 
 
 def run(args: argparse.Namespace) -> int:
     from ..compile import assemble, record, tune
     from ..compile.harness import Toolset
+    from ..compile.progress import Progress
     from ..compile.tools import ToolBroken
     from ..errors import UserError
 
@@ -55,10 +70,13 @@ def run(args: argparse.Namespace) -> int:
         captured = assemble.capture(options, host, cache)
         plan = assemble.compile_graph(options, captured.text, target).plan
         tools = Toolset(compiler, target, options.cflags, cache, args.exe_wrapper, args.link_args, args.jobs)
-        result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again,
-                           partial(_tell, options.shown))
+        with Progress() as progress:
+            result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again,
+                               partial(_tell, progress, options.shown))
         for key, winner, time in result.timed:
-            print(f"{options.shown}: {time:11.3f} us  {winner.name}  {key}")
+            was = f"  (was {result.before[key]:.3f} us)" if result.before.get(key, time) != time else ""
+            print(f"{options.shown}: {time:11.3f} us  {winner.name}  {key}{was}")
+        print(f"{options.shown}: {_summary(result, os.path.relpath(options.lock_path))}")
         for isa in sorted(result.skipped):
             print(f"{options.shown}: warning: this processor does not run {isa}: its kernels were not measured",
                   file=sys.stderr)

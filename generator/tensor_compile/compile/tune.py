@@ -14,7 +14,7 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Iterator, Mapping, Sequence
 
 from ..emit import candidates as table
 from ..emit.key import kernel_key
@@ -36,10 +36,12 @@ MOST = 24   # schedules of a kernel that are measured: those that the cost model
 
 @dataclass(slots=True)
 class Result:
-    """timed: (key, winner, microseconds) of every case; skipped: instruction sets that this processor lacks; wrong:
-    candidates that differ from the reference, which is a bug of ours."""
+    """timed: (key, winner, microseconds) of every case; before: those of what was used before, by key; skipped:
+    instruction sets that this processor lacks; wrong: candidates that differ from the reference, which is a bug of
+    ours."""
 
     timed: list[tuple[str, Schedule, float]] = field(default_factory=list)
+    before: dict[str, float] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
@@ -103,9 +105,15 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         path = program(todo, tools, Path(scratch) / "harness")
         say("waiting for the machine")
         with alone():
-            say("measuring")
-            output = _run([*tools.wrapper, str(path), "time", str(rounds)])
-    _read(output, result)
+            names: list[str] = []
+
+            def progress(line: str) -> None:
+                if line.startswith("case "):
+                    names.append(line)
+                    say(f"measuring {len(names)} of {len(todo)} kernels")
+
+            output = _run([*tools.wrapper, str(path), "time", str(rounds)], progress)
+    _read(output, result, {case.name: case.incumbent.name for case in todo})
     emulated = bool(tools.wrapper) and Path(tools.wrapper[0]).name.startswith("qemu")
     for key, winner, time in result.timed:
         known[key] = Entry(key, winner.name, time, emulated, compiler_name(tools), locks.templates_digest())
@@ -113,20 +121,28 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     return result
 
 
-def _run(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise UserError(f"the measuring harness does not start: {error.strerror}: {command[0]}",
-                        hint="for another processor, --exe-wrapper names what runs its programs here") from None
-    if done.returncode:
-        raise ToolBroken(f"the measuring harness failed (exit {done.returncode})",
-                         f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
-    return done.stdout
+def _run(command: list[str], progress: Say) -> str:
+    """What the harness prints; progress gets its lines as they come."""
+    lines: list[str] = []
+    with tempfile.TemporaryFile("w+") as errors:
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        except OSError as error:
+            raise UserError(f"the measuring harness does not start: {error.strerror}: {command[0]}",
+                            hint="for another processor, --exe-wrapper names what runs its programs here") from None
+        with process:
+            for line in process.stdout or ():
+                lines.append(line)
+                progress(line)
+        if process.returncode:
+            errors.seek(0)
+            raise ToolBroken(f"the measuring harness failed (exit {process.returncode})",
+                             f"{' '.join(command)}\n{''.join(lines)}\n{errors.read()}")
+    return "".join(lines)
 
 
-def _read(output: str, result: Result) -> None:
-    """The lines that autotune/main.c documents."""
+def _read(output: str, result: Result, incumbents: Mapping[str, str]) -> None:
+    """The lines that autotune/main.c documents. incumbents: what was used before, by key."""
     key = ""
     for line in output.splitlines():
         kind, _, rest = line.partition(" ")
@@ -137,6 +153,10 @@ def _read(output: str, result: Result) -> None:
         elif kind == "wrong":
             name, _, why = rest.partition(" ")
             result.wrong.append(f"{name}: {key}: {why}")
+        elif kind == "candidate":
+            name, ns, _ = rest.split(" ")
+            if name == incumbents.get(key):
+                result.before[key] = float(ns) / 1000
         elif kind == "winner":
             name, ns = rest.split(" ")
             result.timed.append((key, _schedule(name), float(ns) / 1000))
