@@ -85,6 +85,8 @@ with tempfile.TemporaryDirectory() as place:
           "invalid choice: 'biuld'", "hint: did you mean build? see tensor-compile --help")
     fails("an option of another sub-command", run(folder, "--from", "x"), 2, "unrecognized arguments: --from x",
           "hint: `tensor-compile profile` has --from; see tensor-compile build --help")
+    fails("a level of optimization for a GPU", run(folder, "--optimize", "size", "--target", "cuda"), 2,
+          "--optimize does not go with --target cuda")
     fails("no model", subprocess.run([*TOOL, "build"], capture_output=True, text=True), 2, "MODEL.c")
     fails("a model that is not there", subprocess.run([*TOOL, "build", "no.c", "--cache", str(cache)],
                                                       capture_output=True, text=True), 1, "no.c: error: no such file")
@@ -189,7 +191,7 @@ with tempfile.TemporaryDirectory() as place:
     fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors",
           "paths are relative")
     fails("an empty weights file", run(project(weights=b"")), 1, "tiny.safetensors")
-    for name, header, message in (("a bad escape", '{"\\q":{}}', "a bad escape in a string"),
+    for name, header, message in (("a bad escape", '{"\\q":{}}', "a bad escape at byte 4 of the header"),
                                   ("a name with a line in it", '{"a\n":{}}', "a control character in a string")):
         fails(f"a weights file: {name}", run(project(weights=struct.pack("<Q", len(header)) + header.encode())), 1,
               message)

@@ -53,7 +53,8 @@ with tempfile.TemporaryDirectory() as place:
     write(folder / "w.safetensors", "w", [2, 4], W)
     write(folder / "x.safetensors", "x", [3, 4], X)
     built = subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), "build", "model.c", "-o", ".",
-                            "--weights", "external", "--isa", "scalar", "--cache", str(cache.root)],
+                            "--weights", "external", "--isa", "scalar", "--optimize", "size", "--cache",
+                            str(cache.root)],
                            cwd=folder, capture_output=True, text=True, check=False)
     if not ok(built.returncode == 0, "a model with weights, state and a dim"):
         note(built.stderr)

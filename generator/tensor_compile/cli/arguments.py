@@ -113,6 +113,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "exact "
                             "(default: f32)")
 
+    group.add_argument("--optimize", choices=("size", "balanced", "speed"), default="speed",
+                       help="what kernels are compiled for: -Os, -O2 or -O3; bits are the same (default: speed)")
+
     group = parser.add_argument_group("tuning")
     group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
                        help="lock: use the tuning lock where it applies; frozen: fail where an entry is missing or "
@@ -267,6 +270,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         raise UsageError("--object and --header name the same file")
     if args.precision != "f32" and args.backend != "cuda":
         raise UsageError(f"--precision {args.precision} goes with --target cuda alone")
+    if args.optimize != "speed" and args.backend == "cuda":
+        raise UsageError("--optimize does not go with --target cuda")
     dims = [name for name, _ in args.specialize]
     for name in dims:
         if dims.count(name) > 1:
@@ -290,7 +295,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         emit=getattr(args, "emit", "object"),
         with_reference=args.with_reference, target_file=target_file,
-        precision=args.precision, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
+        precision=args.precision, optimize=args.optimize, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)),
         taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,

@@ -20,6 +20,7 @@ from ..target import Target
 from .toolchain import Compiler
 
 DEFAULT_TARGETS = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
+OPTIMISE = {"size": "-Os", "balanced": "-O2", "speed": "-O3"}   # by --optimize
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Cpu:
     def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
                 driver: Unit, progress: Callable[[int], None]) -> list[Object]:
         units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags,
-                                                               target.arch), kernel=True)
+                                                               target.arch, OPTIMISE[options.optimize]), kernel=True)
                  for s in sources.by_symbol.values()]
         return objects.compile_units([*units, driver], compiler, cache, options.jobs, progress)
 

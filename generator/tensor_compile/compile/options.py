@@ -33,6 +33,7 @@ class Options:
     target_file: str = ""
     isas: tuple[str, ...] = ()
     precision: str = "f32"
+    optimize: str = "speed"
     specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
     taps: tuple[str, ...] = ()
     tune: str = "lock"
