@@ -91,7 +91,8 @@ def schedules(tile: Candidate, target: targets.Target) -> list[Schedule]:
     plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
     blocked = replace(plain, kc=3, mc=2 * tile.rows, nc=2 * tile.columns)
     return [replace(plain, epilogue="registers"), replace(plain, epilogue="registers", prefetch=True), plain,
-            replace(plain, prefetch=True), replace(plain, packed_b=True), blocked, replace(blocked, packed_a=True),
+            replace(plain, prefetch=True), replace(plain, packed_b=True), blocked,
+            replace(blocked, packed_a=True, prefetch=True),
             replace(blocked, packed_a=True, packed_b=True), replace(blocked, packed_b=True),
             replace(blocked, kc=0, packed_a=True, prefetch=True)]
 

@@ -19,7 +19,7 @@ from ..target import Target
 from . import in_memory
 from .access import Access
 from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles
-from .in_registers import own_columns
+from .in_registers import own_columns, stands_alone
 from .product_forms import form
 from .schedule_tiles import Band, tiles
 
@@ -29,6 +29,8 @@ OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be
 BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
 MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
+SECOND_READ = 16      # bytes a cycle of panels that are read from the second cache once more, for few rows
+EDGE = 0.4            # cycles a term of each row of a tile whose positions are looked up one by one
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 
 
@@ -90,20 +92,23 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
         if tile.dtype != access.product.tiles:
             continue
         for own in ("memory", "registers"):
-            plain = Schedule(isa, access.product.name, tile.rows, tile.columns, epilogue=own)
-            several = size(access.rows) < MANY_ROWS and not (access.rows.is_const
-                                                             and access.rows.value < 2 * tile.rows) \
-                and not (access.columns.is_const and access.columns.value <= tile.columns)
-            vectors = instruction_set(isa).lanes > 1
-            plain = replace(plain, prefetch=constant and vectors and not access.in_place and several)
+            plain = Schedule(isa, access.product.name, tile.rows, tile.columns, epilogue=own,
+                             prefetch=constant and _waits(access, tile))
             yield plain
             yield replace(plain, mc=_near_rows(access, tile, target))
-        yield from _copying(access, tile, target)
+        yield from _copying(access, tile, target, constant)
 
 
-def _copying(access: Access, tile: Candidate, target: Target) -> Iterator[Schedule]:
-    """Blocks of terms whose panels fit half of the second cache, with and without copies."""
-    plain = Schedule(tile.isa, access.product.name, tile.rows, tile.columns)
+def _waits(access: Access, tile: Candidate) -> bool:
+    """Panels that are read the first time are waited for, and there are tiles before that can fetch them."""
+    several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < 2 * tile.rows) \
+        and not (access.columns.is_const and access.columns.value <= tile.columns)
+    return several and instruction_set(tile.isa).lanes > 1 and not access.in_place
+
+
+def _copying(access: Access, tile: Candidate, target: Target, constant: bool) -> Iterator[Schedule]:
+    """Blocks of terms whose panels fit half of the second cache, with and without copies. constant: b is."""
+    plain = Schedule(tile.isa, access.product.name, tile.rows, tile.columns, prefetch=constant and _waits(access, tile))
     most = max(1, size(access.terms))
     cache = target.l2 // 4 if target.l2 else target.l1d // 2
     room = max(64, cache // (4 * tile.columns * access.sums) // 64 * 64)
@@ -188,6 +193,10 @@ class _Model:
         self.a_row_bytes = _bytes_a_row(access)
         near = self.a_row_bytes * (schedule.mc or size(access.rows)) <= target.l2 // 2
         self.row_pace = 32 if near or schedule.packed_a or self.n <= schedule.nr else 10
+        # the part of the tiles that have positions in the padding, where those are looked up
+        self.edges = 0.0
+        if schedule.epilogue == "registers" and stands_alone(access, schedule):
+            self.edges = min(1.0, (schedule.mr + 2) / max(1, size(access.run)))
         # bytes a cycle when panels are read again, by the level that holds them: columns of rows that lie far apart are
         # not fetched ahead by the processor, and with distances of powers of two meet in few sets of its caches
         self.paces = (64, 32, 10)
@@ -211,7 +220,8 @@ class _Model:
 
     def tile_time(self, height: int, width: int) -> float:
         registers = height * max(1, width // self.isa.lanes)
-        step = self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height)
+        step = self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height) \
+            + EDGE * height * self.edges
         stream = self.form.b_bytes * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
         time = _beside(self.k * step, stream) + 20 + 3 * registers
         schedule = self.schedule
@@ -240,20 +250,21 @@ class _Model:
             together = 1
         return 0.4 * together if together > ways else 0.08 * together if 2 * together >= ways else 0.0
 
-    def across(self, count: int, band: Band) -> float:
-        """`count` tiles of a band one below the other, for all columns."""
+    def across(self, count: int, band: Band, below: bool = False) -> float:
+        """`count` tiles of a band one below the other, for all columns. below: they are what full tiles leave over."""
         full, rest = divmod(self.n, band.columns)
         total = count * full * self.tile(band.height, band.columns)
         if rest:
             total += count * sum(self.tile(band.height, w) for w in band.cut(rest, self.tiles.unit))
         width = band.columns
-        if self.schedule.packed_b:
-            return total
+        if self.schedule.packed_b or below and width <= self.schedule.nr:
+            return total   # the panels are there
         # the first rows wait for what comes from far, or it for them; the two overlap for the most part
-        first = self.access.sums * self.form.b_bytes * self.k * width / min(self.once, self.pace(width))
+        rate = min(self.once, self.pace(width), SECOND_READ if below else self.once)
+        first = self.access.sums * self.form.b_bytes * self.k * width / rate
         tile = self.tile(band.height, width)
-        if self.schedule.prefetch:
-            first *= 0.3   # what the tiles before have not fetched
+        if self.schedule.prefetch and not below:
+            first *= 1 - 0.7 * (1 - self.edges)   # what the tiles before have not fetched; those at edges fetch nothing
         times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc else 1
         return total + times * (_beside(first, tile) - tile) * self.n / width
 
@@ -267,7 +278,7 @@ class _Model:
             neighbours = access.inside[-1].a == 1
             times = -(-self.n // max(schedule.nc, schedule.nr))
             short = 8 / max(8, min(64, size(access.inside[-1].extent)))
-            total += times * self.k * m * (0.25 + short if neighbours else 6.0)
+            total += times * self.k * m * (0.5 + short if neighbours else 1.5)
         return total
 
     def cycles(self, m: int) -> float:
@@ -275,7 +286,7 @@ class _Model:
         total, items = 0.0, 0
         for count, band in ((full, self.tiles.full), (1, self.tiles.rests.get(rest))):
             if count and band is not None:
-                total += self.across(count, band)
+                total += self.across(count, band, full > 0 and band is not self.tiles.full)
                 items += count * -(-self.n // band.columns)
         total += self.copies(m)
         team = min(self.target.threads, TEAM)
