@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the harness checks and measures. The table is C text written by compile/tune.py (or a test) beside the kernels and
- * linked with them: nothing is loaded at run time, so the same program runs on a board, under an emulator or here.
+ * What the harness checks and measures. The table is C text written by compile/tune.py (or a test) beside the kernels
+ * and linked with them: nothing is loaded at run time, so the same program runs on a board, under an emulator or here.
  */
 #ifndef TC_AUTOTUNE_CASE_H
 #define TC_AUTOTUNE_CASE_H

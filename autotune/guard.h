@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers between guard zones. Where the system has memory protection a zone is a page that cannot be touched, so that a
- * read beyond the end is seen too; elsewhere it is a pattern, so that a write is.
+ * Buffers between guard zones. Where the system has memory protection a zone is a page that cannot be touched, so that
+ * a read beyond the end is seen too; elsewhere it is a pattern, so that a write is.
  */
 #ifndef TC_AUTOTUNE_GUARD_H
 #define TC_AUTOTUNE_GUARD_H

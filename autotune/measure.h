@@ -2,10 +2,10 @@
  *
  * Times the candidates of a case side by side and says which wins.
  *
- * Candidates take turns in every round, so that whatever else the machine does hits all of them. A sample is the mean of
- * as many calls as last MEASURE_NS; a candidate's time is its least sample. After three rounds those far behind are
- * dropped. A candidate beats the champion, at first the incumbent, only where its time is more than 1 % less and it won so
- * many of the rounds in which both ran that chance would do so less than once in twenty (sign test).
+ * Candidates take turns in every round, so that whatever else the machine does hits all of them. A sample is the mean
+ * of as many calls as last MEASURE_NS; a candidate's time is its least sample. After three rounds those far behind are
+ * dropped. A candidate beats the champion, at first the incumbent, only where its time is more than 1 % less and it won
+ * so many of the rounds in which both ran that chance would do so less than once in twenty (sign test).
  */
 #ifndef TC_AUTOTUNE_MEASURE_H
 #define TC_AUTOTUNE_MEASURE_H

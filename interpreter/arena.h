@@ -19,7 +19,8 @@ void *tci_arena_alloc(tci_arena *arena, size_t count, size_t size);
 /* A copy of length bytes with a final NUL; NULL where memory is out. */
 char *tci_arena_text(tci_arena *arena, const char *text, size_t length);
 
-/* An array of *capacity elements with room for one more than count: the same array, or a larger copy; NULL: no memory. */
+/* An array of *capacity elements with room for one more than count: the same array, or a larger copy; NULL: no
+ * memory. */
 void *tci_arena_grow(tci_arena *arena, void *array, size_t count, size_t *capacity, size_t size);
 
 void tci_arena_finish(tci_arena *arena);

@@ -112,8 +112,8 @@ typedef double c_wide;
 CASTS(CAST)
 BITCASTS(BITCAST)
 
-/* by primitive and the dtype of its last operand; casts by the dtypes of operand and result, bitcasts by the declared ones in
- * both modes */
+/* by primitive and the dtype of its last operand; casts by the dtypes of operand and result, bitcasts by the declared
+ * ones in both modes */
 static tci_run *const runs[TCI_OP_COUNT][TCI_DTYPE_COUNT] = {
 #define ENTRY(make, op, T) [TCI_OP_##op][DT_##T] = run_##op##_##T,
 #define TC_PRIMITIVE(name, operands, results, type_rule, lowering, ...)                                                \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reverse, scatter, sort, cumulative and products: what is done in a fixed order, one element after the other. All of it
- * is said with the scalar operations of any dtype (tci_scalar_run), as docs/graph.md and docs/numerics.md say it.
+ * reverse, scatter, sort, cumulative and products: what is done in a fixed order, one element after the other. All of
+ * it is said with the scalar operations of any dtype (tci_scalar_run), as docs/graph.md and docs/numerics.md say it.
  */
 #include "ops.h"
 
@@ -38,7 +38,7 @@ static tci_run *combining(const char *op, tci_dtype dtype)
     return strcmp(op, "min") == 0 ? tci_scalar_run(TCI_OP_minimum, dtype) : NULL;
 }
 
-/* -- scatter --------------------------------------------------------------------------------------------------------- */
+/* -- scatter ------------------------------------------------------------------------------------------------------- */
 
 /* The part of a tensor at one index of an axis, which keeps size 1. */
 static tci_tensor slice_at(const tci_tensor *x, int64_t axis, int64_t index)
@@ -110,7 +110,7 @@ bool tci_op_scatter(const tci_scope *scope, const tci_node *node, const tci_tens
     return ok;
 }
 
-/* -- cumulative ------------------------------------------------------------------------------------------------------ */
+/* -- cumulative ---------------------------------------------------------------------------------------------------- */
 
 bool tci_op_cumulative(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
 {
@@ -132,7 +132,7 @@ bool tci_op_cumulative(const tci_scope *scope, const tci_node *node, const tci_t
     return true;
 }
 
-/* -- products -------------------------------------------------------------------------------------------------------- */
+/* -- products ------------------------------------------------------------------------------------------------------ */
 
 static void multiply(tci_run *run, char *to, char *with)
 {
@@ -174,7 +174,7 @@ bool tci_product_rows(const tci_tensor *rows, int64_t n, const tci_tensor *out)
     return lane != NULL;
 }
 
-/* -- sort ------------------------------------------------------------------------------------------------------------ */
+/* -- sort ---------------------------------------------------------------------------------------------------------- */
 
 /* Elements of one row: x + i*stride. A NaN is above every number and equal to every NaN; -0 equals +0. */
 typedef struct row {

@@ -69,8 +69,8 @@ __attribute__((format(printf, 3, 4))) bool tci_node_fail(const tci_scope *scope,
 bool tci_evaluate_list(const tci_scope *scope, const tci_node *node, const tci_exprs *list, int64_t *values,
                        size_t count);
 
-/* floor((low + n + high - ((size - 1)*dilation + 1)) / stride) + 1, or 0 where the window is larger than that; false where
- * an attribute makes no sense or is beyond 2^31. n <= 2^40. */
+/* floor((low + n + high - ((size - 1)*dilation + 1)) / stride) + 1, or 0 where the window is larger than that; false
+ * where an attribute makes no sense or is beyond 2^31. n <= 2^40. */
 bool tci_window_size(int64_t n, int64_t size, int64_t stride, int64_t low, int64_t high, int64_t dilation,
                      int64_t *result);
 

@@ -2,8 +2,8 @@
  *
  * Tensors of the interpreter: strided views of reference-counted memory, and loops over their elements.
  *
- * reshape (where strides allow), transpose, broadcast and slice make views, so packing copies each element once. A tensor
- * is never written after it is made.
+ * reshape (where strides allow), transpose, broadcast and slice make views, so packing copies each element once. A
+ * tensor is never written after it is made.
  */
 #ifndef TCI_TENSOR_H
 #define TCI_TENSOR_H

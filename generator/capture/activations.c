@@ -5,7 +5,7 @@
 #include "compose.h"
 #include "reductions.h"
 
-/* -- two pieces, which meet in 0 ------------------------------------------------------------------------------------- */
+/* -- two pieces, which meet in 0 ----------------------------------------------------------------------------------- */
 
 COMPOSE(relu, MAXIMUM(x, 0))
 COMPOSE(relu6, MINIMUM(tc_relu_at(at, x), 6))
@@ -67,7 +67,7 @@ COMPOSE_WIDE_WITH(elu, alpha, exponential(at, x, alpha, 1))
 COMPOSE_WIDE_WITH(celu, alpha, exponential(at, x, alpha, alpha))
 COMPOSE_WIDE(selu, MUL(exponential(at, x, 1.6732632423543772, 1), 1.0507009873554805))
 
-/* -- pieces of lines ------------------------------------------------------------------------------------------------- */
+/* -- pieces of lines ----------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_hardtanh_at(tc_site at, tc_tensor x, double low, double high)
 {
@@ -100,7 +100,7 @@ static tc_tensor shrunk(tc_site at, tc_tensor x, double lambda)
 COMPOSE_WIDE_WITH(softshrink, lambda, shrunk(at, x, lambda))
 COMPOSE_WIDE(tanhshrink, SUB(x, tc_tanh_at(at, x)))
 
-/* -- smooth ---------------------------------------------------------------------------------------------------------- */
+/* -- smooth -------------------------------------------------------------------------------------------------------- */
 
 COMPOSE_WIDE(sigmoid, DIV(1, ADD(tc_exp_at(at, tc_neg_at(at, x)), 1)))
 COMPOSE_WIDE(silu, MUL(x, tc_sigmoid_at(at, x)))
@@ -180,7 +180,7 @@ tc_tensor tc_hardmax_at(tc_site at, tc_tensor x, int axis)
     return tc_op_leave(g, tc_cast_at(at, EQ(each, place), x->type.dtype));
 }
 
-/* -- gates ----------------------------------------------------------------------------------------------------------- */
+/* -- gates --------------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis)
 {
@@ -192,7 +192,7 @@ tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis)
     return tc_op_leave(g, tc_prim_narrow(g, MUL(halves[0], tc_sigmoid_at(at, halves[1])), x->type.dtype));
 }
 
-/* -- softmax --------------------------------------------------------------------------------------------------------- */
+/* -- softmax ------------------------------------------------------------------------------------------------------- */
 
 /* Of x, widened: exp(x - max) / sum, or its logarithm. */
 static tc_tensor soft_weights(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, bool logarithm)

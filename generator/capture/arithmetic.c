@@ -42,7 +42,7 @@ COMPOSE(isnan, NE(x, x))
 COMPOSE(isinf, EQ(tc_abs_at(at, x), (double)INFINITY))
 COMPOSE(isfinite, LT(tc_abs_at(at, x), (double)INFINITY))
 
-/* -- remainders: of operands aligned to one dtype and shape ----------------------------------------------------------- */
+/* -- remainders: of operands aligned to one dtype and shape -------------------------------------------------------- */
 
 static tc_tensor rem(tc_site at, tc_tensor x, tc_tensor y)
 {

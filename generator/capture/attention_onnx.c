@@ -111,7 +111,7 @@ tc_tensor tc_onnx_attention_at(const tc_onnx_attention_args *a)
     return g ? tc_op_leave(g, attention(g, a)) : tc_poison();
 }
 
-/* -- rotary embeddings ---------------------------------------------------------------------------------------------------- */
+/* -- rotary embeddings --------------------------------------------------------------------------------------------- */
 
 /* cosines or sines as [b, 1, l, pairs], widened. */
 static tc_tensor angles(tc_graph *g, const tc_rotary_embedding_args *args, const char *name, tc_tensor table,

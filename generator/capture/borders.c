@@ -74,7 +74,7 @@ tc_tensor tc_pad_circular_at(const tc_pad_args *args)
     return padded(args, "tc_pad_circular", CIRCULAR);
 }
 
-/* -- the middle ------------------------------------------------------------------------------------------------------------ */
+/* -- the middle ---------------------------------------------------------------------------------------------------- */
 
 static tc_tensor center_crop_pad(tc_graph *g, tc_site at, tc_tensor x, int axis, const tc_expr *size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What operations made of others are written with. `at`, the caller's line, is in scope; operands of two-operand forms are
- * tensors or C numbers.
+ * What operations made of others are written with. `at`, the caller's line, is in scope; operands of two-operand forms
+ * are tensors or C numbers.
  *
  * Of the arguments of a call at most one may make nodes: C leaves open which argument is evaluated first, and the
  * recorded graph must not depend on the compiler. Name the others before.
@@ -40,7 +40,8 @@
         return g ? tc_op_leave(g, expression) : tc_poison();                                                           \
     }
 
-/* The same where several steps round: the expression's x is in f32 where it has 16 bits, and its result is rounded once. */
+/* The same where several steps round: the expression's x is in f32 where it has 16 bits, and its result is rounded
+ * once. */
 #define COMPOSE_WIDE(name, expression) COMPOSE_WIDE_OF(name, (tc_site at, tc_tensor x), expression)
 /* The same of a number beside x. */
 #define COMPOSE_WIDE_WITH(name, number, expression)                                                                    \
@@ -56,8 +57,8 @@
         return tc_op_leave(g, tc_prim_narrow(g, expression, dtype));                                                   \
     }
 
-/* tc_<name>_at(at, a, b) of operands that are aligned to one dtype and shape: function(at, x, y) of them in f32 where they
- * have 16 bits, rounded once. */
+/* tc_<name>_at(at, a, b) of operands that are aligned to one dtype and shape: function(at, x, y) of them in f32 where
+ * they have 16 bits, rounded once. */
 #define COMPOSE_TWO(name, function)                                                                                    \
     tc_tensor tc_##name##_at(tc_site at, tc_operand a, tc_operand b)                                                   \
     {                                                                                                                  \

@@ -5,7 +5,7 @@
 #include "compose.h"
 #include "reductions.h"
 
-/* -- matmul ---------------------------------------------------------------------------------------------------------- */
+/* -- matmul -------------------------------------------------------------------------------------------------------- */
 
 /* x with an axis of size 1 inserted. */
 static tc_tensor with_axis(tc_graph *g, tc_tensor x, int axis)
@@ -136,7 +136,7 @@ tc_tensor tc_linear_at(const tc_linear_args *args)
     return tc_op_leave(g, tc_prim_narrow(g, ADD(y, tc_prim_widen(g, args->bias)), x->type.dtype));
 }
 
-/* -- of given ranks ----------------------------------------------------------------------------------------------------- */
+/* -- of given ranks ------------------------------------------------------------------------------------------------ */
 
 static bool check_ranks(tc_graph *g, tc_tensor a, int a_rank, tc_tensor b, int b_rank)
 {
@@ -190,7 +190,7 @@ tc_tensor tc_outer_at(tc_site at, tc_tensor a, tc_tensor b)
     return g ? tc_op_leave(g, outer(g, at, a, b)) : tc_poison();
 }
 
-/* -- sums of products and another tensor ------------------------------------------------------------------------------- */
+/* -- sums of products and another tensor --------------------------------------------------------------------------- */
 
 /* beta * bias + alpha * (a x b), a factor of 1 left out */
 static tc_tensor sum_with_product(tc_graph *g, const tc_addmm_args *args, int rank)
@@ -228,7 +228,7 @@ tc_tensor tc_baddbmm_at(const tc_addmm_args *args)
     return added("tc_baddbmm", args, 3);
 }
 
-/* -- several dims -------------------------------------------------------------------------------------------------------- */
+/* -- several dims -------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_tensordot_at(tc_site at, tc_tensor a, tc_tensor b, int count, const int *a_axes, int b_count,
                           const int *b_axes)

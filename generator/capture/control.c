@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * TC_SCAN, TC_WHILE, TC_IF and TC_ELSE: opening them, and what stands within. A block is recorded as a graph function
- * while it is the function under capture. What it reads from around becomes a parameter of it (tc_lift), and an operand of
- * the node that holds it: for a loop a carry that every iteration hands on.
+ * while it is the function under capture. What it reads from around becomes a parameter of it (tc_lift), and an operand
+ * of the node that holds it: for a loop a carry that every iteration hands on.
  */
 #include <string.h>
 

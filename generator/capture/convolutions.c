@@ -17,7 +17,7 @@ typedef struct call {
     const int *output_padding;
 } call;
 
-/* -- convolution ----------------------------------------------------------------------------------------------------- */
+/* -- convolution --------------------------------------------------------------------------------------------------- */
 
 /* The window of the weight, whose spatial sizes must be constants: reported. */
 static bool kernel_sizes(tc_graph *g, const call *c, tc_windows *out)
@@ -129,12 +129,13 @@ CONVOLUTION(3, SEVERAL)
  *
  * out[o] = sum of x[i]*w[t] over o = i*stride + t*dilation - low. The results o = stride*j + phase of one phase need
  * the taps t with t*dilation = phase + low (mod stride) alone: an arithmetic progression, along which i falls by equal
- * steps as t grows. So each phase is an ordinary convolution by its own taps in reverse order, without the zeros that an
- * input spread by the stride would have, and the phases are interleaved. */
+ * steps as t grows. So each phase is an ordinary convolution by its own taps in reverse order, without the zeros that
+ * an input spread by the stride would have, and the phases are interleaved. */
 
 enum { MOST_PHASES = 4096 };
 
-/* The taps of one phase along one axis: first, first + step, ... (count of them), and the convolution that they make. */
+/* The taps of one phase along one axis: first, first + step, ... (count of them), and the convolution that they
+ * make. */
 typedef struct phase {
     int first, count, step;
     int64_t dilation, low, high; /* low and high may be negative: that many results fewer */

@@ -54,7 +54,8 @@ tc_tensor tc_unfold_at(const tc_unfold_args *args)
 }
 
 /* Replaces axes `axis` (taps) and `axis` + 1 (windows) of x by `size`: each place the sum of the elements that windows
- * have there, in order of the taps. Place y meets tap k in window (y + low - k*dilation) / stride, where that is one. */
+ * have there, in order of the taps. Place y meets tap k in window (y + low - k*dilation) / stride, where that is
+ * one. */
 static tc_tensor add_windows(tc_graph *g, tc_site at, tc_tensor x, int axis, const tc_windows *w, int i,
                              const tc_expr *count, const tc_expr *size)
 {

@@ -59,7 +59,7 @@ static int64_t multiply(tc_dims *dims, int64_t a, int64_t b)
     return out;
 }
 
-/* -- interning ------------------------------------------------------------------------------------------------------ */
+/* -- interning ----------------------------------------------------------------------------------------------------- */
 
 int tc_atom_compare(const tc_atom *a, const tc_atom *b)
 {
@@ -225,7 +225,7 @@ const tc_expr *tc_expr_sym(tc_dims *dims, const tc_sym *sym)
     return tc_expr_of_atom(dims, atom);
 }
 
-/* -- inspection ----------------------------------------------------------------------------------------------------- */
+/* -- inspection ---------------------------------------------------------------------------------------------------- */
 
 bool tc_expr_is_const(const tc_expr *e)
 {
@@ -316,7 +316,7 @@ const char *tc_expr_text(const tc_expr *e)
     return e->text;
 }
 
-/* -- arithmetic ----------------------------------------------------------------------------------------------------- */
+/* -- arithmetic ---------------------------------------------------------------------------------------------------- */
 
 const tc_expr *tc_expr_add(const tc_expr *a, const tc_expr *b)
 {
@@ -410,7 +410,7 @@ const tc_expr *tc_expr_substitute(const tc_expr *e, const tc_sym *sym, const tc_
     return out;
 }
 
-/* -- division ------------------------------------------------------------------------------------------------------- */
+/* -- division ------------------------------------------------------------------------------------------------------ */
 
 /* term / by where that is a monomial with an integer coefficient. */
 static bool divide_term(tc_dims *dims, const tc_term *term, const tc_term *by, tc_term *out)

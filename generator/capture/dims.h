@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Integer expressions over dynamic dims: canonical polynomials with floor division, maximum and minimum, and the prover over them. The C
- * twin of generator/tensor_compile/symbolic/: the same canonical form, so the same text; tests/capture compares both
- * on random expressions. Expressions are interned: equal polynomials are the same pointer.
+ * Integer expressions over dynamic dims: canonical polynomials with floor division, maximum and minimum, and the prover
+ * over them. The C twin of generator/tensor_compile/symbolic/: the same canonical form, so the same text; tests/capture
+ * compares both on random expressions. Expressions are interned: equal polynomials are the same pointer.
  */
 #ifndef TC_CAPTURE_DIMS_H
 #define TC_CAPTURE_DIMS_H
@@ -21,8 +21,8 @@ struct tc_sym {
     int64_t lo, hi, divisor;
 };
 
-/* A factor of a monomial: a dim; a floor division that could not be reduced; the larger or smaller of two expressions that
- * could not be ordered. In the order in which they are sorted. */
+/* A factor of a monomial: a dim; a floor division that could not be reduced; the larger or smaller of two expressions
+ * that could not be ordered. In the order in which they are sorted. */
 typedef enum tc_atom_kind { TC_ATOM_SYM, TC_ATOM_DIVISION, TC_ATOM_MAX, TC_ATOM_MIN } tc_atom_kind;
 
 typedef struct tc_atom {

@@ -267,7 +267,8 @@ static bool by_one_remainder(const tc_expr *e, const tc_atom *atom, const tc_exp
     return tc_expr_nonnegative(rest);
 }
 
-/* Takes out a remainder, also of n that is a floor division itself: floordiv(n, d1*d) = floordiv(floordiv(n, d1), d). */
+/* Takes out a remainder, also of n that is a floor division itself: floordiv(n, d1*d) = floordiv(floordiv(n, d1),
+ * d). */
 static bool prove_by_remainder(const tc_expr *e)
 {
     const tc_atom *atoms[16];

@@ -32,7 +32,7 @@ static bool fail(const equation *e, const char *hint, const char *what)
     return false;
 }
 
-/* -- reading ---------------------------------------------------------------------------------------------------------- */
+/* -- reading ------------------------------------------------------------------------------------------------------- */
 
 /* Reads one list of labels up to a comma, an arrow or the end; `rank` is that of the operand, -1 for the result. */
 static bool read_labels(equation *e, const char **p, int rank, unsigned char *labels, int *count)
@@ -157,7 +157,7 @@ static bool read_result(equation *e, const char *p, const int *occurrences)
     return true;
 }
 
-/* -- computing --------------------------------------------------------------------------------------------------------- */
+/* -- computing ----------------------------------------------------------------------------------------------------- */
 
 static int position(const term *t, int label)
 {

@@ -14,7 +14,7 @@ COMPOSE_WIDE(rad2deg, MUL(x, 57.29577951308232))
 COMPOSE(isposinf, EQ(x, (double)INFINITY))
 COMPOSE(isneginf, EQ(x, (double)-INFINITY))
 
-/* -- logarithms ------------------------------------------------------------------------------------------------------ */
+/* -- logarithms ---------------------------------------------------------------------------------------------------- */
 
 /* log(x) / log(2); exact where x is a power of 2, which the quotient is not always. */
 static tc_tensor log2_of(tc_site at, tc_tensor x)
@@ -70,7 +70,7 @@ COMPOSE_TWO(logaddexp, logaddexp)
 COMPOSE_TWO(logaddexp2, logaddexp2)
 COMPOSE_TWO(xlogy, xlogy)
 
-/* -- hyperbolic functions: odd ones of a = abs(x), with the sign of x ------------------------------------------------- */
+/* -- hyperbolic functions: odd ones of a = abs(x), with the sign of x ---------------------------------------------- */
 
 /* y, not negative, with the sign of x; a zero x, which has both, is its own result. */
 static tc_tensor with_sign(tc_site at, tc_tensor x, tc_tensor y)
@@ -141,7 +141,7 @@ static tc_tensor sinc(tc_site at, tc_tensor x)
 
 COMPOSE_WIDE(sinc, sinc(at, x))
 
-/* -- parts and special values ---------------------------------------------------------------------------------------- */
+/* -- parts and special values -------------------------------------------------------------------------------------- */
 
 COMPOSE_WIDE(frac, SUB(x, tc_trunc_at(at, x)))
 
@@ -202,7 +202,7 @@ tc_tensor tc_nan_to_num_at(const tc_nan_to_num_args *args)
     return tc_op_leave(g, WHERE(low, below, x));
 }
 
-/* -- two and more operands --------------------------------------------------------------------------------------------- */
+/* -- two and more operands ----------------------------------------------------------------------------------------- */
 
 /* m * sqrt(1 + (n / m)^2) of the larger size m and the smaller n: no square overflows */
 static tc_tensor hypot_of(tc_site at, tc_tensor x, tc_tensor y)

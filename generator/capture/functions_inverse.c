@@ -6,8 +6,9 @@
 
 #include "compose.h"
 
-/* Coefficients q of t + t z q(z), z = t^2, lowest first: minimax fits of the relative error (tests/numerics/fit_inverse.py),
- * of atan up to tan(pi/8), 2^-30.5 and 2^-59.4, and of asin up to 1/2, 2^-31.7 and 2^-59.8. */
+/* Coefficients q of t + t z q(z), z = t^2, lowest first: minimax fits of the relative error
+ * (tests/numerics/fit_inverse.py), of atan up to tan(pi/8), 2^-30.5 and 2^-59.4, and of asin up to 1/2, 2^-31.7 and
+ * 2^-59.8. */
 typedef struct polynomial {
     int count;
     double q[13];
@@ -52,7 +53,7 @@ static tc_tensor from_quarter(tc_site at, int parts, tc_tensor y)
     return SUB(parts * half_pi, SUB(y, parts * rest));
 }
 
-/* -- atan --------------------------------------------------------------------------------------------------------------- */
+/* -- atan ---------------------------------------------------------------------------------------------------------- */
 
 /* Of 0 <= t <= 1: atan(t), or pi/4 + atan((t - 1) / (t + 1)) beyond tan(pi/8). */
 static tc_tensor atan_of_ratio(tc_site at, tc_tensor t)
@@ -97,7 +98,7 @@ static tc_tensor atan2_of(tc_site at, tc_tensor y, tc_tensor x)
 
 COMPOSE_TWO(atan2, atan2_of)
 
-/* -- asin, acos --------------------------------------------------------------------------------------------------------- */
+/* -- asin, acos ---------------------------------------------------------------------------------------------------- */
 
 /* Of 0 <= a: asin(a) up to 1/2, asin(sqrt((1 - a) / 2)) beyond, NaN beyond 1; *large says where. */
 static tc_tensor asin_of_half(tc_site at, tc_tensor a, tc_tensor *large)

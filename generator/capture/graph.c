@@ -290,7 +290,8 @@ static bool same_place(tc_site a, tc_site b)
 }
 
 /* The operands of the graph function that x is made of by calls at one place alone: those that are declared within the
- * arguments of a call there. Adds those that are not in `found` yet; returns their number. Looks at *steps nodes at most. */
+ * arguments of a call there. Adds those that are not in `found` yet; returns their number. Looks at *steps nodes at
+ * most. */
 static int declared_at(tc_site site, tc_tensor x, int count, const tc_node **found, int most, int *steps)
 {
     const tc_node *node = x && !tc_is_poison(x) ? x->node : NULL;

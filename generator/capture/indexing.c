@@ -9,7 +9,7 @@
 #include "compose.h"
 #include "indexing.h"
 
-/* -- lookups ----------------------------------------------------------------------------------------------------------- */
+/* -- lookups ------------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_embedding_at(tc_site at, tc_tensor index, tc_tensor table)
 {
@@ -80,7 +80,7 @@ tc_tensor tc_index_within(tc_graph *g, tc_site at, tc_tensor place, const tc_exp
     return AND(above, below);
 }
 
-/* -- an index an element --------------------------------------------------------------------------------------------- */
+/* -- an index an element ------------------------------------------------------------------------------------------- */
 
 /* The linear index into x of what the element of `index` at each point leads to along the axis; its shape joined. */
 static tc_tensor along(tc_graph *g, tc_site at, tc_tensor x, tc_tensor index, int axis)
@@ -212,7 +212,7 @@ tc_tensor tc_scatter_reduce_at(tc_site at, tc_tensor x, tc_tensor index, tc_tens
     return tc_op_leave(g, tc_prim_narrow(g, out, x->type.dtype));
 }
 
-/* -- an index a slice of one axis ------------------------------------------------------------------------------------- */
+/* -- an index a slice of one axis ---------------------------------------------------------------------------------- */
 
 tc_tensor tc_index_reduce_at(tc_site at, const char *name, const char *op, tc_tensor x, int axis, tc_tensor index,
                              tc_tensor values)
@@ -260,7 +260,7 @@ tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index)
              : tc_poison();
 }
 
-/* -- an index an axis ------------------------------------------------------------------------------------------------ */
+/* -- an index an axis ---------------------------------------------------------------------------------------------- */
 
 /* The axes of x that have indices, side by side: x as it is, or with those axes first. */
 typedef struct indexed {
@@ -390,7 +390,7 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
     return tc_op_leave(g, in.moved ? tc_prim_transpose(g, out, back) : out);
 }
 
-/* -- masks and counts -------------------------------------------------------------------------------------------------- */
+/* -- masks and counts ---------------------------------------------------------------------------------------------- */
 
 static tc_tensor masked_scatter(tc_graph *g, tc_site at, tc_tensor x, tc_tensor mask, tc_tensor source)
 {

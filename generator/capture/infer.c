@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The type rules of leaves, elementwise operations and index maps; infer_window.c has those of reductions and
- * contractions. A rule reports what a user can get wrong; that attributes have the right length is the caller's business.
+ * contractions. A rule reports what a user can get wrong; that attributes have the right length is the caller's
+ * business.
  */
 #include "internal.h"
 

@@ -263,11 +263,12 @@ tc_graph *tc_current_graph(void);
 /* NULL where there is no memory. */
 tc_graph *tc_graph_create(FILE *errors);
 void tc_graph_destroy(tc_graph *g);
-/* Captures the entries (sorted by file order already), checks the module; true without errors. Errors of operations that
- * were called before there was a graph count, too. */
+/* Captures the entries (sorted by file order already), checks the module; true without errors. Errors of operations
+ * that were called before there was a graph count, too. */
 bool tc_capture(tc_graph *g, int count, tc_entry *const *entries);
-/* What step(g, argument) returns; false where memory ends in it (g->out_of_memory) or tc_give_up leaves it. The functions
- * that are called with a graph are such steps, and of tc_capture; a graph is only destroyed behind a failed one. */
+/* What step(g, argument) returns; false where memory ends in it (g->out_of_memory) or tc_give_up leaves it. The
+ * functions that are called with a graph are such steps, and of tc_capture; a graph is only destroyed behind a failed
+ * one. */
 bool tc_attempt(tc_graph *g, bool (*step)(tc_graph *g, void *argument), void *argument);
 /* Leaves the attempt: an error was reported, and going on makes no sense. */
 _Noreturn void tc_give_up(tc_graph *g);
@@ -294,7 +295,7 @@ tc_tensor tc_lift(tc_graph *g, tc_captured *f, tc_tensor x);
 /* Reports a TC_IF of f that has no TC_ELSE. */
 void tc_check_else(tc_graph *g, tc_captured *f);
 
-/* -- graph.c: public calls ------------------------------------------------------------------------------------------ */
+/* -- graph.c: public calls ----------------------------------------------------------------------------------------- */
 
 /* Brackets of every public call: name and place for messages (the outermost call's stay), and a region (NULL: none).
  * `names` are those of the operands, separated by spaces, a question mark before an optional one. NULL, without need of
@@ -363,15 +364,15 @@ tc_attr tc_attr_graph(const tc_captured *graph);
 /* Writes the module in the form of docs/graph.md. */
 void tc_text_write(tc_graph *g, FILE *out);
 
-/* -- prims.c: one function a primitive that operations use ----------------------------------------------------------- */
+/* -- prims.c: one function a primitive that operations use --------------------------------------------------------- */
 
 tc_tensor tc_prim_unary(tc_graph *g, tc_op op, tc_tensor x);
 tc_tensor tc_prim_binary(tc_graph *g, tc_op op, tc_tensor a, tc_tensor b);
 tc_tensor tc_prim_select(tc_graph *g, tc_tensor p, tc_tensor a, tc_tensor b);
 tc_tensor tc_prim_cast(tc_graph *g, tc_tensor x, tc_dtype dtype);
 tc_tensor tc_prim_bitcast(tc_graph *g, tc_tensor x, tc_dtype dtype);
-/* Compositions of several steps compute f16 and bf16 in f32 throughout and round their result alone: x in f32 where it is
- * one of them, else x itself (NULL too); and a result in the dtype that x had. */
+/* Compositions of several steps compute f16 and bf16 in f32 throughout and round their result alone: x in f32 where it
+ * is one of them, else x itself (NULL too); and a result in the dtype that x had. */
 tc_tensor tc_prim_widen(tc_graph *g, tc_tensor x);
 tc_tensor tc_prim_narrow(tc_graph *g, tc_tensor x, tc_dtype dtype);
 tc_tensor tc_prim_constant(tc_graph *g, tc_dtype dtype, uint64_t bits);
@@ -419,7 +420,7 @@ tc_tensor tc_prim_dot_where(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor p, 
 tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *low,
                               const int *high, const int *dilation, int groups);
 
-/* -- numbers.c, elementwise.c: what compositions need beside the public calls ---------------------------------------- */
+/* -- numbers.c, elementwise.c: what compositions need beside the public calls -------------------------------------- */
 
 /* A rank-0 constant of the dtype; reported and poison where the number does not fit it. */
 tc_tensor tc_constant_of(tc_graph *g, tc_dtype dtype, tc_operand number);

@@ -104,7 +104,7 @@ static tc_tensor smooth_distances(const loss *l)
     return WHERE(near, curve, SUB(z, beta / 2));
 }
 
-/* -- of probabilities ------------------------------------------------------------------------------------------------ */
+/* -- of probabilities ---------------------------------------------------------------------------------------------- */
 
 static tc_tensor weighted(const loss *l, tc_tensor terms)
 {
@@ -143,7 +143,7 @@ static tc_tensor divergence(const loss *l)
     return SUB(WHERE(none, 0, entropy), crossed);
 }
 
-/* -- of distributions ------------------------------------------------------------------------------------------------ */
+/* -- of distributions ---------------------------------------------------------------------------------------------- */
 
 static tc_tensor poisson(const loss *l)
 {
@@ -162,7 +162,7 @@ static tc_tensor poisson(const loss *l)
     return ADD(terms, WHERE(many, stirling, 0));
 }
 
-/* -- of a side: the target is 1 or -1 -------------------------------------------------------------------------------- */
+/* -- of a side: the target is 1 or -1 ------------------------------------------------------------------------------ */
 
 static tc_tensor soft_margin(const loss *l)
 {

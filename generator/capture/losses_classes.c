@@ -181,7 +181,7 @@ tc_tensor tc_nll_loss_at(const tc_class_loss_args *args)
     return class_loss(args, "tc_nll_loss", false);
 }
 
-/* -- margins between classes ----------------------------------------------------------------------------------------- */
+/* -- margins between classes --------------------------------------------------------------------------------------- */
 
 /* x[c] or x[n, c], and a target of that shape or, of indices, without the classes. */
 static bool check_margins(tc_graph *g, tc_tensor x, tc_tensor target, bool indices)
@@ -242,8 +242,8 @@ static tc_tensor listed(tc_site at, tc_graph *g, tc_tensor target)
     return GE(tc_prim_cumulative(g, target, "min", class_axis(target), false), 0);
 }
 
-/* Each listed class j against each class i that is not listed: maximum(1 - (x[j] - x[i]), 0). The classes i are along the
- * last axis, the places of the list along the one before. NaN where a listed class is none. */
+/* Each listed class j against each class i that is not listed: maximum(1 - (x[j] - x[i]), 0). The classes i are along
+ * the last axis, the places of the list along the one before. NaN where a listed class is none. */
 static tc_tensor multilabel_margin(tc_graph *g, const tc_margin_loss_args *args)
 {
     const tc_site at = args->at;

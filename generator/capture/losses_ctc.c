@@ -45,8 +45,8 @@ static tc_tensor moved(const ctc *c, tc_tensor x, int count, tc_operand number)
     return tc_narrow_at(c->at, padded, 1, tc_dim_int_(0), tc_dim_of(c->places));
 }
 
-/* Fills labels, places and skip. Labels that are no class become one: behind a target's end nothing reads them, and before
- * it of_known does. */
+/* Fills labels, places and skip. Labels that are no class become one: behind a target's end nothing reads them, and
+ * before it of_known does. */
 static void read_labels(ctc *c, tc_tensor target, int blank)
 {
     const tc_site at = c->at;

@@ -26,7 +26,8 @@ static tc_tensor over_last(tc_site at, tc_tensor a, tc_tensor b)
     return tc_sum_at(at, MUL(a, b), false, 1, (const int[]){-1});
 }
 
-/* PyTorch's cosine of this loss, which differs from tc_cosine_similarity: sum of a*b / sqrt((sum of a*a + e) * (sum of b*b + e)) */
+/* PyTorch's cosine of this loss, which differs from tc_cosine_similarity: sum of a*b / sqrt((sum of a*a + e) * (sum of
+ * b*b + e)) */
 static tc_tensor cosine(tc_site at, tc_tensor a, tc_tensor b)
 {
     const double e = 1e-12;

@@ -117,7 +117,7 @@ tc_tensor tc_eye_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim rows, tc_dim
     return tc_op_leave(g, tc_cast_at(at, EQ(row, column), dtype));
 }
 
-/* -- even steps ------------------------------------------------------------------------------------------------------- */
+/* -- even steps ---------------------------------------------------------------------------------------------------- */
 
 /* From the nearer end, so that both ends are exact: start + i*step, stop - (count - 1 - i)*step. */
 static tc_tensor linspace(tc_graph *g, tc_site at, tc_dtype dtype, double start, double stop, const tc_expr *count)
@@ -163,7 +163,7 @@ tc_tensor tc_logspace_at(tc_site at, tc_graph *g, tc_dtype dtype, double start, 
     return tc_op_leave(g, tc_prim_narrow(g, power, dtype));
 }
 
-/* -- grids and choices ------------------------------------------------------------------------------------------------- */
+/* -- grids and choices --------------------------------------------------------------------------------------------- */
 
 void tc_meshgrid_at(tc_site at, bool columns_first, tc_tensor *grids, int count, const tc_tensor *vectors)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Normalizations over the last axes, single channels, groups of channels, neighbouring channels and vectors. All of them
- * compute 16-bit floats in f32 and round their result alone.
+ * Normalizations over the last axes, single channels, groups of channels, neighbouring channels and vectors. All of
+ * them compute 16-bit floats in f32 and round their result alone.
  */
 #include "compose.h"
 #include "reductions.h"
@@ -21,8 +21,8 @@ static tc_tensor inverse_deviation(tc_site at, tc_tensor x, double eps)
     return tc_rsqrt_at(at, ADD(x, eps > 0 ? eps : 1e-5));
 }
 
-/* (x - mean) * (1 / sqrt(variance + eps)) over the axes; without `center` x * (1 / sqrt(mean of squares + eps)). *mean and
- * *inverse (NULL: not wanted) become the mean and the factor, with axes of size 1. */
+/* (x - mean) * (1 / sqrt(variance + eps)) over the axes; without `center` x * (1 / sqrt(mean of squares + eps)). *mean
+ * and *inverse (NULL: not wanted) become the mean and the factor, with axes of size 1. */
 static tc_tensor standardize(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, double eps, bool center,
                              tc_tensor *mean, tc_tensor *inverse)
 {
@@ -43,7 +43,7 @@ static tc_tensor scale_and_shift(tc_site at, tc_tensor x, tc_tensor weight, tc_t
     return bias ? ADD(x, bias) : x;
 }
 
-/* -- the last axes --------------------------------------------------------------------------------------------------- */
+/* -- the last axes ------------------------------------------------------------------------------------------------- */
 
 /* An optional parameter has the shape of x's last axes. */
 static bool fits_last(tc_graph *g, const char *what, tc_tensor p, const tc_type *x, int count)
@@ -100,7 +100,7 @@ tc_tensor tc_rms_norm_at(const tc_norm_args *args)
     return last_axes_norm(args, "tc_rms_norm", false);
 }
 
-/* -- channels --------------------------------------------------------------------------------------------------------- */
+/* -- channels ------------------------------------------------------------------------------------------------------ */
 
 /* [n, c, ...] with c, where it is constant, in *channels (NULL: any c). */
 static bool has_channels(tc_graph *g, const tc_type *x, int64_t *channels)
@@ -230,7 +230,7 @@ tc_tensor tc_instance_norm_at(const tc_group_norm_args *args)
     return g ? tc_op_leave(g, instance_norm(g, args)) : tc_poison();
 }
 
-/* -- neighbouring channels ------------------------------------------------------------------------------------------- */
+/* -- neighbouring channels ----------------------------------------------------------------------------------------- */
 
 static tc_tensor response_norm(tc_graph *g, const tc_local_response_norm_args *args)
 {
@@ -262,7 +262,7 @@ tc_tensor tc_local_response_norm_at(const tc_local_response_norm_args *args)
     return g ? tc_op_leave(g, response_norm(g, args)) : tc_poison();
 }
 
-/* -- vectors --------------------------------------------------------------------------------------------------------- */
+/* -- vectors ------------------------------------------------------------------------------------------------------- */
 
 static tc_tensor normalize(tc_graph *g, const tc_normalize_args *args)
 {

@@ -40,7 +40,7 @@ static tc_tensor at_place(tc_graph *g, tc_tensor x, int axis, const tc_expr *pla
     return tc_prim_reshape(g, one, x->type.rank - 1, shape);
 }
 
-/* -- prefixes -------------------------------------------------------------------------------------------------------- */
+/* -- prefixes ------------------------------------------------------------------------------------------------------ */
 
 tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse)
 {
@@ -83,7 +83,8 @@ tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tens
     return tc_op_leave(g, out);
 }
 
-/* log(exp(a) + exp(b)) = m + log1p(exp(l - m)), m the larger and l the smaller one; of equal ones l - m is 0, infinite too. */
+/* log(exp(a) + exp(b)) = m + log1p(exp(l - m)), m the larger and l the smaller one; of equal ones l - m is 0, infinite
+ * too. */
 static tc_tensor log_add_exp(tc_site at, tc_tensor a, tc_tensor b)
 {
     tc_tensor more = MAXIMUM(a, b), less = MINIMUM(a, b), equal = EQ(more, less);
@@ -121,7 +122,7 @@ tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
     return tc_op_leave(g, tc_prim_narrow(g, tc_permute_at(at, all, x->type.rank, back), dtype));
 }
 
-/* -- sorting --------------------------------------------------------------------------------------------------------- */
+/* -- sorting ------------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_sort_at(tc_site at, tc_tensor x, int axis, bool descending, tc_tensor *indices)
 {
@@ -219,7 +220,8 @@ tc_tensor tc_searchsorted_at(tc_site at, tc_tensor sorted, tc_tensor values, boo
     tc_tensor each = tc_unsqueeze_at(at, values, last);
     if (rows)
         sorted = tc_unsqueeze_at(at, sorted, rows);
-    /* below: sorted < value; a NaN is not below and nothing is at or above it, so the other comparison is turned round */
+    /* below: sorted < value; a NaN is not below and nothing is at or above it, so the other comparison is turned
+     * round */
     tc_tensor above = right ? GT(sorted, each) : GE(sorted, each);
     tc_tensor below = tc_cast_at(at, tc_logical_not_at(at, above), TC_I64);
     return tc_op_leave(g, tc_sum_at(at, below, false, 1, &last));

@@ -5,7 +5,7 @@
 #include "compose.h"
 #include "windows.h"
 
-/* -- parts ------------------------------------------------------------------------------------------------------------ */
+/* -- parts --------------------------------------------------------------------------------------------------------- */
 
 /* x[start : stop : step] along the axis, bounds resolved and in range; x itself where that is all of it. */
 static tc_tensor slice(tc_graph *g, tc_tensor x, int axis, const tc_expr *start, const tc_expr *size, int step)
@@ -284,7 +284,7 @@ void tc_unbind_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts
     tc_op_leave(g, NULL);
 }
 
-/* -- windows as views ------------------------------------------------------------------------------------------------------ */
+/* -- windows as views ---------------------------------------------------------------------------------------------- */
 
 static tc_tensor sliding(tc_graph *g, tc_site at, tc_tensor x, int axis, int size, int step)
 {
@@ -313,7 +313,7 @@ tc_tensor tc_sliding_at(tc_site at, tc_tensor x, int axis, int size, int step)
     return g ? tc_op_leave(g, sliding(g, at, x, axis, size, step)) : tc_poison();
 }
 
-/* -- joining ----------------------------------------------------------------------------------------------------------- */
+/* -- joining ------------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_concat_at(tc_site at, int axis, int count, const tc_tensor *tensors)
 {
@@ -412,7 +412,7 @@ tc_tensor tc_select_scatter_at(tc_site at, tc_tensor x, tc_tensor y, int axis, t
     return tc_op_leave(g, slice_scatter(g, at, x, tc_unsqueeze_at(at, y, axis), &r, 1));
 }
 
-/* -- padding ----------------------------------------------------------------------------------------------------------- */
+/* -- padding ------------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_pad_at(const tc_pad_args *args)
 {

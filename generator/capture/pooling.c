@@ -86,7 +86,7 @@ static tc_tensor window_reduce(tc_graph *g, tc_tensor x, const char *op, const t
     return tc_prim_window_reduce(g, x, op, w->dims, w->size, w->stride, w->low, w->high, w->dilation);
 }
 
-/* -- maximum --------------------------------------------------------------------------------------------------------- */
+/* -- maximum ------------------------------------------------------------------------------------------------------- */
 
 /* x padded along the axis by the smallest number. */
 static tc_tensor pad_smallest(tc_graph *g, tc_tensor x, int axis, int low, int high)
@@ -173,7 +173,7 @@ static tc_tensor max_pool(tc_graph *g, const call *c)
     return y;
 }
 
-/* -- average --------------------------------------------------------------------------------------------------------- */
+/* -- average ------------------------------------------------------------------------------------------------------- */
 
 static bool check_average(tc_graph *g, const call *c, tc_windows *w)
 {
@@ -244,7 +244,7 @@ static tc_tensor average(tc_graph *g, const call *c)
     return tc_prim_narrow(g, mean, c->x->type.dtype);
 }
 
-/* -- powers ---------------------------------------------------------------------------------------------------------- */
+/* -- powers -------------------------------------------------------------------------------------------------------- */
 
 static tc_tensor power_pool(tc_graph *g, const call *c)
 {
@@ -267,7 +267,7 @@ static tc_tensor power_pool(tc_graph *g, const call *c)
     return tc_prim_narrow(g, y, c->x->type.dtype);
 }
 
-/* -- calls ----------------------------------------------------------------------------------------------------------- */
+/* -- calls --------------------------------------------------------------------------------------------------------- */
 
 static tc_tensor entered(const char *name, const char *region, const call *c, tc_tensor body(tc_graph *, const call *))
 {

@@ -14,7 +14,7 @@ typedef struct pool {
     tc_tensor *indices; /* NULL: not wanted */
 } pool;
 
-/* -- windows of one size --------------------------------------------------------------------------------------------- */
+/* -- windows of one size ------------------------------------------------------------------------------------------- */
 
 /* Windows of a constant size side by side, where all axes are made of such. */
 static bool regular(const pool *p, tc_windows *w)
@@ -49,7 +49,7 @@ static tc_tensor pool_all(const pool *p, tc_tensor x)
     return (p->maximum ? tc_amax_at : tc_mean_at)(p->at, x, true, p->dims, axes);
 }
 
-/* -- windows of several sizes ---------------------------------------------------------------------------------------- */
+/* -- windows of several sizes -------------------------------------------------------------------------------------- */
 
 /* The windows along one axis. */
 typedef struct span {
@@ -170,7 +170,7 @@ static tc_tensor places_of_maxima(const pool *p, tc_tensor x)
     return index ? index : tc_poison();
 }
 
-/* -- calls ----------------------------------------------------------------------------------------------------------- */
+/* -- calls --------------------------------------------------------------------------------------------------------- */
 
 static bool read_sizes(pool *p, const tc_type *x, const tc_dim *sizes)
 {

@@ -7,7 +7,7 @@
 #include "compose.h"
 #include "quantization.h"
 
-/* -- scales and zeros -------------------------------------------------------------------------------------------------- */
+/* -- scales and zeros ---------------------------------------------------------------------------------------------- */
 
 static tc_tensor one_number(tc_graph *g, tc_tensor p)
 {
@@ -76,7 +76,7 @@ void tc_integer_range(tc_dtype dtype, int bits, int64_t *low, int64_t *high)
     *high = ((int64_t)1 << (bits - is_signed)) - 1;
 }
 
-/* -- quantize ---------------------------------------------------------------------------------------------------------- */
+/* -- quantize ------------------------------------------------------------------------------------------------------ */
 
 static bool check_scale(tc_graph *g, tc_tensor scale)
 {
@@ -224,7 +224,7 @@ tc_tensor tc_dynamic_quantize_at(tc_site at, tc_tensor x, tc_tensor *scale, tc_t
     return g ? tc_op_leave(g, dynamic_quantize(g, at, x, scale, zero)) : tc_poison();
 }
 
-/* -- fixed point ------------------------------------------------------------------------------------------------------- */
+/* -- fixed point --------------------------------------------------------------------------------------------------- */
 
 static bool are_i32(tc_graph *g, tc_tensor a, tc_operand b)
 {
@@ -300,7 +300,7 @@ int32_t tc_quantized_multiplier(double scale, int *shift)
     return (int32_t)q;
 }
 
-/* -- requantize -------------------------------------------------------------------------------------------------------- */
+/* -- requantize ---------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_requantize_by(tc_graph *g, tc_site at, tc_tensor x, tc_tensor scale, tc_tensor zero, tc_dtype dtype)
 {
@@ -328,9 +328,9 @@ tc_tensor tc_scaled_high(tc_graph *g, tc_site at, tc_tensor x, int32_t q)
 }
 
 /* rounding_shift(mulhigh(x * 2^max(e, 0), q), max(-e, 0)) in steps without a comparison, for q from 2^30 on; where q is
- * 0, so is the result. `any` is -1 where there is a shift to the right: halves of negative numbers go down by one before
- * all places but one are shifted out, then the last place rounds up. The upper half of a product is never -2^31, from
- * which 1 cannot be taken. */
+ * 0, so is the result. `any` is -1 where there is a shift to the right: halves of negative numbers go down by one
+ * before all places but one are shifted out, then the last place rounds up. The upper half of a product is never -2^31,
+ * from which 1 cannot be taken. */
 static tc_tensor rounded_twice(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, tc_tensor e)
 {
     tc_tensor right = MAXIMUM(tc_neg_at(at, e), 0), one = MINIMUM(right, 1), places = SUB(right, one);

@@ -11,8 +11,8 @@
 bool tc_check_small_float(tc_graph *g, tc_small_float which);
 /* tc_encode_float of operands that are no poison. */
 tc_tensor tc_encode_float_of(tc_graph *g, const tc_encode_float_args *args);
-/* A scale or zero (`what`) as a tensor that broadcasts to x: one number has rank 0; one a slice stands along the axis; one a
- * block (0: none) is repeated. Reported and poison where it is none of them. */
+/* A scale or zero (`what`) as a tensor that broadcasts to x: one number has rank 0; one a slice stands along the axis;
+ * one a block (0: none) is repeated. Reported and poison where it is none of them. */
 tc_tensor tc_quantized_along(tc_graph *g, tc_site at, const char *what, tc_tensor p, const tc_type *x, int axis,
                              int block);
 /* Whether the dtype is an integer of at most 16 bits. */

@@ -22,7 +22,8 @@ static bool check_short(tc_graph *g, const char *name, tc_tensor x, tc_tensor ze
     return false;
 }
 
-/* A number a row or column of a matrix: one number, a vector that becomes a column or stays a row, or what broadcasts. */
+/* A number a row or column of a matrix: one number, a vector that becomes a column or stays a row, or what
+ * broadcasts. */
 static tc_tensor beside(tc_site at, tc_tensor p, const tc_type *x, bool rows)
 {
     if (p->type.rank == 1 && x->rank > 1 && rows && !tc_expr_is(p->type.shape[0], 1))

@@ -159,7 +159,7 @@ tc_tensor tc_dropout_at(tc_site at, tc_tensor x, double p, tc_operand seed, tc_o
     return g ? tc_op_leave(g, dropout(at, g, x, p, seed, offset)) : tc_poison();
 }
 
-/* -- what is drawn from uniform numbers --------------------------------------------------------------------------------- */
+/* -- what is drawn from uniform numbers ---------------------------------------------------------------------------- */
 
 /* Words of 32 bits times the number of integers, without the lower 32 bits: each integer for equally many words, or one
  * more. */

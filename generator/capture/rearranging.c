@@ -164,7 +164,7 @@ tc_tensor tc_reverse_sequence_at(tc_site at, tc_tensor x, tc_tensor lengths, int
     return tc_op_leave(g, batch < 0 ? tc_poison() : reverse_sequence(g, at, x, lengths, time, batch));
 }
 
-/* -- of several tensors ----------------------------------------------------------------------------------------------- */
+/* -- of several tensors -------------------------------------------------------------------------------------------- */
 
 static tc_tensor kron(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b)
 {
@@ -226,7 +226,7 @@ tc_tensor tc_block_diag_at(tc_site at, int count, const tc_tensor *blocks)
                                                                    : tc_poison();
 }
 
-/* -- diagonals ------------------------------------------------------------------------------------------------------- */
+/* -- diagonals ----------------------------------------------------------------------------------------------------- */
 
 /* The smaller of two sizes; NULL where their order is not known. */
 static const tc_expr *smaller(const tc_expr *a, const tc_expr *b)
@@ -366,7 +366,7 @@ tc_tensor tc_triu_at(tc_site at, tc_tensor x, int diagonal)
     return g ? tc_op_leave(g, triangle(g, at, x, diagonal, true)) : tc_poison();
 }
 
-/* -- channels and pixels --------------------------------------------------------------------------------------------------- */
+/* -- channels and pixels ------------------------------------------------------------------------------------------- */
 
 /* x[..., c*r*r, h, w] -> [..., c, h*r, w*r], and back; blocks: the channels are [r, r, c] instead of [c, r, r] */
 static tc_tensor shuffle_pixels(tc_graph *g, tc_tensor x, int r, bool back, bool blocks)

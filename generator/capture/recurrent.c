@@ -45,8 +45,8 @@ static tc_tensor project(tc_site at, const cell *c, tc_tensor x)
     return linear(at, x, c->w.ih, bias);
 }
 
-/* One step from the projected x: the new h; *state becomes the new c. Between its products a step computes f16 and bf16 in
- * f32. */
+/* One step from the projected x: the new h; *state becomes the new c. Between its products a step computes f16 and bf16
+ * in f32. */
 static tc_tensor step(tc_site at, const cell *c, tc_tensor x, tc_tensor h, tc_tensor *state)
 {
     tc_graph *g = tc_current_graph();
@@ -196,8 +196,8 @@ static tc_tensor steps_within(tc_site at, tc_graph *g, tc_tensor lengths, const 
     return LT(iteration, tc_unsqueeze_at(at, lengths, 1));
 }
 
-/* One layer in one direction over [time, batch, features]: h of all steps. *h and *c: the states before, then after. Beyond
- * a sequence's length its states stay, and its h of that step is 0. */
+/* One layer in one direction over [time, batch, features]: h of all steps. *h and *c: the states before, then after.
+ * Beyond a sequence's length its states stay, and its h of that step is 0. */
 static tc_tensor run(tc_site at, tc_graph *g, const cell *c, tc_tensor x, tc_tensor lengths, bool reverse, tc_tensor *h,
                      tc_tensor *state)
 {

@@ -28,7 +28,7 @@ static tc_tensor part(const cell *c, tc_tensor x, int i, int count)
     return tc_slice_at(c->at, x, -1, tc_dim_of(first), tc_dim_of(stop), 1);
 }
 
-/* -- functions ---------------------------------------------------------------------------------------------------------- */
+/* -- functions ----------------------------------------------------------------------------------------------------- */
 
 static tc_tensor apply(const cell *c, int which, tc_tensor x)
 {
@@ -58,7 +58,7 @@ static tc_tensor apply(const cell *c, int which, tc_tensor x)
     return tc_poison();
 }
 
-/* -- one step ----------------------------------------------------------------------------------------------------------- */
+/* -- one step ------------------------------------------------------------------------------------------------------ */
 
 static tc_tensor times(const cell *c, tc_tensor x, tc_tensor weight, tc_tensor bias)
 {
@@ -127,7 +127,7 @@ static tc_tensor step(const cell *c, tc_tensor x, tc_tensor h, tc_tensor *state)
     return c->kind == GRU ? gru_step(c, x, h) : apply(c, 0, ADD(x, times(c, h, c->r, NULL)));
 }
 
-/* -- checks ------------------------------------------------------------------------------------------------------------- */
+/* -- checks -------------------------------------------------------------------------------------------------------- */
 
 static bool check_shape(tc_graph *g, const char *name, tc_tensor x, tc_dtype dtype, int rank,
                         const tc_expr *const *shape)
@@ -195,7 +195,7 @@ static bool check_tensors(tc_graph *g, cell_kind kind, const tc_onnx_recurrent_a
            check_shape(g, "h0", args->h0, x->dtype, 3, state) && check_shape(g, "c0", args->c0, x->dtype, 3, state);
 }
 
-/* -- sequences ------------------------------------------------------------------------------------------------------------ */
+/* -- sequences ----------------------------------------------------------------------------------------------------- */
 
 static tc_tensor direction_of(const cell *c, tc_tensor x, int direction)
 {

@@ -102,7 +102,7 @@ tc_tensor tc_or_zero(tc_site at, tc_tensor x)
     return WHERE(finite, x, 0);
 }
 
-/* -- reductions ------------------------------------------------------------------------------------------------------ */
+/* -- reductions ---------------------------------------------------------------------------------------------------- */
 
 static tc_tensor reduction(tc_site at, const char *name, const char *op, tc_tensor x, bool keepdims, int count,
                            const int *list)
@@ -201,7 +201,7 @@ tc_tensor tc_argmin_at(tc_site at, tc_tensor x, int axis, bool keepdims)
     return arg_reduction(at, "tc_argmin", "min", x, axis, keepdims);
 }
 
-/* -- of floats: several steps, in f32 where they have 16 bits ----------------------------------------------------------- */
+/* -- of floats: several steps, in f32 where they have 16 bits ------------------------------------------------------ */
 
 /* A call's own data. x is widened; `option` is what the operation takes beside the axes. */
 typedef struct call {
@@ -300,7 +300,7 @@ tc_tensor tc_logsumexp_at(tc_site at, tc_tensor x, bool keepdims, int count, con
     return of_floats(at, "tc_logsumexp", "logsumexp", x, 0, log_of_sum, keepdims, count, list);
 }
 
-/* -- norms --------------------------------------------------------------------------------------------------------------- */
+/* -- norms --------------------------------------------------------------------------------------------------------- */
 
 tc_tensor tc_norm_of(tc_graph *g, tc_site at, tc_tensor x, double p, const tc_axes *a)
 {

@@ -2,8 +2,8 @@
  *
  * Resampling to other sizes, axis by axis from the last: nearest, linear, cubic; areas are an adaptive average.
  *
- * Place i of the result lies at a coordinate of the input, computed as PyTorch does, in f32 (linear and cubic of f64: in
- * f64):
+ * Place i of the result lies at a coordinate of the input, computed as PyTorch does, in f32 (linear and cubic of f64:
+ * in f64):
  *   nearest            floor(i * ratio)                       nearest_exact   floor((i + 0.5) * ratio)
  *   linear and cubic   (i + 0.5) * ratio - 0.5, at least 0 for linear; with align_corners i * ratio
  * ratio is 1 / scale, or in / out where sizes are given (align_corners: (in - 1) / (out - 1), 0 for one place).
@@ -30,7 +30,7 @@ static bool by_kernel(tc_interpolation mode)
     return mode == TC_LINEAR || mode == TC_CUBIC;
 }
 
-/* -- coordinates --------------------------------------------------------------------------------------------------------- */
+/* -- coordinates --------------------------------------------------------------------------------------------------- */
 
 /* The ratio where it is a constant, else 0. */
 static double constant_ratio(const resampling *r)
@@ -105,7 +105,7 @@ tc_tensor tc_weighted_along(tc_graph *g, tc_site at, tc_tensor x, tc_tensor weig
     return tc_is_poison(spread) ? spread : MUL(x, spread);
 }
 
-/* -- nearest -------------------------------------------------------------------------------------------------------------- */
+/* -- nearest ------------------------------------------------------------------------------------------------------- */
 
 /* Whether each element is repeated `times` times, in f32 as the coordinates are computed, whatever the size. */
 static bool repeats(const resampling *r, int64_t times)
@@ -148,7 +148,7 @@ static tc_tensor nearest(const resampling *r, tc_tensor x)
     return elements(r, x, index);
 }
 
-/* -- linear and cubic -------------------------------------------------------------------------------------------------------- */
+/* -- linear and cubic ---------------------------------------------------------------------------------------------- */
 
 static tc_tensor linear(const resampling *r, tc_tensor x)
 {
@@ -197,7 +197,7 @@ static tc_tensor cubic(const resampling *r, tc_tensor x)
     return y;
 }
 
-/* -- linear and cubic over all that a place covers ----------------------------------------------------------------------------- */
+/* -- linear and cubic over all that a place covers ----------------------------------------------------------------- */
 
 /* No place has more elements within its reach, which is `reach` elements of the larger of input and result. */
 static const tc_expr *most_taps(const resampling *r, int reach)
@@ -245,7 +245,7 @@ static tc_tensor antialiased(const resampling *r, tc_tensor x)
     return tc_is_poison(keep) ? keep : tc_sum_at(at, WHERE(keep, term, 0), false, 1, (const int[]){r->axis + 1});
 }
 
-/* -- calls ------------------------------------------------------------------------------------------------------------------- */
+/* -- calls --------------------------------------------------------------------------------------------------------- */
 
 /* One number without braces is every axis' (detail.h). */
 static double scale_of(const tc_interpolate_args *args, int i)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What resampling to sizes in PyTorch's ways, in ONNX's, and sampling at a grid share: cubic weights, elements of an axis.
+ * What resampling to sizes in PyTorch's ways, in ONNX's, and sampling at a grid share: cubic weights, elements of an
+ * axis.
  */
 #ifndef TC_CAPTURE_RESAMPLING_H
 #define TC_CAPTURE_RESAMPLING_H

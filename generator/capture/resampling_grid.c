@@ -18,7 +18,7 @@ typedef struct sampling {
     tc_grid_padding padding;
 } sampling;
 
-/* -- coordinates --------------------------------------------------------------------------------------------------------- */
+/* -- coordinates --------------------------------------------------------------------------------------------------- */
 
 /* low..high mirrored over and over: twice the bounds' values, so that halves are whole. */
 static tc_tensor reflect(const sampling *s, tc_tensor x, const tc_expr *twice_low, const tc_expr *twice_high)
@@ -80,7 +80,7 @@ static tc_tensor limited(const sampling *s, tc_tensor x, int i)
     return MINIMUM(MAXIMUM(tc_cast_at(at, x, TC_I64), 0), last);
 }
 
-/* -- pixels -------------------------------------------------------------------------------------------------------------- */
+/* -- pixels -------------------------------------------------------------------------------------------------------- */
 
 /* v[n, points...] beside every channel: [n, points..., c] */
 static tc_tensor beside(const sampling *s, tc_tensor v, tc_tensor like)
@@ -239,7 +239,7 @@ tc_tensor tc_grid_sample_at(const tc_grid_sample_args *args)
     return g ? tc_op_leave(g, sample(g, args)) : tc_poison();
 }
 
-/* -- affine grids ---------------------------------------------------------------------------------------------------------- */
+/* -- affine grids -------------------------------------------------------------------------------------------------- */
 
 /* -1 to 1 along an axis of the size: from its outer pixels' edges, or of their centres; 0 where there is one. */
 static tc_tensor base_line(tc_graph *g, tc_site at, tc_dtype dtype, const tc_expr *size, bool align_corners)

@@ -7,8 +7,8 @@
 #include "compose.h"
 #include "quantization.h"
 
-/* exponent and mantissa: numbers of bits. most: the pattern of the largest number; infinity, nan: patterns, -1 for none. UZ:
- * NaN stands where -0 would. */
+/* exponent and mantissa: numbers of bits. most: the pattern of the largest number; infinity, nan: patterns, -1 for
+ * none. UZ: NaN stands where -0 would. */
 typedef struct format {
     const char *name;
     int exponent, mantissa, bias, most, infinity, nan;
@@ -33,7 +33,7 @@ bool tc_check_small_float(tc_graph *g, tc_small_float which)
     return false;
 }
 
-/* -- decoding -------------------------------------------------------------------------------------------------------- */
+/* -- decoding ------------------------------------------------------------------------------------------------------ */
 
 /* x * 2^n of the u8 n < 2^bits, exact where the result and x's power of two are in range. */
 static tc_tensor times_power(tc_site at, tc_tensor x, tc_tensor n, int bits)
@@ -86,7 +86,7 @@ tc_tensor tc_decode_float_at(tc_site at, tc_tensor x, tc_small_float which)
     return tc_op_leave(g, decode(g, at, x, &formats[which]));
 }
 
-/* -- encoding -------------------------------------------------------------------------------------------------------- */
+/* -- encoding ------------------------------------------------------------------------------------------------------ */
 
 /* x >= 0 as y * 2^n with 1 <= y < 2 where x >= 1, n < 2^bits: *x becomes y; n as i32. */
 static tc_tensor take_power(tc_site at, tc_tensor *x, int bits)
@@ -163,7 +163,7 @@ tc_tensor tc_encode_float_at(const tc_encode_float_args *args)
     return g ? tc_op_leave(g, tc_encode_float_of(g, args)) : tc_poison();
 }
 
-/* -- several integers a byte ------------------------------------------------------------------------------------------- */
+/* -- several integers a byte --------------------------------------------------------------------------------------- */
 
 static bool check_bits(tc_graph *g, const tc_type *x, int bits, bool packed)
 {

@@ -4,7 +4,7 @@
  */
 #include "internal.h"
 
-/* -- reshape --------------------------------------------------------------------------------------------------------- */
+/* -- reshape ------------------------------------------------------------------------------------------------------- */
 
 /* The size of the dim written -1: elements / known. A remainder that is not known to be 0 becomes a guard. */
 static const tc_expr *remaining(tc_graph *g, const tc_type *x, const tc_expr *known)
@@ -221,7 +221,7 @@ tc_tensor tc_reshape_as_at(tc_site at, tc_tensor x, tc_tensor like)
     return g ? tc_op_leave(g, tc_prim_reshape(g, x, like->type.rank, like->type.shape)) : tc_poison();
 }
 
-/* -- permute, expand --------------------------------------------------------------------------------------------------- */
+/* -- permute, expand ----------------------------------------------------------------------------------------------- */
 
 static tc_tensor permute(tc_graph *g, tc_tensor x, int count, const int *axes)
 {

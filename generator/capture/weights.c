@@ -64,7 +64,7 @@ void tc_weights_at(tc_site at, tc_graph *g, const char *from, const char *path)
     tc_op_leave(g, NULL);
 }
 
-/* -- names that may have been meant ---------------------------------------------------------------------------------- */
+/* -- names that may have been meant -------------------------------------------------------------------------------- */
 
 /* Levenshtein's distance, `limit` where it is that or more. */
 static int distance(const char *a, const char *b, int limit)
@@ -129,7 +129,7 @@ static const char *near_names(tc_graph *g, const char *name)
                 : "open scopes and the prefix of tc_call come before the name";
 }
 
-/* -- weights --------------------------------------------------------------------------------------------------------- */
+/* -- weights ------------------------------------------------------------------------------------------------------- */
 
 static uint32_t hash_name(const char *name)
 {
@@ -272,7 +272,7 @@ tc_tensor tc_weight_at(tc_site at, tc_graph *g, const char *name, int count, con
     return tc_op_leave(g, x);
 }
 
-/* -- states ---------------------------------------------------------------------------------------------------------- */
+/* -- states -------------------------------------------------------------------------------------------------------- */
 
 /* What the states before it and this one need, its own rounded up; false beyond 64 bits. Sizes are constant. */
 static bool add_state_bytes(tc_graph *g, const tc_type *type)

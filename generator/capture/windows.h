@@ -24,7 +24,8 @@ typedef struct tc_window_options {
  * Reports what is no window. */
 bool tc_windows_read(tc_graph *g, const tc_window_options *options, bool stride_is_size, tc_windows *out);
 
-/* What `values` stand for, one of each axis: where a call gave one number without braces (detail.h), it is every axis'. */
+/* What `values` stand for, one of each axis: where a call gave one number without braces (detail.h), it is every
+ * axis'. */
 const int *tc_windows_each(tc_graph *g, int dims, const int *values);
 
 /* out[i] is values[i] or, where none is given, its default; all or none, and positive: reported. */

@@ -3,15 +3,18 @@
  * The build machine's part of `tensor-compile check`:
  *
  *   tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE…
- *       Random tensors: floats about 1 in both signs; integers in 0..BOUND-1 (their low bits); bool. No sizes: a scalar.
+ *       Random tensors: floats about 1 in both signs; integers in 0..BOUND-1 (their low bits); bool. No sizes: a
+ *       scalar.
  *   tc-data show IN.safetensors [NAME...]
  *       A line a tensor, those that are named in their order: dtype, shape, range, mean, the first elements.
  *   tc-data compare bits GOT.safetensors WANT.safetensors [NAME...]
- *       Every tensor of WANT but those named is in GOT with the same bits (or NaN in both places). Exit code 1 where one
+ *       Every tensor of WANT but those named is in GOT with the same bits (or NaN in both places). Exit code 1 where
+ *       one
  *       differs.
  *   tc-data compare RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]
  *       |got - want| <= ATOL + RTOL * |want|, WANT of GOT's dtype or f64; integers and bool are equal. RTOL and ATOL of
- *       f16 and bf16 are at least 16 units in the last place of 1. Prints for every tensor the largest error and the largest
+ *       f16 and bf16 are at least 16 units in the last place of 1. Prints for every tensor the largest error and the
+ *       largest
  *       distance in units in the last place of GOT's dtype.
  */
 #include "tc_scalar.h"

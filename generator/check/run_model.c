@@ -2,13 +2,15 @@
  *
  * The target's part of `tensor-compile check`: calls a compiled function through the dynamic entry.
  *
- *   run-model [--profile CALLS TRACE] FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE…]
+ *   run-model [--profile CALLS TRACE] FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|-
+ *   [DIM=SIZE…]
  *
- * Inputs are taken from IN by name, outputs are written to OUT; the state starts as STATE says and what it is afterwards
- * is written to STATE_OUT (-: no state). Every dim of the function must be given. CPU: the best instruction set to use,
- * "best" (of a model for a device: whatever that is called), or "reference" for the model's reference kernels. The
- * generated table run_functions names the model's functions. Exit codes: 0, 1 (the call failed: its message is on
- * stderr), 2 (wrong arguments), 3 (this processor does not have CPU), 4 (there is no such device, or it refuses).
+ * Inputs are taken from IN by name, outputs are written to OUT; the state starts as STATE says and what it is
+ * afterwards is written to STATE_OUT (-: no state). Every dim of the function must be given. CPU: the best instruction
+ * set to use, "best" (of a model for a device: whatever that is called), or "reference" for the model's reference
+ * kernels. The generated table run_functions names the model's functions. Exit codes: 0, 1 (the call failed: its
+ * message is on stderr), 2 (wrong arguments), 3 (this processor does not have CPU), 4 (there is no such device, or it
+ * refuses).
  *
  * --profile: one call, then up to CALLS more that are recorded (fewer where they take over a second), all from the same
  * state; TRACE gets what the recorder writes, and the number of calls is printed.

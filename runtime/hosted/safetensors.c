@@ -32,7 +32,7 @@ static const struct {
 
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
-/* -- the JSON of headers: objects of strings and of descriptions of tensors ----------------------------------------- */
+/* -- the JSON of headers: objects of strings and of descriptions of tensors ---------------------------------------- */
 
 typedef struct reader {
     tc_safetensors *file;
@@ -220,7 +220,8 @@ static bool read_dtype(reader *r, tc_safetensor *t, size_t *size)
     return word && fail(r->file, "\"%s\" has the unknown dtype \"%s\"", t->name, word);
 }
 
-/* A product beyond 64 bits is an error, even where a later size is zero: as the format's reference implementation has it. */
+/* A product beyond 64 bits is an error, even where a later size is zero: as the format's reference implementation has
+ * it. */
 static bool read_shape(reader *r, tc_safetensor *t, uint64_t *elements)
 {
     *elements = 1;
@@ -323,7 +324,7 @@ static bool read_header(reader *r)
     return r->at == r->size || bad(r, "text after the object");
 }
 
-/* -- what holds of all tensors --------------------------------------------------------------------------------------- */
+/* -- what holds of all tensors ------------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -513,7 +514,7 @@ tc_status tc_safetensors_read(tc_safetensors *file, const char *name, tc_dtype d
     return t && t->dtype == dtype && t->bytes == bytes ? TC_STATUS_OK : TC_STATUS_BAD_ARGUMENT;
 }
 
-/* -- writing --------------------------------------------------------------------------------------------------------- */
+/* -- writing ------------------------------------------------------------------------------------------------------- */
 
 /* 0 of what cannot be written. */
 static size_t element_bytes(tc_dtype dtype)
@@ -563,8 +564,8 @@ static void write_quoted(FILE *out, const char *text)
     putc('"', out);
 }
 
-/* The JSON, filled up with spaces so that data begins at a multiple of eight bytes. The sizes 8, 4, 2, 1 in turn give the
- * data its order. */
+/* The JSON, filled up with spaces so that data begins at a multiple of eight bytes. The sizes 8, 4, 2, 1 in turn give
+ * the data its order. */
 static void write_header(FILE *out, const tc_safetensor *tensors, size_t count)
 {
     size_t offset = 0;

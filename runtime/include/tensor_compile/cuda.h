@@ -54,10 +54,11 @@ void tc_context_use_cuda(tc_context *context, tc_cuda *cuda);
 
 /* -- calls with memory of the device: NAME_cuda(&context, &args, stream) of the generated header ---------------------
  *
- * Their pointers, the state's too, are addresses in the device's memory, aligned to 16 bytes. They wait for nothing: the
- * caller orders them by streams and waits where it needs the results. Calls of one tc_cuda share its arena, so calls on
- * different streams have to be ordered. A state starts as a copy of one of the processor's memory that tc_state_init made.
- * The functions below serve programs without a CUDA library of their own; a stream is a CUstream or cudaStream_t. */
+ * Their pointers, the state's too, are addresses in the device's memory, aligned to 16 bytes. They wait for nothing:
+ * the caller orders them by streams and waits where it needs the results. Calls of one tc_cuda share its arena, so
+ * calls on different streams have to be ordered. A state starts as a copy of one of the processor's memory that
+ * tc_state_init made. The functions below serve programs without a CUDA library of their own; a stream is a CUstream or
+ * cudaStream_t. */
 
 /* *address: new memory, aligned to 256 bytes. TC_STATUS_DEVICE: there is none; *address is 0 then. */
 tc_status tc_cuda_allocate(tc_cuda *cuda, uint64_t *address, size_t bytes, tc_error *error);
@@ -74,9 +75,9 @@ tc_status tc_cuda_download(tc_cuda *cuda, void *to, uint64_t from, size_t bytes,
  * what that call wrote is undefined, but it read and wrote nothing outside its arguments. TC_STATUS_DEVICE. */
 tc_status tc_cuda_finish(tc_cuda *cuda, void *stream, tc_error *error);
 
-/* A function without loops or branches is recorded as a CUDA graph at its first call where all its sizes are fixed; later
- * calls, with any pointers, start that. sizes: how many recordings of other sizes are kept besides (0: none, which is
- * where a device starts; the one used longest ago goes first); -1: nothing is recorded. */
+/* A function without loops or branches is recorded as a CUDA graph at its first call where all its sizes are fixed;
+ * later calls, with any pointers, start that. sizes: how many recordings of other sizes are kept besides (0: none,
+ * which is where a device starts; the one used longest ago goes first); -1: nothing is recorded. */
 void tc_cuda_graphs(tc_cuda *cuda, int sizes);
 
 #ifdef __cplusplus

@@ -36,8 +36,8 @@ tc_pool *tc_pool_create(tc_index threads);
 /* No call may be using it any more. NULL is accepted. */
 void tc_pool_destroy(tc_pool *pool);
 
-/* The context's calls run on the pool from now on, and yield the processor when they wait long. Without a pool (NULL: as
- * where it could not be made) they run on the calling thread alone. */
+/* The context's calls run on the pool from now on, and yield the processor when they wait long. Without a pool (NULL:
+ * as where it could not be made) they run on the calling thread alone. */
 void tc_context_use_pool(tc_context *context, tc_pool *pool);
 
 /* The same on OpenMP's threads (link with the dependency tensor-compile-openmp): up to `threads` of them, 0: as many
@@ -47,8 +47,8 @@ void tc_context_use_openmp(tc_context *context, tc_index threads);
 
 /* -- profiles ------------------------------------------------------------------------------------------------------ */
 
-/* Records when every thread starts and ends every kernel: `capacity` kernels at most, later ones are counted and dropped
- * (a kernel counts once a thread, in a loop once an iteration). A recorder serves one context. */
+/* Records when every thread starts and ends every kernel: `capacity` kernels at most, later ones are counted and
+ * dropped (a kernel counts once a thread, in a loop once an iteration). A recorder serves one context. */
 typedef struct tc_recorder tc_recorder;
 
 /* NULL where memory cannot be had. */
@@ -63,8 +63,8 @@ void tc_recorder_clear(tc_recorder *recorder);
 /* The context's calls are recorded from now on; NULL: no longer. */
 void tc_context_use_recorder(tc_context *context, tc_recorder *recorder);
 
-/* What was recorded as JSON of trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show and `tensor-compile
- * profile --from` reads. Not during a call. TC_STATUS_SYSTEM: the file cannot be written. */
+/* What was recorded as JSON of trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show and
+ * `tensor-compile profile --from` reads. Not during a call. TC_STATUS_SYSTEM: the file cannot be written. */
 tc_status tc_recorder_write(const tc_recorder *recorder, const char *path);
 
 /* -- external weights ---------------------------------------------------------------------------------------------- */

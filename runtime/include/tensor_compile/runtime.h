@@ -131,8 +131,9 @@ enum {
 typedef void tc_log_fn(void *user, unsigned topic, const char *text);
 
 /* Called by every thread before (begin 1) and after (begin 0) each kernel: the time between is the kernel's. `kernel`
- * is its name in the build's report, with its place in the model where that is known: "add (layer.0 model.c:12)"; `step` its
- * place in the variant; static storage. Must be safe to call from the threads of the team at the same time. */
+ * is its name in the build's report, with its place in the model where that is known: "add (layer.0 model.c:12)";
+ * `step` its place in the variant; static storage. Must be safe to call from the threads of the team at the same
+ * time. */
 typedef void tc_profile_fn(void *user, const char *function, const char *variant, const char *kernel, tc_index step,
                            tc_index thread, int begin);
 
@@ -195,8 +196,8 @@ typedef enum tc_dtype {
     TC_DTYPE_COUNT
 } tc_dtype;
 
-/* Elements of f16 (IEEE binary16) and bf16 (the upper half of a binary32) in arguments: their bits, as C has no such types
- * on all targets. A _Float16 or __bf16 of a compiler that has them may be copied in and out. */
+/* Elements of f16 (IEEE binary16) and bf16 (the upper half of a binary32) in arguments: their bits, as C has no such
+ * types on all targets. A _Float16 or __bf16 of a compiler that has them may be copied in and out. */
 typedef uint16_t tc_f16;
 typedef uint16_t tc_bf16;
 
@@ -234,8 +235,8 @@ tc_status tc_call(tc_context *context, const tc_function *function, const tc_vie
 size_t tc_function_arena_bytes(const tc_function *function, const tc_index *dims, tc_index threads, tc_stance stance);
 
 /* Bytes of an input or output: `tensor` counts the inputs, then the outputs, in the header's order (the generated
- * NAME_TENSOR_bytes calls it). dims as above; 0 where they are NULL, out of range or broken by a guard, for a tensor that
- * is not there and for one without elements. */
+ * NAME_TENSOR_bytes calls it). dims as above; 0 where they are NULL, out of range or broken by a guard, for a tensor
+ * that is not there and for one without elements. */
 size_t tc_function_tensor_bytes(const tc_function *function, unsigned tensor, const tc_index *dims);
 
 /* Logs the counters of a function (topic TC_LOG_GUARDS, one line a guard), whatever log_topics says; `counters` as in

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Safetensors files (the format of Hugging Face): named tensors to give to a model and those that it gave. A part of the
- * hosted runtime.
+ * Safetensors files (the format of Hugging Face): named tensors to give to a model and those that it gave. A part of
+ * the hosted runtime.
  *
- * The format: eight bytes, the little-endian length N of the header; N bytes of JSON, an object of "name": {"dtype": "F32",
- * "shape": [2, 3], "data_offsets": [begin, end]} and perhaps "__metadata__"; then the data, to which the offsets are
- * relative. Little-endian machines only.
+ * The format: eight bytes, the little-endian length N of the header; N bytes of JSON, an object of "name": {"dtype":
+ * "F32", "shape": [2, 3], "data_offsets": [begin, end]} and perhaps "__metadata__"; then the data, to which the offsets
+ * are relative. Little-endian machines only.
  *
  * The reader maps the file and trusts nothing in it: lengths, offsets and shapes are checked against each other and
  * against the size of the file. Tensors cover the data exactly, without gap or overlap.
@@ -44,7 +44,8 @@ typedef struct tc_safetensors {
 } tc_safetensors;
 
 /* Maps the file at `path`. What *file was is overwritten: close it before. Behind a failure the file is closed, and its
- * message says why. TC_STATUS_NULL_POINTER, TC_STATUS_SYSTEM (errno says why), TC_STATUS_BAD_WEIGHTS: not a valid file. */
+ * message says why. TC_STATUS_NULL_POINTER, TC_STATUS_SYSTEM (errno says why), TC_STATUS_BAD_WEIGHTS: not a valid
+ * file. */
 tc_status tc_safetensors_open(tc_safetensors *file, const char *path);
 
 /* The same of bytes in memory, which stay the caller's and must live until the file is closed. */
@@ -60,9 +61,9 @@ const tc_safetensor *tc_safetensors_find(const tc_safetensors *file, const char 
  * TC_STATUS_BAD_ARGUMENT: no such tensor, another dtype or size; file->message says which. */
 tc_status tc_safetensors_read(tc_safetensors *file, const char *name, tc_dtype dtype, void *to, size_t bytes);
 
-/* Writes a file: beside `path`, then renamed, so that there is never half a file. Elements of larger dtypes come first, so
- * all data is aligned. TC_STATUS_NULL_POINTER; TC_STATUS_BAD_ARGUMENT: a dtype or rank that there is not, a name that is no
- * UTF-8, two of one name, or bytes that are not those of the shape; TC_STATUS_SYSTEM (errno says why). */
+/* Writes a file: beside `path`, then renamed, so that there is never half a file. Elements of larger dtypes come first,
+ * so all data is aligned. TC_STATUS_NULL_POINTER; TC_STATUS_BAD_ARGUMENT: a dtype or rank that there is not, a name
+ * that is no UTF-8, two of one name, or bytes that are not those of the shape; TC_STATUS_SYSTEM (errno says why). */
 tc_status tc_safetensors_write(const char *path, const tc_safetensor *tensors, size_t count);
 
 #ifdef __cplusplus

@@ -67,8 +67,8 @@
 /* Of `x, axis...` with no axis or more: the axes. */
 #define TC_AXIS_LIST(...) TC_COUNT(__VA_ARGS__) - 1, (const int[]){TC_TAIL(__VA_ARGS__, 0)}
 
-/* What options of 2 and 3 axes begin as: `.padding = 1` sets the first element alone, `.padding = {1, 0}` all. What is left
- * of this tells the first from the second: one number is meant for every axis. */
+/* What options of 2 and 3 axes begin as: `.padding = 1` sets the first element alone, `.padding = {1, 0}` all. What is
+ * left of this tells the first from the second: one number is meant for every axis. */
 #define TC_EACH_ (-2147483647 - 1)
 #define TC_EACH_2_ {0, TC_EACH_}
 #define TC_EACH_3_ {0, TC_EACH_, TC_EACH_}

@@ -38,9 +38,10 @@
 /* The most dims of a tensor. */
 #define TC_MAX_RANK 8
 
-/* Element types: floats (IEEE binary32, binary64 and binary16; bfloat16, the upper half of a binary32), two's complement
- * and unsigned integers of 8 to 64 bits, and bool, one byte 0 or 1. f16 and bf16 are computed in f32 and rounded at every
- * tensor (docs/numerics.md). The values are arbitrary and far from sizes, so that a forgotten dtype is noticed. */
+/* Element types: floats (IEEE binary32, binary64 and binary16; bfloat16, the upper half of a binary32), two's
+ * complement and unsigned integers of 8 to 64 bits, and bool, one byte 0 or 1. f16 and bf16 are computed in f32 and
+ * rounded at every tensor (docs/numerics.md). The values are arbitrary and far from sizes, so that a forgotten dtype is
+ * noticed. */
 typedef enum tc_dtype {
     TC_F32 = 0x7c11,
     TC_I32,
@@ -123,9 +124,9 @@ void tc_register_(tc_entry *entry);
     static void tc_body_##name_(TC_UNUSED tc_graph *g)
 
 /* tc_call(g, function, prefix, x...) -> tc_tensor: the one result of a graph function for these operands. `prefix`
- * ("encoder.layer.0"; "" for none) is joined by a dot before the names of its weights and states, after the open scopes.
- * Each call runs the body again, and a body that records the same graph as before (types included) is one function of
- * the module: a repeated layer is emitted once. */
+ * ("encoder.layer.0"; "" for none) is joined by a dot before the names of its weights and states, after the open
+ * scopes. Each call runs the body again, and a body that records the same graph as before (types included) is one
+ * function of the module: a repeated layer is emitted once. */
 #define tc_call(g, function, prefix, ...)                                                                             \
     tc_call_at(TC_HERE, g, &(function), prefix, TC_TENSOR_LIST(__VA_ARGS__))
 tc_tensor tc_call_at(tc_site at, tc_graph *g, const tc_graph_function *function, const char *prefix, int count,
@@ -137,8 +138,8 @@ tc_tensor tc_call_at(tc_site at, tc_graph *g, const tc_graph_function *function,
 void tc_call_results_at(tc_site at, tc_graph *g, const tc_graph_function *function, const char *prefix, int result_count,
                         tc_tensor *results, int count, const tc_tensor *operands);
 
-/* The next operand of the graph function's call, with its type; `name` serves messages. Operands are told by the order of
- * these calls: two of them as arguments of one call are an error, as C leaves open which is made first. */
+/* The next operand of the graph function's call, with its type; `name` serves messages. Operands are told by the order
+ * of these calls: two of them as arguments of one call are an error, as C leaves open which is made first. */
 #define tc_parameter(g, name) tc_parameter_at(TC_HERE, g, name)
 tc_tensor tc_parameter_at(tc_site at, tc_graph *g, const char *name);
 
@@ -151,7 +152,7 @@ tc_tensor tc_input_at(tc_site at, tc_graph *g, const char *name, int count, cons
 #define tc_output(g, name, x) tc_output_at(TC_HERE, g, name, x)
 void tc_output_at(tc_site at, tc_graph *g, const char *name, tc_tensor x);
 
-/* -- dims ----------------------------------------------------------------------------------------------------------- */
+/* -- dims ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct tc_dynamic_options {
     int64_t divisor;   /* the value is always a multiple of this; 0 means 1 */
@@ -170,8 +171,8 @@ tc_dim tc_dynamic_at(tc_graph *g, const char *name, int64_t lo, int64_t hi, cons
 #define tc_size(x, axis) tc_size_at(TC_HERE, x, axis)
 tc_dim tc_size_at(tc_site at, tc_tensor x, int axis);
 
-/* a + b, a - b, a * b; floor(a / b), ceil(a / b) and a - b * floor(a / b), of which 0 <= mod < b, for b > 0; the larger and
- * the smaller. */
+/* a + b, a - b, a * b; floor(a / b), ceil(a / b) and a - b * floor(a / b), of which 0 <= mod < b, for b > 0; the larger
+ * and the smaller. */
 #define tc_dim_add(a, b) tc_dim_add_at(TC_HERE, TC_DIM(a), TC_DIM(b))
 #define tc_dim_sub(a, b) tc_dim_sub_at(TC_HERE, TC_DIM(a), TC_DIM(b))
 #define tc_dim_mul(a, b) tc_dim_mul_at(TC_HERE, TC_DIM(a), TC_DIM(b))
@@ -195,7 +196,7 @@ tc_dim tc_dim_min_at(tc_site at, tc_dim a, tc_dim b);
 #define tc_require_at_least(g, a, b) tc_require_at(TC_HERE, g, TC_DIM(a), false, TC_DIM(b))
 void tc_require_at(tc_site at, tc_graph *g, tc_dim a, bool equal, tc_dim b);
 
-/* -- weights -------------------------------------------------------------------------------------------------------- */
+/* -- weights ------------------------------------------------------------------------------------------------------- */
 
 /* Declares a safetensors file (relative to the source file that names it). Names of several files form one space. Only
  * the header is read at capture. */
@@ -203,15 +204,15 @@ void tc_require_at(tc_site at, tc_graph *g, tc_dim a, bool equal, tc_dim b);
 void tc_weights_at(tc_site at, tc_graph *g, const char *from, const char *path);
 
 /* tc_weight(g, name) -> tc_tensor: a tensor of the declared files, with their shape and dtype. The full name is the
- * graph function's prefix, the open scopes and `name`, joined by dots. The same name gives the same tensor: use it twice
- * to tie weights. */
+ * graph function's prefix, the open scopes and `name`, joined by dots. The same name gives the same tensor: use it
+ * twice to tie weights. */
 #define tc_weight(g, name) tc_weight_at(TC_HERE, g, name, 0, NULL)
 
 /* tc_weight_shaped(g, name, dtype, dim...): the same, and an error where the file holds another type. */
 #define tc_weight_shaped(g, name, ...) tc_weight_at(TC_HERE, g, name, TC_DIM_LIST(__VA_ARGS__))
 tc_tensor tc_weight_at(tc_site at, tc_graph *g, const char *name, int count, const tc_dim *dtype_and_shape);
 
-/* -- scopes --------------------------------------------------------------------------------------------------------- */
+/* -- scopes -------------------------------------------------------------------------------------------------------- */
 
 /* TC_SCOPE(g, "layer.%d", i) { ... }: within the block, names of weights and states begin with "layer.3." and messages
  * and reports carry the scope. Leave it at its end only (no return, goto or break). */
@@ -224,8 +225,8 @@ void tc_scope_push_at(tc_site at, tc_graph *g, const char *format, ...) TC_PRINT
 void tc_scope_pop_at(tc_site at, tc_graph *g);
 void tc_scope_left_(const int *open);
 
-/* TC_REGION(g, "my_norm") { ... }: names what is recorded within the block in messages and reports, as the operations of
- * ops.h do for themselves. It changes neither names nor code. */
+/* TC_REGION(g, "my_norm") { ... }: names what is recorded within the block in messages and reports, as the operations
+ * of ops.h do for themselves. It changes neither names nor code. */
 #define TC_REGION(g, name)                                                                                            \
     for (TC_AT_LEAVING(tc_region_left_) int tc_once_ = (tc_region_push(g, name), 1); tc_once_;                        \
          tc_once_ = (tc_region_pop(g), 0))
@@ -238,11 +239,11 @@ void tc_region_left_(const int *open);
 /* printf into memory of the graph: a name for tc_call or tc_weight. */
 const char *tc_name(tc_graph *g, const char *format, ...) TC_PRINTF_LIKE(2, 3);
 
-/* -- state ---------------------------------------------------------------------------------------------------------- */
+/* -- state --------------------------------------------------------------------------------------------------------- */
 
 /* tc_state(g, name, dtype, size...) -> tc_tensor: persistent memory of the model, zero at first, owned by the caller of
- * the generated functions; constant sizes. The tensor is its value when the entry function is called. Names are composed
- * as those of weights. */
+ * the generated functions; constant sizes. The tensor is its value when the entry function is called. Names are
+ * composed as those of weights. */
 #define tc_state(g, name, ...) tc_state_at(TC_HERE, g, name, TC_DIM_LIST(__VA_ARGS__))
 tc_tensor tc_state_at(tc_site at, tc_graph *g, const char *name, int count, const tc_dim *dtype_and_shape);
 
@@ -251,7 +252,7 @@ tc_tensor tc_state_at(tc_site at, tc_graph *g, const char *name, int count, cons
 #define tc_assign(state, x) tc_assign_at(TC_HERE, state, x)
 void tc_assign_at(tc_site at, tc_tensor state, tc_tensor x);
 
-/* -- under the macros ----------------------------------------------------------------------------------------------- */
+/* -- under the macros ---------------------------------------------------------------------------------------------- */
 
 tc_dim tc_dim_of_float_(double value)
     __attribute__((error("a size is an integer or a tc_dim, not a floating-point number: tc_dim_floordiv divides")));

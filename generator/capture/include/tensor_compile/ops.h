@@ -11,8 +11,8 @@
  * Options of several axes (`.padding`, `.stride`, `.kernel`, `.scale`, …): one number without braces is every axis',
  * `.padding = 1`; in braces stands one for each, `.padding = {1, 0}`.
  *
- * "float" below is f32, f64, f16 or bf16; "number" a float or an integer (any but bool). Results have the operands' dtype
- * unless stated otherwise.
+ * "float" below is f32, f64, f16 or bf16; "number" a float or an integer (any but bool). Results have the operands'
+ * dtype unless stated otherwise.
  */
 #ifndef TENSOR_COMPILE_OPS_H
 #define TENSOR_COMPILE_OPS_H

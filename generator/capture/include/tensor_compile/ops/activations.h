@@ -21,9 +21,9 @@ tc_tensor tc_relu_at(tc_site at, tc_tensor x);
 tc_tensor tc_relu6_at(tc_site at, tc_tensor x);
 
 /* tc_leaky_relu(x, slope), tc_prelu(x, slope), tc_rrelu(x, low, high)
- * x above 0, slope * x below: maximum(x, 0) + slope * minimum(x, 0). The slope of leaky_relu is a C number; that of prelu
- * a tensor of one element, or of one for each channel (axis 1 of x); that of rrelu the mean of two C numbers, as where
- * PyTorch does not train.
+ * x above 0, slope * x below: maximum(x, 0) + slope * minimum(x, 0). The slope of leaky_relu is a C number; that of
+ * prelu a tensor of one element, or of one for each channel (axis 1 of x); that of rrelu the mean of two C numbers, as
+ * where PyTorch does not train.
  * Dtypes: floats.
  * Shape: that of x.
  * Errors: prelu: a slope that is neither.
@@ -86,8 +86,8 @@ tc_tensor tc_hardsigmoid_at(tc_site at, tc_tensor x);
 tc_tensor tc_hardswish_at(tc_site at, tc_tensor x);
 
 /* tc_threshold(x, t, value), tc_hardshrink(x, l), tc_softshrink(x, l), tc_tanhshrink(x)
- * value where x is not above t, else x; 0 where abs(x) is not above l, else x; the same, moved by l to 0: x - l above, x + l
- * below; x - tanh(x). t, value and l are C numbers. NaN stays.
+ * value where x is not above t, else x; 0 where abs(x) is not above l, else x; the same, moved by l to 0: x - l above,
+ * x + l below; x - tanh(x). t, value and l are C numbers. NaN stays.
  * Dtypes: floats.
  * Shape: that of x.
  * ATen: threshold, hardshrink, softshrink, tanhshrink.
@@ -102,8 +102,8 @@ tc_tensor tc_softshrink_at(tc_site at, tc_tensor x, double lambda);
 tc_tensor tc_tanhshrink_at(tc_site at, tc_tensor x);
 
 /* tc_softplus(x, .beta = 1, .threshold = 20), tc_logsigmoid(x), tc_mish(x), tc_softsign(x)
- * log(1 + exp(x)) as maximum(x, 0) + log1p(exp(-abs(x))), of beta * x and divided by beta, and x itself where beta * x is
- * above the threshold; minimum(x, 0) - log1p(exp(-abs(x))); x * tanh(softplus(x)); x / (1 + abs(x)). beta and
+ * log(1 + exp(x)) as maximum(x, 0) + log1p(exp(-abs(x))), of beta * x and divided by beta, and x itself where beta * x
+ * is above the threshold; minimum(x, 0) - log1p(exp(-abs(x))); x * tanh(softplus(x)); x / (1 + abs(x)). beta and
  * threshold left out or 0 are 1 and 20.
  * Dtypes: floats.
  * Shape: that of x.
@@ -154,8 +154,8 @@ tc_tensor tc_hardmax_at(tc_site at, tc_tensor x, int axis);
 tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis);
 
 /* tc_softmax(x, axis...), tc_log_softmax(x, axis...), tc_softmin(x, axis...)
- * exp(x - max) / sum over the named axes, all where none is named; log_softmax is (x - max) - log(sum); softmin is softmax
- * of -x. Where x is -inf alone, NaN.
+ * exp(x - max) / sum over the named axes, all where none is named; log_softmax is (x - max) - log(sum); softmin is
+ * softmax of -x. Where x is -inf alone, NaN.
  * Dtypes: floats.
  * Shape: that of x.
  * ATen: softmax, log_softmax, softmin (of one axis).
@@ -167,8 +167,8 @@ typedef enum tc_softmax_kind { TC_SOFTMAX, TC_LOG_SOFTMAX, TC_SOFTMIN } tc_softm
 tc_tensor tc_softmax_at(tc_site at, tc_softmax_kind kind, tc_tensor x, int count, const int *axes);
 
 /* tc_softmax_where(x, where, axis...)
- * Softmax over the elements of x for which the predicate `where` is true, +0 at the others. What those hold, NaN too, has
- * no effect; where no element of a row is a term, all of it is +0. `where` broadcasts to x.
+ * Softmax over the elements of x for which the predicate `where` is true, +0 at the others. What those hold, NaN too,
+ * has no effect; where no element of a row is a term, all of it is +0. `where` broadcasts to x.
  * Dtypes: floats; where is bool.
  * Shape: that of x.
  * Numerics: max, exp(x - max), sum and division, of terms alone.

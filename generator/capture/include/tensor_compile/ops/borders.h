@@ -27,8 +27,8 @@ tc_tensor tc_pad_replicate_at(const tc_pad_args *args);
 tc_tensor tc_pad_circular_at(const tc_pad_args *args);
 
 /* tc_center_crop_pad(x, axis, size)
- * The middle of the axis, of the given size: floor((n - size) / 2) elements are left out before it, or where it is larger
- * floor((size - n) / 2) zeros are put there.
+ * The middle of the axis, of the given size: floor((n - size) / 2) elements are left out before it, or where it is
+ * larger floor((size - n) / 2) zeros are put there.
  * Dtypes: all of them.
  * Shape: that of x with the size along the axis.
  * ATen: none.

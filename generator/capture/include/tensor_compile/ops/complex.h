@@ -17,8 +17,8 @@
 tc_tensor tc_complex_at(tc_site at, tc_operand re, tc_operand im);
 tc_tensor tc_polar_at(tc_site at, tc_operand r, tc_operand angle);
 
-/* tc_complex_mul(x, y), tc_complex_div(x, y): the product and the quotient of complex numbers x = a + b i and y = c + d i:
- * (a c - b d) + (a d + b c) i, and with c' = c / max(|c|, |d|) and d' = d / max(|c|, |d|)
+/* tc_complex_mul(x, y), tc_complex_div(x, y): the product and the quotient of complex numbers x = a + b i and y = c + d
+ * i: (a c - b d) + (a d + b c) i, and with c' = c / max(|c|, |d|) and d' = d / max(|c|, |d|)
  * ((a c' + b d') / (c c' + d d')) + ((b c' - a d') / (c c' + d d')) i.
  * Dtypes: floats of one dtype.
  * Shape: [..., 2]; the axes before broadcast.
@@ -30,8 +30,8 @@ tc_tensor tc_polar_at(tc_site at, tc_operand r, tc_operand angle);
 tc_tensor tc_complex_mul_at(tc_site at, tc_tensor x, tc_tensor y);
 tc_tensor tc_complex_div_at(tc_site at, tc_tensor x, tc_tensor y);
 
-/* tc_complex_matmul(x, y): x[..., m, k, 2] x y[..., k, n, 2] -> [..., m, n, 2], the matrix product of complex numbers: with
- * x = a + b i and y = c + d i, (a c - b d) + (a d + b c) i of four products as of tc_matmul.
+/* tc_complex_matmul(x, y): x[..., m, k, 2] x y[..., k, n, 2] -> [..., m, n, 2], the matrix product of complex numbers:
+ * with x = a + b i and y = c + d i, (a c - b d) + (a d + b c) i of four products as of tc_matmul.
  * Dtypes: floats of one dtype.
  * Shape: [..., m, n, 2]; the axes before broadcast.
  * Numerics: 16 bits in f32, rounded once.

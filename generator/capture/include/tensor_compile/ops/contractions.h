@@ -20,7 +20,8 @@ tc_tensor tc_matmul_at(tc_site at, tc_tensor a, tc_tensor b);
 
 /* tc_matmul_where(a, b, where)
  * tc_matmul over the elements of a for which the predicate `where` is true; the others are factors of no term, so an
- * element of b that is infinite or NaN has no effect behind them. `where` broadcasts to a. Without any term a sum is +0.
+ * element of b that is infinite or NaN has no effect behind them. `where` broadcasts to a. Without any term a sum is
+ * +0.
  * Dtypes: numbers of one dtype; where is bool.
  * Shape: that of tc_matmul(a, b).
  * Numerics: order seq; docs/numerics.md, Predicates.
@@ -89,8 +90,8 @@ tc_tensor tc_addmm_at(const tc_addmm_args *args);
 tc_tensor tc_baddbmm_at(const tc_addmm_args *args);
 
 /* tc_grouped_mm(a, b, ends)
- * a[m, k] b[e, k, n] -> [m, n]: rows of a in groups one behind the other, each group times its own matrix. ends[e] says behind
- * which row each group ends, and never falls. Rows behind the last group are 0.
+ * a[m, k] b[e, k, n] -> [m, n]: rows of a in groups one behind the other, each group times its own matrix. ends[e] says
+ * behind which row each group ends, and never falls. Rows behind the last group are 0.
  * Dtypes: floats, a and b of one dtype; ends i32 or i64.
  * Shape: [m, n].
  * Numerics: each element is a sum of products over k, in the order of tc_sum.
@@ -112,8 +113,8 @@ tc_tensor tc_inner_at(tc_site at, tc_tensor a, tc_tensor b);
 tc_tensor tc_tensordot_at(tc_site at, tc_tensor a, tc_tensor b, int count, const int *a_axes, int b_count,
                           const int *b_axes);
 
-/* tc_bilinear(a, b, weight[, bias]): a[..., i], b[..., j], weight[o, i, j], bias[o] -> [..., o], the sum over i and then
- * over j of a * weight * b.
+/* tc_bilinear(a, b, weight[, bias]): a[..., i], b[..., j], weight[o, i, j], bias[o] -> [..., o], the sum over i and
+ * then over j of a * weight * b.
  * Dtypes: numbers of one dtype.
  * Shape: [..., o].
  * ATen: bilinear. */
@@ -125,8 +126,8 @@ typedef struct tc_bilinear_args {
 tc_tensor tc_bilinear_at(const tc_bilinear_args *args);
 
 /* tc_det(x)
- * The determinant of each matrix of the last two axes: the product of the pivots of an elimination, each the largest magnitude
- * of what is left of its column, of equal ones the first.
+ * The determinant of each matrix of the last two axes: the product of the pivots of an elimination, each the largest
+ * magnitude of what is left of its column, of equal ones the first.
  * Dtypes: floats.
  * Shape: that of x without the last two axes, whose sizes are equal.
  * Numerics: f16 and bf16 in f32, rounded once. One iteration of a loop a row.

@@ -26,23 +26,23 @@
  *         y = tc_mul(x, 0.9);
  *     }
  *
- * The variables that a block's head lists are what it changes: within a loop they are the values that the iteration before
- * left, behind it those of the last iteration. They keep their type. Everything else may be read in a block, and tensors
- * that are made in it stay in it. Leave a block at its end only (no return, goto or break). Blocks nest, and may hold
- * weights, states (their value when the entry was called) and tc_call. States are assigned outside of blocks.
+ * The variables that a block's head lists are what it changes: within a loop they are the values that the iteration
+ * before left, behind it those of the last iteration. They keep their type. Everything else may be read in a block, and
+ * tensors that are made in it stay in it. Leave a block at its end only (no return, goto or break). Blocks nest, and
+ * may hold weights, states (their value when the entry was called) and tc_call. States are assigned outside of blocks.
  */
 #ifndef TENSOR_COMPILE_OPS_CONTROL_H
 #define TENSOR_COMPILE_OPS_CONTROL_H
 
 #include "../model.h"
 
-/* TC_SCAN(g, dim, &variable...) { ... }: as many iterations as `dim` says, known at run time or before; no iteration leaves the
- * variables as they were, and no variables at all is a map.
+/* TC_SCAN(g, dim, &variable...) { ... }: as many iterations as `dim` says, known at run time or before; no iteration
+ * leaves the variables as they were, and no variables at all is a map.
  *
  * Dtypes: all of them.
  * Shape: those of the variables.
- * Errors: a variable without a value before the block, or of another type behind it; a block that is left by break, return
- * or goto.
+ * Errors: a variable without a value before the block, or of another type behind it; a block that is left by break,
+ * return or goto.
  * ATen: scan (higher-order operator).
  * ONNX: Scan, Loop with a trip count. */
 #define TC_SCAN(g, ...)                                                                                               \
@@ -78,8 +78,8 @@ void tc_collect_at(tc_site at, tc_tensor x, tc_tensor *all);
 void tc_test_at(tc_site at, tc_tensor p);
 
 /* TC_IF(g, p, &variable...) { ... } TC_ELSE(g) { ... }: one of the two blocks runs, the first where the bool[] p is
- * true. Both start from the variables' values before TC_IF; behind TC_ELSE they are what the block that ran made them, of one
- * type whichever it was. Index checks of the other block do not happen. tc_where chooses element by element.
+ * true. Both start from the variables' values before TC_IF; behind TC_ELSE they are what the block that ran made them,
+ * of one type whichever it was. Index checks of the other block do not happen. tc_where chooses element by element.
  *
  * Dtypes: all of them.
  * Shape: those of the variables.

@@ -16,8 +16,8 @@
 #define tc_cosine_similarity(a, b, axis, eps) tc_cosine_similarity_at(TC_HERE, a, b, axis, eps)
 tc_tensor tc_cosine_similarity_at(tc_site at, tc_tensor a, tc_tensor b, int axis, double eps);
 
-/* tc_cdist(a, b, p): a[..., m, d], b[..., n, d] -> [..., m, n], the p-norm (tc_norm) of each difference of two rows. The
- * dims before broadcast.
+/* tc_cdist(a, b, p): a[..., m, d], b[..., n, d] -> [..., m, n], the p-norm (tc_norm) of each difference of two rows.
+ * The dims before broadcast.
  * Dtypes: floats.
  * Shape: [..., m, n].
  * Numerics: of the differences themselves for every p (PyTorch may multiply matrices for p = 2); 16-bit floats are

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elementwise operations: arithmetic, comparison, logic, bits, functions, rounding, conversion. What all of them share is
- * said in ../ops.h.
+ * Elementwise operations: arithmetic, comparison, logic, bits, functions, rounding, conversion. What all of them share
+ * is said in ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_ELEMENTWISE_H
 #define TENSOR_COMPILE_OPS_ELEMENTWISE_H
@@ -43,7 +43,8 @@ tc_tensor tc_minimum_at(tc_site at, tc_operand a, tc_operand b);
  * remainder is a - b * floor(a / b), rem moved by b where their signs differ, whose result has the sign of b.
  * Dtypes: numbers.
  * Shape: the operands' broadcast one.
- * Numerics: rem is exact (C's fmod: NaN for an infinite a or b = 0; a for an infinite b); remainder rounds the addition of
+ * Numerics: rem is exact (C's fmod: NaN for an infinite a or b = 0; a for an infinite b); remainder rounds the addition
+ * of
  *   b once. Of integers x rem 0 is 0.
  * ATen: fmod, fmod, remainder.
  * ONNX: Mod with fmod=1, Mod with fmod=1, Mod with fmod=0 (integers). */
@@ -123,11 +124,12 @@ tc_tensor tc_bit_or_at(tc_site at, tc_operand a, tc_operand b);
 tc_tensor tc_bit_xor_at(tc_site at, tc_operand a, tc_operand b);
 
 /* tc_shift_left(a, b), tc_shift_right(a, b)
- * The bits of a moved by b places. To the right signed integers keep their sign (an arithmetic shift), unsigned ones are
- * filled with zeros.
+ * The bits of a moved by b places. To the right signed integers keep their sign (an arithmetic shift), unsigned ones
+ * are filled with zeros.
  * Dtypes: integers.
  * Shape: the operands' broadcast one.
- * Numerics: b counts as unsigned; from the width of the dtype on the result is 0, or -1 where a negative a is shifted right.
+ * Numerics: b counts as unsigned; from the width of the dtype on the result is 0, or -1 where a negative a is shifted
+ * right.
  * ATen: bitwise_left_shift, bitwise_right_shift.
  * ONNX: BitShift (unsigned). */
 #define tc_shift_left(a, b) tc_shift_left_at(TC_HERE, TC_OPERAND(a), TC_OPERAND(b))
@@ -145,8 +147,8 @@ tc_tensor tc_shift_right_at(tc_site at, tc_operand a, tc_operand b);
 tc_tensor tc_where_at(tc_site at, tc_tensor condition, tc_operand a, tc_operand b);
 
 /* tc_clamp(x, low, high)
- * minimum(maximum(x, low), high); low and high are tensors or numbers, one of them NULL for no bound on that side. Where low
- * is above high, high.
+ * minimum(maximum(x, low), high); low and high are tensors or numbers, one of them NULL for no bound on that side.
+ * Where low is above high, high.
  * Dtypes: numbers.
  * Shape: the broadcast one of all three.
  * ATen: clamp, clamp_min, clamp_max.
@@ -174,8 +176,8 @@ tc_tensor tc_sign_at(tc_site at, tc_tensor x);
  * The exponential function, exp(x) - 1, the natural logarithm, and log(1 + x).
  * Dtypes: floats.
  * Shape: that of x.
- * Numerics: within 1.1, 1.5, 1 and 1.6 ULP for every f32, 1, 1.1, 1 and 1 ULP in f64; expm1 and log1p keep small x and the
- * sign of zero.
+ * Numerics: within 1.1, 1.5, 1 and 1.6 ULP for every f32, 1, 1.1, 1 and 1 ULP in f64; expm1 and log1p keep small x and
+ * the sign of zero.
  * ATen: exp, expm1, log, log1p.
  * ONNX: Exp, Sub of Exp, Log, Log of Add. */
 #define tc_exp(x) tc_exp_at(TC_HERE, x)
@@ -191,7 +193,8 @@ tc_tensor tc_log1p_at(tc_site at, tc_tensor x);
  * Of an angle in radians; tan is sin(x) / cos(x).
  * Dtypes: floats.
  * Shape: that of x.
- * Numerics: within 1.6, 1.6 and 3.8 ULP for every f32, 0.8, 0.8 and 2.2 ULP in f64, whatever the size; NaN for infinities.
+ * Numerics: within 1.6, 1.6 and 3.8 ULP for every f32, 0.8, 0.8 and 2.2 ULP in f64, whatever the size; NaN for
+ * infinities.
  * ATen: sin, cos, tan.
  * ONNX: Sin, Cos, Tan. */
 #define tc_sin(x) tc_sin_at(TC_HERE, x)
@@ -214,11 +217,12 @@ tc_tensor tc_tanh_at(tc_site at, tc_tensor x);
 tc_tensor tc_erf_at(tc_site at, tc_tensor x);
 
 /* tc_erfc(x), tc_lgamma(x)
- * 1 - erf(x) without its cancellation, and log(abs(gamma(x))), infinite for 0, whole numbers below it and both infinities.
+ * 1 - erf(x) without its cancellation, and log(abs(gamma(x))), infinite for 0, whole numbers below it and both
+ * infinities.
  * Dtypes: floats.
  * Shape: that of x.
- * Numerics: within 4.5 and 3 ULP for every f32, 4.3 and 2.7 ULP in f64; lgamma of a negative x within 3 ULP of the largest
- * of its size, lgamma(-x) and 1.
+ * Numerics: within 4.5 and 3 ULP for every f32, 4.3 and 2.7 ULP in f64; lgamma of a negative x within 3 ULP of the
+ * largest of its size, lgamma(-x) and 1.
  * ATen: erfc, lgamma. */
 #define tc_erfc(x) tc_erfc_at(TC_HERE, x)
 #define tc_lgamma(x) tc_lgamma_at(TC_HERE, x)
@@ -290,7 +294,8 @@ tc_tensor tc_bit_not_at(tc_site at, tc_tensor x);
  * The value in another dtype; the same dtype gives x itself.
  * Dtypes: all of them.
  * Shape: that of x.
- * Numerics: floats to integers truncate and saturate, NaN gives 0; to bool it is x != 0; wider integers to narrower ones
+ * Numerics: floats to integers truncate and saturate, NaN gives 0; to bool it is x != 0; wider integers to narrower
+ * ones
  *   wrap.
  * ATen: to.
  * ONNX: Cast. */
@@ -301,7 +306,8 @@ tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype);
  * The bits of every element as an element of another dtype of the same width: f32 1.0 as i32 is 0x3f800000.
  * Dtypes: all of them; to bool from bool alone.
  * Shape: that of x.
- * Numerics: exact. A NaN that an operation made has whatever sign and digits the machine gives it, and a 16-bit NaN may change
+ * Numerics: exact. A NaN that an operation made has whatever sign and digits the machine gives it, and a 16-bit NaN may
+ * change
  *   its digits where it is moved.
  * ATen: view (of a dtype).
  * ONNX: BitCast. */

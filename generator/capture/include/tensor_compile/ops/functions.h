@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of floats made of the elementary ones, element by element. What all operations share is said in ../ops.h. All of
- * them compute 16-bit floats in f32 and round their result alone.
+ * Functions of floats made of the elementary ones, element by element. What all operations share is said in ../ops.h.
+ * All of them compute 16-bit floats in f32 and round their result alone.
  */
 #ifndef TENSOR_COMPILE_OPS_FUNCTIONS_H
 #define TENSOR_COMPILE_OPS_FUNCTIONS_H
@@ -25,13 +25,13 @@ tc_tensor tc_log2_at(tc_site at, tc_tensor x);
 tc_tensor tc_log10_at(tc_site at, tc_tensor x);
 
 /* tc_sinh(x), tc_cosh(x), tc_asinh(x), tc_acosh(x), tc_atanh(x)
- * With a = abs(x), of the sign of x where the function is odd: (e + e / (e + 1)) / 2 of e = expm1(a); (exp(a) + 1 / exp(a)) / 2;
- * beyond 20 both are exp(a / 2)^2 / 2. log1p(a + a^2 / (1 + sqrt(a^2 + 1))); log1p(t + sqrt(t * (t + 2))) of t = x - 1;
- * beyond 1e9 both are log(a) + log(2). log1p(2a / (1 - a)) / 2.
+ * With a = abs(x), of the sign of x where the function is odd: (e + e / (e + 1)) / 2 of e = expm1(a); (exp(a) + 1 /
+ * exp(a)) / 2; beyond 20 both are exp(a / 2)^2 / 2. log1p(a + a^2 / (1 + sqrt(a^2 + 1))); log1p(t + sqrt(t * (t + 2)))
+ * of t = x - 1; beyond 1e9 both are log(a) + log(2). log1p(2a / (1 - a)) / 2.
  * Dtypes: floats.
  * Shape: that of x.
- * Numerics: NaN outside of the domain; zeros keep their sign. Within 2.6, 2.6, 1.6, 2.4 and 1.9 ULP of the operands sampled as
- * for tc_exp2.
+ * Numerics: NaN outside of the domain; zeros keep their sign. Within 2.6, 2.6, 1.6, 2.4 and 1.9 ULP of the operands
+ * sampled as for tc_exp2.
  * ATen: sinh, cosh, asinh, acosh, atanh.
  * ONNX: Sinh, Cosh, Asinh, Acosh, Atanh. */
 #define tc_sinh(x) tc_sinh_at(TC_HERE, x)
@@ -46,12 +46,12 @@ tc_tensor tc_acosh_at(tc_site at, tc_tensor x);
 tc_tensor tc_atanh_at(tc_site at, tc_tensor x);
 
 /* tc_asin(x), tc_acos(x), tc_atan(x), tc_atan2(y, x)
- * The angles in radians whose sine, cosine and tangent is x, in -pi/2..pi/2, 0..pi and -pi/2..pi/2; and that of the point (x,
- * y), in -pi..pi, of the ratio of the smaller size to the larger.
+ * The angles in radians whose sine, cosine and tangent is x, in -pi/2..pi/2, 0..pi and -pi/2..pi/2; and that of the
+ * point (x, y), in -pi..pi, of the ratio of the smaller size to the larger.
  * Dtypes: floats.
  * Shape: that of x; the operands' broadcast one.
- * Numerics: polynomials of the square of an operand reduced to tan(pi/8) or to 1/2, within 2.2, 1.1, 2 and 2.3 ULP of the
- * operands sampled as for tc_exp2. NaN outside of -1..1; zeros keep their sign, and atan2 tells those of x apart.
+ * Numerics: polynomials of the square of an operand reduced to tan(pi/8) or to 1/2, within 2.2, 1.1, 2 and 2.3 ULP of
+ * the operands sampled as for tc_exp2. NaN outside of -1..1; zeros keep their sign, and atan2 tells those of x apart.
  * ATen: asin, acos, atan, atan2.
  * ONNX: Asin, Acos, Atan. */
 #define tc_asin(x) tc_asin_at(TC_HERE, x)
@@ -79,9 +79,9 @@ tc_tensor tc_deg2rad_at(tc_site at, tc_tensor x);
 tc_tensor tc_rad2deg_at(tc_site at, tc_tensor x);
 
 /* tc_logaddexp(a, b), tc_logaddexp2(a, b), tc_xlogy(a, b), tc_hypot(a, b)
- * log(exp(a) + exp(b)) as m + log1p(exp(-d)), m the larger and d the distance of both; the same of base 2; a * log(b), 0 where
- * a is 0 and b no NaN; sqrt(a^2 + b^2) as m * sqrt(1 + (n / m)^2) of the larger size m and the smaller n, so that no square
- * overflows, infinite where one is.
+ * log(exp(a) + exp(b)) as m + log1p(exp(-d)), m the larger and d the distance of both; the same of base 2; a * log(b),
+ * 0 where a is 0 and b no NaN; sqrt(a^2 + b^2) as m * sqrt(1 + (n / m)^2) of the larger size m and the smaller n, so
+ * that no square overflows, infinite where one is.
  * Dtypes: floats.
  * Shape: the operands' broadcast one.
  * ATen: logaddexp, logaddexp2, xlogy, hypot.
@@ -96,8 +96,8 @@ tc_tensor tc_xlogy_at(tc_site at, tc_operand a, tc_operand b);
 tc_tensor tc_hypot_at(tc_site at, tc_operand a, tc_operand b);
 
 /* tc_fmax(a, b), tc_fmin(a, b), tc_copysign(a, b), tc_heaviside(x, y)
- * The larger and the smaller, as tc_maximum and tc_minimum but the other operand where one is NaN; abs(a) with the sign of b,
- * that of its zeros too and + of a NaN; 0 below 0, 1 above, y at 0.
+ * The larger and the smaller, as tc_maximum and tc_minimum but the other operand where one is NaN; abs(a) with the sign
+ * of b, that of its zeros too and + of a NaN; 0 below 0, 1 above, y at 0.
  * Dtypes: floats.
  * Shape: the operands' broadcast one.
  * ATen: fmax, fmin, copysign, heaviside. */
@@ -111,8 +111,8 @@ tc_tensor tc_copysign_at(tc_site at, tc_operand a, tc_operand b);
 tc_tensor tc_heaviside_at(tc_site at, tc_operand a, tc_operand b);
 
 /* tc_frac(x), tc_nan_to_num(x, .nan = 0, .posinf = 9, .neginf = -9)
- * x - trunc(x); and numbers in the place of NaN and the infinities. posinf and neginf left out or 0 are the largest number of
- * the dtype and its negative.
+ * x - trunc(x); and numbers in the place of NaN and the infinities. posinf and neginf left out or 0 are the largest
+ * number of the dtype and its negative.
  * Dtypes: floats.
  * Shape: that of x.
  * ATen: frac, nan_to_num. */
@@ -127,8 +127,8 @@ tc_tensor tc_frac_at(tc_site at, tc_tensor x);
 tc_tensor tc_nan_to_num_at(const tc_nan_to_num_args *args);
 
 /* tc_isposinf(x), tc_isneginf(x), tc_signbit(x), tc_isclose(a, b, relative, absolute)
- * Whether x is +inf, or -inf; is below 0 or -0 (false of every NaN); whether abs(a - b) <= absolute + relative * abs(b), or a
- * and b are equal: of the bounds, C numbers.
+ * Whether x is +inf, or -inf; is below 0 or -0 (false of every NaN); whether abs(a - b) <= absolute + relative *
+ * abs(b), or a and b are equal: of the bounds, C numbers.
  * Dtypes: floats; the result is bool.
  * Shape: that of x; the operands' broadcast one.
  * ATen: isposinf, isneginf, signbit, isclose.

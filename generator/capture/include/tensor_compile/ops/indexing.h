@@ -2,13 +2,14 @@
  *
  * Operations that read or write at indices that are data. What all of them share is said in ../ops.h.
  *
- * An index outside 0..n-1 is a status of the call, negative ones too, whatever the operation; outputs and states are then as
- * they were. Where an operation stores several values at one place, it stores them in row-major order of the index.
+ * An index outside 0..n-1 is a status of the call, negative ones too, whatever the operation; outputs and states are
+ * then as they were. Where an operation stores several values at one place, it stores them in row-major order of the
+ * index.
  *
  * Every size is known before a call, so there is no operation whose result's size is data (ATen nonzero, masked_select,
- * unique, unique_consecutive, repeat_interleave with a tensor). Instead: keep the size and a mask (tc_where, tc_masked_fill, sums
- * over tc_where), or take as many elements as there may be, and their number beside them: tc_compress, tc_unique,
- * tc_nonzero_static and tc_count_nonzero, tc_topk.
+ * unique, unique_consecutive, repeat_interleave with a tensor). Instead: keep the size and a mask (tc_where,
+ * tc_masked_fill, sums over tc_where), or take as many elements as there may be, and their number beside them:
+ * tc_compress, tc_unique, tc_nonzero_static and tc_count_nonzero, tc_topk.
  */
 #ifndef TENSOR_COMPILE_OPS_INDEXING_H
 #define TENSOR_COMPILE_OPS_INDEXING_H
@@ -43,8 +44,8 @@ tc_tensor tc_gather_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
 tc_tensor tc_take_along_at(tc_site at, tc_tensor x, tc_tensor index, int axis);
 
 /* tc_scatter(x, index, values, axis), tc_scatter_add, tc_scatter_mul, tc_scatter_max, tc_scatter_min
- * x, where for every element of values, in row-major order, out[i, index[i, j, k], k] (axis 1) becomes it, or itself plus,
- * times, the larger or smaller of both.
+ * x, where for every element of values, in row-major order, out[i, index[i, j, k], k] (axis 1) becomes it, or itself
+ * plus, times, the larger or smaller of both.
  * Dtypes: numbers, all of them for tc_scatter, x and values the same; index i32 or i64.
  * Shape: values and index have one shape, of x's rank, whose other sizes are at most x's.
  * Numerics: in that order on every machine: the last value stays, sums round at every step.
@@ -59,12 +60,12 @@ tc_tensor tc_scatter_at(tc_site at, const char *name, const char *op, tc_tensor 
                         int axis);
 
 /* tc_scatter_reduce(x, index, values, axis, op, include_self)
- * As tc_scatter, with the word op: "sum", "prod", "mean", "amax" or "amin" of the values that lead to an element, and of the
- * element itself where include_self is true. An element that nothing leads to stays.
+ * As tc_scatter, with the word op: "sum", "prod", "mean", "amax" or "amin" of the values that lead to an element, and
+ * of the element itself where include_self is true. An element that nothing leads to stays.
  * Dtypes: numbers, x and values the same; index i32 or i64.
  * Shape: values and index have one shape, of x's rank, whose other sizes are at most x's.
- * Numerics: in row-major order of values, f16 and bf16 in f32 with one rounding of the result. The mean is the sum divided by
- * the count, of integers rounded down.
+ * Numerics: in row-major order of values, f16 and bf16 in f32 with one rounding of the result. The mean is the sum
+ * divided by the count, of integers rounded down.
  * ATen: scatter_reduce.
  * ONNX: ScatterElements (reduction). */
 #define tc_scatter_reduce(x, index, values, axis, op, include_self) \
@@ -73,8 +74,8 @@ tc_tensor tc_scatter_reduce_at(tc_site at, tc_tensor x, tc_tensor index, tc_tens
                                bool include_self);
 
 /* tc_index_add(x, axis, index, values), tc_index_copy, tc_index_mul, tc_index_max, tc_index_min
- * x with values' slices along the axis added to those at each index (written over them, multiplied, the larger, the smaller
- * of both), in ascending order.
+ * x with values' slices along the axis added to those at each index (written over them, multiplied, the larger, the
+ * smaller of both), in ascending order.
  * Dtypes: numbers, all of them for tc_index_copy, x and values the same; index i32 or i64.
  * Shape: values as tc_gather(x, index, axis).
  * ATen: index_add, index_copy, index_reduce (prod), index_reduce (amax), index_reduce (amin). */
@@ -103,12 +104,12 @@ tc_tensor tc_index_fill_at(tc_site at, tc_tensor x, int axis, tc_tensor index, t
 tc_tensor tc_take_at(tc_site at, tc_tensor x, tc_tensor index);
 
 /* tc_index(x, index...), tc_index_put(x, values, accumulate, index...)
- * x's elements at indices of its axes; x with values written there, or added where accumulate is true. One index an axis,
- * from the first; NULL stands for all of an axis (x[:, a, :, b] is tc_index(x, NULL, a, NULL, b)). Indices broadcast together to
- * a shape s.
+ * x's elements at indices of its axes; x with values written there, or added where accumulate is true. One index an
+ * axis, from the first; NULL stands for all of an axis (x[:, a, :, b] is tc_index(x, NULL, a, NULL, b)). Indices
+ * broadcast together to a shape s.
  * Dtypes: all of them, numbers to accumulate, x and values the same; indices i32 or i64.
- * Shape: x's, with s in the place of the axes that have indices; where there are others between those, s comes first. Values
- * broadcast to it.
+ * Shape: x's, with s in the place of the axes that have indices; where there are others between those, s comes first.
+ * Values broadcast to it.
  * ATen: index, index_put.
  * ONNX: none, see tc_gather_nd, tc_scatter_nd. */
 #define tc_index(x, ...) tc_index_at(TC_HERE, x, TC_TENSOR_LIST(__VA_ARGS__))
@@ -128,8 +129,8 @@ tc_tensor tc_index_put_at(tc_site at, tc_tensor x, tc_tensor values, bool accumu
 tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dtype);
 
 /* tc_one_hot_values(index, classes, values, axis)
- * values[1] where the new axis, of size classes, is at the index, else values[0]. A negative index counts from the end; one
- * outside of -classes..classes - 1 leaves values[0] alone. The axis counts in the result.
+ * values[1] where the new axis, of size classes, is at the index, else values[0]. A negative index counts from the end;
+ * one outside of -classes..classes - 1 leaves values[0] alone. The axis counts in the result.
  * Dtypes: all of them for values[2], which is the result's; index i32 or i64.
  * Shape: the index's, with the classes along the new axis.
  * ATen: none.
@@ -138,8 +139,8 @@ tc_tensor tc_one_hot_at(tc_site at, tc_tensor index, tc_dim classes, tc_dtype dt
 tc_tensor tc_one_hot_values_at(tc_site at, tc_tensor index, tc_dim classes, tc_tensor values, int axis);
 
 /* tc_from_end(index, size), tc_from_end(index, size...)
- * The index with the size of its axis added where it is negative: -1 is the last one. Several sizes: of the axes that the
- * places of the index's last axis are in, as tc_gather_nd has them.
+ * The index with the size of its axis added where it is negative: -1 is the last one. Several sizes: of the axes that
+ * the places of the index's last axis are in, as tc_gather_nd has them.
  * Dtypes: index i32 or i64; the result is i64.
  * Shape: the index's.
  * ATen: none.
@@ -148,8 +149,8 @@ tc_tensor tc_one_hot_values_at(tc_site at, tc_tensor index, tc_dim classes, tc_t
 tc_tensor tc_from_end_at(tc_site at, tc_tensor index, int count, const tc_dim *sizes);
 
 /* tc_gather_nd(x, index, batch)
- * The slices of x at index[..., k], whose last axis holds a place in each of k axes of x: the first ones, or those behind the
- * `batch` first axes, which x and the index have in common.
+ * The slices of x at index[..., k], whose last axis holds a place in each of k axes of x: the first ones, or those
+ * behind the `batch` first axes, which x and the index have in common.
  * Dtypes: all of them; index i32 or i64.
  * Shape: the index's without the last axis, then x's behind the axes that are indexed.
  * ATen: none.
@@ -173,8 +174,8 @@ tc_tensor tc_gather_nd_at(tc_site at, tc_tensor x, tc_tensor index, int batch);
 tc_tensor tc_scatter_nd_at(tc_site at, const char *name, const char *op, tc_tensor x, tc_tensor index, tc_tensor values);
 
 /* tc_tensor_scatter(x, y, start, axis, circular)
- * x, a cache [b, ..., n, ...], with the elements of y[b, ..., m, ...] along the axis from start[i] on, i the place in the
- * first axis; start NULL: from 0. circular: places are taken modulo n.
+ * x, a cache [b, ..., n, ...], with the elements of y[b, ..., m, ...] along the axis from start[i] on, i the place in
+ * the first axis; start NULL: from 0. circular: places are taken modulo n.
  * Dtypes: all of them, x and y the same; start i32 or i64.
  * Shape: that of x.
  * Errors: places behind the end are a status, without circular.
@@ -200,8 +201,8 @@ tc_tensor tc_tensor_scatter_at(tc_site at, tc_tensor x, tc_tensor y, tc_tensor s
 tc_tensor tc_masked_scatter_at(tc_site at, tc_tensor x, tc_tensor mask, tc_tensor source);
 
 /* tc_nonzero_static(x, size, fill)
- * The indices of the first `size` elements that are not 0 (or are true), in row-major order; rows of the number fill behind
- * the last one. size is at most x's number of elements.
+ * The indices of the first `size` elements that are not 0 (or are true), in row-major order; rows of the number fill
+ * behind the last one. size is at most x's number of elements.
  * Dtypes: all of them; the result is i64.
  * Shape: [size, x's rank].
  * ATen: nonzero_static.
@@ -218,8 +219,8 @@ tc_tensor tc_nonzero_static_at(tc_site at, tc_tensor x, tc_dim size, tc_operand 
 tc_tensor tc_bincount_at(tc_site at, tc_tensor index, tc_dim bins);
 
 /* tc_histc(x, bins, low, high)
- * How many elements lie in each of `bins` parts of the same width between low and high, high itself in the last part. Others,
- * and NaN, count for nothing.
+ * How many elements lie in each of `bins` parts of the same width between low and high, high itself in the last part.
+ * Others, and NaN, count for nothing.
  * Dtypes: floats; the result has x's.
  * Shape: [bins], of x of any shape.
  * Numerics: the part of an element is trunc((x - low) * bins / (high - low)), from left to right.

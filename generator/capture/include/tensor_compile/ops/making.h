@@ -7,8 +7,8 @@
 
 #include "../model.h"
 
-/* tc_arange(g, dtype, stop): 0, 1, ... stop - 1; tc_arange_step(g, dtype, start, stop, step), a C integer step, downwards
- * where it is negative. tc_linspace has steps that are no integers.
+/* tc_arange(g, dtype, stop): 0, 1, ... stop - 1; tc_arange_step(g, dtype, start, stop, step), a C integer step,
+ * downwards where it is negative. tc_linspace has steps that are no integers.
  * Dtypes: numbers.
  * Shape: one axis of ceil((stop - start) / step).
  * Numerics: counted in integers, each converted once.
@@ -19,8 +19,8 @@
     tc_arange_at(TC_HERE, g, dtype, TC_DIM(start), TC_DIM(stop), step)
 tc_tensor tc_arange_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim start, tc_dim stop, int step);
 
-/* tc_full(g, value, dtype, dim...): every element `value` (a C number). tc_dim_value(g, dtype, dim): a rank-0 number, the
- * value of a size at run time.
+/* tc_full(g, value, dtype, dim...): every element `value` (a C number). tc_dim_value(g, dtype, dim): a rank-0 number,
+ * the value of a size at run time.
  * Dtypes: all of them.
  * Shape: the dims; rank 0 of dim_value.
  * ATen: full, zeros, ones; sym_size.
@@ -67,8 +67,8 @@ tc_tensor tc_eye_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim rows, tc_dim
     tc_eye_at(TC_HERE, g, dtype, TC_DIM(rows), TC_DIM(columns), offset)
 
 /* tc_linspace(g, dtype, start, stop, count), tc_logspace(g, dtype, start, stop, count, base)
- * `count` numbers from start to stop, C numbers both and both included, at even distances; base to the power of them. With
- * step = (stop - start) / (count - 1), number i is start + i*step, in the second half stop - (count - 1 - i)*step.
+ * `count` numbers from start to stop, C numbers both and both included, at even distances; base to the power of them.
+ * With step = (stop - start) / (count - 1), number i is start + i*step, in the second half stop - (count - 1 - i)*step.
  * Dtypes: floats.
  * Shape: [count].
  * Numerics: f16 and bf16 in f32, rounded once.
@@ -79,8 +79,8 @@ tc_tensor tc_linspace_at(tc_site at, tc_graph *g, tc_dtype dtype, double start, 
 tc_tensor tc_logspace_at(tc_site at, tc_graph *g, tc_dtype dtype, double start, double stop, tc_dim count, double base);
 
 /* tc_meshgrid(grids, x...), tc_meshgrid_xy(grids, x...)
- * Of vectors x0[a], x1[b], ... the grids[i][j0, j1, ...] = xi[ji], an array of as many tensors. xy: with the first two axes
- * exchanged.
+ * Of vectors x0[a], x1[b], ... the grids[i][j0, j1, ...] = xi[ji], an array of as many tensors. xy: with the first two
+ * axes exchanged.
  * Dtypes: all of them.
  * Shape: [a, b, ...]; [b, a, ...].
  * ATen: meshgrid (indexing="ij"), meshgrid (indexing="xy"). */

@@ -8,10 +8,11 @@
 
 #include "../model.h"
 
-/* tc_layer_norm(x[, weight][, bias], .eps = 1e-5, .axes = 1, .mean = &m, .inverse = &i): (x - mean) * (1 / sqrt(var + eps)) * weight + bias, mean
- * and population variance over the last `axes` axes (left out: as many as weight has, else 1). tc_rms_norm(x[, weight],
- * .eps, .axes, .inverse = &i): x * (1 / sqrt(mean(x^2) + eps)) * weight. weight and bias have the shape of those axes. eps left
- * out or 0 is 1e-5. *mean and *inverse become the mean and 1 / sqrt(...), of x's shape with those axes of size 1, f32 for 16 bits.
+/* tc_layer_norm(x[, weight][, bias], .eps = 1e-5, .axes = 1, .mean = &m, .inverse = &i): (x - mean) * (1 / sqrt(var +
+ * eps)) * weight + bias, mean and population variance over the last `axes` axes (left out: as many as weight has, else
+ * 1). tc_rms_norm(x[, weight], .eps, .axes, .inverse = &i): x * (1 / sqrt(mean(x^2) + eps)) * weight. weight and bias
+ * have the shape of those axes. eps left out or 0 is 1e-5. *mean and *inverse become the mean and 1 / sqrt(...), of x's
+ * shape with those axes of size 1, f32 for 16 bits.
  * Dtypes: floats.
  * Shape: that of x.
  * ATen: layer_norm, rms_norm.

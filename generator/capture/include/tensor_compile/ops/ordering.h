@@ -24,7 +24,8 @@ tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char
 
 /* tc_cumsum_exclusive(x, axis), tc_cumsum_exclusive_reverse(x, axis), tc_cumprod_exclusive(x, axis),
  * tc_cumprod_exclusive_reverse(x, axis), tc_cumprod_reverse(x, axis)
- * exclusive: of the elements before each one alone, y[0] = 0 (1 of products), y[i] = y[i-1] op x[i-1]. reverse: from the end.
+ * exclusive: of the elements before each one alone, y[0] = 0 (1 of products), y[i] = y[i-1] op x[i-1]. reverse: from
+ * the end.
  * Dtypes: numbers.
  * Shape: that of x.
  * Numerics: as of tc_cumsum.
@@ -40,8 +41,8 @@ tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char
 tc_tensor tc_cumulative_exclusive_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse);
 
 /* tc_cummax(x, axis, indices), tc_cummin(x, axis, indices)
- * The largest (smallest) element so far, and in the tc_tensor *indices the i64 place of the last one that is equal to it;
- * the last NaN from the first one on.
+ * The largest (smallest) element so far, and in the tc_tensor *indices the i64 place of the last one that is equal to
+ * it; the last NaN from the first one on.
  * Dtypes: numbers.
  * Shape: that of x.
  * ATen: cummax, cummin. */
@@ -50,12 +51,12 @@ tc_tensor tc_cumulative_exclusive_at(tc_site at, const char *name, tc_tensor x, 
 tc_tensor tc_cummax_at(tc_site at, tc_tensor x, int axis, bool smallest, tc_tensor *indices);
 
 /* tc_logcumsumexp(x, axis)
- * log(exp(x[0]) + ... + exp(x[i])): y[0] = x[0], y[i] = m + log1p(exp(l - m)), m the larger and l the smaller one of y[i-1]
- * and x[i].
+ * log(exp(x[0]) + ... + exp(x[i])): y[0] = x[0], y[i] = m + log1p(exp(l - m)), m the larger and l the smaller one of
+ * y[i-1] and x[i].
  * Dtypes: floats.
  * Shape: that of x.
- * Numerics: nothing overflows or underflows; each step adds an error of at most 2^-22 and half a unit in y[i]'s last place.
- * f16 and bf16 in f32, rounded once. One iteration of a loop an element of the axis.
+ * Numerics: nothing overflows or underflows; each step adds an error of at most 2^-22 and half a unit in y[i]'s last
+ * place. f16 and bf16 in f32, rounded once. One iteration of a loop an element of the axis.
  * ATen: logcumsumexp. */
 #define tc_logcumsumexp(x, axis) tc_logcumsumexp_at(TC_HERE, x, axis)
 tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis);
@@ -94,8 +95,8 @@ tc_tensor tc_kthvalue_at(tc_site at, tc_tensor x, tc_dim k, int axis, tc_tensor 
 tc_tensor tc_median_at(tc_site at, tc_tensor x, int axis, tc_tensor *indices);
 
 /* tc_searchsorted(sorted, values, right), tc_bucketize(values, boundaries, right)
- * How many elements of the ascending sorted[n] lie below a value (right: below or equal), for each of the values; or of the
- * sorted[..., n] of each row of values[..., k].
+ * How many elements of the ascending sorted[n] lie below a value (right: below or equal), for each of the values; or of
+ * the sorted[..., n] of each row of values[..., k].
  * Dtypes: all of them, both the same.
  * Shape: i64 of the values' shape.
  * Numerics: counted, n comparisons a value; a NaN among the values lies above all.

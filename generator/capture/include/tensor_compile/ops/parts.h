@@ -8,8 +8,8 @@
 #include "../model.h"
 
 /* tc_slice(x, axis, start, stop), tc_slice_step(x, axis, start, stop, step)
- * Elements start, start + step, ... before stop along an axis. Negative constants count from the end, TC_END is the end.
- * Bounds outside the axis are errors (constant) or guards (dynamic), not clamped. step >= 1.
+ * Elements start, start + step, ... before stop along an axis. Negative constants count from the end, TC_END is the
+ * end. Bounds outside the axis are errors (constant) or guards (dynamic), not clamped. step >= 1.
  * Dtypes: all of them.
  * Shape: that of x with ceil((stop - start) / step) along the axis.
  * ATen: slice.
@@ -53,8 +53,8 @@ int tc_chunk_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts);
 int tc_split_every_at(tc_site at, tc_tensor x, int axis, int64_t size, int most, tc_tensor *parts);
 
 /* tc_tensor_split(x, axis, count, parts), tc_tensor_split_places(x, axis, parts, dim...)
- * `count` slices of nearly equal size, the longer ones first, into parts[0..count-1]; slices that end (and begin) at each of
- * the dims and at the ends of the axis, into parts[0..number of dims].
+ * `count` slices of nearly equal size, the longer ones first, into parts[0..count-1]; slices that end (and begin) at
+ * each of the dims and at the ends of the axis, into parts[0..number of dims].
  * Dtypes: all of them.
  * Shape: x with the part's size along the axis, which is constant where a count is given.
  * ATen: tensor_split, hsplit (axis 1), vsplit (axis 0), dsplit (axis 2). */
@@ -64,7 +64,8 @@ int tc_split_every_at(tc_site at, tc_tensor x, int axis, int64_t size, int most,
 void tc_tensor_split_at(tc_site at, tc_tensor x, int axis, int count, tc_tensor *parts);
 void tc_tensor_split_places_at(tc_site at, tc_tensor x, int axis, tc_tensor *parts, int count, const tc_dim *places);
 
-/* tc_sliding(x, axis, size, step): windows of `size` elements, one every `step`, as a new last axis; the axis counts them.
+/* tc_sliding(x, axis, size, step): windows of `size` elements, one every `step`, as a new last axis; the axis counts
+ * them.
  * Dtypes: all of them.
  * Shape: x with the number of windows along the axis, and a last axis of `size`.
  * ATen: unfold (of a tensor). */
@@ -81,8 +82,8 @@ tc_tensor tc_sliding_at(tc_site at, tc_tensor x, int axis, int size, int step);
 tc_tensor tc_concat_at(tc_site at, int axis, int count, const tc_tensor *tensors);
 
 /* tc_stack(axis, x...), tc_stack_list(axis, count, tensors) for an array, tc_unbind(x, axis, count, parts)
- * Tensors of one shape along a new axis (counted in the result); the slices along an axis of `count`, which vanishes, into
- * parts[0..count-1].
+ * Tensors of one shape along a new axis (counted in the result); the slices along an axis of `count`, which vanishes,
+ * into parts[0..count-1].
  * Dtypes: all of them.
  * Shape: with the new axis of the number of tensors; of a part that of x without the axis.
  * ATen: stack, unbind. */

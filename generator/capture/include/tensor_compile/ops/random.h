@@ -2,11 +2,11 @@
  *
  * Random numbers that are a function of their arguments alone. What all operations share is said in ../ops.h.
  *
- * The generator is Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): a
- * cipher that turns a counter of 128 bits and a key of 64 into four words of 32. Element i in row-major order takes word
- * i mod 4 of the counter whose low half is i / 4 and whose high half is the offset, under the key `seed`. Every machine,
- * thread count and instruction set gives the same numbers; a call that is to give others has another seed or offset, such
- * as a state that counts calls. seed and offset are i64 tensors of rank 0 (or one element), or C integers.
+ * The generator is Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011):
+ * a cipher that turns a counter of 128 bits and a key of 64 into four words of 32. Element i in row-major order takes
+ * word i mod 4 of the counter whose low half is i / 4 and whose high half is the offset, under the key `seed`. Every
+ * machine, thread count and instruction set gives the same numbers; a call that is to give others has another seed or
+ * offset, such as a state that counts calls. seed and offset are i64 tensors of rank 0 (or one element), or C integers.
  */
 #ifndef TENSOR_COMPILE_OPS_RANDOM_H
 #define TENSOR_COMPILE_OPS_RANDOM_H
@@ -36,8 +36,8 @@ tc_tensor tc_random_uniform_at(tc_site at, tc_graph *g, tc_operand seed, tc_oper
                                const tc_dim *dtype_and_shape);
 
 /* tc_random_normal(g, seed, offset, dim...)
- * Normal with mean 0 and variance 1 (Box and Muller): of two neighbouring words' uniform numbers u and v, elements 2k and
- * 2k + 1 are r cos(2 pi v) and r sin(2 pi v), r = sqrt(-2 log(u + 2^-24)), so that no value is beyond 5.77.
+ * Normal with mean 0 and variance 1 (Box and Muller): of two neighbouring words' uniform numbers u and v, elements 2k
+ * and 2k + 1 are r cos(2 pi v) and r sin(2 pi v), r = sqrt(-2 log(u + 2^-24)), so that no value is beyond 5.77.
  * Dtypes: i64 for seed and offset; the result is f32.
  * Shape: the dims.
  * ATen: randn, with other numbers.
@@ -99,9 +99,9 @@ tc_tensor tc_random_permutation_at(tc_site at, tc_graph *g, tc_operand seed, tc_
 tc_tensor tc_bernoulli_at(tc_site at, tc_tensor p, tc_operand seed, tc_operand offset);
 
 /* tc_multinomial(p, count, replacement, seed, offset)
- * Of each row of shares p, `count` classes drawn in proportion to them. With replacement: the first class whose prefix sum of
- * shares is above a uniform number times all of them. Without: the classes of the largest p / e, e an exponential number of
- * each, at least 2^-25; classes with the share 0 come last.
+ * Of each row of shares p, `count` classes drawn in proportion to them. With replacement: the first class whose prefix
+ * sum of shares is above a uniform number times all of them. Without: the classes of the largest p / e, e an
+ * exponential number of each, at least 2^-25; classes with the share 0 come last.
  * Dtypes: f32 for p, i64 for the result, seed and offset.
  * Shape: [rows, count] of p[rows, classes]; [count] of [classes].
  * ATen: multinomial, with other numbers.

@@ -35,8 +35,8 @@ tc_tensor tc_roll_at(tc_site at, tc_tensor x, int shift, int axis);
 tc_tensor tc_repeat_at(tc_site at, tc_tensor x, tc_dim times, int axis, bool interleave);
 
 /* tc_tile(x, times...)
- * x repeated along every axis, times[i] times along axis i. With fewer numbers than axes they are the last ones'; with more,
- * x gets axes of size 1 in front.
+ * x repeated along every axis, times[i] times along axis i. With fewer numbers than axes they are the last ones'; with
+ * more, x gets axes of size 1 in front.
  * Dtypes: all of them.
  * Shape: that of x, each size times its number.
  * ATen: tile, repeat.
@@ -80,8 +80,8 @@ tc_tensor tc_kron_at(tc_site at, tc_tensor a, tc_tensor b);
 tc_tensor tc_block_diag_at(tc_site at, int count, const tc_tensor *blocks);
 
 /* tc_diagonal(x, offset), tc_diag(x, offset), tc_diagonal_scatter(x, y, offset)
- * The elements [i, i + offset] of the last two axes; the square matrix that has x[..., n] there, else 0; x with y there. Of
- * other axes: tc_movedim them first.
+ * The elements [i, i + offset] of the last two axes; the square matrix that has x[..., n] there, else 0; x with y
+ * there. Of other axes: tc_movedim them first.
  * Dtypes: all of them.
  * Shape: [..., n, m] to [..., min(n, m) - |offset|], where the sizes or their order are known; [..., n] to
  * [..., n + |offset|, n + |offset|]; that of x.

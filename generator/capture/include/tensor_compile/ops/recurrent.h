@@ -2,8 +2,8 @@
  *
  * Recurrent networks, over sequences and one step at a time. What all operations share is said in ../ops.h.
  *
- * Weights are laid out as PyTorch's, with the gates one below the other (LSTM: i, f, g, o; GRU: r, z, n; RNN: one). Of layer
- * k, whose features are x's or directions * h, those of the layer below:
+ * Weights are laid out as PyTorch's, with the gates one below the other (LSTM: i, f, g, o; GRU: r, z, n; RNN: one). Of
+ * layer k, whose features are x's or directions * h, those of the layer below:
  *
  *     .weights[...]  by name                    shape
  *     .ih            NAME.weight_ih_l{k}        [gates * hidden, features]
@@ -12,8 +12,8 @@
  *     .hh_bias       NAME.bias_hh_l{k}          [gates * hidden]
  *     .hr            NAME.weight_hr_l{k}        [h, hidden], of an LSTM with projections alone
  *
- * h is hidden, or the projection's size. The names of the reverse direction end in _reverse. Sequences may be of dynamic
- * length, 0 too.
+ * h is hidden, or the projection's size. The names of the reverse direction end in _reverse. Sequences may be of
+ * dynamic length, 0 too.
  */
 #ifndef TENSOR_COMPILE_OPS_RECURRENT_H
 #define TENSOR_COMPILE_OPS_RECURRENT_H
@@ -42,10 +42,10 @@ typedef struct tc_recurrent_args {
 
 /* tc_lstm(x, "lstm", .layers = 2, .bidirectional = true, .no_bias = true, .projected = true, .batch_first = true,
  * .lengths = lengths, .h0 = h, .c0 = c, .h_n = &h, .c_n = &c),
- * tc_gru(x, "gru", ...), tc_rnn(x, "rnn", .relu = true, ...): the last layer's h of all steps, both directions side by side;
- * the weights by their name, or NULL and .weights = an array of tc_recurrent_weights, of each layer one, or two where it is
- * bidirectional. Every option may be left out; c and projections are an LSTM's. With s the sigmoid, b the sum of both
- * biases and h, c the states before the step:
+ * tc_gru(x, "gru", ...), tc_rnn(x, "rnn", .relu = true, ...): the last layer's h of all steps, both directions side by
+ * side; the weights by their name, or NULL and .weights = an array of tc_recurrent_weights, of each layer one, or two
+ * where it is bidirectional. Every option may be left out; c and projections are an LSTM's. With s the sigmoid, b the
+ * sum of both biases and h, c the states before the step:
  *
  *     LSTM  i, f, g, o = (x ih^T + b) + h hh^T;  c' = s(f) * c + s(i) * tanh(g);  h' = s(o) * tanh(c')  [h' hr^T]
  *     GRU   r, z = s((x ih^T + ih_bias) + (h hh^T + hh_bias))
@@ -53,16 +53,16 @@ typedef struct tc_recurrent_args {
  *     RNN   h' = tanh((x ih^T + b) + h hh^T)
  *
  * The products with x are one matmul for all steps. The next layer reads h of both directions side by side; nothing is
- * dropped out. .h_n and .c_n become the states behind the last step, layer by layer, in each the forward direction first: what
- * .h0 and .c0 take. With .lengths (what PyTorch packs), behind the length of a sequence its results are 0 and its states stay,
- * and the reverse direction begins at its last step.
+ * dropped out. .h_n and .c_n become the states behind the last step, layer by layer, in each the forward direction
+ * first: what .h0 and .c0 take. With .lengths (what PyTorch packs), behind the length of a sequence its results are 0
+ * and its states stay, and the reverse direction begins at its last step.
  *
  * Dtypes: floats, one for all.
  * Shape: x [time, batch, features] to [time, batch, directions * h]; with batch_first [batch, time, ...] both. h_n
  * [layers * directions, batch, h], c_n [layers * directions, batch, hidden].
  * Numerics: f16 and bf16 are rounded behind each product and each step, and computed in f32 between.
- * Errors: weights or states that do not fit one another or x. In both directions, a length above the number of steps is a
- * status.
+ * Errors: weights or states that do not fit one another or x. In both directions, a length above the number of steps is
+ * a status.
  * ATen: lstm, gru, rnn_tanh, rnn_relu.
  * ONNX: LSTM, GRU (linear_before_reset = 1), RNN; their gates stand in another order. */
 #define tc_lstm(...) tc_lstm_at(&(const tc_recurrent_args){__VA_ARGS__, .at = TC_HERE})

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recurrent networks as ONNX has them: its weights, its order of gates, its options. What all operations share is said in
- * ../ops.h; networks in PyTorch's conventions are tc_lstm, tc_gru and tc_rnn.
+ * Recurrent networks as ONNX has them: its weights, its order of gates, its options. What all operations share is said
+ * in ../ops.h; networks in PyTorch's conventions are tc_lstm, tc_gru and tc_rnn.
  */
 #ifndef TENSOR_COMPILE_OPS_RECURRENT_ONNX_H
 #define TENSOR_COMPILE_OPS_RECURRENT_ONNX_H
@@ -10,8 +10,8 @@
 
 typedef enum tc_direction { TC_FORWARD, TC_REVERSE, TC_BIDIRECTIONAL } tc_direction;
 
-/* f(x) of a cell. 0: the cell's own. leaky_relu, thresholded_relu (x above alpha, else 0), elu: alpha; affine alpha x + beta;
- * scaled_tanh alpha tanh(beta x); hard_sigmoid alpha x + beta limited to 0..1. */
+/* f(x) of a cell. 0: the cell's own. leaky_relu, thresholded_relu (x above alpha, else 0), elu: alpha; affine alpha x +
+ * beta; scaled_tanh alpha tanh(beta x); hard_sigmoid alpha x + beta limited to 0..1. */
 typedef enum tc_cell_function {
     TC_CELL_TANH = 1,
     TC_CELL_SIGMOID,
@@ -48,10 +48,11 @@ typedef struct tc_onnx_recurrent_args {
     tc_site at;                        /* set by the macro */
 } tc_onnx_recurrent_args;
 
-/* tc_onnx_lstm(x, w, r, bias, .lengths, .h0, .c0, .peepholes, .direction = TC_BIDIRECTIONAL, .activations = {{TC_CELL_SIGMOID},
- * {TC_CELL_TANH}, {TC_CELL_TANH}}, .clip = 3, .input_forget = true, .batch_first = true, .h_n = &h, .c_n = &c),
- * tc_onnx_gru(x, w, r, bias, .linear_before_reset = true, ...), tc_onnx_rnn(x, w, r, bias, ...): h of all steps and directions.
- * With W, R and b of a gate, b the sum of both biases, p the peepholes and h, c the states before the step:
+/* tc_onnx_lstm(x, w, r, bias, .lengths, .h0, .c0, .peepholes, .direction = TC_BIDIRECTIONAL, .activations =
+ * {{TC_CELL_SIGMOID}, {TC_CELL_TANH}, {TC_CELL_TANH}}, .clip = 3, .input_forget = true, .batch_first = true, .h_n = &h,
+ * .c_n = &c),
+ * tc_onnx_gru(x, w, r, bias, .linear_before_reset = true, ...), tc_onnx_rnn(x, w, r, bias, ...): h of all steps and
+ * directions. With W, R and b of a gate, b the sum of both biases, p the peepholes and h, c the states before the step:
  *
  *     LSTM  i, o, f, c~ in this order; i = f(x W^T + h R^T + b + p c), f the same, c~ = g(x W^T + h R^T + b);
  *           c' = f * c + i * c~; o = f(x W^T + h R^T + b + p c'); h' = o * h(c')
@@ -59,14 +60,14 @@ typedef struct tc_onnx_recurrent_args {
  *           g(x W^T + r * (h R^T + Rb) + Wb); h' = (1 - z) * h~ + z * h
  *     RNN   h' = f(x W^T + h R^T + b)
  *
- * f is the sigmoid, g and h tanh where no other is named; of an RNN f is tanh. Behind the length of a sequence its results are 0
- * and its states stay, and the reverse direction begins at its last step.
+ * f is the sigmoid, g and h tanh where no other is named; of an RNN f is tanh. Behind the length of a sequence its
+ * results are 0 and its states stay, and the reverse direction begins at its last step.
  *
  * Dtypes: floats, one for all.
- * Shape: x [time, batch, features] to [time, directions, batch, hidden], states [directions, batch, hidden]; with batch_first x
- * [batch, time, features] to [batch, time, directions, hidden], states [batch, directions, hidden].
- * Numerics: the products with x are one matmul for all steps. 16 bits are computed in f32 throughout, states too, and results
- * are rounded once.
+ * Shape: x [time, batch, features] to [time, directions, batch, hidden], states [directions, batch, hidden]; with
+ * batch_first x [batch, time, features] to [batch, time, directions, hidden], states [batch, directions, hidden].
+ * Numerics: the products with x are one matmul for all steps. 16 bits are computed in f32 throughout, states too, and
+ * results are rounded once.
  * Errors: weights or states that do not fit one another or x; options of another cell.
  * ATen: none.
  * ONNX: LSTM, GRU, RNN. */

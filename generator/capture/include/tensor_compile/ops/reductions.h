@@ -34,10 +34,10 @@ tc_tensor tc_amin_at(tc_site at, tc_tensor x, bool keepdims, int count, const in
 tc_tensor tc_any_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 tc_tensor tc_all_at(tc_site at, tc_tensor x, bool keepdims, int count, const int *axes);
 
-/* tc_sum_where(x, where, axis...), tc_prod_where, tc_amax_where, tc_amin_where, tc_mean_where, tc_any_where, tc_all_where
- * Over the elements of x for which the predicate `where` is true. The others are no terms: what they hold, NaN too, has no
- * effect. `where` broadcasts to x. Without any term a sum is +0, a product 1, a maximum -inf or the smallest integer, a
- * minimum +inf or the largest, a mean NaN, any false and all true. With _keepdims as above.
+/* tc_sum_where(x, where, axis...), tc_prod_where, tc_amax_where, tc_amin_where, tc_mean_where, tc_any_where,
+ * tc_all_where Over the elements of x for which the predicate `where` is true. The others are no terms: what they hold,
+ * NaN too, has no effect. `where` broadcasts to x. Without any term a sum is +0, a product 1, a maximum -inf or the
+ * smallest integer, a minimum +inf or the largest, a mean NaN, any false and all true. With _keepdims as above.
  * Dtypes: those of tc_sum and its kin; where is bool.
  * Shape: that of x without the axes, or with size 1 there (keepdims).
  * Numerics: docs/numerics.md, Predicates; a mean is the sum divided by the number of terms.
@@ -106,8 +106,8 @@ tc_tensor tc_var_at(tc_site at, tc_tensor x, int correction, bool keepdims, int 
 tc_tensor tc_std_at(tc_site at, tc_tensor x, int correction, bool keepdims, int count, const int *axes);
 
 /* tc_var_mean(x, &mean, axis...), tc_std_mean(x, &mean, axis...)
- * The variance or its root as tc_var and tc_std have them, and in the C variable `mean` the mean, which is computed once
- * for both. With _keepdims, _unbiased and _unbiased_keepdims as there.
+ * The variance or its root as tc_var and tc_std have them, and in the C variable `mean` the mean, which is computed
+ * once for both. With _keepdims, _unbiased and _unbiased_keepdims as there.
  * Dtypes: floats.
  * Shape: both that of x without the axes, or with size 1 there (keepdims).
  * ATen: var_mean and std_mean with correction=0, var_mean, std_mean. */

@@ -47,15 +47,16 @@ tc_tensor tc_interpolate_at(const tc_interpolate_args *args);
 /* tc_resize(x, .mode = TC_LINEAR, .places = TC_ALIGN_CORNERS, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w))
  * tc_resize(x, .mode = TC_NEAREST, .rounding = TC_ROUND_DOWN, .places = TC_ASYMMETRIC, .scale = {1, 1, 2, 2})
  * tc_resize(x, .mode = TC_CUBIC, .a = -0.5, .exclude_outside = true, TC_RESIZE_AXES(2, 3), .scale = {0.8, 0.8})
- * tc_resize(x, .places = TC_CROP, .outside = 10, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w), .start = {0.4, 0.6}, .end = {0.6, 0.8})
+ * tc_resize(x, .places = TC_CROP, .outside = 10, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w), .start = {0.4, 0.6}, .end =
+ * {0.6, 0.8})
  *
- * x of any rank along the axes (TC_RESIZE_AXES; all where none is named) to sizes (one for each), or to floor(size * scale). With
- * s the scale, out / in where none is given, place i of an axis is taken at the coordinate c = (i + 0.5) / s - 0.5
- * (TC_HALF_PIXEL, which is 0), plus in/2 * (1 - out / (in * s)) (TC_HALF_PIXEL_SYMMETRIC), or 0 where in * s is 1
- * (TC_PYTORCH_HALF_PIXEL); i * (in - 1) / (in * s - 1), 0 where in * s is 1 (TC_ALIGN_CORNERS); i / s (TC_ASYMMETRIC);
- * (i + 0.5) / s (TC_HALF_PIXEL_FOR_NEAREST); start * (in - 1) + i * (end - start) * (in - 1) / (in * s - 1), of one place
- * the middle (start + end) / 2 * (in - 1) (TC_CROP), where the result is the number .outside if c is not within 0..in - 1;
- * .roi, a tensor of all starts and then all ends, instead of the numbers.
+ * x of any rank along the axes (TC_RESIZE_AXES; all where none is named) to sizes (one for each), or to floor(size *
+ * scale). With s the scale, out / in where none is given, place i of an axis is taken at the coordinate c = (i + 0.5) /
+ * s - 0.5 (TC_HALF_PIXEL, which is 0), plus in/2 * (1 - out / (in * s)) (TC_HALF_PIXEL_SYMMETRIC), or 0 where in * s is
+ * 1 (TC_PYTORCH_HALF_PIXEL); i * (in - 1) / (in * s - 1), 0 where in * s is 1 (TC_ALIGN_CORNERS); i / s
+ * (TC_ASYMMETRIC); (i + 0.5) / s (TC_HALF_PIXEL_FOR_NEAREST); start * (in - 1) + i * (end - start) * (in - 1) / (in * s
+ * - 1), of one place the middle (start + end) / 2 * (in - 1) (TC_CROP), where the result is the number .outside if c is
+ * not within 0..in - 1; .roi, a tensor of all starts and then all ends, instead of the numbers.
  * TC_NEAREST takes the element nearest to c, of two the lower (TC_ROUND_HALF_DOWN, which is 0) or upper one
  * (TC_ROUND_HALF_UP), or that below (TC_ROUND_DOWN) or above (TC_ROUND_UP). TC_LINEAR weighs the elements around c by
  * 1 - d at the distance d, TC_CUBIC four by the kernel with .a, -0.75 if left out. With .antialias the distances are
@@ -64,10 +65,10 @@ tc_tensor tc_interpolate_at(const tc_interpolate_args *args);
  * others are divided by their sum. Sizes and scales together: s is the scale. An axis of scale 1 that keeps its size is
  * left as it is (but for TC_CROP).
  * Dtypes: nearest any, the others floats; roi a float.
- * Shape: that of x with the sizes; a dynamic size takes a scale that is a fraction with a denominator of at most 64, or an
- * f32 number.
- * Numerics: coordinates and weights in f64, the weights rounded to f32, for f64 not; the last axis first, the sum of the terms
- * ascending, with antialias in order lanes. 16 bits: in f32 throughout, rounded once.
+ * Shape: that of x with the sizes; a dynamic size takes a scale that is a fraction with a denominator of at most 64, or
+ * an f32 number.
+ * Numerics: coordinates and weights in f64, the weights rounded to f32, for f64 not; the last axis first, the sum of
+ * the terms ascending, with antialias in order lanes. 16 bits: in f32 throughout, rounded once.
  * Errors: an empty axis; options that the mode has not.
  * ATen: none, see tc_interpolate.
  * ONNX: Resize (keep_aspect_ratio_policy: the sizes and the scale that follow), Upsample. */

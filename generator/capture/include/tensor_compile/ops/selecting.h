@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements whose number is data: as many as there may be, and how many there are. What all of them share is said in ../ops.h.
+ * Elements whose number is data: as many as there may be, and how many there are. What all of them share is said in
+ * ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_SELECTING_H
 #define TENSOR_COMPILE_OPS_SELECTING_H
@@ -18,8 +19,8 @@ tc_tensor tc_count_nonzero_at(tc_site at, tc_tensor x);
 
 /* tc_compress(x, mask, axis, size, fill)
  * The first `size` slices of x along the axis where mask[n] is true, in their order; behind the last one, slices of the
- * operand fill. How many there are: tc_count_nonzero(mask). size is at most n, and n at most the axis's size. Of all elements:
- * of tc_reshape(x, -1).
+ * operand fill. How many there are: tc_count_nonzero(mask). size is at most n, and n at most the axis's size. Of all
+ * elements: of tc_reshape(x, -1).
  * Dtypes: all of them; a bool mask.
  * Shape: that of x with size along the axis.
  * ATen: masked_select, of which the first are taken.
@@ -30,14 +31,15 @@ tc_tensor tc_compress_at(tc_site at, tc_tensor x, tc_tensor mask, int axis, tc_d
 /* tc_unique(x, .unsorted = true, .first = &f, .inverse = &i, .counts = &c, .count = &n)
  * tc_unique(x, .along = true, .axis = 1, TC_SIZES(16))
  *
- * Each different element of x once, ascending, or with .unsorted in the order in which they come first; with .along each
- * different slice along the axis, in lexicographic order. The first `size` of them (TC_SIZES; as many as there are elements or
- * slices if left out), then zeros. Into C variables: *first, the place of the first one of each (among all elements in
- * row-major order); *inverse, of each element of x (slice) the number of its equal; *counts, how often it is there; *count,
- * how many different ones there are, also beyond size. -0 equals +0, and a NaN any NaN (in slices a NaN is unlike any).
+ * Each different element of x once, ascending, or with .unsorted in the order in which they come first; with .along
+ * each different slice along the axis, in lexicographic order. The first `size` of them (TC_SIZES; as many as there are
+ * elements or slices if left out), then zeros. Into C variables: *first, the place of the first one of each (among all
+ * elements in row-major order); *inverse, of each element of x (slice) the number of its equal; *counts, how often it
+ * is there; *count, how many different ones there are, also beyond size. -0 equals +0, and a NaN any NaN (in slices a
+ * NaN is unlike any).
  * Dtypes: all of them; i64 for the others.
- * Shape: [size], with .along x's with size along the axis; [size] for first and counts, [all elements (slices)] for inverse,
- * rank 0 for count.
+ * Shape: [size], with .along x's with size along the axis; [size] for first and counts, [all elements (slices)] for
+ * inverse, rank 0 for count.
  * Numerics: first and counts behind the last one are 0.
  * ATen: unique, unique_dim, with the number given.
  * ONNX: Unique. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Steps of optimizers, as functions of a parameter, its gradient and what the optimizer remembers. What all operations share is
- * said in ../ops.h.
+ * Steps of optimizers, as functions of a parameter, its gradient and what the optimizer remembers. What all operations
+ * share is said in ../ops.h.
  */
 #ifndef TENSOR_COMPILE_OPS_TRAINING_H
 #define TENSOR_COMPILE_OPS_TRAINING_H
@@ -20,14 +20,15 @@ typedef struct tc_optimizer_args {
 } tc_optimizer_args;
 
 /* tc_adagrad(x, gradient, rate, step, .squares = h, .decay = 0.1, .eps = 1e-6, .norm = 1e-3, .squares_next = &h)
- * tc_adam(x, gradient, rate, step, .squares = h, .momentum = v, .alpha = 0.9, .beta = 0.999, .eps = 1e-8, .norm, .norm_post,
- * .squares_next = &h, .momentum_next = &v)
- * tc_momentum(x, gradient, rate, step, .momentum = v, .alpha = 0.9, .beta = 1, .nesterov = true, .norm, .momentum_next = &v): the
- * next x. With G = norm * x + gradient:
+ * tc_adam(x, gradient, rate, step, .squares = h, .momentum = v, .alpha = 0.9, .beta = 0.999, .eps = 1e-8, .norm,
+ * .norm_post, .squares_next = &h, .momentum_next = &v)
+ * tc_momentum(x, gradient, rate, step, .momentum = v, .alpha = 0.9, .beta = 1, .nesterov = true, .norm, .momentum_next
+ * = &v): the next x. With G = norm * x + gradient:
  *
  *     adagrad   H' = H + G G;  x - rate / (1 + step * decay) * G / (sqrt(H') + eps)
  *     adam      V' = alpha V + (1 - alpha) G;  H' = beta H + (1 - beta) G G;
- *               (1 - norm_post) * (x - r V' / (sqrt(H') + eps)), r = rate, where step > 0 times sqrt(1 - beta^step) / (1 - alpha^step)
+ *               (1 - norm_post) * (x - r V' / (sqrt(H') + eps)), r = rate, where step > 0 times sqrt(1 - beta^step) /
+ *               (1 - alpha^step)
  *     momentum  V' = alpha V + (beta where step > 0, else 1) G;  x - rate V', with nesterov x - rate (G + alpha V')
  *
  * Dtypes: floats, one for all but the step, which is i64.

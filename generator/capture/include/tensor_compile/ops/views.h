@@ -56,9 +56,9 @@ tc_tensor tc_squeeze_at(tc_site at, tc_tensor x, int axis);
 tc_tensor tc_unsqueeze_at(tc_site at, tc_tensor x, int axis);
 
 /* tc_squeeze_axes(x, axis...): removes axes of size 1. tc_flatten_range(x, first, last): joins the axes first..last.
- * tc_unflatten(x, axis, dim...): splits one axis, one size may be -1. tc_movedim(x, from, to): moves one axis, the others
- * keep their order. tc_swapaxes(x, a, b): tc_transpose. tc_expand_as(x, like), tc_reshape_as(x, like): to the shape of
- * another tensor.
+ * tc_unflatten(x, axis, dim...): splits one axis, one size may be -1. tc_movedim(x, from, to): moves one axis, the
+ * others keep their order. tc_swapaxes(x, a, b): tc_transpose. tc_expand_as(x, like), tc_reshape_as(x, like): to the
+ * shape of another tensor.
  * Dtypes: all of them.
  * Shape: as said of each.
  * ATen: squeeze, flatten, unflatten, movedim, moveaxis, swapaxes, swapdims, expand_as, view_as, reshape_as.
