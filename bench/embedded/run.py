@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The int8 models of MLPerf Tiny on an emulated Cortex-M board: instructions, RAM and flash.
+"""The int8 models of MLPerf Tiny on an emulated Cortex-M board: instructions, RAM and flash, beside the layers as calls
+of CMSIS-NN where its source is there (`meson subprojects download cmsis-nn`, or --cmsis).
 
-    run.py [MODEL...] [--board m4]
+    run.py [MODEL...] [--cmsis FOLDER]
 
 Instructions are the emulator's (-icount shift=0), not cycles of a chip.
 """
@@ -26,6 +27,29 @@ FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"
 # multiply-adds of one call
 WORK = {"ad01_int8": 264_192, "kws_ref_model": 2_656_768, "pretrainedResnet_quant": 12_501_632,
         "vww_96_int8": 7_489_664}
+# Convolutions and linear layers as cmsis.c has them: height, width, in, out, window, stride, padding, times.
+LAYERS = {
+    "ad01_int8": ((0, 0, 640, 128, 0, 0, 0, 0, 0, 1), (0, 0, 128, 128, 0, 0, 0, 0, 0, 6),
+                  (0, 0, 128, 8, 0, 0, 0, 0, 0, 1), (0, 0, 8, 128, 0, 0, 0, 0, 0, 1),
+                  (0, 0, 128, 640, 0, 0, 0, 0, 0, 1)),
+    "kws_ref_model": ((49, 10, 1, 64, 10, 4, 2, 4, 1, 1), (25, 5, 64, 0, 3, 3, 1, 1, 1, 4),
+                      (25, 5, 64, 64, 1, 1, 1, 0, 0, 4), (0, 0, 64, 12, 0, 0, 0, 0, 0, 1)),
+    "pretrainedResnet_quant": (
+        (32, 32, 3, 16, 3, 3, 1, 1, 1, 1), (32, 32, 16, 16, 3, 3, 1, 1, 1, 2), (32, 32, 16, 32, 3, 3, 2, 0, 0, 1),
+        (16, 16, 32, 32, 3, 3, 1, 1, 1, 1), (32, 32, 16, 32, 1, 1, 2, 0, 0, 1), (16, 16, 32, 64, 3, 3, 2, 0, 0, 1),
+        (8, 8, 64, 64, 3, 3, 1, 1, 1, 1), (16, 16, 32, 64, 1, 1, 2, 0, 0, 1), (0, 0, 64, 10, 0, 0, 0, 0, 0, 1)),
+    "vww_96_int8": (
+        (96, 96, 3, 8, 3, 3, 2, 0, 0, 1), (48, 48, 8, 0, 3, 3, 1, 1, 1, 1), (48, 48, 8, 16, 1, 1, 1, 0, 0, 1),
+        (48, 48, 16, 0, 3, 3, 2, 0, 0, 1), (24, 24, 16, 32, 1, 1, 1, 0, 0, 1), (24, 24, 32, 0, 3, 3, 1, 1, 1, 1),
+        (24, 24, 32, 32, 1, 1, 1, 0, 0, 1), (24, 24, 32, 0, 3, 3, 2, 0, 0, 1), (12, 12, 32, 64, 1, 1, 1, 0, 0, 1),
+        (12, 12, 64, 0, 3, 3, 1, 1, 1, 1), (12, 12, 64, 64, 1, 1, 1, 0, 0, 1), (12, 12, 64, 0, 3, 3, 2, 0, 0, 1),
+        (6, 6, 64, 128, 1, 1, 1, 0, 0, 1), (6, 6, 128, 0, 3, 3, 1, 1, 1, 5), (6, 6, 128, 128, 1, 1, 1, 0, 0, 5),
+        (6, 6, 128, 0, 3, 3, 2, 0, 0, 1), (3, 3, 128, 256, 1, 1, 1, 0, 0, 1), (3, 3, 256, 0, 3, 3, 1, 1, 1, 1),
+        (3, 3, 256, 256, 1, 1, 1, 0, 0, 1), (0, 0, 256, 2, 0, 0, 0, 0, 0, 1))}
+CMSIS = ("Convolution/arm_convolve_wrapper_s8", "Convolution/arm_convolve_1x1_s8*", "Convolution/arm_convolve_1_x_n_s8",
+         "Convolution/arm_convolve_s8", "Convolution/arm_*conv*_get_buffer_sizes_s8",
+         "Convolution/arm_depthwise_conv_*s8*", "Convolution/arm_nn_*_s8*", "FullyConnected/arm_fully_connected_s8",
+         "FullyConnected/arm_fully_connected_get_buffer_sizes_s8", "NNSupport/*s8*", "NNSupport/*q7*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +77,30 @@ def call(command: list[str]) -> str:
     return result.stdout + result.stderr
 
 
+def emulated(board: Board, image: Path) -> dict[str, int]:
+    """The numbers that a program prints, by their names."""
+    printed = call(["qemu-system-arm", "-M", board.machine, "-icount", "shift=0", "-nographic", "-semihosting-config",
+                    "enable=on,target=native", "-kernel", str(image)])
+    return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", printed, re.MULTILINE)}
+
+
+def cmsis(model: str, board: Board, work: Path, cc: str, source: Path) -> int:
+    """Instructions of the layers of a model as calls of CMSIS-NN."""
+    objects, flags = work / "cmsis", [*board.flags, "-O3", "-ffunction-sections", "-w", f"-I{source / 'Include'}"]
+    if not objects.is_dir():
+        objects.mkdir(parents=True)
+        for pattern in CMSIS:
+            family, name = pattern.split("/")
+            for path in sorted((source / "Source" / f"{family}Functions").glob(f"{name}.c")):
+                call([cc, *flags, "-c", str(path), "-o", str(objects / f"{path.stem}.o")])
+    layers = ",".join("{" + ",".join(map(str, layer)) + "}" for layer in LAYERS[model])
+    image = work / f"{model}-cmsis"
+    call([cc, *flags, f"-DTICK={board.tick}", f"-DLAYERS={layers}", str(HERE / "cmsis.c"),
+          *sorted(map(str, objects.glob("*.o"))), str(board.startup), "-nostartfiles", "-T", str(board.script),
+          "-Wl,--gc-sections", "-o", str(image)])
+    return emulated(board, image)["instructions"]
+
+
 def measure(model: str, board: Board, work: Path, cc: str) -> dict[str, int]:
     out = work / model
     out.mkdir(parents=True, exist_ok=True)
@@ -78,9 +126,7 @@ def measure(model: str, board: Board, work: Path, cc: str) -> dict[str, int]:
           *(f"-D{key}={value}" for key, value in defines.items()), str(HERE / "measure.c"),
           str(header.with_suffix(".o")), *sorted(map(str, (ROOT / "runtime/core").glob("*.c"))), str(board.startup),
           "-nostartfiles", "-T", str(board.script), "-Wl,--gc-sections", "-o", str(image)])
-    printed = call(["qemu-system-arm", "-M", board.machine, "-icount", "shift=0", "-nographic", "-semihosting-config",
-                    "enable=on,target=native", "-kernel", str(image)])
-    found = {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", printed, re.MULTILINE)}
+    found = emulated(board, image)
     found["arena"] = int(re.search(r"_ARENA_BYTES (\d+)", header.read_text(encoding="utf-8"))[1])
     sections = {"code": 0, "weights": 0}
     for line in call(["arm-none-eabi-size", "-A", str(header.with_suffix(".o"))]).splitlines():
@@ -93,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", default=list(WORK), metavar="MODEL")
     parser.add_argument("--board", default="m4", choices=BOARDS)
+    parser.add_argument("--cmsis", type=Path, default=ROOT / "subprojects" / "cmsis-nn", help="CMSIS-NN's source")
     parser.add_argument("--work", type=Path, help="folder that is kept")
     given = parser.parse_args()
     for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
@@ -100,12 +147,17 @@ def main() -> None:
             raise SystemExit(f"{tool} is not installed")
     with tempfile.TemporaryDirectory() as temporary:
         print(f"{'model':24} {'instructions':>12} {'a multiply-add':>14} {'arena':>8} {'stack':>6} {'code':>7} "
-              f"{'constants':>9}")
+              f"{'constants':>9} {'CMSIS-NN':>10}")
+        there = (given.cmsis / "Include" / "arm_nnfunctions.h").is_file()
         for model in given.models:
-            found = measure(model, BOARDS[given.board], given.work or Path(temporary), "arm-none-eabi-gcc")
+            work, board = given.work or Path(temporary), BOARDS[given.board]
+            found = measure(model, board, work, "arm-none-eabi-gcc")
+            beside = str(cmsis(model, board, work, "arm-none-eabi-gcc", given.cmsis)) if there else "skipped"
             print(f"{model:24} {found['instructions']:12} {found['instructions'] / WORK[model]:14.2f} "
-                  f"{found['arena']:8} {found['stack']:6} {found['code']:7} {found['weights']:9}"
+                  f"{found['arena']:8} {found['stack']:6} {found['code']:7} {found['weights']:9} {beside:>10}"
                   f"{'  WRONG' if found['wrong'] else ''}")
+        if not there:
+            print(f"skipped: CMSIS-NN's source is not in {given.cmsis}; meson subprojects download cmsis-nn")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,13 @@
 #error "bytes of a word are taken from its low end"
 #endif
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define TC_PRAGMA_(text) _Pragma(#text)
+#define TC_UNROLL(times) TC_PRAGMA_(GCC unroll times)
+#else
+#define TC_UNROLL(times)
+#endif
+
 /* -- words --------------------------------------------------------------------------------------------------------- */
 
 static TC_INLINE uint32_t tc_load_word(const void *p)
@@ -82,7 +89,7 @@ static TC_INLINE int32_t tc_multiply_high(uint32_t a, uint32_t b, int32_t sum)
 /* Widens groups of bytes into every second pair of words. */
 static TC_INLINE void tc_widen(uint32_t *to, const int8_t *from, tc_index groups)
 {
-#pragma GCC unroll 4
+    TC_UNROLL(4)
     for (tc_index i = 0; i < groups; ++i, to += 4) {
         const uint32_t x = tc_load_word(from + 4 * i);
         to[0] = tc_even(x);

@@ -180,13 +180,15 @@ def run(command: list[str], **more: object) -> subprocess.CompletedProcess[str]:
 
 def results(folder: Path, cache: str, cc: list[str], options: list[str], link: list[str],
             emulator: list[str]) -> tuple[str, str]:
-    """What the program prints; and what went wrong."""
+    """What the program prints; and what went wrong. From the object, or with --emit from sources alone."""
     made = run([*TOOL, "build", folder / "bytes.c", "-o", folder / "out", "--cache", cache, "--cc", " ".join(cc),
                 *options])
-    core = sorted((ROOT / "runtime" / "core").glob("*.c"))
+    core, objects = sorted((ROOT / "runtime" / "core").glob("*.c")), [folder / "out" / "bytes.o"]
+    if "--emit" in options:
+        core, objects = [], ["-Wall", "-Wextra", "-Werror", *sorted((folder / "out").glob("*.c"))]
     if not made.returncode:
         made = run([*cc, "-std=gnu11", "-O1", "-I", folder / "out", "-I", ROOT / "runtime" / "include",
-                    folder / "main.c", folder / "out" / "bytes.o", *core, *link, "-o", folder / "program"])
+                    folder / "main.c", *objects, *core, *link, "-o", folder / "program"])
     if made.returncode:
         return "", made.stdout + made.stderr
     made = run([*emulator, folder / "program"], timeout=300)
@@ -222,7 +224,9 @@ with tempfile.TemporaryDirectory() as temporary:
         cc = ["arm-none-eabi-gcc", *board.flags]
         started = run([*cc, "-std=c11", "-O1", "-c", HERE / "m4f" / "startup.c", "-o", root / "startup.o"])
         ok(not started.returncode, f"{board.name}: startup")
-        got, wrong = results(root, cache, cc, ["--target-file", str(root / f"{board.name}.toml")],
+        emit = [] if board is BOARDS[0] else ["--emit", "c"]
+        shutil.rmtree(root / "out")
+        got, wrong = results(root, cache, cc, ["--target-file", str(root / f"{board.name}.toml"), *emit],
                              ["-DBOARD", "-nostartfiles", "-T", HERE / "m4f" / "link.ld", root / "startup.o"],
                              ["qemu-system-arm", "-M", board.machine, "-nographic", "-semihosting-config",
                               "enable=on,target=native", "-kernel"])

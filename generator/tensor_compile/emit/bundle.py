@@ -64,8 +64,11 @@ def vectors(include: Path) -> str:
     lines += [f'#pragma GCC diagnostic ignored "-W{name}"' for name in SILENT] + ["#endif"]
     for isa in INSTRUCTION_SETS.values():
         lines += _asked_for(isa) if isa.features else []
-    return "\n".join(lines) + "\n" + "".join(
-        inlined(include / name, (include,), {}) for name in ("tc_tile.h", "tc_sort.h", "tc_transpose.h")) + "#endif\n"
+    def text(*names: str) -> str:
+        return "".join(inlined(include / name, (include,), {}) for name in names)
+
+    return "\n".join(lines) + "\n" + text("tc_tile.h", "tc_sort.h", "tc_transpose.h") + "#ifdef __arm__\n" + \
+        text("tc_bytes.h", "tc_fixed.h") + "#endif\n#endif\n"
 
 
 def _asked_for(isa: InstructionSet) -> list[str]:

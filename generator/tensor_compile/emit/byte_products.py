@@ -221,7 +221,7 @@ class _Emitter:
         e.lines.append(f"const tc_index block = item % {blocks};" if batches > 1 else "const tc_index block = item;")
         if batches > 1:
             self.point(form.batch, f"(item / {blocks})", "_b")
-        e.lines += ["#pragma GCC unroll 1", f"for (tc_index i = 0; i < {taps}; ++i) {{",
+        e.lines += ["TC_UNROLL(1)", f"for (tc_index i = 0; i < {taps}; ++i) {{",
                     f"    const uint32_t w = tc_load_word({self.w} + {QUAD} * block + i * {form.tap_step});",
                     "    taps[2 * i] = tc_even(w);", "    taps[2 * i + 1] = tc_odd(w);", "}",
                     f"const int8_t *const from = {self.x} + ({e.index(form.base)} + {QUAD} * block);",
@@ -229,7 +229,7 @@ class _Emitter:
         # parameters of the channels are named here, outside of the loops over points
         e.names[form.row] = "row"
         e.open((form.row,))
-        e.lines += ["#pragma GCC unroll 1", f"for (; y < row * {form.row_stride} + {tall}; ++y) {{",
+        e.lines += ["TC_UNROLL(1)", f"for (; y < row * {form.row_stride} + {tall}; ++y) {{",
                     f"    const int exists = y >= {form.y_low} && y < {form.y_high};",
                     f"    tc_widen_row(ring + y % {tall} * {2 * width}, from + y * {form.row_step}, "
                     f"exists ? {form.x_low} : {width}, exists ? {min(form.x_high, width)} : 0, {width}, "
