@@ -76,10 +76,12 @@ static uint64_t float_pattern(const format *f, long double x)
     return sign | (uint64_t)(e + bias) << fraction | ((uint64_t)places & (((uint64_t)1 << fraction) - 1));
 }
 
-static __int128 integer_value(const format *f, uint64_t bits)
+__extension__ typedef __int128 wide;
+
+static wide integer_value(const format *f, uint64_t bits)
 {
     const int width = 8 * f->bytes;
-    return f->kind == KIND_SIGNED && bits >> (width - 1) & 1 ? (__int128)bits - ((__int128)1 << width) : (__int128)bits;
+    return f->kind == KIND_SIGNED && bits >> (width - 1) & 1 ? (wide)bits - ((wide)1 << width) : (wide)bits;
 }
 
 static uint64_t expected(const format *from, uint64_t bits, const format *to)
@@ -95,9 +97,9 @@ static uint64_t expected(const format *from, uint64_t bits, const format *to)
             return 0;
         if (x >= most)
             return to->kind == KIND_SIGNED ? mask(to->bytes) >> 1 : mask(to->bytes);
-        return (uint64_t)(__int128)(x < least ? least : truncl(x)) & mask(to->bytes);
+        return (uint64_t)(wide)(x < least ? least : truncl(x)) & mask(to->bytes);
     }
-    const __int128 x = integer_value(from, bits);
+    const wide x = integer_value(from, bits);
     if (to->kind == KIND_BOOL)
         return x != 0;
     return to->kind == KIND_FLOAT ? float_pattern(to, (long double)x) : (uint64_t)x & mask(to->bytes);

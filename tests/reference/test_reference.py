@@ -2,6 +2,7 @@
 """Reference kernels, as a target of their own and beside the optimised ones, have the interpreter's bits; so have the
 optimised ones, and so all are equal."""
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -48,6 +49,10 @@ with tempfile.TemporaryDirectory() as place:
         result = models.tool(folder, "build", model.name, "-o", "arm", "--target", "reference", "--cc",
                              "arm-none-eabi-gcc", "--target-file", "cortex-m4f")
         equal((result.returncode, result.stderr), (0, ""), "the target reference on bare metal")
+        sections = subprocess.run(["arm-none-eabi-readelf", "-SW", str(folder / "arm" / "mlp.o")], capture_output=True,
+                                  text=True, check=False).stdout
+        note_line = next((line for line in sections.splitlines() if ".note.GNU-stack" in line), "")
+        ok(note_line and " X " not in note_line, "asks for no executable stack")
     else:
         skip("the target reference on bare metal", "no arm-none-eabi-gcc")
 done()

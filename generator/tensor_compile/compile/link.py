@@ -25,6 +25,6 @@ def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: t
     joined = work / "joined.o"
     abi = host_flags(flags, compiler.arch)
     failure = "the objects cannot be linked into one"
-    run_tool([*compiler.command, *abi, "-r", "-nostdlib", "-Wl,--build-id=none", "-o", joined.name, "@inputs"],
-             failure, work)
+    run_tool([*compiler.command, *abi, "-r", "-nostdlib", "-Wl,--build-id=none,-z,noexecstack", "-o", joined.name,
+              "@inputs"], failure, work)
     run_tool([compiler.objcopy, "--localize-hidden", joined.name, str(out)], failure, work)
