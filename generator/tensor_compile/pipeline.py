@@ -43,7 +43,8 @@ class Compiled:
     """captured: as recorded, with the command line's specialization (the f64 oracle runs it); reference: after
     simplify, which fixes all arithmetic (the exact oracle runs it); constants: the module whose one function computes
     the packed weights, in the order of plan.packed; finite: those of them that padded convolutions read; taps: by
-    function, the outputs that the command line added, in the order in which they are computed, and where."""
+    function, the outputs that the command line added, in the order in which they are computed, and where; target: with
+    all instruction sets that kernels are made for."""
 
     captured: Module
     reference: Module
@@ -51,6 +52,7 @@ class Compiled:
     plan: ModelPlan
     finite: tuple[str, ...]
     taps: Mapping[str, Mapping[str, Loc | None]]
+    target: Target
 
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
@@ -71,6 +73,9 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         graph = graph_passes.run(captured, chosen_layout, shown, verify, plain)
     except IrError as error:
         raise UserError("\n".join(error.findings), name, "the recorded graph is not legal") from None
+    if any(n.op in ("packed_dot", "packed_convolution") and n.types[0].dtype == "i32" and n.attrs["panel"]
+           for f in graph.module.functions.values() for n in f.nodes):
+        target = target.for_integers()
     if target.apart:
         for f in graph.reference.functions.values():
             for node in f.nodes:
@@ -109,7 +114,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
                 verify_loops(tiled, facts)
             scheduled = schedule(tiled, target)
             if not (separate or target.apart):
-                scheduled = with_schedules(scheduled, target.isas, chosen)
+                scheduled = with_schedules(scheduled, target, chosen)
             if target.multiplies_bytes and not separate:
                 scheduled = with_byte_products(scheduled)
             program = plan(scheduled, target)
@@ -139,7 +144,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     return Compiled(captured, graph.reference, constants,
                     ModelPlan(captured.model, functions, packed, packed_bytes, states, state_offset, state_bytes),
                     leaves("packed", padded_weights(graph.module.functions.values())),
-                    {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries})
+                    {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries}, target)
 
 
 def padded_weights(functions: Iterable[Function]) -> list[Node]:

@@ -8,24 +8,26 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from .errors import OptionError, UserError, closest
-from .instruction_sets import by_architecture
+from .instruction_sets import by_architecture, instruction_set
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
 ARCHITECTURES = {**by_architecture(),
                  "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_110",
                           "sm_120", "sm_121")}
 
-OPTIONAL = frozenset(("flags", "clock", "bandwidth"))
+OPTIONAL = frozenset(("flags", "clock", "bandwidth", "integer_isas"))
 DEVICES = frozenset(("cuda",))   # of them, those that are no processors
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """isas: in ascending order of preference, all compiled into the object; panel: columns of a packed panel of a
-    contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device the most blocks that
-    have scratch; caches and line in bytes (0: none); clock: MHz of a core that multiplies vectors, bandwidth: MB/s that
-    a core reads from memory, what profiles are compared with (0: unknown); flags: compiler flags that choose this
-    target where the host's flags do not; precision: what contractions round their operands to, asked for by a build."""
+    """isas: in ascending order of preference, all compiled into the object; integer_isas: beside them where a model
+    multiplies short integers, for those kernels alone (the others are those of their base); panel: columns of a
+    packed panel of a contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device
+    the most blocks that have scratch; caches and line in bytes (0: none); clock: MHz of a core that multiplies
+    vectors, bandwidth: MB/s that a core reads from memory, what profiles are compared with (0: unknown); flags:
+    compiler flags that choose this target where the host's flags do not; precision: what contractions round their
+    operands to, asked for by a build."""
 
     name: str
     arch: str
@@ -41,6 +43,7 @@ class Target:
     precision: str = "f32"
     clock: int = 0
     bandwidth: int = 0
+    integer_isas: tuple[str, ...] = ()
 
     @property
     def apart(self) -> bool:
@@ -69,11 +72,16 @@ class Target:
             if isa not in known:
                 raise OptionError(f"unknown instruction set {isa!r} for {self.arch}", hint=closest(isa, known) +
                                   f"known: {', '.join(known)}")
-        return replace(self, isas=tuple(i for i in known if i in isas))
+        return replace(self, isas=tuple(i for i in known if i in isas), integer_isas=())
+
+    def for_integers(self) -> "Target":
+        """With the instruction sets that multiply short integers better than their bases, which are among `isas`."""
+        more = tuple(i for i in self.integer_isas if any(base.name in self.isas for base in instruction_set(i).bases))
+        return replace(self.with_isas((*self.isas, *more)), integer_isas=more)
 
     def as_reference(self) -> "Target":
         """The plain instruction set alone."""
-        return replace(self, isas=(ARCHITECTURES[self.arch][0],))
+        return replace(self, isas=(ARCHITECTURES[self.arch][0],), integer_isas=())
 
 
 def names() -> list[str]:
@@ -127,6 +135,7 @@ def load(path: Path) -> Target:
     if not target.isas or target.threads < 1:
         raise UserError("'isas' must name at least one instruction set and 'threads' be at least 1", str(path))
     try:
-        return target.with_isas(target.isas)
+        target.with_isas((*target.isas, *target.integer_isas))
+        return replace(target.with_isas(target.isas), integer_isas=target.integer_isas)
     except UserError as error:
         raise UserError(error.message, str(path), error.hint) from None

@@ -136,9 +136,13 @@ static inline tct_i32 tct_fma_i16xi16(tct_i32 a, tct_i32 b, tct_i32 c)
 #else
 #define TCT_PAIRS(a, b, c) TCT_X86(add_epi32)(c, TCT_X86(madd_epi16)(a, b))
 #endif
+/* The sum is finished here: the compiler would add products of several terms to one another first, and needs a register
+   for each. */
 static inline tct_i32 tct_fma_i16xi16(tct_i32 a, tct_i32 b, tct_i32 c)
 {
-    return TCT_PAIRS(a, b, c);
+    tct_i32 sum = TCT_PAIRS(a, b, c);
+    __asm__("" : "+x"(sum));
+    return sum;
 }
 
 #if defined(TCT_FOUR)

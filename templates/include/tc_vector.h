@@ -133,7 +133,7 @@ static TC_INLINE tcv_i32 tcv_bit_not_i32(tcv_i32 x)
     return tcv_bit_xor_i32(x, tcv_splat_i32(-1));
 }
 
-/* Lane by lane: no instruction set divides integers in vectors, and few shift every lane by its own amount. */
+/* Lane by lane: no instruction set divides integers in vectors, and some do not shift every lane by its own amount. */
 #define TCV_EACH_LANE(name)                                                                                            \
     static TC_INLINE tcv_i32 tcv_##name(tcv_i32 x, tcv_i32 y)                                                          \
     {                                                                                                                  \
@@ -146,8 +146,10 @@ static TC_INLINE tcv_i32 tcv_bit_not_i32(tcv_i32 x)
     }
 TCV_EACH_LANE(div_i32)
 TCV_EACH_LANE(rem_i32)
+#ifndef TCV_SHIFTS
 TCV_EACH_LANE(shift_left_i32)
 TCV_EACH_LANE(shift_right_i32)
+#endif
 #undef TCV_EACH_LANE
 
 static TC_INLINE tcv_mask tcv_gt_f32(tcv_f32 x, tcv_f32 y)
@@ -379,6 +381,9 @@ static TC_INLINE tcv_f32 tcv_rem_rest_f32(tcv_mask far, tcv_f32 x, tcv_f32 y, tc
 #ifdef TCV_SCALE
 #define TCM_SCALE
 #endif
+#ifdef TCV_ROUND
+#define TCM_ROUND
+#endif
 #include "tc_math.inc"
 #undef TCM_FUNCTION
 #undef TCM_F32
@@ -386,5 +391,8 @@ static TC_INLINE tcv_f32 tcv_rem_rest_f32(tcv_mask far, tcv_f32 x, tcv_f32 y, tc
 #undef TCM_MASK
 #undef TCM
 #undef TCM_SCALE
+#undef TCM_ROUND
+
+#include "tc_vector_i64.h"
 
 #endif

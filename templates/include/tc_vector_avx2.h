@@ -173,6 +173,19 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return _mm256_and_si256(number, _mm256_xor_si256(_mm256_cvttps_epi32(x), big));
 }
 
+#define TCQ_SHIFTS
+static TC_INLINE tcq_i32 tcq_shift_left_i32(tcq_i32 x, tcq_i32 n) {
+    return _mm256_sllv_epi32(x, n);
+}
+static TC_INLINE tcq_i32 tcq_shift_right_i32(tcq_i32 x, tcq_i32 n) {
+    return _mm256_srav_epi32(x, n);
+}
+
+#define TCQ_ROUND
+static TC_INLINE tcq_f32 tcq_round_f32(tcq_f32 x) {
+    return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
 #define TCQ_F16
 static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));

@@ -181,6 +181,19 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return _mm512_maskz_mov_epi32(number, _mm512_mask_set1_epi32(_mm512_cvttps_epi32(x), big, INT32_MAX));
 }
 
+#define TCQ_SHIFTS
+static TC_INLINE tcq_i32 tcq_shift_left_i32(tcq_i32 x, tcq_i32 n) {
+    return _mm512_sllv_epi32(x, n);
+}
+static TC_INLINE tcq_i32 tcq_shift_right_i32(tcq_i32 x, tcq_i32 n) {
+    return _mm512_srav_epi32(x, n);
+}
+
+#define TCQ_ROUND
+static TC_INLINE tcq_f32 tcq_round_f32(tcq_f32 x) {
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
 #define TCQ_F16
 static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));

@@ -49,11 +49,48 @@ typedef int32_t tcq_lanes_i32 __attribute__((vector_size(4 * TCQ_LANES)));
     }                                                                                                                  \
     static TC_INLINE void tcv_narrow_##T(C *p, tcv_i32 x)                                                              \
     {                                                                                                                  \
-        typedef C part_type __attribute__((vector_size(sizeof(C) * TCQ_LANES)));                                       \
-        part_type part;                                                                                                \
-        tcq_lanes_i32 whole;                                                                                           \
-        TCV_EACH(TCV_PART_BACK)                                                                                        \
+        TCV_NARROW_BACK(T, C)                                                                                          \
     }
+#if TCQ_COUNT > 1 && defined(__SSE2__)
+/* Packing saturates, so the low bits alone come in; i16 are sign-extended. Of 256 bits halves are packed apart. */
+static TC_INLINE void tcv_pack_bytes(void *p, const tcv_i32 *x)
+{
+#if TCQ_COUNT == 2
+    const __m256i low = _mm256_set1_epi32(0xff);
+    const __m256i words = _mm256_packs_epi32(_mm256_and_si256(x->a, low), _mm256_and_si256(x->b, low));
+    const __m256i bytes = _mm256_packus_epi16(_mm256_permute4x64_epi64(words, 0xd8), words);
+    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(_mm256_permute4x64_epi64(bytes, 0xd8)));
+#else
+    const __m128i low = _mm_set1_epi32(0xff);
+    _mm_storeu_si128((__m128i *)p,
+                     _mm_packus_epi16(_mm_packs_epi32(_mm_and_si128(x->a, low), _mm_and_si128(x->b, low)),
+                                      _mm_packs_epi32(_mm_and_si128(x->c, low), _mm_and_si128(x->d, low))));
+#endif
+}
+static TC_INLINE void tcv_pack_words(void *p, const tcv_i32 *x)
+{
+#if TCQ_COUNT == 2
+#define TCV_WORD(m) _mm256_srai_epi32(_mm256_slli_epi32(x->m, 16), 16)
+    _mm256_storeu_si256((__m256i *)p, _mm256_permute4x64_epi64(_mm256_packs_epi32(TCV_WORD(a), TCV_WORD(b)), 0xd8));
+#else
+#define TCV_WORD(m) _mm_srai_epi32(_mm_slli_epi32(x->m, 16), 16)
+    _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(TCV_WORD(a), TCV_WORD(b)));
+    _mm_storeu_si128((__m128i *)p + 1, _mm_packs_epi32(TCV_WORD(c), TCV_WORD(d)));
+#endif
+#undef TCV_WORD
+}
+#define TCV_NARROW_BACK(T, C)                                                                                          \
+    if (sizeof(C) == 1)                                                                                                \
+        tcv_pack_bytes(p, &x);                                                                                         \
+    else                                                                                                               \
+        tcv_pack_words(p, &x);
+#else
+#define TCV_NARROW_BACK(T, C)                                                                                          \
+    typedef C part_type __attribute__((vector_size(sizeof(C) * TCQ_LANES)));                                           \
+    part_type part;                                                                                                    \
+    tcq_lanes_i32 whole;                                                                                               \
+    TCV_EACH(TCV_PART_BACK)
+#endif
 #else
 #define TCV_NARROW_MEMORY(T, C)                                                                                        \
     static TC_INLINE tcv_i32 tcv_widen_##T(const C *p)                                                                 \

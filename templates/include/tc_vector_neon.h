@@ -159,6 +159,11 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return vcvtq_s32_f32(x);
 }
 
+#define TCQ_ROUND
+static TC_INLINE tcq_f32 tcq_round_f32(tcq_f32 x) {
+    return vrndnq_f32(x);
+}
+
 #define TCQ_F16
 static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));

@@ -8,8 +8,9 @@
  * lanes below n, n any number), tcq_set (p[l*s]), tcq_range (the mask lo <= l < hi), tcq_truncate_f32 (to integer, in
  * range), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes), tcq_sum_i32, tcq_max_i32 and tcq_min_i32 (over
  * the part's lanes). Partial loads and stores touch only the named elements. TCQ_SCALE: there is a tcq_scale_f32(x, n),
- * x 2^n rounded once for an integer n. TCQ_F16: there are tcq_load_f16(p), tcq_store_f16(p, x) and tcq_round_f16(x), which
- * round to nearest even, keep denormals and give a NaN for a NaN.
+ * x 2^n rounded once for an integer n. TCQ_SHIFTS: there are tcq_shift_left_i32(x, n) and tcq_shift_right_i32(x, n), by an
+ * amount a lane. TCQ_ROUND: there is a tcq_round_f32(x), to nearest even. TCQ_F16: there are tcq_load_f16(p),
+ * tcq_store_f16(p, x) and tcq_round_f16(x), which round to nearest even, keep denormals and give a NaN for a NaN.
  */
 #ifndef TC_VECTOR_PARTS_H
 #define TC_VECTOR_PARTS_H
@@ -151,6 +152,17 @@ static TC_INLINE tcv_f32 tcv_fma_f32(tcv_f32 x, tcv_f32 y, tcv_f32 z)
 {
     return (tcv_f32)TCV_MAP3(tcq_fma_f32, x, y, z);
 }
+
+#ifdef TCQ_SHIFTS
+#define TCV_SHIFTS
+TCV_BINARY(tcv_i32, tcv_i32, shift_left_i32, shift_left_i32)
+TCV_BINARY(tcv_i32, tcv_i32, shift_right_i32, shift_right_i32)
+#endif
+
+#ifdef TCQ_ROUND
+#define TCV_ROUND
+TCV_UNARY(tcv_f32, tcv_f32, round_f32, round_f32)
+#endif
 
 #ifdef TCQ_F16
 #define TCV_F16

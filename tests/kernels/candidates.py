@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cases import convolution, dim, heads, matmul, sums, typed, window
-from processor import own_sets
+from processor import lacks, own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import toolchain
@@ -45,7 +45,7 @@ def integers(arch: str, panel: int) -> list[tuple[str, object, list[dict]]]:
         out += [(f"{name} 37x70x19", typed(37, 70, 19, product, panel), [{}]),
                 (f"{name} dynamic", typed(sym(m), 33, sym(k), product, panel), [{m: 1, k: 1}, {m: 9, k: 70}]),
                 (f"{name} 3x3", window(5, 6, 20, product, panel=panel), [{}]),
-                (f"{name} 3x3 stride 2, planar", window(3, 8, 17, product, 2, 1, True, panel), [{}])]
+                (f"{name} 3x3 stride 2, planar, filled", window(3, 8, 17, product, 2, 1, True, panel, 0x7d), [{}])]
     return [*out, ("i8 x i8 1x300x40", typed(1, 300, 40, products.integers("i8", "i8", arch)[0], panel), [{}])]
 
 
@@ -101,14 +101,15 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
     out = []
     for i, tile in enumerate(table.candidates(isa)):
         forms = list(enumerate(schedules(tile, target)))
-        known = [*kernels(target.panel), *halves(target.panel)]
+        known, apart = [*kernels(target.panel), *halves(target.panel)], 4
         if tile.dtype == "i32":   # rows of integers are copied
             forms = [f for f in forms if f[1].packed_a and not f[1].packed_b]
-            known = integers(target.arch, target.panel)
+            known, apart = integers(target.arch, target.panel), 8
         for j, candidate in forms if everything or len(forms) < 3 else forms[i % 3::3]:
             fitting = [(k, s) for k in known for s in [replace(candidate, dtype=k[1].product.name)]
                        if table.refusal(k[1], s) is None]
-            for (name, kernel, sizes), form in fitting if everything else fitting[(i + j) % 4::4] or fitting[:1]:
+            chosen = fitting if everything else fitting[(i + j) % apart::apart] or fitting[:1]
+            for (name, kernel, sizes), form in chosen:
                 out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
                              (form,), form) for size in sizes]
     return out
@@ -129,8 +130,12 @@ def main() -> None:
         cache = Cache(Path(folder) / "cache")
         compiler = toolchain.detect(command, cache.root, "compiler")
         tools = Toolset(compiler, target, (), cache, wrapper)
-        for isa in own_sets(arch):
+        for isa in (*own_sets(arch), *(i for i in target.integer_isas if not lacks(i))):
             todo = cases(isa, target, everything)
+            if isa in target.integer_isas:   # the others are those of its base
+                todo = [c for c in todo if c.kernel.product.integer]
+                run(program(todo, tools, Path(folder) / isa), isa, wrapper)
+                continue
             tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates}
             ok(tried == {(c.dtype, c.rows, c.columns) for c in table.candidates(isa)},
                f"{isa}: every tile has a kernel that it fits")

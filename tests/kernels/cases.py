@@ -123,13 +123,14 @@ def typed(m: Size, n: Size, k: Size, product: Product, panel: int = 16) -> Contr
 
 
 def window(c: int, h: Size, o: int, product: Product, stride: int = 1, pad: int = 1, planar: bool = False,
-           panel: int = 16) -> ContractionKernel:
-    """A 3x3 convolution of any dtypes."""
+           panel: int = 16, fill: int = 0) -> ContractionKernel:
+    """A 3x3 convolution of any dtypes, padded with `fill`."""
     kernel = convolution(1, c, h, 7, o, (3, 3), stride, pad, planar_in=planar, panel=panel)
-    return _retyped(kernel, product, wrap(o), wrap(9 * c), panel)
+    return _retyped(kernel, product, wrap(o), wrap(9 * c), panel, fill)
 
 
-def _retyped(kernel: ContractionKernel, product: Product, n: Expr, k: Expr, panel: int) -> ContractionKernel:
+def _retyped(kernel: ContractionKernel, product: Product, n: Expr, k: Expr, panel: int, fill: int = 0
+             ) -> ContractionKernel:
     """The kernel with operands, sums, bias and results of the product's dtypes."""
     (b,), group = kernel.b, product.group
     dtypes = {kernel.a.buffer: product.a, b.buffer: product.b}
@@ -144,7 +145,7 @@ def _retyped(kernel: ContractionKernel, product: Product, n: Expr, k: Expr, pane
             shape = (*p.shape[:-2], (k + (group - 1)) // group, wrap(panel), wrap(group))
         order = p.order if len(shape) == len(p.shape) else tuple(range(len(shape)))
         params.append(Buffer(p.name, dtypes.get(p.name, product.sum), shape, order, p.kind))
-    other = Const(product.a, 0) if kernel.a.other is not None else None
+    other = Const(product.a, fill) if kernel.a.other is not None else None
     (store,) = kernel.stores
     bias = next(x for x in store.value.args if isinstance(x, Load))
     value = Apply("add", product.sum, (Acc(product.sum), Load(bias.buffer, product.sum, bias.index)))

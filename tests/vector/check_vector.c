@@ -103,6 +103,27 @@ static void fresh(void)
 #define IC(op) CHECK(#op, bool, rb, tcv_##op(I(x), I(y)), tc_##op(xi[l], yi[l]))
 #define B2(op) CHECK(#op, bool, rb, tcv_##op(B(x), B(y)), tc_##op(xb[l], yb[l]))
 
+/* Vectors of i64 come from i32 and go back: both halves of a result are looked at. */
+#define W2(op)                                                                                                         \
+    CHECK(#op, i32, ri,                                                                                                \
+          tcv_cast_i64_i32(tcv_##op(tcv_mul_i64(tcv_cast_i32_i64(I(x)), tcv_splat_i64(0x123456789)),                   \
+                                    tcv_cast_i32_i64(I(y)))),                                                          \
+          (int32_t)tc_##op((int64_t)((uint64_t)xi[l] * 0x123456789), (int64_t)yi[l]));                                 \
+    CHECK(#op " high", i32, ri,                                                                                        \
+          tcv_cast_i64_i32(tcv_shift_right_i64(tcv_##op(tcv_cast_i32_i64(I(x)), tcv_cast_i32_i64(I(y))),               \
+                                               tcv_splat_i64(32))),                                                    \
+          (int32_t)(tc_##op((int64_t)xi[l], (int64_t)yi[l]) >> 32))
+static void check_wide(void)
+{
+    W2(add_i64); W2(sub_i64); W2(mul_i64); W2(maximum_i64); W2(minimum_i64); W2(shift_left_i64); W2(shift_right_i64);
+    int64_t wide[32];
+    for (int l = 0; l < 32; ++l)
+        wide[l] = (int64_t)l << 33 | l;
+    CHECK("load_i64", i32, ri, tcv_cast_i64_i32(tcv_load_i64(wide)), l);
+    CHECK("loadn_i64", i32, ri, tcv_cast_i64_i32(tcv_loadn_i64(wide, 5)), l < 5 ? l : 0);
+    CHECK("loads_i64", i32, ri, tcv_cast_i64_i32(tcv_loads_i64(wide, 2, 3, 16, tcv_splat_i64(7))), l < 3 ? 7 : 2 * l);
+}
+
 static void check_operations(void)
 {
     F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(floor_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
@@ -118,6 +139,7 @@ static void check_operations(void)
     IC(eq_i32); IC(ne_i32); IC(lt_i32); IC(le_i32); IC(gt_i32); IC(ge_i32);
     CHECK("shl_i32", i32, ri, tcv_shl_i32(I(x), 23), tc_shl_i32(xi[l], 23));
     CHECK("sar_i32", i32, ri, tcv_sar_i32(I(x), 23), tc_sar_i32(xi[l], 23));
+    check_wide();
     B2(logical_and_bool); B2(logical_or_bool); B2(logical_xor_bool);
     B2(eq_bool); B2(ne_bool); B2(lt_bool); B2(le_bool); B2(gt_bool); B2(ge_bool);
     CHECK("logical_not_bool", bool, rb, tcv_logical_not_bool(B(x)), tc_logical_not_bool(xb[l]));

@@ -139,6 +139,7 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
         progress.say(f"{options.shown}: passes")
         tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
         compiled = compile_graph(options, captured.text, target, tuning)
+        target = compiled.target
         for warning in tuning.finish():
             print(warning, file=sys.stderr)
     progress.say(f"{options.shown}: packing weights")

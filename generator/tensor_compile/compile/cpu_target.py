@@ -9,6 +9,7 @@ from typing import Callable, Hashable
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource, emit_kernel, emit_plain
 from ..emit.driver import emit_driver
+from ..emit.schedules import isas_of
 from ..errors import UserError
 from ..loops.loop_ir import ModelPlan
 from . import objects, toolchain
@@ -68,9 +69,9 @@ def kernel_sources(plan: ModelPlan, target: Target) -> Sources:
                         made[form, "reference"] = emit_plain(kernel, plainest)
                     sources.add(kernel, made[form, "reference"], target.isas)
                     continue
-                for isa in target.isas:
-                    if (form, isa) not in made:
-                        made[form, isa] = emit_kernel(kernel, isa)
-                    sources.add(kernel, made[form, isa])
+                for isa, own in isas_of(kernel, target):
+                    if (form, own) not in made:
+                        made[form, own] = emit_kernel(kernel, own)
+                    sources.add(kernel, made[form, own], (isa,))
     sources.add_libraries()
     return sources

@@ -20,7 +20,7 @@ from .epilogue import names_of, statements
 from .identity import identity
 from .index import c_index
 from .micro import Micro
-from .scalar import C_TYPE, extent
+from .scalar import C_TYPE, constant, extent
 from .template import expand_file
 
 
@@ -95,8 +95,12 @@ def _reference(kernel: ContractionKernel) -> dict[str, object]:
 
     accs = [f"acc{i}" for i in range(len(kernel.b))]
     less = f" - ({product.zero})" if product.zero else ""
+    valid = " && ".join(f"({c_index(e, names)}) >= 0" for e in kernel.a.valid) or "1"
+    a, other = element(kernel.a), kernel.a.other
+    if other is not None and other.bits:
+        a, valid = f"({valid} ? {a} : {constant(other)})", "1"
     return {"integer": product.integer, "sum_c": C_TYPE[product.sum],
-            "points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": element(kernel.a),
+            "points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": a,
             "sums": [{"acc": acc, "b": f"{element(b)}{less}"} for acc, b in zip(accs, kernel.b)],
-            "valid": " && ".join(f"({c_index(e, names)}) >= 0" for e in kernel.a.valid) or "1",
+            "valid": valid,
             "epilogue": "\n".join(statements(kernel, names, 1, None, accs))}

@@ -19,7 +19,7 @@ from .candidate_table import PANEL
 from .epilogue import Epilogue, names_of
 from .in_registers import own_columns, own_tile, stands_alone
 from .index import c_index
-from .scalar import C_TYPE
+from .scalar import C_TYPE, constant
 from .micro import FETCHING, Micro
 from .product_forms import Form, form
 from .template import expand_file
@@ -236,6 +236,7 @@ class _Emitter:
             "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
             "integer": integer, "row_c": kind.row_c, "b_c": kind.b_c, "sum_c": kind.sum_c, "names": kind.names,
             "a_c": C_TYPE[kernel.a.dtype], "copy_c": C_TYPE[access.product.rows], "group": access.product.group,
+            "fill": constant(kernel.a.other) if kernel.a.other is not None else "0",
             "elements_text": self.text(access.elements), "arranged": kind.halves > 1, "starts": kind.starts,
             "minus_zero": -access.product.zero, "flip": "0x80" if access.product.rows == "i8" else "0",
             "row_terms": "terms" if kind.halves == 1 else f"{kind.halves} * terms",

@@ -26,6 +26,8 @@ C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
 # Of 16 lanes; other dtypes run a point at a time. Narrow dtypes are widened in registers (tc_vector_narrow.h).
 V_TYPE = {"f32": "tcv_f32", "f16": "tcv_f32", "bf16": "tcv_f32", "i32": "tcv_i32", "i8": "tcv_i32", "u8": "tcv_i32",
           "i16": "tcv_i32", "u16": "tcv_i32", "bool": "tcv_mask"}
+# In vectors of i64 (tc_vector_i64.h), between i32 and i32, these alone are known: of fixed-point arithmetic.
+WIDE = frozenset(("add", "sub", "mul", "minimum", "maximum", "shift_left", "shift_right"))
 _NARROW = frozenset(("f16", "bf16", "i8", "u8", "i16", "u16"))
 
 
@@ -171,7 +173,7 @@ class ScalarEmitter:
     def name(self, text: str, dtype: str, vector: bool, depth: int) -> CValue:
         """Declares a constant of this text in the scope `depth`."""
         name = self.fresh("v" if vector else "t")
-        kind = V_TYPE[dtype] if vector else C_TYPE[dtype]
+        kind = V_TYPE.get(dtype, f"tcv_{dtype}") if vector else C_TYPE[dtype]
         self.scopes[depth].lines.append(f"const {kind} {name} = {text};")
         return CValue(name, vector, depth)
 
@@ -405,6 +407,18 @@ def _narrow(op: str) -> bool:
     return op == "pair" or has_trait(op, "narrow")
 
 
+def _wide(node: Scalar) -> bool:
+    """Vectors have this node of or from i64."""
+    if isinstance(node, Load):
+        return not node.dynamic and not node.valid
+    if not isinstance(node, Apply):
+        return False
+    dtypes = (node.dtype, *(a.dtype for a in node.args))
+    if node.op == "cast":
+        return dtypes in (("i64", "i32"), ("i32", "i64"))
+    return node.op in WIDE and set(dtypes) == {"i64"}
+
+
 def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
     """16 points along `vector` can be computed together: nothing that differs between them, and no result, has a dtype
     without vectors or is a position (a result that is the same at all points is still one for each)."""
@@ -419,8 +433,10 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
         exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
             else (node.expr,) if isinstance(node, IndexValue) else node.valid if isinstance(node, Reduction) else ()
         found = memo[node] = any(inner) or isinstance(node, Acc) or any(vector in e.symbols() for e in exprs)
-        if found and (node.dtype not in V_TYPE or isinstance(node, Apply) and not _narrow(node.op)
-                      and node.args[-1].dtype in _NARROW):
+        if found and "i64" in (node.dtype, *(c.dtype for c, differs in zip(node.children, inner) if differs)):
+            possible = possible and _wide(node)
+        elif found and (node.dtype not in V_TYPE or isinstance(node, Apply) and not _narrow(node.op)
+                        and node.args[-1].dtype in _NARROW):
             possible = False
         return found
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Callable, Hashable, Sequence
 
+from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.fuse import Fused
 from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, mapped
 from ..loops.scalar_ir import Buffer
 from ..symbolic import wrap
+from ..target import Target
 from . import in_memory
 from .access import Access
 from .identity import identity
@@ -19,13 +21,23 @@ from .identity import identity
 Choose = Callable[[ContractionKernel, str, int], Schedule]
 
 
-def with_schedules(scheduled: Fused, isas: Sequence[str], choose: Choose) -> Fused:
+def isas_of(kernel: Kernel, target: Target) -> list[tuple[str, str]]:
+    """Each instruction set of the target with the one whose code of the kernel it runs: its own, but for sets that are
+    there for products of integers and have nothing for this kernel."""
+    parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
+    if any(part.product.integer for part in parts):
+        return [(isa, isa) for isa in target.isas]
+    plain = [isa for isa in target.isas if isa not in target.integer_isas]
+    return [(isa, next(base.name for base in instruction_set(isa).bases if base.name in plain)) for isa in target.isas]
+
+
+def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
     """The same kernels, contractions with `schedules` and scratch. Of equal contractions one is looked at."""
     buffers = dict(scheduled.buffers)
-    found: dict[tuple[Hashable, int], tuple[Schedule, ...]] = {}
+    found: dict[tuple[Hashable, tuple[str, ...], int], tuple[Schedule, ...]] = {}
 
-    def schedules_of(part: ContractionKernel, parts: int) -> tuple[Schedule, ...]:
-        key = (identity(part), parts)
+    def schedules_of(part: ContractionKernel, isas: tuple[str, ...], parts: int) -> tuple[Schedule, ...]:
+        key = (identity(part), isas, parts)
         if key not in found:
             found[key] = tuple(choose(part, isa, parts) for isa in isas)
         return found[key]
@@ -33,7 +45,9 @@ def with_schedules(scheduled: Fused, isas: Sequence[str], choose: Choose) -> Fus
     def one(kernel: Kernel) -> Kernel:
         if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
             return kernel
-        parts = [replace(part, schedules=schedules_of(part, len(kernel.contractions))) for part in kernel.contractions]
+        isas = tuple(dict.fromkeys(made for _, made in isas_of(kernel, target)))
+        parts = [replace(part, schedules=schedules_of(part, isas, len(kernel.contractions)))
+                 for part in kernel.contractions]
         made = replace(kernel, contractions=parts) if isinstance(kernel, GroupedContractionKernel) else parts[0]
         room = max(floats(part, s) for part in parts for s in part.schedules)
         if not room:

@@ -245,10 +245,11 @@ class Lowering:
         placement = self.placement_of(v)
         return Load(placement.buffer.name, v.dtype, index)
 
-    def load(self, v: Value, index: Index, like: Node) -> Load:
-        """As `read`, for places where only a Load will do: anything else is computed into a temp first."""
+    def load(self, v: Value, index: Index, like: Node, filled: bool = False) -> Load:
+        """As `read`, for places where only a Load will do: anything else is computed into a temp first. filled: what
+        stands for elements that are not there may be any number, not 0 alone."""
         element = self.read(v, index)
-        if isinstance(element, Load) and not element.dynamic and element.other in (None, Const(v.dtype, 0)):
+        if isinstance(element, Load) and not element.dynamic and (filled or element.other in (None, Const(v.dtype, 0))):
             return element
         element = self.read(self.detach(v), index)
         assert isinstance(element, Load)

@@ -68,10 +68,10 @@ def second_free(node: Node) -> list[int]:
             if d not in node.attrs["rhs_batch"] and d not in node.attrs["rhs_contract"]]
 
 
-def operand(low: Lowering, v: Value, index: Index, terms: tuple[Sym, ...], node: Node) -> Load:
+def operand(low: Lowering, v: Value, index: Index, terms: tuple[Sym, ...], node: Node, filled: bool = False) -> Load:
     """v as a contraction walks it; a view in which a step of a term depends on the row is computed into a buffer of its
     own (a window over an enlarged image: x[(row + term) / 2])."""
-    load = low.load(v, index, node)
+    load = low.load(v, index, node, filled)
     if all(affine(e, terms) for e in (low.buffers[load.buffer].address(load.index), *load.valid)):
         return load
     return low.load(low.detach(v), index, node)
@@ -109,7 +109,7 @@ def lower_packed_dot(low: Lowering, node: Node) -> None:
     k = linear(terms, tuple(a.shape[d] for d in node.attrs["lhs_contract"]))
     block = n // panel
     kind = product_of(node)
-    first = operand(low, a, a_index, reduced, node)
+    first = operand(low, a, a_index, reduced, node, kind.integer)
     second = low.load(b, (*out[:heads], block, *in_panel(k, n - block * panel, kind)), node)
     contract(low, node, heads, free, out, reduced, first, second, panel, kind)
 
@@ -156,12 +156,13 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
     group = sym(g) if g is not None else ZERO
     k, inner, position = convolution_terms(low, node, index, group, ins)
     out = (index[0], group * outs + sym(o), *index[2:])
-    a = operand(low, x, inner, k, node)
-    a = Load(a.buffer, a.dtype, a.index, a.valid + inside(inner, x.shape), Const(a.dtype, 0))
+    kind = product_of(node)
+    # rows of integers are copied: where x is padded already, with its zero, that is what a copy puts there
+    a = operand(low, x, inner, k, node, kind.integer and not any((*attrs["low"], *attrs["high"])))
+    a = Load(a.buffer, a.dtype, a.index, a.valid + inside(inner, x.shape), a.other or Const(a.dtype, 0))
     if not a.valid:
         a = Load(a.buffer, a.dtype, a.index)
     block = sym(o) // panel
-    kind = product_of(node)
     b = low.load(w, (group, block, *in_panel(position, sym(o) - block * panel, kind)), node)
     m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
     placement = low.placement_of(v)
