@@ -49,6 +49,19 @@ _DETECTION = ("fasterrcnn_mobilenet_v3_large_320_fpn", "fcos_resnet50_fpn", "key
               "retinanet_resnet50_fpn", "ssd300_vgg16", "ssdlite320_mobilenet_v3_large")
 
 
+class Detector(torch.nn.Module):
+    """A detector without what depends on its scores: the features of an image and what its heads make of them."""
+
+    def __init__(self, module: torch.nn.Module):
+        super().__init__()
+        self.backbone = module.backbone
+        self.head = module.head if hasattr(module, "head") else module.rpn.head
+
+    def forward(self, images: torch.Tensor) -> Any:
+        features = self.backbone(images)
+        return self.head(list(features.values()) if isinstance(features, dict) else [features])
+
+
 def _torchvision() -> None:
     import torchvision.models as zoo
 
@@ -70,6 +83,9 @@ def _torchvision() -> None:
     for name in _DETECTION:
         _table[f"torchvision/{name}"] = lambda name=name: (
             getattr(zoo.detection, name)(weights=None, weights_backbone=None), ([image(128)[0]],), {})
+        _table[f"torchvision/{name}+heads"] = lambda name=name: (
+            Detector(getattr(zoo.detection, name)(weights=None, weights_backbone=None)),
+            (image(300 if "ssd300" in name else 128),), {})
 
 
 # -- timm: one of the small models of each family

@@ -258,7 +258,69 @@ tc_tensor tc_inner_at(tc_site at, tc_tensor a, tc_tensor b)
     return tc_op_leave(g, tc_prim_contract(g, a, b, &c));
 }
 
-/* Every row looks for its group, and is summed with the matrix of it where that lies. */
+/* For each of `count` places how many of the bounds lie at or before it. */
+static tc_tensor passed(tc_graph *g, tc_site at, tc_tensor bounds, const tc_expr *count)
+{
+    const tc_dtype counted = bounds->type.dtype;
+    tc_tensor place = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 2, .shape = {count, g->dims.one}});
+    return tc_prim_reduce(g, tc_prim_cast(g, LE(bounds, place), counted), "sum", 1, (int[]){1});
+}
+
+/* Rows that are multiplied together: about those of one group, where both numbers are known. */
+static int rows_of_block(const tc_expr *m, const tc_expr *groups)
+{
+    int64_t rows, count;
+    if (!tc_expr_value(m, &rows) || !tc_expr_value(groups, &count) || count < 1)
+        return 8;
+    int block = 4;
+    while (block < 64 && block * count < rows)
+        block *= 2;
+    return block;
+}
+
+/* Each group begins a block of rows of its own, so that a block has one matrix; the rows past the end of a group are
+ * computed for nothing. There are no more blocks than rows, nor than full ones and one more of each group. */
+static tc_tensor by_blocks(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, tc_tensor ends)
+{
+    const tc_dtype counted = ends->type.dtype;
+    const tc_expr *m = a->type.shape[0], *n = b->type.shape[2], *groups = ends->type.shape[0];
+    const int block = rows_of_block(m, groups);
+    const tc_expr *full = tc_expr_floordiv(tc_expr_add(m, tc_expr_mul_int(groups, block - 1)),
+                                           tc_expr_const(&g->dims, block));
+    const tc_expr *blocks = tc_expr_min(m, full), *rows = tc_expr_mul_int(blocks, block);
+    tc_tensor last_group = tc_size_value(g, counted, tc_expr_add_int(groups, -1));
+    tc_tensor last_row = tc_size_value(g, counted, tc_expr_add_int(m, -1));
+    tc_tensor last_place = tc_size_value(g, counted, tc_expr_add_int(rows, -1));
+    const tc_dim none = tc_dim_int_(0), one = tc_dim_int_(1), but_one = tc_dim_of(tc_expr_add_int(groups, -1));
+    tc_tensor begins = tc_pad_axis_at(at, tc_slice_at(at, ends, 0, none, but_one, 1), 0, one, none, tc_operand_int_(0));
+    tc_tensor sizes = SUB(ends, begins), own = DIV(ADD(sizes, block - 1), block);
+    tc_tensor block_ends = tc_cumulative_at(at, "tc_cumsum", own, "sum", 0, false), block_begins = SUB(block_ends, own);
+
+    /* the rows and the matrix of each block */
+    tc_tensor group = MINIMUM(passed(g, at, block_ends, blocks), last_group);
+    tc_tensor number = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 1, .shape = {blocks}});
+    tc_tensor before = SUB(number, tc_prim_gather(g, block_begins, group, 0));
+    tc_tensor first = with_axis(g, ADD(tc_prim_gather(g, begins, group, 0), MUL(before, block)), 1);
+    tc_tensor inner = tc_prim_iota(g, 1,
+                                   &(tc_type){.dtype = counted,
+                                              .rank = 2,
+                                              .shape = {blocks, tc_expr_const(&g->dims, block)}});
+    tc_tensor taken = MINIMUM(MAXIMUM(ADD(inner, first), 0), last_row);
+    tc_tensor left = tc_prim_widen(g, tc_prim_gather(g, a, taken, 0));
+    tc_tensor right = tc_prim_widen(g, tc_prim_gather(g, b, group, 0));
+    tc_tensor products = tc_prim_reshape(g, tc_matmul_at(at, left, right), 2, (const tc_expr *[]){rows, n});
+
+    /* where each row lies in them */
+    tc_tensor of_row = passed(g, at, ends, m), known = MINIMUM(of_row, last_group);
+    tc_tensor row = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 1, .shape = {m}});
+    tc_tensor within = SUB(row, tc_prim_gather(g, begins, known, 0));
+    tc_tensor place = ADD(MUL(tc_prim_gather(g, block_begins, known, 0), block), within);
+    tc_tensor found = tc_prim_gather(g, products, MINIMUM(MAXIMUM(place, 0), last_place), 0);
+    tc_tensor is_row = with_axis(g, LE(of_row, last_group), 1);
+    return WHERE(is_row, found, 0);
+}
+
+/* Rows in groups, each group times a matrix. */
 static tc_tensor grouped_mm(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, tc_tensor ends)
 {
     const tc_dtype dtype = a->type.dtype, counted = ends->type.dtype;
@@ -273,15 +335,7 @@ static tc_tensor grouped_mm(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, t
                 tc_type_text(g, &a->type), tc_type_text(g, &b->type), tc_type_text(g, &ends->type));
         return tc_poison();
     }
-    const tc_expr *m = a->type.shape[0], *k = a->type.shape[1], *groups = ends->type.shape[0];
-    tc_tensor row = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 2, .shape = {m, g->dims.one}});
-    tc_tensor behind = tc_prim_cast(g, LE(ends, row), counted), group = tc_prim_reduce(g, behind, "sum", 1, (int[]){1});
-    tc_tensor count = tc_size_value(g, counted, groups), known = MINIMUM(group, SUB(count, 1));
-    tc_tensor matrices = tc_prim_widen(g, tc_prim_gather(g, b, known, 0));
-    tc_tensor rows = tc_prim_reshape(g, tc_prim_widen(g, a), 3, (const tc_expr *[]){m, k, g->dims.one});
-    tc_tensor sums = tc_prim_reduce(g, MUL(rows, matrices), "sum", 1, (int[]){1});
-    tc_tensor within = with_axis(g, LT(group, count), 1);
-    return tc_prim_narrow(g, WHERE(within, sums, 0), dtype);
+    return tc_prim_narrow(g, by_blocks(g, at, a, b, ends), dtype);
 }
 
 tc_tensor tc_grouped_mm_at(tc_site at, tc_tensor a, tc_tensor b, tc_tensor ends)

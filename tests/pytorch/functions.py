@@ -522,6 +522,38 @@ case("while_loop", loop, torch.tensor(0), f(3))
 case("no_grad", without_gradient, f(3))
 case("nested", lambda x, y: {"sum": x["a"] + y[0], "parts": [x["b"], {"last": y[1]}]}, {"a": f(2), "b": f(3)},
      (f(2), f(1)))
+
+
+class Remembered(nn.Module):
+    """A buffer that state_dict does not have, and one that is another's part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("steps", torch.arange(3.0), persistent=False)
+        self.register_buffer("first", self.steps[:2])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.steps + self.first.sum() + torch.tensor([1.0, 2.0, 3.0])
+
+
+class ChangedInput(nn.Module):
+    """What the caller passes in is changed: a state, which begins as zeros."""
+
+    def forward(self, kept: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        kept.add_(y)
+        return kept * 2
+
+
+def stepped(start: torch.Tensor, xs: torch.Tensor) -> Any:
+    from torch._higher_order_ops.scan import scan
+
+    return scan(lambda carried, x: (carried * 0.5 + x, carried.sin()), start, xs)
+
+
+case("remembered", Remembered(), f(3))
+case("changed_input", ChangedInput(), torch.zeros(3), f(3))
+case("scan", stepped, f(3), f(4, 3))
+case("flags", lambda x, on, mode: (x.neg() if on else x) * (2 if mode is None else 3), f(3), True, None)
 case("float16", nn.Sequential(nn.Linear(4, 3), nn.GELU()).half(), f(2, 4).half())
 case("bfloat16", nn.Sequential(nn.Linear(4, 3), nn.GELU()).bfloat16(), f(2, 4).bfloat16())
 

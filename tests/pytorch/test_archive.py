@@ -125,6 +125,15 @@ def contradictory(folder: Path) -> None:
          "a name that nothing gives"),
         (put(*GRAPH, "nodes", 0, "inputs", 0, "arg", {}), "neither an argument nor a name",
          "an argument without a kind"),
+        (put(*GRAPH, "nodes", 1, node("aten.arange.default", "relu", end={"as_int": 3})), "its result has 2 axes",
+         "numbers in a row of two axes"),
+        (put(*GRAPH, "nodes", 1, node("aten.split.Tensor", "relu", self=arg("linear"), split_size={"as_int": 1},
+                                      dim={"as_int": 2})), "axis 2 of a tensor of rank 2", "an axis that is not there"),
+        (lambda of: [edit(of) for edit in (
+            put(*GRAPH, "tensor_values", "relu", tensor(3)),
+            put(*GRAPH, "nodes", 1, node("aten.split.Tensor", "relu", self=arg("linear"), split_size={"as_int": 1},
+                                         dim={"as_int": 1})))],
+         "its arguments and results do not fit each other", "parts of fewer axes than the whole"),
         (put(*GRAPH, "nodes", 3), "nodes is missing or no list", "nodes that are a number"),
         (put(*GRAPH, "nodes", [3]), "target is missing or no text", "a node that is a number"),
         (put(*GRAPH, "tensor_values", "x", "sizes", [{"as_expr": {"expr_str": "2 +"}}, {"as_int": 2}]),
@@ -162,6 +171,11 @@ def wrapped(folder: Path) -> None:
     tap.ok("tc_output(g, \"output\", linear);" in made.text, "wrappers that change nothing vanish")
     refused(folder, members(edited(put(*GRAPH, "nodes", 1, nested(40)))), "its graphs are nested more than 32 deep",
             "graphs within graphs within graphs")
+
+
+def ranges(folder: Path) -> None:
+    made = reader.import_file(save(folder / "m.pt2", members(edited(put("range_constraints", 3)))), "m.pt2")
+    tap.ok("tc_output(" in made.text, "ranges that are none are as if there were none")
 
 
 def unsupported(folder: Path) -> None:
@@ -227,6 +241,7 @@ with tempfile.TemporaryDirectory() as temporary:
     whole(place)
     broken(place)
     contradictory(place)
+    ranges(place)
     unsupported(place)
     wrapped(place)
 sizes()

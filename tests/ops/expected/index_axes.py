@@ -43,12 +43,16 @@ def masks(i: dict) -> dict:
 
 
 def groups(i: dict) -> dict:
-    ends, begin, parts = i["sizes"].long().cumsum(0).clamp(max=N), 0, []
-    for group, end in enumerate(ends.tolist()):
-        parts.append(i["x"][begin:end] @ i["matrices"][group])
-        begin = end
-    products = torch.cat([*parts, torch.zeros(N - begin, 6)])
-    return {"products": products, "long_ends": products}
+    ends = i["sizes"].long().cumsum(0).clamp(max=N)
+
+    def products(x: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+        begin, parts = 0, []
+        for group, end in enumerate(ends.tolist()):
+            parts.append(x[begin:end] @ i["matrices"][group])
+            begin = end
+        return torch.cat([*parts, torch.zeros(x.shape[0] - begin, 6)])
+
+    return {"products": products(i["x"], ends), "long_ends": products(i["many"], 5 * ends)}
 
 
 def functions(rng: Random) -> dict:
@@ -61,5 +65,6 @@ def functions(rng: Random) -> dict:
         "reduce": ({"x": x, "index": rng.randint(0, N, (I, M)).to(torch.int32), "u": rng.normal(I, M),
                     "counts": rng.randint(-50, 50, (I, M)).to(torch.int32)}, reduce, SIZE),
         "masks": ({"x": x, "index": places}, masks, SIZE),
-        "groups": ({"x": x, "matrices": rng.normal(5, M, 6), "sizes": torch.tensor([2, 0, 1, 3, 0], dtype=torch.int32)},
+        "groups": ({"x": x, "matrices": rng.normal(5, M, 6), "sizes": torch.tensor([2, 0, 1, 3, 0], dtype=torch.int32),
+                    "many": rng.normal(40, M)},
                    groups, f"n={N},m={M}")}

@@ -47,7 +47,8 @@ class Importer:
         self.scope: tuple[str, ...] = ()
         self.origin = Origin()
         self._dim_names, self._multiples = dict(dim_names), dict(multiples)
-        self._ranges = archive.program.get("range_constraints") or {}
+        ranges = archive.program.get("range_constraints")
+        self._ranges: Json = ranges if isinstance(ranges, dict) else {}
         self._symbols: dict[str, Expr] = {}
         self._stored: dict[tuple[object, ...], Value] = {}
         self._nodes = self._nested = 0
@@ -338,7 +339,7 @@ class Importer:
             raise Unsupported("of real numbers it is not known")
         try:
             function(node)
-        except ValueError:  # lists of different lengths, which zip and unpacking refuse
+        except (ValueError, IndexError):  # lists of other lengths, axes that are not there
             raise Malformed("its arguments and results do not fit each other") from None
         unread = node.unread()
         if unread:

@@ -35,9 +35,8 @@ def zeros(n: Node) -> None:
 @op("aten.arange.default", "aten.arange.start", "aten.arange.start_step")
 def arange(n: Node) -> None:
     n.ignore("dtype")
-    dtype = n.type.dtype
+    dtype, (count,) = n.vector().dtype, n.vector().shape
     start, stop, step = n.argument("start", 0), n.argument("end"), n.argument("step", 1)
-    count = n.type.shape[0]
     whole = all(isinstance(v, (int, Expr)) for v in (start, stop, step))
     if whole and start == 0 and step == 1:
         n.result(f"tc_arange(g, TC_{dtype.upper()}, {n.dim(count)})")
@@ -53,13 +52,15 @@ def arange(n: Node) -> None:
 @op("aten.linspace.default")
 def linspace(n: Node) -> None:
     n.ignore("steps", "dtype")
-    n.result(f"tc_linspace(g, TC_{n.type.dtype.upper()}, {n.real('start')}, {n.real('end')}, {n.dim(n.type.shape[0])})")
+    kind = n.vector()
+    n.result(f"tc_linspace(g, TC_{kind.dtype.upper()}, {n.real('start')}, {n.real('end')}, {n.dim(kind.shape[0])})")
 
 
 @op("aten.logspace.default")
 def logspace(n: Node) -> None:
     n.ignore("steps", "dtype")
-    n.result(f"tc_logspace(g, TC_{n.type.dtype.upper()}, {n.real('start')}, {n.real('end')}, {n.dim(n.type.shape[0])}, "
+    kind = n.vector()
+    n.result(f"tc_logspace(g, TC_{kind.dtype.upper()}, {n.real('start')}, {n.real('end')}, {n.dim(kind.shape[0])}, "
              f"{n.real('base', 10.0)})")
 
 

@@ -197,7 +197,7 @@ def frequencies(n: Node) -> None:
     count, spacing, dtype = n.integer("n"), n.real("d", 1.0), n.type.dtype
     if not count or not spacing:
         raise Malformed(f"{count} frequencies at a spacing of {spacing}")
-    numbers = f"tc_arange(g, TC_{dtype.upper()}, {n.dim(n.type.shape[0])})"
+    numbers = f"tc_arange(g, TC_{dtype.upper()}, {n.dim(n.vector().shape[0])})"
     if "rfft" not in n.target:
         half = count // 2
         numbers = f"tc_roll(tc_sub({numbers}, {half}), {count - half}, 0)"
@@ -210,7 +210,7 @@ def frequencies(n: Node) -> None:
 def window(n: Node) -> None:
     n.ignore("window_length", "dtype")
     periodic = "true" if n.flag("periodic", True) else "false"
-    words = f"g, TC_{n.type.dtype.upper()}, {n.dim(n.type.shape[0])}, {periodic}"
+    words = f"g, TC_{n.type.dtype.upper()}, {n.dim(n.vector().shape[0])}, {periodic}"
     name = n.target.split(".")[1]
     if n.has("alpha"):
         n.result(f"tc_cosine_window({words}, {n.real('alpha')}, {n.real('beta', 0.46)}, 0)")

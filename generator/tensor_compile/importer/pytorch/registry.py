@@ -250,6 +250,12 @@ class Node:
     def dim_list(self, sizes: Sequence[IntLike]) -> str:
         return self.importer.dims.list(sizes)
 
+    def vector(self) -> Type:
+        """The type of a result that must have one axis."""
+        if len(self.type.shape) != 1:
+            raise Malformed(f"its result has {len(self.type.shape)} axes")
+        return self.type
+
     @property
     def type(self) -> Type:
         """The type of the one result, or of the first."""

@@ -94,7 +94,7 @@ tc_tensor tc_baddbmm_at(const tc_addmm_args *args);
  * behind which row each group ends, and never falls. Rows behind the last group are 0.
  * Dtypes: floats, a and b of one dtype; ends i32 or i64.
  * Shape: [m, n].
- * Numerics: each element is a sum of products over k, in the order of tc_sum.
+ * Numerics: as of tc_matmul. 16 bits: in f32, rounded once.
  * ATen: _grouped_mm, of a matrix and a stack of matrices; grouped_mm_fallback of Transformers. */
 #define tc_grouped_mm(a, b, ends) tc_grouped_mm_at(TC_HERE, a, b, ends)
 tc_tensor tc_grouped_mm_at(tc_site at, tc_tensor a, tc_tensor b, tc_tensor ends);
