@@ -99,18 +99,18 @@ legacy_xception lowformer_b0 mambaout_femto mnasnet_small mobilenetv3_small_050 
 mobilevit_xxs naflexvit_base_patch16_siglip nasnetalarge nextvit_small nf_regnet_b0 pnasnet5large poolformerv2_s12
 pvt_v2_b0 qwen3_vit_88m rdnet_tiny regnety_040_sgn repghostnet_050 repvit_m1 res2next50 resnest14d resnetv2_18
 rexnet_100 sam2_hiera_tiny selecsls42 shvit_s1 skresnet18 starnet_s050 tiny_vit_5m_224 tresnet_m xception41p
-bat_resnext26ts caformer_s18 convformer_s18 convnextv2_atto cspresnet50 cspresnext50 darknet17 eca_resnext26ts
+caformer_s18 convformer_s18 convnextv2_atto cspresnet50 cspresnext50 darknet17 eca_resnext26ts
 ecaresnetlight efficientnet_b0 efficientnetv2_rw_t fbnetc_100 fbnetv3_b gcresnext26ts gernet_s ghostnetv2_100
 hgnet_tiny lcnet_050 lambda_resnet26t mixnet_s mobilenetv1_100 mobilenetv2_050 mobilevitv2_050 nfnet_l0 regnetv_040
-regnetx_002 regnetz_005 repvgg_a0 resmlp_12_224 resnetblur18 resnetrs50 semnasnet_050 seresnext26t_32x4d spnasnet_100
+regnetx_002 regnetz_005 repvgg_a0 resnetblur18 resnetrs50 semnasnet_050 seresnext26t_32x4d spnasnet_100
 tinynet_e vgg11 vovnet39a xception65""".split(), 96),
-    **dict.fromkeys("""gmixer_24_224 gmlp_ti16_224 vit_tiny_patch16_224 beit_base_patch16_224 cait_xxs24_224 coat_tiny convit_tiny deit_tiny_patch16_224 efficientformer_l1
+    **dict.fromkeys("""coatnet_pico_rw_224 gmixer_24_224 gmlp_ti16_224 resmlp_12_224 vit_tiny_patch16_224 beit_base_patch16_224 cait_xxs24_224 coat_tiny convit_tiny deit_tiny_patch16_224 efficientformer_l1
 efficientformerv2_s0 efficientvit_m0 eva02_tiny_patch14_224 gcvit_xxtiny hiera_tiny_224 jx_nest_tiny levit_384_s8
 mixer_s16_224 mvitv2_tiny pit_xs_224 samvit_base_patch16_224 sequencer2d_s swiftformer_xs swin_tiny_patch4_window7_224
 swinv2_cr_tiny_224 tnt_s_legacy_patch16_224 twins_svt_small visformer_tiny vit_small_r26_s32_224
 vit_srelpos_small_patch16_224 vitamin_small_224 volo_d1_224 xcit_nano_12_p8_224""".split(), 224),
     **dict.fromkeys("""crossvit_tiny_240 flexivit_small""".split(), 240),
-    **dict.fromkeys("""botnet26t_256 coatnet_pico_rw_224 deepseek_vit_412m gemma4_vit_167m maxxvit_rmlp_nano_rw_256 halonet_h1 maxvit_pico_rw_256 swinv2_tiny_window16_256""".split(), 256),
+    **dict.fromkeys("""botnet26t_256 maxxvit_rmlp_nano_rw_256 halonet_h1 maxvit_pico_rw_256 swinv2_tiny_window16_256""".split(), 256),
 }
 
 
@@ -153,7 +153,8 @@ _SMALL = {
 _TEXT = """albert bert big_bird biogpt bloom camembert codegen cohere convbert ctrl data2vec-text deberta deberta-v2 distilbert electra
 ernie esm falcon fnet funnel gemma gemma2 gemma3_text glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite granitemoe helium llama lilt
 mamba megatron-bert mistral mixtral mobilebert modernbert mpnet mpt nomic_bert nystromformer olmo olmo2 openai-gpt opt persimmon phi phi3 qwen2 qwen2_moe
-qwen3 rembert roberta roformer rwkv smollm3 squeezebert stablelm starcoder2 xglm xlm-roberta yoso layoutlm""".split()
+qwen3 rembert roberta roformer rwkv smollm3 squeezebert stablelm starcoder2 xglm xlm-roberta yoso layoutlm
+arcee cohere2 exaone4 falcon_mamba glm4 gpt_oss lfm2 llama4_text mamba2 nemotron olmo3 olmoe phimoe qwen3_moe seed_oss""".split()
 _PAIRS = "bart blenderbot-small m2m_100 marian mbart mt5 mvp pegasus plbart prophetnet t5".split()
 _VISION = "beit bit convnext convnextv2 deit dinov2 efficientnet focalnet hiera ijepa levit mobilevit mobilevitv2 mobilenet_v1 mobilenet_v2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 vit vit_mae vit_msn yolos dpt clip_vision_model siglip_vision_model".split()
 _AUDIO = "wav2vec2 hubert wavlm unispeech sew data2vec-audio".split()

@@ -12,11 +12,23 @@ from typing import Any
 STAGES = ("exported", "imported", "built", "right")
 
 
+DETECTION = """
+The detection models of torchvision keep the boxes whose scores are high enough, so how many there are is data, at a
+fixed image size (`min_size`, `max_size`) as well: torch.export 2.11 stops there, with `strict=True` (`UserError`) and
+without (`GuardOnDataDependentSymNode`). What can be exported is the network: `NAME+heads` are the same models from an
+image to the scores and coordinates of all boxes, which a program of your own sorts out."""
+
+
 def reason(row: dict[str, Any]) -> str:
     """Why it got no farther, in one line without what differs from run to run."""
     lines = [line.strip() for line in str(row.get("why", "")).splitlines() if line.strip()]
     text = "; ".join(lines[1:2] if len(lines) > 1 and "cannot be imported" in lines[0] else lines[:1])
     return re.sub(r"\S*/tmp\S*|\S*\.pt2: ?", "", text).replace("|", "/").strip()[:160]
+
+
+def shown(row: dict[str, Any], key: str, unit: float, form: str) -> str:
+    """A number of a row, in a unit; - where it has none."""
+    return format(row[key] / unit, form) if key in row else "-"
 
 
 def main(results: Path, machine: str) -> None:
@@ -46,7 +58,8 @@ def main(results: Path, machine: str) -> None:
         if r["reached"] != "right":
             continue
         if "ours_ms" not in r:
-            print(f"| {r['name']} | {r.get('note', 'yes')} | - | - | - | - | - | - | - | - |")
+            print(f"| {r['name']} | {r.get('note', 'yes')} | {shown(r, 'error', 1, '.1e')} | - | - | - | - | - | "
+                  f"{shown(r, 'arena', 1024, '.0f')} | {shown(r, 'code', 2 ** 20, '.1f')} |")
             continue
         compiled = f"{r['compile_ms']:.3g}" if "compile_ms" in r else "-"
         print(f"| {r['name']} | yes | {r['error']:.1e} | {r['eager_ms']:.3g} | {compiled} | {r['ours_ms']:.3g} | "
@@ -56,6 +69,8 @@ def main(results: Path, machine: str) -> None:
     for r in rows:
         if r["reached"] != "right":
             print(f"| {r['name']} | {r['reached']} | {reason(r)} |")
+    if any("DataDependent" in reason(r) and r["name"].startswith("torchvision/") for r in rows):
+        print(DETECTION)
 
 
 if __name__ == "__main__":

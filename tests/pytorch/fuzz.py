@@ -10,6 +10,7 @@ something did.
 """
 from __future__ import annotations
 
+import copy
 import io
 import json
 import random
@@ -50,7 +51,7 @@ def changed(text: bytes, r: random.Random) -> bytes:
         (holder, key), (other, other_key) = r.choice(all_places), r.choice(all_places)
         kind = r.randrange(5)
         if kind == 0:
-            holder[key] = r.choice(WILD)
+            holder[key] = copy.deepcopy(r.choice(WILD))
         elif kind == 1:
             del holder[key]
         elif kind == 2:

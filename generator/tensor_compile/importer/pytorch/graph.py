@@ -507,7 +507,7 @@ def _names(arg: object) -> list[str]:
     if kind in ("as_tensor", "as_sym_int", "as_sym_bool", "as_sym_float"):
         return [str(content.get("name") or content.get("as_name"))] if isinstance(content, dict) else []
     if kind in ("as_tensors", "as_optional_tensors"):
-        return [name for entry in content for name in
+        return [name for entry in listed(content) for name in
                 (_names(entry) if isinstance(entry, dict) and len(entry) == 1 and "name" not in entry
                  else [text(entry, "name")])]
     return []
