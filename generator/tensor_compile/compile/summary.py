@@ -9,12 +9,9 @@ from typing import Iterator, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import (
-    ContractionKernel,
     ExternKernel,
     FunctionPlan,
-    GroupedContractionKernel,
     Kernel,
-    LoopNestKernel,
     Variant,
 )
 from ..symbolic import Sym
@@ -79,12 +76,8 @@ def temps(variant: Variant, sizes: Mapping[str, int], rows: list[Cost]) -> Itera
 
 def stored(kernel: Kernel) -> set[str]:
     """The buffers that a kernel writes."""
-    stores = (
-        [s for phase in kernel.phases for s in phase.stores]
-        if isinstance(kernel, LoopNestKernel)
-        else kernel.stores if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else []
-    )
-    return {s.buffer for s in stores} | ({b.name for b in kernel.writes} if isinstance(kernel, ExternKernel) else set())
+    whole = {b.name for b in kernel.writes} if isinstance(kernel, ExternKernel) else set()
+    return whole | {s.buffer for s in kernel.stores}
 
 
 def _values(variant: Variant, sizes: Mapping[str, int]) -> dict[Sym, int]:

@@ -11,7 +11,7 @@ from typing import Mapping
 
 from ..target import Target
 from ..loops import schedule_cuda
-from ..loops.loop_ir import CheckKernel, Kernel, ModelPlan, Step, Store
+from ..loops.loop_ir import ModelPlan, Step
 from ..loops.scalar_ir import Buffer
 from .cwriter import string
 from .memory import buffer_bytes, is_check
@@ -87,7 +87,7 @@ class _Launches(StepsWriter):
         return f"f->device_arena + offsets[{self.where.copy_numbers[b.name]}]"
 
     def end(self) -> None:
-        written = {s.buffer for step in self.program.kernel_steps for s in _stores(step.kernel)}
+        written = {s.buffer for step in self.program.kernel_steps for s in step.kernel.stores}
         self.put("tc_device_end(f);")
         self.depth -= 1
         self.put("}", f"if (!tc_device_ready(f, {self.has_checks}))", "    return;")
@@ -162,9 +162,3 @@ TC_PUBLIC tc_status {base}_cuda(tc_context *context, const {base}_args *args, vo
                            args->counters ? &args->counters->{e.symbol} : 0, stream);
 }}
 """
-
-
-def _stores(kernel: Kernel) -> list[Store]:
-    if isinstance(kernel, CheckKernel):
-        return []
-    return list(getattr(kernel, "stores", ())) or [s for phase in getattr(kernel, "phases", ()) for s in phase.stores]

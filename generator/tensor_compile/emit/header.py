@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Kernel, ModelPlan, Store, Variant
+from ..loops.loop_ir import ModelPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..target import Target
 from .cwriter import comment, largest, macro
@@ -205,16 +205,11 @@ def _arguments(face: Interface, entry: Entry) -> str:
 def _writes_state(entry: Entry) -> bool:
     for variant in entry.plan.variants:
         for step in variant.program.kernel_steps:
-            for store in _stores(step.kernel):
+            for store in step.kernel.stores:
                 buffer = variant.program.buffers.get(store.buffer)
                 if buffer is not None and buffer.kind == "state":
                     return True
     return False
-
-
-def _stores(kernel: Kernel) -> list[Store]:
-    phases = getattr(kernel, "phases", None)
-    return [s for phase in phases for s in phase.stores] if phases is not None else list(getattr(kernel, "stores", []))
 
 
 def _prototypes(entry: Entry, target: Target) -> str:

@@ -6,19 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Iterator
 
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, regions, RowSort, Step, Store, Tiles
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, \
+    Kernel, leaves, Loop, LoopNestKernel, regions, RowSort, Step, Tiles
 from .disjoint import apart
 from .scalars import loads
-
-
-def stores(kernel: Kernel | Tiles) -> list[Store]:
-    if isinstance(kernel, (CheckKernel, ExternKernel)):
-        return []
-    if isinstance(kernel, Tiles):
-        return [s for item in leaves([kernel]) for s in stores(item.kernel if isinstance(item, Step) else item)]
-    return kernel.stores if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else \
-        [s for phase in kernel.phases for s in phase.stores]
 
 
 def written(item: Element) -> list[str]:
@@ -29,7 +20,7 @@ def written(item: Element) -> list[str]:
         return [b.name for b in item.writes]
     sorted_rows = [r.buffer for phase in item.phases for r in phase.reduces if isinstance(r, RowSort)] \
         if isinstance(item, LoopNestKernel) else []
-    return list(dict.fromkeys([*(s.buffer for s in stores(item)), *sorted_rows]))
+    return list(dict.fromkeys([*(s.buffer for s in item.stores), *sorted_rows]))
 
 
 def read(item: Element) -> list[str]:
@@ -42,12 +33,8 @@ def read(item: Element) -> list[str]:
         values = [item.value, *(v for _, v in item.dynamic)]
     elif isinstance(item, Contraction):
         values = [item.a, item.b]
-    elif isinstance(item, (ContractionKernel, GroupedContractionKernel)):
-        values = item.values
     else:
-        assert isinstance(item, LoopNestKernel)
-        values = [r.value for s in item.phases for r in s.reduces]
-        values += [v for s in item.phases for x in s.stores for v in x.values]
+        values = item.values
     return list({x.buffer: None for x in loads(*values)})
 
 
@@ -63,7 +50,7 @@ def stored_apart(one: Kernel | Tiles, two: Kernel | Tiles, name: str) -> bool:
     """Two kernels store different elements of one buffer: parts of a concatenation."""
     if isinstance(one, ExternKernel) or isinstance(two, ExternKernel):
         return False
-    first, second = ([s.index for s in stores(k) if s.buffer == name] for k in (one, two))
+    first, second = ([s.index for s in k.stores if s.buffer == name] for k in (one, two))
     return all(apart(a, b) for a in first for b in second)
 
 

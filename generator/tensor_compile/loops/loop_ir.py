@@ -139,6 +139,15 @@ class LoopNestKernel:
     grain: int = 1
     loc: Loc | None = None
 
+    @property
+    def stores(self) -> list[Store]:
+        return [s for phase in self.phases for s in phase.stores]
+
+    @property
+    def values(self) -> list[Scalar]:
+        """All that it evaluates."""
+        return [r.value for phase in self.phases for r in phase.reduces] + [v for s in self.stores for v in s.values]
+
 
 @dataclass(slots=True)
 class ContractionKernel:
@@ -240,6 +249,14 @@ class CheckKernel:
     dims: tuple[Sym, ...]
     loc: Loc | None = None
 
+    @property
+    def stores(self) -> list[Store]:
+        return []
+
+    @property
+    def values(self) -> list[Scalar]:
+        return []
+
 
 @dataclass(slots=True)
 class ExternKernel:
@@ -253,6 +270,15 @@ class ExternKernel:
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     loc: Loc | None = None
+
+    @property
+    def stores(self) -> list[Store]:
+        """None at a point: it stores whole buffers."""
+        return []
+
+    @property
+    def values(self) -> list[Scalar]:
+        return []
 
 
 Kernel = LoopNestKernel | ContractionKernel | GroupedContractionKernel | CheckKernel | ExternKernel
@@ -397,6 +423,11 @@ class Tiles:
     axes: tuple[Axis, ...]
     body: list[Element]
     growing: bool = False
+
+    @property
+    def stores(self) -> list[Store]:
+        kernels = [item.kernel if isinstance(item, Step) else item for item in leaves([self])]
+        return [s for kernel in kernels for s in kernel.stores]
     barrier: bool = False
 
     @property

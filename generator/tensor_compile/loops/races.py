@@ -14,7 +14,7 @@ from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
 from .loop_ir import Axis, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Step, Store
-from .scalar_ir import Buffer, Scalar
+from .scalar_ir import Buffer
 from .disjoint import apart, one_to_one
 from .scalars import empty, loads
 
@@ -107,21 +107,13 @@ def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
         made.setdefault(s.buffer, []).append(s.index)
     rows = _rows(kernel)
     problems: dict[str, None] = {}
-    for x in loads(*_values(kernel)):
+    for x in loads(*kernel.values):
         for index in made.get(x.buffer, ()):
             if _apart(buffers[x.buffer], x.index, index):   # an index that is data has its range, too
                 continue
             if x.dynamic or not _same_point(x.index, index, rows):
                 problems[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
     return list(problems)
-
-
-def _values(kernel: LoopNestKernel | ContractionKernel | GroupedContractionKernel) -> list[Scalar]:
-    """All that a kernel evaluates."""
-    if not isinstance(kernel, LoopNestKernel):
-        return kernel.values
-    return [v for s, _ in stores(kernel) for v in s.values] + [r.value for phase in kernel.phases
-                                                               for r in phase.reduces]
 
 
 def shared(one: ContractionKernel, two: ContractionKernel) -> list[str]:
@@ -154,7 +146,7 @@ def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: l
             where = f"{t.buffer}[{_text(t.index)}]"
             problems[f"{two.label}: stores {where}, which {one.label} stores in another tile"] = None
     for kernel in kernels:
-        for x in loads(*_values(kernel)):
+        for x in loads(*kernel.values):
             for one, s, _ in made:
                 if s.buffer == x.buffer and (x.dynamic or not _apart(buffers[s.buffer], s.index, x.index)
                                              and not _one_tile(several, s.index, x.index)):

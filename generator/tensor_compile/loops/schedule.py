@@ -35,7 +35,7 @@ def schedule(fused: Fused, target: Target) -> Fused:
 
 def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, LoopNestKernel):
-        body = _Body(buffers, _values(kernel), _stores(kernel))
+        body = _Body(buffers, kernel.values, kernel.stores)
         if len(kernel.phases) == 1 and not kernel.phases[0].vars and not kernel.phases[0].reduces \
                 and not any(x.dynamic for x in kernel.phases[0].stores):
             return _flat(kernel, body)
@@ -121,15 +121,6 @@ class _Body:
 
     def rewriter(self) -> Rewriter:
         return Rewriter((lambda e: e.substitute(self.mapping)) if self.mapping else None)
-
-
-def _values(kernel: LoopNestKernel) -> list[Scalar]:
-    return [r.value for s in kernel.phases for r in s.reduces] + \
-        [v for s in kernel.phases for x in s.stores for v in x.values]
-
-
-def _stores(kernel: LoopNestKernel) -> list[Store]:
-    return [x for s in kernel.phases for x in s.stores]
 
 
 def _size_key(e: Expr | None) -> tuple[Any, ...]:
@@ -244,7 +235,7 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
         values, stores = kernel.values, kernel.stores
     else:
         loops = kernel.rows + tuple(s for phase in kernel.phases for s in phase.vars)
-        values, stores = _values(kernel), _stores(kernel)
+        values, stores = kernel.values, kernel.stores
     for x in loads(*values):
         names[x.buffer] = None
         for e in x.index:

@@ -64,17 +64,6 @@ def row_variables(kernel: Chained) -> tuple[Sym, ...]:
     return kernel.batch + kernel.m if isinstance(kernel, ContractionKernel) else kernel.rows
 
 
-def values(kernel: Chained) -> list[Scalar]:
-    if isinstance(kernel, ContractionKernel):
-        return kernel.values
-    return [r.value for s in kernel.phases for r in s.reduces] + [v for s in kernel.phases for x in s.stores
-                                                                  for v in x.values]
-
-
-def stores(kernel: Chained) -> list[Store]:
-    return kernel.stores if isinstance(kernel, ContractionKernel) else [x for s in kernel.phases for x in s.stores]
-
-
 def walked_by(e: Expr, kernel: Chained) -> tuple[Sym, ...] | None:
     """The row variables of the kernel that e is the row-major position of; None where e is anything else."""
     variables = tuple(s for s in row_variables(kernel) if s in e.symbols())
@@ -131,7 +120,7 @@ class _Former:
             if number is None or not self.movable(items, chain, number):
                 continue
             joined = items[number]
-            if any(x.dynamic for x in (*stores(joined), *loads(*values(joined)))):
+            if any(x.dynamic for x in (*joined.stores, *loads(*joined.values))):
                 continue
             rows = self.rows(chain, joined, name)
             if rows:
@@ -156,9 +145,9 @@ class _Former:
     def rows(self, chain: _Chain, joined: Chained, name: str) -> list[tuple[Expr, list[tuple[Sym, ...]]]]:
         """The axes that stay when a kernel joins the chain, which it reads through `name`."""
         last = chain.kernels[-1]
-        indices = list(dict.fromkeys(s.index for s in stores(last) if s.buffer == name))
-        used = list(dict.fromkeys(x.index for x in loads(*values(joined)) if x.buffer == name))
-        if len(indices) != 1 or any(x.index != indices[0] for x in loads(*values(last)) if x.buffer == name):
+        indices = list(dict.fromkeys(s.index for s in last.stores if s.buffer == name))
+        used = list(dict.fromkeys(x.index for x in loads(*joined.values) if x.buffer == name))
+        if len(indices) != 1 or any(x.index != indices[0] for x in loads(*last.values) if x.buffer == name):
             return []
         row_dims = []
         known = {walkers[-1]: (size, walkers) for size, walkers in chain.rows}
@@ -363,7 +352,7 @@ class _Former:
         if old.kind == "tile":
             return old
         number = chain.handed.index(name)
-        index = next(s.index for s in stores(chain.kernels[number]) if s.buffer == name)
+        index = next(s.index for s in chain.kernels[number].stores if s.buffer == name)
         shape = list(old.shape)
         for axis, (_, walkers) in zip(axes, chain.rows, strict=True):
             for d, e in enumerate(index):
