@@ -28,6 +28,7 @@ from .walk import batch_decode, batch_names, place
 
 SKEW = 16         # elements by which copied rows are further apart than they are long: they do not share cache sets
 MOST_TAPS = 128   # for which pointers to rows are kept
+PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 MOST_TILES = 64   # of a block of rows: bits of a word
 
 
@@ -270,7 +271,9 @@ class _Emitter:
         flat = {loop.var: f"q{i}" for i, loop in enumerate(access.inside)}
         b_flat = sum((loop.b * sym(loop.var) for loop in access.inside), const(0))
         step = self.text(inner.a) if inner else "0"
+        lines = len(access.inside) == 1 and self.isa.lanes > 1
         return {
+            "pack_ahead": PACK_AHEAD if lines else 0, "pack_step": self.text(self.inner.b),
             "inner": self.text(inner.extent) if inner else "1", "a_tap": self.text(a_tap, k_names),
             "a_decode": "\n".join(self.decode("tap", taps, k_names)), "a_row_offset": self.row("r"),
             "a_k": "k" if step == "1" else f"k * ({step})",
