@@ -152,7 +152,7 @@ static TC_INLINE void tc_widen_row(uint32_t *to, const int8_t *from, tc_index lo
 
 /* TC_DOT_2X2: the sums of two columns with two rows of weights that are `apart` bytes (a number below 4092) apart.
  * TC_DOT_2X1: with one row. TC_DOT_1X4, TC_DOT_1X1: of one row of bytes x with four rows of weights, or one. */
-#ifdef __ARM_FEATURE_SIMD32
+#if defined(__ARM_FEATURE_SIMD32) && defined(__OPTIMIZE__) /* without optimisation too few registers are free */
 #define TC_DOT_ROW(load, c0, c1)                                                                                       \
     load "sxtb16 %[u], %[t]\n\tsxtb16 %[t], %[t], ror #8\n\tsmlad %[" c0 "], %[u], r4, %[" c0 "]\n\tsmlad %[" c1       \
          "], %[u], r6, %[" c1 "]\n\tsmlad %[" c0 "], %[t], r5, %[" c0 "]\n\tsmlad %[" c1 "], %[t], r8, %[" c1 "]\n\t"
