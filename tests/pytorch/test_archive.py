@@ -136,6 +136,8 @@ def contradictory(folder: Path) -> None:
          "its arguments and results do not fit each other", "parts of fewer axes than the whole"),
         (put(*GRAPH, "nodes", 1, "outputs", [arg("relu"), {"as_tensors": True}]), "no list: True",
          "results that are no list"),
+        (put(*GRAPH, "nodes", 1, node("aten.index.Tensor", "relu", self=arg("linear"), indices={"as_ints": [1]})),
+         "the argument 'indices' is no list of tensors", "indices that are numbers"),
         (put(*GRAPH, "nodes", 3), "nodes is missing or no list", "nodes that are a number"),
         (put(*GRAPH, "nodes", [3]), "target is missing or no text", "a node that is a number"),
         (put(*GRAPH, "tensor_values", "x", "sizes", [{"as_expr": {"expr_str": "2 +"}}, {"as_int": 2}]),

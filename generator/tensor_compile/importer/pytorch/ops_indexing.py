@@ -84,8 +84,8 @@ def index(n: Node) -> None:
 
 def _indices(n: Node) -> list[Any]:
     found = n.argument("indices")
-    if not isinstance(found, list):
-        raise Malformed("the argument 'indices' is no list")
+    if not isinstance(found, list) or not all(entry is None or isinstance(entry, Value) for entry in found):
+        raise Malformed("the argument 'indices' is no list of tensors")
     return found
 
 
