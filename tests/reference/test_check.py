@@ -90,7 +90,7 @@ with tempfile.TemporaryDirectory() as place:
     ok(all("largest error" in line and "ulp" in line for line in lines if "double" in line), "error and ULP are told")
 
     before = passes.BEFORE
-    passes.BEFORE = (*before, ("wrong", absolute_for_relu))
+    passes.BEFORE = (*before, ("wrong", passes.each(absolute_for_relu)))
     try:
         code, lines = run()
     finally:
