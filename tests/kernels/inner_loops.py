@@ -78,16 +78,17 @@ def main() -> None:
         compiler = toolchain.detect(command, cache.root, "compiler")
         units, isa_of = [], {}
         for isa in ISAS[arch]:
+            floats = [c for c in table.candidates(isa) if c.dtype == "f32"]
             flags = toolchain.kernel_flags(compiler, isa, target.flags, (), arch)
             for turn, (form, kernel) in enumerate(kernels()):
-                tiles = [Schedule(isa, c.dtype, c.rows, c.columns, epilogue="registers") for c in table.candidates(isa)]
+                tiles = [Schedule(isa, c.dtype, c.rows, c.columns, epilogue="registers") for c in floats]
                 fitting = [s for s in tiles if table.refusal(kernel, s) is None]
                 for schedule in fitting[0 if everything else turn:: 1 if everything else 4]:
                     name = f"{schedule.name} {form}"
                     isa_of[name] = isa
                     units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [schedule], "kernel").text,
                                       flags))
-            library = [Micro(isa, c.rows, c.columns, steps) for c in table.candidates(isa) for steps in (False, True)
+            library = [Micro(isa, c.rows, c.columns, steps) for c in floats for steps in (False, True)
                        if micro_pointers(c.rows, c.columns, steps) <= table.instruction_set(isa).pointers]
             isa_of[f"library {isa}"] = isa
             units.append(Unit(f"library_{isa}", micro.library(library, isa), flags))
