@@ -48,7 +48,7 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     if not found or not all(_fits(r, phase.vars[0], row) for r in found):
         return None
     terms = sum(_terms(r) for r in found)
-    most = min(MOST_WIDTH, max(2, isa.room // 2) // len(found), MOST_CODE // terms)
+    most = min(MOST_WIDTH, max(2, isa.room // 3) // len(found), MOST_CODE // terms)
     size = extent(row).value
     if most < 2 or size < 2:
         return None
