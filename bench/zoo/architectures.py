@@ -154,7 +154,7 @@ _TEXT = """albert bert big_bird biogpt bloom camembert codegen cohere convbert c
 ernie esm falcon fnet funnel gemma gemma2 gemma3_text glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite granitemoe helium llama lilt
 mamba megatron-bert mistral mixtral mobilebert modernbert mpnet mpt nomic_bert nystromformer olmo olmo2 openai-gpt opt persimmon phi phi3 qwen2 qwen2_moe
 qwen3 rembert roberta roformer rwkv smollm3 squeezebert stablelm starcoder2 xglm xlm-roberta yoso layoutlm
-arcee cohere2 exaone4 falcon_mamba glm4 gpt_oss lfm2 llama4_text mamba2 nemotron olmo3 olmoe phimoe qwen3_moe seed_oss""".split()
+arcee cohere2 exaone4 falcon_mamba glm4 gpt_oss lfm2 llama4_text nemotron olmo3 olmoe phimoe qwen3_moe seed_oss""".split()
 _PAIRS = "bart blenderbot-small m2m_100 marian mbart mt5 mvp pegasus plbart prophetnet t5".split()
 _VISION = "beit bit convnext convnextv2 deit dinov2 efficientnet focalnet hiera ijepa levit mobilevit mobilevitv2 mobilenet_v1 mobilenet_v2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 vit vit_mae vit_msn yolos dpt clip_vision_model siglip_vision_model".split()
 _AUDIO = "wav2vec2 hubert wavlm unispeech sew data2vec-audio".split()
