@@ -23,10 +23,11 @@ typedef struct {
     float mean, deviation;
 } seeded_tensor;
 
-/* Starts as {0}. */
+/* Starts as {0}. bf16: the values are written so, not as f32. */
 typedef struct {
     seeded_tensor *items;
     int count, room;
+    bool bf16;
 } seeded_list;
 
 /* rank and shape of the next two parameters of seeded_add */
@@ -113,6 +114,16 @@ static inline float seeded_value(uint64_t *seed)
     return (float)sum * (1.0f / 37837.0f);
 }
 
+/* Rounded to nearest even; the value is finite. */
+static inline uint16_t seeded_bf16(float value)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } as = {value};
+    return (uint16_t)((as.bits + 0x7fff + (as.bits >> 16 & 1)) >> 16);
+}
+
 static inline size_t seeded_count(const seeded_tensor *t)
 {
     size_t n = 1;
@@ -130,8 +141,9 @@ static inline int seeded_write_file_(FILE *file, const seeded_list *list)
     uint64_t offset = 0;
     for (int i = 0; i < list->count; i++) {
         const seeded_tensor *t = &list->items[i];
-        const uint64_t end = offset + seeded_count(t) * sizeof(float);
-        length += (size_t)sprintf(header + length, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[", i ? "," : "", t->name);
+        const uint64_t end = offset + seeded_count(t) * (list->bf16 ? 2 : sizeof(float));
+        length += (size_t)sprintf(header + length, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[", i ? "," : "", t->name,
+                                  list->bf16 ? "BF16" : "F32");
         for (int d = 0; d < t->rank; d++)
             length += (size_t)sprintf(header + length, "%s%d", d ? "," : "", t->shape[d]);
         length += (size_t)sprintf(header + length, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", offset, end);
@@ -157,7 +169,14 @@ static inline int seeded_write_file_(FILE *file, const seeded_list *list)
                 const float spread = (float)((double)t->deviation * (double)seeded_value(&seed));
                 part[j] = (float)((double)t->mean + (double)spread);
             }
-            fwrite(part, sizeof *part, n, file);
+            if (list->bf16) {
+                uint16_t half[2048];
+                for (size_t j = 0; j < n; j++)
+                    half[j] = seeded_bf16(part[j]);
+                fwrite(half, sizeof *half, n, file);
+            } else {
+                fwrite(part, sizeof *part, n, file);
+            }
             left -= n;
         }
     }

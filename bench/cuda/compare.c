@@ -8,7 +8,7 @@
  * Each .so is a model's object alone; the runtime is this program's. Functions are called in order on one state a side.
  * --below: integers of the input NAME are below N, from then on. --repeat: each call is made once more to see that it
  * gives the same bits, and then N times for the clock; so are calls with everything in the device's memory, recorded and
- * not, whose time is that of many in a row. --tolerance: of the largest element, in place of 1e-4. Prints a line for
+ * not, whose time is that of many in a row. --weights: the file of those of both. --tolerance: of the largest element, in place of 1e-4. Prints a line for
  * each output, state and call; exit 1 where any output differs by more or a repetition differs by a bit.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -21,7 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+
+#include <fcntl.h>
 
 enum { MOST = 16 };
 
@@ -57,6 +61,19 @@ static void *block(size_t bytes)
         die("memory", "none left");
     memset(p, 0xff, bytes);
     return p;
+}
+
+/* A file, which stays mapped. */
+static const void *mapped(const char *path)
+{
+    struct stat status;
+    const int file = open(path, O_RDONLY);
+    if (file < 0 || fstat(file, &status))
+        die(path, "cannot be read");
+    const void *found = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (found == MAP_FAILED)
+        die(path, "cannot be mapped");
+    return found;
 }
 
 static const void *find(const side *s, const char *model, const char *suffix)
@@ -331,16 +348,19 @@ int main(int argc, char **argv)
     tc_error error;
     size_t memory = 1 << 20;
     const char *below_name = NULL;
+    const void *weights = NULL;
+    for (int i = 4; i + 1 < argc; ++i)
+        weights = !strcmp(argv[i], "--weights") ? mapped(argv[i + 1]) : weights;
     int64_t below = 2;
     int repeat = 0, good = 1;
     if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK)
         die("device", error.message);
     const double opened = now();
-    if (tc_cuda_load(device, cuda.model, NULL, &error) != TC_STATUS_OK)
+    if (tc_cuda_load(device, cuda.model, weights, &error) != TC_STATUS_OK)
         die("device", error.message);
     if (getenv("SHOW_LOADING"))
         printf("%s: loading takes %.1f ms\n", cuda.model->name, (now() - opened) / 1000);
-    if (cpu.model->device && cpu.model != cuda.model && tc_cuda_load(device, cpu.model, NULL, &error) != TC_STATUS_OK)
+    if (cpu.model->device && cpu.model != cuda.model && tc_cuda_load(device, cpu.model, weights, &error) != TC_STATUS_OK)
         die("device", error.message);
     tc_context_use_cuda(&cuda.context, device);
     tc_context_use_cuda(&cpu.context, device);
@@ -349,6 +369,8 @@ int main(int argc, char **argv)
             repeat = atoi(argv[++i]);
         } else if (!strcmp(argv[i], "--tolerance") && i + 1 < argc) {
             tolerance = atof(argv[++i]);
+        } else if (!strcmp(argv[i], "--weights") && i + 1 < argc) {
+            ++i;
         } else if (!strcmp(argv[i], "--memory") && i + 1 < argc) {
             memory = (size_t)strtoull(argv[++i], NULL, 10);
         } else if (!strcmp(argv[i], "--below") && i + 1 < argc) {

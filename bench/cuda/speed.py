@@ -35,16 +35,18 @@ class Case:
     name: str
     model: str
     source: Path
-    weights: tuple[Path, ...]
+    weights: tuple[Path | str, ...]
     options: tuple[str, ...]
     checked: tuple[str, ...]
     timed: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    alone: bool = False   # too large to be built in f32 as well; the weights are in a file of their own
 
 
 def cases() -> list[Case]:
     own = MODELS / "make_weights.c"
     bert = ("-DLAYERS=12", "-DHIDDEN=768", "-DHEADS=12")
+    two = ("-DLAYERS=2", "-DVOCABULARY=32000")
     ids, tokens = ("--below", "ids=30522"), ("--below", "ids=50257")
     return [
         Case("mlp", "mlp", MODELS / "mlp.c", (own, "-DMLP"), ("--specialize", "batch=1,64"),
@@ -62,6 +64,11 @@ def cases() -> list[Case]:
              ("--specialize", "length=512", "--specialize", "past=128"),
              ("gpt2_prefill,length=512", "gpt2_decode,past=128"),
              (), tokens),
+        Case("vit", "vit", MODELS / "vit.c", (own, "-DVIT"), ("--specialize", "batch=32"), (), ("vit,batch=32",)),
+        Case("llama2", "llama", MODELS / "llama.c", (own, "-DLLAMA", *two), (*two, "--specialize", "past=512"), (),
+             ("llama,past=512",), ("--below", "ids=32000")),
+        Case("llama", "llama", MODELS / "llama.c", (own, "-DLLAMA"), ("--specialize", "past=512"), (),
+             ("llama,past=512",), ("--below", "ids=128256"), alone=True),
         Case("minilm", "minilm", EXAMPLES / "minilm/model.c", (EXAMPLES / "minilm/make_weights.c",),
              ("-DLAYERS=6", "-DHIDDEN=384", "-DHEADS=12", "--specialize", "batch=1,8", "--specialize", "seq=128"),
              ("minilm,batch=1,seq=128", "minilm,batch=8,seq=128", "minilm,batch=2,seq=33"), (), ids),
@@ -71,6 +78,7 @@ def cases() -> list[Case]:
 def build(case: Case, target: str, more: tuple[str, ...], work: Path, cc: str, out: str) -> Path:
     folder = work / case.name / out
     done = folder / "model.so"
+    more += ("--weights", "external") if case.alone else ()
     run([*TOOL, "build", case.source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc,
          f'-DWEIGHTS="{work}/{case.name}.safetensors"', *case.options, *more,
          *(("--target", "cuda", "--target-file", target) if target else ())])
@@ -87,9 +95,15 @@ def prepare(case: Case, target: str, precisions: list[str], work: Path, cc: str,
     isa = "avx512" if "avx512bw" in Path("/proc/cpuinfo").read_text(encoding="utf-8") else "avx2"
     made = {"cpu": build(case, "", ("--isa", isa), work, cc, "cpu")} if processor else {}
     for precision in precisions:
+        if case.alone and precision == "f32":
+            continue
         more = () if precision == "f32" else ("--precision", precision)
         made[precision] = build(case, target, more, work, cc, precision)
     return made
+
+
+def weights(case: Case, library: Path) -> list:
+    return ["--weights", library.with_name(f"{case.source.stem}.weights")] if case.alone else []
 
 
 def compared(log: Log, words: list) -> bool:
@@ -121,7 +135,7 @@ def kernels(log: Log, words: list, call: str) -> None:
             total.setdefault((name, row["Grid Size"] + row["Block Size"]), []).append(
                 float(row["Metric Value"].replace(",", "")) * scale)
     log.say(f"{call}: {sum(map(len, total.values()))} kernels, {sum(map(sum, total.values())):.1f} us in all")
-    for (name, grid), times in sorted(total.items(), key=lambda item: -sum(item[1]))[:16]:
+    for (name, grid), times in sorted(total.items(), key=lambda item: -sum(item[1]))[:12]:
         log.say(f"  {sum(times):9.1f} us  {len(times):4} x {sum(times) / len(times):8.2f}  {grid:32} {name[:60]}")
 
 
@@ -136,6 +150,7 @@ def main() -> int:
     parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--without-processor", action="store_true",
                         help="no results of the processor's to compare with")
+    parser.add_argument("--build-only", action="store_true", help="to measure later, in the same --work")
     parser.add_argument("--tolerance", default="0.05", help="of a precision, of the largest element")
     args = parser.parse_args()
     cc, log, only = os.environ.get("CC", "cc"), Log(args.log), set(filter(None, args.only.split(",")))
@@ -150,7 +165,7 @@ def main() -> int:
         with ThreadPoolExecutor(8) as pool:   # all of it before the first clock
             built = list(pool.map(lambda case: prepare(case, args.target_file, precisions, work, cc,
                                                        not args.without_processor), chosen))
-        for case, made in zip(chosen, built):
+        for case, made in zip(chosen, built) if not args.build_only else ():
             for precision in args.precision.split(","):
                 exact = precision == "f32"
                 log.say(f"\n{case.name} {precision}")
@@ -159,15 +174,19 @@ def main() -> int:
                     good &= compared(log, [compare, made["cpu"], made["f32"], case.model, *repeat, *case.words,
                                            *case.checked])
                 others = case.timed if exact else case.checked + case.timed
-                if others:
-                    good &= compared(log, [compare, made["f32"], made[precision], case.model, "--tolerance",
-                                           args.tolerance, *repeat, *case.words, *others])
+                if others and precision in made:
+                    other = made[precision if case.alone else "f32"]
+                    good &= compared(log, [compare, other, made[precision], case.model, "--tolerance", args.tolerance,
+                                           *weights(case, made[precision]), *repeat,
+                                           *case.words, *others])
         if args.kernels:
             for case, made in zip(chosen, built):
                 for precision in args.precision.split(","):
                     for call in case.checked + case.timed:
                         log.say(f"\n{case.name} {precision}")
-                        kernels(log, [compare, made[precision], made[precision], case.model, *case.words], call)
+                        if precision in made:
+                            kernels(log, [compare, made[precision], made[precision], case.model,
+                                          *weights(case, made[precision]), *case.words], call)
     log.say(f"\n{'all results within their bounds' if good else 'FAILED'}")
     return not good
 

@@ -65,7 +65,7 @@ def program(kernel: ContractionKernel | GroupedContractionKernel, tiles: list, n
     for i, tile in enumerate(tiles):
         symbol = f"kernel{number}_{i}"
         texts.append(emit_half(kernel, symbol, "bf16", tile))
-        points = sum(schedule_cuda.tiles(part, tile).value for part in kernel.contractions)
+        points = sum(schedule_cuda.tiles(part, tile).value for part in kernel.contractions) * tile.split
         sums = max(len(part.b) for part in kernel.contractions)
         calls.append(f'    measure("{i}", {symbol}, arguments, {points}, {tile.threads}, {tile.shared(sums)});')
     params = kernel.params
@@ -93,17 +93,18 @@ def main() -> int:
             for step in function.variants[0].program.kernel_steps:
                 k = step.kernel
                 if isinstance(k, (ContractionKernel, GroupedContractionKernel)) and not k.dims \
-                        and not isinstance(k, AttentionKernel):
+                        and not isinstance(k, AttentionKernel) \
+                        and isinstance(schedule_cuda.tile(k, schedule_cuda.units(target)), schedule_half.HalfTile):
                     found.setdefault(identity(k), [k, f"{Path(path).stem}:{dims}", 0])[2] += 1
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(16) as pool:
         jobs = []
         for number, (kernel, where, times) in enumerate(found.values()):
             sums = max(len(part.b) for part in kernel.contractions)
-            tiles = sorted(schedule_half.fitting(sums, True),
+            tiles = sorted(schedule_half.candidates(kernel, sums, True),
                            key=lambda t: schedule_half.estimate(kernel, t, sums))[:args.most]
             source = Path(folder) / f"k{number}.cu"
             source.write_text(program(kernel, tiles, number), encoding="utf-8")
-            command = ["nvcc", "-std=c++17", "-w", "-O2", "-fmad=false", "-gencode=arch=compute_90a,code=sm_90a",
+            command = ["nvcc", "-std=c++17", "-w", "-fmad=false", "-gencode=arch=compute_90a,code=sm_90a",
                        f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include", str(source), "-o",
                        str(source.with_suffix(""))]
             job = pool.submit(subprocess.run, command, capture_output=True, text=True)
@@ -133,7 +134,7 @@ def main() -> int:
             sums = max(len(p.b) for p in kernel.contractions)
             for i, tile in enumerate(tiles):
                 thought = schedule_half.estimate(kernel, tile, sums) / 1755
-                say(f"    {tile.rows}x{tile.columns}{'w' if tile.wgmma else ''}/{tile.slices} "
+                say(f"    {tile.rows}x{tile.columns}{'w' if tile.wgmma else ''}/{tile.slices}/{tile.split} "
                     f"stages {tile.stages(sums)}: {measured.get(str(i), result.stdout[-80:])} us, "
                     f"thought {thought:.2f}")
     return 0

@@ -118,6 +118,45 @@ class Vit(nn.Module):
         return self.head(self.norm(x)[:, 0])
 
 
+class LlamaLayer(nn.Module):
+    def __init__(self, width=2048, heads=32, keys=8, inner=8192, past=512):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(width, (heads + 2 * keys) * 64, bias=False), nn.Linear(width, width, bias=False)
+        self.gate_up, self.down = nn.Linear(width, 2 * inner, bias=False), nn.Linear(inner, width, bias=False)
+        self.a, self.b = nn.RMSNorm(width, eps=1e-5), nn.RMSNorm(width, eps=1e-5)
+        self.heads, self.keys, self.past = heads, keys, past
+        self.register_buffer("cache", torch.zeros(2, 1, keys, 1024, 64))
+
+    def forward(self, x, cosines, sines):
+        def turn(t):
+            first, second = t.chunk(2, -1)
+            return t * cosines + torch.cat([-second, first], -1) * sines
+        q, k, v = self.qkv(self.a(x)).view(1, 1, -1, 64).transpose(1, 2).split([self.heads, self.keys, self.keys], 1)
+        self.cache[0][:, :, self.past:self.past + 1] = turn(k)
+        self.cache[1][:, :, self.past:self.past + 1] = v
+        k, v = self.cache[0][:, :, :self.past + 1], self.cache[1][:, :, :self.past + 1]
+        a = F.scaled_dot_product_attention(turn(q), k, v, enable_gqa=True)
+        x = x + self.out(a.transpose(1, 2).reshape(1, 1, -1))
+        gate, up = self.gate_up(self.b(x)).chunk(2, -1)
+        return x + self.down(F.silu(gate) * up)
+
+
+class Llama(nn.Module):
+    """A decode step of Llama 3.2 1B's shape behind 512 others."""
+
+    def __init__(self):
+        super().__init__()
+        self.word, self.norm = nn.Embedding(128256, 2048), nn.RMSNorm(2048, eps=1e-5)
+        self.layers = nn.ModuleList(LlamaLayer() for _ in range(16))
+        self.register_buffer("angles", torch.randn(2, 1, 64))
+
+    def forward(self, ids):
+        x = self.word(ids)
+        for layer in self.layers:
+            x = layer(x, self.angles[0], self.angles[1])
+        return F.linear(self.norm(x), self.word.weight)
+
+
 def models() -> dict:
     """name: (module, inputs made for a device and dtype)"""
     def tokens(batch, length, most):
@@ -132,6 +171,7 @@ def models() -> dict:
             "resnet50 b1": (resnet50, floats((1, 3, 224, 224))), "resnet50 b32": (resnet50, floats((32, 3, 224, 224))),
             "gpt2 prefill 512": (Gpt2, tokens(1, 512, 50257)),
             "gpt2 decode 128": (lambda: Gpt2(128), tokens(1, 1, 50257)),
+            "llama decode 512": (Llama, tokens(1, 1, 128256)),
             "vit b32": (Vit, floats((32, 3, 224, 224))),
             "minilm b1 t128": (lambda: Bert(384, 6, 12), tokens(1, 128, 30522))}
 

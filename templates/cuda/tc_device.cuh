@@ -23,14 +23,27 @@ template <int POINTERS, int DIMS> struct tc_arguments {
     tc_index d[DIMS > 0 ? DIMS : 1];
 };
 
-/* The first thing that a kernel does: what runs in front of it may still be running, and has ended when this returns; the
- * next kernel may be brought to the multiprocessors meanwhile, where it waits here. */
-static __device__ inline void tc_begin()
+/* The first thing that a kernel does: the next kernel may be brought to the multiprocessors meanwhile, where it waits for
+ * this one to end. */
+static __device__ inline void tc_begin_others()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+/* What runs in front of it may still be running, and has ended when this returns. Only constants may be read before. */
+static __device__ inline void tc_begin_wait()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+static __device__ inline void tc_begin()
+{
+    tc_begin_others();
+    tc_begin_wait();
 }
 
 /* The address of a buffer of the caller's. In a recorded call it is where the address lies, marked by the highest bit. */

@@ -20,7 +20,7 @@ struct case_row {
     const char *name; /* NULL: behind the last */
     cpu_kernel *cpu;
     emulated_kernel *cuda;
-    unsigned threads;
+    unsigned threads, cluster;
     int buffer_count, dim_count;
     const case_buffer *buffers;
     const ptrdiff_t *dims;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Blocks of threads on one thread of the processor: the threads of a block are coroutines that run one after the other
- * up to the next barrier. A barrier that only some of them reach is an error.
+ * up to the next barrier; so are those of all blocks of a cluster. A barrier that only some of them reach is an error.
  */
 #include "emulate.h"
 
@@ -12,15 +12,14 @@
 #include <vector>
 
 emulated_index emulated_thread, emulated_block, emulated_grid;
-alignas(1024) unsigned char emulated_memory[227 << 10];
 
 namespace
 {
 
-enum { STACK = 64 << 10 };
+enum { STACK = 64 << 10, MEMORY = 227 << 10, MOST_BLOCKS = 16 /* of a cluster */, LANES = 32 };
 
-/* Where a thread is: it runs, has ended, or waits for the others of its warp or of its block. */
-enum state { RUNS, WAITS_FOR_WARP, WAITS_FOR_BLOCK, DONE };
+/* Where a thread is: it runs, has ended, or waits for the others of its warp, its block or its cluster. */
+enum state { RUNS, WAITS_FOR_WARP, WAITS_FOR_BLOCK, WAITS_FOR_CLUSTER, DONE };
 
 struct coroutine {
     ucontext_t context;
@@ -28,12 +27,14 @@ struct coroutine {
     state is;
 };
 
+/* The threads of a cluster, `count` a block: those of block b from b * count on. */
 std::vector<coroutine> threads;
 ucontext_t scheduler;
 emulated_kernel *running;
 const void *given;
-unsigned current;
-alignas(16) unsigned char slots[1024][32]; /* of shuffles */
+unsigned current, count, first_block;
+alignas(16) unsigned char slots[MOST_BLOCKS * 1024][32]; /* of shuffles */
+alignas(1024) unsigned char memories[MOST_BLOCKS][(MEMORY + 1023) / 1024 * 1024];
 
 void start()
 {
@@ -48,36 +49,61 @@ void wait(state what)
     swapcontext(&threads[current].context, &scheduler);
 }
 
-/* Runs the threads begin..end-1 until each waits for the block or is done. */
+unsigned how_many(state what, unsigned begin, unsigned end)
+{
+    unsigned found = 0;
+    for (unsigned i = begin; i < end; ++i)
+        found += threads[i].is == what;
+    return found;
+}
+
+/* Lets threads begin..end-1 go on that wait for each other; whether they did. */
+bool release(state what, unsigned begin, unsigned end, const char *whom)
+{
+    const unsigned waiting = how_many(what, begin, end);
+    if (!waiting)
+        return false;
+    if (waiting != end - begin) {
+        fprintf(stderr, "emulation: %u threads wait for %u of their %s\n", waiting, end - begin - waiting, whom);
+        abort();
+    }
+    for (unsigned i = begin; i < end; ++i)
+        threads[i].is = RUNS;
+    return true;
+}
+
+/* Runs the threads begin..end-1 until each waits for more than its warp or is done. */
 void run_warp(unsigned begin, unsigned end, bool reverse)
 {
-    for (;;) {
+    do {
         for (unsigned i = begin; i < end; ++i) {
             current = reverse ? end - 1 - (i - begin) : i;
             if (threads[current].is != RUNS)
                 continue;
-            emulated_thread.x = current;
+            emulated_thread.x = current % count;
+            emulated_block.x = first_block + current / count;
             swapcontext(&scheduler, &threads[current].context);
         }
-        unsigned waiting = 0;
-        for (unsigned i = begin; i < end; ++i)
-            waiting += threads[i].is == WAITS_FOR_WARP;
-        if (!waiting)
-            return;
-        if (waiting != end - begin) {
-            fprintf(stderr, "emulation: %u threads wait for %u of their warp\n", waiting, end - begin - waiting);
-            abort();
-        }
-        for (unsigned i = begin; i < end; ++i)
-            threads[i].is = RUNS;
-    }
+    } while (release(WAITS_FOR_WARP, begin, end, "warp"));
 }
 
-void run_block(unsigned count, bool reverse)
+/* Runs the threads of a block until each waits for its cluster or is done. */
+void run_block(unsigned first, bool reverse)
 {
-    if (threads.size() < count)
-        threads.resize(count);
-    for (unsigned t = 0; t < count; ++t) {
+    const unsigned warps = (count + LANES - 1) / LANES;
+    do {
+        for (unsigned i = 0; i < warps; ++i) {
+            const unsigned begin = LANES * (reverse ? warps - 1 - i : i);
+            run_warp(first + begin, first + (begin + LANES < count ? begin + LANES : count), reverse);
+        }
+    } while (release(WAITS_FOR_BLOCK, first, first + count, "block"));
+}
+
+void run_cluster(unsigned blocks, bool reverse)
+{
+    if (threads.size() < blocks * count)
+        threads.resize(blocks * count);
+    for (unsigned t = 0; t < blocks * count; ++t) {
         coroutine &c = threads[t];
         c.stack.resize(STACK);
         c.is = RUNS;
@@ -87,24 +113,10 @@ void run_block(unsigned count, bool reverse)
         c.context.uc_link = nullptr;
         makecontext(&c.context, start, 0);
     }
-    for (;;) {
-        const unsigned warps = (count + 31) / 32;
-        for (unsigned i = 0; i < warps; ++i) {
-            const unsigned begin = 32 * (reverse ? warps - 1 - i : i);
-            run_warp(begin, begin + 32 < count ? begin + 32 : count, reverse);
-        }
-        unsigned waiting = 0;
-        for (unsigned t = 0; t < count; ++t)
-            waiting += threads[t].is == WAITS_FOR_BLOCK;
-        if (!waiting)
-            return;
-        if (waiting != count) {
-            fprintf(stderr, "emulation: %u threads wait at a barrier that %u never reach\n", waiting, count - waiting);
-            abort();
-        }
-        for (unsigned t = 0; t < count; ++t)
-            threads[t].is = RUNS;
-    }
+    do
+        for (unsigned b = 0; b < blocks; ++b)
+            run_block((reverse ? blocks - 1 - b : b) * count, reverse);
+    while (release(WAITS_FOR_CLUSTER, 0, blocks * count, "cluster"));
 }
 
 } // namespace
@@ -119,18 +131,40 @@ void emulated_warp_barrier(void)
     wait(WAITS_FOR_WARP);
 }
 
-void *emulated_slot(unsigned lane)
+void emulated_cluster_barrier(void)
 {
-    return slots[current / 32 * 32 + lane];
+    wait(WAITS_FOR_CLUSTER);
 }
 
-void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned blocks, unsigned count, int reverse)
+unsigned char *emulated_block_memory(unsigned rank)
+{
+    return memories[rank];
+}
+
+unsigned char *emulated_own_memory(void)
+{
+    return memories[current / count];
+}
+
+void *emulated_slot(unsigned lane)
+{
+    const unsigned thread = current % count;
+    return slots[current / count * 1024 + thread / LANES * LANES + lane];
+}
+
+void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned blocks, unsigned cluster,
+                     unsigned per_block, int reverse)
 {
     running = kernel;
     given = arguments;
+    count = per_block;
     emulated_grid.x = blocks;
-    for (unsigned i = 0; i < blocks; ++i) {
-        emulated_block.x = reverse ? blocks - 1 - i : i;
-        run_block(count, reverse);
+    if (!cluster || cluster > MOST_BLOCKS || blocks % cluster) {
+        fprintf(stderr, "emulation: %u blocks of clusters of %u\n", blocks, cluster);
+        abort();
+    }
+    for (unsigned i = 0; i < blocks; i += cluster) {
+        first_block = reverse ? blocks - cluster - i : i;
+        run_cluster(cluster, reverse);
     }
 }

@@ -2,7 +2,8 @@
  *
  * CUDA's words for kernels that are compiled for the processor: included before a generated .cu, which is then a C++
  * file. A kernel is called once for each thread of a block; __syncthreads hands on to the others (emulate.cc). A
- * launch's one parameter is passed by its address.
+ * launch's one parameter is passed by its address. Blocks of a cluster run side by side; a kernel that has such says how
+ * many they are (TC_CLUSTER).
  */
 #ifndef EMULATE_H
 #define EMULATE_H
@@ -17,13 +18,19 @@ extern "C" {
 extern emulated_index emulated_thread, emulated_block, emulated_grid;
 void emulated_barrier(void);
 void emulated_warp_barrier(void);
-extern unsigned char emulated_memory[]; /* of a block, that a launch asks for */
+void emulated_cluster_barrier(void);
+unsigned char *emulated_block_memory(unsigned rank); /* that a launch asks for, of a block of the cluster */
+unsigned char *emulated_own_memory(void);
 void *emulated_slot(unsigned lane); /* 32 bytes of each lane, for the others of its warp */
 
-/* A kernel as it is called here, and a launch of it. reverse: threads and blocks in descending order. */
+/* A kernel as it is called here, and a launch of it, so many blocks a cluster. reverse: threads and blocks in descending
+ * order. */
 typedef void emulated_kernel(const void *arguments);
-void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned blocks, unsigned threads, int reverse);
+void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned blocks, unsigned cluster, unsigned threads,
+                     int reverse);
 }
+
+#define emulated_memory emulated_own_memory()
 
 #define threadIdx emulated_thread
 #define blockIdx emulated_block
@@ -35,7 +42,9 @@ void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned bl
 #define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __grid_constant__ &
+#define TC_CLUSTER(symbol, blocks) extern "C" const unsigned symbol##_cluster = blocks;
 
 /* What the lane `from` of the warp has. */
 template <class T> static inline T emulated_shuffle(T value, unsigned from)

@@ -70,9 +70,15 @@ int entered(const char *name)
     if (depth == 0)                                                                                                    \
         return INVALID_CONTEXT;
 
+/* A function of a module, and how many blocks a cluster of it has. */
+struct kernel {
+    emulated_kernel *call;
+    unsigned cluster;
+};
+
 /* A launch, with its parameters; a recording of some. */
 struct launched {
-    emulated_kernel *function;
+    const kernel *function;
     unsigned blocks, threads;
     std::vector<char> parameters;
 };
@@ -84,7 +90,8 @@ int graphs; /* made and not destroyed */
 void run(const launched &one)
 {
     const char *order = getenv("FAKE_CUDA_ORDER");
-    emulated_launch(one.function, one.parameters.data(), one.blocks, one.threads, order && !strcmp(order, "reverse"));
+    emulated_launch(one.function->call, one.parameters.data(), one.blocks, one.function->cluster, one.threads,
+                    order && !strcmp(order, "reverse"));
 }
 
 bool inside(uint64_t address, size_t bytes)
@@ -230,10 +237,15 @@ int cuModuleGetFunction(void **function, void *, const char *name)
     CURRENT
     ENTER("cuModuleGetFunction")
     static void *library = dlopen(getenv("FAKE_CUDA_KERNELS"), RTLD_NOW | RTLD_LOCAL);
-    *function = library ? dlsym(library, name) : nullptr;
-    if (!*function)
+    static std::map<std::string, kernel> kernels;
+    emulated_kernel *call = library ? (emulated_kernel *)dlsym(library, name) : nullptr;
+    if (!call) {
         fprintf(stderr, "fake driver: %s\n", dlerror());
-    return *function ? OK : NOT_FOUND;
+        return NOT_FOUND;
+    }
+    const unsigned *cluster = (const unsigned *)dlsym(library, (std::string(name) + "_cluster").c_str());
+    *function = &(kernels[name] = {call, cluster ? *cluster : 1});
+    return OK;
 }
 
 int cuFuncSetAttribute(void *, int, int)
@@ -249,12 +261,12 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
 {
     CURRENT
     ENTER("cuLaunchKernel")
-    if (!x || y != 1 || z != 1 || !count || count > 1024 || down != 1 || deep != 1 || shared > 227 << 10)
+    if (!x || x % ((const kernel *)function)->cluster || y != 1 || z != 1 || !count || count > 1024 || down != 1 || deep != 1 || shared > 227 << 10)
         return LAUNCH_FAILED;
     if (parameters || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4])
         return INVALID_VALUE;
     const char *block = (const char *)extra[1];
-    const launched made = {(emulated_kernel *)function, x, count, {block, block + *(const size_t *)extra[3]}};
+    const launched made = {(const kernel *)function, x, count, {block, block + *(const size_t *)extra[3]}};
     if (recording)
         recording->push_back(made);
     else

@@ -119,7 +119,7 @@ int main()
             }
             for (int i = 0; i < c->dim_count; ++i)
                 arguments[c->buffer_count + i] = (uint64_t)c->dims[i];
-            emulated_launch(c->cuda, arguments, reverse ? 3 : SCRATCH, c->threads, reverse);
+            emulated_launch(c->cuda, arguments, (reverse ? 3 : SCRATCH) * c->cluster, c->cluster, c->threads, reverse);
             for (int i = 0; i < c->buffer_count; ++i) {
                 const long at = c->buffers[i].scratch ? -1 : differs(c->buffers[i], data[0][i], data[1][i]);
                 if (at >= 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA kernels, emulated on the processor, have the bits of the processor's: nests and contractions of every form that
-the tests of those have, in both orders of threads."""
+the tests of those have, in both orders of threads. Arguments: words of names, to run those cases alone."""
 from __future__ import annotations
 
 import subprocess
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import emulation
 import sums
+import wide_nests
 from emulation import ROOT
 
 for area in ("nests", "kernels"):
@@ -21,12 +22,15 @@ from importlib import util
 from tap import done, skip
 from tensor_compile.compile.toolchain import EXACT
 from tensor_compile.emit import cuda_kernels
-from tensor_compile.emit.kernels import emit_plain
+from tensor_compile.emit.cuda_half import emit_half
+from tensor_compile.emit.kernels import PLACE, emit_plain, named
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda
+from tensor_compile.loops.few_rows import FewRows
 from tensor_compile.loops.loop_ir import Kernel, GroupedContractionKernel
 from tensor_compile.loops.narrow import _Change
 from tensor_compile.loops.schedule_cuda import Units
+from tensor_compile.loops.schedule_half import HalfTile
 from tensor_compile.symbolic import Sym, sym
 
 
@@ -46,6 +50,7 @@ class Case:
     sizes: dict[Sym, int]
     below: int = 5
     extreme: bool = False
+    tile: HalfTile | None = None         # in place of the one that is estimated to be the best
     units: Units = schedule_cuda.EXACT   # with others, numbers are integers that every order of a sum gives the same bits for
 
 
@@ -79,7 +84,8 @@ def contractions() -> list[Case]:
 def nests() -> list[Case]:
     found = module("nests").all_cases()
     return [Case(c.name, c.kernel, c.sizes, c.below, c.extreme) for c in found] + \
-        [Case(c.name, c.kernel, {}) for c in sums.CASES]
+        [Case(c.name, c.kernel, {}) for c in sums.CASES] + \
+        [Case(f"{c.name}, bf16", c.kernel, {}, units=Units("bf16")) for c in wide_nests.NESTS]
 
 
 def halved(kernel: Kernel, dtype: str, which: str) -> Kernel:
@@ -110,8 +116,34 @@ def on_matrix_units() -> list[Case]:
         narrow = replace(case, kernel=halved(case.kernel, dtype, which), name=f"{case.name}, {dtype} {which}")
         for wgmma in (False, True):
             units = Units(dtype, wgmma)
-            if schedule_cuda.tile(narrow.kernel, units).wgmma == wgmma:
+            if getattr(schedule_cuda.tile(narrow.kernel, units), "wgmma", False) == wgmma:
                 out.append(replace(narrow, name=narrow.name + ", wgmma" * wgmma, units=units))
+    return out
+
+
+def lines_of_terms() -> list[Case]:
+    """Contractions whose second operands lie as --precision packs them: of few rows, and with so many terms that the
+    blocks of a cluster share a tile."""
+    forms = module("kernels")
+    few = [Case("1 row", forms.matmul(1, 70, 2120, panel=1), {}),
+           Case("3 rows, residual", forms.matmul(3, 33, 136, panel=1, residual=True), {}),
+           Case("2 rows, two sums", forms.sums(2, 40, 264, 2, 1), {}),
+           Case("4 rows, one of one store", forms.matmul(4, 9, 520, panel=1, transposed=True), {}),
+           Case("1 row, side by side", forms.siblings(1, 600, (24, 16, 5), 1), {})]
+    split = [Case("long sums", forms.matmul(20, 72, 1032, panel=1, residual=True), {}),
+             Case("long sums, two", forms.sums(17, 64, 776, 2, 1), {}),
+             Case("long sums, side by side", forms.siblings(33, 520, (72, 40), 1), {}),
+             Case("long sums, columns apart", forms.matmul(18, 25, 648, panel=1), {})]
+    tiles = (HalfTile(64, 64, 16, 64, 60, wgmma=True, split=4), HalfTile(32, 32, 16, 16, 35, 2, split=2),
+             HalfTile(64, 128, 16, 128, 70, wgmma=True, split=2), HalfTile(16, 16, 16, 16, 20, 4, split=8))
+    out = []
+    for form, cases in (("few rows", few), ("split", split)):
+        for i, case in enumerate(cases):
+            dtype = schedule_cuda.NARROW[i % 2]
+            units, kernel = Units(dtype, True), halved(case.kernel, dtype, "bc"[i % 2])
+            assert form != "few rows" or isinstance(schedule_cuda.tile(kernel, units), FewRows), case.name
+            out.append(replace(case, kernel=kernel, name=f"{form}: {case.name}, {dtype}", units=units,
+                               tile=tiles[i] if form == "split" else None))
     return out
 
 
@@ -123,9 +155,14 @@ if cxx is None:
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     rows, plain, declared = [], {}, {}
-    for i, case in enumerate([*nests(), *contractions(), *on_matrix_units()]):
+    cases = [*nests(), *contractions(), *on_matrix_units(), *lines_of_terms()]
+    for i, case in enumerate(c for c in cases if not sys.argv[1:] or any(word in c.name for word in sys.argv[1:])):
         kernel = case.kernel
         cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.units)
+        launch = schedule_cuda.launch(kernel, False, case.units)
+        if case.tile:
+            gpu = named(kernel, cuda_kernels.ISA, emit_half(kernel, PLACE, case.units.precision, case.tile))
+            launch = replace(launch, threads=case.tile.threads, cluster=case.tile.split)
         plain[cpu.symbol] = cpu.text
         (folder / f"{gpu.symbol}.cu").write_text(gpu.text, encoding="utf-8")
         declared[cpu.symbol] = f'extern "C" cpu_kernel {cpu.symbol};'
@@ -139,7 +176,7 @@ with tempfile.TemporaryDirectory() as place:
         declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
                             f"static const ptrdiff_t dims{i}[] = {{{dims}}};"
         extreme = str(case.extreme).lower()
-        rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {schedule_cuda.launch(kernel, False, case.units).threads}, '
+        rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {launch.threads}, {launch.cluster}, '
                     f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {extreme}, "
                     f"{str(case.units != schedule_cuda.EXACT).lower()}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from emulation import ROOT
 from sums import CASES, REUSED
+from wide_nests import NESTS
 from tap import done, equal, note, ok, skip
 from tensor_compile.compile.cuda_target import FLAGS
 from tensor_compile.emit.cuda_kernels import emit_kernel
@@ -39,6 +40,9 @@ for case in CASES:
                                  path, "-o", path.with_suffix(".bin")], capture_output=True, text=True, check=False)
         if not ok(result.returncode == 0, f"{case.name}: compiles"):
             note(result.stdout + result.stderr)
+for nest in NESTS:
+    equal(schedule_cuda.launch(nest.kernel, units=schedule_cuda.Units("bf16")).wide > 0, nest.wide,
+          f"{nest.name}: {'' if nest.wide else 'not '}eight points a thread")
 for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
     for name, found, most in (("", schedule_cuda.fitting(sums), 99), (" in tf32", schedule_cuda.matrix_tiles(sums), 99),
                               (" of 16 bits", schedule_half.fitting(sums, False), 99),

@@ -7,6 +7,7 @@ import re
 from ..loops import schedule_cuda
 from ..loops.loop_ir import AttentionKernel
 from ..loops.scalar_ir import Load
+from ..loops.schedule_cuda import Units
 from ..symbolic import Sym, product, sym
 from . import cuda_vectors
 from .cuda_kernels import decode, emitter, narrow, pointers, prologue
@@ -15,9 +16,9 @@ from .scalar import C_TYPE, extent, indent
 from .template import expand_file
 
 
-def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
-    """dtype: that of the operands of its products."""
-    launch = schedule_cuda.launch(kernel)
+def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
+    """Its products are of operands of the units' precision."""
+    launch, dtype = schedule_cuda.launch(kernel, units=units), units.precision
     e = emitter(kernel, {s.buffer for s in kernel.stores}, ["sum"])
     e.relaxed = True
     assert kernel.second is not None and kernel.score is not None
@@ -33,17 +34,17 @@ def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
         return e.index(e.address(load.buffer, load.index).substitute({depth: 8 * sym(depth), last: 8 * sym(last)}))
 
     e.names |= {depth: "vector", last: "vector"}
-    def copied(load: Load, tile: str, size: str, lines: int, across: int, place: list[str], there: str) -> str:
-        return "\n".join(copies(e.pointers[load.buffer], load.dtype, dtype, at(load), tile, size, lines, across, place,
-                                there,
-                                launch.threads))
+    def copied(load: Load, own: str, size: str, lines: int, across: int, place: list[str],
+               there: str) -> dict[str, str]:
+        return copies(own, e.pointers[load.buffer], load.dtype, dtype, at(load), size, lines, across, place, there,
+                      launch.threads)
 
-    keys = ["const tc_index key = block * 64 + line;"]
+    keys = ["const tc_index key = (block_first + block) * 64 + line;"]
     deep, wide = extent(depth).value // 8, extent(last).value // 8
-    fields = {"q_bring": copied(kernel.a, "q_tile", "(ROWS * 128)", launch.unroll, deep,
-                                ["const tc_index row = m_first + line;", *m_decode], "row < m_size"),
-              "k_bring": copied(kernel.second, "k_tile", "(64 * 128)", 64, deep, keys, "key < key_size"),
-              "v_bring": copied(kernel.b[0], "v_tile", "(64 * 128)", 64, wide, keys, "key < key_size")}
+    fields = {**copied(kernel.a, "q", "(ROWS * 128)", launch.unroll, deep,
+                       ["const tc_index row = m_first + line;", *m_decode], "row < m_size"),
+              **copied(kernel.second, "k", "(64 * 128)", 64, deep, keys, "key < key_size"),
+              **copied(kernel.b[0], "v", "(64 * 128)", 64, wide, keys, "key < key_size")}
     e.open(kernel.batch + kernel.m)
     e.open((key,))
     text = e.scalar(kernel.score)
@@ -71,36 +72,38 @@ def emit_attention(kernel: AttentionKernel, symbol: str, dtype: str) -> str:
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": launch.unroll,
         "threads": launch.threads, "depth": extent(depth).value, "columns": extent(last).value, "narrow": dtype,
-        "m_text": points(kernel.m), "key_text": points((key,)), "batch_text": points(kernel.batch),
+        "split": launch.cluster, "clustered": launch.cluster > 1, "m_text": points(kernel.m),
+        "key_text": points((key,)), "batch_text": points(kernel.batch),
         "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})
     return narrow(kernel, text)
 
 
-def copies(pointer: str, dtype: str, wanted: str, at: str, tile: str, size: str, lines: int, across: int,
-           place: list[str],
-           there: str, threads: int) -> list[str]:
-    """Copies lines of `across` vectors each to a tile, panels of which have `size` bytes. What has to be rounded is
-    loaded before any of it is stored."""
+def copies(own: str, pointer: str, dtype: str, wanted: str, at: str, size: str, lines: int, across: int,
+           place: list[str], there: str, threads: int) -> dict[str, str]:
+    """How lines of `across` vectors each come to the tile OWN_tile, panels of which have `size` bytes: OWN_held
+    declares what waits in registers, OWN_fetch begins it, OWN_put ends it. What need not be rounded needs none."""
     total = lines * across
     count = -(-total // threads)
     head = [f"const int number = thread + i * {threads}, line = number / {across}, vector = number % {across};", *place,
             f"const bool there = {there};"]
-    target = f"unsigned char *const target = {tile} + vector / 8 * {size} + tc_half_place(line, vector % 8);"
+    target = f"unsigned char *const target = {own}_tile + vector / 8 * {size} + tc_half_place(line, vector % 8);"
+    guard = [f"if (number < {total})"] if total % threads else []
+
+    def each(*body: str) -> str:
+        return "\n".join(["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([*head, *body]), "}"])
+
     if dtype == wanted:
-        guard = [f"if (number < {total})"] if total % threads else []
-        return ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([
-            *head, f"const tc_index at = {at};", target, *guard,
-            f"tc_copy16(target, {pointer} + (there ? at : 0), there);"]), "}"]
-    wide = "from[i][v]" if dtype == "f32" else f"tc_cast_{dtype}_f32(from[i][v])"
+        fetch = each(f"const tc_index at = {at};", target, *guard,
+                     f"tc_copy16(target, {pointer} + (there ? at : 0), there);")
+        return {f"{own}_held": "", f"{own}_fetch": fetch, f"{own}_put": ""}
+    wide = f"{own}_from[i][v]" if dtype == "f32" else f"tc_cast_{dtype}_f32({own}_from[i][v])"
     exists = f" && number < {total}" if total % threads else ""
-    return ["{", f"{C_TYPE[dtype]} from[{count}][8];", "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
-            *indent([
-                *head, f"const tc_index at = {at};", f"tc_load8(from[i], {pointer} + (there{exists} ? at : 0));"]), "}",
-            "#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{", *indent([
-                *head, target, "uint16_t all[8];", "#pragma unroll", "for (int v = 0; v < 8; ++v)",
-                f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;",
-                *([f"if (number < {total})"] if total % threads else []), "tc_store8((uint16_t *)target, all);"]), "}",
-                "}"]
+    return {f"{own}_held": f"{C_TYPE[dtype]} {own}_from[{count}][8];",
+            f"{own}_fetch": each(f"const tc_index at = {at};",
+                                 f"tc_load8({own}_from[i], {pointer} + (there{exists} ? at : 0));"),
+            f"{own}_put": each(target, "uint16_t all[8];", "#pragma unroll", "for (int v = 0; v < 8; ++v)",
+                               f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;", *guard,
+                               "tc_store8((uint16_t *)target, all);")}
 
 
 def bring(pointer: str, dtype: str, wanted: str) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable
 
 from ..loops import schedule_cuda
+from ..loops.few_rows import FewRows
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.schedule_cuda import EXACT, Tile, Units
 from ..loops.schedule_half import HalfTile
@@ -29,6 +30,9 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbo
     if isinstance(tile, HalfTile):
         from .cuda_half import emit_half
         return emit_half(kernel, symbol, units.precision, tile)
+    if isinstance(tile, FewRows):
+        from .cuda_few import emit_few
+        return emit_few(kernel, symbol, units.precision, tile)
     parts = [_Part(part, tile).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
     used = {word for part in parts for text in part.values() if isinstance(text, str)

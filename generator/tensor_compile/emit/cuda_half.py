@@ -38,7 +38,8 @@ def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
         "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer
                                                                                          for s in kernel.stores))),
         "parts": parts, "many": len(parts) > 1, "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
-        "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "wgmma": tile.wgmma,
+        "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "split": tile.split,
+        "clustered": tile.split > 1, "wgmma": tile.wgmma,
         "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
         "narrow": dtype,
         "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})

@@ -33,7 +33,7 @@ def emit_kernel(kernel: Kernel, units: Units = EXACT) -> KernelSource:
         return named(kernel, ISA, emit_loop_nest(kernel, PLACE, units))
     if isinstance(kernel, AttentionKernel):
         from .cuda_attention import emit_attention
-        return named(kernel, ISA, emit_attention(kernel, PLACE, units.precision))
+        return named(kernel, ISA, emit_attention(kernel, PLACE, units))
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         from .cuda_contraction import emit_contraction
         return named(kernel, ISA, emit_contraction(kernel, PLACE, units))

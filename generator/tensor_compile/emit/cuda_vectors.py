@@ -10,7 +10,7 @@ from typing import Callable, Sequence
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Load, Reduction, Scalar
 from ..loops.scalars import identity, walk
-from ..loops.wide import is_wide, reductions
+from ..loops.wide import depends, is_wide, reductions
 from ..symbolic import Sym
 from .cuda_kernels import Emitter
 from .reduction import term
@@ -58,16 +58,19 @@ def points(e: Emitter, stores: Sequence[Store], last: Sym, first: str, decode: S
     return [*scope.lines, "#pragma unroll", "for (int v = 0; v < 8; ++v) {", *indent([*decode, *lines]), "}", *after]
 
 
+def comes_wide(e: Emitter, node: Load, last: Sym) -> bool:
+    """Whether one access loads it for the eight points: indices that are data are the same at all of them."""
+    return not node.valid and is_wide(e.address(node.buffer, node.index), last, node.dtype, e.buffers[node.buffer]) \
+        and not any(depends(value, last) for _, value in node.dynamic)
+
+
 def bring(e: Emitter, loads: Sequence[Load], last: Sym, first: str, arrays: dict[Load, str] | None = None) -> None:
     """Loads what of the loads can be loaded by vectors to arrays of eight, which they are from now on. arrays: those
     that are declared already."""
     kept = dict(e.kept)
     name = e.names.get(last)
     for node in loads:
-        address = e.address(node.buffer, node.index)
-        if node in kept or node.valid or not is_wide(address, last, node.dtype, e.buffers[node.buffer]) or \
-                any(last in x.symbols() for _, v in node.dynamic for n in walk(v) if isinstance(n, Load)
-                    for x in n.index):
+        if node in kept or not comes_wide(e, node, last):
             continue
         indices = [(s, e.scalar(v)) for s, v in node.dynamic]
         e.names[last] = first
@@ -76,7 +79,8 @@ def bring(e: Emitter, loads: Sequence[Load], last: Sym, first: str, arrays: dict
         if array is None:
             array = e.fresh("wide")
             e.lines.append(f"{C_TYPE[node.dtype]} {array}[8];")
-        e.lines.append(f"tc_load8({array}, {e.pointers[node.buffer]} + ({e.index(address)}));")
+        e.lines.append(f"tc_load8({array}, {e.pointers[node.buffer]} + "
+                       f"({e.index(e.address(node.buffer, node.index))}));")
         kept[node] = f"{array}[v]"
         if name is not None:
             e.names[last] = name

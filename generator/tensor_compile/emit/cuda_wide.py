@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..loops import schedule_cuda, wide
+from ..loops import schedule_cuda
 from ..loops.loop_ir import LoopNestKernel, RowReduce, Phase
 from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import Launch
@@ -88,8 +88,7 @@ class _Rows:
                 continue
             values = [*(r.value for r in phase.reduces), *(x.value for x in phase.stores)]
             for node in dict.fromkeys(n for n in walk(*values) if isinstance(n, Load)):
-                if node.buffer not in written and not node.valid and wide.is_wide(
-                        e.address(node.buffer, node.index), phase.vars[-1], node.dtype, e.buffers[node.buffer]):
+                if node.buffer not in written and cuda_vectors.comes_wide(e, node, phase.vars[-1]):
                     uses[node] = uses.get(node, 0) + 1
         room = MOST_KEPT
         for node, times in uses.items():

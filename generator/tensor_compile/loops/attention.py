@@ -82,11 +82,13 @@ class _Former:
         if extent(n) != extent(columns) or extent(n) != extent(k) or scores.batch != values.batch \
                 or scores.m != values.m:
             return None
-        rename = {columns: sym(n)}
         loaded = next(x for x in walk(softmax.phases[0].reduces[0].value) if isinstance(x, Load))
+        # The row of softmax that is this row of the scores: softmax may go over the same rows by other loops.
+        rename = {columns: sym(n)} | {s: place for s in softmax.rows for e, place in zip(loaded.index, store.index)
+                                      if e == sym(s)}
         place = tuple(e.substitute(rename) for e in loaded.index)
         wanted = tuple(e.substitute({k: sym(n)}) for e in values.a.index)
-        if place != store.index or tuple(e.substitute(rename) for e in out.index) != wanted or wanted != store.index:
+        if place != store.index or tuple(e.substitute(rename) for e in out.index) != wanted:
             return None
         key = Sym("key", 0, extent(n) - 1)
         first = Rewriter(lambda e: e.substitute({n: sym(key)}))

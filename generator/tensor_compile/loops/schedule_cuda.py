@@ -20,7 +20,8 @@ from typing import Mapping
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
-from . import schedule_half, wide
+from . import few_rows, schedule_half, wide
+from .few_rows import FewRows
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, RowReduce, RowSort
 from .scalar_ir import Reduction
@@ -121,10 +122,10 @@ def overlaps(target: Target) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: each block has an
-    instance of it. warps: each warp has a row. unroll: points that a thread takes side by side.
-    shared: bytes of shared memory that a launch asks for. wide: threads take eight points at a time (loops/wide.py),
-    and so many have a row."""
+    """points: rows, tiles… of the whole kernel, `each` of them a block of `threads` threads. scratch: each block has
+    an instance of it. warps: each warp has a row. unroll: points that a thread takes side by side. shared: bytes of
+    shared memory that a launch asks for. wide: threads take eight points at a time (loops/wide.py), and so many have a
+    row. cluster: blocks that share a tile, side by side. at_most: blocks."""
 
     points: Expr
     each: int
@@ -134,10 +135,12 @@ class Launch:
     unroll: int = 1
     shared: int = 0
     wide: int = 0
+    cluster: int = 1
+    at_most: int = MOST_BLOCKS
 
     def most(self, instances: int) -> int:
         """Blocks; instances: of scratch."""
-        return instances if self.scratch else MOST_BLOCKS
+        return instances if self.scratch else self.at_most
 
     def blocks(self, sizes: Mapping[Sym, int], instances: int) -> int:
         return min(-(-self.points.evaluate(sizes) // self.each), self.most(instances))
@@ -148,15 +151,20 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
     if isinstance(kernel, CheckKernel):
         return Launch(ONE, THREADS, THREADS)
     if isinstance(kernel, AttentionKernel):
-        return attention(kernel)
+        return attention(kernel, units.wgmma)
     if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         if plain:
             points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.contractions]
             return Launch(sum(points, ZERO), FEWEST, FEWEST)
         shape = tile(kernel, units)
+        if isinstance(shape, FewRows):
+            columns = (product(extent(s) for s in part.n) for part in kernel.contractions)
+            return Launch(sum(((n + shape.warps - 1) // shape.warps for n in columns), ZERO), 1, shape.threads,
+                          shared=shape.shared, at_most=few_rows.MOST_BLOCKS)
         operands = max(len(part.b) for part in kernel.contractions)
-        return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO), 1, shape.threads,
-                      shared=shape.shared(operands))
+        split = shape.split if isinstance(shape, HalfTile) else 1
+        return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO) * split, 1, shape.threads,
+                      shared=shape.shared(operands), cluster=split)
     scratch = any(b.kind == "scratch" for b in kernel.params)
     points = product(extent(s) for s in kernel.rows + (kernel.phases[0].vars if is_flat(kernel) else ()))
     if plain or is_team(kernel):
@@ -175,18 +183,22 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
     return Launch(points, 1, row_threads(kernel), scratch)
 
 
-def attention(kernel: AttentionKernel) -> Launch:
+def attention(kernel: AttentionKernel, clusters: bool) -> Launch:
     """Blocks of four warps, all of which copy; 16 queries a warp, and where there are few of them not in every warp.
-    unroll: the queries of a block."""
+    unroll: the queries of a block. clusters: where chips have them, several blocks share the keys of few queries."""
     warps, batch, rows = 4, usual(kernel.batch), usual(kernel.m)
     while warps > 1 and (rows <= 16 * (warps // 2) or batch * -(-rows // (16 * warps)) < MULTIPROCESSORS // 2):
         warps //= 2
     queries = 16 * warps
+    blocks, pieces_of_keys, split = batch * -(-rows // queries), -(-usual((kernel.key,)) // 64), 1
+    while clusters and split < 8 and 2 * split <= pieces_of_keys and 2 * split * blocks <= 2 * MULTIPROCESSORS:
+        split *= 2
     panels, columns = -(-extent(kernel.depth).value // 64), extent(kernel.n[-1]).value
     pieces = 128 * (panels * queries + 2 * 64 * (panels + -(-columns // 64)))
     points = product(extent(s) for s in kernel.batch) * ((product(extent(s)
                                                                   for s in kernel.m) + queries - 1) // queries)
-    return Launch(points, 1, 128, unroll=queries, shared=max(pieces, 4 * queries * (columns + 4)))
+    return Launch(points * split, 1, 128, unroll=queries, shared=max(pieces, 4 * queries * (columns + 6)),
+                  cluster=split)
 
 
 def is_team(kernel: LoopNestKernel) -> bool:
@@ -286,9 +298,11 @@ def sum_bytes(reduce: RowReduce) -> int:
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
 
 
-def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> Tile | HalfTile:
+def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> Tile | HalfTile | FewRows:
     """The tile that is estimated to be done first, of equal ones the larger."""
     if units.precision in NARROW:
+        if few := few_rows.few_rows(kernel, units.precision):
+            return few
         return schedule_half.tile(kernel, units.wgmma)
     sums = max(len(part.b) for part in kernel.contractions)
     matrix = units.precision == "tf32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS

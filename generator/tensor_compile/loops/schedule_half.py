@@ -6,7 +6,7 @@ time and that of the operands' way from the second cache; blocks that share a mu
 The numbers are bench/cuda/tiles.py's on an H100."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalars import loads
@@ -20,13 +20,17 @@ PORT_BYTES = 34            # a cycle that a multiprocessor copies from the secon
 CACHE_BYTES = 3000         # a cycle, of the second cache for all multiprocessors
 BEGIN = 1500               # cycles until the first piece is there, and of a launch
 MULTIPLIED = 2048          # a cycle, by a multiprocessor's matrix units
+JOINED = {2: 3500, 4: 3000, 8: 7000}   # cycles that so many blocks of a cluster cost: to start, to wait for each other
+FEWEST_PIECES = 3          # of a block of a cluster
+JOIN_BYTES = 8             # a cycle that a multiprocessor reads of others' shared memory
 
 
 @dataclass(frozen=True, slots=True)
 class HalfTile:
     """rows x columns results of a block, height x width of them a warp. slices: groups of warps that share a tile,
     each with some terms of a piece. wgmma: four warps have 64 rows of it; height is 16 for them, which is what a warp
-    holds. efficiency: of full matrix units, in percent."""
+    holds. efficiency: of full matrix units, in percent. split: blocks of a cluster that share a tile, each with some
+    pieces."""
 
     rows: int
     columns: int
@@ -35,6 +39,7 @@ class HalfTile:
     efficiency: int
     slices: int = 1
     wgmma: bool = False
+    split: int = 1
 
     @property
     def warps(self) -> int:
@@ -86,6 +91,16 @@ WGMMA_TILES = (HalfTile(128, 256, 16, 256, 85, wgmma=True), HalfTile(128, 192, 1
                HalfTile(64, 128, 16, 128, 70, wgmma=True), HalfTile(64, 64, 16, 64, 60, wgmma=True))
 
 
+def candidates(kernel: ContractionKernel | GroupedContractionKernel, sums: int, wgmma: bool) -> list[HalfTile]:
+    """The tiles for which a block has room, where chips have clusters also by several blocks a tile."""
+    from .schedule_cuda import usual
+
+    found = fitting(sums, wgmma)
+    pieces = max(-(-usual(part.k) // TERMS) for part in kernel.contractions)
+    return found + [replace(t, split=split) for split in JOINED for t in found
+                    if wgmma and pieces >= split * FEWEST_PIECES]
+
+
 def fitting(sums: int, wgmma: bool) -> list[HalfTile]:
     """The tiles for which a block has room, with so many second operands."""
     found = [t for t in WGMMA_TILES if sums * t.sums <= SUMS_OF_A_THREAD
@@ -97,7 +112,7 @@ def tile(kernel: ContractionKernel | GroupedContractionKernel, wgmma: bool) -> H
     """The tile that is estimated to be done first, of equal ones the first. wgmma: every image is for a GPU that has
     it."""
     sums = max(len(part.b) for part in kernel.contractions)
-    return min(fitting(sums, wgmma), key=lambda t: estimate(kernel, t, sums))
+    return min(candidates(kernel, sums, wgmma), key=lambda t: estimate(kernel, t, sums))
 
 
 def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: HalfTile, sums: int) -> float:
@@ -108,16 +123,21 @@ def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: HalfTil
     pieces = 1
     for part in kernel.contractions:
         batch, rows, columns = (usual(group) for group in (part.batch, part.m, part.n))
-        blocks += batch * -(-rows // tile.rows) * -(-columns // tile.columns)
+        blocks += batch * -(-rows // tile.rows) * -(-columns // tile.columns) * tile.split
         pieces = max(pieces, -(-usual(part.k) // TERMS))
+    pieces = -(-pieces // tile.split)
     multiplied = tile.rows * tile.columns * sums * TERMS / MULTIPLIED * 100 / tile.efficiency
     copied = tile.piece_bytes(sums) / PORT_BYTES
     full = -(-blocks // MULTIPROCESSORS)
-    waves = -(-blocks // (MULTIPROCESSORS * tile.together(sums)))
+    room = MULTIPROCESSORS * 9 // 10 if tile.split > 1 else MULTIPROCESSORS   # a cluster's are neighbours
+    waves = -(-blocks // (room * tile.together(sums)))
     outer = {s for part in kernel.contractions for s in (*part.batch, *part.m)}
     read = {x.buffer for part in kernel.contractions for x in loads(*(s.value for s in part.stores))
             if any(outer & e.symbols() for e in x.index)}
-    store = tile.rows * tile.columns * (sums + 1 + len(read)) / 8    # the end: sums to shared memory and out
+    results = tile.rows * tile.columns
+    store = results * (sums + (1 + len(read)) / tile.split) / 8    # the end: sums to shared memory and out
+    if tile.split > 1:
+        store += JOINED[tile.split] + results * sums * 4 * (tile.split - 1) / tile.split / JOIN_BYTES
     inner = pieces * max(multiplied, copied)
     together = full * (max(inner, store) + min(inner, store) / 3 if tile.together(sums) > 1 else inner + store)
     alone = waves * (pieces * ((60 if tile.wgmma else 150) + max(multiplied, copied)) + store + BEGIN)

@@ -3,16 +3,17 @@
 
     points   the points need nothing of each other, and what is stored lies side by side
     rows     where sums need not follow an order (the build rounds to 16 bits anyway): every phase of a row goes over
-    the same points, and each thread of the row has the same ones in all of them, in registers
+    the same points, and each thread of the row has the same ones in all of them, in registers. There is no barrier
+    between phases, so what one phase stores no other loads, unless each point loads what the same point has stored
 """
 from __future__ import annotations
 
 from typing import Sequence
 
-from ..symbolic import Expr, Sym, divisor_of, product
+from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .loop_ir import LoopNestKernel, RowReduce, Store
 from .scalar_ir import Buffer, Load, Reduction, Scalar
-from .scalars import extent, walk
+from .scalars import expressions, extent, loads, walk
 
 WIDTH = 8
 DTYPES = ("f32", "bf16", "f16")   # that tc_load8 and tc_store8 know
@@ -35,6 +36,34 @@ def apart(stores: Sequence[Store]) -> bool:
     """Whether a point needs nothing that another one of the eight stores."""
     written = {x.buffer for x in stores}
     return not any(isinstance(n, Load) and n.buffer in written for x in stores for n in walk(x.value))
+
+
+def depends(s: Scalar, variable: Sym) -> bool:
+    """Whether a value is not the same at all points of the variable."""
+    indices = (e for x in loads(s) for e in x.index)
+    return any(variable in e.symbols() for e in (*expressions(s), *indices))
+
+
+def own_points(kernel: LoopNestKernel) -> bool:
+    """Whether the phases of a row hand on nothing through memory but what a point has stored for itself."""
+    buffers = {b.name: b for b in kernel.params}
+    places: dict[str, set[tuple[tuple[Sym, ...], Expr]]] = {}
+    for phase in kernel.phases:
+        for s in phase.stores:
+            places.setdefault(s.buffer, set()).add((phase.vars, buffers[s.buffer].address(s.index)))
+    for phase in kernel.phases:
+        for x in loads(*(r.value for r in phase.reduces), *(s.value for s in phase.stores)):
+            if x.buffer in places and (x.dynamic or not all(
+                    _same_point(phase.vars, buffers[x.buffer].address(x.index), *place) for place in places[x.buffer])):
+                return False
+    return True
+
+
+def _same_point(loading: Sequence[Sym], loaded: Expr, storing: Sequence[Sym], stored: Expr) -> bool:
+    """Whether points with the same number load and store the same element. Phases without points are one thread's."""
+    if not loading or list(map(extent, loading)) != list(map(extent, storing)):
+        return False
+    return loaded == stored.substitute({a: sym(b) for a, b in zip(storing, loading)})
 
 
 def reductions(roots: Sequence[Scalar]) -> list[Reduction]:
@@ -73,7 +102,7 @@ def points(kernel: LoopNestKernel, buffers: dict[str, Buffer]) -> bool:
 def row_threads(kernel: LoopNestKernel, usual_rows: int) -> int:
     """Threads of a row, 32 where a warp has it; 0 where rows are not gone through so."""
     phases = [phase for phase in kernel.phases if phase.vars]
-    if not phases or any(b.kind == "scratch" for b in kernel.params):
+    if not phases or any(b.kind == "scratch" for b in kernel.params) or not own_points(kernel):
         return 0
     counts = {product(extent(s) for s in phase.vars) for phase in phases}
     if len(counts) != 1 or not (count := counts.pop()).is_const or not all(eights(phase.vars[-1]) for phase in phases):
