@@ -110,8 +110,9 @@ def compared(log: Log, words: list) -> bool:
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()
     equal = [line for line in lines if ", 0 of " in line]
-    log.say("\n".join([f"{len(equal)} results with the same bits"] + [line for line in lines
-                                                                      if line not in equal][:40]))
+    different = [line for line in lines if "elements differ" in line and line not in equal]
+    rest = [line for line in lines if line not in equal and line not in different[8:]]
+    log.say("\n".join([f"{len(equal)} results with the same bits, {len(different)} with others", *rest]))
     if done.returncode:
         log.say(f"exit {done.returncode}")
     return done.returncode == 0

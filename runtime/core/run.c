@@ -91,7 +91,8 @@ static tc_status check_blocks(tc_context *context, const tc_function *f, const v
         !tc_state_ready(model, state))
         status = tc_refuse(context, TC_STATUS_BAD_STATE, f, &(tc_detail){.subject = "state", .position = -1},
                            "state is not initialised for this model");
-    if (status == TC_STATUS_OK && !model->weights && model->weights_bytes &&
+    /* A device has had its copy since the model was loaded there. */
+    if (status == TC_STATUS_OK && !model->weights && model->weights_bytes && (weights || !model->device) &&
         (status = check_block(context, f, "weights", weights)) == TC_STATUS_OK && !tc_weights_fit(model, weights))
         status = tc_refuse(context, TC_STATUS_BAD_WEIGHTS, f, &(tc_detail){.subject = "weights", .position = -1},
                            "weights are not this model's");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What --precision makes one kernel of: attention over products, with a mask of the caller's, and causal.
+ * What --precision makes one kernel of: attention over products, with a mask of the caller's, causal,
+ * and of grouped heads.
  */
 #include <tensor_compile/model.h>
 
@@ -24,4 +25,7 @@ TC_MODEL(attend)
     tc_tensor z = tc_scaled_dot_product_attention(k, q, v, .causal = true);
     z = tc_layer_norm(tc_reshape(tc_permute(z, 0, 2, 1, 3), 2, length, WIDTH));
     tc_output(g, "causal", tc_matmul(z, a));
+    /* One query of twice as many heads, as a decoder has it. */
+    tc_tensor first = tc_slice(tc_concat(1, q, k), 2, 0, 1);
+    tc_output(g, "grouped", tc_reshape(tc_scaled_dot_product_attention(first, k, v), 2, 2 * WIDTH));
 }

@@ -104,6 +104,11 @@ def checked(out: Path, device: list[str], driver: Path, cxx: list[str], cache: P
         ok(any(line.startswith(f"{title}: bits of the interpreter: probabilities") for line in said), f"check: {title}")
     if not ok(found.returncode == 0 and not found.stderr, "check: all is right"):
         note(found.stdout + found.stderr)
+    emulation.run(["cc", "-shared", out / "model.o", "-o", out / "model.so"])
+    loaded = subprocess.run([compare, out / "model.so", out / "model.so", "digits", "--weights", out / "model.weights",
+                             "--repeat", "1", "digits,batch=3"], env=env, capture_output=True, text=True, check=False)
+    if not ok(loaded.returncode == 0 and ", 0 of " in loaded.stdout, "calls need no weights that the device has"):
+        note(loaded.stdout + loaded.stderr)
     absent = tool("check", FAKE_CUDA_DEVICES="0")
     message = "error: the model cannot run here: cuda: cuDeviceGet: CUDA_ERROR_INVALID_DEVICE"
     if not ok(absent.returncode == 1 and message in absent.stderr and not absent.stdout, "check without a device"):
@@ -185,7 +190,7 @@ with tempfile.TemporaryDirectory() as place:
     out = folder / "attend"
     attend = build(HERE / "attend.c", out, *device, "--precision", "bf16", "--specialize", "length=72", cache=cache)
     kernels = [path.read_text(encoding="utf-8") for path in (out / "keep").glob("*.cu")]
-    equal(sum("templates/cuda/attention.cu.in" in text for text in kernels), 4,
+    equal(sum("templates/cuda/attention.cu.in" in text for text in kernels), 6,
           "attention is one kernel, in both variants")
     ok(any("uint16_t" in text and "tc_rows.cuh" in text for text in kernels),
        "a norm reads 16 bits, eight points a thread")

@@ -98,7 +98,7 @@ def candidates(kernel: ContractionKernel | GroupedContractionKernel, sums: int, 
     found = fitting(sums, wgmma)
     pieces = max(-(-usual(part.k) // TERMS) for part in kernel.contractions)
     return found + [replace(t, split=split) for split in JOINED for t in found
-                    if wgmma and pieces >= split * FEWEST_PIECES]
+                    if t.wgmma and pieces >= split * FEWEST_PIECES]
 
 
 def fitting(sums: int, wgmma: bool) -> list[HalfTile]:
@@ -139,6 +139,6 @@ def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: HalfTil
     if tile.split > 1:
         store += JOINED[tile.split] + results * sums * 4 * (tile.split - 1) / tile.split / JOIN_BYTES
     inner = pieces * max(multiplied, copied)
-    together = full * (max(inner, store) + min(inner, store) / 3 if tile.together(sums) > 1 else inner + store)
+    together = full * (max(inner, store) + min(inner, store) / 3 if min(full, tile.together(sums)) > 1 else inner + store)
     alone = waves * (pieces * ((60 if tile.wgmma else 150) + max(multiplied, copied)) + store + BEGIN)
     return max(together + BEGIN, alone, blocks * pieces * tile.piece_bytes(sums) / CACHE_BYTES + BEGIN)
