@@ -524,6 +524,45 @@ def index(m: Maker, below: Size) -> Value:
     return m.input(m.shape(m.rng.choice((1, 1, 2))), "i64", below)
 
 
+INTEGERS = {"I8": (-128, 127), "U8": (0, 255), "I16": (-300, 300)}    # 150 products of any two are exact in f32
+
+
+def short(m: Maker, x: Value, dtype: str) -> str:
+    """x in C as an integer of few bits, widened: its whole range, as far as x reaches."""
+    low, high = INTEGERS[dtype]
+    return f"tc_cast(tc_cast(tc_clamp(tc_mul({x.name}, 80), {low}, {high}), TC_{dtype}), TC_I32)"
+
+
+def typed_product(m: Maker) -> None:
+    """Products of integers, summed in i32; products with weights of 16 bits."""
+    rng, x = m.rng, m.pick(rank=(2, 3), exact=True)
+    wide = Size.of(rng.choice((1, 5, 17, 33)))
+    if rng.random() < 0.4:
+        w = m.weight((x.shape[-1], wide))
+        half = f"tc_cast(tc_cast({w.name}, TC_{rng.choice(('F16', 'BF16'))}), {m.float_type})"
+        m.make(f"tc_matmul({x.name}, {half})", [x, w], lambda t, d, x, w: x @ w, (*x.shape[:-1], wide),
+               most=x.most * 3 * 40)
+        return
+    left, right = rng.choice(list(INTEGERS)), rng.choice(list(INTEGERS))
+    if x.most > 8 or m.elements(x.shape[1:]) > 150:
+        raise Refused
+
+    def numbers(t: Any, x: Any, dtype: str) -> Any:
+        return (x * 80).clamp(*INTEGERS[dtype]).trunc()
+    if rng.random() < 0.3 and x.rank == 3 and x.shape[2].constant is not None and x.shape[1].constant is not None:
+        w = m.weight((wide, x.shape[1], Size.of(rng.choice((1, 3)))))
+        m.make(f"tc_cast(tc_conv1d({short(m, x, left)}, {short(m, w, right)}, .padding = 1), {m.float_type})", [x, w],
+               lambda t, d, x, w: t.nn.functional.conv1d(numbers(t, x, left), numbers(t, w, right), padding=1),
+               (x.shape[0], wide, x.shape[2] + Size.of(3 - w.shape[2].constant)), exact=True, most=1e7)
+        return
+    w = m.weight((x.shape[-1], wide)) if rng.random() < 0.7 else None
+    other = f"tc_transpose({short(m, x, right)}, {x.rank - 2}, {x.rank - 1})" if w is None else short(m, w, right)
+    m.make(f"tc_cast(tc_matmul({short(m, x, left)}, {other}), {m.float_type})", [x, w or x],
+           lambda t, d, x, w_or_x: numbers(t, x, left) @ (numbers(t, w_or_x, right) if w else
+                                                          numbers(t, x, right).transpose(-1, -2)),
+           (*x.shape[:-1], wide if w else x.shape[-2]), exact=True, most=1e8)
+
+
 def gather(m: Maker) -> None:
     x = m.pick(rank=(1, 2, 3))
     axis = m.axis(x, 1)
@@ -561,8 +600,8 @@ def scatter(m: Maker) -> None:
 OPERATIONS: list[Callable[[Maker], None]] = [
     unary, unary, binary, binary, binary, rounded, choose, masked_softmax, with_predicate, cast, permute, reshape,
     rearrange, rearrange, expand, cut, pad, join, join, reduce, reduce, count_true, places, normal, normal,
-    cumulative, cumulative, ordering, ordering, sorted_values, einsum, einsum, matmul, matmul, convolution, gather,
-    take_along, scatter]
+    cumulative, cumulative, ordering, ordering, sorted_values, einsum, einsum, matmul, matmul, convolution,
+    typed_product, gather, take_along, scatter]
 
 
 def graph(seed: int) -> Any:
