@@ -139,6 +139,7 @@ def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: HalfTil
     if tile.split > 1:
         store += JOINED[tile.split] + results * sums * 4 * (tile.split - 1) / tile.split / JOIN_BYTES
     inner = pieces * max(multiplied, copied)
-    together = full * (max(inner, store) + min(inner, store) / 3 if min(full, tile.together(sums)) > 1 else inner + store)
+    overlap = min(full, tile.together(sums)) > 1
+    together = full * (max(inner, store) + min(inner, store) / 3 if overlap else inner + store)
     alone = waves * (pieces * ((60 if tile.wgmma else 150) + max(multiplied, copied)) + store + BEGIN)
     return max(together + BEGIN, alone, blocks * pieces * tile.piece_bytes(sums) / CACHE_BYTES + BEGIN)
