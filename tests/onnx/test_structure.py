@@ -84,6 +84,13 @@ header = (work / "layers" / "model.safetensors").read_bytes()[8:2000]
 ok(b'"encoder.layer.2.dense.weight"' in header and b'"encoder.layer.2.dense.bias"' in header,
    "weights without a name have one by their scope")
 
+# The second's result is read behind them, too: a loop of all three would not keep it.
+skipping = e.model(e.graph([*nodes, e.node("Sub", ["h2", "h3"], ["y"], "/Sub")], [e.value_info("h0", F, ["n", 2])],
+                           [e.value_info("y", F, ["n", 2])], weights))
+text = computes("skipping", skipping, {"h0": ("f32", [1, 2], [1.0, 0.0])}, {"y": ("f32", [1, 2], [-24.5, 0.0])},
+                "--dims", "n=1")
+ok("for (int i = 0; i < 2; i++) {" in text, "a loop ends with the layer whose result others read")
+
 # -- conditions --------------------------------------------------------------------------------------------------------
 then = e.graph([e.node("Add", ["x", "one"], ["t"])], [], [e.value_info("t", F, [2])])
 other = e.graph([e.node("Neg", ["x"], ["u"])], [], [e.value_info("u", F, [2])])

@@ -118,7 +118,7 @@ class _Parting:
                 return self.build(at, last, depth + 1, scope)
             out.append(self._call(at, last, depth + 1, scope))
             at = last
-        return self._loops(out)
+        return self._loops(out, range(begin, end))
 
     def _call(self, begin: int, end: int, depth: int, around: str) -> Statement:
         """A run of statements as a call."""
@@ -226,12 +226,13 @@ class _Parting:
         return "\n".join([f"{bool(scope)} {dims}", *lines(body), ",".join(name(v.number) for v in outputs)])
 
     # -- loops ---------------------------------------------------------------------------------------------------------
-    def _loops(self, statements: list[Statement]) -> list[Statement]:
-        """Calls of one function, each on what the one before gave, with numbered scopes: a loop."""
+    def _loops(self, statements: list[Statement], own: range) -> list[Statement]:
+        """Calls of one function, each on what the one before gave, with numbered scopes: a loop. own: the program's
+        statements that these stand for."""
         out: list[Statement] = []
         at = 0
         while at < len(statements):
-            last, place = self._chain(statements, at)
+            last, place = self._chain(statements, at, own)
             if last - at < 2:
                 out.append(statements[at])
                 at += 1
@@ -248,7 +249,7 @@ class _Parting:
             at = last
         return out
 
-    def _chain(self, statements: Sequence[Statement], begin: int) -> tuple[int, int]:
+    def _chain(self, statements: Sequence[Statement], begin: int, own: range) -> tuple[int, int]:
         """The end of the chain of calls that begins there, and the place of the argument that is handed on."""
         first = self._calls.get(id(statements[begin]))
         found = _numbered(first.scope) if first is not None else None
@@ -265,14 +266,15 @@ class _Parting:
             changed = [i for i, (a, b) in enumerate(zip(before.arguments, call.arguments)) if a is not b]
             if len(changed) != 1 or place not in (-1, changed[0]) \
                     or call.arguments[changed[0]] is not before.results[0] \
-                    or not self._read_once(before.results[0], statements):
+                    or not self._read_once(before.results[0], statements, own):
                 break
             place, before, last = changed[0], call, last + 1
         return last, place
 
-    def _read_once(self, value: Value, statements: Sequence[Statement]) -> bool:
-        """Only the next call reads it."""
-        return value.number not in self._wanted and sum(value.number in s.reads() for s in statements) == 1
+    def _read_once(self, value: Value, statements: Sequence[Statement], own: range) -> bool:
+        """Only the next call reads it, no other here and none outside."""
+        return value.number not in self._wanted and all(i in own for i in self._readers.get(value.number, ())) \
+            and sum(value.number in s.reads() for s in statements) == 1
 
 
 def _word(path: tuple[str, ...], body: Sequence[Statement]) -> str:
