@@ -110,23 +110,34 @@ def run(name: str, model: Path, work: Path) -> None:
     c_names = dict(zip((i.name for i in graph.input if i.name not in initial and i.name not in real.fixed),
                        re.findall(r'tc_input\(g, "(\w+)"', text), strict=True))
     c_names |= dict(zip((o.name for o in graph.output), re.findall(r'tc_output\(g, "(\w+)"', text), strict=True))
-    cases, sizes = [], {dim: [] for dim in real.dims}
+    cases: dict[tuple[int, ...], list[str]] = {}    # options of check, by the sizes of the dims
     for number in sorted({k for k, _ in pairs}):
+        sizes = tuple(pairs[number, "in"][tensor][0]["shape"][int(axis)]
+                      for tensor, _, axis in (place.rpartition(".") for place in real.dims.values()))
         for side, option in (("in", "--inputs"), ("out", "--expect")):
             kept = {c_names[n]: t for n, t in pairs[number, side].items() if n not in real.fixed}
-            cases += [option, write(work / f"{number}.{side}", kept)]
-        for dim, place in real.dims.items():
-            tensor, _, axis = place.rpartition(".")
-            sizes[dim].append(pairs[number, "in"][tensor][0]["shape"][int(axis)])
-    special = [w for dim, found in sizes.items()
-               for w in ("--specialize", f"{dim}={','.join(map(str, dict.fromkeys(found)))}")]
-    for what, words in (("generic", []), ("specialized", special)):
-        command = [*TOOL, "check", str(work / "model.c"), "--rtol", "1e-3", "--cache", os.environ["TC_TESTS_CACHE"]]
-        result = subprocess.run([*command, *words, *more, *cases], capture_output=True, text=True, check=False)
-        if not ok(result.returncode == 0, f"{name}: {len(pairs) // 2} pairs, {what}"):
-            note(result.stdout + result.stderr)
-        for line in re.findall(r"^.*expected.*$", result.stdout, re.M):
-            note(line)
+            cases.setdefault(sizes, []).extend([option, write(work / f"{number}.{side}", kept)])
+    check(f"{name}: {len(pairs) // 2} pairs, generic", work, [word for words in cases.values() for word in words])
+    for group in variants(list(cases)):
+        special = [word for dim, found in zip(real.dims, zip(*group))
+                   for word in ("--specialize", f"{dim}={','.join(map(str, dict.fromkeys(found)))}")]
+        check(f"{name}: specialized for {' '.join(special[1::2])}", work,
+              [*special, *(word for sizes in group for word in cases[sizes])])
+
+
+def variants(sizes: list[tuple[int, ...]]) -> list[list[tuple[int, ...]]]:
+    """All sizes in one build where their dims have no other combinations, else in builds of their own."""
+    combinations = math.prod(len(set(found)) for found in zip(*sizes))
+    return [sizes] if combinations == len(sizes) else [[one] for one in sizes]
+
+
+def check(label: str, work: Path, words: list[str]) -> None:
+    command = [*TOOL, "check", str(work / "model.c"), "--rtol", "1e-3", "--cache", os.environ["TC_TESTS_CACHE"]]
+    result = subprocess.run([*command, *more, *words], capture_output=True, text=True, check=False)
+    if not ok(result.returncode == 0, label):
+        note(result.stdout + result.stderr)
+    for line in re.findall(r"^.*expected.*$", result.stdout, re.M):
+        note(line)
 
 
 asked = [word for word in sys.argv[1:] if word in MODELS]
