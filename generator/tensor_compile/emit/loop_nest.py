@@ -25,6 +25,7 @@ from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
 from ..loops.scalars import (Rewriter, domain_size, expressions, identity, is_function, linear, loads, rewritten,
                              sorts_wide, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
+from .items import first_item, next_item
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
 from .transpose import SIDE, Transposition, transposition
@@ -156,7 +157,7 @@ class _LoopNestEmitter:
             loops.append((e.fresh("block"), e.index(blocks)))
         if pieces is not None:
             loops.append((e.fresh("piece"), e.index(pieces)))
-        e.lines += _first(loops)
+        e.lines += first_item(loops)
         e.open(alone)
         if pieces is not None:
             piece = loops[-1][0]
@@ -171,7 +172,7 @@ class _LoopNestEmitter:
             for phase in kernel.phases:
                 self.phase([phase], None)
         if len(loops) > 0:
-            e.lines += _next([name for name, _ in loops], [size for _, size in loops])
+            e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
 
     def transpose(self, t: Transposition) -> None:
@@ -179,7 +180,7 @@ class _LoopNestEmitter:
         e, alone = self.e, self.kernel.rows[:-1]
         e.lines += self.split(product(extent(s) for s in alone), None, t.count)
         loops = [(e.bind(s), e.index(extent(s))) for s in alone]
-        e.lines += _first(loops)
+        e.lines += first_item(loops)
         e.open(alone)
         rows = str(SIDE)
         for bound in t.rows:
@@ -190,7 +191,7 @@ class _LoopNestEmitter:
                     f"{e.index(t.from_step)};",
                     f"for (tc_index j = 0; j < {t.count}; j += {SIDE})",
                     "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);"]
-        e.lines += _next([name for name, _ in loops], [size for _, size in loops]) if loops else []
+        e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
         e.close("for (tc_index item = begin; item < end; ++item)")
 
     def windows(self, parts: window.Cut) -> None:
@@ -200,7 +201,7 @@ class _LoopNestEmitter:
         e.lines += self.split(product(extent(s) for s in alone) * count, None, width)
         loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
         part = loops[-1][0]
-        e.lines += _first(loops)
+        e.lines += first_item(loops)
         e.open(alone)
 
         def some(first: Expr, positions: int) -> None:
@@ -225,7 +226,7 @@ class _LoopNestEmitter:
             e.lines.append(f"const tc_index {e.names[at]} = {part} - {before};")
             some((sym(at) + before) * width, width if count > 1 else parts.rest)
             e.close("else" if heads else "")
-        e.lines += _next([name for name, _ in loops], [size for _, size in loops])
+        e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
 
     def together(self, row: Sym, first: str) -> None:
@@ -584,30 +585,6 @@ def _copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
     reduces = [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in phase.reduces]
     stores = [rewritten(x, change) for x in phase.stores]
     return Phase(phase.vars, reduces, stores, phase.vector)
-
-
-def _first(loops: list[tuple[str, str]]) -> list[str]:
-    """Declares the loop variables at the first item."""
-    lines = []
-    if len(loops) == 1:
-        return [f"tc_index {loops[0][0]} = begin;"]
-    at = "begin"
-    for i in range(len(loops) - 1, -1, -1):
-        name, size = loops[i]
-        if i == 0:
-            lines.append(f"tc_index {name} = {at};")
-        else:
-            lines.append(f"tc_index {name} = ({at}) % ({size});")
-            at = f"({at}) / ({size})"
-    return lines
-
-
-def _next(names: list[str], sizes: list[str]) -> list[str]:
-    """Steps the loop variables to the next item."""
-    if len(names) == 1:
-        return [f"++{names[0]};"]
-    return [f"if (++{names[-1]} == {sizes[-1]}) {{", f"    {names[-1]} = 0;", *indent(_next(names[:-1], sizes[:-1])),
-            "}"]
 
 
 def _space(variables: tuple[Sym, ...]) -> str:
