@@ -109,8 +109,12 @@ typedef struct tc_atom_list {
 /* Shared by the files. */
 const tc_expr *tc_expr_of_atom(tc_dims *dims, const tc_atom *atom);
 const tc_expr *tc_expr_of_term(tc_dims *dims, const tc_term *term);
+/* Sorts, merges and interns `terms`, which it overwrites; room for `count` of them, the arena's. */
+const tc_expr *tc_expr_of_terms(tc_dims *dims, int count, tc_term *terms);
+tc_term *tc_dims_terms(tc_dims *dims, int count);
 int tc_atom_compare(const tc_atom *a, const tc_atom *b);
 int64_t tc_floor_div(int64_t a, int64_t b);
+int64_t tc_floor_mod(int64_t a, int64_t b);
 int64_t tc_gcd(int64_t a, int64_t b);
 int64_t tc_expr_constant_term(const tc_expr *e);
 /* The common divisor of the coefficients and g; e / g where g divides them. */

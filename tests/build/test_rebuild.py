@@ -15,7 +15,7 @@ from pathlib import Path
 from tap import done, equal, note, ok
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
-PARTS = ("generator", "templates", "interpreter", "runtime/include", "targets")
+PARTS = ("generator", "templates", "interpreter", "runtime/include", "runtime/hosted", "targets")
 MODEL = """
 #include <tensor_compile/model.h>
 #include "sizes.h"

@@ -110,7 +110,7 @@ with tempfile.TemporaryDirectory() as scratch:
     # M6: files that have no end, or none yet
     for number, (name, make) in enumerate((("a FIFO", lambda p: os.mkfifo(p)),
                                            ("a device", lambda p: os.symlink("/dev/zero", p)))):
-        for victim, message in (("m.safetensors", "model.c:5: error: tc_weights: m.safetensors: not a regular file"),
+        for victim, message in (("m.safetensors", "model.c:5: error: tc_weights: m.safetensors: is not a regular file"),
                                 ("model.c", "model.c: error: not a regular file"),
                                 ("model.tuning.lock", "model.tuning.lock: error: not a regular file")):
             folder = here / f"special{number}{victim}"

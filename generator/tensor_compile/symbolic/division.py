@@ -63,12 +63,12 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
         small = _drop_small(num, den.value)
         if small is not None:
             return quotient + floordiv(small, den)
-    # floor((floor(x/a) + c)/b) = floor((x + a*c)/(a*b))
+    # floor((floor(x/a) + c)/b) = floor((x + a*c)/(a*b)), for a c where a and b are constants: bounds stay as near
     constant = next((c for m, c in num.terms if not m), 0)
     inner = num - constant
     if len(inner.terms) == 1 and inner.terms[0][1] == 1 and len(inner.terms[0][0]) == 1:
         atom = inner.terms[0][0][0]
-        if isinstance(atom, FloorDiv):
+        if isinstance(atom, FloorDiv) and (not constant or atom.den.is_const and den.is_const):
             return quotient + floordiv(atom.num + constant * atom.den, atom.den * den)
     if num.is_const and num.value == 0:
         return quotient
