@@ -18,7 +18,6 @@ import tempfile
 import warnings
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ import random_ops
 import st
 from random_graph_c import MOST, Graph, Value, more_zeros, no_zeros
 from runner import SOURCES, words
-from tensor_compile.compile import assemble, check_model, files, host_programs, model_program, toolchain
+from tensor_compile.compile import assemble, check_model, cpu_target, files, host_programs, model_program, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options
@@ -130,9 +129,8 @@ def _run(job: Job) -> Outcome:
 def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
     """With the verifiers on, in this process alone."""
     options = Options(model=str(folder / "graphs.c"), shown="graphs.c", object="model.o", header="model.h",
-                      cache=job.cache,
-                      isas=job.isas, tune="off", verify=True, jobs=1)
-    toolchain.kernel_flags = partial(toolchain.kernel_flags, optimise=job.optimise)
+                      cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1)
+    cpu_target.OPTIMISE[options.optimize] = job.optimise   # no choice of users: kernels that compile fast
     said = io.StringIO()
     with Progress() as progress, redirect_stdout(said):
         return assemble.run(options, progress)

@@ -80,6 +80,6 @@ TC_FUNCTION(op_backwards)
     tc_output(g, "norm", tc_einsum("a,a->", flat, flat));
     tc_tensor pairs = tc_reshape(tc_repeat(tc_input(g, "pairs", TC_F32, m, 3), 3, 1), tc_dim_mul(m, 9));
     tc_output(g, "edges", tc_pad_axis(pairs, 0, 1, 1, -2));
-    tc_tensor rows = tc_take_along(tc_input(g, "short", TC_F32, n, 5), tc_input(g, "short_at", TC_I64, n, 5), 0);
+    tc_tensor rows = tc_take_along(tc_input(g, "brief", TC_F32, n, 5), tc_input(g, "brief_at", TC_I64, n, 5), 0);
     tc_output(g, "diagonals", tc_diag(tc_pad_axis(rows, 0, 2, 2, 0), -1));
 }

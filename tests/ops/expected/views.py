@@ -25,13 +25,13 @@ def backwards(i: dict) -> dict:
     shares = i["cube"].softmax(0)
     wide = torch.take_along_dim(i["line"].diag(-1), i["square_at"], 0)
     flat = torch.take_along_dim(i["box"], i["box_at"], 2).flip(1).flatten()
-    rows = torch.take_along_dim(i["short"], i["short_at"], 0)
+    rows = torch.take_along_dim(i["brief"], i["brief_at"], 0)
     return {"rows": F.pad(i["row"], (0, 0, 2, 1)).flip(1) @ steps(20, 33),
             "windows": F.conv1d(i["channels"].flip(1), steps(4, 2, 3), padding=1), "taken": taken,
             "turned": taken.permute(2, 1, 0).contiguous(),
             "framed": F.pad(torch.cat((i["first"], shares, shares), 1).flatten(), (2, 1), value=-2),
             "gram": wide @ wide.T, "added": i["none"] + 0, "flat": flat, "norm": flat @ flat,
-            "edges": F.pad(i["pairs"].tile(3, 1).flatten(), (1, 1), value=-2),
+            "edges": F.pad(i["pairs"].tile(1, 3).flatten(), (1, 1), value=-2),
             "diagonals": F.pad(rows, (0, 0, 2, 2)).diag_embed(-1)}
 
 
@@ -53,5 +53,5 @@ def functions(rng: Random) -> dict:
                        "line": rng.normal(17), "square_at": rng.randint(0, 18, (18, 18)), "none": rng.normal(3, 8, 0),
                        "nowhere": rng.randint(0, 1, (0,)), "what": rng.normal(3, 8, 0),
                        "box": rng.normal(4, 3, 3), "box_at": rng.randint(0, 3, (4, 3, 3)), "pairs": rng.normal(17, 3),
-                       "short": rng.normal(3, 5), "short_at": rng.randint(0, 3, (3, 5))}, backwards, size),
+                       "brief": rng.normal(3, 5), "brief_at": rng.randint(0, 3, (3, 5))}, backwards, size),
     }
