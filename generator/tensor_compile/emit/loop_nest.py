@@ -215,17 +215,20 @@ class _LoopNestEmitter:
             otherwise = "else " if heads else ""
             heads.append((f"{otherwise}if ({part} == {count - 1})", const(width * (count - 1)), parts.rest))
         between = count - before - behind if count > 1 else count - len(heads)
+        blocks: list[tuple[str, list[str]]] = []   # what all parts need is written before the first of them
         for head, first, positions in heads:
             e.open()
             some(first, positions)
-            e.close("" if count == 1 else head)
+            blocks.append(("" if count == 1 else head, e.scopes.pop().lines))
         if between > 0:
             at = Sym("part", 0, between - 1)
             e.open((at,))
             e.names[at] = e.fresh("at")
             e.lines.append(f"const tc_index {e.names[at]} = {part} - {before};")
             some((sym(at) + before) * width, width if count > 1 else parts.rest)
-            e.close("else" if heads else "")
+            blocks.append(("else" if heads else "", e.scopes.pop().lines))
+        for head, lines in blocks:
+            e.lines += [f"{head} {{".lstrip(), *indent(lines), "}"]
         e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
 
