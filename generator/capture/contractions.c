@@ -300,7 +300,8 @@ static tc_tensor by_blocks(tc_graph *g, tc_site at, tc_tensor a, tc_tensor b, tc
     tc_tensor group = MINIMUM(passed(g, at, block_ends, blocks), last_group);
     tc_tensor number = tc_prim_iota(g, 0, &(tc_type){.dtype = counted, .rank = 1, .shape = {blocks}});
     tc_tensor before = SUB(number, tc_prim_gather(g, block_begins, group, 0));
-    tc_tensor first = with_axis(g, ADD(tc_prim_gather(g, begins, group, 0), MUL(before, block)), 1);
+    tc_tensor group_begins = tc_prim_gather(g, begins, group, 0);
+    tc_tensor first = with_axis(g, ADD(group_begins, MUL(before, block)), 1);
     tc_tensor inner = tc_prim_iota(g, 1,
                                    &(tc_type){.dtype = counted,
                                               .rank = 2,
