@@ -29,12 +29,11 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
         if s is None:
             break
         address, variables, s = _one_run(address, variables, divided.num, s)
-        count = exact_div(extent(s), divided.den)
-        if count is None:
+        pair = _quotient_and_remainder(s, divided.den)
+        if pair is None:
             return False
-        outer, inner = Sym(s.name, 0, count - 1), Sym(s.name, 0, divided.den - 1)
-        address = address.substitute({s: sym(outer) * divided.den + sym(inner)})
-        variables = (*(v for v in variables if v is not s), outer, inner)
+        address = address.substitute({s: sym(pair[0]) * divided.den + sym(pair[1])})
+        variables = (*(v for v in variables if v is not s), *pair)
     steps = []
     there = lasts(variables)
     for s in variables:
@@ -52,6 +51,12 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
             return False
         reach = reach + step * (extent(s) - 1)
     return True
+
+
+def _quotient_and_remainder(s: Sym, den: Expr) -> tuple[Sym, Sym] | None:
+    """Loops that walk what s // den and s mod den do, where s has whole runs of den."""
+    count = exact_div(extent(s), den)
+    return None if count is None else (Sym(s.name, 0, count - 1), Sym(s.name, 0, den - 1))
 
 
 def _widest(address: Expr) -> FloorDiv | None:
@@ -103,10 +108,9 @@ def _divided(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
     for _ in range(_MOST_SPLITS):
         for s, den in ((s, a.den) for e in index for m, _ in e.terms for a in m if isinstance(a, FloorDiv)
                        for s in sorted(a.num.symbols(), key=lambda s: s.key) if not s.is_dim):
-            count = exact_div(extent(s), den)
-            if count is not None:
-                outer, inner = Sym(s.name, 0, count - 1), Sym(s.name, 0, den - 1)
-                step = sym(outer) * den + sym(inner)
+            pair = _quotient_and_remainder(s, den)
+            if pair is not None:
+                step = sym(pair[0]) * den + sym(pair[1])
                 index = tuple(e.substitute({s: step}) for e in index)
                 break
         else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from .expressions import Expr, FloorDiv, Monomial, ZERO, const, divide_term, divisor_of, exact_atoms, exact_div, make
+from .expressions import Expr, FloorDiv, Monomial, ZERO, const, constant_term, divide_term, divisor_of, exact_atoms, \
+    exact_div, make
 from .prover import is_nonnegative
 
 _divs: dict[tuple[Expr, Expr], Expr] = {}
@@ -50,7 +51,7 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
         return quotient
     if den.is_const:
         # drop a small remainder that cannot carry: floor((4*x + 3)/8) = floor(x/2) as g = 4 divides the rest of num
-        constant = next((c for m, c in num.terms if not m), 0)
+        constant = constant_term(num)
         g = gcd(divisor_of(num - constant), den.value)
         if g > 1:
             reduced = _scale_down(num - constant, g)
@@ -64,7 +65,7 @@ def _floordiv(num: Expr, den: Expr) -> Expr:
         if small is not None:
             return quotient + floordiv(small, den)
     # floor((floor(x/a) + c)/b) = floor((x + a*c)/(a*b)), for a c where a and b are constants: bounds stay as near
-    constant = next((c for m, c in num.terms if not m), 0)
+    constant = constant_term(num)
     inner = num - constant
     if len(inner.terms) == 1 and inner.terms[0][1] == 1 and len(inner.terms[0][0]) == 1:
         atom = inner.terms[0][0][0]

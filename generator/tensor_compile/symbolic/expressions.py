@@ -337,6 +337,10 @@ def exact_div(num: IntLike, den: IntLike) -> Expr | None:
     return None
 
 
+def constant_term(e: Expr) -> int:
+    return next((c for m, c in e.terms if not m), 0)
+
+
 def divisor_of(e: Expr) -> int:
     """The largest known integer that divides e for every value of its symbols (0 for the zero expression)."""
     out = 0

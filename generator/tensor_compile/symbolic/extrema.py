@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from .expressions import Expr, Extremum, IntLike, make, wrap
+from .expressions import Expr, Extremum, IntLike, constant_term, make, wrap
 from .prover import is_nonnegative
 
 _atoms: dict[tuple[bool, Expr, Expr], Extremum] = {}
@@ -18,17 +18,13 @@ def minimum(a: IntLike, b: IntLike) -> Expr:
     return _extremum(False, wrap(a), wrap(b))
 
 
-def _constant(e: Expr) -> int:
-    return next((c for m, c in e.terms if not m), 0)
-
-
 def _extremum(largest: bool, a: Expr, b: Expr) -> Expr:
     if is_nonnegative(a - b):
         return a if largest else b
     if is_nonnegative(b - a):
         return b if largest else a
     # One form for max(n + 1, 5) and max(n, 4) + 1, for max(2*n, 8) and 2*max(n, 4).
-    common = min(_constant(a), _constant(b))
+    common = min(constant_term(a), constant_term(b))
     if common:
         return _extremum(largest, a - common, b - common) + common
     g = gcd(*(c for e in (a, b) for _, c in e.terms))

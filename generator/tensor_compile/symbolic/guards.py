@@ -12,10 +12,10 @@ from .prover import extreme, is_nonnegative
 def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
     """e >= 0 where every guard is: proved alone, from a multiple of one guard, of two (pairs), or through
     floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
-    if is_nonnegative(e) or any(_follows(e, g) for g in guards) or pairs and _follows_from_two(e, guards):
+    if is_nonnegative(e) or _follows_from_some(e, guards, pairs):
         return True
     least = extreme(e, False) if guards else e
-    if least is not e and (any(_follows(least, g) for g in guards) or pairs and _follows_from_two(least, guards)):
+    if least is not e and _follows_from_some(least, guards, pairs):
         return True
     for monomial, c in e.terms if guards else ():
         if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
@@ -39,6 +39,10 @@ def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
             if end is not None and any(is_nonnegative(sign - g) for g in guards):
                 return e - c * sym(s) + c * end
     return e
+
+
+def _follows_from_some(e: Expr, guards: Sequence[Expr], pairs: bool) -> bool:
+    return any(_follows(e, g) for g in guards) or pairs and _follows_from_two(e, guards)
 
 
 def _follows(e: Expr, g: Expr) -> bool:

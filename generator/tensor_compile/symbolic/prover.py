@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import gcd
 
-from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, Range, Sym, divisor_of, exact_div, make, sym, wrap
+from .expressions import Atom, Expr, Extremum, FloorDiv, IntLike, Range, Sym, constant_term, divisor_of, exact_div, \
+    make, sym, wrap
 
 
 def _split(e: Expr, s: Sym) -> tuple[Expr, Expr] | None:
@@ -280,6 +281,6 @@ def never_equal(a: IntLike, b: IntLike) -> bool:
     if is_nonnegative(d - 1) or is_nonnegative(-d - 1):
         return True
     # parity: 2*x + 1 is never 0
-    constant = next((c for m, c in d.terms if not m), 0)
+    constant = constant_term(d)
     g = divisor_of(d - constant)
     return g > 1 and constant % g != 0
