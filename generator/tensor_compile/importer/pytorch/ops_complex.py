@@ -70,6 +70,13 @@ def _rank(n: Node) -> int:
     return 0
 
 
+def _of_pairs(n: Node, target: str) -> None:
+    """By the other table's function, which meets tensors of one axis more."""
+    function = find(target)
+    assert function is not None, target
+    function(n)
+
+
 def _moved(target: str, more: int = 0, joined: Sequence[str] = ()) -> None:
     """An operation of the other table, done to the pairs. more: axes of the result beyond the operand's; joined:
     arguments whose real tensors become complex first."""
@@ -78,9 +85,7 @@ def _moved(target: str, more: int = 0, joined: Sequence[str] = ()) -> None:
         _counted(n, _rank(n) + more)
         for name in joined:
             n.arguments[name] = _all_pairs(n, n.arguments.get(name))
-        inner = find(target)
-        assert inner is not None, target
-        inner(n)
+        _of_pairs(n, target)
         n.given[:] = [as_kind(v, kind.kind) for v, kind in zip(n.given, n.results, strict=True)]
 
 
@@ -134,23 +139,17 @@ def matrix_transpose(n: Node) -> None:
 def repeat(n: Node) -> None:
     name = "repeats" if "repeat" in n.target else "dims"
     n.arguments[name] = [*n.sizes(name), 1]
-    inner = find(n.target)
-    assert inner is not None
-    inner(n)
+    _of_pairs(n, n.target)
 
 
 @complex_op("aten.roll.default")
 def roll(n: Node) -> None:
-    x = n.tensor("self")
-    shifts, axes = n.sizes("shifts"), n.integers("dims", ())
-    if not axes:
-        flat = f"tc_roll(tc_reshape({x}, -1, 2), {n.dim(shifts[0])}, 0)"
-        n.result(f"tc_reshape({flat}, {n.dim_list(n.type.shape)})")
+    _counted(n, _rank(n))
+    if n.integers("dims", ()):
+        _of_pairs(n, n.target)
         return
-    text = f"{x}"
-    for shift, axis in zip(shifts, axes, strict=True):
-        text = f"tc_roll({text}, {n.dim(shift)}, {n.counted(axis, logical_rank(x))})"
-    n.result(text)
+    flat = f"tc_roll(tc_reshape({n.tensor('self')}, -1, 2), {n.dim(n.sizes('shifts')[0])}, 0)"
+    n.result(f"tc_reshape({flat}, {n.dim_list(n.type.shape)})")
 
 
 @complex_op("aten.constant_pad_nd.default", "aten.pad.default")
@@ -158,9 +157,7 @@ def pad(n: Node) -> None:
     if n.text("mode", "constant") != "constant" or n.argument("value", 0):
         n.refuse("a padding of complex numbers with anything but zeros")
     n.arguments.update(pad=[0, 0, *n.sizes("pad")], value=0)
-    inner = find("aten.constant_pad_nd.default")
-    assert inner is not None
-    inner(n)
+    _of_pairs(n, "aten.constant_pad_nd.default")
 
 
 @complex_op("aten.sum.default", "aten.sum.dim_IntList", "aten.mean.default", "aten.mean.dim")

@@ -23,6 +23,7 @@ Function = Callable[["Node"], None]
 _table: dict[str, Function] = {}
 _of_complex: dict[str, Function] = {}
 
+
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A float that sizes make, as C: an f64 tensor without axes."""
@@ -37,24 +38,23 @@ _PLACES = frozenset(("device", "pin_memory", "layout", "memory_format", "non_blo
                      "copy", "stable"))
 
 
-def op(*targets: str) -> Callable[[Function], Function]:
-    """Registers a function for operations: `aten.relu.default`."""
+def _register(table: dict[str, Function], targets: Sequence[str]) -> Callable[[Function], Function]:
     def register(function: Function) -> Function:
         for target in targets:
-            assert target not in _table, target
-            _table[target] = function
+            assert target not in table, target
+            table[target] = function
         return function
     return register
+
+
+def op(*targets: str) -> Callable[[Function], Function]:
+    """Registers a function for operations: `aten.relu.default`."""
+    return _register(_table, targets)
 
 
 def complex_op(*targets: str) -> Callable[[Function], Function]:
     """The same where an operand or a result is complex: a table of its own, so that no other function meets one."""
-    def register(function: Function) -> Function:
-        for target in targets:
-            assert target not in _of_complex, target
-            _of_complex[target] = function
-        return function
-    return register
+    return _register(_of_complex, targets)
 
 
 def add(function: Function, *targets: str) -> None:
