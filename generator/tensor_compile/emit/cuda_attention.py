@@ -10,7 +10,7 @@ from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import Units
 from ..symbolic import Sym, product, sym
 from . import cuda_vectors
-from .cuda_kernels import decode, emitter, narrow, pointers, prologue
+from .cuda_kernels import decode, emitter, narrow, pointers, prologue, rounded
 from .loop_nest import parameters
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
@@ -96,13 +96,13 @@ def copies(own: str, pointer: str, dtype: str, wanted: str, at: str, size: str, 
         fetch = each(f"const tc_index at = {at};", target, *guard,
                      f"tc_copy16(target, {pointer} + (there ? at : 0), there);")
         return {f"{own}_held": "", f"{own}_fetch": fetch, f"{own}_put": ""}
-    wide = f"{own}_from[i][v]" if dtype == "f32" else f"tc_cast_{dtype}_f32({own}_from[i][v])"
+    element = rounded(f"{own}_from[i][v]", dtype, wanted)
     exists = f" && number < {total}" if total % threads else ""
     return {f"{own}_held": f"{C_TYPE[dtype]} {own}_from[{count}][8];",
             f"{own}_fetch": each(f"const tc_index at = {at};",
                                  f"tc_load8({own}_from[i], {pointer} + (there{exists} ? at : 0));"),
             f"{own}_put": each(target, "uint16_t all[8];", "#pragma unroll", "for (int v = 0; v < 8; ++v)",
-                               f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;", *guard,
+                               f"    all[v] = there ? {element} : (uint16_t)0;", *guard,
                                "tc_store8((uint16_t *)target, all);")}
 
 
@@ -110,8 +110,7 @@ def bring(pointer: str, dtype: str, wanted: str) -> list[str]:
     """Eight elements at `at` to the vector `target`, as 16 bits; zeros where not `there`."""
     if dtype == wanted:
         return [f"tc_copy16(target, {pointer} + (there ? at : 0), there);"]
-    wide = "from[v]" if dtype == "f32" else f"tc_cast_{dtype}_f32(from[v])"
     return [f"{C_TYPE[dtype]} from[8];", "uint16_t all[8];", f"tc_load8(from, {pointer} + (there ? at : 0));",
             "#pragma unroll", "for (int v = 0; v < 8; ++v)",
-            f"    all[v] = there ? tc_half_{wanted}({wide}) : (uint16_t)0;",
+            f"    all[v] = there ? {rounded('from[v]', dtype, wanted)} : (uint16_t)0;",
             "tc_store8((uint16_t *)target, all);"]

@@ -8,19 +8,19 @@ element; so every contraction of the loop IR fits: packed or in place, several l
 padding."""
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import Any, Iterable
+from typing import Any
 
 from ..loops import schedule_cuda
 from ..loops.few_rows import FewRows
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.schedule_cuda import EXACT, Tile, Units
 from ..loops.schedule_half import HalfTile
-from ..symbolic import Expr, Sym, divisor_of, product, sym
+from ..symbolic import Expr, Sym, divisor_of, sym
 from .contraction import whole
-from .cuda_kernels import decode, emitter, narrow, pointers, prologue
-from .loop_nest import parameters
+from .cuda_few import emit_few
+from .cuda_half import emit_half
+from .cuda_kernels import narrow
+from .cuda_part import Part, Split, kernel_texts, split
 from .scalar import extent, indent
 from .template import expand_file
 
@@ -28,41 +28,19 @@ from .template import expand_file
 def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, units: Units = EXACT) -> str:
     tile = schedule_cuda.tile(kernel, units)
     if isinstance(tile, HalfTile):
-        from .cuda_half import emit_half
         return emit_half(kernel, symbol, units.precision, tile)
     if isinstance(tile, FewRows):
-        from .cuda_few import emit_few
         return emit_few(kernel, symbol, units.precision, tile)
     parts = [_Part(part, tile).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
-    used = {word for part in parts for text in part.values() if isinstance(text, str)
-            for word in re.findall(r"\w+", text)}
     text = expand_file("cuda/contraction_mma.cu.in" if tile.matrix else "cuda/contraction.cu.in", {
-        "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
-        "dims": len(kernel.dims),
-        "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer for s in kernel.stores))),
-        "parts": parts, "many": len(parts) > 1, "most_sums": sums,
+        **kernel_texts(kernel, symbol, parts), "most_sums": sums,
         "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
         "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1],
         "ahead": tile.sums <= (32 if tile.matrix else 16),
         "buffers": 2 if tile.sums <= 16 else 1, "least_blocks": 2 if tile.sums >= 64 else 1,
         "threads": tile.threads})
     return narrow(kernel, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """An expression as one of rows (or columns) and batches, and one of terms, whose sum it is."""
-
-    outer: Expr
-    inner: Expr
-
-
-def split(e: Expr, terms: Iterable[Sym]) -> Split | None:
-    """None where the two do not part."""
-    outer = e.substitute({s: 0 for s in terms})
-    inner = e - outer
-    return Split(outer, inner) if inner.symbols() <= set(terms) | {s for s in e.symbols() if s.is_dim} else None
 
 
 def _neighbours(e: Expr, variables: tuple[Sym, ...]) -> bool:
@@ -77,17 +55,12 @@ def _fours(e: Expr) -> bool:
     return divisor_of(e) % 4 == 0
 
 
-class _Part:
-    """The texts of one contraction of a kernel."""
-
+class _Part(Part):
     def __init__(self, kernel: ContractionKernel, tile: Tile):
         assert all(x.dtype == "f32" and not x.dynamic for x in (kernel.a, *kernel.b)), "contractions are of f32"
         assert not any(b.valid for b in kernel.b), "operands are read as they lie"
-        self.kernel, self.tile = kernel, tile
-        self.e = emitter(kernel, {s.buffer for s in kernel.stores}, [f"sum{i}" for i in range(len(kernel.b))])
-        self.decoded = {name: decode(self.e, flat, variables) for name, flat, variables in
-                        (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
-                         ("k", "k", kernel.k))}
+        super().__init__(kernel, [f"sum{i}" for i in range(len(kernel.b))])
+        self.tile = tile
         self.setup: list[str] = []
         self.bring: list[str] = []
         self.bring_a()
@@ -98,15 +71,9 @@ class _Part:
         e.open(kernel.batch + kernel.m + kernel.n)
         e.stores(kernel.stores)
         epilogue = e.scopes.pop().lines
-        return {**{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
-                "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
-                "sums": [{"i": i} for i in range(len(kernel.b))], "sum_count": len(kernel.b),
-                "epilogue": "\n".join(epilogue), "prologue": "\n".join(e.lines), "m_text": self.points(kernel.m),
-                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k),
+        return {**self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
+                "sums": [{"i": i} for i in range(len(kernel.b))], "epilogue": "\n".join(epilogue),
                 "batch_text": self.points(kernel.batch)}
-
-    def points(self, variables: tuple[Sym, ...]) -> str:
-        return f"({self.e.index(product(extent(s) for s in variables))})"
 
     # -- the first operand: rows x terms -----------------------------------------------------------------------------
     def bring_a(self) -> None:

@@ -7,12 +7,10 @@ from typing import Any
 
 from ..loops.few_rows import FewRows
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
-from ..loops.scalars import linear
-from ..symbolic import Expr, Sym, divisor_of, product, sym
+from ..symbolic import Expr, divisor_of, product
 from .contraction import whole
-from .cuda_contraction import split
-from .cuda_kernels import decode, emitter, narrow, pointers, prologue
-from .loop_nest import parameters
+from .cuda_kernels import narrow, rounded
+from .cuda_part import Part, kernel_texts, split
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
 
@@ -22,27 +20,17 @@ def emit_few(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, 
     staged = list(dict.fromkeys(part["stage"] for part in parts))
     for part in parts:
         part["rows_number"] = staged.index(part["stage"])
-    used = {word for part in parts for text in part.values() if isinstance(text, str)
-            for word in re.findall(r"\w+", text)}
     text = expand_file("cuda/contraction_few.cu.in", {
-        "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
-        "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer
-                                                                                         for s in kernel.stores))),
-        "parts": parts, "many": len(parts) > 1, "rows": tile.rows, "warps": tile.warps, "threads": tile.threads,
+        **kernel_texts(kernel, symbol, parts), "rows": tile.rows, "warps": tile.warps, "threads": tile.threads,
         "ahead": tile.ahead, "narrow": dtype})
     return narrow(kernel, text)
 
 
-class _Part:
-    """The texts of one contraction of a kernel."""
-
+class _Part(Part):
     def __init__(self, kernel: ContractionKernel, tile: FewRows, dtype: str):
-        self.kernel, self.tile, self.dtype = kernel, tile, dtype
-        self.e = emitter(kernel, {s.buffer for s in kernel.stores}, [f"sum[{i}][v]" for i in range(len(kernel.b))])
+        super().__init__(kernel, [f"sum[{i}][v]" for i in range(len(kernel.b))])
+        self.tile, self.dtype = tile, dtype
         self.e.relaxed = True
-        self.decoded = {name: decode(self.e, flat, variables) for name, flat, variables in
-                        (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
-                         ("k", "k", kernel.k))}
 
     def fields(self) -> dict[str, Any]:
         kernel, e = self.kernel, self.e
@@ -56,41 +44,29 @@ class _Part:
         stores = e.scopes.pop().lines
         epilogue = [*e.scopes.pop().lines, *stores]
         early = constant and not any(re.search(r"\bp\d+\b", line) for line in e.lines)   # nothing else is read
-        return {**{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
-                "fetch": "\n".join(fetch), "stage": "\n".join(stage), "early": early,
-                "sum_count": len(kernel.b), "epilogue": "\n".join(epilogue), "prologue": "\n".join(e.lines),
-                "m_text": self.points(kernel.m), "n_text": self.points(kernel.n), "k_text": self.points(kernel.k)}
+        return {**self.texts(), "fetch": "\n".join(fetch), "stage": "\n".join(stage), "early": early,
+                "epilogue": "\n".join(epilogue)}
 
     def outer(self, buffer: str, index: tuple[Expr, ...]) -> str:
         return self.e.index(self.e.address(buffer, index).substitute({s: 0 for s in self.kernel.k}))
-
-    def points(self, variables: tuple[Sym, ...]) -> str:
-        return f"({self.e.index(product(extent(s) for s in variables))})"
 
     def stage(self) -> list[str]:
         """Brings the rows to shared memory, in whole vectors with zeros behind the last term."""
         kernel, e, load = self.kernel, self.e, self.kernel.a
         address = e.address(load.buffer, load.index)
         place = split(address, kernel.k)
-        whole_k = linear(tuple(map(sym, kernel.k)), tuple(map(extent, kernel.k)))
         pointer, threads = e.pointers[load.buffer], self.tile.threads
         count = product(extent(s) for s in kernel.k)
-        if place is not None and place.inner == whole_k and divisor_of(place.outer) % 8 == 0 and not load.valid \
+        if place is not None and self.is_whole(place.inner) and divisor_of(place.outer) % 8 == 0 and not load.valid \
                 and count.value % 8 == 0:
             return ["#pragma unroll 4", f"for (int i = thread; i < ROWS * vectors; i += {threads}) {{", *indent([
                 "const tc_index row = i / vectors, vector = i % vectors;", f"{C_TYPE[load.dtype]} from[8] = {{}};",
                 "uint16_t all[8];", "if (row < m_size) {", *indent(self.decoded["m"]),
                 f"    tc_load8(from, {pointer} + ({e.index(place.outer)}) + vector * 8);", "}", "#pragma unroll",
-                "for (int v = 0; v < 8; ++v)", f"    all[v] = {self.rounded('from[v]')};",
+                "for (int v = 0; v < 8; ++v)", f"    all[v] = {rounded('from[v]', load.dtype, self.dtype)};",
                 "tc_store8(lines + i * 8, all);"]), "}"]
+        element = rounded(f"{pointer}[{e.index(address)}]", load.dtype, self.dtype)
         there = " && ".join(["row < m_size", "k < k_size", *(f"{e.index(x)} >= 0" for x in load.valid)])
         return ["#pragma unroll 8", f"for (int i = thread; i < ROWS * vectors * 8; i += {threads}) {{", *indent([
             "const tc_index row = i / (vectors * 8), k = i % (vectors * 8);", *self.decoded["m"], *self.decoded["k"],
-            f"lines[i] = {there} ? {self.rounded(f'{pointer}[{e.index(address)}]')} : (uint16_t)0;"]), "}"]
-
-    def rounded(self, text: str) -> str:
-        """16 bits of an element of the first operand."""
-        dtype = self.kernel.a.dtype
-        if dtype == self.dtype:
-            return text
-        return f"tc_half_{self.dtype}({text if dtype == 'f32' else f'tc_cast_{dtype}_f32({text})'})"
+            f"lines[i] = {there} ? {element} : (uint16_t)0;"]), "}"]

@@ -5,21 +5,19 @@ What an operand has as 16 bits with eight neighbours side by side is copied to s
 else, f32 or with neighbours apart, is read element by element, rounded, and stored there."""
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ..loops import wide
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalar_ir import Load
-from ..loops.scalars import linear, walk
+from ..loops.scalars import walk
 from ..loops.schedule_half import HalfTile
-from ..symbolic import Expr, Sym, divisor_of, product, sym
+from ..symbolic import Expr, Sym, divisor_of
 from . import cuda_vectors
 from .contraction import whole
 from .cuda_attention import bring
-from .cuda_contraction import Split, split
-from .cuda_kernels import decode, emitter, narrow, pointers, prologue
-from .loop_nest import parameters
+from .cuda_kernels import narrow, rounded
+from .cuda_part import Part, Split, kernel_texts, split
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
 
@@ -30,14 +28,9 @@ AHEAD = 4   # rows of a thread that the epilogue loads at a time
 def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, dtype: str, tile: HalfTile) -> str:
     parts = [_Part(part, tile, dtype).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
-    used = {word for part in parts for text in part.values() if isinstance(text, str)
-            for word in re.findall(r"\w+", text)}
     functions = dict.fromkeys((tile.columns, part["b_turned"]) for part in parts) if tile.wgmma else {}
     text = expand_file("cuda/contraction_half.cu.in", {
-        "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
-        "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, frozenset(s.buffer
-                                                                                         for s in kernel.stores))),
-        "parts": parts, "many": len(parts) > 1, "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
+        **kernel_texts(kernel, symbol, parts), "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
         "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "split": tile.split,
         "clustered": tile.split > 1, "wgmma": tile.wgmma,
         "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
@@ -68,16 +61,11 @@ def _eights(e: Expr) -> bool:
     return divisor_of(e) % 8 == 0
 
 
-class _Part:
-    """The texts of one contraction of a kernel."""
-
+class _Part(Part):
     def __init__(self, kernel: ContractionKernel, tile: HalfTile, dtype: str):
-        self.kernel, self.tile, self.dtype = kernel, tile, dtype
-        self.e = emitter(kernel, {s.buffer for s in kernel.stores}, [f"sum[{i}][v]" for i in range(len(kernel.b))])
+        super().__init__(kernel, [f"sum[{i}][v]" for i in range(len(kernel.b))])
+        self.tile, self.dtype = tile, dtype
         self.e.relaxed = True
-        self.decoded = {name: decode(self.e, flat, variables) for name, flat, variables in
-                        (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
-                         ("k", "k", kernel.k))}
         self.setup: list[str] = []
         self.arrays: list[str] = []
         self.fetch: list[str] = []
@@ -97,24 +85,13 @@ class _Part:
         epilogue = self.epilogue()
         epilogue = [*e.scopes.pop().lines, *epilogue]
         turned = int(self.turned)
-        return {**{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
-                "setup": "\n".join(self.setup), "bring": "\n".join(self.bring), "turned": self.turned,
+        return {**self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring), "turned": self.turned,
                 "b_turned": turned, "b_wide": 8192 if turned else 16, "b_step": 128 if turned else 2,
-                "sums": [{"i": i} for i in range(len(kernel.b))], "sum_count": len(kernel.b),
-                "epilogue": "\n".join(epilogue), "wide": self.wide, "arrays": "\n".join(self.arrays),
-                "fetch": "\n".join(self.fetch), "prologue": "\n".join(e.lines), "m_text": self.points(kernel.m),
-                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k),
+                "sums": [{"i": i} for i in range(len(kernel.b))], "epilogue": "\n".join(epilogue), "wide": self.wide,
+                "arrays": "\n".join(self.arrays), "fetch": "\n".join(self.fetch),
                 "batch_text": self.points(kernel.batch)}
 
-    def points(self, variables: tuple[Sym, ...]) -> str:
-        return f"({self.e.index(product(extent(s) for s in variables))})"
-
     # -- operands to shared memory ------------------------------------------------------------------------------------
-    def flat(self, e: Expr) -> bool:
-        """Terms are neighbours, over all of them: packed in their order."""
-        k = self.kernel.k
-        return e == linear(tuple(map(sym, k)), tuple(map(extent, k)))
-
     def lines(self, own: str, load: Load, to: str, count_of: int, flat: str, group: str) -> None:
         """An operand whose lines are rows, or columns: a thread has eight terms of some of them."""
         kernel, e, threads = self.kernel, self.e, self.tile.threads
@@ -126,7 +103,7 @@ class _Part:
             place, valid = Split(address * 0, address), [Split(x * 0, x) for x in load.valid]
         last = kernel.k[-1]
         side_by_side = parted and _eights(place.outer) and (
-            self.flat(place.inner) or place.inner.coefficient(last) == 1 and _eights(extent(last))
+            self.is_whole(place.inner) or place.inner.coefficient(last) == 1 and _eights(extent(last))
             and _eights(place.inner.substitute({last: 0}))) and all(last not in v.inner.symbols() for v in valid)
         pointer = e.pointers[load.buffer]
         step = threads // 8
@@ -147,7 +124,7 @@ class _Part:
                            *(f"    {own}_v{j}[i] = {e.index(v.outer)};" for j, v in enumerate(valid)), "}"]
             tests = [f"{own}_v{j}[i] + ({e.index(v.inner)}) >= 0" for j, v in enumerate(valid)]
             there = " && ".join(["k < k_size", f"({own}_in >> i & 1)", *tests])
-            at = f"{own}_at[i] + ({e.index(place.inner) if not side_by_side or not self.flat(place.inner) else 'k'})"
+            at = f"{own}_at[i] + ({e.index(place.inner) if not side_by_side or not self.is_whole(place.inner) else 'k'})"
             again: list[str] = []
         else:
             again = [f"const tc_index {flat} = {first} + {own}_line + i * {step};", *self.decoded[group]]
@@ -157,7 +134,7 @@ class _Part:
         target = f"{to} + tc_half_place({own}_line + i * {step}, {own}_vector)"
         guard = [f"if ({own}_line + i * {step} < {count_of})"] if ragged else []
         narrow_at = load.dtype == self.dtype
-        simple = self.flat(place.inner) if parted else False
+        simple = self.is_whole(place.inner) if parted else False
         k_lines = [] if simple and side_by_side else self.decoded["k"]
         if side_by_side and narrow_at:
             self.bring += ["{", f"    const tc_index k = k_first + {own}_vector * 8;", *indent(k_lines),
@@ -173,7 +150,7 @@ class _Part:
                            f"        {C_TYPE[load.dtype]} from[8] = {{}};", "        uint16_t all[8];",
                            "        if (there)", f"            tc_load8(from, {pointer} + ({at}));", "#pragma unroll",
                            "        for (int v = 0; v < 8; ++v)",
-                           f"            all[v] = {self.rounded('from[v]', load.dtype)};",
+                           f"            all[v] = {rounded('from[v]', load.dtype, self.dtype)};",
                            *(f"        {line}" for line in guard),
                            f"        tc_store8((uint16_t *)({target}), all);", "    }", "}"]
             return
@@ -182,16 +159,9 @@ class _Part:
                        "#pragma unroll", "    for (int v = 0; v < 8; ++v) {",
                        f"        const tc_index k = k_first + {own}_vector * 8 + v;",
                        *indent(indent(self.decoded["k"])),
-                       f"        all[v] = {there} ? {self.rounded(f'{pointer}[{at}]', load.dtype)} : (uint16_t)0;",
+                       f"        all[v] = {there} ? {rounded(f'{pointer}[{at}]', load.dtype, self.dtype)} : (uint16_t)0;",
                        "    }",
                        *(f"    {line}" for line in guard), f"    tc_store8((uint16_t *)({target}), all);", "}"]
-
-    def rounded(self, text: str, dtype: str) -> str:
-        """16 bits of an element."""
-        if dtype == self.dtype:
-            return text
-        wide = text if dtype == "f32" else f"tc_cast_{dtype}_f32({text})"
-        return f"tc_half_{self.dtype}({wide})"
 
     def is_turned(self) -> bool:
         """Whether second operands come as lines of terms: columns are neighbours, eight by eight."""
@@ -202,7 +172,7 @@ class _Part:
             place = split(e.address(b.buffer, b.index), kernel.k)
             if place is None or b.valid or place.outer.coefficient(last) != 1 or not _eights(extent(last)) \
                     or not _eights(place.outer.substitute({last: 0})) or not _eights(place.inner) \
-                    or self.flat(place.inner):
+                    or self.is_whole(place.inner):
                 return False
         return True
 

@@ -113,6 +113,13 @@ def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: I
         "    tc_begin();", *indent(prologue(kernel, used, frozenset(written))), *indent(body), "}", ""]))
 
 
+def rounded(text: str, dtype: str, wanted: str) -> str:
+    """The 16 bits of an element, as one of `wanted`."""
+    if dtype == wanted:
+        return text
+    return f"tc_half_{wanted}({text if dtype == 'f32' else f'tc_cast_{dtype}_f32({text})'})"
+
+
 def narrow(kernel: Kernel, text: str) -> str:
     """The text with positions as ints, where all of them fit: division by 64 bits is slow."""
     if not schedule_cuda.is_small(kernel):

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all forms of contractions as CUDA C have: texts of one contraction of a kernel, and of the kernel itself."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Iterable, Sequence
+
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from ..loops.scalars import linear
+from ..symbolic import Expr, Sym, product, sym
+from .cuda_kernels import decode, emitter, pointers, prologue
+from .loop_nest import parameters
+from .scalar import extent
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """An expression as one of rows (or columns) and batches, and one of terms, whose sum it is."""
+
+    outer: Expr
+    inner: Expr
+
+
+def split(e: Expr, terms: Iterable[Sym]) -> Split | None:
+    """None where the two do not part."""
+    outer = e.substitute({s: 0 for s in terms})
+    inner = e - outer
+    return Split(outer, inner) if inner.symbols() <= set(terms) | {s for s in e.symbols() if s.is_dim} else None
+
+
+class Part:
+    """One contraction of a kernel. sums: what its stores know the sums by. decoded: lines that declare the variables of
+    its batch, m, n and k by a flattened position."""
+
+    def __init__(self, kernel: ContractionKernel, sums: Sequence[str]):
+        self.kernel = kernel
+        self.e = emitter(kernel, {s.buffer for s in kernel.stores}, sums)
+        self.decoded = {name: decode(self.e, flat, variables) for name, flat, variables in
+                        (("batch", "batch", kernel.batch), ("m", "row", kernel.m), ("n", "column", kernel.n),
+                         ("k", "k", kernel.k))}
+
+    def texts(self) -> dict[str, Any]:
+        """Fields of every template. Asked for last: the prologue is what the others needed."""
+        kernel = self.kernel
+        return {**{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
+                "sum_count": len(kernel.b), "prologue": "\n".join(self.e.lines), "m_text": self.points(kernel.m),
+                "n_text": self.points(kernel.n), "k_text": self.points(kernel.k)}
+
+    def is_whole(self, e: Expr) -> bool:
+        """Terms are neighbours, over all of them: packed in their order."""
+        k = self.kernel.k
+        return e == linear(tuple(map(sym, k)), tuple(map(extent, k)))
+
+    def points(self, variables: tuple[Sym, ...]) -> str:
+        return f"({self.e.index(product(extent(s) for s in variables))})"
+
+
+def kernel_texts(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
+                 parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The fields of a template that are the kernel's; parts: those of its contractions."""
+    used = {word for part in parts for text in part.values() if isinstance(text, str)
+            for word in re.findall(r"\w+", text)}
+    written = frozenset(s.buffer for s in kernel.stores)
+    return {"label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
+            "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, written)), "parts": parts,
+            "many": len(parts) > 1}
