@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
+from ..graph.dtypes import DTYPES
 from ..loops.scalar_ir import Apply, Const, IndexValue, Scalar
 from .scalar import CValue, ScalarEmitter
 
@@ -19,8 +20,7 @@ def _constant(s: Scalar) -> int | None:
         return s.expr.value if s.expr.is_const else None
     if not isinstance(s, Const) or s.dtype not in ("i8", "i32", "i64"):
         return None
-    width = {"i8": 8, "i32": 32, "i64": 64}[s.dtype]
-    return s.bits - (1 << width) if s.bits >> width - 1 else s.bits
+    return DTYPES[s.dtype].number(s.bits)
 
 
 def high_half(s: Scalar) -> tuple[Scalar, Scalar] | None:

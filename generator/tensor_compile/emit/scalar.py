@@ -463,17 +463,16 @@ def constant(node: Const) -> str:
     bits, dtype = node.bits, node.dtype
     if dtype == "bool":
         return "1" if bits else "0"
+    about = DTYPES[dtype]
+    if about.is_integer:
+        bits = about.number(bits)
     if dtype == "i32":
-        bits -= (bits & 0x80000000) << 1
         return "INT32_MIN" if bits == -(1 << 31) else str(bits) if bits >= 0 else f"({bits})"
     if dtype == "i64":
-        bits -= (bits & (1 << 63)) << 1
         return "INT64_MIN" if bits == -(1 << 63) else f"INT64_C({bits})" if bits >= 0 else f"(-INT64_C({-bits}))"
-    about = DTYPES[dtype]
     if about.kind == "unsigned":
         return f"UINT64_C({bits})" if dtype == "u64" else f"{bits}u" if dtype == "u32" else str(bits)
     if about.kind == "signed":
-        bits -= (bits & about.sign) << 1
         return str(bits) if bits >= 0 else f"({bits})"
     if about.bytes == 2:
         return f"0x{bits:04x}"

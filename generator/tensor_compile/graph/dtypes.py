@@ -39,6 +39,10 @@ class Dtype:
         """All bits of an element."""
         return (1 << self.bits) - 1
 
+    def number(self, bits: int) -> int:
+        """The integer of a pattern."""
+        return bits - (1 << self.bits) if self.kind == "signed" and bits & self.sign else bits
+
     # -- floats: the fields of a pattern
     @property
     def fraction(self) -> int:

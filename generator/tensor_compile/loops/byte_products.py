@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ..graph.dtypes import DTYPES
 from ..symbolic import ZERO, Expr, Sym, wrap
 from .fuse import Fused
 from .loop_ir import Kernel, LoopNestKernel, mapped, RowReduce, Store
-from .scalar_ir import Acc, Apply, Buffer, Const, Load, Local, Reduction, Scalar
+from .scalar_ir import Acc, Apply, Buffer, Load, Local, Reduction, Scalar
 from .scalars import Rewriter, extent, loads, walk
 
 FAR = 4092   # bytes from where on a row of weights is out of reach of another row's address
@@ -166,7 +167,7 @@ def find(kernel: LoopNestKernel) -> Form | None:
     if any(s not in variables for e in (x_at, w_at, *x.valid) for s in e.symbols()) or w_at.substitute(
             {s: ZERO for s in variables}) != ZERO:
         return None
-    other = _signed(x.other) if x.valid else 0
+    other = DTYPES[x.other.dtype].number(x.other.bits) if x.valid and x.other is not None else 0
     shared = w_at.symbols() & x_at.symbols() - set(reduction.vars)
     if shared:
         return _channels(x, w, x_at, w_at, other, stores, points, reduction.vars)
@@ -248,11 +249,6 @@ def _operands(value: Scalar, buffers: dict[str, Buffer]) -> tuple[Load, Load] | 
     elif constant != [False, True]:
         return None
     return found[0], found[1]
-
-
-def _signed(value: Const | None) -> int:
-    bits = value.bits if value is not None else 0
-    return bits - 256 if bits & 0x80 else bits
 
 
 def _count(variables: tuple[Sym, ...]) -> int:

@@ -69,8 +69,7 @@ class Operands:
     def computed(v: Value, given: list[Range]) -> Range:
         op = v.node.op
         if op == "constant" and DTYPES[v.dtype].is_integer:
-            bits, d = v.node.attrs["bits"], DTYPES[v.dtype]
-            value = bits - (1 << d.bits) if d.kind == "signed" and bits & d.sign else bits
+            value = DTYPES[v.dtype].number(v.node.attrs["bits"])
             return value, value
         if not given:
             return dtype_range(v.dtype)

@@ -5,6 +5,7 @@ A bound is any of a list, because a clamp has two: minimum(i + 2, n - 1) is at m
 """
 from __future__ import annotations
 
+from ..graph.dtypes import DTYPES, INDICES
 from ..symbolic import Expr, is_nonnegative, wrap
 from .scalar_ir import Apply, Const, IndexValue, Scalar
 
@@ -22,9 +23,8 @@ def index_of(s: Scalar) -> Expr | None:
     """s as an expression of dims and loop variables, where it is one."""
     if isinstance(s, IndexValue):
         return s.expr
-    if isinstance(s, Const) and s.dtype in ("i32", "i64"):
-        width = 32 if s.dtype == "i32" else 64
-        return wrap(s.bits - (1 << width) if s.bits >> (width - 1) else s.bits)
+    if isinstance(s, Const) and s.dtype in INDICES:
+        return wrap(DTYPES[s.dtype].number(s.bits))
     return None
 
 
