@@ -45,8 +45,7 @@ def b(*shape: int) -> torch.Tensor:
     return torch.rand(*shape) > 0.5
 
 
-# -- arithmetic
-# ------------------------------------------------------------------------------------------------------------
+# -- arithmetic --------------------------------------------------------------------------------------------------------
 family("elementwise")
 for word, fn in {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "maximum": torch.maximum,
                  "minimum": torch.minimum, "remainder": torch.remainder, "fmod": torch.fmod, "atan2": torch.atan2,
@@ -115,8 +114,7 @@ case("isclose", torch.isclose, f(2, 3), f(2, 3))
 case("half", lambda x, y: x * y + 1, f(2, 3).half(), f(3).half())
 case("bfloat16", lambda x, y: x * y + 1, f(2, 3).bfloat16(), f(3).bfloat16())
 
-# -- functions of one tensor
-# ---------------------------------------------------------------------------------------------------
+# -- functions of one tensor -------------------------------------------------------------------------------------------
 family("functions")
 for word in """abs exp expm1 sin cos tan tanh sinh cosh atan asinh erf neg relu sigmoid square sinc floor ceil trunc round
 frac sign signbit isnan isinf isfinite exp2""".split():
@@ -151,8 +149,7 @@ case("dropout_off", lambda x: F.dropout(x, 0.5, training=False), f(3, 5))
 for word in ("gelu", "silu", "hardswish", "softplus", "mish", "elu", "logit"):
     case(f"{word}_core", getattr(F, word, getattr(torch, word, None)), pos(3, 5) / 2, decompose=True)
 
-# -- reductions
-# ------------------------------------------------------------------------------------------------------------------
+# -- reductions --------------------------------------------------------------------------------------------------------
 family("reductions")
 for word in ("sum", "mean", "amax", "amin", "prod", "logsumexp"):
     fn = getattr(torch, word)
@@ -183,8 +180,7 @@ case("cumsum_integers", lambda x: x.cumsum(0), i(3, 4, dtype=torch.int32))
 case("cummax", lambda x: (*torch.cummax(x, 1), *torch.cummin(x, 0)), f(3, 4))
 case("core", lambda x: (x.mean((1, 2)), x.var(1), x.amax(0), x.std(2)), f(3, 4, 2), decompose=True)
 
-# -- views and parts
-# ---------------------------------------------------------------------------------------------------------------
+# -- views and parts ---------------------------------------------------------------------------------------------------
 family("views")
 case("reshape", lambda x: (x.reshape(6, 4), x.view(2, -1), x.flatten(), x.flatten(1), x.reshape(-1)), f(2, 3, 4))
 case("unflatten", lambda x: x.unflatten(1, (2, 3)), f(2, 6))
@@ -230,8 +226,7 @@ case("diff", lambda x: (torch.diff(x), torch.diff(x, 2, 0), torch.diff(x, dim=1,
 case("diff_bool", lambda x: torch.diff(x), b(4, 5))
 case("meshgrid", lambda x, y: (*torch.meshgrid(x, y, indexing="ij"), *torch.meshgrid(x, y, indexing="xy")), f(2), f(3))
 
-# -- made of nothing
-# -----------------------------------------------------------------------------------------------------------------
+# -- made of nothing ---------------------------------------------------------------------------------------------------
 family("making")
 case("full", lambda x: (torch.zeros(2, 3), torch.ones(2), torch.full((2,), 7), torch.zeros_like(x), torch.ones_like(x),
                         torch.full_like(x, 2)), f(2))
@@ -245,7 +240,6 @@ case("sizes", lambda x: (torch.arange(x.shape[0]) * x.shape[1], torch.zeros(x.sh
      dynamic=({0: torch.export.Dim("n", min=1, max=9)},))
 
 # -- products ----------------------------------------------------------------------------------------------------------
-# --------------
 family("contractions")
 case("matmul", torch.matmul, f(2, 3, 4), f(4, 5))
 case("matmul_batches", torch.matmul, f(2, 1, 3, 4), f(5, 4, 2))
@@ -276,7 +270,6 @@ case("transformer_layer", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
 case("linear_dynamic", nn.Linear(4, 3), f(5, 4), dynamic=({0: torch.export.Dim("n", min=1, max=64)},))
 
 # -- windows -----------------------------------------------------------------------------------------------------------
-# -----------------
 family("windows")
 case("conv1d", nn.Conv1d(3, 4, 3, 2, 1), f(2, 3, 9))
 case("conv2d", nn.Conv2d(3, 4, 3), f(2, 3, 6, 7))
@@ -307,8 +300,7 @@ case("conv_dynamic", nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.ReLU(), nn.Adapt
      f(2, 3, 8, 8),
      dynamic=({0: torch.export.Dim("batch", min=1, max=4), 2: torch.export.Dim("height", min=4, max=64)},))
 
-# -- normalizations
-# -------------------------------------------------------------------------------------------------------------------
+# -- normalizations ----------------------------------------------------------------------------------------------------
 family("normalization")
 
 
@@ -337,7 +329,6 @@ case("weight_norm", nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)), f(2,
 case("local_response", nn.LocalResponseNorm(3), f(2, 5, 4, 4))
 
 # -- indices -----------------------------------------------------------------------------------------------------------
-# -----------------
 family("indexing")
 case("embedding", nn.Embedding(7, 4), i(2, 3, low=0, high=7))
 case("embedding_padding", nn.Embedding(7, 4, padding_idx=0), i(2, 3, low=0, high=7))
@@ -367,7 +358,6 @@ case("searchsorted", lambda s, v: (torch.searchsorted(s, v), torch.searchsorted(
                                    torch.bucketize(v, s)), torch.arange(5.0), f(6) * 3)
 
 # -- order -------------------------------------------------------------------------------------------------------------
-# -----------------
 family("ordering")
 case("sort", lambda x: (*x.sort(), *x.sort(0, descending=True), x.argsort(1)), f(3, 5))
 case("sort_stable", lambda x: torch.sort(x, dim=1, stable=True), f(3, 5))
@@ -377,7 +367,6 @@ case("kthvalue", lambda x: x.kthvalue(2), f(4, 5))
 case("median", lambda x: (x.median(), *x.median(1)), f(4, 5))
 
 # -- resampling --------------------------------------------------------------------------------------------------------
-# -----------------
 family("resampling")
 case("nearest", lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=(5, 3)),
                            F.interpolate(x, size=(5, 3), mode="nearest-exact")), f(1, 2, 3, 4))
@@ -392,7 +381,6 @@ case("grid_sample", lambda x, g: (F.grid_sample(x, g, align_corners=False), F.gr
 case("upsample_core", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), f(1, 2, 3, 4), decompose=True)
 
 # -- recurrent ---------------------------------------------------------------------------------------------------------
-# -------------------
 family("recurrent")
 case("lstm", nn.LSTM(3, 4, batch_first=True), f(2, 5, 3))
 case("lstm_deep", nn.LSTM(3, 4, 2, bidirectional=True), f(5, 2, 3))
@@ -404,7 +392,6 @@ case("lstm_cell", nn.LSTMCell(3, 4), f(2, 3), (f(2, 4), f(2, 4)))
 case("gru_cell", nn.GRUCell(3, 4), f(2, 3), f(2, 4))
 
 # -- losses ------------------------------------------------------------------------------------------------------------
-# -------------------
 family("losses")
 for word in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"):
     case(word, getattr(F, word), f(3, 4), torch.rand(3, 4))
@@ -417,8 +404,7 @@ case("cross_entropy_options", lambda x, y: F.cross_entropy(x, y, label_smoothing
      f(3, 5), i(3, low=0, high=5))
 case("nll_loss", lambda x, y: F.nll_loss(F.log_softmax(x, 1), y), f(3, 5), i(3, low=0, high=5))
 
-# -- state, graphs within graphs, sizes
-# ------------------------------------------------------------------------------------------------
+# -- state, graphs within graphs, sizes --------------------------------------------------------------------------------
 family("programs")
 
 
@@ -557,8 +543,7 @@ case("flags", lambda x, on, mode: (x.neg() if on else x) * (2 if mode is None el
 case("float16", nn.Sequential(nn.Linear(4, 3), nn.GELU()).half(), f(2, 4).half())
 case("bfloat16", nn.Sequential(nn.Linear(4, 3), nn.GELU()).bfloat16(), f(2, 4).bfloat16())
 
-# -- sizes that differ from call to call: dims belong to a whole model.c
-# ------------------------------------------------------------
+# -- sizes that differ from call to call: dims belong to a whole model.c -----------------------------------------------
 family("sizes")
 case("dynamic_sizes", lambda x, y: (x.reshape(-1, 4), torch.cat((x, y), 1), x[:, : y.shape[1]], x.mean(1)), f(2, 6, 4),
      f(2, 5, 4),
@@ -578,8 +563,7 @@ case("number_input", lambda x, n: (x * n, torch.arange(n), x + n // 2), f(3), 5,
      dynamic=({}, torch.export.Dim.DYNAMIC))
 case("number_constants", lambda x, n, r, on, how: x * n + r if on and how == "sum" else x - n, f(3), 5, 1.5, True, "sum")
 
-# -- what mixtures of experts are made of, and what a program computes for nothing
-# ------------------------------------------------
+# -- what mixtures of experts are made of, and what a program computes for nothing -------------------------------------
 family("mixtures")
 case("histc", lambda x: torch.histc(x, 4, 0, 3), i(20, low=-1, high=5).float())
 case("histc_inner", lambda x: torch.histc(x, 7, -0.5, 0.75), f(5, 20))
@@ -600,118 +584,3 @@ case("bags_mean", lambda x, w, o: F.embedding_bag(x, w, o, mode="mean"), i(7, lo
 case("bags_weighted", lambda x, w, o,
      s: F.embedding_bag(x, w, o, mode="sum", per_sample_weights=s, include_last_offset=True),
      i(7, low=0, high=9), f(9, 5), torch.tensor([0, 3, 3, 7]), f(7))
-
-# -- complex numbers: inputs and outputs are pairs along a last axis ---------------------------------------
-family("complex")
-
-
-def z(*shape: int) -> torch.Tensor:
-    return torch.complex(f(*shape), f(*shape))
-
-
-def rotary(q: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
-    """As Llama's first code has it."""
-    turned = torch.view_as_complex(q.reshape(*q.shape[:-1], -1, 2))
-    places = torch.polar(torch.ones_like(angles), angles)
-    return torch.view_as_real(turned * places[None, :, None]).flatten(3)
-
-
-class SpectralConv(nn.Module):
-    """A layer of a Fourier neural operator: complex weights on the lowest frequencies, written into zeros."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.low, self.high = (nn.Parameter(torch.view_as_complex(torch.rand(2, 3, 4, 3, 2))) for _ in "ab")
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        there = torch.fft.rfft2(x)
-        out = torch.zeros(x.shape[0], 3, x.shape[-2], x.shape[-1] // 2 + 1, dtype=torch.cfloat)
-        out[:, :, :4, :3] = torch.einsum("bixy,ioxy->boxy", there[:, :, :4, :3], self.low)
-        out[:, :, -4:, :3] = torch.einsum("bixy,ioxy->boxy", there[:, :, -4:, :3], self.high)
-        return torch.fft.irfft2(out, s=(x.shape[-2], x.shape[-1]))
-
-
-class Turning(nn.Module):
-    """A complex state and a complex buffer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("state", torch.ones(3, dtype=torch.complex64))
-        self.register_buffer("by", z(3))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.state.mul_(self.by)
-        return self.state + x
-
-
-def written_parts(x: torch.Tensor) -> torch.Tensor:
-    y = x.clone()
-    y.real.mul_(2)
-    y.imag[0] = 7
-    torch.view_as_real(y)[1, :, 0] = 3
-    y[:, 1] = 1 - 2j
-    y.t()[2].add_(5)
-    return y
-
-
-def shapes(x: torch.Tensor) -> Any:
-    return (x.reshape(6, 2), x.transpose(0, -1), x.permute(2, 0, 1), x.flatten(1), x.unsqueeze(-1), x[:, -1], x[..., ::2],
-            x.flip(-1), x.roll(1), x.roll((1, -1), (0, 2)), x.movedim(0, -1), x.mT, x.mH, x.repeat(1, 2, 1),
-            x[:, :1].expand(2, 3, 2), *x.split([1, 2], 1), *x.unbind(-1), F.pad(x, (1, 0)), x[0].t(), x.squeeze(),
-            x.index_select(1, torch.tensor([2, 0])), x[:, torch.tensor([1, 1])], x.new_zeros(2), torch.ones_like(x))
-
-
-case("arithmetic", lambda x, y: (x + y, x - y, x * y, x / y, -x, x.reciprocal(), x ** 2, x ** -3, x.square()), z(2, 3),
-     z(4, 1, 3))
-case("beside_real", lambda x, y: (x + y, y - x, x * y, y * x, x / y, y / x, torch.cat((x, torch.complex(y, y))),
-                                  torch.where(y > 1, x, y)), z(2, 3), pos(2, 3))
-case("beside_numbers", lambda x: (x + 1, 2 - x, x * 3, x / 2, x * 1j, (1 + 2j) / x, x.real * 1j, x.masked_fill(
-    x.real > 0, 1j)), z(3))
-case("functions", lambda x: (x.abs(), x.angle(), x.real, x.imag, x.conj().resolve_conj(), x.exp(), x.log(),
-                             torch.view_as_real(x), torch.is_complex(x) + x.real), z(3, 4))
-case("makers", lambda x, y: (torch.complex(x, y), torch.polar(x, y), x.to(torch.complex64),
-                             torch.full((3,), 1 - 1j) + x[0], torch.view_as_complex(torch.stack((x, y), -1)),
-                             torch.complex(x, y).to(torch.complex128)), pos(2, 3), f(2, 3))
-case("sums", lambda x: (x.sum(), x.sum(1), x.mean((0, 2), keepdim=True), x.cumsum(-1), x.mean()), z(2, 3, 4))
-case("shapes", shapes, z(2, 3, 2))
-case("joined", lambda x, y: (torch.cat((x, y), -1), torch.stack((x, y), -1), torch.stack((x, y))), z(2, 3), z(2, 3))
-case("products", lambda x, y: (x @ y, torch.mm(x[0], y), F.linear(x, y.t()), torch.einsum("bij,jk->bk", x, y),
-                               torch.einsum("bij->jb", x)), z(2, 3, 4), z(4, 5))
-case("rotary", rotary, f(2, 3, 2, 8), f(3, 4))
-case("rotary_core", rotary, f(2, 3, 2, 8), f(3, 4), decompose=True)
-case("written_parts", written_parts, z(2, 3))
-case("state", Turning(), f(3))
-case("spectral_conv", SpectralConv(), f(1, 2, 8, 6))
-case("short_time_core", lambda x, w: torch.istft(torch.stft(x, 8, 4, window=w, return_complex=True) * 2, 8, 4, window=w),
-     f(1, 32), torch.hamming_window(8), decompose=True)
-case("double", lambda x, y: torch.fft.fft(x * y), z(5).to(torch.complex128), f(5).double())
-
-# -- Fourier transforms ------------------------------------------------------------------------------------------------
-family("spectra")
-case("fft", lambda x: (torch.fft.fft(x), torch.fft.ifft(x), torch.fft.fft(x, 7, 1), torch.fft.ifft(x, 3, 0, "ortho"),
-                       torch.fft.fft(x, norm="forward"), torch.fft.ifft(x, norm="forward")), z(4, 5))
-case("fft_real", lambda x: (torch.fft.fft(x), torch.fft.rfft(x), torch.fft.rfft(x, 7, norm="ortho"),
-                            torch.fft.ihfft(x), torch.fft.rfft(x.int())), f(3, 6))
-case("fft_back", lambda x: (torch.fft.irfft(x), torch.fft.irfft(x, 9), torch.fft.irfft(x, 9, 0, "ortho"),
-                            torch.fft.hfft(x), torch.fft.hfft(x, 7, norm="forward")), z(5, 5))
-case("fft_axes", lambda x, y: (torch.fft.fft2(x), torch.fft.ifftn(x, norm="ortho"), torch.fft.fftn(x, (3, 7), (0, 2)),
-                               torch.fft.rfft2(y), torch.fft.rfftn(y, dim=(2, 0)), torch.fft.irfft2(x, (3, 5)),
-                               torch.fft.irfftn(x)), z(3, 4, 3), f(3, 4, 3))
-case("fft_core", lambda x, y: (torch.fft.fft2(x, norm="ortho"), torch.fft.ifft(x), torch.fft.rfft(y),
-                               torch.fft.irfft(x, 5), torch.fft.irfft2(x, (3, 6), norm="forward"), torch.fft.fftn(y)),
-     z(3, 4), f(3, 4), decompose=True)
-case("fft_order", lambda x, y: (torch.fft.fftshift(x), torch.fft.ifftshift(y, 1), torch.fft.fftfreq(8, 0.5),
-                                torch.fft.fftfreq(5), torch.fft.rfftfreq(7)), z(3, 4), f(3, 5))
-case("windows", lambda x: (torch.hann_window(9), torch.hamming_window(8, False), torch.blackman_window(7),
-                           torch.hamming_window(8, True, 0.6, 0.4), x), f(1))
-case("stft", lambda x, w: (torch.stft(x, 16, 4, window=w, return_complex=True),
-                           torch.stft(x[0], 16, window=w, center=False, return_complex=True),
-                           torch.stft(x, 20, 5, 16, w, normalized=True, return_complex=True).abs(),
-                           torch.stft(x, 16, 8, window=w, onesided=False, pad_mode="constant", return_complex=True)),
-     f(2, 64), torch.hann_window(16))
-case("istft", lambda x, w: (torch.istft(x, 16, 4, window=w), torch.istft(x, 16, 4, window=w, length=50),
-                            torch.istft(x[0], 16, 4, 12, w[:12], normalized=True),
-                            torch.istft(torch.cat((x, x[:, :7]), 1), 16, 4, window=w, onesided=False,
-                                        return_complex=True)), z(2, 9, 16), torch.hamming_window(16))
-case("stft_core", lambda x, w: torch.istft(torch.stft(x, 16, 4, window=w, return_complex=True) * 2, 16, 4, window=w),
-     f(2, 64), torch.hann_window(16), decompose=True)

@@ -5,8 +5,8 @@
 
 A case is a folder of the zip file: NAME/program.pt2 without what only people read, NAME/inputs.safetensors and
 NAME/outputs.safetensors; NAME/numbers.json has sizes that a call is given beside its tensors, by PyTorch's symbol. The
-functions are in functions.py. Those of the family `dynamic` are models of dynamic.py: beside the program lie sizes.json
-and, of every call, RUN/CALL/inputs.safetensors and outputs.safetensors.
+functions are in functions.py and functions_complex.py. Those of the family `dynamic` are models of dynamic.py: beside
+the program lie sizes.json and, of every call, RUN/CALL/inputs.safetensors and outputs.safetensors.
 """
 from __future__ import annotations
 
@@ -130,6 +130,7 @@ def made_dynamic(name: str, model: Any) -> dict[str, bytes]:
 def main(wanted: list[str]) -> int:
     import dynamic
     import functions
+    import functions_complex  # noqa: F401 (adds its families to those of functions)
 
     failed = 0
     (HERE / "cases").mkdir(exist_ok=True)
