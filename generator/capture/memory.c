@@ -80,26 +80,3 @@ void tc_arena_free(tc_arena *arena)
         arena->blocks = next;
     }
 }
-
-bool tc_is_utf8(const char *text)
-{
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        const unsigned first = *p++;
-        const int more = first < 0x80   ? 0
-                         : first < 0xc2 ? -1
-                         : first < 0xe0 ? 1
-                         : first < 0xf0 ? 2
-                         : first < 0xf5 ? 3
-                                        : -1;
-        if (more < 0)
-            return false;
-        const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-        const unsigned high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-        if (more > 0 && (*p < low || *p > high))
-            return false;
-        for (int i = 0; i < more; ++i)
-            if ((*p++ & 0xc0) != 0x80)
-                return false;
-    }
-    return true;
-}

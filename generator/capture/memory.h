@@ -32,7 +32,5 @@ char *tc_arena_vformat(tc_arena *arena, const char *format, va_list args);
 /* Whether `size` bytes at p are the arena's; p is only compared. */
 bool tc_arena_holds(const tc_arena *arena, const void *p, size_t size);
 void tc_arena_free(tc_arena *arena);
-/* Whether text is UTF-8: no cut, overlong or surrogate sequence, nothing beyond U+10FFFF. */
-bool tc_is_utf8(const char *text);
 
 #endif

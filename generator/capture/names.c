@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "../../runtime/hosted/utf8.h"
 #include "internal.h"
 
 /* c_names.def says what each is. */

@@ -21,7 +21,7 @@ import tap
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 CAPTURE = ROOT / "generator" / "capture"
 FLAGS = ["-std=c11", "-O0", "-w", f"-I{CAPTURE / 'include'}", f"-I{ROOT / 'runtime' / 'include'}"]
-SAFETENSORS = ROOT / "runtime" / "hosted" / "safetensors.c"
+SAFETENSORS = sorted((ROOT / "runtime" / "hosted").glob("safetensors*.c"))
 NOTED = 12  # lines of a difference
 
 
@@ -34,7 +34,7 @@ def is_clang(compiler: list[str]) -> bool:
 
 
 def library(compiler: str, folder: Path) -> Path:
-    objects = [(source, folder / f"{source.stem}.o") for source in [*sorted(CAPTURE.glob("*.c")), SAFETENSORS]]
+    objects = [(source, folder / f"{source.stem}.o") for source in [*sorted(CAPTURE.glob("*.c")), *SAFETENSORS]]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda pair: run(compiler, *FLAGS, "-c", pair[0], "-o", pair[1]), objects))
     run("ar", "rcs", folder / "other.a", *(out for _, out in objects))

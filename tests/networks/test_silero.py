@@ -35,6 +35,7 @@ with tempfile.TemporaryDirectory() as temporary:
                                      f"-I{out}",
                                      str(HERE / "test_vad.c"), str(out / "vad.o"),
                                      *map(str, sorted(RUNTIME.glob("core/*.c"))),
-                                     str(RUNTIME / "hosted" / "safetensors.c"), "-lm", "-o", str(program)])
+                                     *map(str, sorted(RUNTIME.glob("hosted/safetensors*.c"))),
+                                     "-lm", "-o", str(program)])
     points_of([str(program), str(DATA / "silero_vad_sequence.io.safetensors"), TOLERANCE, *PAIRS])
 done()

@@ -19,10 +19,12 @@ CAPTURE = ROOT / "generator" / "capture"
 INTERPRETER = ROOT / "interpreter"
 TEMPLATES = ROOT / "templates"
 RUNTIME = ROOT / "runtime"
-HOSTED = ("environment", "file", "pool", "recorder", "safetensors", "sha256")  # with threads and files
 GENERATOR = ROOT / "generator"
 # what reads and writes files of tensors, here and in programs of the user's
-SAFETENSORS = RUNTIME / "hosted" / "safetensors.c"
+SAFETENSORS = [RUNTIME / "hosted" / f"safetensors{part}.c" for part in ("", "_header", "_write")]
+# with threads and files
+HOSTED = [*(RUNTIME / "hosted" / f"{name}.c" for name in ("environment", "file", "pool", "recorder", "sha256")),
+          *SAFETENSORS]
 # what C and Python both read
 TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def", GENERATOR / "c_names.def"]
 
@@ -64,7 +66,7 @@ def _archive(compiler: Compiler, objects: list[Path], out: Path) -> None:
 
 def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -> tuple[Path, Path]:
     """What a model.c is linked with: the main of the program, and the static library, which has none."""
-    sources = [*sorted(CAPTURE.glob("*.c")), SAFETENSORS]
+    sources = [*sorted(CAPTURE.glob("*.c")), *SAFETENSORS]
     includes = [CAPTURE / "include", CAPTURE, CAPTURE.parent, RUNTIME / "include"]
 
     def make(folder: Path) -> None:
@@ -73,14 +75,14 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
         program.rename(folder / "main.o")
         _archive(compiler, objects, folder / "libcapture.a")
 
-    roots = [CAPTURE, SAFETENSORS, RUNTIME / "include", *TABLES]
+    roots = [CAPTURE, RUNTIME / "hosted", RUNTIME / "include", *TABLES]
     folder = program(cache, _key(compiler, roots, ("capture", *CAPTURE_FLAGS)), make)
     return folder / "main.o", folder / "libcapture.a"
 
 
 def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
     """The program tc-interpret."""
-    sources = [*sorted(INTERPRETER.glob("*.c")), SAFETENSORS]
+    sources = [*sorted(INTERPRETER.glob("*.c")), *SAFETENSORS]
 
     def make(folder: Path) -> None:
         includes = [INTERPRETER, TEMPLATES / "include", GENERATOR, RUNTIME / "include"]
@@ -90,7 +92,7 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
         for path in objects:
             path.unlink()
 
-    roots = [INTERPRETER, TEMPLATES / "include", SAFETENSORS, RUNTIME / "include", *TABLES]
+    roots = [INTERPRETER, TEMPLATES / "include", RUNTIME / "hosted", RUNTIME / "include", *TABLES]
     return program(cache, _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
 
 
@@ -121,7 +123,7 @@ def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, job
     """The runtime, devices among it, and the interpreter for the target (flags: what chooses it), as a static
     library."""
     sources = [*sorted((RUNTIME / "core").glob("*.c")), *sorted((RUNTIME / "cuda").glob("*.c")),
-               *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED),
+               *HOSTED,
                *sorted(path for path in INTERPRETER.glob("*.c") if path.name != "main.c")]
 
     def make(folder: Path) -> None:

@@ -73,13 +73,13 @@ def run(command: list[str], hint: str = "") -> str:
 
 
 def data_tool(made: Made, cache: Cache) -> Path:
-    roots = [CHECK, host_programs.SAFETENSORS, RUNTIME / "include", TEMPLATES / "include", *host_programs.TABLES]
+    roots = [CHECK, RUNTIME / "hosted", RUNTIME / "include", TEMPLATES / "include", *host_programs.TABLES]
     key = files.digest(made.host.identity, files.tree_digest(roots))
 
     def make(folder: Path) -> None:
         run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE",
                   f"-I{RUNTIME / 'include'}", f"-I{host_programs.GENERATOR}", f"-I{TEMPLATES / 'include'}",
-                  str(CHECK / "data.c"), str(host_programs.SAFETENSORS), "-o", str(folder / "tc-data"), "-lm"],
+                  str(CHECK / "data.c"), *map(str, host_programs.SAFETENSORS), "-o", str(folder / "tc-data"), "-lm"],
                  PART, folder)
 
     return host_programs.program(cache, key, make) / "tc-data"

@@ -44,7 +44,7 @@ def write(made: Made, options: Options) -> list[Path]:
         with files.Outputs() as linked:
             assemble.link_object(made, cache, model, linked)
         flags = (*made.target.flags, *toolchain.host_flags(options.cflags, made.compiler.arch))
-        sources = [*sorted((RUNTIME / "core").glob("*.c")), *(RUNTIME / "hosted" / f"{name}.c" for name in HOSTED)]
+        sources = [*sorted((RUNTIME / "core").glob("*.c")), *HOSTED]
         run_tool(
             [
                 *made.compiler.command,
