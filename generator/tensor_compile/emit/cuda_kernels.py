@@ -16,6 +16,7 @@ from ..loops.schedule_cuda import EXACT, Launch, Units
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from .index import c_index
+from .items import positions
 from .kernels import KernelSource, PLACE, named
 from .loop_nest import parameters
 from .scalar import C_TYPE, ScalarEmitter, CValue, extent, indent
@@ -168,13 +169,8 @@ def grid_loop(name: str, count: str, each: int) -> str:
 
 def decode(e: ScalarEmitter, position: str, variables: tuple[Sym, ...]) -> list[str]:
     """Declares every variable by a flattened position; they are bound in the emitter."""
-    lines = []
-    for i in range(len(variables) - 1, -1, -1):
-        size = e.index(extent(variables[i]))
-        text = position if i == 0 else f"({position}) % ({size})"
-        lines.append(f"const tc_index {e.bind(variables[i])} = {text};")
-        position = f"({position}) / ({size})"
-    return lines
+    loops = [(e.bind(s), e.index(extent(s))) for s in reversed(variables)]
+    return positions(loops[::-1], position, "const tc_index")
 
 
 def emit_check(kernel: CheckKernel, symbol: str) -> str:

@@ -3,22 +3,17 @@
 next, without a division an item."""
 from __future__ import annotations
 
+from typing import Sequence
+
 from .scalar import indent
 
 
-def first_item(loops: list[tuple[str, str]]) -> list[str]:
-    """Declares the loop variables at the first item."""
+def positions(loops: Sequence[tuple[str, str]], at: str, kind: str = "tc_index") -> list[str]:
+    """Declares the loop variables at an item by its number, the innermost first. loops: names and sizes."""
     lines = []
-    if len(loops) == 1:
-        return [f"tc_index {loops[0][0]} = begin;"]
-    at = "begin"
-    for i in range(len(loops) - 1, -1, -1):
-        name, size = loops[i]
-        if i == 0:
-            lines.append(f"tc_index {name} = {at};")
-        else:
-            lines.append(f"tc_index {name} = ({at}) % ({size});")
-            at = f"({at}) / ({size})"
+    for i, (name, size) in reversed(list(enumerate(loops))):
+        lines.append(f"{kind} {name} = {at if i == 0 else f'({at}) % ({size})'};")
+        at = f"({at}) / ({size})"
     return lines
 
 

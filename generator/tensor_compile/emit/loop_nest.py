@@ -25,7 +25,7 @@ from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
 from ..loops.scalars import (Rewriter, domain_size, expressions, identity, is_function, linear, loads, rewritten,
                              sorts_wide, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
-from .items import first_item, next_item
+from .items import next_item, positions
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
 from .transpose import SIDE, Transposition, transposition
@@ -157,7 +157,7 @@ class _LoopNestEmitter:
             loops.append((e.fresh("block"), e.index(blocks)))
         if pieces is not None:
             loops.append((e.fresh("piece"), e.index(pieces)))
-        e.lines += first_item(loops)
+        e.lines += positions(loops, "begin")
         e.open(alone)
         if pieces is not None:
             piece = loops[-1][0]
@@ -180,7 +180,7 @@ class _LoopNestEmitter:
         e, alone = self.e, self.kernel.rows[:-1]
         e.lines += self.split(product(extent(s) for s in alone), None, t.count)
         loops = [(e.bind(s), e.index(extent(s))) for s in alone]
-        e.lines += first_item(loops)
+        e.lines += positions(loops, "begin")
         e.open(alone)
         rows = str(SIDE)
         for bound in t.rows:
@@ -201,31 +201,32 @@ class _LoopNestEmitter:
         e.lines += self.split(product(extent(s) for s in alone) * count, None, width)
         loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
         part = loops[-1][0]
-        e.lines += first_item(loops)
+        e.lines += positions(loops, "begin")
         e.open(alone)
 
-        def some(first: Expr, positions: int) -> None:
-            self.phase([_copied(phase, parts.row, first + i, "") for i in range(positions)], None)
+        def some(first: Expr, size: int) -> None:
+            self.phase([_copied(phase, parts.row, first + i, "") for i in range(size)], None)
 
-        before, behind = (0, int(parts.rest < width)) if parts.alike else (1, 1)
+        before = not parts.alike
+        behind = count > 1 and (before or parts.rest < width)
         heads = []
         if before:
-            heads.append((f"if ({part} == 0)", const(0), width if count > 1 else parts.rest))
-        if behind and count > 1:
-            otherwise = "else " if heads else ""
-            heads.append((f"{otherwise}if ({part} == {count - 1})", const(width * (count - 1)), parts.rest))
-        between = count - before - behind if count > 1 else count - len(heads)
+            heads.append((f"if ({part} == 0)" if count > 1 else "", const(0), width))
+        if behind:
+            test = f"if ({part} == {count - 1})"
+            heads.append((f"else {test}" if before else test, const(width * (count - 1)), parts.rest))
+        between = count - len(heads)
         blocks: list[tuple[str, list[str]]] = []   # what all parts need is written before the first of them
-        for head, first, positions in heads:
+        for head, first, size in heads:
             e.open()
-            some(first, positions)
-            blocks.append(("" if count == 1 else head, e.scopes.pop().lines))
+            some(first, size)
+            blocks.append((head, e.scopes.pop().lines))
         if between > 0:
             at = Sym("part", 0, between - 1)
             e.open((at,))
             e.names[at] = e.fresh("at")
-            e.lines.append(f"const tc_index {e.names[at]} = {part} - {before};")
-            some((sym(at) + before) * width, width if count > 1 else parts.rest)
+            e.lines.append(f"const tc_index {e.names[at]} = {part} - {int(before)};")
+            some((sym(at) + int(before)) * width, width)
             blocks.append(("else" if heads else "", e.scopes.pop().lines))
         for head, lines in blocks:
             e.lines += [f"{head} {{".lstrip(), *indent(lines), "}"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..instruction_sets import InstructionSet
 from ..loops.loop_ir import LoopNestKernel, Store
 from ..loops.scalar_ir import Const, Reduction
-from ..loops.scalars import Rewriter, expressions, identity, loads, walk
+from ..loops.scalars import Rewriter, domain_size, expressions, identity, loads, walk
 from ..symbolic import Expr, Sym, const, is_nonnegative
 from .reduction import POSITIONS, term
 from .scalar import V_TYPE, ScalarEmitter, constant, extent, splat
@@ -63,10 +63,7 @@ def _windows(stores: list[Store]) -> list[Reduction]:
 
 
 def _terms(r: Reduction) -> int:
-    count = 1
-    for s in r.vars:
-        count *= extent(s).value
-    return count
+    return domain_size(r.vars).value
 
 
 def _fits(r: Reduction, lanes: Sym, row: Sym) -> bool:
