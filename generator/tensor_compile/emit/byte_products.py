@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Iterable
 
 from ..instruction_sets import instruction_set
-from ..loops.byte_products import ByteProductKernel, Channels, Columns, Form, Row, find
-from ..loops.scalars import Rewriter, extent, rewritten
+from ..loops.byte_products import ByteProductKernel, Channels, Columns, FAR, Form, Row, find
+from ..loops.scalars import domain_size, extent, Rewriter, rewritten
 from ..loops.loop_ir import Store
 from ..symbolic import ZERO, Expr, Sym, sym
 from .loop_nest import PLAIN_SCHEDULE, parameters, pointer
@@ -14,7 +14,6 @@ from .scalar import ScalarEmitter, indent
 from .fixed_point import FixedPointEmitter
 
 PAIR, QUAD = 2, 4
-FAR_ROWS = 4092   # bytes within which four rows of weights are reached from the first
 
 
 def emit_byte_product(kernel: ByteProductKernel, isa: str, symbol: str) -> str:
@@ -64,9 +63,7 @@ class _Emitter:
     def point(self, variables: tuple[Sym, ...], number: str, suffix: str) -> None:
         """Names the variables of point `number`."""
         for i, s in enumerate(variables):
-            size, inner = extent(s).value, 1
-            for t in variables[i + 1:]:
-                inner *= extent(t).value
+            size, inner = extent(s).value, domain_size(variables[i + 1:]).value
             text = f"{number} / {inner}" if inner > 1 else number
             name = self.e.names[s] = f"m{i}{suffix}"
             self.e.lines.append(f"const tc_index {name} = {f'{text} % {size}' if i else text};")
@@ -177,7 +174,7 @@ class _Emitter:
         e, rows = self.e, extent(form.n).value
         for s in form.m:
             e.names[s] = "0"
-        whole = rows // QUAD if 3 * form.pitch < FAR_ROWS else 0
+        whole = rows // QUAD if 3 * form.pitch < FAR else 0
         groups = form.terms // 4
         self.split(whole + rows - QUAD * whole)
         drop = {s: ZERO for s in (*form.k, *form.m)}
@@ -209,9 +206,7 @@ class _Emitter:
         e = self.e
         tall, wide = form.taps
         taps, width, rows = tall * wide, form.width, extent(form.row).value
-        batches = 1
-        for s in form.batch:
-            batches *= extent(s).value
+        batches = domain_size(form.batch).value
         blocks = extent(form.channel).value // QUAD
         self.split(batches * blocks)
         e.lines += [f"uint32_t *const taps = scratch, *const ring = scratch + {2 * taps};"]

@@ -21,7 +21,7 @@ from ..symbolic import ZERO, Expr, Sym, wrap
 from .fuse import Fused
 from .loop_ir import Kernel, LoopNestKernel, mapped, RowReduce, Store
 from .scalar_ir import Acc, Apply, Buffer, Load, Local, Reduction, Scalar
-from .scalars import Rewriter, extent, loads, walk
+from .scalars import domain_size, extent, loads, Rewriter, walk
 
 FAR = 4092   # bytes from where on a row of weights is out of reach of another row's address
 MOST_TAPS = 32   # of a window that is written out
@@ -55,7 +55,7 @@ class Columns:
 
     @property
     def points(self) -> int:
-        return _count(self.m)
+        return domain_size(self.m).value
 
     @property
     def groups(self) -> int:
@@ -74,7 +74,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """As Columns, of a single point or of several, one after the other, without padding."""
+    """As Columns, of a single point, without padding: the variables of m have one value each."""
 
     x: Load
     w: Load
@@ -204,7 +204,7 @@ def overwrites(kernel: LoopNestKernel, x: Buffer, out: Buffer) -> bool:
 def _reduction(kernel: LoopNestKernel) -> tuple[Reduction, tuple[Store, ...], tuple[Sym, ...]] | None:
     """The one reduction, the stores with an accumulator in its place, and the variables of the points."""
     phases = kernel.phases
-    stores = [s for phase in phases for s in phase.stores]
+    stores = kernel.stores
     if not stores or any(s.dynamic for s in stores):
         return None
     if not isinstance(kernel, ByteProductKernel) and any(b.kind == "scratch" for b in kernel.params):
@@ -251,13 +251,6 @@ def _operands(value: Scalar, buffers: dict[str, Buffer]) -> tuple[Load, Load] | 
     return found[0], found[1]
 
 
-def _count(variables: tuple[Sym, ...]) -> int:
-    total = 1
-    for s in variables:
-        total *= extent(s).value
-    return total
-
-
 def _step(e: Expr, s: Sym) -> int:
     step = e.coefficient(s)
     assert step is not None
@@ -289,7 +282,7 @@ def _rows(x: Load, w: Load, x_at: Expr, w_at: Expr, other: int, stores: tuple[St
     outer = k[:len(k) - len(run)]
     if asked & set(run[1:]):
         return None
-    if not outer and not x.valid and _count(m) == 1:
+    if not outer and not x.valid and domain_size(m) == 1:
         return Row(x, w, stores, m, n, step, pitch, k) if step % 4 == 0 else None
     if pitch >= FAR:
         return None
@@ -303,7 +296,7 @@ def _rows(x: Load, w: Load, x_at: Expr, w_at: Expr, other: int, stores: tuple[St
 def _channels(x: Load, w: Load, x_at: Expr, w_at: Expr, other: int, stores: tuple[Store, ...], points: tuple[Sym, ...],
               k: tuple[Sym, ...]) -> Form | None:
     shared = [s for s in points if s in w_at.symbols()]
-    if len(shared) != 1 or len(k) != 2 or _count(k) > MOST_TAPS:
+    if len(shared) != 1 or len(k) != 2 or domain_size(k).value > MOST_TAPS:
         return None
     (c,) = shared
     depth = extent(c).value
