@@ -170,7 +170,7 @@ def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
         return False
     if isinstance(kernel, ByteProductKernel) and overwrites(kernel, x, out):
         return True
-    addresses = {out.address(s.index) for phase in kernel.phases for s in phase.stores if s.buffer == out.name}
+    addresses = {out.address(s.index) for s in kernel.stores if s.buffer == out.name}
     if len(addresses) != 1:
         return False
     (address,) = addresses

@@ -155,7 +155,7 @@ def _asked(item: Element) -> Iterator[Expr]:
         loops = [*item.rows, *(s for phase in item.phases for s in phase.vars)]
         roots = [r.value for phase in item.phases for r in phase.reduces]
         yield from (r.count for phase in item.phases for r in phase.reduces if isinstance(r, RowSort))
-        stores = [s for phase in item.phases for s in phase.stores]
+        stores = item.stores
     else:
         loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, *_second(item)]
         stores = item.stores if isinstance(item, ContractionKernel) else \

@@ -232,10 +232,9 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     symbols: set[Sym] = set()
     if isinstance(kernel, ContractionKernel):
         loops = kernel.batch + kernel.m + kernel.n + kernel.k
-        values, stores = kernel.values, kernel.stores
     else:
         loops = kernel.rows + tuple(s for phase in kernel.phases for s in phase.vars)
-        values, stores = kernel.values, kernel.stores
+    values = kernel.values
     for x in loads(*values):
         names[x.buffer] = None
         for e in x.index:
@@ -243,7 +242,7 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     for r in _sorts(kernel):
         names[r.buffer] = None
         symbols |= r.count.symbols()
-    for s in stores:
+    for s in kernel.stores:
         names[s.buffer] = None
         for e in s.index:
             symbols |= e.symbols()

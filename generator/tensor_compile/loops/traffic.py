@@ -14,7 +14,7 @@ from typing import Any, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel
+from .loop_ir import CheckKernel, ExternKernel, Kernel
 from .scalar_ir import Buffer, Load
 from .scalars import extent, walk
 
@@ -36,16 +36,10 @@ def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
         size = [sum(b.elements.evaluate(dims) * DTYPES[b.dtype].bytes for b in side)
                 for side in (kernel.reads, kernel.writes)]
         return Traffic(*size)
-    if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
-        values, stores = kernel.values, kernel.stores
-    else:
-        values = [r.value for s in kernel.phases for r in s.reduces]
-        values += [v for s in kernel.phases for x in s.stores for v in x.values]
-        stores = [x for s in kernel.phases for x in s.stores]
-    written = {(s.buffer, s.index): (s.dynamic, ()) for s in stores}
-    own = {s.buffer for s in stores}  # rows that are stored and read again stay in the cache
+    written = {(s.buffer, s.index): (s.dynamic, ()) for s in kernel.stores}
+    own = {s.buffer for s in kernel.stores}  # rows that are stored and read again stay in the cache
     read: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for x in walk(*values):
+    for x in walk(*kernel.values):
         if isinstance(x, Load) and (x.buffer not in own or buffers[x.buffer].kind == "state"):
             valid = read.get((x.buffer, x.index), ((), x.valid))[1]
             read[x.buffer, x.index] = x.dynamic, valid if valid == x.valid else ()
