@@ -240,7 +240,7 @@ class _Emitter:
             "fill": constant(kernel.a.other) if kernel.a.other is not None else "0",
             "elements_text": self.text(access.elements), "arranged": kind.halves > 1, "starts": kind.starts,
             "minus_zero": -access.product.zero, "flip": "0x80" if access.product.rows == "i8" else "0",
-            "row_terms": "terms" if kind.halves == 1 else f"{kind.halves} * terms",
+            "row_terms": kind.row_terms,
             "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
             "next_panels": self.second_offset(f"(j + {schedule.nr})"), "b_offset": self.second_offset("j"),
             "b_offset_c": self.second_offset("(j + c)"),

@@ -81,7 +81,7 @@ def _text(micro: Micro, isa: InstructionSet) -> str:
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
         "fetches": micro.fetches, "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
-        "row_terms": "terms" if kind.halves == 1 else f"{kind.halves} * terms"})
+        "row_terms": kind.row_terms})
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:

@@ -33,6 +33,11 @@ class Form:
         return "tc_word" if self.product.integer else "float"
 
     @property
+    def row_terms(self) -> str:
+        """Elements of a row over `terms` terms."""
+        return "terms" if self.halves == 1 else f"{self.halves} * terms"
+
+    @property
     def b_c(self) -> str:
         return "tc_word" if self.product.group > 1 else DTYPES[self.product.b].c_type
 
