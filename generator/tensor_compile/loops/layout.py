@@ -212,17 +212,17 @@ class _Rewriter:
         if short is not None:
             x, w, product, turned = short
         spatial = len(w.shape) - 2
-        window = tuple(d.value for d in w.shape[2:])
-        attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
-        attrs["window"] = window
         outs = w.shape[0].value // groups
         if groups > 1 and outs < (NARROWEST_GROUP if self.narrow else self.panel):
-            attrs |= {"panel": 0, "group": 1, "zero": 0}
-            packed = self.transpose(node, w, [*range(2, 2 + spatial), 1, 0])
-        else:
-            attrs |= {"panel": self.panel, "group": product.group, "zero": product.zero}
-            grouped = self.reshape(node, w if short is not None else self.weights(w), [groups, outs, *w.shape[1:]])
-            packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], product, turned)
+            return self.packed_convolution(node, x, self.transpose(node, w, [*range(2, 2 + spatial), 1, 0]), 0, F32)
+        grouped = self.reshape(node, w if short is not None else self.weights(w), [groups, outs, *w.shape[1:]])
+        packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], product, turned)
+        return self.packed_convolution(node, x, packed, self.panel, product)
+
+    def packed_convolution(self, node: Node, x: Value, packed: Value, panel: int, product: Product) -> Node:
+        attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
+        attrs |= {"window": tuple(d.value for d in node.operands[1].shape[2:]), "panel": panel,
+                  "group": product.group, "zero": product.zero}
         return self.keep(Node("packed_convolution", (x, packed), attrs, node.types, node.loc, node.scope)).node
 
     def bytes_convolution(self, node: Node, x: Value, w: Value) -> Node | None:
@@ -238,9 +238,7 @@ class _Rewriter:
         else:
             return None
         wide = self.make(node, "cast", (turned,), {"dtype": "i32"}, "i32", turned.shape)
-        attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
-        attrs |= {"window": tuple(d.value for d in w.shape[2:]), "panel": 0, "group": 1, "zero": 0}
-        return self.keep(Node("packed_convolution", (x, wide), attrs, node.types, node.loc, node.scope)).node
+        return self.packed_convolution(node, x, wide, 0, F32)
 
 
 def _unit_stride(x: Value, axis: int) -> bool:
