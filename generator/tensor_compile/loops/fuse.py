@@ -28,10 +28,10 @@ from ..symbolic import Expr, Sym, sym
 from .accesses import touched
 from .build_kernels import KernelBuilder
 from .equations import fill, in_range, solve
+from .exchange import exchanged
 from .faults import waited_for
 from .groups import Group, Member, Refused, absorb, depend, ordered
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Kernel, Loop, \
-    LoopNestKernel
+from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Loop
 from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
 from .lower import LoweredFunction
 from .disjoint import apart
@@ -142,7 +142,7 @@ class Fusion:
         if isinstance(item, Branch):
             return replace(item, then=self.inner(item.then), other=self.inner(item.other))
         lasting = self.lasting | frozenset(item.carried)
-        body, swaps = self.exchanged(item, self.inner(item.body, lasting))
+        body, swaps = exchanged(item, self.inner(item.body, lasting), self.buffers, self.readers_of_all)
         return replace(item, test=self.inner(item.test, lasting), body=body, swaps=swaps)
 
     def inner(self, items: list[Element], lasting: frozenset[str] | None = None) -> list[Element]:
@@ -152,36 +152,6 @@ class Fusion:
         self.fusions += fusion.fusions
         self.refusals += fusion.refusals
         return kernels
-
-    def exchanged(self, loop: Loop, body: list[Element]) -> tuple[list[Element], tuple[tuple[str, str], ...]]:
-        """What is left as nothing but a copy of the next value into a carry's buffer goes: the two change places."""
-        mine, (_, writes) = reading_items(loop.body), touched(loop.body)
-        kept, swaps = [], []
-        taken: set[str] = set()
-        for kernel in body:
-            pair = self.copies(kernel, loop.carried)
-            if pair is not None and not taken & set(pair) and pair[1] in writes \
-                    and self.readers_of_all[pair[1]] == mine[pair[1]]:
-                taken |= set(pair)
-                swaps.append(pair)
-            else:
-                kept.append(kernel)
-        return kept, tuple(swaps)
-
-    def copies(self, kernel: Kernel, carried: tuple[str, ...]) -> tuple[str, str] | None:
-        """(carry, its next value) where the kernel does nothing but copy all of a temp into the carry's buffer."""
-        if not isinstance(kernel, LoopNestKernel) or len(kernel.phases) != 1 or kernel.phases[0].reduces \
-                or len(kernel.phases[0].stores) != 1:
-            return None
-        (s,) = kernel.phases[0].stores
-        x = s.value
-        if s.buffer not in carried or not isinstance(x, Load) or x.valid or x.dynamic or x.buffer in carried:
-            return None
-        to, source = self.buffers[s.buffer], self.buffers[x.buffer]
-        whole = domain_size(kernel.rows + kernel.phases[0].vars) == to.elements == source.elements
-        if source.kind != "temp" or not whole or to.address(s.index) != source.address(x.index):
-            return None
-        return s.buffer, x.buffer
 
     # -- who reads and writes what --------------------------------------------------------------------------------
     def index_items(self) -> None:
