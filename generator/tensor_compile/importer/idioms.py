@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Sequence
 
-from .program import Program, Statement
+from .program import Program, Statement, values_of
 from .values import MARK
 
 _V = f"{MARK}(\\d+){MARK}"
@@ -19,25 +20,17 @@ _THREE = re.compile(rf"tc_add\((?:{_V}, 3\.0|3\.0, {_V})\)")
 def shorten(program: Program) -> None:
     """x * sigmoid(x) and x * clamp(x + 3, 0, 6) / 6 by their names. What the steps gave is read by nobody then. Floats
     of 16 bits stay: their steps round one by one."""
-    reads: dict[int, int] = {}
-    for value in (value for _, value in program.outputs):
-        reads[value.number] = 2
-    _count(program.statements, reads)
+    reads = Counter(number for statement in program.statements for text in statement.texts()
+                    for number in values_of(text))
+    for _, value in program.outputs:
+        reads[value.number] += 2
     _Shorter(reads).all(program.statements)
 
 
-def _count(statements: Sequence[Statement], reads: dict[int, int]) -> None:
-    for statement in statements:
-        for text in (statement.head, statement.text):
-            for number in re.findall(_V, text):
-                reads[int(number)] = reads.get(int(number), 0) + 1
-        _count(statement.body, reads)
-
-
 class _Shorter:
-    """reads: how often a value is named; 2 for results of the program."""
+    """reads: how often a value is named; 2 more for results of the program."""
 
-    def __init__(self, reads: dict[int, int]):
+    def __init__(self, reads: Counter[int]):
         self.reads = reads
         self.made: dict[int, Statement] = {}
 
@@ -53,7 +46,7 @@ class _Shorter:
     def step(self, number: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """The statement of a value that is read once, where it is of the form."""
         made = self.made.get(int(number))
-        return pattern.fullmatch(made.text) if made is not None and self.reads.get(int(number)) == 1 else None
+        return pattern.fullmatch(made.text) if made is not None and self.reads[int(number)] == 1 else None
 
     def silu(self, text: str) -> str:
         product = _PRODUCT.fullmatch(text)

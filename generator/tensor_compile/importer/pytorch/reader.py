@@ -69,25 +69,25 @@ def _factor(size: Json) -> int:
     return int(match[1] or match[2]) if match else 1
 
 
+def _given(spec: object, kind: str) -> object:
+    """What a call is given, where it is of this kind; else None."""
+    found: object = spec
+    for key in ("user_input", "arg", kind):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
 def _number(spec: object) -> str:
     """The name of a size that a call is given beside its tensors; "" where it is something else."""
-    found: object = spec
-    for key in ("user_input", "arg", "as_sym_int"):
-        found = found.get(key) if isinstance(found, dict) else None
+    found = _given(spec, "as_sym_int")
     name = found.get("as_name") if isinstance(found, dict) else None
     return name if isinstance(name, str) else ""
 
 
 def _tensors(signature: object) -> list[str]:
     """The tensors that a call is given."""
-    found = []
-    for spec in items(signature, "input_specs"):
-        tensor: object = spec
-        for key in ("user_input", "arg", "as_tensor"):
-            tensor = tensor.get(key) if isinstance(tensor, dict) else None
-        if isinstance(tensor, dict):
-            found.append(text(tensor, "name"))
-    return found
+    found = (_given(spec, "as_tensor") for spec in items(signature, "input_specs"))
+    return [text(tensor, "name") for tensor in found if isinstance(tensor, dict)]
 
 
 def _outputs(signature: object) -> int:
