@@ -56,13 +56,10 @@ def _run(model: Path, shown: str, out: Path, command: Sequence[str], progress: P
     started = time.monotonic()
     progress.say(f"{shown}: {command[0]}")
     with tempfile.TemporaryDirectory() as scratch:
-        def failure(text: str, limit: float) -> Failure | None:
-            candidate.write_text(text, encoding="utf-8")
-            return _failure(candidate, command, Path(scratch), limit)
-
         try:
             text = model.read_text(encoding="utf-8")
-            wanted = failure(text, 3600)
+            candidate.write_text(text, encoding="utf-8")
+            wanted = _failure(candidate, command, Path(scratch), 3600)
             if wanted is None:
                 print(f"{shown}: nothing fails: tensor-compile {' '.join([command[0], shown, *command[1:]])}")
                 return 1
@@ -77,7 +74,7 @@ def _run(model: Path, shown: str, out: Path, command: Sequence[str], progress: P
                 candidate.write_text(smaller, encoding="utf-8")
                 if compiled and not _is_c(candidate, syntax):
                     return False
-                found = failure(smaller, limit)
+                found = _failure(candidate, command, Path(scratch), limit)
                 return found is not None and (found.kind, found.about) == (wanted.kind, wanted.about)
 
             def keep(smaller: str) -> None:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Iterator, Sequence
 
-from .source import Span, arguments, blocks, partners, statements
+from .source import Span, arguments, blocks, partners, statements, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,6 @@ class Edit:
 
     def apply(self, found: Sequence[str]) -> list[str]:
         return [*found[:self.start], *self.by, *found[self.end:]]
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(re.findall(r'"[^"]*"|\w+|\S', text))
 
 
 def assigned(found: Sequence[str], statement: Span) -> str:
@@ -43,7 +39,7 @@ def cut(found: list[str], body: Span, behind: int) -> Edit | None:
     """The function ends behind a statement and gives what it sets; None where it sets nothing."""
     inside = statements(found, body.start, body.end)
     name = assigned(found, inside[behind])
-    return Edit(inside[behind].end, body.end, _words(f'tc_output(g, "{name}", {name});')) if name else None
+    return Edit(inside[behind].end, body.end, tuple(tokens(f'tc_output(g, "{name}", {name});'))) if name else None
 
 
 def without_statements(found: list[str], block: Span, first: int, count: int) -> Edit:
@@ -79,7 +75,7 @@ def simpler_calls(found: list[str]) -> Iterator[Edit]:
         if token != "(" or i not in match or i == 0 or not re.fullmatch(r"[A-Za-z_]\w*", found[i - 1]) or \
                 found[i - 1] in ("for", "if", "while", "switch", "TC_MODEL", "TC_FUNCTION", "sizeof"):
             continue
-        given = arguments(found, i)
+        given = arguments(found, i, match)
         statement = i >= 2 and found[i - 2] in (";", "{", "}") or found[i - 2].endswith("\n")
         for a in given:
             words = found[a.start:a.end]
@@ -131,4 +127,4 @@ def inputs_for(found: list[str], types: dict[int, str], printed_lines: Sequence[
             line = printed_lines[s.end - 1]
             if name and line in types and "tc_input" not in found[s.start:s.end]:
                 equals = found.index("=", s.start)
-                yield Edit(equals + 1, s.end, _words(f'tc_input(g, "{name}{line}", {types[line]});'))
+                yield Edit(equals + 1, s.end, tuple(tokens(f'tc_input(g, "{name}{line}", {types[line]});')))

@@ -105,9 +105,10 @@ class Reducer:
     def _inputs(self, found: list[str]) -> Iterable[Edit]:
         text = printed(found)
         types = self._types(text)
-        lines, at = [], 0
+        lines, line, start, at = [], 1, 0, 0
         for token in found:     # tokens occur in the text in their order
-            at = text.index(token.strip(), at)
-            lines.append(text.count("\n", 0, at) + 1)
-            at += len(token.strip())
+            before, start = start, text.index(token.strip(), at)
+            line += text.count("\n", before, start)
+            lines.append(line)
+            at = start + len(token.strip())
         return list(edits.inputs_for(found, types, lines))

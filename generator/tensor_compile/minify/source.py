@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 
 TOKEN = re.compile(r"""(?P<gap>(?:\s|//[^\n]*|/\*.*?\*/|\\\n)+)
-                     |(?P<directive>(?<![^\n])[ \t]*\#(?:\\\n|[^\n])*)
                      |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
                      |(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
                      |(?P<word>[A-Za-z_]\w*)
                      |(?P<mark>->|\+\+|--|<<=?|>>=?|[<>=!+\-*/%&|^]=|&&|\|\||\.\.\.|\S)""", re.X | re.S)
+DIRECTIVE = re.compile(r"[ \t]*#(?:\\\n|[^\n])*")    # at the start of a line
 OPEN, CLOSE = "([{", ")]}"
 
 
@@ -27,7 +27,7 @@ def tokens(text: str) -> list[str]:
     found: list[str] = []
     at = 0
     while at < len(text):
-        directive = re.compile(r"[ \t]*#(?:\\\n|[^\n])*").match(text, at) if at == 0 or text[at - 1] == "\n" else None
+        directive = DIRECTIVE.match(text, at) if at == 0 or text[at - 1] == "\n" else None
         m = directive or TOKEN.match(text, at)
         assert m, "every character is a mark at least"
         if directive:
@@ -83,8 +83,8 @@ def blocks(found: list[str]) -> list[Span]:
     match = partners(found)
     out = [Span(0, len(found))]
     for i, token in enumerate(found):
-        if token == "{" and i in match and i > 0 and found[i - 1] not in ("=", ",", "(", ")") or \
-                token == "{" and i in match and i > 0 and found[i - 1] == ")" and not _literal(found, i, match):
+        if token == "{" and i in match and i > 0 and found[i - 1] not in ("=", ",", "(") and \
+                not (found[i - 1] == ")" and _literal(found, i, match)):
             out.append(Span(i + 1, match[i]))
     return out
 
@@ -95,9 +95,8 @@ def _literal(found: list[str], at: int, match: dict[int, int]) -> bool:
     return before > 0 and found[before - 1] in ("=", ",", "(", "&", "return", "?", ":")
 
 
-def arguments(found: list[str], opening: int) -> list[Span]:
-    """Of the call whose `(` is at `opening`."""
-    match = partners(found)
+def arguments(found: list[str], opening: int, match: dict[int, int]) -> list[Span]:
+    """Of the call whose `(` is at `opening`; match: the partners of `found`."""
     out, at, begin = [], opening + 1, opening + 1
     end = match.get(opening, opening)
     while at < end:
