@@ -47,8 +47,7 @@ class Model:
             return self.options
         path = work / f"{self.name}.safetensors"
         if not path.exists():
-            run([cc, "-O2", self.source.parent / "make_weights.c", "-o", work / f"make_{self.name}", "-lm"])
-            run([work / f"make_{self.name}", path])
+            make_weights(path, cc, self.source.parent / "make_weights.c")
         return (f'-DWEIGHTS="{path}"', *self.options)
 
 
@@ -104,6 +103,29 @@ def first_line(command: list[str]) -> str:
     return (done.stdout or done.stderr).strip().splitlines()[0]
 
 
+def device() -> str:
+    return first_line(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
+
+
+def make_weights(path: Path, cc: str, *words: Path | str) -> None:
+    """A file of seeded ones; words: the source of the program that writes it, and its options."""
+    maker = path.with_name(f"make_{path.stem}")
+    run([cc, "-O2", *words, "-o", maker, "-lm"])
+    run([maker, path])
+
+
+def library(source: Path, work: Path, folder: Path, cc: str, *options: Path | str) -> Path:
+    """A model, built in the folder, as a library."""
+    run([*TOOL, "build", source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc, *options])
+    run([cc, "-shared", folder / f"{source.stem}.o", "-o", folder / "model.so"])
+    return folder / "model.so"
+
+
+def best_isa() -> str:
+    """Of this processor."""
+    return "avx512" if "avx512bw" in Path("/proc/cpuinfo").read_text(encoding="utf-8") else "avx2"
+
+
 def comparison(work: Path, cc: str) -> Path:
     compare = work / "compare"
     run([cc, "-std=gnu11", "-O2", f"-I{ROOT / 'runtime/include'}", ROOT / "bench/cuda/compare.c", *RUNTIME, "-rdynamic",
@@ -113,15 +135,10 @@ def comparison(work: Path, cc: str) -> Path:
 
 def build(model: Model, work: Path, cc: str, target_file: str) -> tuple[Path, Path]:
     """The model as libraries for the processor and for the device."""
-    options, out = model.prepare(work, cc), []
-    isa = "avx512" if "avx512bw" in Path("/proc/cpuinfo").read_text(encoding="utf-8") else "avx2"
-    for name, more in (("cpu", ["--isa", isa]), ("cuda", ["--target", "cuda", "--target-file", target_file])):
-        folder = work / model.name / name
-        run([*TOOL, "build", model.source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc,
-             *options, *more])
-        out.append(folder / f"{name}.so")
-        run([cc, "-shared", folder / f"{model.source.stem}.o", "-o", out[-1]])
-    return out[0], out[1]
+    options, folder = model.prepare(work, cc), work / model.name
+    return (library(model.source, work, folder / "cpu", cc, *options, "--isa", best_isa()),
+            library(model.source, work, folder / "cuda", cc, *options, "--target", "cuda", "--target-file",
+                    target_file))
 
 
 def against_processor(model: Model, libraries: tuple[Path, Path], compare: Path, log: Log, repeat: int) -> bool:
@@ -229,8 +246,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         work = (args.work or Path(place)).resolve()
         work.mkdir(parents=True, exist_ok=True)
-        log.say(f"device: {first_line(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'])}; "
-                f"target {args.target_file}; {first_line([cc, '--version'])}")
+        log.say(f"device: {device()}; target {args.target_file}; {first_line([cc, '--version'])}")
         compare = comparison(work, cc)
         chosen = [model for model in models() if not only or model.name in only]
         with ThreadPoolExecutor(8) as pool:  # all of it before the first clock

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import ROOT, SANITIZERS, TOOL, Log, comparison, first_line, run, sanitizer
+from run import ROOT, SANITIZERS, Log, comparison, device, library, make_weights, sanitizer
 
 MODELS = ROOT / "bench" / "cuda" / "models"
 TOOLS = (*SANITIZERS, "synccheck")
@@ -57,25 +57,15 @@ def models() -> list[Small]:
     ]
 
 
-def library(model: Small, precision: str, work: Path, cc: str, target: str) -> Path:
+def build(model: Small, precision: str, work: Path, cc: str, target: str) -> Path:
     """precision: "" for the processor."""
-    folder = work / model.name / (precision or "cpu")
     options = [*model.options]
     if model.weights:
         options.append(f'-DWEIGHTS="{work}/{model.name}.safetensors"')
     if precision:
         options += ["--target", "cuda", "--target-file", target]
         options += ["--precision", precision] if precision != "f32" else []
-    run([*TOOL, "build", model.source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc, *options])
-    run([cc, "-shared", folder / f"{model.source.stem}.o", "-o", folder / "model.so"])
-    return folder / "model.so"
-
-
-def make_weights(model: Small, work: Path, cc: str) -> None:
-    if model.weights:
-        maker = work / f"make_{model.name}"
-        run([cc, "-O2", *model.weights, "-o", maker, "-lm"])
-        run([maker, work / f"{model.name}.safetensors"])
+    return library(model.source, work, work / model.name / (precision or "cpu"), cc, *options)
 
 
 def main() -> int:
@@ -94,11 +84,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(14) as pool:
         work = (args.work or Path(place)).resolve()
         work.mkdir(parents=True, exist_ok=True)
-        log.say(f"device: {first_line(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'])}")
+        log.say(f"device: {device()}")
         compare = comparison(work, cc)
-        list(pool.map(lambda m: make_weights(m, work, cc), chosen))
+        list(pool.map(lambda m: make_weights(work / f"{m.name}.safetensors", cc, *m.weights),
+                      [m for m in chosen if m.weights]))
         jobs = [(m, p) for m in chosen for p in ("", *precisions)]
-        built = dict(zip(jobs, pool.map(lambda job: library(*job, work, cc, args.target_file), jobs)))
+        built = dict(zip(jobs, pool.map(lambda job: build(*job, work, cc, args.target_file), jobs)))
         log.say(f"built after {time.time() - begun:.0f} s")
 
         def one(job: tuple[str, Small, str]) -> tuple[str, bool]:

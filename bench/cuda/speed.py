@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import ROOT, TOOL, Log, comparison, first_line, run
+from run import ROOT, Log, best_isa, comparison, device, library, make_weights
 
 MODELS = ROOT / "bench" / "cuda" / "models"
 EXAMPLES = ROOT / "examples"
@@ -76,24 +76,19 @@ def cases() -> list[Case]:
 
 
 def build(case: Case, target: str, more: tuple[str, ...], work: Path, cc: str, out: str) -> Path:
-    folder = work / case.name / out
-    done = folder / "model.so"
-    more += ("--weights", "external") if case.alone else ()
-    run([*TOOL, "build", case.source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc,
-         f'-DWEIGHTS="{work}/{case.name}.safetensors"', *case.options, *more,
-         *(("--target", "cuda", "--target-file", target) if target else ())])
-    run([cc, "-shared", folder / f"{case.source.stem}.o", "-o", done])
-    return done
+    options = [f'-DWEIGHTS="{work}/{case.name}.safetensors"', *case.options, *more]
+    if case.alone:
+        options += ["--weights", "external"]
+    if target:
+        options += ["--target", "cuda", "--target-file", target]
+    return library(case.source, work, work / case.name / out, cc, *options)
 
 
 def prepare(case: Case, target: str, precisions: list[str], work: Path, cc: str, processor: bool) -> dict[str, Path]:
     weights = work / f"{case.name}.safetensors"
     if not weights.exists():
-        maker = work / f"make_{case.name}"
-        run([cc, "-O2", *case.weights, "-o", maker, "-lm"])
-        run([maker, weights])
-    isa = "avx512" if "avx512bw" in Path("/proc/cpuinfo").read_text(encoding="utf-8") else "avx2"
-    made = {"cpu": build(case, "", ("--isa", isa), work, cc, "cpu")} if processor else {}
+        make_weights(weights, cc, *case.weights)
+    made = {"cpu": build(case, "", ("--isa", best_isa()), work, cc, "cpu")} if processor else {}
     for precision in precisions:
         if case.alone and precision == "f32":
             continue
@@ -160,7 +155,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         work = (args.work or Path(place)).resolve()
         work.mkdir(parents=True, exist_ok=True)
-        log.say(f"device: {first_line(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'])}")
+        log.say(f"device: {device()}")
         compare = comparison(work, cc)
         chosen = [case for case in cases() if not only or case.name in only]
         with ThreadPoolExecutor(8) as pool:   # all of it before the first clock
