@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
@@ -12,19 +13,25 @@ from ..errors import UserError
 BLOCK = 1 << 20    # bytes that are copied at once
 
 
-def load(path: Path, shown: str) -> memoryview:
-    """The file's memory, read as it is needed."""
+@contextmanager
+def opening(shown: str, wanted: str) -> Iterator[None]:
+    """Reading a file that may not be there, or not be readable. wanted: what it should be, "a model"."""
     try:
-        with open(path, "rb") as f:
-            if not path.stat().st_size:
-                raise UserError("the file is empty", shown)
-            return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
+        yield
     except IsADirectoryError:
-        raise UserError("a folder, not a model", shown) from None
+        raise UserError(f"a folder, not {wanted}", shown) from None
     except FileNotFoundError:
         raise UserError("no such file", shown) from None
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", shown) from None
+
+
+def load(path: Path, shown: str) -> memoryview:
+    """The file's memory, read as it is needed."""
+    with opening(shown, "a model"), open(path, "rb") as f:
+        if not path.stat().st_size:
+            raise UserError("the file is empty", shown)
+        return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
-from ..mapped import BLOCK
+from ..mapped import BLOCK, opening
 from ..problems import Malformed, Unsupported
 from ..values import DTYPES
 
@@ -134,14 +134,8 @@ class Archive:
     def __init__(self, path: Path, shown: str):
         self.path, self.shown = path, shown
         try:
-            with zipfile.ZipFile(path) as z:
+            with opening(shown, "an archive"), zipfile.ZipFile(path) as z:
                 infos = z.infolist()
-        except IsADirectoryError:
-            raise UserError("a folder, not an archive", shown) from None
-        except FileNotFoundError:
-            raise UserError("no such file", shown) from None
-        except OSError as error:
-            raise UserError(f"cannot be read: {error.strerror}", shown) from None
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise UserError(f"no archive of torch.export.save ({error})", shown, HINT) from None
         if len(infos) > MOST_MEMBERS:
