@@ -47,9 +47,10 @@ private:
 /* Throws with the status's own words behind `what`. */
 inline void check(tc_status status, const std::string &what)
 {
-    const std::string reason = status == TC_STATUS_SYSTEM ? std::strerror(errno) : tc_status_string(status);
-    if (status != TC_STATUS_OK)
-        throw error(status, what + ": " + reason);
+    if (status == TC_STATUS_OK)
+        return;
+    const char *reason = status == TC_STATUS_SYSTEM ? std::strerror(errno) : tc_status_string(status);
+    throw error(status, what + ": " + reason);
 }
 
 /* -- elements ------------------------------------------------------------------------------------------------------ */
