@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Lists of axes, and the reductions over them that other operations are made of. x is no poison; nothing here narrows
- * or
- * widens: the result has x's dtype.
+ * or widens: the result has x's dtype.
  */
 #ifndef TC_CAPTURE_REDUCTIONS_H
 #define TC_CAPTURE_REDUCTIONS_H

@@ -87,14 +87,13 @@ typedef struct tc_rotary_embedding_args {
 } tc_rotary_embedding_args;
 tc_tensor tc_rotary_embedding_at(const tc_rotary_embedding_args *args);
 
-/* tc_linear_attention(q, k, v, .state = s, .decay = d, .beta = b, .q_heads = 8, .kv_heads = 2, .scale, .present_state =
- * &s)
+/* tc_linear_attention(q, k, v, .state = s, .decay = d, .beta = b, .q_heads = 8, .kv_heads = 2, .scale,
+ * .present_state = &s)
  *
  * A state S[b, h', dk, dv] that the steps t of q[b, t, h * dk], k[b, t, h' * dk] and v[b, t, h' * dv] pass on, 0 where
- * none is
- * given: S := exp(d) S where there is a decay [b, t, h' * dk] or [b, t, h']; S := S + k (v - S^T k)^T beta where there
- * is a beta [b, t, h'] or [b, t, 1], else S := S + k v^T; the result is scale * q^T S. q's head i uses state i / (h /
- * h'); the scale left out is 1 / sqrt(dk). *present_state becomes the last state.
+ * none is given: S := exp(d) S where there is a decay [b, t, h' * dk] or [b, t, h']; S := S + k (v - S^T k)^T beta
+ * where there is a beta [b, t, h'] or [b, t, 1], else S := S + k v^T; the result is scale * q^T S. q's head i uses state
+ * i / (h / h'); the scale left out is 1 / sqrt(dk). *present_state becomes the last state.
  * Dtypes: floats of one dtype.
  * Shape: [b, t, h * dv].
  * Numerics: f16 and bf16 are computed in f32 throughout, and results rounded once.

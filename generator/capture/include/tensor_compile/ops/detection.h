@@ -75,8 +75,8 @@ tc_tensor tc_roi_align_at(const tc_roi_align_args *args);
 #define tc_roi_pool(x, rois, height, width, scale) tc_roi_pool_at(TC_HERE, x, rois, height, width, scale)
 tc_tensor tc_roi_pool_at(tc_site at, tc_tensor x, tc_tensor rois, int height, int width, double scale);
 
-/* tc_deform_conv2d(x, weight, offset[, bias][, mask], .stride = {1, 1}, .padding = {0, 0}, .dilation = {1, 1}, .groups
- * = 1)
+/* tc_deform_conv2d(x, weight, offset[, bias][, mask], .stride = {1, 1}, .padding = {0, 0}, .dilation = {1, 1},
+ * .groups = 1)
  * tc_deform_conv2d(x, weight, offset, bias, mask, .low = {1, 1}, .high = {0, 0})
  *
  * A convolution of x[n, c, h, w] by weight[o, c / groups, kh, kw] whose element (i, j) of each window is taken at its

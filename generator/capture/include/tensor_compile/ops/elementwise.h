@@ -44,8 +44,7 @@ tc_tensor tc_minimum_at(tc_site at, tc_operand a, tc_operand b);
  * Dtypes: numbers.
  * Shape: the operands' broadcast one.
  * Numerics: rem is exact (C's fmod: NaN for an infinite a or b = 0; a for an infinite b); remainder rounds the addition
- * of
- *   b once. Of integers x rem 0 is 0.
+ *   of b once. Of integers x rem 0 is 0.
  * ATen: fmod, fmod, remainder.
  * ONNX: Mod with fmod=1, Mod with fmod=1, Mod with fmod=0 (integers). */
 #define tc_rem(a, b) tc_rem_at(TC_HERE, TC_OPERAND(a), TC_OPERAND(b))
@@ -295,8 +294,7 @@ tc_tensor tc_bit_not_at(tc_site at, tc_tensor x);
  * Dtypes: all of them.
  * Shape: that of x.
  * Numerics: floats to integers truncate and saturate, NaN gives 0; to bool it is x != 0; wider integers to narrower
- * ones
- *   wrap.
+ *   ones wrap.
  * ATen: to.
  * ONNX: Cast. */
 #define tc_cast(x, dtype) tc_cast_at(TC_HERE, x, dtype)
@@ -307,8 +305,7 @@ tc_tensor tc_cast_at(tc_site at, tc_tensor x, tc_dtype dtype);
  * Dtypes: all of them; to bool from bool alone.
  * Shape: that of x.
  * Numerics: exact. A NaN that an operation made has whatever sign and digits the machine gives it, and a 16-bit NaN may
- * change
- *   its digits where it is moved.
+ *   change its digits where it is moved.
  * ATen: view (of a dtype).
  * ONNX: BitCast. */
 #define tc_bitcast(x, dtype) tc_bitcast_at(TC_HERE, x, dtype)

@@ -61,8 +61,8 @@ tc_tensor tc_encode_float_at(const tc_encode_float_args *args);
 tc_tensor tc_unpack_bits_at(tc_site at, tc_tensor x, int bits, bool is_signed);
 tc_tensor tc_pack_bits_at(tc_site at, tc_tensor x, int bits);
 
-/* tc_quantize(x, scale[, zero], .dtype = TC_I8, .bits = 4, .axis = 1, .block = 32, .precision = TC_F32, .halves_away =
- * true)
+/* tc_quantize(x, scale[, zero], .dtype = TC_I8, .bits = 4, .axis = 1, .block = 32, .precision = TC_F32,
+ * .halves_away = true)
  * tc_quantize(x, scale, .format = TC_E4M3FN, .overflow = true, .axis, .block, .precision)
  *
  * saturate(round(x / scale) + zero), halves to even or with .halves_away away from 0, limited to the integers of

@@ -81,8 +81,8 @@ typedef struct tc_cell_args {
     tc_site at;                   /* set by the macro */
 } tc_cell_args;
 
-/* tc_lstm_cell(x, h, {ih, hh, ih_bias, hh_bias}, .c = c, .c_next = &c), tc_gru_cell(x, h, {...}), tc_rnn_cell(x, h,
- * {...}): one step; the new h.
+/* tc_lstm_cell(x, h, {ih, hh, ih_bias, hh_bias}, .c = c, .c_next = &c), tc_gru_cell(x, h, {...}),
+ * tc_rnn_cell(x, h, {...}): one step; the new h.
  *
  * Dtypes: floats, one for all.
  * Shape: [batch, hidden]; of an LSTM with hr [batch, projection].

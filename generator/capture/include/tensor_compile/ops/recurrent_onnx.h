@@ -48,9 +48,9 @@ typedef struct tc_onnx_recurrent_args {
     tc_site at;                        /* set by the macro */
 } tc_onnx_recurrent_args;
 
-/* tc_onnx_lstm(x, w, r, bias, .lengths, .h0, .c0, .peepholes, .direction = TC_BIDIRECTIONAL, .activations =
- * {{TC_CELL_SIGMOID}, {TC_CELL_TANH}, {TC_CELL_TANH}}, .clip = 3, .input_forget = true, .batch_first = true, .h_n = &h,
- * .c_n = &c),
+/* tc_onnx_lstm(x, w, r, bias, .lengths, .h0, .c0, .peepholes, .direction = TC_BIDIRECTIONAL,
+ * .activations = {{TC_CELL_SIGMOID}, {TC_CELL_TANH}, {TC_CELL_TANH}}, .clip = 3, .input_forget = true,
+ * .batch_first = true, .h_n = &h, .c_n = &c),
  * tc_onnx_gru(x, w, r, bias, .linear_before_reset = true, ...), tc_onnx_rnn(x, w, r, bias, ...): h of all steps and
  * directions. With W, R and b of a gate, b the sum of both biases, p the peepholes and h, c the states before the step:
  *

@@ -47,8 +47,8 @@ tc_tensor tc_interpolate_at(const tc_interpolate_args *args);
 /* tc_resize(x, .mode = TC_LINEAR, .places = TC_ALIGN_CORNERS, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w))
  * tc_resize(x, .mode = TC_NEAREST, .rounding = TC_ROUND_DOWN, .places = TC_ASYMMETRIC, .scale = {1, 1, 2, 2})
  * tc_resize(x, .mode = TC_CUBIC, .a = -0.5, .exclude_outside = true, TC_RESIZE_AXES(2, 3), .scale = {0.8, 0.8})
- * tc_resize(x, .places = TC_CROP, .outside = 10, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w), .start = {0.4, 0.6}, .end =
- * {0.6, 0.8})
+ * tc_resize(x, .places = TC_CROP, .outside = 10, TC_RESIZE_AXES(2, 3), TC_SIZES(h, w), .start = {0.4, 0.6},
+ * .end = {0.6, 0.8})
  *
  * x of any rank along the axes (TC_RESIZE_AXES; all where none is named) to sizes (one for each), or to floor(size *
  * scale). With s the scale, out / in where none is given, place i of an axis is taken at the coordinate c = (i + 0.5) /

@@ -22,8 +22,8 @@ typedef struct tc_optimizer_args {
 /* tc_adagrad(x, gradient, rate, step, .squares = h, .decay = 0.1, .eps = 1e-6, .norm = 1e-3, .squares_next = &h)
  * tc_adam(x, gradient, rate, step, .squares = h, .momentum = v, .alpha = 0.9, .beta = 0.999, .eps = 1e-8, .norm,
  * .norm_post, .squares_next = &h, .momentum_next = &v)
- * tc_momentum(x, gradient, rate, step, .momentum = v, .alpha = 0.9, .beta = 1, .nesterov = true, .norm, .momentum_next
- * = &v): the next x. With G = norm * x + gradient:
+ * tc_momentum(x, gradient, rate, step, .momentum = v, .alpha = 0.9, .beta = 1, .nesterov = true, .norm,
+ * .momentum_next = &v): the next x. With G = norm * x + gradient:
  *
  *     adagrad   H' = H + G G;  x - rate / (1 + step * decay) * G / (sqrt(H') + eps)
  *     adam      V' = alpha V + (1 - alpha) G;  H' = beta H + (1 - beta) G G;
