@@ -76,24 +76,23 @@ def by_byte(s: Scalar) -> bool:
 
 
 class FixedPointEmitter(ScalarEmitter):
+    """Of one lane."""
+
     def apply(self, node: Apply) -> CValue:
-        pair = high_half(node) if self.width == 1 else None
-        if pair is not None:
-            a, b = (self.value(x) for x in pair)
-            return self.name(f"tc_high_half({a.text}, {b.text})", "i32", False, max(a.depth, b.depth))
-        half = upper_half(node) if self.width == 1 else None
-        if half is not None:
-            x = self.value(half[0])
-            if isinstance(half[1], int):
-                return self.name(f"tc_upper_half({x.text}, INT32_C({half[1]}))" if half[1] != -(1 << 31) else
-                                 f"tc_upper_half({x.text}, INT32_MIN)", "i32", False, x.depth)
-            b = self.value(half[1])
-            return self.name(f"tc_upper_half({x.text}, {b.text})", "i32", False, max(x.depth, b.depth))
-        limit = limited(node) if self.width == 1 else None
-        if limit is not None:
-            x = self.value(limit[0])
-            return self.name(f"tc_limited({x.text}, {limit[1]})", "i8", False, x.depth)
-        if self.width == 1 and by_byte(node):
-            x, n = (self.value(a) for a in node.args)
-            return self.name(f"tc_{node.op}_by({x.text}, {n.text})", "i32", False, max(x.depth, n.depth))
+        if (pair := high_half(node)) is not None:
+            return self.call("tc_high_half", "i32", pair)
+        if (half := upper_half(node)) is not None:
+            x, b = half
+            if isinstance(b, int):
+                return self.call("tc_upper_half", "i32", (x,), f"INT32_C({b})" if b != -(1 << 31) else "INT32_MIN")
+            return self.call("tc_upper_half", "i32", (x, b))
+        if (limit := limited(node)) is not None:
+            return self.call("tc_limited", "i8", limit[:1], str(limit[1]))
+        if by_byte(node):
+            return self.call(f"tc_{node.op}_by", "i32", node.args)
         return super().apply(node)
+
+    def call(self, function: str, dtype: str, operands: tuple[Scalar, ...], *literals: str) -> CValue:
+        values = [self.value(x) for x in operands]
+        arguments = ", ".join((*(v.text for v in values), *literals))
+        return self.name(f"{function}({arguments})", dtype, False, max(v.depth for v in values))
