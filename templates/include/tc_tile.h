@@ -92,33 +92,30 @@ static inline tct_i32 tct_add_i32(tct_i32 a, tct_i32 b) {
 }
 
 /* 16 bits of b are widened where they are loaded. */
-#if defined(TC_ISA_AVX512)
+#ifdef TCQ_F16
 static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
     return tcq_load_f16(p);
-}
-static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
-}
-#elif defined(TC_ISA_AVX2)
-static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
-    return tcq_load_f16(p);
-}
-static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
-    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
-}
-#elif defined(TC_ISA_NEON)
-static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
-    return tcq_load_f16(p);
-}
-static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
-    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
 }
 #else
 static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
     return _mm_setr_ps(tc_cast_f16_f32(p[0]), tc_cast_f16_f32(p[1]), tc_cast_f16_f32(p[2]), tc_cast_f16_f32(p[3]));
 }
+#endif
+#if defined(TC_ISA_AVX512)
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+#elif defined(TC_ISA_AVX2)
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
+}
+#elif defined(TC_ISA_NEON)
+static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+#else
 static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
     return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)p)));
 }
