@@ -238,16 +238,10 @@ class GroupedContractionKernel:
         return [v for part in self.contractions for v in part.values]
 
 
-@dataclass(slots=True)
-class CheckKernel:
-    """Records a fault unless every element of `buffer` (i32, i64) is in 0..bound-1. Runs before what reads by it."""
+class WholeBuffers:
+    """What reads and stores whole buffers: nothing at a point."""
 
-    label: str
-    buffer: Buffer
-    bound: Expr
-    params: tuple[Buffer, ...]
-    dims: tuple[Sym, ...]
-    loc: Loc | None = None
+    __slots__ = ()
 
     @property
     def stores(self) -> list[Store]:
@@ -259,7 +253,19 @@ class CheckKernel:
 
 
 @dataclass(slots=True)
-class ExternKernel:
+class CheckKernel(WholeBuffers):
+    """Records a fault unless every element of `buffer` (i32, i64) is in 0..bound-1. Runs before what reads by it."""
+
+    label: str
+    buffer: Buffer
+    bound: Expr
+    params: tuple[Buffer, ...]
+    dims: tuple[Sym, ...]
+    loc: Loc | None = None
+
+
+@dataclass(slots=True)
+class ExternKernel(WholeBuffers):
     """Calls `function` of the user's program: it reads all of `reads` and stores all of `writes`, row-major buffers.
     One thread runs it. params: reads, then writes (one buffer may stand in `reads` twice)."""
 
@@ -270,15 +276,6 @@ class ExternKernel:
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     loc: Loc | None = None
-
-    @property
-    def stores(self) -> list[Store]:
-        """None at a point: it stores whole buffers."""
-        return []
-
-    @property
-    def values(self) -> list[Scalar]:
-        return []
 
 
 Kernel = LoopNestKernel | ContractionKernel | GroupedContractionKernel | CheckKernel | ExternKernel
