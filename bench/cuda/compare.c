@@ -8,12 +8,14 @@
  * Each .so is a model's object alone; the runtime is this program's. Functions are called in order on one state a side.
  * --below: integers of the input NAME are below N, from then on. --repeat: each call is made once more to see that it
  * gives the same bits, and then N times for the clock; so are calls with everything in the device's memory, recorded and
- * not, whose time is that of many in a row. --weights: the file of those of both. --tolerance: of the largest element, in place of 1e-4. Prints a line for
- * each output, state and call; exit 1 where any output differs by more or a repetition differs by a bit.
+ * not, whose time is that of many in a row. --weights: the file of those of both. --tolerance: of the largest element,
+ * in place of 1e-4. Prints a line for each output, state and call; exit 1 where any output differs by more or a
+ * repetition differs by a bit.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <tensor_compile/cuda.h>
 #include <tensor_compile/driver.h>
+#include <tensor_compile/hosted.h>
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -21,11 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
-
-#include <fcntl.h>
 
 enum { MOST = 16 };
 
@@ -63,17 +61,13 @@ static void *block(size_t bytes)
     return p;
 }
 
-/* A file, which stays mapped. */
-static const void *mapped(const char *path)
+/* The weights of the model at `path`; they stay mapped. */
+static const void *weights_of(const side *s, const char *path)
 {
-    struct stat status;
-    const int file = open(path, O_RDONLY);
-    if (file < 0 || fstat(file, &status))
-        die(path, "cannot be read");
-    const void *found = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (found == MAP_FAILED)
-        die(path, "cannot be mapped");
-    return found;
+    tc_weights_file file;
+    if (tc_weights_open(&file, s->model, path, 0) != TC_STATUS_OK)
+        die(path, "no weights of the model");
+    return file.data;
 }
 
 static const void *find(const side *s, const char *model, const char *suffix)
@@ -350,7 +344,7 @@ int main(int argc, char **argv)
     const char *below_name = NULL;
     const void *weights = NULL;
     for (int i = 4; i + 1 < argc; ++i)
-        weights = !strcmp(argv[i], "--weights") ? mapped(argv[i + 1]) : weights;
+        weights = !strcmp(argv[i], "--weights") ? weights_of(&cuda, argv[i + 1]) : weights;
     int64_t below = 2;
     int repeat = 0, good = 1;
     if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK)

@@ -26,7 +26,8 @@ TOOL = [sys.executable, str(ROOT / "generator/tensor-compile")]
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 # Families whose kernels are of every kind: points, rows, tiles, teams, loops; all dtypes.
 SANITIZED = ("contractions", "control", "dtypes", "indexing", "ordering", "reductions", "recurrent")
-RUNTIME = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c"))]
+RUNTIME = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c")),
+           ROOT / "runtime" / "hosted" / "file.c", ROOT / "runtime" / "hosted" / "sha256.c"]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ DECODER = ROOT / "tests" / "decoder" / "model.c"
 ENCODER = ROOT / "examples" / "minilm" / "model.c"
 SMALL = ["-DLAYERS=1", "-DHIDDEN=24", "-DHEADS=3", f'-DWEIGHTS="{ROOT}/tests/e2e/encoder.safetensors"']
 RUNTIME = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c"))]
+WEIGHTS = [ROOT / "runtime" / "hosted" / name for name in ("file.c", "sha256.c")]
 nvcc = sys.argv[1] if len(sys.argv) > 1 else "nvcc"
 if shutil.which(nvcc) is None:
     nvcc = "none"
@@ -154,8 +155,8 @@ with tempfile.TemporaryDirectory() as place:
     driver = emulation.driver(cxx, folder)
     compare = folder / "compare"
     strict = ["-O1", "-Wall", "-Wextra", "-Werror", *emulation.INCLUDES]
-    emulation.run(["cc", "-std=gnu11", *strict, ROOT / "bench" / "cuda" / "compare.c", *RUNTIME, "-rdynamic", "-o",
-                   compare, "-ldl", "-lm"])
+    emulation.run(["cc", "-std=gnu11", *strict, ROOT / "bench" / "cuda" / "compare.c", *RUNTIME, *WEIGHTS,
+                   "-rdynamic", "-o", compare, "-ldl", "-lm"])
 
     def same(out: Path, obj: Path, model: Path, name: str, calls: list[str], *more: str, tolerance: str = "",
              **settings: str) -> dict[str, str]:
