@@ -1,78 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of a generated driver: results, checks of every argument, teams, contexts, the floating-point environment.
+ * Calls of a generated driver: results, checks of every argument, the floating-point environment.
  */
-#include "fake.h"
 #include "fakex.h"
-#include "kernels.h"
-#include "tap.h"
+#include "fixture.h"
 
 #include <fenv.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
-#include <unistd.h>
-
-int kernels_watch;
-const char *kernels_ran;
-
-enum { ROWS = 100, COLUMNS = 64, N = ROWS * COLUMNS };
-
-typedef struct fixture {
-    _Alignas(64) unsigned char arena[64 * 1024];
-    _Alignas(64) unsigned char state[FAKE_STATE_BYTES];
-    tc_context context;
-    float x[N], y[N];
-    int32_t index[ROWS];
-    fake_counters counters;
-    fake_run_args args;
-} fixture;
-
-static void setup(fixture *f, tc_index n, tc_index m)
-{
-    memset(f, 0, sizeof *f);
-    tc_context_init(&f->context, f->arena, sizeof f->arena);
-    fake_state_init(f->state);
-    for (int i = 0; i < N; ++i)
-        f->x[i] = (float)(i % 251), f->y[i] = -1;
-    for (int i = 0; i < ROWS; ++i)
-        f->index[i] = i % 10;
-    f->args = (fake_run_args){.n = n, .m = m, .x = f->x, .index = f->index, .y = f->y, .state = f->state,
-                              .counters = &f->counters};
-}
-
-static int right(const fixture *f)
-{
-    const tc_index n = f->args.n, m = f->args.m;
-    for (tc_index i = 0; i < n; ++i)
-        for (tc_index j = 0; j < m; ++j)
-            if (f->args.y[i * m + j] != 2 * f->x[(n - 1 - i) * m + j] + (float)f->index[i] / 4)
-                return 0;
-    return 1;
-}
-
-static float seen(const fixture *f)
-{
-    float count[4] = {-1};
-    fake_state_export(f->state, "seen.count", count, sizeof count);
-    return count[0];
-}
-
-/* The call fails with `status`, says `text`, and leaves output and state alone. */
-static void refused(fixture *f, tc_status status, const char *text)
-{
-    const tc_status got = fake_run(&f->context, &f->args);
-    int clean = seen(f) == 0 || seen(f) == -1;
-    for (int i = 0; i < N; ++i)
-        clean &= f->y[i] == -1;
-    if (!tc_ok(got == status && f->context.error.status == status && strstr(f->context.error.message, text) && clean,
-               "%s: %s", tc_status_string(status), text))
-        tc_note("got %d, \"%s\", clean %d", (int)got, f->context.error.message, clean);
-}
 
 static void test_arguments(fixture *f)
 {
@@ -321,163 +258,6 @@ static void test_state(fixture *f)
     tc_ok(fake_state_reset(f->state) == TC_STATUS_OK && seen(f) == 0, "state reset");
 }
 
-/* A program's own pool: plain threads, started for the call. */
-typedef struct own {
-    tc_team_job *job;
-    void *argument;
-    tc_index thread, threads;
-} own;
-
-static void *own_start(void *p)
-{
-    own *o = p;
-    o->job(o->argument, o->thread, o->threads);
-    return NULL;
-}
-
-static void own_run(void *user, tc_index threads, tc_team_job *job, void *argument)
-{
-    pthread_t id[8];
-    own part[8];
-    *(tc_index *)user = threads;
-    for (tc_index i = 0; i < threads; ++i)
-        part[i] = (own){job, argument, i, threads};
-    for (tc_index i = 1; i < threads; ++i)
-        pthread_create(&id[i], NULL, own_start, &part[i]);
-    own_start(&part[0]);
-    for (tc_index i = 1; i < threads; ++i)
-        pthread_join(id[i], NULL);
-}
-
-static void test_teams(fixture *f)
-{
-    static const int sizes[] = {1, 2, 5};
-    for (int i = 0; i < 3; ++i) {
-        tc_pool *pool = tc_pool_create(sizes[i]);
-        int good = 1;
-        for (int call = 0; call < 50; ++call) {
-            setup(f, 60 + call % 8, 60);
-            tc_context_use_pool(&f->context, pool);
-            good &= fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && seen(f) == 1;
-        }
-        tc_ok(good, "pthreads, %d", sizes[i]);
-        setup(f, 64, 60);
-        tc_context_use_pool(&f->context, pool);
-        f->index[60] = 99;
-        refused(f, TC_STATUS_INDEX_OUT_OF_RANGE, "index[60] = 99");
-        tc_pool_destroy(pool);
-#ifdef TEST_OPENMP
-        setup(f, 61, 60);
-        tc_context_use_openmp(&f->context, sizes[i]);
-        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "OpenMP, %d", sizes[i]);
-#endif
-        tc_index got = 0;
-        setup(f, 61, 60);
-        f->context.team = (tc_team){own_run, &got, sizes[i]};
-        /* the target file may know fewer threads */
-        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && got <= sizes[i] && (got > 1) == (sizes[i] > 1),
-              "a pool of the program's own, %d", sizes[i]);
-    }
-}
-
-/* A context without a pool, or with one that could not be made, has the calling thread alone. */
-static void test_no_pool(fixture *f)
-{
-    setup(f, 61, 60);
-    f->context.team = (tc_team){own_run, &(tc_index){0}, 5};
-    tc_context_use_pool(&f->context, NULL);
-    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && !f->context.team.run && !f->context.yield,
-          "no pool: the calling thread alone");
-    tc_context_use_pool(NULL, NULL);
-#ifdef TEST_OPENMP
-    tc_context_use_openmp(NULL, 2);
-#endif
-    tc_ok(1, "no context: nothing happens");
-}
-
-/* What a child behind fork() does with the parent's team; it has none of the parent's threads. */
-static int in_child(fixture *f, tc_pool *pool)
-{
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60); /* where it hangs */
-        int good = 1;
-        for (int call = 0; call < 3; ++call) {
-            setup(f, 60 + call, 60);
-            if (pool)
-                tc_context_use_pool(&f->context, pool);
-#ifdef TEST_OPENMP
-            else
-                tc_context_use_openmp(&f->context, 4);
-#endif
-            good &= fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f);
-        }
-        tc_pool_destroy(pool);
-        tc_pool *own = tc_pool_create(3);
-        setup(f, 64, 60);
-        tc_context_use_pool(&f->context, own);
-        good &= own && fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f);
-        tc_pool_destroy(own);
-        _exit(good ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static void test_fork(fixture *f)
-{
-    tc_pool *pool = tc_pool_create(4);
-    tc_ok(in_child(f, pool), "a child calls with the parent's pool before the parent did, ends it and has one of its own");
-    for (int turn = 0; turn < 2; ++turn) {
-        setup(f, 64, 60);
-        tc_context_use_pool(&f->context, pool);
-        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "the parent calls");
-        tc_ok(in_child(f, pool), "and a child behind it");
-    }
-    tc_pool_destroy(pool);
-#ifdef TEST_OPENMP
-    setup(f, 64, 60);
-    tc_context_use_openmp(&f->context, 4);
-    tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "the parent calls on OpenMP's threads");
-    tc_ok(in_child(f, NULL), "and a child behind it");
-#endif
-}
-
-typedef struct caller {
-    fixture fixture;
-    tc_pool *pool;
-    int good;
-} caller;
-
-static void *call_often(void *p)
-{
-    caller *c = p;
-    c->good = 1;
-    for (int i = 0; i < 200; ++i) {
-        setup(&c->fixture, 64 + i % 8, 60);
-        tc_context_use_pool(&c->fixture.context, c->pool);
-        c->good &= fake_run(&c->fixture.context, &c->fixture.args) == TC_STATUS_OK && right(&c->fixture);
-    }
-    return NULL;
-}
-
-static void test_contexts(void)
-{
-    caller *callers = aligned_alloc(64, 2 * sizeof *callers);
-    pthread_t id[2];
-    tc_pool *pool = tc_pool_create(2);
-    for (int i = 0; i < 2; ++i) {
-        callers[i].pool = pool;
-        pthread_create(&id[i], NULL, call_often, &callers[i]);
-    }
-    for (int i = 0; i < 2; ++i)
-        pthread_join(id[i], NULL);
-    tc_ok(callers[0].good && callers[1].good, "two contexts in two threads share a pool");
-    tc_pool_destroy(pool);
-    free(callers);
-}
-
 static void test_environment(fixture *f)
 {
     setup(f, 4, 8);
@@ -609,10 +389,6 @@ int main(int argc, char **argv)
     test_view(f);
     test_other_functions(f);
     test_state(f);
-    test_teams(f);
-    test_no_pool(f);
-    test_fork(f);
-    test_contexts();
     test_environment(f);
     test_logs(f);
     if (argc > 1)
