@@ -75,7 +75,7 @@ class _Sum:
 class _LoopNestEmitter:
     def __init__(self, kernel: LoopNestKernel):
         self.kernel = kernel
-        self.written = {x.buffer for phase in kernel.phases for x in phase.stores}
+        self.written = {x.buffer for x in kernel.stores}
         self.e = emitter(kernel, self.written)
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)

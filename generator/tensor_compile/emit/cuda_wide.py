@@ -19,7 +19,7 @@ MOST_KEPT = 64   # registers of a thread for what several phases load
 
 
 def emit_wide(kernel: LoopNestKernel, symbol: str, launch: Launch, relaxed: bool) -> str:
-    written = {x.buffer for phase in kernel.phases for x in phase.stores}
+    written = {x.buffer for x in kernel.stores}
     e = emitter(kernel, written)
     e.relaxed = relaxed
     if schedule_cuda.is_flat(kernel):
@@ -81,13 +81,12 @@ class _Rows:
     def keep(self) -> None:
         """Arrays for what several phases load at their points."""
         e = self.e
-        written = {x.buffer for phase in self.kernel.phases for x in phase.stores}
+        written = {x.buffer for x in self.kernel.stores}
         uses: dict[Load, int] = {}
         for phase in self.kernel.phases:
             if not phase.vars:
                 continue
-            values = [*(r.value for r in phase.reduces), *(x.value for x in phase.stores)]
-            for node in dict.fromkeys(n for n in walk(*values) if isinstance(n, Load)):
+            for node in dict.fromkeys(n for n in walk(*phase.values) if isinstance(n, Load)):
                 if node.buffer not in written and cuda_vectors.comes_wide(e, node, phase.vars[-1]):
                     uses[node] = uses.get(node, 0) + 1
         room = MOST_KEPT
@@ -121,8 +120,7 @@ class _Rows:
         e.open(phase.vars[:-1])
         e.lines += decode(e, "at", phase.vars)
         first = e.names[last]
-        values = [*(r.value for r in phase.reduces), *(x.value for x in phase.stores)]
-        mine = [n for n in dict.fromkeys(walk(*values)) if isinstance(n, Load) and n in self.arrays]
+        mine = [n for n in dict.fromkeys(walk(*phase.values)) if isinstance(n, Load) and n in self.arrays]
         before = e.kept
         e.kept = {**before, **{n: f"{self.arrays[n]}[u][v]" for n in mine if n in self.loaded}}
         fresh = [n for n in mine if n not in self.loaded]

@@ -116,7 +116,7 @@ class _LoopNestEmitter:
         """The kernel's C."""
         kernel, e = self.kernel, self.e
         turned = transposition(kernel) if self.vectors and type(e) is ScalarEmitter else None
-        if any(x.dynamic for phase in kernel.phases for x in phase.stores):
+        if any(x.dynamic for x in kernel.stores):
             self.scatter()
         elif turned is not None:
             self.transpose(turned)

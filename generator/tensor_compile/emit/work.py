@@ -61,9 +61,8 @@ def _kernel(kernel: Kernel) -> Expr:
         return points * (2 * len(kernel.b) * _domain_size(kernel.k) + _values(s.value for s in kernel.stores))
     phases = ZERO
     for phase in kernel.phases:
-        values = [r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values]
         reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in phase.reduces)
-        phases = phases + _domain_size(phase.vars) * (_values(values) + reducing)
+        phases = phases + _domain_size(phase.vars) * (_values(phase.values) + reducing)
     return _domain_size(kernel.rows) * phases
 
 

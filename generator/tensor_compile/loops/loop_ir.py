@@ -122,6 +122,11 @@ class Phase:
     stores: list[Store] = field(default_factory=list)
     vector: bool = True
 
+    @property
+    def values(self) -> list[Scalar]:
+        """All that is evaluated at a point."""
+        return [r.value for r in self.reduces] + [v for s in self.stores for v in s.values]
+
 
 @dataclass(slots=True)
 class LoopNestKernel:

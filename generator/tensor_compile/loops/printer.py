@@ -298,7 +298,7 @@ class _Printer:
             out = [f"{word} {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain}{_loc(k)} {{", *_interface(k)]
             for phase in k.phases:
                 out.append(f"  phase ({self.vars(phase.vars)}){'' if phase.vector else ' scalar'} {{")
-                self.share([r.value for r in phase.reduces] + [v for s in phase.stores for v in s.values])
+                self.share(phase.values)
                 out += [f"    {self.reduce(r)}" for r in phase.reduces]
                 out += [self.store(s, "    ") for s in phase.stores]
                 out.append("  }")

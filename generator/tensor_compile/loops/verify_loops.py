@@ -151,8 +151,7 @@ class _Checker:
                         self.sort(k.label, r, phase)
                 for s in phase.stores:
                     self.store(k.label, s)
-                loaded = {n for v in (*(r.value for r in phase.reduces), *(v for s in phase.stores for v in s.values))
-                          for n in _names(v)}
+                loaded = {n for v in phase.values for n in _names(v)}
                 self.readable(k.label, loaded, written | mine)
                 mine |= {s.buffer for s in phase.stores} | {r.buffer for r in phase.reduces if isinstance(r, RowSort)}
         elif isinstance(k, (ContractionKernel, GroupedContractionKernel)):

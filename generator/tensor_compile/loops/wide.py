@@ -52,7 +52,7 @@ def own_points(kernel: LoopNestKernel) -> bool:
         for s in phase.stores:
             places.setdefault(s.buffer, set()).add((phase.vars, buffers[s.buffer].address(s.index)))
     for phase in kernel.phases:
-        for x in loads(*(r.value for r in phase.reduces), *(s.value for s in phase.stores)):
+        for x in loads(*phase.values):
             if x.buffer in places and (x.dynamic or not all(
                     _same_point(phase.vars, buffers[x.buffer].address(x.index), *place) for place in places[x.buffer])):
                 return False
@@ -114,8 +114,7 @@ def row_threads(kernel: LoopNestKernel, usual_rows: int) -> int:
             if not isinstance(r, RowReduce) or r.op not in ("sum", "max", "min") or r.order == "running" \
                     or r.dtype != "f32":
                 return 0
-        values = [*(r.value for r in phase.reduces), *(s.value for s in phase.stores)]
-        if reductions(values):
+        if reductions(phase.values):
             return 0
     vectors = count.value // WIDTH
     threads = 32
