@@ -10,7 +10,6 @@ and K.out.OUTPUT, in ../shared/data/onnx and in the folder that TC_ONNX_MODELS n
 """
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -20,10 +19,14 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "interpreter"))
+
+import st
 from tap import done, note, ok, skip
 from tensor_compile.importer.onnx.model import Model, read
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+Tensor = tuple[str, list[int], list]   # dtype, shape, elements
 TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
 FOLDERS = [ROOT.parent / "shared" / "data" / "onnx", *map(Path, filter(None, [os.environ.get("TC_ONNX_MODELS")]))]
 
@@ -56,36 +59,23 @@ MODELS = {
 }
 
 
-def stored(path: Path) -> dict[tuple[int, str], dict[str, tuple[dict, bytes]]]:
-    """(pair, "in" or "out") -> tensors by name, as header entry and bytes."""
-    content = path.read_bytes()
-    size = int.from_bytes(content[:8], "little")
-    found: dict[tuple[int, str], dict[str, tuple[dict, bytes]]] = {}
-    for key, entry in json.loads(content[8:8 + size]).items():
-        if key != "__metadata__":
-            number, side, name = key.split(".", 2)
-            begin, end = entry["data_offsets"]
-            found.setdefault((int(number), side), {})[name] = (entry, content[8 + size + begin:8 + size + end])
+def stored(path: Path) -> dict[tuple[int, str], dict[str, Tensor]]:
+    """(pair, "in" or "out") -> tensors by name."""
+    found: dict[tuple[int, str], dict[str, Tensor]] = {}
+    for key, tensor in st.read(path).items():
+        number, side, name = key.split(".", 2)
+        found.setdefault((int(number), side), {})[name] = tensor
     return found
 
 
-def joined(parts: list[tuple[dict, bytes]], axis: int) -> tuple[dict, bytes]:
+def joined(parts: list[Tensor], axis: int) -> Tensor:
     """Tensors of equal shapes behind one another along an axis."""
-    entry, shape = parts[0][0], list(parts[0][0]["shape"])
+    dtype, shape, _ = parts[0]
     rows = math.prod(shape[:axis])
-    chunks = [[data[i * len(data) // rows:(i + 1) * len(data) // rows] for i in range(rows)] for _, data in parts]
-    shape[axis] *= len(parts)
-    return {**entry, "shape": shape}, b"".join(chunk for row in zip(*chunks) for chunk in row)
-
-
-def write(path: Path, tensors: dict[str, tuple[dict, bytes]]) -> str:
-    header, at = {}, 0
-    for name, (entry, data) in tensors.items():
-        header[name] = {"dtype": entry["dtype"], "shape": entry["shape"], "data_offsets": [at, at + len(data)]}
-        at += len(data)
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(data for _, data in tensors.values()))
-    return str(path)
+    chunks = [[values[i * len(values) // rows:(i + 1) * len(values) // rows] for i in range(rows)]
+              for _, _, values in parts]
+    return dtype, [*shape[:axis], shape[axis] * len(parts), *shape[axis + 1:]], \
+        [value for row in zip(*chunks) for chunk in row for value in chunk]
 
 
 more = [word for word in sys.argv[1:] if word not in MODELS]
@@ -112,11 +102,12 @@ def run(name: str, model: Path, work: Path) -> None:
     c_names |= dict(zip((o.name for o in graph.output), re.findall(r'tc_output\(g, "(\w+)"', text), strict=True))
     cases: dict[tuple[int, ...], list[str]] = {}    # options of check, by the sizes of the dims
     for number in sorted({k for k, _ in pairs}):
-        sizes = tuple(pairs[number, "in"][tensor][0]["shape"][int(axis)]
+        sizes = tuple(pairs[number, "in"][tensor][1][int(axis)]
                       for tensor, _, axis in (place.rpartition(".") for place in real.dims.values()))
         for side, option in (("in", "--inputs"), ("out", "--expect")):
             kept = {c_names[n]: t for n, t in pairs[number, side].items() if n not in real.fixed}
-            cases.setdefault(sizes, []).extend([option, write(work / f"{number}.{side}", kept)])
+            st.write(work / f"{number}.{side}", kept)
+            cases.setdefault(sizes, []).extend([option, str(work / f"{number}.{side}")])
     check(f"{name}: {len(pairs) // 2} pairs, generic", work, [word for words in cases.values() for word in words])
     for group in variants(list(cases)):
         special = [word for dim, found in zip(real.dims, zip(*group))
