@@ -61,10 +61,9 @@ def main(results: Path, machine: str) -> None:
             print(f"| {r['name']} | {r.get('note', 'yes')} | {shown(r, 'error', 1, '.1e')} | - | - | - | - | - | "
                   f"{shown(r, 'arena', 1024, '.0f')} | {shown(r, 'code', 2 ** 20, '.1f')} |")
             continue
-        compiled = f"{r['compile_ms']:.3g}" if "compile_ms" in r else "-"
-        print(f"| {r['name']} | yes | {r['error']:.1e} | {r['eager_ms']:.3g} | {compiled} | {r['ours_ms']:.3g} | "
-              f"{r['eager_ms'] / r['ours_ms']:.2f} | {r['build_s']:.0f} | {r.get('arena', 0) / 1024:.0f} | "
-              f"{r['code'] / 2 ** 20:.1f} |")
+        print(f"| {r['name']} | yes | {r['error']:.1e} | {r['eager_ms']:.3g} | {shown(r, 'compile_ms', 1, '.3g')} | "
+              f"{r['ours_ms']:.3g} | {r['eager_ms'] / r['ours_ms']:.2f} | {r['build_s']:.0f} | "
+              f"{r.get('arena', 0) / 1024:.0f} | {r['code'] / 2 ** 20:.1f} |")
     print("\n## What got no farther\n\n| architecture | reached | why |\n| --- | --- | --- |")
     for r in rows:
         if r["reached"] != "right":

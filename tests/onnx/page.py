@@ -29,16 +29,17 @@ onnx 1.22.0.
 """
 
 
-# Why cases cannot pass, where what differs does not say it.
-WHY = {"test_bernoulli*": "random numbers of another generator", "test_adam_multiple": (
-    "the suite's mistake: the model lacks the epsilon that its results were made with (mended in later suites)"),
-       "test_dft_inverse*": "the stored number has an error of 1.9e-7 where 0 is right, which is more than the bound"}
+# Why cases cannot pass, where what differs does not say it; {}: what differs.
+WHY = {
+    "test_bernoulli*": "random numbers of another generator",
+    "test_adam_multiple": "the suite's mistake: the model lacks the epsilon that its results were made with (mended in "
+                          "later suites): {}",
+    "test_dft_inverse*": "the stored number has an error of 1.9e-7 where 0 is right, which is more than the bound: {}"}
 
 
 def why(result: dict) -> str:
-    known = next((why for pattern, why in WHY.items() if fnmatch.fnmatch(result["case"], pattern)), "")
-    said = f"{known}: {result['reason']}" if known and not known.startswith("random") else known or result["reason"]
-    return said.replace("|", "\\|").replace("\n", " ")
+    form = next((form for pattern, form in WHY.items() if fnmatch.fnmatch(result["case"], pattern)), "{}")
+    return form.format(result["reason"]).replace("|", "\\|").replace("\n", " ")
 
 
 def section(title: str, results: list[dict]) -> list[str]:

@@ -12,7 +12,7 @@ from .registry import COMPLEX, Node, complex_op, op
 
 # By which power of the length a forward transform is multiplied; a backward one lacks the rest up to -1.
 _POWERS = {"backward": 0.0, "ortho": -0.5, "forward": -1.0}
-_NUMBERED = ("backward", "ortho", "forward")
+_NUMBERED = tuple(_POWERS.values())
 
 
 def _norm(n: Node) -> float:
@@ -145,7 +145,7 @@ def _numbered(n: Node) -> float:
     found = n.integer("normalization", 0)
     if not 0 <= found < len(_NUMBERED):
         raise Malformed(f"normalization={found}")
-    return _POWERS[_NUMBERED[found]]
+    return _NUMBERED[found]
 
 
 def _dims(n: Node, x: Value) -> list[int]:
