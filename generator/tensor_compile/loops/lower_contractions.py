@@ -10,7 +10,7 @@ from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
 from .predicates import Index, inside
 from .loop_ir import Contraction
 from .products import F32, Product
-from .scalar_ir import Apply, Const, Load, Reduction
+from .scalar_ir import Apply, Const, Load, Reduction, Scalar
 from .scalars import affine, linear
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ def lower_dot(low: Lowering, node: Node) -> None:
             second = low.load(low.detach(b, order=columns_last), b_index, node)
         contract(low, node, heads, len(free), out, reduced, operand(low, a, a_index, reduced, node), second, 0)
         return
-    pair = Apply("pair", a.dtype, (low.read(a, a_index), low.read(b, b_index)))
-    variables, index = low.vars.space(node.types[0].shape)
-    order = attrs["order"] if DTYPES[a.dtype].is_float else "free"
-    low.compute(node, variables, index, Reduction("dot", order, a.dtype, reduced, pair))
+    sum_products(low, node, (low.read(a, a_index), low.read(b, b_index)), reduced, attrs["order"])
 
 
 def lower_dot_where(low: Lowering, node: Node) -> None:
@@ -42,10 +39,15 @@ def lower_dot_where(low: Lowering, node: Node) -> None:
     holds = low.read(p, a_index)
     zero = Const(a.dtype, 0)
     factors = (low.read(a, a_index), low.read(b, second_index(node, out, heads, terms)))
-    pair = Apply("pair", a.dtype, tuple(Apply("select", a.dtype, (holds, f, zero)) for f in factors))
+    sum_products(low, node, tuple(Apply("select", a.dtype, (holds, f, zero)) for f in factors), reduced, "seq")
+
+
+def sum_products(low: Lowering, node: Node, factors: tuple[Scalar, ...], terms: tuple[Sym, ...], order: str) -> None:
+    """A contraction as a reduction of each point."""
+    dtype = node.types[0].dtype
     variables, index = low.vars.space(node.types[0].shape)
-    order = "seq" if DTYPES[a.dtype].is_float else "free"
-    low.compute(node, variables, index, Reduction("dot", order, a.dtype, reduced, pair))
+    low.compute(node, variables, index, Reduction("dot", order if DTYPES[dtype].is_float else "free", dtype, terms,
+                                                  Apply("pair", dtype, factors)))
 
 
 def second_index(node: Node, out: Index, heads: int, terms: Index) -> Index:
