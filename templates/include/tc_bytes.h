@@ -86,15 +86,20 @@ static TC_INLINE int32_t tc_multiply_high(uint32_t a, uint32_t b, int32_t sum)
 
 /* -- columns ------------------------------------------------------------------------------------------------------- */
 
+/* Widens one group of bytes into two words. */
+static TC_INLINE void tc_widen_group(uint32_t *to, const int8_t *from)
+{
+    const uint32_t x = tc_load_word(from);
+    to[0] = tc_even(x);
+    to[1] = tc_odd(x);
+}
+
 /* Widens groups of bytes into every second pair of words. */
 static TC_INLINE void tc_widen(uint32_t *to, const int8_t *from, tc_index groups)
 {
     TC_UNROLL(4)
-    for (tc_index i = 0; i < groups; ++i, to += 4) {
-        const uint32_t x = tc_load_word(from + 4 * i);
-        to[0] = tc_even(x);
-        to[1] = tc_odd(x);
-    }
+    for (tc_index i = 0; i < groups; ++i, to += 4)
+        tc_widen_group(to, from + 4 * i);
 }
 
 /* The same of a run of `length` bytes of which low to high-1 exist; the others are `other`. All are multiples of 4. */
@@ -105,11 +110,8 @@ static TC_INLINE uint32_t *tc_widen_run(uint32_t *to, const int8_t *from, tc_ind
     tc_index i = 0;
     for (; i < low; i += 4, to += 4)
         to[0] = to[1] = twice;
-    for (; i < high; i += 4, to += 4) {
-        const uint32_t x = tc_load_word(from + i);
-        to[0] = tc_even(x);
-        to[1] = tc_odd(x);
-    }
+    for (; i < high; i += 4, to += 4)
+        tc_widen_group(to, from + i);
     for (; i < length; i += 4, to += 4)
         to[0] = to[1] = twice;
     return to;
@@ -139,11 +141,8 @@ static TC_INLINE void tc_widen_row(uint32_t *to, const int8_t *from, tc_index lo
     tc_index i = 0;
     for (; i < low; ++i, to += 2)
         to[0] = to[1] = twice;
-    for (; i < high; ++i, to += 2) {
-        const uint32_t x = tc_load_word(from + i * step);
-        to[0] = tc_even(x);
-        to[1] = tc_odd(x);
-    }
+    for (; i < high; ++i, to += 2)
+        tc_widen_group(to, from + i * step);
     for (; i < width; ++i, to += 2)
         to[0] = to[1] = twice;
 }
