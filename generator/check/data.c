@@ -9,13 +9,11 @@
  *       A line a tensor, those that are named in their order: dtype, shape, range, mean, the first elements.
  *   tc-data compare bits GOT.safetensors WANT.safetensors [NAME...]
  *       Every tensor of WANT but those named is in GOT with the same bits (or NaN in both places). Exit code 1 where
- *       one
- *       differs.
+ *       one differs.
  *   tc-data compare RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]
  *       |got - want| <= ATOL + RTOL * |want|, WANT of GOT's dtype or f64; integers and bool are equal. RTOL and ATOL of
  *       f16 and bf16 are at least 16 units in the last place of 1. Prints for every tensor the largest error and the
- *       largest
- *       distance in units in the last place of GOT's dtype.
+ *       largest distance in units in the last place of GOT's dtype.
  */
 #include "tc_scalar.h"
 
@@ -76,13 +74,8 @@ static const struct {
     [TC_DTYPE_##upper] = {#name, KIND_##kind * digits, bytes},
 #include "dtypes.def"
 #undef TC_DTYPE
+    [TC_DTYPE_COUNT] = {"?", 0, 1}, /* 8-bit floats, which models do not have */
 };
-
-/* Also of dtypes that models do not have: 8-bit floats. */
-static size_t dtype_bytes(tc_dtype dtype)
-{
-    return dtype == TC_DTYPE_COUNT ? 1 : dtypes[dtype].bytes;
-}
 
 static bool dtype_named(const char *wanted, tc_dtype *dtype)
 {
@@ -111,7 +104,7 @@ static bool parse_spec(char *spec, tc_safetensor *tensor, long long *bound)
 
 static bool fill(tc_safetensor *tensor, long long bound, uint64_t *state)
 {
-    size_t count = 1, size = dtype_bytes(tensor->dtype);
+    size_t count = 1, size = dtypes[tensor->dtype].bytes;
     for (int d = 0; d < tensor->rank; ++d)
         count *= (size_t)tensor->shape[d];
     unsigned char *data = malloc(count * size + 1);
@@ -166,7 +159,7 @@ typedef struct worst {
 
 static double element(const tc_safetensor *tensor, int64_t i)
 {
-    const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * dtype_bytes(tensor->dtype);
+    const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * dtypes[tensor->dtype].bytes;
     float f;
     double d;
     uint16_t half;
@@ -181,7 +174,7 @@ static double element(const tc_safetensor *tensor, int64_t i)
 /* The distance between the neighbours of a float at |x|, down to its denormals. */
 static double unit(tc_dtype dtype, double x)
 {
-    const int digits = dtypes[dtype].digits, width = 8 * (int)dtype_bytes(dtype);
+    const int digits = dtypes[dtype].digits, width = 8 * (int)dtypes[dtype].bytes;
     const int least = 3 - (1 << (width - digits - 1)); /* of frexp, at the smallest normal number */
     int exponent;
     frexp(fabs(x), &exponent);
@@ -205,7 +198,7 @@ static void compare_floats(const tc_safetensor *got, const tc_safetensor *want, 
 
 static bool equal_bits(const tc_safetensor *got, const tc_safetensor *want, int64_t i)
 {
-    const size_t size = dtype_bytes(want->dtype);
+    const size_t size = dtypes[want->dtype].bytes;
     if (!memcmp((const char *)got->data + (size_t)i * size, (const char *)want->data + (size_t)i * size, size))
         return true;
     return dtypes[want->dtype].digits && isnan(element(got, i)) && isnan(element(want, i));
@@ -227,7 +220,7 @@ static bool compare_one(const tc_safetensor *got, const tc_safetensor *want, con
     const bool bits = !strcmp(how, "bits");
     if (floats && !bits) {
         sscanf(how, "%lf,%lf", &rtol, &atol);
-        if (dtype_bytes(got->dtype) == 2) { /* every operation of the model rounded to so few digits */
+        if (dtypes[got->dtype].bytes == 2) { /* every operation of the model rounded to so few digits */
             const double units = 16 * unit(got->dtype, 1);
             rtol = fmax(rtol, units);
             atol = fmax(atol, units);
@@ -295,7 +288,7 @@ enum { SHOWN = 6 }; /* elements of a tensor */
 /* Any element as a double: an integer beyond 2^53 is rounded. */
 static double number(const tc_safetensor *tensor, int64_t i)
 {
-    const size_t size = dtype_bytes(tensor->dtype);
+    const size_t size = dtypes[tensor->dtype].bytes;
     const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * size;
     int64_t wide = 0;
     switch (tensor->dtype) {
@@ -315,7 +308,7 @@ static void show(const tc_safetensor *tensor)
 {
     int64_t count = 1, broken = 0;
     double least = INFINITY, most = -INFINITY, sum = 0;
-    printf("%s: %s[", tensor->name, dtypes[tensor->dtype].name ? dtypes[tensor->dtype].name : "?");
+    printf("%s: %s[", tensor->name, dtypes[tensor->dtype].name);
     for (int d = 0; d < tensor->rank; ++d) {
         printf(d ? ",%lld" : "%lld", (long long)tensor->shape[d]);
         count *= tensor->shape[d];

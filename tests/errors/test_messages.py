@@ -22,7 +22,7 @@ C_REPORTERS = {
     "generator/capture": {"tc_fail": 2, "tc_error": 3, "fprintf": 1},
     "interpreter": {"tci_fail": 2, "tci_node_fail": 2, "tci_lexer_fail": 1, "usage": 0},
     "runtime/core": {"tc_refuse": 4, "fail_view": 6},
-    "runtime/hosted": {"tc_refuse": 4, "fail": 1, "bad": 1},
+    "runtime/hosted": {"tc_refuse": 4, "tc_safetensors_fail": 1, "bad": 1},
 }
 # Python: the last name of what is called -> which argument is the message
 PY_REPORTERS = {"UserError": 0, "UsageError": 0, "ArgumentTypeError": 0, "IrError": 0, "ParseError": 2, "_Mismatch": 0,
