@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One decode step of a model shaped like Llama 3.2 1B: grouped heads, rotary positions, SwiGLU, tied embedding; weights
- * of bf16. -DLAYERS, -DVOCABULARY: fewer of them.
+ * of bf16.
  */
+#include "llama_sizes.h"
+
 #include <tensor_compile/model.h>
-
-#ifndef LAYERS
-#define LAYERS 16
-#endif
-#ifndef VOCABULARY
-#define VOCABULARY 128256
-#endif
-
-enum { HIDDEN = 2048, HEADS = 32, KV_HEADS = 8, HEAD = 64, INTERMEDIATE = 8192, CAPACITY = 1024 };
 
 static tc_tensor weight(tc_graph *g, const char *name)
 {

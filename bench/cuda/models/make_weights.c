@@ -4,6 +4,9 @@
  * make_bert (the encoder of examples/minilm with BERT-base's sizes), by -DMLP, -DGATED, -DVIT, -DLLAMA, -DBERT.
  */
 #include "../../../examples/seeded_weights.h"
+#if defined(LLAMA)
+#include "llama_sizes.h"
+#endif
 
 int main(int argc, char **argv)
 {
@@ -34,13 +37,7 @@ int main(int argc, char **argv)
     seeded_norm(&list, HIDDEN, 1, false, "norm");
     seeded_dense(&list, HIDDEN, 1000, false, "head");
 #elif defined(LLAMA)
-#ifndef LAYERS
-#define LAYERS 16
-#endif
-#ifndef VOCABULARY
-#define VOCABULARY 128256
-#endif
-    enum { HIDDEN = 2048, KEYS = 512, INTERMEDIATE = 8192, HEAD = 64, CAPACITY = 1024 };
+    enum { KEYS = KV_HEADS * HEAD };
     static const struct { const char *name; int out, in; } dense[] = {
         {"query", HIDDEN, HIDDEN}, {"key", KEYS, HIDDEN}, {"value", KEYS, HIDDEN}, {"output", HIDDEN, HIDDEN},
         {"gate", INTERMEDIATE, HIDDEN}, {"up", INTERMEDIATE, HIDDEN}, {"down", HIDDEN, INTERMEDIATE}};
