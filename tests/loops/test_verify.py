@@ -481,6 +481,41 @@ for change, message in ((("let g0:8", "let g0:9"),
     assert change[0] in gathered, change[0]
     raises(LoopError, lambda: verify(parse_unit(gathered.replace(*change), "gathered")), message,
            f"{change[1]}: {message}")
+neighbours = '''tensor_compile.loops 1 program
+dim n range=0:64 divisor=1
+buffer input "x" : f32[n]
+buffer output "y" : f32[3*n+3]
+loop_nest "part" rows () grain 1 {
+  params ("x", "y") dims (n)
+  phase (i0:n) {
+    "y"[i0] = load f32 ("x"[i0])
+  }
+}
+barrier
+loop_nest "padded" rows () grain 1 {
+  params ("y") dims (n)
+  phase (i0:n+3) {
+    "y"[n+i0] = load f32 ("y"[i0-1] if (i0-1,-i0+n) else f32 0x0)
+  }
+}
+barrier
+loop_nest "pooled" rows () grain 1 {
+  params ("y") dims (n)
+  phase (i0:n) {
+    "y"[2*n+3+i0] = max.free f32 over (r0:3) (load f32 ("y"[n+4+i0+r0])) if (n-2-i0-r0)
+  }
+}
+arena size=0
+'''
+verify(parse_unit(neighbours, "neighbours"))
+ok(True, "parts that read the one before them under predicates: of a load, of a reduction")
+for old, new, message in (("(i0-1,-i0+n)", "(i0-1,-i0+n+1)", "padded: reads y[i0 - 1], which other points of it store"),
+                          ("(n-2-i0-r0)", "(n-1-i0-r0)",
+                           "pooled: reads y[n + i0 + r0 + 4], which other points of it store")):
+    assert old in neighbours, old
+    raises(LoopError, lambda: verify(parse_unit(neighbours.replace(old, new), "neighbours")), message,
+           f"a predicate that lets one element more through: {message}")
+
 # -- whole models, fused, not fused and plain, under the guards of their entries
 for name in ("digits", "mlp", "encoder", "decoder"):
     for plain in (False, True):

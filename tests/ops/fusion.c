@@ -51,6 +51,18 @@ TC_FUNCTION(op_borders)
     tc_output(g, "joined", tc_concat(1, part, tc_neg(part)));
 }
 
+/* Parts of a concatenation that read the part beside them, as far as it goes. */
+TC_FUNCTION(op_neighbours)
+{
+    SIZES;
+    tc_tensor x = tc_input(g, "x", TC_F32, n, 2, m), w = tc_input(g, "w", TC_F32, 2, 2, 3);
+    tc_tensor a = tc_tanh(x), b = tc_exp(x), c = tc_relu(x), d = tc_abs(x);
+    tc_output(g, "padded", tc_concat(2, a, tc_pad_axis(a, 2, 1, 2, 1)));
+    tc_output(g, "pooled", tc_concat(2, tc_max_pool1d(b, .kernel = {3}, .stride = {1}, .padding = {1}), b));
+    tc_output(g, "convolved", tc_concat(2, c, tc_conv1d(c, w, .stride = {2}, .padding = {1}), tc_neg(c)));
+    tc_output(g, "deeper", tc_concat(1, tc_pad_axis(d, 1, 1, 0, 3), d));
+}
+
 /* Windows over views whose rows do not lie a constant distance apart: an enlarged image, one put together from blocks. */
 TC_FUNCTION(op_window_views)
 {

@@ -112,10 +112,13 @@ def typed_product(m: Maker) -> None:
     def numbers(t: Any, x: Any, dtype: str) -> Any:
         return (x * 80).clamp(*INTEGERS[dtype]).trunc()
     if rng.random() < 0.3 and x.rank == 3 and x.shape[2].constant is not None and x.shape[1].constant is not None:
-        w = m.weight((wide, x.shape[1], Size.of(rng.choice((1, 3)))))
+        window = rng.choice((1, 3))
+        if x.shape[2].constant + 2 < window:
+            raise Refused
+        w = m.weight((wide, x.shape[1], Size.of(window)))
         m.make(f"tc_cast(tc_conv1d({short(m, x, left)}, {short(m, w, right)}, .padding = 1), {m.float_type})", [x, w],
                lambda t, d, x, w: t.nn.functional.conv1d(numbers(t, x, left), numbers(t, w, right), padding=1),
-               (x.shape[0], wide, x.shape[2] + Size.of(3 - w.shape[2].constant)), exact=True, most=1e7)
+               (x.shape[0], wide, x.shape[2] + Size.of(3 - window)), exact=True, most=1e7)
         return
     w = m.weight((x.shape[-1], wide)) if rng.random() < 0.7 else None
     other = f"tc_transpose({short(m, x, right)}, {x.rank - 2}, {x.rank - 1})" if w is None else short(m, w, right)

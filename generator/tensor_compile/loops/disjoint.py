@@ -92,12 +92,15 @@ def _one_run(address: Expr, variables: tuple[Sym, ...], num: Expr, s: Sym) -> tu
 
 
 @lru_cache(1 << 14)     # repeated layers ask about the same indices again and again
-def apart(one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
+def apart(one: tuple[Expr, ...], two: tuple[Expr, ...], within: tuple[Expr, ...] = ()) -> bool:
     """No point of one kernel leads to an element b[one] that a point of another one reaches as b[two]: the indices of
     some dim lie in disjoint ranges. The kernels' variables are not the same ones, whatever they are called.
+    within: what is >= 0 where b[one] is touched.
     Where there is no point at all nothing is claimed: it would be true of any two, and who reads what would be lost."""
     if empty(s for e in (*one, *two) for s in e.symbols() if not s.is_dim):
         return False
+    if within and any(_parted(a, b, within) for a, b in zip(one, two, strict=True)):
+        return True
     return any(_below(a, b) or _below(b, a) for a, b in zip(one, two, strict=True)) or any(
         _below(a, b) or _below(b, a) or _interleaved(a, b)
         for a, b in zip(_divided(one), _divided(two), strict=True))
@@ -121,6 +124,16 @@ def _divided(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
 def _below(a: Expr, b: Expr) -> bool:
     top, bottom = extreme(a, True), extreme(b, False)
     return all(s.is_dim for s in top.symbols() | bottom.symbols()) and is_nonnegative(bottom - top - 1)
+
+
+def _parted(a: Expr, b: Expr, within: tuple[Expr, ...]) -> bool:
+    """Where all of `within` is >= 0, a lies below all that b can be, or above it."""
+    top, bottom = extreme(b, True), extreme(b, False)
+    if not all(s.is_dim for s in top.symbols() | bottom.symbols()):
+        return False
+    variables = sorted((s for s in a.symbols() if not s.is_dim and s.hi is not None), key=lambda s: s.key)
+    guards = within + lasts(variables)
+    return holds(bottom - 1 - a, guards) or holds(a - 1 - top, guards)
 
 
 def _interleaved(a: Expr, b: Expr) -> bool:

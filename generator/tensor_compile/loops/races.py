@@ -14,9 +14,9 @@ from ..symbolic import Expr, Sym, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
 from .loop_ir import Axis, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Step, Store
-from .scalar_ir import Buffer
+from .scalar_ir import Buffer, Load
 from .disjoint import apart, one_to_one
-from .scalars import empty, loads
+from .scalars import empty, guarded_loads
 
 
 def stores(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
@@ -42,6 +42,12 @@ def _stored(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     for s, variables in stores(item):
         if not empty(variables):
             yield s, variables
+
+
+def _loads(kernel: Kernel) -> Iterator[tuple[Load, tuple[Expr, ...]]]:
+    """Every load of a kernel with what is >= 0 where it runs."""
+    for v in kernel.values:
+        yield from guarded_loads(v)
 
 
 def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = False) -> list[str]:
@@ -71,9 +77,10 @@ def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = Fal
     return problems
 
 
-def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...]) -> bool:
-    """By some dim, or by address where loops that walk several dims were merged."""
-    return apart(one, two) or apart((b.address(one),), (b.address(two),))
+def _apart(b: Buffer, one: tuple[Expr, ...], two: tuple[Expr, ...], within: tuple[Expr, ...] = ()) -> bool:
+    """By some dim, or by address where loops that walk several dims were merged. within: what is >= 0 where b[one] is
+    touched."""
+    return apart(one, two, within) or apart((b.address(one),), (b.address(two),), within)
 
 
 def _rows(kernel: Kernel) -> set[Sym] | None:
@@ -107,9 +114,9 @@ def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
         made.setdefault(s.buffer, []).append(s.index)
     rows = _rows(kernel)
     problems: dict[str, None] = {}
-    for x in loads(*kernel.values):
+    for x, within in _loads(kernel):
         for index in made.get(x.buffer, ()):
-            if _apart(buffers[x.buffer], x.index, index):   # an index that is data has its range, too
+            if _apart(buffers[x.buffer], x.index, index, within):   # an index that is data has its range, too
                 continue
             if x.dynamic or not _same_point(x.index, index, rows):
                 problems[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which other points of it store"] = None
@@ -120,9 +127,9 @@ def shared(one: ContractionKernel, two: ContractionKernel) -> list[str]:
     """Buffers of which kernel `two` may read, or store as well, elements that kernel `one` stores."""
     buffers: dict[str, None] = {}
     for s, _ in _stored(one):
-        touched = [x.index for x in loads(*two.values) if x.buffer == s.buffer]
-        touched += [other.index for other, _ in _stored(two) if other.buffer == s.buffer]
-        if any(not apart(s.index, index) for index in touched):
+        touched = [(x.index, within) for x, within in _loads(two) if x.buffer == s.buffer]
+        touched += [(other.index, ()) for other, _ in _stored(two) if other.buffer == s.buffer]
+        if any(not apart(index, s.index, within) for index, within in touched):
             buffers[s.buffer] = None
     return list(buffers)
 
@@ -146,9 +153,9 @@ def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: l
             where = f"{t.buffer}[{_text(t.index)}]"
             problems[f"{two.label}: stores {where}, which {one.label} stores in another tile"] = None
     for kernel in kernels:
-        for x in loads(*kernel.values):
+        for x, within in _loads(kernel):
             for one, s, _ in made:
-                if s.buffer == x.buffer and (x.dynamic or not _apart(buffers[s.buffer], s.index, x.index)
+                if s.buffer == x.buffer and (x.dynamic or not _apart(buffers[s.buffer], x.index, s.index, within)
                                              and not _one_tile(several, s.index, x.index)):
                     problems[f"{kernel.label}: reads {x.buffer}[{_text(x.index)}], which {one.label} stores in another "
                           "tile"] = None

@@ -273,6 +273,31 @@ def _loads(root: Scalar) -> tuple[Load, ...]:
     return tuple(s for s in walk(root) if isinstance(s, Load))
 
 
+@lru_cache(1 << 14)
+def guarded_loads(root: Scalar) -> tuple[tuple[Load, tuple[Expr, ...]], ...]:
+    """Every load below the root that may run, with what is >= 0 where it does: its own predicate, and those of the
+    reductions and selects around it."""
+    found: dict[tuple[Load, tuple[Expr, ...]], None] = {}
+    seen: set[tuple[Scalar, tuple[Expr, ...]]] = set()
+    stack: list[tuple[Scalar, tuple[Expr, ...]]] = [(root, ())]
+    while stack:
+        s, within = stack.pop()
+        if (s, within) in seen:
+            continue
+        seen.add((s, within))
+        if isinstance(s, Load):
+            found[s, within + s.valid] = None
+        if isinstance(s, Reduction):
+            if empty(s.vars):
+                continue
+            within += s.valid
+        if isinstance(s, Apply) and s.op == "select" and isinstance(s.args[0], InBounds):
+            stack += [(s.args[2], within), (s.args[1], within + s.args[0].exprs)]
+            continue
+        stack += [(c, within) for c in reversed(s.children)]
+    return tuple(found)
+
+
 def dims_of(*exprs: Expr) -> tuple[Sym, ...]:
     """The dims among their symbols, in the order of parameters."""
     symbols: set[Sym] = set()

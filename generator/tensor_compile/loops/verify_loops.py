@@ -17,8 +17,8 @@ from .fuse import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
 from .products import F32
-from .scalar_ir import Apply, Buffer, InBounds, Load, Reduction, Scalar
-from .scalars import affine, domain_size, empty, lasts, loads, sort_space
+from .scalar_ir import Buffer, Scalar
+from .scalars import affine, domain_size, empty, guarded_loads, lasts, loads, sort_space
 
 
 class LoopError(Exception):
@@ -126,7 +126,7 @@ class _Checker:
             values = list(store.values)
             self.store(item.label, store)
         for v in values:
-            self.value(item.label, v, self.facts)
+            self.value(item.label, v)
         self.readable(item.label, {x for v in values for x in _names(v)}, written)
         written.add(item.out)
 
@@ -146,7 +146,7 @@ class _Checker:
                 if empty(phase.vars):
                     continue
                 for r in phase.reduces:
-                    self.value(k.label, r.value, self.facts)
+                    self.value(k.label, r.value)
                     if isinstance(r, RowSort):
                         self.sort(k.label, r, phase)
                 for s in phase.stores:
@@ -178,7 +178,7 @@ class _Checker:
         if product != F32 and (not product.legal or k.a.dtype != product.a or any(b.dtype != product.b for b in k.b)):
             self.problems.append(f"{k.label}: its operands are not those of {product}")
         for v in () if empty(k.k) else (k.a, *k.b):
-            self.value(k.label, v, self.facts)
+            self.value(k.label, v)
             walked: tuple[Expr, ...] = (self.buffers[v.buffer].address(v.index),)
             if product.group > 1 and v is not k.a:   # without the group of a term, and the term in it
                 walked = (*v.index[:-3], v.index[-2])
@@ -198,7 +198,7 @@ class _Checker:
             self.problems.append(f"{label}: stores {s.value.dtype} into {b.name} of {b.dtype}")
         self.access(label, s.buffer, s.index, self.facts)
         for v in s.values:
-            self.value(label, v, self.facts)
+            self.value(label, v)
 
     def sort(self, label: str, r: RowSort, phase: Phase) -> None:
         b, space = self.buffers[r.buffer], sort_space(domain_size(phase.vars), r.value.dtype)
@@ -207,26 +207,16 @@ class _Checker:
         if not holds(domain_size(phase.vars) - r.count, self.facts):
             self.problems.append(f"{label}: {r.count} of {domain_size(phase.vars)} sorted points")
 
-    def value(self, label: str, s: Scalar, guards: tuple[Expr, ...]) -> None:
-        if (s, guards) in self.proved:
-            return
-        self.proved.add((s, guards))
-        if isinstance(s, Load):
-            if s.dtype != self.buffers[s.buffer].dtype:
-                self.problems.append(f"{label}: loads {s.dtype} from {s.buffer} of {self.buffers[s.buffer].dtype}")
-            if s.valid and s.other is None:
-                self.problems.append(f"{label}: a guarded load of {s.buffer} without a value")
-            self.access(label, s.buffer, s.index, guards + s.valid)
-        if isinstance(s, Reduction):
-            if empty(s.vars):
-                return
-            guards += s.valid
-        if isinstance(s, Apply) and s.op == "select" and isinstance(s.args[0], InBounds):
-            self.value(label, s.args[1], guards + s.args[0].exprs)
-            self.value(label, s.args[2], guards)
-            return
-        for c in s.children:
-            self.value(label, c, guards)
+    def value(self, label: str, s: Scalar) -> None:
+        for x, within in guarded_loads(s):
+            if (x, within) in self.proved:
+                continue
+            self.proved.add((x, within))
+            if x.dtype != self.buffers[x.buffer].dtype:
+                self.problems.append(f"{label}: loads {x.dtype} from {x.buffer} of {self.buffers[x.buffer].dtype}")
+            if x.valid and x.other is None:
+                self.problems.append(f"{label}: a guarded load of {x.buffer} without a value")
+            self.access(label, x.buffer, x.index, self.facts + within)
 
     def access(self, label: str, name: str, index: tuple[Expr, ...], guards: tuple[Expr, ...]) -> None:
         b = self.buffers[name]

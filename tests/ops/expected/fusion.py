@@ -29,6 +29,13 @@ def functions(rng: Random) -> dict:
         part = F.pad(i["x"].exp(), (1, 1), value=-1)
         return {"padded": F.pad(i["x"].tanh(), (2, 3, 1, 0, 0, 1), value=2), "joined": torch.cat((part, -part), 1)}
 
+    def neighbours(i: dict) -> dict:
+        a, b, c, d = i["x"].tanh(), i["x"].exp(), i["x"].relu(), i["x"].abs()
+        return {"padded": torch.cat((a, F.pad(a, (1, 2), value=1)), 2),
+                "pooled": torch.cat((F.max_pool1d(b, 3, 1, 1), b), 2),
+                "convolved": torch.cat((c, F.conv1d(c, i["w"], stride=2, padding=1), -c), 2),
+                "deeper": torch.cat((F.pad(d, (0, 0, 1, 0), value=3), d), 1)}
+
     def window_views(i: dict) -> dict:
         large = i["x"].repeat_interleave(2, 2).repeat_interleave(3, 3)
         whole = i["blocks"].permute(0, 5, 1, 3, 2, 4).reshape(3, 3, 6, 8)
@@ -40,4 +47,5 @@ def functions(rng: Random) -> dict:
     views = {"x": rng.normal(3, 3, 7, 9), "w": rng.normal(4, 3, 3, 3), "blocks": rng.normal(3, 2, 2, 3, 4, 3)}
     return {"siblings": (x, siblings, SIZE), "windows": ({"x": rng.normal(3, 3, 7, 9)}, windows, "n=3"),
             "parts": (x, parts, SIZE), "borders": (x, borders, SIZE),
-            "window_views": (views, window_views, "n=3")}
+            "window_views": (views, window_views, "n=3"),
+            "neighbours": ({"x": rng.normal(3, 2, 17), "w": rng.normal(2, 2, 3)}, neighbours, SIZE)}
