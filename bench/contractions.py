@@ -20,6 +20,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Sequence
 
 import builds
 from servers import Server
@@ -150,20 +151,19 @@ def source(row: Row, folder: Path) -> Path:
     return path
 
 
-def program(root: Path, written: Path, out: Path, cache: Path, isa: str) -> Path:
-    """The benchmark process of a model compiled by the checkout `root`."""
+def program(root: Path, written: Path, out: Path, cache: Path, isa: str, function: str = "contraction_function",
+            arguments: Sequence[str] = ()) -> Path:
+    """The benchmark process of a model compiled by the checkout `root`. arguments: of build."""
     out.mkdir(parents=True, exist_ok=True)
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run([sys.executable, str(root / "generator" / "tensor-compile"), "build", str(written), "-o", str(out),
-                    "--cache", str(cache), "--cc", " ".join(builds.CC), *(["--isa", isa] if isa else [])], check=True,
-                   env=environment)
+                    "--cache", str(cache), "--cc", " ".join(builds.CC), *(["--isa", isa] if isa else []), *arguments],
+                   check=True, env=environment)
     include, made = root / "runtime" / "include", out / "server"
     core = [str(p) for p in sorted((root / "runtime" / "core").glob("*.c"))]
     subprocess.run([*builds.CC, "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-w",
-                    "-DFUNCTION=contraction_function",
-                    "-DBENCH_CLOCK=CLOCK_THREAD_CPUTIME_ID", f"-I{out}", f"-I{include}", f"-I{HERE}",
-                    str(HERE / "server.c"),
-                    str(out / "model.o"), *core, "-o", str(made)], check=True)
+                    f"-DFUNCTION={function}", "-DBENCH_CLOCK=CLOCK_THREAD_CPUTIME_ID", f"-I{out}", f"-I{include}",
+                    f"-I{HERE}", str(HERE / "server.c"), str(out / "model.o"), *core, "-o", str(made)], check=True)
     return made
 
 
@@ -224,4 +224,5 @@ def main() -> None:
     print(f"\npeak {reached:.1f} GFLOP/s, {args.isa or 'best of the target'}, {builds.banner()}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -62,7 +62,7 @@ static void *allocate(size_t bytes)
 
 static struct {
     const char *kernel;
-    int64_t begun, best; /* nanoseconds */
+    int64_t begun, taken, best; /* nanoseconds; taken: in this call, of all iterations of a loop or blocks of a region */
 } steps[STEPS];
 
 static void note(void *user, const char *name, const char *variant, const char *kernel, tc_index step, tc_index thread,
@@ -76,17 +76,21 @@ static void note(void *user, const char *name, const char *variant, const char *
         steps[step].begun = bench_now();
         return;
     }
-    const int64_t taken = bench_now() - steps[step].begun;
-    if (steps[step].best == 0 || taken < steps[step].best)
-        steps[step].best = taken;
+    steps[step].taken += bench_now() - steps[step].begun;
 }
 
 static int profile(long calls)
 {
     int failed = 0;
     context.profile = note;
-    for (long i = 0; i < calls && !failed; i++)
+    for (long i = 0; i < calls && !failed; i++) {
+        for (int j = 0; j < STEPS; j++)
+            steps[j].taken = 0;
         failed = call();
+        for (int j = 0; j < STEPS; j++)
+            if (steps[j].taken && (steps[j].best == 0 || steps[j].taken < steps[j].best))
+                steps[j].best = steps[j].taken;
+    }
     context.profile = NULL;
     for (int i = 0; i < STEPS && steps[i].kernel; i++)
         printf("%s=%" PRId64 "\t", steps[i].kernel, steps[i].best);

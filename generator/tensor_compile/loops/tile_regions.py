@@ -7,7 +7,7 @@ equal rows: each row dim of the temp is walked by variables of both kernels' row
 tiles. The last axis is cut into blocks, of the others a tile has one point. Temps that nobody outside of the chain
 reads become buffers of kind `tile`.
 
-A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every block walks the
+A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every tile walks the
 second operands of the contractions again. explain says what was decided and why.
 """
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .uses import Uses
 ROWS = 32          # points of a block of the last axis
 FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
+NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4)
 FEW = 16           # rows of a product up to which a tile packs the panels that it uses
 UNKNOWN = 1024     # what a dim without an upper end is taken for
 
@@ -251,23 +252,27 @@ class _Former:
             count *= -(-least(size) // (block if walkers is chain.rows[-1][1] else 1))
         if 2 * count < self.target.threads:
             return f"a team of {self.target.threads} would share {count} tiles where dims are small"
-        blocks = -(-self.size(chain.rows[-1][0]) // block)
-        outer = self.size(domain_size(tuple(s for _, walkers in chain.rows[:-1] for s in walkers[0])))
-        again = sum(self.operands(k, [walkers[i] for _, walkers in chain.rows]) for i, k in enumerate(chain.kernels)
-                    if isinstance(k, ContractionKernel))
-        cost = outer * (blocks - 1) * again if again > cache else 0
-        if cost >= 2 * handed:
-            return f"each block would walk {again} bytes of second operands again, for {handed} bytes handed on"
+        tile, again = self.operands(chain, block)
+        if (again if tile > cache else again // NEARER) >= 2 * handed:
+            return f"the tiles would walk {again} bytes of second operands again, for {handed} bytes handed on"
         return ""
 
-    def operands(self, kernel: ContractionKernel, walkers: list[tuple[Sym, ...]]) -> int:
-        """Bytes of second operands that a block walks."""
-        within = {s for by in walkers for s in by}
-        total = 0
-        for b in kernel.b:
-            symbols = {s for e in b.index for s in e.symbols() if not s.is_dim} - within
-            total += self.size(domain_size(tuple(symbols))) * DTYPES[b.dtype].bytes
-        return total
+    def operands(self, chain: _Chain, block: int) -> tuple[int, int]:
+        """Bytes of second operands that a tile walks, and those that tiles walk which others have walked before."""
+        last, tile, again = chain.rows[-1][1], 0, 0
+        for i, kernel in enumerate(chain.kernels):
+            for b in kernel.b if isinstance(kernel, ContractionKernel) else ():
+                symbols = {s for e in b.index for s in e.symbols() if not s.is_dim}
+                own, distinct, walks = DTYPES[b.dtype].bytes, 1, 1
+                for size, walkers in chain.rows:
+                    tiles = -(-self.size(size) // (block if walkers is last else 1))
+                    distinct *= tiles if symbols & set(walkers[i]) else 1
+                    walks *= 1 if symbols & set(walkers[i]) else tiles
+                    symbols -= set(walkers[i])
+                own *= self.size(domain_size(tuple(symbols)))
+                tile += own
+                again += own * distinct * (walks - 1)
+        return tile, again
 
     # -- making
     def tiles(self, chain: _Chain, block: int) -> tuple[LoopNestKernel | None, Tiles]:
