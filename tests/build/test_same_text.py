@@ -37,7 +37,8 @@ def emitted(text: str) -> tuple[list[str], list[str]]:
         for variant in function.built:
             for step in variant.program.kernel_steps:
                 for isa in TARGET.isas:
-                    plain = re.sub(r"/\*.*?\*/", "", sources.of_kernel[id(step.kernel), isa].text, flags=re.S)
+                    source = sources.of_kernel[step.kernel, isa, function.is_plain(variant)]
+                    plain = re.sub(r"/\*.*?\*/", "", source.text, flags=re.S)
                     code.append(re.sub(r"\btck_\w+", "tck", plain))
     return whole, code
 

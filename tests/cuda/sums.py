@@ -38,10 +38,10 @@ class Sums:
                 value = Apply("abs", "f32", (Apply("sub", "f32", (x, away)),))
                 reduces.append(RowReduce(f"s{i}_{j}", "argmin" if j % 2 else "argmax", "free", value, "i64"))
                 stores.append(Store("y", (sym(r), const(len(stores))), Local(f"s{i}_{j}", "i64")))
-            phases.append(Phase((v,), reduces))
+            phases.append(Phase((v,), tuple(reduces)))
         buffers = (Buffer("x", "f32", (const(ROWS), const(POINTS)), (0, 1), "input"),
                    Buffer("y", "i64", (const(ROWS), const(len(stores))), (0, 1), "output"))
-        return LoopNestKernel(self.name, (r,), [*phases, Phase((), [], stores)], buffers, ())
+        return LoopNestKernel(self.name, (r,), (*phases, Phase((), (), tuple(stores))), buffers, ())
 
 
 REUSED = Sums((10, 10), 256)      # 240 bytes a thread in all, 120 of them at a time

@@ -29,7 +29,7 @@ def _add(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _nest(name: str, wide: bool, rows: tuple[Sym, ...], phases: list[Phase], *buffers: Buffer) -> Nest:
-    return Nest(name, LoopNestKernel(name, rows, phases, buffers, ()), wide)
+    return Nest(name, LoopNestKernel(name, rows, tuple(phases), buffers, ()), wide)
 
 
 def handed_on() -> list[Nest]:
@@ -41,19 +41,19 @@ def handed_on() -> list[Nest]:
     one = _buffer("one", "temp", ROWS)
     at, again = Load("x", "f32", (sym(r), sym(a))), Load("x", "f32", (sym(r), sym(c)))
     total = RowReduce("s", "sum", "free", at, "f32")
-    stored = [Phase((a,), [total]), Phase((c,), [], [Store("t", (sym(r), sym(c)), _add(again, again))])]
+    stored = [Phase((a,), (total,)), Phase((c,), (), (Store("t", (sym(r), sym(c)), _add(again, again)),))]
     found = []
     for name, place, wide in (("the same", sym(b), True), ("another", POINTS - 1 - sym(b), False)):
         value = _add(Load("t", "f32", (sym(r), place)), Local("s", "f32"))
-        last = Phase((b,), [], [Store("y", (sym(r), sym(b)), value)])
+        last = Phase((b,), (), (Store("y", (sym(r), sym(b)), value),))
         found.append(_nest(f"{name} point's", wide, (r,), [*stored, last], x, t, y))
     value = _add(Load("one", "f32", (sym(r),)), Load("x", "f32", (sym(r), sym(b))))
     found.append(_nest("one thread's", False, (r,),
-                       [Phase((a,), [total]), Phase((), [], [Store("one", (sym(r),), Local("s", "f32"))]),
-                        Phase((b,), [], [Store("y", (sym(r), sym(b)), value)])], x, one, y))
+                       [Phase((a,), (total,)), Phase((), (), (Store("one", (sym(r),), Local("s", "f32")),)),
+                        Phase((b,), (), (Store("y", (sym(r), sym(b)), value),))], x, one, y))
     back = RowReduce("s", "sum", "free", Load("y", "f32", (sym(r), POINTS - 1 - sym(a))), "f32")
     found.append(_nest("overwritten elsewhere", False, (r,),
-                       [Phase((a,), [back]), Phase((b,), [], [Store("y", (sym(r), sym(b)), Local("s", "f32"))])], y))
+                       [Phase((a,), (back,)), Phase((b,), (), (Store("y", (sym(r), sym(b)), Local("s", "f32")),))], y))
     return found
 
 
@@ -72,10 +72,10 @@ def looked_up() -> list[Nest]:
         for name, index, more in (("of the point", third, ()), ("of the row", given, (indices,))):
             line = Load("w", "f32", (sym(k), sym(v)), dynamic=((k, index),))
             if rows:
-                phases = [Phase((v,), [RowReduce("s", "sum", "free", line, "f32")]),
-                          Phase((v,), [], [Store("y", place, _add(line, Local("s", "f32")))])]
+                phases = [Phase((v,), (RowReduce("s", "sum", "free", line, "f32"),)),
+                          Phase((v,), (), (Store("y", place, _add(line, Local("s", "f32"))),))]
             else:
-                phases = [Phase((v,), [], [Store("y", place, line)])]
+                phases = [Phase((v,), (), (Store("y", place, line),))]
             found.append(_nest(f"an index {name}{', rows' * rows}", True, (r,) if rows else (), phases, w, *more, y))
     return found
 

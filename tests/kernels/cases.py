@@ -49,7 +49,7 @@ def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None
         value = Apply("add", "f32", (value, Load("residual", "f32", (*at, sym(vm), sym(vn)))))
     return ContractionKernel("matmul", outer, (vm,), (vn,), (vk,), Load("a", "f32", (*at, sym(vm), sym(vk))),
                              (Load("b", "f32", (*at, *b_index)),), panel,
-                             [Store("out", (*at, sym(vm), sym(vn)), value)], (*params, out), dims_of(m, n, k, *sizes))
+                             (Store("out", (*at, sym(vm), sym(vn)), value),), (*params, out), dims_of(m, n, k, *sizes))
 
 
 def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, int], stride: int = 1, pad: int = 0,
@@ -79,7 +79,7 @@ def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, in
     value = Apply("add", "f32", (Acc("f32"), Load("bias", "f32", (channel,))))
     rows = tuple(v for v in (vn, vh, vw) if v.hi != 0)
     return ContractionKernel("convolution", (vg,) if groups > 1 else (), rows, (vo,), (vkh, vkw, vc), a, (b,), panel,
-                             [Store("y", (first, channel, row, column), value)], (x, weights, bias, y),
+                             (Store("y", (first, channel, row, column), value),), (x, weights, bias, y),
                              dims_of(n, h, w))
 
 
@@ -96,7 +96,7 @@ def heads(m: Size, h: int, d: int, k: int, panel: int = 16) -> ContractionKernel
     value = Apply("mul", "f32", (acc, Apply("add", "f32", (inner, Const("f32", 0x3f800000)))))
     return ContractionKernel("heads", (), (vm,), (vh, vd), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
                              (Load("b", "f32", (column // panel, sym(vk), column % panel)),), panel,
-                             [Store("out", (sym(vh), sym(vm), sym(vd)), value)], (a, b, out), dims_of(m))
+                             (Store("out", (sym(vh), sym(vm), sym(vd)), value),), (a, b, out), dims_of(m))
 
 
 def sums(m: Size, n: Size, k: Size, count: int, panel: int = 16) -> ContractionKernel:
@@ -113,7 +113,7 @@ def sums(m: Size, n: Size, k: Size, count: int, panel: int = 16) -> ContractionK
     a, out = Buffer("a", "f32", (m, k), (0, 1), "input"), Buffer("out", "f32", (m, n), (0, 1), "output")
     return ContractionKernel("sums", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
                              tuple(Load(b.name, "f32", index) for b in second), panel,
-                             [Store("out", (sym(vm), sym(vn)), value)], (a, *second, out), dims_of(m, n, k))
+                             (Store("out", (sym(vm), sym(vn)), value),), (a, *second, out), dims_of(m, n, k))
 
 
 def typed(m: Size, n: Size, k: Size, product: Product, panel: int = 16) -> ContractionKernel:
@@ -151,7 +151,7 @@ def _retyped(kernel: ContractionKernel, product: Product, n: Expr, k: Expr, pane
     value = Apply("add", product.sum, (Acc(product.sum), Load(bias.buffer, product.sum, bias.index)))
     return ContractionKernel(kernel.label, kernel.batch, kernel.m, kernel.n, kernel.k,
                              Load(kernel.a.buffer, product.a, kernel.a.index, kernel.a.valid, other),
-                             (Load(b.buffer, product.b, index),), panel, [Store(store.buffer, store.index, value)],
+                             (Load(b.buffer, product.b, index),), panel, (Store(store.buffer, store.index, value),),
                              tuple(params), kernel.dims, product=product)
 
 
@@ -168,7 +168,7 @@ def siblings(m: Size, k: Size, columns: tuple[Size, ...], panel: int = 16) -> Gr
         second = Load(b.name, "f32", (sym(vn) // panel, sym(vk), sym(vn) % panel))
         parts.append(ContractionKernel(f"part{i}", (), (vm,), (vn,), (vk,), Load("a", "f32", (sym(vm), sym(vk))),
                                        (second,),
-                                       panel, [Store(out.name, (sym(vm), sym(vn)), Acc("f32"))], (a, b, out),
+                                       panel, (Store(out.name, (sym(vm), sym(vn)), Acc("f32")),), (a, b, out),
                                        dims_of(m, n, k)))
     params = tuple(dict.fromkeys(b for part in parts for b in part.params))
-    return GroupedContractionKernel("siblings", parts, params, dims_of(m, k, *map(wrap, columns)))
+    return GroupedContractionKernel("siblings", tuple(parts), params, dims_of(m, k, *map(wrap, columns)))

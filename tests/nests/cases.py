@@ -39,11 +39,11 @@ def softmax(size: int, symbolic: bool, rows: int = 3) -> Case:
     r, a, b, c = loop("r", m), loop("v", n), loop("v", n), loop("v", n)
     x, y = buffer("x", "f32", (m, n), "input"), buffer("y", "f32", (m, n), "output")
     phases = [
-        Phase((a,), [RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32")]),
+        Phase((a,), (RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32"),)),
         Phase((b,),
-              [RowReduce("s", "sum", "lanes", e := op("exp", op("sub", load("x", sym(r), sym(b)), Local("m", "f32"))),
-                               "f32")], [Store("y", (sym(r), sym(b)), e)]),
-        Phase((c,), [], [Store("y", (sym(r), sym(c)), op("div", load("y", sym(r), sym(c)), Local("s", "f32")))])]
+              (RowReduce("s", "sum", "lanes", e := op("exp", op("sub", load("x", sym(r), sym(b)), Local("m", "f32"))),
+                               "f32"),), (Store("y", (sym(r), sym(b)), e),)),
+        Phase((c,), (), (Store("y", (sym(r), sym(c)), op("div", load("y", sym(r), sym(c)), Local("s", "f32"))),))]
     return Case(f"softmax {rows} x {size}{' dynamic' * symbolic}",
                 kernel("softmax", (r,), phases, (x, y), more + dims), sizes | known)
 
@@ -59,10 +59,10 @@ def layer_norm(size: int, symbolic: bool) -> Case:
         return op("sub", load("x", sym(r), sym(v)), op("div", Local("s", "f32"), count))
     square = op("mul", centered(b), centered(b))
     scale = op("sqrt", op("add", op("div", Local("q", "f32"), count), f32(1e-5)))
-    phases = [Phase((a,), [RowReduce("s", "sum", "lanes", load("x", sym(r), sym(a)), "f32")]),
-              Phase((b,), [RowReduce("q", "sum", "lanes", square, "f32")]),
-              Phase((c,), [], [Store("y", (sym(r), sym(c)),
-                                     op("mul", op("div", centered(c), scale), load("w", sym(c))))])]
+    phases = [Phase((a,), (RowReduce("s", "sum", "lanes", load("x", sym(r), sym(a)), "f32"),)),
+              Phase((b,), (RowReduce("q", "sum", "lanes", square, "f32"),)),
+              Phase((c,), (), (Store("y", (sym(r), sym(c)),
+                                     op("mul", op("div", centered(c), scale), load("w", sym(c)))),))]
     return Case(f"layer norm {size}{' dynamic' * symbolic}", kernel("layer_norm", (r,), phases, (x, w, y), dims), sizes,
                 extreme=False)
 
@@ -78,9 +78,9 @@ def many_rows(m: int, n: int, size: int) -> Case:
     row = load("w", sym(k), sym(b), dynamic=((k, at),))
     scale = op("sub", Local("s", "f32"), op("mul", load("z", sym(q)), Local("m", "f32")))
     result = op("mul", op("add", row, here[1]), scale)
-    phases = [Phase((a,), [RowReduce("s", "sum", "lanes", op("abs", here[0]), "f32"),
-                           RowReduce("m", "min", "free", here[0], "f32")]),
-              Phase((b,), [], [Store("y", (sym(r), sym(q), sym(b)), result)])]
+    phases = [Phase((a,), (RowReduce("s", "sum", "lanes", op("abs", here[0]), "f32"),
+                           RowReduce("m", "min", "free", here[0], "f32"))),
+              Phase((b,), (), (Store("y", (sym(r), sym(q), sym(b)), result),))]
     return Case(f"rows of {m} x {n}", kernel("many_rows", (r, q), phases, (x, w, i, z, y)))
 
 
@@ -92,7 +92,7 @@ def flat(name: str, size: int, symbolic: bool, value, dtype: str = "f32", source
     params = (buffer("x", source, (n,), "input"), buffer("z", source, (n,), "temp"), buffer("y", dtype, (n,), "output"))
     result = value(load("x", sym(v), dtype=source), load("z", sym(v), dtype=source))
     return Case(f"{name} {size}{' dynamic' * symbolic}",
-                kernel(name, (), [Phase((v,), [], [Store("y", (sym(v),), result)])], params, dims, grain), sizes,
+                kernel(name, (), [Phase((v,), (), (Store("y", (sym(v),), result),))], params, dims, grain), sizes,
                 extreme=extreme)
 
 
@@ -109,15 +109,15 @@ def pad() -> list[Case]:
         inside = (at, n - 1 - at)
         x, y = buffer("x", "f32", (3, n), "input"), buffer("y", "f32", (3, n + low + high), "output")
         value = load("x", sym(r), at, valid=inside, other=f32(-0.0))
-        out.append(small(f"pad {low}+{n}+{high}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+        out.append(small(f"pad {low}+{n}+{high}", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))],
                          (x, y)))
         both = op("select", InBounds(inside), op("neg", load("x", sym(r), at, valid=inside, other=f32(0.0))), f32(3.0))
-        out.append(small(f"guarded {low}+{n}+{high}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), both)])],
+        out.append(small(f"guarded {low}+{n}+{high}", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), both),))],
                          (x, y)))
         back = n - 1 - at
         reverse = load("x", sym(r), back, valid=(back, n - 1 - back), other=f32(7.0))
         out.append(small(f"reversed {low}+{n}+{high}", (r,),
-                         [Phase((v,), [], [Store("y", (sym(r), sym(v)), reverse)])], (x, y)))
+                         [Phase((v,), (), (Store("y", (sym(r), sym(v)), reverse),))], (x, y)))
     return out
 
 
@@ -131,7 +131,7 @@ def windows() -> list[Case]:
         x, y = buffer("x", "f32", (4, w), "input"), buffer("y", "f32", (4, o), "output")
         value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", sym(c), at),
                           (at, w - 1 - at))
-        out.append(small(f"window {kind} {w}/{stride}", (c,), [Phase((v,), [], [Store("y", (sym(c), sym(v)), value)])],
+        out.append(small(f"window {kind} {w}/{stride}", (c,), [Phase((v,), (), (Store("y", (sym(c), sym(v)), value),))],
                          (x, y), extreme=kind != "sum"))
         # channels last: the window is the same for all lanes
         d = loop("d", 20)
@@ -141,7 +141,7 @@ def windows() -> list[Case]:
         value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (k,), load("x", at, sym(d)),
                           (at, w - 1 - at))
         out.append(small(f"window {kind} {w}/{stride} channels last", (p,),
-                         [Phase((d,), [], [Store("y", (sym(p), sym(d)), value)])], (x, y)))
+                         [Phase((d,), (), (Store("y", (sym(p), sym(d)), value),))], (x, y)))
     # the first and the last row lie in the padding for all lanes, the first and the last column for some
     for h, w, kind in ((1, 7, "max"), (3, 20, "sum"), (2, 64, "min")):
         r, v, i, j = loop("r", h), loop("v", w), Sym("i", 0, 2), Sym("j", 0, 2)
@@ -149,7 +149,7 @@ def windows() -> list[Case]:
         x, y = buffer("x", "f32", (h, w), "input"), buffer("y", "f32", (h, w), "output")
         value = Reduction(kind, "seq" if kind == "sum" else "free", "f32", (i, j), load("x", row, column),
                           (row, h - 1 - row, column, w - 1 - column))
-        out.append(small(f"window {kind} of {h} x {w}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+        out.append(small(f"window {kind} of {h} x {w}", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))],
                          (x, y)))
     return out
 
@@ -173,14 +173,14 @@ def depthwise() -> list[Case]:
         here = (sym(r), sym(p), sym(c))
         name = f"{window}x{window}/{stride} of {h}x{w}x{channels}"
         value = op("maximum", op("add", total, load("z", *here)), f32(0.0))
-        out.append(small(f"depthwise {name}", (r, p), [Phase((c,), [], [Store("y", here, value)])], (x, k, z, y)))
+        out.append(small(f"depthwise {name}", (r, p), [Phase((c,), (), (Store("y", here, value),))], (x, k, z, y)))
         most = Reduction("max", "free", "f32", (i, j), at, valid)
         if stride == 2:
-            out.append(small(f"pooling {name}", (r, p), [Phase((c,), [], [Store("y", here, most)])], (x, y),
+            out.append(small(f"pooling {name}", (r, p), [Phase((c,), (), (Store("y", here, most),))], (x, y),
                              extreme=True))
         elif window == 3:   # two windows of the same terms
             both = op("sub", most, Reduction("sum", "seq", "f32", (i, j), at, valid))
-            out.append(small(f"two windows {name}", (r, p), [Phase((c,), [], [Store("y", here, both)])], (x, y)))
+            out.append(small(f"two windows {name}", (r, p), [Phase((c,), (), (Store("y", here, both),))], (x, y)))
     return out
 
 
@@ -190,12 +190,12 @@ def columns() -> list[Case]:
         v, k = loop("v", n), loop("k", m)
         x, y = buffer("x", "f32", (m, n), "input"), buffer("y", "f32", (n,), "output")
         value = op("div", Reduction("sum", "lanes", "f32", (k,), load("x", sym(k), sym(v))), f32(float(m)))
-        out.append(small(f"column mean {m}x{n}", (), [Phase((v,), [], [Store("y", (sym(v),), value)])], (x, y)))
+        out.append(small(f"column mean {m}x{n}", (), [Phase((v,), (), (Store("y", (sym(v),), value),))], (x, y)))
     size, dims, sizes = sized("m", 50, True)
     v, k = loop("v", 20), loop("k", size)
     x, y = buffer("x", "f32", (size, 20), "input"), buffer("y", "f32", (20,), "output")
     value = Reduction("sum", "lanes", "f32", (k,), load("x", sym(k), sym(v)))
-    made = [Phase((v,), [], [Store("y", (sym(v),), value)])]
+    made = [Phase((v,), (), (Store("y", (sym(v),), value),))]
     out.append(small("column sum dynamic", (), made, (x, y), dims, sizes))
     out.append(small("column sum of nothing", (), made, (x, y), dims, {dims[0]: 0}))
     # two reduced loops around the kept one: the terms are numbered across both
@@ -203,19 +203,19 @@ def columns() -> list[Case]:
         v, i, j = loop("v", 18), loop("i", a), loop("j", b)
         x, y = buffer("x", "f32", (a, 18, b), "input"), buffer("y", "f32", (18,), "output")
         value = Reduction("sum", "lanes", "f32", (i, j), load("x", sym(i), sym(v), sym(j)))
-        out.append(small(f"sum over {a} and {b} around 18", (), [Phase((v,), [], [Store("y", (sym(v),), value)])],
+        out.append(small(f"sum over {a} and {b} around 18", (), [Phase((v,), (), (Store("y", (sym(v),), value),))],
                          (x, y)))
     v, i, j = loop("v", 18), loop("i", 6), loop("j", 9)
     x, y = buffer("x", "f32", (6, 9, 18), "input"), buffer("y", "f32", (18,), "output")
     value = Reduction("sum", "lanes", "f32", (i, j), load("x", sym(i), sym(j), sym(v)))
-    out.append(small("sum over two loops that are one", (), [Phase((v,), [], [Store("y", (sym(v),), value)])], (x, y)))
+    out.append(small("sum over two loops that are one", (), [Phase((v,), (), (Store("y", (sym(v),), value),))], (x, y)))
     for order in ("seq", "lanes"):
         v, k = loop("v", 21), loop("k", 33)
         a, b, y = buffer("a", "f32", (33,), "input"), buffer("b", "f32", (33, 21), "packed"), buffer("y", "f32", (21,),
                                                                                                      "output")
         pair = op("pair", load("a", sym(k)), load("b", sym(k), sym(v)))
         value = Reduction("dot", order, "f32", (k,), pair)
-        out.append(small(f"dot {order}", (), [Phase((v,), [], [Store("y", (sym(v),), value)])], (a, b, y)))
+        out.append(small(f"dot {order}", (), [Phase((v,), (), (Store("y", (sym(v),), value),))], (a, b, y)))
     return out
 
 
@@ -230,35 +230,36 @@ def siblings() -> list[Case]:
         at = load("x", sym(k), sym(v))
         sums = [Store(name, (sym(v),), Reduction(kind, "lanes", "f32", (k,), term))
                 for name, kind, term in (("y", "sum", at), ("z", "sum", op("mul", at, at)), ("w", "prod", at))]
-        out.append(small(f"siblings: sums of columns {m}x{n}", (), [Phase((v,), [], sums)], (x, y, z, w), dims, sizes))
+        out.append(small(f"siblings: sums of columns {m}x{n}", (), [Phase((v,), (), tuple(sums))], (x, y, z, w),
+                         dims, sizes))
         value = op("sub", *(Reduction(kind, "free", "f32", (k,), at) for kind in ("max", "min")))
         out.append(small(f"siblings: extremes of columns {m}x{n}", (),
-                         [Phase((v,), [], [Store("y", (sym(v),), value)])],
+                         [Phase((v,), (), (Store("y", (sym(v),), value),))],
                          (x, y), dims, sizes))
     v, i, j = loop("v", 18), loop("i", 40), loop("j", 110)
     x, y, z = buffer("x", "f32", (40, 18, 110), "input"), *(buffer(name, "f32", (18,), "output") for name in "yz")
     at = load("x", sym(i), sym(v), sym(j))
     sums = [Store(name, (sym(v),), Reduction("sum", "lanes", "f32", (i, j), term)) for name, term in
             (("y", at), ("z", op("abs", at)))]
-    out.append(small("siblings: sums over two loops", (), [Phase((v,), [], sums)], (x, y, z)))
+    out.append(small("siblings: sums over two loops", (), [Phase((v,), (), tuple(sums))], (x, y, z)))
     v, i, j = loop("v", 18), loop("i", 6), loop("j", 9)
     x, y, z = buffer("x", "f32", (6, 9, 18), "input"), *(buffer(name, "f32", (18,), "output") for name in "yz")
     at = load("x", sym(i), sym(j), sym(v))
     sums = [Store(name, (sym(v),), Reduction(kind, "lanes", "f32", (i, j), at)) for name, kind in
             (("y", "sum"), ("z", "prod"))]
-    out.append(small("siblings: over two loops that are one", (), [Phase((v,), [], sums)], (x, y, z)))
+    out.append(small("siblings: over two loops that are one", (), [Phase((v,), (), tuple(sums))], (x, y, z)))
     v, k = loop("v", 5), loop("k", 33)
     x, y, z = buffer("x", "f32", (33, 5), "input"), *(buffer(name, "i64", (5,), "output") for name in "yz")
     found = [Store(name, (sym(v),), Reduction(kind, "free", "i64", (k,), load("x", sym(k), sym(v))))
              for name, kind in (("y", "argmax"), ("z", "argmin"))]
-    out.append(small("siblings: positions in columns", (), [Phase((v,), [], found)], (x, y, z), extreme=True))
+    out.append(small("siblings: positions in columns", (), [Phase((v,), (), tuple(found))], (x, y, z), extreme=True))
     c, v, i, j = loop("c", 3), loop("v", 20), Sym("i", 0, 2), Sym("j", 0, 2)
     row, column = sym(c) + sym(i) - 1, sym(v) + sym(j) - 1
     x, y, z = buffer("x", "f32", (3, 20), "input"), *(buffer(name, "f32", (3, 20), "output") for name in "yz")
     windows = [Store(name, (sym(c), sym(v)), Reduction(kind, order, "f32", (i, j), load("x", row, column),
                                                        (row, 2 - row, column, 19 - column)))
                for name, kind, order in (("y", "max", "free"), ("z", "sum", "seq"))]
-    out.append(small("siblings: windows", (c,), [Phase((v,), [], windows)], (x, y, z)))
+    out.append(small("siblings: windows", (c,), [Phase((v,), (), tuple(windows))], (x, y, z)))
     return out
 
 
@@ -268,19 +269,19 @@ def rows() -> list[Case]:
         size, dims, sizes = sized("n", n, True)
         r, v = loop("r", 4), loop("v", size)
         x, y = buffer("x", "f32", (4, size), "input"), buffer("y", "f32", (4,), "output")
-        phases = [Phase((v,), [RowReduce("s", "sum", "lanes", load("x", sym(r), sym(v)), "f32")]),
-                  Phase((), [], [Store("y", (sym(r),), Local("s", "f32"))])]
+        phases = [Phase((v,), (RowReduce("s", "sum", "lanes", load("x", sym(r), sym(v)), "f32"),)),
+                  Phase((), (), (Store("y", (sym(r),), Local("s", "f32")),))]
         out.append(small(f"row sum {n}", (r,), phases, (x, y), dims, sizes))
         if n:
             w, z = buffer("x", "i32", (4, size), "input"), buffer("y", "i64", (4,), "output")
             for kind, dtype, source in (("argmax", "f32", x), ("argmin", "i32", w)):
-                phases = [Phase((v,), [RowReduce("p", kind, "free", load("x", sym(r), sym(v), dtype=dtype), "i64")]),
-                          Phase((), [], [Store("y", (sym(r),), Local("p", "i64"))])]
+                phases = [Phase((v,), (RowReduce("p", kind, "free", load("x", sym(r), sym(v), dtype=dtype), "i64"),)),
+                          Phase((), (), (Store("y", (sym(r),), Local("p", "i64")),))]
                 out.append(small(f"{kind} {dtype} {n}", (r,), phases, (source, z), dims, sizes, extreme=n == 100))
             for kind, dtype in (("min", "f32"), ("max", "i32"), ("min", "i32"), ("sum", "i32"), ("sum", "i64"),
                                 ("any", "bool"), ("all", "bool")):
-                phases = [Phase((v,), [RowReduce("q", kind, "free", load("x", sym(r), sym(v), dtype=dtype), dtype)]),
-                          Phase((), [], [Store("y", (sym(r),), Local("q", dtype))])]
+                phases = [Phase((v,), (RowReduce("q", kind, "free", load("x", sym(r), sym(v), dtype=dtype), dtype),)),
+                          Phase((), (), (Store("y", (sym(r),), Local("q", dtype)),))]
                 out.append(small(f"row {kind} {dtype} {n}", (r,), phases,
                                  (buffer("x", dtype, (4, size), "input"), buffer("y", dtype, (4,), "output")), dims,
                                  sizes,
@@ -292,23 +293,23 @@ def rows() -> list[Case]:
         value = op("cast", load("x", sym(r), sym(v), dtype="i32"))
         edge = op("div", value, f32(0.0))
         for name, taken in (("few values", value), ("infinities", edge)):
-            phases = [Phase((v,), [RowReduce("p", kind, "free", taken, "i64")]),
-                      Phase((), [], [Store("y", (sym(r),), Local("p", "i64"))])]
+            phases = [Phase((v,), (RowReduce("p", kind, "free", taken, "i64"),)),
+                      Phase((), (), (Store("y", (sym(r),), Local("p", "i64")),))]
             out.append(small(f"{kind} of {name}", (r,), phases, (x, y), below=3))
     # a phase over two loops: 16 divides the inner one, or not
     for a, b in ((3, 16), (300, 32), (3, 10), (500, 10)):
         r, i, j = loop("r", 3), loop("i", a), loop("j", b)
         x, y = buffer("x", "f32", (a, 3, b), "input"), buffer("y", "f32", (3,), "output")
-        phases = [Phase((i, j), [RowReduce("s", "sum", "lanes", load("x", sym(i), sym(r), sym(j)), "f32")]),
-                  Phase((), [], [Store("y", (sym(r),), Local("s", "f32"))])]
+        phases = [Phase((i, j), (RowReduce("s", "sum", "lanes", load("x", sym(i), sym(r), sym(j)), "f32"),)),
+                  Phase((), (), (Store("y", (sym(r),), Local("s", "f32")),))]
         out.append(small(f"row sum of {a} x {b}", (r,), phases, (x, y)))
     # kept in scratch between phases
     r, a, b = loop("r", 7), loop("v", 50), loop("v", 50)
     x, t, y = buffer("x", "f32", (7, 50), "input"), buffer("t", "f32", (50,), "scratch"), buffer("y", "f32", (7, 50),
                                                                                                  "output")
-    phases = [Phase((a,), [RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32")],
-                    [Store("t", (sym(a),), op("neg", load("x", sym(r), sym(a))))]),
-              Phase((b,), [], [Store("y", (sym(r), sym(b)), op("add", load("t", sym(b)), Local("m", "f32")))])]
+    phases = [Phase((a,), (RowReduce("m", "max", "free", load("x", sym(r), sym(a)), "f32"),),
+                    (Store("t", (sym(a),), op("neg", load("x", sym(r), sym(a)))),)),
+              Phase((b,), (), (Store("y", (sym(r), sym(b)), op("add", load("t", sym(b)), Local("m", "f32"))),))]
     out.append(small("row in scratch", (r,), phases, (x, t, y)))
     return out
 
@@ -319,14 +320,14 @@ def memory() -> list[Case]:
     x, y = buffer("x", "f32", (37, 5), "input"), buffer("y", "f32", (5, 37), "output")
     for dtype in ("f32", "i32", "i64", "bool"):  # the same value along the row
         x, y = buffer("x", dtype, (5,), "input"), buffer("y", dtype, (5, 37), "output")
-        phase = Phase((v,), [], [Store("y", (sym(r), sym(v)), load("x", sym(r), dtype=dtype))])
+        phase = Phase((v,), (), (Store("y", (sym(r), sym(v)), load("x", sym(r), dtype=dtype)),))
         out.append(small(f"repeated {dtype}", (r,), [phase], (x, y), extreme=True))
     for dtype in ("f32", "i32", "bool"):
         x, y = buffer("x", dtype, (37, 5), "input"), buffer("y", dtype, (5, 37), "output")
-        phase = Phase((v,), [], [Store("y", (sym(r), sym(v)), load("x", sym(v), sym(r), dtype=dtype))])
+        phase = Phase((v,), (), (Store("y", (sym(r), sym(v)), load("x", sym(v), sym(r), dtype=dtype)),))
         out.append(small(f"strided load {dtype}", (r,), [phase], (x, y), extreme=True))
         x, y = buffer("x", dtype, (5, 37), "input"), buffer("y", dtype, (37, 5), "output")
-        phase = Phase((v,), [], [Store("y", (sym(v), sym(r)), load("x", sym(r), sym(v), dtype=dtype))])
+        phase = Phase((v,), (), (Store("y", (sym(v), sym(r)), load("x", sym(r), sym(v), dtype=dtype)),))
         out.append(small(f"strided store {dtype}", (r,), [phase], (x, y), extreme=True))
     # panels of 16 columns, packed: the last one may be filled up with zeros; more rows than there are panels of
     for count, terms, symbolic in ((16, 16, False), (53, 32, False), (40, 64, True), (1, 16, True), (33, 20, False)):
@@ -336,13 +337,13 @@ def memory() -> list[Case]:
         x, y = buffer("x", "f32", (n, terms), "input"), buffer("y", "f32", (panels, terms, 16), "output")
         at = sym(i) * 16 + sym(v)
         value = load("x", at, sym(k), valid=(n - 1 - at,), other=f32(0.0))
-        phase = Phase((v,), [], [Store("y", (sym(i), sym(k), sym(v)), value)])
+        phase = Phase((v,), (), (Store("y", (sym(i), sym(k), sym(v)), value),))
         out.append(small(f"pack {count} x {terms}{' dynamic' * symbolic}", (i, k), [phase], (x, y), dims, sizes,
                          extreme=True))
     # without rows of panels, and with a step of the result that is not 16
     k, v = loop("k", 32), loop("v", 16)
     x, y = buffer("x", "f32", (16, 48), "input"), buffer("y", "f32", (32, 24), "output")
-    phase = Phase((v,), [], [Store("y", (sym(k), sym(v) + 5), load("x", sym(v), sym(k) + 7))])
+    phase = Phase((v,), (), (Store("y", (sym(k), sym(v) + 5), load("x", sym(v), sym(k) + 7)),))
     out.append(small("transpose a part", (k,), [phase], (x, y), extreme=True))
     # a merged loop whose address divides: by 12 (lane by lane) and by 32 (lanes stay together)
     for inner in (12, 32):
@@ -350,33 +351,33 @@ def memory() -> list[Case]:
         q = sym(v) // inner
         x, y = buffer("x", "f32", (4, inner + 3), "input"), buffer("y", "f32", (4, inner + 1), "output")
         rest = sym(v) - q * inner
-        phase = Phase((v,), [], [Store("y", (q, rest), op("neg", load("x", q, rest)))])
+        phase = Phase((v,), (), (Store("y", (q, rest), op("neg", load("x", q, rest))),))
         out.append(small(f"divided index {inner}", (), [phase], (x, y)))
-        mask = Phase((v,), [], [Store("y", (q, rest), op("select", InBounds((rest - 3,)), f32(1.0), f32(2.0)))])
+        mask = Phase((v,), (), (Store("y", (q, rest), op("select", InBounds((rest - 3,)), f32(1.0), f32(2.0))),))
         out.append(small(f"divided predicate {inner}", (), [mask], (y,)))
     r, v, k = loop("r", 6), loop("v", 21), Sym("k", 0, 4)
     t, y = buffer("t", "f32", (5, 21), "input"), buffer("y", "f32", (6, 21), "output")
     for dtype in ("i32", "i64"):
         i = buffer("i", dtype, (6,), "input")
         value = load("t", sym(k), sym(v), dynamic=((k, load("i", sym(r), dtype=dtype)),))
-        out.append(small(f"gather of rows {dtype}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+        out.append(small(f"gather of rows {dtype}", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))],
                          (t, i, y)))
         i = buffer("i", dtype, (21,), "input")
         value = load("t", sym(k), sym(r), dynamic=((k, load("i", sym(v), dtype=dtype)),))
-        out.append(small(f"gather of elements {dtype}", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])],
+        out.append(small(f"gather of elements {dtype}", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))],
                          (t, i, y)))
     y = buffer("y", "i32", (6, 21), "output")
     value = op("add", IndexValue("i32", sym(v) * 3 + sym(r)), IndexValue("i32", sym(r)), dtype="i32")
-    out.append(small("positions i32", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])], (y,)))
+    out.append(small("positions i32", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))], (y,)))
     y = buffer("y", "i64", (6, 21), "output")
     value = op("sub", IndexValue("i64", sym(v)), IndexValue("i64", sym(r)), dtype="i64")
-    out.append(small("positions i64", (r,), [Phase((v,), [], [Store("y", (sym(r), sym(v)), value)])], (y,)))
+    out.append(small("positions i64", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))], (y,)))
     # two results of one phase, a broadcast along the lanes and one along the rows
     x, z = buffer("x", "f32", (6,), "input"), buffer("z", "f32", (21,), "input")
     y, w = buffer("y", "f32", (6, 21), "output"), buffer("w", "bool", (6, 21), "output")
     s = op("add", load("x", sym(r)), load("z", sym(v)))
-    out.append(small("two results", (r,), [Phase((v,), [], [
-        Store("y", (sym(r), sym(v)), s), Store("w", (sym(r), sym(v)), op("lt", s, f32(0.5), dtype="bool"))])],
+    out.append(small("two results", (r,), (Phase((v,), (), (
+        Store("y", (sym(r), sym(v)), s), Store("w", (sym(r), sym(v)), op("lt", s, f32(0.5), dtype="bool")))),),
         (x, z, y, w)))
     return out
 
@@ -430,12 +431,12 @@ def in_order() -> list[Case]:
         y = buffer("y", "f32", (3, n, width), "output")
         value = op("neg", load("x", sym(r), sym(j), sym(b)))
         store = Store("y", (sym(r), sym(g), sym(b)), value, ((g, load("i", sym(j), dtype="i64")),))
-        out.append(small(f"scatter {count} x {width} into {n}", (r,), [Phase((j, b), [], [store])], (x, i, y),
+        out.append(small(f"scatter {count} x {width} into {n}", (r,), [Phase((j, b), (), (store,))], (x, i, y),
                          below=n + 1))    # some lie outside
         if count in (40, 900):   # along an axis: each element has an index of its own
             i = buffer("i", "i64", (3, count, width), "input")
             store = Store("y", (sym(r), sym(g), sym(b)), value, ((g, load("i", sym(r), sym(j), sym(b), dtype="i64")),))
-            out.append(small(f"scatter {count} x {width} along {n}", (r,), [Phase((j, b), [], [store])], (x, i, y),
+            out.append(small(f"scatter {count} x {width} along {n}", (r,), [Phase((j, b), (), (store,))], (x, i, y),
                              below=n + 1))
     for size in (1, 11, 12, 13, 25, 200):
         r, v, k = loop("r", 3), loop("v", size), loop("k", (size + 1) // 2)
@@ -443,12 +444,12 @@ def in_order() -> list[Case]:
         value = load("x", sym(r), sym(v))
         for how in ("sum", "prod", "max"):
             so_far = RowReduce("s", how, "running", value, "f32")
-            phase = Phase((v,), [so_far], [Store("y", (sym(r), sym(v)), op("sub", Local("s", "f32"), value))])
+            phase = Phase((v,), (so_far,), (Store("y", (sym(r), sym(v)), op("sub", Local("s", "f32"), value)),))
             out.append(small(f"running {how} {size}", (r,), [phase], (x, y)))
         total = RowReduce("p", "prod", "lanes", value, "f32")
         z = buffer("z", "f32", (3,), "output")
-        out.append(small(f"product {size}", (r,), [Phase((v,), [total]), Phase((), [], [Store("z", (sym(r),), Local(
-            "p", "f32"))], False)], (x, z)))
+        out.append(small(f"product {size}", (r,), [Phase((v,), (total,)), Phase((), (), (
+            Store("z", (sym(r),), Local("p", "f32")),), False)], (x, z)))
         for dtype, words in (("f32", 2), ("i64", 4), ("bool", 2)):
             for count, down in dict.fromkeys(((size, False), (size, True), ((size + 1) // 2, True), (1, False))):
                 k = loop("k", count)
@@ -457,7 +458,7 @@ def in_order() -> list[Case]:
                 sort = RowSort("w", load("x", sym(r), sym(v), dtype=dtype), const(count), down)
                 store = Store("y", (sym(r), sym(k)), load("w", sym(k), dtype="i64"))
                 out.append(small(f"sort {dtype} {count} of {size}{' down' * down}", (r,), [
-                    Phase((v,), [sort], [], False), Phase((k,), [], [store])], (x, w, y), extreme=dtype == "f32"))
+                    Phase((v,), (sort,), (), False), Phase((k,), (), (store,))], (x, w, y), extreme=dtype == "f32"))
     return out
 
 

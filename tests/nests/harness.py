@@ -59,7 +59,7 @@ def buffer(name: str, dtype: str, shape: tuple, kind: str, order: tuple | None =
 
 def kernel(label: str, rows: tuple, phases: list[Phase], params: tuple[Buffer, ...], dims: tuple = (),
            grain: int = 1) -> LoopNestKernel:
-    return LoopNestKernel(label, rows, phases, params, dims, grain)
+    return LoopNestKernel(label, rows, tuple(phases), params, dims, grain)
 
 
 @dataclass

@@ -49,16 +49,15 @@ def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program,
     loop = Sym("loop", 0, 1 << 24)  # as if it were worth a team
 
     def nest(label: str, params: tuple[Buffer, ...], dims: tuple[Sym, ...], stored: str) -> LoopNestKernel:
-        return LoopNestKernel(label + suffix, (loop,), [Phase((), [], [Store(stored, (), Const("f32", 0))])], params,
-                              dims)
+        return LoopNestKernel(label + suffix, (loop,), (Phase((), (), (Store(stored, (), Const("f32", 0)),)),),
+                              params, dims)
 
     steps = [
-        Step(CheckKernel("check", index, const(TABLE), (index,), (n,) if not fixed else ()), False),
+        Step(CheckKernel("check" + suffix, index, const(TABLE), (index,), (n,) if not fixed else ()), False),
         Step(nest("twice", (x, twice), dims, "twice"), True),
         Step(nest("reverse", (twice, index, table, y, line), dims, "y"), True),
         Step(nest("count", (seen,), (), "seen.count"), False),
     ]
-    steps[0].kernel.label += suffix
     slots = Arena({"twice": 0}, [Slot(rows * columns * 4 + spare)])
     buffers = {b.name: b for b in (x, index, y, seen, table, twice, line)}
     return Program(buffers, steps, slots, (n, m)), [x, index], [y], [seen]
@@ -85,7 +84,8 @@ def main(name: str, weights: str, target: str, driver: str, header: str, assembl
     for variant in plan.functions[0].built:
         for step in variant.program.kernel_steps:
             for isa in described.isas:
-                sources[id(step.kernel), isa] = Source(f"tck_{step.kernel.label}__{isa}")
+                code = step.kernel, isa, plan.functions[0].is_plain(variant)
+                sources[code] = Source(f"tck_{step.kernel.label}__{isa}")
     Path(driver).write_text(emit_driver(plan, described, sources, embed=embed), encoding="utf-8")
     Path(header).write_text(emit_header(plan, described, stem=name, embed=embed), encoding="utf-8")
     data = bytes(64) + struct.pack(f"<{TABLE}f", *(i / 4 for i in range(TABLE))).ljust(64, b"\0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterator, Protocol
 
+from ..emit.driver import Code
 from ..emit.kernels import KernelSource, library
 from ..loops.loop_ir import Kernel, ModelPlan
 from .cache import Cache
@@ -20,13 +21,13 @@ class Sources:
     def __init__(self, suffix: str = "c") -> None:
         self.suffix = suffix
         self.by_symbol: dict[str, KernelSource] = {}
-        self.of_kernel: dict[tuple[int, str], KernelSource] = {}  # by the kernel's id and the instruction set
+        self.of_kernel: dict[Code, KernelSource] = {}
 
-    def add(self, kernel: Kernel, source: KernelSource, isas: tuple[str, ...] = ()) -> None:
-        """isas: whose calls take it, where not those of its own set alone."""
+    def add(self, kernel: Kernel, source: KernelSource, isas: tuple[str, ...], plain: bool = False) -> None:
+        """isas: whose calls take it."""
         self.by_symbol[source.symbol] = source
-        for isa in isas or (source.isa,):
-            self.of_kernel[id(kernel), isa] = source
+        for isa in isas:
+            self.of_kernel[kernel, isa, plain] = source
 
     def add_libraries(self) -> None:
         """The micro-kernels that the sources call, one unit an instruction set."""
@@ -35,8 +36,8 @@ class Sources:
             if made is not None:
                 self.by_symbol[made.symbol] = made
 
-    def symbol(self, kernel: Kernel, isa: str) -> str:
-        return self.of_kernel[id(kernel), isa].symbol
+    def symbol(self, kernel: Kernel, isa: str, plain: bool = False) -> str:
+        return self.of_kernel[kernel, isa, plain].symbol
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """File names and texts, for --keep."""

@@ -73,7 +73,7 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
         kernel = item.kernel
         at = {**values, **{s: first(s) for s in kernel.dims if s.is_iteration}}
         moved = traffic(kernel, at)
-        symbols = tuple(made.sources.symbol(kernel, isa) for isa in made.target.isas)
+        symbols = tuple(made.sources.symbol(kernel, isa, function.is_plain(variant)) for isa in made.target.isas)
         loc = getattr(kernel, "loc", None)
         work = kernel_work(kernel).evaluate({**at, **{s: values.get(s, s.lo) for s in kernel_work(kernel).symbols()}})
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",

@@ -64,10 +64,10 @@ def kernel_sources(plan: ModelPlan, target: Target) -> Sources:
         for variant in function.built:
             for step in variant.program.kernel_steps:
                 kernel, form = step.kernel, identity(step.kernel)
-                if variant is function.reference:
+                if function.is_plain(variant):
                     if (form, "reference") not in made:
                         made[form, "reference"] = emit_plain(kernel, plainest)
-                    sources.add(kernel, made[form, "reference"], target.isas)
+                    sources.add(kernel, made[form, "reference"], target.isas, plain=True)
                     continue
                 for isa, own in isas_of(kernel, target):
                     if (form, own) not in made:

@@ -87,13 +87,13 @@ class Cuda:
         made: dict[Hashable, KernelSource] = {}
         for function in plan.functions:
             for variant in function.built:
-                plain = variant is function.reference
+                plain = function.is_plain(variant)
                 for step in variant.program.kernel_steps:
                     form = plain, identity(step.kernel)
                     if form not in made:
                         made[form] = emit_plain(step.kernel) if plain else emit_kernel(step.kernel,
                                                                                        schedule_cuda.units(target))
-                    sources.add(step.kernel, made[form], target.isas)
+                    sources.add(step.kernel, made[form], target.isas, plain)
         return sources
 
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:

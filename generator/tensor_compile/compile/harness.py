@@ -54,19 +54,16 @@ class Toolset:
 
 def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
     """Compiles every candidate and reference of the cases and links them with the harness to `out`."""
-    kernels: list[ContractionKernel] = []
-    for case in cases:
-        if not any(case.kernel is k for k in kernels):
-            kernels.append(case.kernel)
-    number = {id(kernel): i for i, kernel in enumerate(kernels)}
+    kernels = list(dict.fromkeys(case.kernel for case in cases))
+    number = {kernel: i for i, kernel in enumerate(kernels)}
     units: list[Unit] = []
     plain_isa = tools.target.as_reference().isas[0]
     micros: dict[str, set[micro.Micro]] = {}
-    roomy = [with_scratch(k, [s for case in cases if case.kernel is k for s in case.candidates]) for k in kernels]
+    roomy = [with_scratch(k, [s for case in cases if case.kernel == k for s in case.candidates]) for k in kernels]
     for i, kernel in enumerate(kernels):
         wanted: dict[str, Schedule] = {}
         for case in cases:
-            if case.kernel is kernel:
+            if case.kernel == kernel:
                 wanted |= {c.name: c for c in case.candidates}
         for candidate in wanted.values():
             symbol = _symbol(candidate, i)
@@ -95,13 +92,13 @@ def _flags(tools: Toolset, isa: str) -> tuple[str, ...]:
     return kernel_flags(tools.compiler, isa, tools.target.flags, tools.cflags, tools.target.arch)
 
 
-def _table(cases: Sequence[Case], number: Mapping[int, int], roomy: Sequence[ContractionKernel]) -> str:
+def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy: Sequence[ContractionKernel]) -> str:
     """The table of autotune/case.h."""
     lines = ['/* SPDX-License-Identifier: Apache-2.0 */', '#include "case.h"', ""]
     declared: set[str] = set()
     entries: list[str] = []
     for position, case in enumerate(cases):
-        kernel, i = case.kernel, number[id(case.kernel)]
+        kernel, i = case.kernel, number[case.kernel]
         access = Access.of(kernel)
         symbols = [_symbol(c, i) for c in case.candidates] + [f"reference_{i}"]
         lines += [f"tc_kernel {s};" for s in symbols if s not in declared]

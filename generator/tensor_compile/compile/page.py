@@ -201,7 +201,7 @@ def _graph(rows: list[Cost], kernels: list[Kernel], part: list[float], key: str)
 
 def _kernel(made: Made, c: Cost, kernel: Kernel, share: float, key: str, lines: Lines) -> str:
     isa = made.target.isas[-1]
-    source = made.sources.of_kernel[id(kernel), isa]
+    source = made.sources.by_symbol[c.symbols[-1]]
     code = (
         source.text
         if len(source.text) <= MOST_TEXT

@@ -77,9 +77,9 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         step, at_zero = item, {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_iteration}}
         moved = traffic(step.kernel, at_zero)
         total += iterations * (moved.read + moved.written)
-        symbols = [made.sources.symbol(step.kernel, isa) for isa in made.target.isas]
+        symbols = [made.sources.symbol(step.kernel, isa, function.is_plain(variant)) for isa in made.target.isas]
         code = "/".join(str(made.objects[symbol].code) for symbol in (dict.fromkeys(symbols) if device else symbols))
-        grid = [_grid(step.kernel, variant is function.reference, at_zero, made.target)] if device else []
+        grid = [_grid(step.kernel, function.is_plain(variant), at_zero, made.target)] if device else []
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
                      str(moved.written), code, *grid, str(step.kernel.loc or "")))
     guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())

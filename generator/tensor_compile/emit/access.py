@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ..loops.loop_ir import ContractionKernel, Store
 from ..loops.products import Product
-from ..loops.scalar_ir import Buffer, InBounds, IndexValue, Load
+from ..loops.scalar_ir import Buffer, InBounds, IndexValue, Load, Scalar
 from ..symbolic import Expr, Sym, ZERO, const, is_nonnegative, product, sym, wrap
 from .scalar import extent
 
@@ -178,12 +178,13 @@ def _bound(e: Expr, k: tuple[Sym, ...]) -> Bound:
 def symbols_of(store: Store) -> frozenset[Sym]:
     """Every symbol that a store and its value depend on."""
     found = frozenset().union(*(e.symbols() for e in store.index))
-    seen, stack = set(), [store.value]
+    seen: set[Scalar] = set()
+    stack = [store.value]
     while stack:
         node = stack.pop()
-        if id(node) in seen:
+        if node in seen:
             continue
-        seen.add(id(node))
+        seen.add(node)
         exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
             else (node.expr,) if isinstance(node, IndexValue) else ()
         found = found.union(*(e.symbols() for e in exprs))

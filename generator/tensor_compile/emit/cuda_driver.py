@@ -15,13 +15,12 @@ from ..loops.loop_ir import ModelPlan, Step
 from ..loops.scalar_ir import Buffer
 from .cwriter import string
 from .memory import buffer_bytes, is_check
-from .driver import FunctionDriver, KernelTable, Source, driver_text
+from .driver import Code, FunctionDriver, KernelTable, Source, driver_text
 from .steps import StepsWriter
 
 
-def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source], *,
-                embed: bool = True) -> str:
-    """As program.emit_driver; sources[id(kernel), isa].symbol names the image as well as its function."""
+def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[Code, Source], *, embed: bool = True) -> str:
+    """As driver.emit_driver; a source's symbol names the image as well as its function."""
     return driver_text(plan, target, _Images(plan, target, sources), _Function, embed)
 
 
@@ -117,14 +116,12 @@ class _Launches(StepsWriter):
                      f"{{&{self.function.entry.symbol}_function, {string(b.name)}}};")
             values += ["f->device->cell", "(uint64_t)(uintptr_t)&index"]
         values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
-        reference = self.function.entry.plan.reference
-        plain = reference is not None and reference.program is self.program
-        launch = schedule_cuda.launch(kernel, plain, schedule_cuda.units(self.function.target))
+        launch = schedule_cuda.launch(kernel, self.plain, schedule_cuda.units(self.function.target))
         blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
-        row = f"f, {number}, {self.function.kernels.row(kernel)}, a, sizeof a, {blocks}, {launch.threads}"
+        row = f"f, {number}, {self.function.kernels.row(kernel, self.plain)}, a, sizeof a, {blocks}, {launch.threads}"
         self.put(f"    const uint64_t a[] = {{{', '.join(values)}}};")
         if is_check(step):
-            self.put(*([f"    if (tc_device_check({row}))", "        return;"] if plain else
+            self.put(*([f"    if (tc_device_check({row}))", "        return;"] if self.plain else
                        [f"    tc_device_check({row});"]))
         else:
             self.put(f"    tc_device_step({row});")

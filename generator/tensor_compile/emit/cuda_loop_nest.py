@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
@@ -123,21 +123,22 @@ class _LoopNestEmitter:
     def keep(self) -> None:
         """Brings what several phases load at their points to registers, once a row."""
         e, phases = self.e, [phase for phase in self.kernel.phases if phase.vars]
-        found: dict[tuple[Any, ...], list[tuple[Phase, Load]]] = {}
+        found: dict[tuple[Any, ...], list[tuple[int, Load]]] = {}   # the number of the phase, and the load
         names = dict(e.names)
-        for phase in phases:
+        for number, phase in enumerate(phases):
             e.names.update({s: f"v{i}" for i, s in enumerate(phase.vars)})
             values = [*(r.value for r in phase.reduces), *(x.value for x in phase.stores)]
             for node in dict.fromkeys(x for value in values for x in walk(value) if isinstance(x, Load)):
                 if node.buffer not in self.written and not node.dynamic and not node.valid and \
                         any(s in x.symbols() for x in node.index for s in phase.vars):
                     key = (node.buffer, e.index(e.address(node.buffer, node.index)), tuple(map(extent, phase.vars)))
-                    found.setdefault(key, []).append((phase, node))
+                    found.setdefault(key, []).append((number, node))
         e.names = names
-        several = [uses for uses in found.values() if len({id(phase) for phase, _ in uses}) > 1]
+        several = [uses for uses in found.values() if len({number for number, _ in uses}) > 1]
         kept: dict[Load, str] = {}
         for uses in several[:MOST_KEPT // self.passes]:
-            name, (phase, node) = e.fresh("kept"), uses[0]
+            name, (number, node) = e.fresh("kept"), uses[0]
+            phase = phases[number]
             kept.update({node: f"{name}[u]" for _, node in uses})
             e.lines.append(f"{C_TYPE[node.dtype]} {name}[{self.passes}];")
             at = e.fresh("at")
@@ -151,7 +152,7 @@ class _LoopNestEmitter:
             e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
         e.kept = kept
 
-    def points(self, stores: list[Store], variables: tuple[Sym, ...], count: str, unroll: int, block: str,
+    def points(self, stores: Sequence[Store], variables: tuple[Sym, ...], count: str, unroll: int, block: str,
                blocks: str) -> None:
         """All points by threads side by side, `unroll` a thread at a time. block: which piece is the first."""
         e = self.e

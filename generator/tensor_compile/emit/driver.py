@@ -34,10 +34,12 @@ def dtype_constant(dtype: str) -> str:
     return f"TC_DTYPE_{DTYPES[dtype].upper}"
 
 
-def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source], *,
-                embed: bool = True) -> str:
-    """sources[id(kernel), isa].symbol: the C name of a kernel compiled for an instruction set of the target. embed: the
-    weights are what weights_assembly defines; otherwise an argument of the calls."""
+Code = tuple[Kernel, str, bool]   # a kernel, the instruction set that it is compiled for, and whether it is plain
+
+
+def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[Code, Source], *, embed: bool = True) -> str:
+    """sources[kernel, isa, plain].symbol: the C name of a kernel compiled for an instruction set of the target. embed:
+    the weights are what weights_assembly defines; otherwise an argument of the calls."""
     return driver_text(plan, target, KernelTable(plan, target, sources), FunctionDriver, embed)
 
 
@@ -57,21 +59,22 @@ class KernelTable:
 
     model_fields: tuple[str, ...] = ()  # of tc_model, besides those of every model
 
-    def __init__(self, plan: ModelPlan, target: Target, sources: Mapping[tuple[int, str], Source]):
+    def __init__(self, plan: ModelPlan, target: Target, sources: Mapping[Code, Source]):
         self.isas, self.target = target.isas, target
         self.rows: dict[tuple[str, ...], int] = {}
-        self._row_of: dict[int, int] = {}
+        self._row_of: dict[tuple[Kernel, bool], int] = {}
         self.first: list[tuple[Kernel, bool]] = []   # of each row one kernel, and whether it is the reference's
         for function in plan.functions:
             for variant in function.built:
+                plain = function.is_plain(variant)
                 for step in variant.program.kernel_steps:
-                    names = tuple(sources[id(step.kernel), isa].symbol for isa in self.isas)
+                    names = tuple(sources[step.kernel, isa, plain].symbol for isa in self.isas)
                     if names not in self.rows:
-                        self.first.append((step.kernel, variant is function.reference))
-                    self._row_of[id(step.kernel)] = self.rows.setdefault(names, len(self.rows))
+                        self.first.append((step.kernel, plain))
+                    self._row_of[step.kernel, plain] = self.rows.setdefault(names, len(self.rows))
 
-    def row(self, kernel: Kernel) -> int:
-        return self._row_of[id(kernel)]
+    def row(self, kernel: Kernel, plain: bool) -> int:
+        return self._row_of[kernel, plain]
 
     def text(self) -> str:
         lines = [f"tc_kernel {name};" for names in self.rows for name in dict.fromkeys(names)]
@@ -237,7 +240,7 @@ class FunctionDriver:
         return "\n".join([
             f"static const char *const {name}_steps[] = {{{steps or '0'}}};\n",
             self.arena(name, where), self.work(name, program),
-            self.steps_writer(self, program, where).text(name)])
+            self.steps_writer(self, program, where, self.entry.plan.is_plain(variant)).text(name)])
 
     def arena(self, name: str, where: Memory) -> str:
         slots = len(where.slots)

@@ -127,11 +127,11 @@ def indented(lines: list[str]) -> list[str]:
 
 def _work(value: Scalar) -> int:
     """Operations of an epilogue, transcendental functions by what they are made of."""
-    seen: dict[int, int] = {}
+    seen: dict[Scalar, int] = {}
     stack = [value]
     while stack:
         node = stack.pop()
-        if id(node) not in seen:
-            seen[id(node)] = code_of(node.op) if isinstance(node, Apply) else 0 if isinstance(node, Acc) else 1
+        if node not in seen:
+            seen[node] = code_of(node.op) if isinstance(node, Apply) else 0 if isinstance(node, Acc) else 1
             stack.extend(node.children)
     return 1 + sum(seen.values())

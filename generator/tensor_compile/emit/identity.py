@@ -30,17 +30,17 @@ class _Walk:
         self.position = {p.name: i for i, p in enumerate(kernel.params)}
         self.entries: list[Hashable] = []
         self.atoms: dict[Atom, int] = {}
-        self.numbers: dict[int, int] = {}
+        self.numbers: dict[Any, int] = {}
 
     def value(self, x: Any) -> Hashable:
         if x is None or isinstance(x, (int, str)):
             return x
         if isinstance(x, (tuple, list)):
             return tuple([self.value(item) for item in x])
-        number = self.numbers.get(id(x))
+        number = self.numbers.get(x)
         if number is None:
             entry = (type(x).__name__, *self.parts(x))
-            number = self.numbers[id(x)] = len(self.entries)
+            number = self.numbers[x] = len(self.entries)
             self.entries.append(entry)
             if isinstance(x, (Sym, FloorDiv, Extremum)):
                 self.atoms[x] = number

@@ -61,11 +61,11 @@ class _Names:
 
     def value(self, value: Scalar) -> str:
         """The value as text; a shared part is written once."""
-        seen: dict[int, int] = {}
+        seen: dict[Scalar, int] = {}
         lines: list[str] = []
 
         def visit(node: Scalar) -> int:
-            if id(node) not in seen:
+            if node not in seen:
                 parts = [str(visit(child)) for child in node.children]
                 if isinstance(node, Load):
                     text = self.load(node)
@@ -80,9 +80,9 @@ class _Names:
                 else:
                     assert isinstance(node, Acc), f"{type(node).__name__} in an epilogue"
                     text = f"acc {node.number}" if node.number else "acc"
-                seen[id(node)] = len(lines)
+                seen[node] = len(lines)
                 lines.append(text)
-            return seen[id(node)]
+            return seen[node]
 
         visit(value)
         return "; ".join(lines)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Sequence
 
 from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
@@ -83,7 +84,7 @@ class _Row:
     """What the loops of a phase do for one row."""
 
     sums: list[_Sum]
-    stores: list[Store]
+    stores: Sequence[Store]
 
 
 class _LoopNestEmitter:
@@ -586,8 +587,8 @@ def _copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
     def leaf(node: Scalar) -> Scalar | None:
         return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
     change = Rewriter(lambda e: e.substitute({row: at}), leaf)
-    reduces = [RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in phase.reduces]
-    stores = [rewritten(x, change) for x in phase.stores]
+    reduces = tuple(RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in phase.reduces)
+    stores = tuple(rewritten(x, change) for x in phase.stores)
     return Phase(phase.vars, reduces, stores, phase.vector)
 
 

@@ -46,8 +46,8 @@ def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
         if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
             return kernel
         isas = tuple(dict.fromkeys(made for _, made in isas_of(kernel, target)))
-        parts = [replace(part, schedules=schedules_of(part, isas, len(kernel.contractions)))
-                 for part in kernel.contractions]
+        parts = tuple(replace(part, schedules=schedules_of(part, isas, len(kernel.contractions)))
+                      for part in kernel.contractions)
         made = replace(kernel, contractions=parts) if isinstance(kernel, GroupedContractionKernel) else parts[0]
         room = max(floats(part, s) for part in parts for s in part.schedules)
         if not room:

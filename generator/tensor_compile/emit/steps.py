@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 class StepsWriter:
-    """address, arena: the C type of addresses of buffers, and the one of the arena."""
+    """address, arena: the C type of addresses of buffers, and the one of the arena. plain: the program is the
+    reference's."""
 
     address = "unsigned char *"
     arena = "f->arena"
 
-    def __init__(self, function: "FunctionDriver", program: Program, where: Memory):
-        self.function, self.program, self.where = function, program, where
+    def __init__(self, function: "FunctionDriver", program: Program, where: Memory, plain: bool):
+        self.function, self.program, self.where, self.plain = function, program, where, plain
         self.threads = function.target.threads
         self.lines: list[str] = []
         self.depth = 1
@@ -172,7 +173,7 @@ class StepsWriter:
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
-        self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel)}], p, {dims}, {team});")
+        self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
         if check:
             b = kernel.buffer
             self.put("if (fault)", f"    tc_fault(f, {self.checks}, {string(b.name)}, p[0], {self.function.dtype(b)}, "

@@ -9,6 +9,7 @@ terms of the padding do not occur; those in between need no test. Every sum keep
 from __future__ import annotations
 
 import itertools
+from typing import Sequence
 from dataclasses import dataclass
 
 from ..instruction_sets import InstructionSet
@@ -58,7 +59,7 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in asked))
 
 
-def _windows(stores: list[Store]) -> list[Reduction]:
+def _windows(stores: Sequence[Store]) -> list[Reduction]:
     return list(dict.fromkeys(r for x in stores for r in walk(x.value) if isinstance(r, Reduction)))
 
 
@@ -79,7 +80,7 @@ def _fits(r: Reduction, lanes: Sym, row: Sym) -> bool:
     return any(lanes in e.symbols() for e in read) and any(row in e.symbols() for e in read)
 
 
-def compute(emitter: ScalarEmitter, stores: list[Store]) -> None:
+def compute(emitter: ScalarEmitter, stores: Sequence[Store]) -> None:
     """The windows of all stores in the innermost scope, a term of each in turn; their values are known from then on."""
     groups: dict[tuple[Sym, ...], list[Reduction]] = {}
     for r in _windows(stores):

@@ -78,9 +78,9 @@ def _values(values: Iterable[Scalar]) -> Expr:
     total, seen, todo = ZERO, set(), list(values)
     while todo:
         value = todo.pop()
-        if id(value) in seen:
+        if value in seen:
             continue
-        seen.add(id(value))
+        seen.add(value)
         if isinstance(value, Reduction):
             total = total + _domain_size(value.vars) * (1 + _values([value.value]))
         else:

@@ -87,9 +87,10 @@ class Guard:
     loc: Loc | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Function:
-    """Parameters are nodes of op `parameter` (attrs: name), not part of `nodes`. `nodes` is in topological order."""
+    """One function of a module, and no other one, whatever it holds. Parameters are nodes of op `parameter` (attrs:
+    name), not part of `nodes`. `nodes` is in topological order."""
 
     name: str
     entry: bool

@@ -3,11 +3,11 @@
 share."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterable, Iterator
 
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, \
-    Kernel, leaves, Loop, LoopNestKernel, regions, RowSort, Step, Tiles
+    leaves, Loop, LoopNestKernel, regions, RowSort, Step, Store, Tiles
 from .disjoint import apart
 from .scalars import loads
 
@@ -46,34 +46,25 @@ def touched(items: Iterable[Element]) -> tuple[dict[str, None], dict[str, None]]
     return reads, {name: None for item in leaves(items) for name in written(item)}
 
 
-def stored_apart(one: Kernel | Tiles, two: Kernel | Tiles, name: str) -> bool:
-    """Two kernels store different elements of one buffer: parts of a concatenation."""
-    if isinstance(one, ExternKernel) or isinstance(two, ExternKernel):
-        return False
-    first, second = ([s.index for s in k.stores if s.buffer == name] for k in (one, two))
-    return all(apart(a, b) for a in first for b in second)
-
-
 # -- what ran since the last barrier ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A kernel, or the decision of a region (kernel None), and what it touches, under the names of the moment."""
+    """A kernel, or the decision of a region, and what it touches, under the names of the moment. stores: the elements
+    that it writes; none where it writes whole buffers."""
 
     label: str
-    kernel: Kernel | Tiles | None
     reads: tuple[str, ...]
-    writes: tuple[str, ...]
+    writes: tuple[str, ...] = ()
+    stores: tuple[Store, ...] = ()
+    is_check: bool = False
 
-    @property
-    def key(self) -> tuple[Any, ...]:
-        return self.label, id(self.kernel), self.reads, self.writes
-
-    @property
-    def is_check(self) -> bool:
-        return isinstance(self.kernel, CheckKernel)
+    def stored_apart(self, other: Touch, name: str) -> bool:
+        """The two store different elements of one buffer: parts of a concatenation."""
+        first, second = ([s.index for s in t.stores if s.buffer == name] for t in (self, other))
+        return bool(self.stores and other.stores) and all(apart(a, b) for a in first for b in second)
 
 
-Since = dict[tuple[Any, ...], Touch]
+Since = dict[Touch, None]   # in the order in which they ran
 
 
 class BarrierWalk:
@@ -89,9 +80,10 @@ class BarrierWalk:
         for item in items:
             if isinstance(item, Step):
                 kernel = item.kernel
-                touch = Touch(kernel.label, kernel, tuple(read(kernel)), tuple(written(kernel)))
+                touch = Touch(kernel.label, tuple(read(kernel)), tuple(written(kernel)), kernel.stores,
+                              isinstance(kernel, CheckKernel))
                 since = self.touch(item, touch, since)
-                checked = isinstance(kernel, CheckKernel)
+                checked = touch.is_check
                 continue
             since = {} if checked else since   # a barrier, as all threads must know what the checks found
             checked = False
@@ -105,16 +97,16 @@ class BarrierWalk:
         """All kernels of a region as one; what they hand on is each thread's own."""
         reads, writes = touched([step.kernel for step in leaves([tiles])])
         own = {b.name for step in leaves([tiles]) for b in step.kernel.params if b.kind == "tile"}
-        return Touch(tiles.label, tiles, tuple(r for r in reads if r not in own),
-                     tuple(w for w in writes if w not in own))
+        return Touch(tiles.label, tuple(r for r in reads if r not in own), tuple(w for w in writes if w not in own),
+                     tiles.stores)
 
     def touch(self, place: object, touch: Touch, since: Since) -> Since:
-        if self.needs_barrier(place, touch, since.values()):
+        if self.needs_barrier(place, touch, since):
             since = {}
-        return {**since, touch.key: touch}
+        return {**since, touch: None}
 
     def decide(self, region: Loop | Branch, since: Since) -> Since:
-        return self.touch(region, Touch(region.label, None, (region.condition,), ()), since)
+        return self.touch(region, Touch(region.label, (region.condition,)), since)
 
     def branch(self, branch: Branch, since: Since) -> Since:
         since = self.decide(branch, since)
@@ -135,9 +127,9 @@ class BarrierWalk:
 def _renamed(since: Since, swaps: tuple[tuple[str, str], ...]) -> Since:
     """What was touched under one name of a pair is known by the other one after the swap."""
     other = {name: pair[1 - i] for pair in swaps for i, name in enumerate(pair)}
-    moved = [Touch(t.label, t.kernel, tuple(other.get(n, n) for n in t.reads), tuple(other.get(n, n) for n in t.writes))
-             for t in since.values()]
-    return {t.key: t for t in moved}
+    return {replace(t, reads=tuple(other.get(n, n) for n in t.reads), writes=tuple(other.get(n, n) for n in t.writes),
+                    stores=tuple(replace(s, buffer=other.get(s.buffer, s.buffer)) for s in t.stores)): None
+            for t in since}
 
 
 def conflicts(touch: Touch, before: Touch, overlap: Callable[[str, str], bool]) -> Iterator[tuple[str, str, str, str]]:
@@ -147,7 +139,5 @@ def conflicts(touch: Touch, before: Touch, overlap: Callable[[str, str], bool]) 
     pairs += [("stores", w, "stores", v) for w in touch.writes for v in before.writes]
     for does, mine, did, other in pairs:
         if (mine == other or overlap(mine, other)) and not (
-                does == did and mine == other and touch.kernel is not before.kernel
-                and touch.kernel is not None and before.kernel is not None
-                and stored_apart(before.kernel, touch.kernel, mine)):
+                does == did and mine == other and before.stored_apart(touch, mine)):
             yield does, mine, did, other

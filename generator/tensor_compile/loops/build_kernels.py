@@ -2,6 +2,7 @@
 """Groups -> kernels: which values are stored, which are computed again, which wait in a row for a later phase."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, TYPE_CHECKING
 
 from ..symbolic import Expr, sym
@@ -29,10 +30,10 @@ class KernelBuilder:
         parts = []
         for part in group.beside or [group]:
             if (kernel := self.build_one(part, group)) is not None:
-                kernel.loc = next((m.item.loc for m in part.members if m.item.loc is not None), None)
-                parts.append(kernel)
+                loc = next((m.item.loc for m in part.members if m.item.loc is not None), None)
+                parts.append(replace(kernel, loc=loc))
         if len(parts) > 1:
-            return GroupedContractionKernel("+".join(part.label for part in parts), parts, (), (), parts[0].loc)
+            return GroupedContractionKernel("+".join(part.label for part in parts), tuple(parts), (), (), parts[0].loc)
         return parts[0] if parts else None
 
     def build_one(self, group: Group, host: Group) -> LoopNestKernel | ContractionKernel | None:
@@ -53,8 +54,8 @@ class KernelBuilder:
             return self.build_contraction(group, label)
         if group.kind == "flat":
             resolve = self.resolver(group, {})
-            stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
-            return LoopNestKernel(label, group.coords, [Phase((), [], stores)], (), ())
+            stores = tuple(Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored)
+            return LoopNestKernel(label, group.coords, (Phase((), (), stores),), (), ())
         return self.build_rows(group, label)
 
     def resolver(self, group: Group, memo: dict[tuple[Member, int], Scalar]) -> Callable[[Member, int], Scalar]:
@@ -99,7 +100,7 @@ class KernelBuilder:
         sums = group.contractions
         item = sums[0]
         resolve = self.resolver(group, {})
-        stores = [Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored]
+        stores = tuple(Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored)
         return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums),
                                  item.panel, stores, (), (), product=item.product)
 
@@ -110,20 +111,22 @@ class KernelBuilder:
         last = max(m.phase for m in group.members)
         self.keep(group, last)
         resolve = self.resolver(group, {})
-        phases = [Phase(group.cols) for _ in range(last + 1)]
-        tail = Phase((), vector=False)
+        reduces: list[list[RowReduce | RowSort]] = [[] for _ in range(last + 1)]
+        stores: list[list[Store]] = [[] for _ in range(last + 1)]
+        tail: list[Store] = []
         for m in group.members:
             if m.level in ("reduce", "running"):
                 r = m.item.value
                 value = Rewriter(leaf=self.leaf_at(group, resolve, m.phase))(m.value)
-                phases[m.phase].reduces.append(RowReduce(m.local, r.op, r.order, value, r.dtype))
+                reduces[m.phase].append(RowReduce(m.local, r.op, r.order, value, r.dtype))
             if m.kept is not None and not m.stored:
-                phases[m.phase].stores.append(Store(m.kept[0], m.kept[1], resolve(m, m.phase)))
+                stores[m.phase].append(Store(m.kept[0], m.kept[1], resolve(m, m.phase)))
             if m.stored:
-                where = phases[m.phase] if m.level in ("point", "running") else tail
-                where.stores.append(Store(m.item.out, m.index, resolve(m, m.phase)))
-        kept = [s for s in phases if s.reduces or s.stores]
-        return LoopNestKernel(label, group.rows, kept + ([tail] if tail.stores else []), (), ())
+                where = stores[m.phase] if m.level in ("point", "running") else tail
+                where.append(Store(m.item.out, m.index, resolve(m, m.phase)))
+        phases = [Phase(group.cols, tuple(r), tuple(s)) for r, s in zip(reduces, stores) if r or s]
+        phases += [Phase((), (), tuple(tail), False)] if tail else []
+        return LoopNestKernel(label, group.rows, tuple(phases), (), ())
 
     def leaf_at(self, group: Group, resolve: Callable[[Member, int], Scalar], phase: int) -> Callable[[Scalar],
                 Scalar | None]:
@@ -191,10 +194,10 @@ class KernelBuilder:
         change = Rewriter(leaf=leaf)
         places = tuple(v for v in group.coords if v in ordered.at.symbols())
         rows = tuple(v for v in group.coords if v not in places)
-        stores = [Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored]
+        stores = tuple(Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored)
         sort = RowSort(row, ordered.value, ordered.count, ordered.descending)
-        return LoopNestKernel(label, rows, [Phase((ordered.var,), [sort], [], False), Phase(places, [], stores)], (),
-                              ())
+        phases = Phase((ordered.var,), (sort,), (), False), Phase(places, (), stores)
+        return LoopNestKernel(label, rows, phases, (), ())
 
     def build_scatter(self, item: Computation, label: str) -> LoopNestKernel:
         """The variables before the first that the stored index does without are rows."""
@@ -202,7 +205,7 @@ class KernelBuilder:
         free = [i for i, v in enumerate(item.vars) if v not in within]
         first = free[0] if free else len(item.vars)
         store = Store(item.out, item.index, item.value, item.dynamic)
-        return LoopNestKernel(label, item.vars[:first], [Phase(item.vars[first:], [], [store])], (), ())
+        return LoopNestKernel(label, item.vars[:first], (Phase(item.vars[first:], (), (store,)),), (), ())
 
     def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set[str]) -> bool:
         """The row of o, written in the last phase that reads m and by nothing but o there, can hold m until then."""

@@ -27,7 +27,7 @@ FAR = 4092   # bytes from where on a row of weights is out of reach of another r
 MOST_TAPS = 32   # of a window that is written out
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ByteProductKernel(LoopNestKernel):
     """A loop nest that `find` knows, with its scratch as the last of `params`."""
 

@@ -96,10 +96,11 @@ def _fewer(kernel: Clippable, old: Sym, count: Expr) -> Clippable:
         return tuple(new if s is old else s for s in variables)
     if isinstance(kernel, ContractionKernel):
         return replace(kernel, n=kept(kernel.n), k=kept(kernel.k), a=change.load(kernel.a),
-                       b=tuple(change.load(b) for b in kernel.b), stores=[rewritten(s, change) for s in kernel.stores])
-    return replace(kernel, phases=[replace(s, vars=kept(s.vars), stores=[rewritten(x, change) for x in s.stores],
-                                           reduces=[replace(r, value=change(r.value)) for r in s.reduces])
-                                   for s in kernel.phases])
+                       b=tuple(change.load(b) for b in kernel.b),
+                       stores=tuple(rewritten(s, change) for s in kernel.stores))
+    phases = (replace(s, vars=kept(s.vars), stores=tuple(rewritten(x, change) for x in s.stores),
+                      reduces=tuple(replace(r, value=change(r.value)) for r in s.reduces)) for s in kernel.phases)
+    return replace(kernel, phases=tuple(phases))
 
 
 def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> LoopNestKernel:
@@ -114,7 +115,7 @@ def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[
     zeros = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
     points = (*batch, block, *whole.n)
     return LoopNestKernel(f"{whole.label}_finite", points,
-                      [Phase((), [], [Store(zeros.name, tuple(map(sym, points)), total)])], (), (), loc=whole.loc)
+                      (Phase((), (), (Store(zeros.name, tuple(map(sym, points)), total),)),), (), (), loc=whole.loc)
 
 
 def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store,
@@ -128,7 +129,7 @@ def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_
     zeros = fresh("tile", tuple(extent(s) for s in whole.n))
     total = Reduction("sum", "seq", "f32", (after,), x)
     store = Store(zeros.name, tuple(map(sym, whole.n)), total)
-    return LoopNestKernel(f"{whole.label}_finite", whole.n, [Phase((), [], [store])], (), (), loc=whole.loc)
+    return LoopNestKernel(f"{whole.label}_finite", whole.n, (Phase((), (), (store,)),), (), (), loc=whole.loc)
 
 
 def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...]) -> ContractionKernel:
@@ -139,4 +140,4 @@ def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before
     def leaf(s: Scalar) -> Scalar | None:
         return Apply("add", "f32", (s, more)) if isinstance(s, Acc) else None
     change = Rewriter(leaf=leaf)
-    return replace(kernel, stores=[rewritten(s, change) for s in kernel.stores])
+    return replace(kernel, stores=tuple(rewritten(s, change) for s in kernel.stores))

@@ -18,7 +18,7 @@ Element: TypeAlias = Any
 
 
 # -- computations: what lowering makes, one a materialised tensor -----------------------------------------------------
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Computation:
     """out[index] = value for every point of `vars`. `value` may hold Reductions. label: region or op, for people.
 
@@ -38,7 +38,7 @@ class Computation:
     copy: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Contraction:
     """out[index] = sum over k of a*b in `order` seq, for every point of batch x m x n.
 
@@ -63,7 +63,8 @@ class Contraction:
 
 
 # -- kernels: what fusion and scheduling make -------------------------------------------------------------------------
-@dataclass(slots=True)
+# A kernel is its content: equal ones are one key, wherever they stand.
+@dataclass(frozen=True, slots=True)
 class Store:
     """buffer[index] = value.
 
@@ -82,7 +83,7 @@ class Store:
         return (*(v for _, v in self.dynamic), self.value)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RowReduce:
     """local `name` = reduction over the phase's variables of `value` (op and order as in Reduction). Where the order is
     `running`, the local is known at every point of its own phase (behind the reductions before it): the terms so
@@ -95,7 +96,7 @@ class RowReduce:
     dtype: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RowSort:
     """Behind the phase buffer[0..count-1] (scratch of i64) holds the positions of the first `count` of the phase's
     points in the order of `value`, as Sorted has it. The buffer has room for the sort: `sort_space` elements."""
@@ -106,7 +107,7 @@ class RowSort:
     descending: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Phase:
     """One loop over `vars` (nested; the last is innermost) within a row: reductions and stores at every point.
 
@@ -118,8 +119,8 @@ class Phase:
     """
 
     vars: tuple[Sym, ...]
-    reduces: list[RowReduce | RowSort] = field(default_factory=list)
-    stores: list[Store] = field(default_factory=list)
+    reduces: tuple[RowReduce | RowSort, ...] = ()
+    stores: tuple[Store, ...] = ()
     vector: bool = True
 
     @property
@@ -128,7 +129,7 @@ class Phase:
         return [r.value for r in self.reduces] + [v for s in self.stores for v in s.values]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoopNestKernel:
     """for every point of `rows` (split over threads): the phases in order.
 
@@ -138,15 +139,15 @@ class LoopNestKernel:
 
     label: str
     rows: tuple[Sym, ...]
-    phases: list[Phase]
+    phases: tuple[Phase, ...]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     grain: int = 1
     loc: Loc | None = None
 
     @property
-    def stores(self) -> list[Store]:
-        return [s for phase in self.phases for s in phase.stores]
+    def stores(self) -> tuple[Store, ...]:
+        return tuple(s for phase in self.phases for s in phase.stores)
 
     @property
     def values(self) -> list[Scalar]:
@@ -154,7 +155,7 @@ class LoopNestKernel:
         return [r.value for phase in self.phases for r in phase.reduces] + [v for s in self.stores for v in s.values]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ContractionKernel:
     """Contractions of one `a` at the same points with their epilogue: at every point of batch x m x n the stores, whose
     values contain Acc.
@@ -174,7 +175,7 @@ class ContractionKernel:
     a: Load
     b: tuple[Load, ...]
     b_panel: int
-    stores: list[Store]
+    stores: tuple[Store, ...]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     schedules: tuple[Schedule, ...] = ()
@@ -187,11 +188,11 @@ class ContractionKernel:
         return [self.a, *self.b, *(s.value for s in self.stores)]
 
     @property
-    def contractions(self) -> list[ContractionKernel]:
-        return [self]
+    def contractions(self) -> tuple[ContractionKernel, ...]:
+        return (self,)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AttentionKernel(ContractionKernel):
     """A product with the softmax of another one: at every point of batch x m x n the stores, whose Acc is the sum
     over the keys of softmax(score) times b.
@@ -219,7 +220,7 @@ class AttentionKernel(ContractionKernel):
         return [self.a, self.second, self.score, *self.b, *(s.value for s in self.stores)]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class GroupedContractionKernel:
     """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all of
     them.
@@ -229,14 +230,14 @@ class GroupedContractionKernel:
     """
 
     label: str
-    contractions: list[ContractionKernel]
+    contractions: tuple[ContractionKernel, ...]
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     loc: Loc | None = None
 
     @property
-    def stores(self) -> list[Store]:
-        return [s for part in self.contractions for s in part.stores]
+    def stores(self) -> tuple[Store, ...]:
+        return tuple(s for part in self.contractions for s in part.stores)
 
     @property
     def values(self) -> list[Scalar]:
@@ -249,15 +250,15 @@ class WholeBuffers:
     __slots__ = ()
 
     @property
-    def stores(self) -> list[Store]:
-        return []
+    def stores(self) -> tuple[Store, ...]:
+        return ()
 
     @property
     def values(self) -> list[Scalar]:
         return []
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CheckKernel(WholeBuffers):
     """Records a fault unless every element of `buffer` (i32, i64) is in 0..bound-1. Runs before what reads by it."""
 
@@ -269,7 +270,7 @@ class CheckKernel(WholeBuffers):
     loc: Loc | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ExternKernel(WholeBuffers):
     """Calls `function` of the user's program: it reads all of `reads` and stores all of `writes`, row-major buffers.
     One thread runs it. params: reads, then writes (one buffer may stand in `reads` twice)."""
@@ -427,9 +428,9 @@ class Tiles:
     growing: bool = False
 
     @property
-    def stores(self) -> list[Store]:
+    def stores(self) -> tuple[Store, ...]:
         kernels = [item.kernel if isinstance(item, Step) else item for item in leaves([self])]
-        return [s for kernel in kernels for s in kernel.stores]
+        return tuple(s for kernel in kernels for s in kernel.stores)
     barrier: bool = False
 
     @property
@@ -509,6 +510,10 @@ class FunctionPlan:
     guards: list[Any]
     variants: list[Variant]
     reference: Variant | None = None
+
+    def is_plain(self, variant: Variant) -> bool:
+        """Its kernels are the reference's, which have code of their own: one element after the other."""
+        return variant is self.reference
 
     @property
     def built(self) -> list[Variant]:

@@ -87,7 +87,8 @@ class Lowering:
         self.buffers: dict[str, Buffer] = {}
         self.placements: dict[Value, Placement] = {}
         self.items: list[Element] = []
-        self.lists: dict[int, list[Element]] = {}     # that of each function that is being lowered, by identity
+        self.lists: dict[Function, list[Element]] = {}     # that of each function that is being lowered
+        self.current = self.function
         self.first_checks: list[CheckKernel] = []
         # of the regions around what is being lowered, None of a while or a branch
         self.iterations: list[Sym | None] = []
@@ -98,7 +99,7 @@ class Lowering:
         self.in_place: set[Node] = set()     # update_slice nodes that write into their state
         self.placed: dict[tuple[Node, int], str] = {}   # of parts: why they are not computed in the whole, or ""
         self.padded: set[Node] = set()       # pads that have a placement, in which their operand is computed
-        self.detached: dict[tuple[Any, ...], Value] = {}
+        self.detached: dict[Value, Value] = {}
         self.temps = 0
         self.uses: dict[Value, int] = {}
         self.summed: set[Value] = set()      # operands of sums, and of sums of products
@@ -180,7 +181,8 @@ class Lowering:
 
     def lower_nodes(self, function: Function) -> None:
         """The function's nodes in order, once placements are chosen for its results."""
-        self.lists[id(function)] = self.items
+        around, self.current = self.current, function
+        self.lists[function] = self.items
         for node in reversed(function.nodes):
             if node.op == "concat":
                 place_concat(self, node)
@@ -191,6 +193,7 @@ class Lowering:
                 self.lower_border(node)
             elif not self.is_view(node):
                 self.lower_node(node)
+        self.current = around
 
     def classify(self, node: Node) -> None:
         """Records in `free` the values that need no memory: constants, cheap arithmetic on indices, and integers that a
@@ -259,7 +262,8 @@ class Lowering:
         """v computed into a buffer of its own, with no view between, before the loops that v does not change in. order:
         of the buffer, where it is not the one chosen for v."""
         copied = self.known(v, self.temp(v, order))
-        here, self.items = self.items, self.lists.get(id(self.owner.get(v.node)), self.items)
+        owner, here = self.owner.get(v.node), self.items
+        self.items = self.lists.get(owner, here) if owner is not None else here
         self.copy(v, self.placements[copied].buffer, lambda index: index, label)
         self.items = here
         return copied
@@ -267,10 +271,9 @@ class Lowering:
     def stored(self, v: Value) -> Value:
         """v, or where v is a view its elements in a buffer of their own: what is packed is packed once."""
         if lowering_of(v.node.op) == "view":
-            key = (v, id(self.owner.get(v.node)))
-            if key not in self.detached:
-                self.detached[key] = self.detach(v, "pack")
-            return self.detached[key]
+            if v not in self.detached:
+                self.detached[v] = self.detach(v, "pack")
+            return self.detached[v]
         return v
 
     def copy(self, v: Value, buffer: Buffer, place: Callable[[Index], Index], label: str, why: str = "") -> None:
@@ -331,7 +334,7 @@ class Lowering:
             base = i = self.detach(i)
             buffer = self.placements[i].buffer
         first = buffer.kind in ("input", "packed") and None not in self.iterations
-        key = (buffer.name, bound, None if first else id(self.items))
+        key = (buffer.name, bound, None if first else self.current)
         if key not in self.checked:
             self.checked.add(key)
             dims = dims_of(bound, *buffer.shape)

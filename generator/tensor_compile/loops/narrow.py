@@ -73,7 +73,7 @@ class _Change:
 
     def kernel(self, k: Kernel) -> Kernel:
         if isinstance(k, GroupedContractionKernel):
-            return replace(k, contractions=[self.contraction(part) for part in k.contractions])
+            return replace(k, contractions=tuple(map(self.contraction, k.contractions)))
         if isinstance(k, AttentionKernel):
             assert k.second is not None and k.score is not None
             k = replace(k, second=self.load(k.second), score=self.value(k.score))
@@ -84,11 +84,11 @@ class _Change:
         return k
 
     def contraction(self, k: ContractionKernel) -> ContractionKernel:
-        return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=list(map(self.store, k.stores)))
+        return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=tuple(map(self.store, k.stores)))
 
     def nest(self, k: LoopNestKernel) -> LoopNestKernel:
-        return replace(k, phases=[replace(s, reduces=[self.reduce(r) for r in s.reduces],
-                                       stores=list(map(self.store, s.stores))) for s in k.phases])
+        return replace(k, phases=tuple(replace(s, reduces=tuple(map(self.reduce, s.reduces)),
+                                               stores=tuple(map(self.store, s.stores))) for s in k.phases))
 
     def reduce(self, r: RowReduce | RowSort) -> RowReduce | RowSort:
         return replace(r, value=self.value(r.value))

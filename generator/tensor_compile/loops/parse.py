@@ -15,7 +15,7 @@ from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .byte_products import ByteProductKernel
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
-    ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, RowReduce, Slot, Step, Tiles
+    ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, RowReduce, RowSort, Slot, Step, Store, Tiles
 from .products import F32, Product
 from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope
@@ -306,8 +306,8 @@ class _Parser:
                 raise inner.error("a lowered contraction stores its accumulator and nothing else")
         inner.end()
         if not lowered:
-            return ContractionKernel(label, *spaces, a, tuple(second), panel, stores, params, dims, schedules, loc,
-                                     product)
+            return ContractionKernel(label, *spaces, a, tuple(second), panel, tuple(stores), params, dims, schedules,
+                                     loc, product)
         if not stores:
             raise inner.error("a contraction that stores nothing")
         return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel, product)
@@ -353,7 +353,7 @@ class _Parser:
         while not (inner := self.within(line.item, "attention")).accept("}"):
             stores.append(inner.store())
         inner.end()
-        return AttentionKernel(label, *spaces, a, (b,), panel, stores, params, dims, loc=loc, second=second,
+        return AttentionKernel(label, *spaces, a, (b,), panel, tuple(stores), params, dims, loc=loc, second=second,
                                score=score, limit=limit)
 
     def schedules(self, item: Scope) -> tuple[Schedule, ...]:
@@ -379,7 +379,7 @@ class _Parser:
             inner.expect("contraction")
             parts.append(self.contraction(inner, unit))
         inner.end()
-        return GroupedContractionKernel(label, parts, params, dims, loc)
+        return GroupedContractionKernel(label, tuple(parts), params, dims, loc)
 
     def factor(self, line: ItemLine, name: str) -> Load:
         return self.within(line.item, "a contraction").factor(name)
@@ -398,32 +398,34 @@ class _Parser:
             inner.expect("phase")
             phases.append(self.phase(inner))
         inner.end()
-        return LoopNestKernel(label, rows, phases, params, dims, grain, loc)
+        return LoopNestKernel(label, rows, tuple(phases), params, dims, grain, loc)
 
     def byte_product(self, line: ItemLine, unit: Declarations) -> ByteProductKernel:
         nest = self.loop_nest(line, unit)
         return ByteProductKernel(nest.label, nest.rows, nest.phases, nest.params, nest.dims, nest.grain, nest.loc)
 
     def phase(self, line: ItemLine) -> Phase:
-        phase = Phase(line.variables(), vector=not line.accept("scalar"))
+        variables, vector = line.variables(), not line.accept("scalar")
+        reduces: list[RowReduce | RowSort] = []
+        stores: list[Store] = []
         line.expect("{")
         line.end()
         line.item.shared = {}
         while not (inner := self.within(line.item, "a phase")).accept("}"):
             if inner.peek().startswith('"') or inner.peek() == "let":
-                phase.stores.append(inner.store())
+                stores.append(inner.store())
                 continue
-            if phase.stores:
+            if stores:
                 raise inner.error("the reductions of a phase stand before its stores")
             name = inner.word("a row reduction or a store")
             if name == "sort":
-                phase.reduces.append(inner.row_sort())
+                reduces.append(inner.row_sort())
                 continue
             inner.expect("=")
             op, order = inner.reduction(inner.word("a reduction such as sum.lanes"))
             dtype = inner.dtype()
             (value,) = inner.exactly(1, inner.many(inner.scalar))
             inner.end()
-            phase.reduces.append(RowReduce(name, op, order, value, dtype))
+            reduces.append(RowReduce(name, op, order, value, dtype))
         inner.end()
-        return phase
+        return Phase(variables, tuple(reduces), tuple(stores), vector)

@@ -72,7 +72,6 @@ class Lives:
     def __init__(self, steps: list[Element]):
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
-        self.position: dict[int, int] = {}                       # of a Step, by identity
         self.steps: list[tuple[int, Step]] = []                  # those outside of tiles
         self.tiles: list[tuple[int, Tiles]] = []
         self.end = 0
@@ -92,7 +91,6 @@ class Lives:
     def _walk(self, items: list[Element]) -> None:
         for item in items:
             if isinstance(item, Step):
-                self.position[id(item)] = self.end
                 self.steps.append((self.end, item))
                 self._touch([b.name for b in item.kernel.params])
             elif isinstance(item, Tiles):    # one position: other tiles are at any of its kernels

@@ -6,7 +6,7 @@ A unit is what one pass hands to the next: `lowered` (LoweredFunction), `fused` 
 """
 from __future__ import annotations
 
-from typing import Iterable, Iterator
+from typing import Iterable, Iterator, Sequence
 
 from ..tokens import quote
 from ..symbolic import Atom, Expr, FloorDiv, Sym
@@ -148,7 +148,8 @@ def _asked(item: Element) -> Iterator[Expr]:
         for part in item.contractions:
             yield from _asked(part)
         return
-    loops, roots, stores = [], [], []
+    loops, roots = [], []
+    stores: Sequence[Store] = ()
     if isinstance(item, Computation):
         loops, stores = list(item.vars), [Store(item.out, item.index, item.value, item.dynamic)]
     elif isinstance(item, LoopNestKernel):

@@ -245,14 +245,14 @@ def rebound(s: Scalar, taken: set[Sym], others: Others) -> Scalar:
 
 def walk(*roots: Scalar) -> Iterator[Scalar]:
     """Every distinct node below the roots, children before parents."""
-    seen: set[int] = set()
+    seen: set[Scalar] = set()
     stack = [(r, False) for r in reversed(roots)]
     while stack:
         s, done = stack.pop()
         if done:
             yield s
-        elif id(s) not in seen:
-            seen.add(id(s))
+        elif s not in seen:
+            seen.add(s)
             children = s.children
             if not children:
                 yield s

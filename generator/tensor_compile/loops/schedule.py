@@ -11,7 +11,7 @@ operand always is one variable. Its m may have no variable, n and k have at leas
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Iterable, Sequence
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
@@ -43,23 +43,23 @@ def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, ContractionKernel) and not isinstance(kernel, AttentionKernel):
         return _contraction(kernel, buffers)
     if isinstance(kernel, GroupedContractionKernel):
-        return replace(kernel,
-                       contractions=[_finish(_contraction(part, buffers), buffers) for part in kernel.contractions])
+        return replace(kernel, contractions=tuple(_finish(_contraction(part, buffers), buffers)
+                                                  for part in kernel.contractions))
     return kernel
 
 
 class _Body:
     """What a kernel reads, writes and asks, under a growing substitution of merged variables."""
 
-    def __init__(self, buffers: dict[str, Buffer], values: list[Scalar], stores: list[Store],
+    def __init__(self, buffers: dict[str, Buffer], values: list[Scalar], stores: Sequence[Store],
                  more: tuple[Any, ...] = ()):
         self.buffers = buffers
         self.accesses = [(buffers[x.buffer], x.index) for x in (*loads(*values), *more)]
         self.accesses += [(buffers[s.buffer], s.index) for s in stores]
         self.stored = len(stores)
-        times = {id(x): _known(domain_size(r.vars)) for r in walk(*values) if isinstance(r, Reduction)
+        times = {x: _known(domain_size(r.vars)) for r in walk(*values) if isinstance(r, Reduction)
                  for x in loads(r)}
-        self.weights = [times.get(id(x), 1) for x in loads(*values)] + [1] * (len(more) + len(stores))
+        self.weights = [times.get(x, 1) for x in loads(*values)] + [1] * (len(more) + len(stores))
         self.addresses = [b.address(i) for b, i in self.accesses]
         self.ask(list(expressions(*values)) + [e for x in more for e in x.valid])
         self.mapping: dict[Sym, Expr] = {}
@@ -163,7 +163,7 @@ def _flat(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
         inner = body.merge(rows[-1], inner)
         rows = rows[:-1]
     phase = kernel.phases[0]
-    phase = Phase((inner,) if inner is not None else (), [], phase.stores, inner is not None)
+    phase = Phase((inner,) if inner is not None else (), (), phase.stores, inner is not None)
     return _rebuilt(kernel, rows, [phase], body)
 
 
@@ -178,8 +178,8 @@ def _rows(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
 
 def _rebuilt(kernel: LoopNestKernel, rows: tuple[Sym, ...], phases: list[Phase], body: _Body) -> LoopNestKernel:
     change = body.rewriter()
-    done = [Phase(s.vars, [replace(r, value=change(r.value)) for r in s.reduces],
-                  [rewritten(x, change) for x in s.stores], s.vector) for s in phases]
+    done = tuple(Phase(s.vars, tuple(replace(r, value=change(r.value)) for r in s.reduces),
+                       tuple(rewritten(x, change) for x in s.stores), s.vector) for s in phases)
     work = sum(_known(domain_size(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
     return LoopNestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)),
                           kernel.loc)
@@ -198,7 +198,7 @@ def _known(e: Expr) -> int:
 
 
 def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> ContractionKernel:
-    a, b, stores, n, k = kernel.a, kernel.b, kernel.stores, kernel.n, kernel.k
+    a, b, n, k = kernel.a, kernel.b, kernel.n, kernel.k
     mapping: dict[Sym, Expr] = {}
     if len(n) > 1 and kernel.b_panel:
         whole = Sym("n", 0, domain_size(n) - 1)
@@ -209,13 +209,13 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
         b = tuple(Load(x.buffer, x.dtype, (*x.index[:-1], x.index[-1] + sym(n[0])), x.valid, x.other) for x in b)
     change = Rewriter(lambda e: e.substitute(mapping)) if mapping else Rewriter()
     a, b = change(a), tuple(change(x) for x in b)
-    stores = [rewritten(x, change) for x in stores]
+    stores = tuple(rewritten(x, change) for x in kernel.stores)
     body = _Body(buffers, [x.value for x in stores], stores, (a, *b))
     m, k, batch = (body.merge_all(body.split_all(v)) for v in (kernel.m, k, kernel.batch))
     if len(n) > 1:
         n = body.merge_all(n)
     change = body.rewriter()
-    stores = [rewritten(x, change) for x in stores]
+    stores = tuple(rewritten(x, change) for x in stores)
     return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel,
                              stores, (), (), loc=kernel.loc, product=kernel.product)
 
@@ -225,9 +225,8 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, (CheckKernel, ExternKernel)):
         return kernel
     if isinstance(kernel, GroupedContractionKernel):
-        kernel.params = tuple(dict.fromkeys(b for part in kernel.contractions for b in part.params))
-        kernel.dims = tuple(sorted({s for part in kernel.contractions for s in part.dims}, key=lambda s: s.key))
-        return kernel
+        return replace(kernel, params=tuple(dict.fromkeys(b for part in kernel.contractions for b in part.params)),
+                       dims=_sorted(s for part in kernel.contractions for s in part.dims))
     names: dict[str, None] = {}
     symbols: set[Sym] = set()
     if isinstance(kernel, ContractionKernel):
@@ -255,9 +254,12 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
         symbols |= extent(s).symbols()
     for s in reduction_variables(values):
         symbols |= extent(s).symbols()
-    kernel.params = tuple(buffers[name] for name in names)
-    kernel.dims = tuple(sorted((s for s in symbols if s.is_dim), key=lambda s: s.key))
-    return kernel
+    return replace(kernel, params=tuple(buffers[name] for name in names), dims=_sorted(symbols))
+
+
+def _sorted(symbols: Iterable[Sym]) -> tuple[Sym, ...]:
+    """The dims among the symbols, in the order of parameters."""
+    return tuple(sorted({s for s in symbols if s.is_dim}, key=lambda s: s.key))
 
 
 def _sorts(kernel: LoopNestKernel | ContractionKernel) -> list[RowSort]:

@@ -80,7 +80,7 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     inside = (*(ZERO for _ in range(at)), number, *b.index[at + 1:-1], sym(own) - number * kernel.b_panel)
     change = Rewriter(lambda e: e.substitute(step))
     product = replace(kernel, batch=(), n=(own,), a=change.load(kernel.a), b=(Load(b.buffer, b.dtype, inside),),
-                      stores=[rewritten(s, change) for s in kernel.stores])
+                      stores=tuple(rewritten(s, change) for s in kernel.stores))
 
     there: dict[Sym, Expr] = {w: sym(axis.start) for axis, (_, w) in zip(axes, p.batch) if w is not None}
     gone = set(there)
@@ -90,5 +90,5 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     index = tuple(ZERO if d < at else sym(panel) if d == at else e for d, e in enumerate(store.index))
     rows = tuple(panel if s is p.panel else s for s in p.pack.rows if s not in gone)
     store = Store(store.buffer, index, moved(store.value))
-    packed = replace(p.pack, rows=rows, phases=[replace(phase, stores=[store])])
+    packed = replace(p.pack, rows=rows, phases=(replace(phase, stores=(store,)),))
     return Tiles(f"{p.pack.label}+{kernel.label}", (*axes, columns), [packed, product])

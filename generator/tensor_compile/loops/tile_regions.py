@@ -346,9 +346,9 @@ class _Former:
             return tuple(t for s in variables for t in new.get(s, (s,)))
         if isinstance(kernel, ContractionKernel):
             return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change(kernel.a),
-                           b=tuple(change(b) for b in kernel.b), stores=[stored(s) for s in kernel.stores]), step
-        phases = [replace(s, reduces=[replace(r, value=change(r.value)) for r in s.reduces],
-                          stores=[stored(x) for x in s.stores]) for s in kernel.phases]
+                           b=tuple(change(b) for b in kernel.b), stores=tuple(map(stored, kernel.stores))), step
+        phases = tuple(replace(s, reduces=tuple(replace(r, value=change(r.value)) for r in s.reduces),
+                               stores=tuple(map(stored, s.stores))) for s in kernel.phases)
         return replace(kernel, rows=kept(kernel.rows), phases=phases), step
 
     def handed(self, chain: _Chain, name: str, axes: tuple[Axis, ...]) -> Buffer:
