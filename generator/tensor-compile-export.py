@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Exports a PyTorch module for tensor-compile: FILE.py:FUNCTION -> model.pt2, model.inputs.safetensors and
-model.outputs.safetensors. Needs PyTorch >= 2.6 and nothing else; tensor-compile itself needs none of it.
+model.outputs.safetensors. Needs PyTorch >= 2.5 and nothing else; tensor-compile itself needs none of it.
 
     python3 tensor-compile-export.py net.py:make -o net.pt2 --dynamic x.0=batch:1:64
     tensor-compile check net.pt2 --inputs net.inputs.safetensors --expect net.outputs.safetensors

@@ -2,7 +2,7 @@
 """Damaged archives: whatever is done to a .pt2, the import ends in model text or in one UserError, in bounded time and
 memory.
 
-    fuzz.py SECONDS [SEED] [FAMILY...]
+    fuzz.py SECONDS [SEED] [FAMILY.zip...]
 
 Of the committed cases, bytes of the file or of a member are changed, members are cut off, dropped or exchanged, and
 values of the program's JSON are replaced. Prints what went wrong with the seed that does it again; exit code 1 where
@@ -104,8 +104,9 @@ def damaged(archives: list[bytes], r: random.Random) -> bytes:
 
 def main() -> int:
     models = []
-    for family in sys.argv[3:] or sorted(p.stem for p in CASES.glob("*.zip")):
-        with zipfile.ZipFile(CASES / f"{family}.zip") as cases:
+    families = sorted(str(p.relative_to(CASES)) for p in [*CASES.glob("*.zip"), *CASES.glob("versions/*.zip")])
+    for family in sys.argv[3:] or families:
+        with zipfile.ZipFile(CASES / family) as cases:
             models += [cases.read(name) for name in cases.namelist() if name.endswith(".pt2")]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     return fuzz(reader.import_file, "model.pt2", lambda r: damaged(models, r), float(sys.argv[1]), seed)

@@ -12,7 +12,8 @@ from typing import Any, Callable
 import tap
 from archives import Json, arg, members, node, program, save, tensor, weights
 from tensor_compile.errors import UserError
-from tensor_compile.importer.pytorch import archive, expressions, reader
+from tensor_compile.importer.pytorch import expressions, reader
+from tensor_compile.importer.pytorch.members import Member, Place
 from tensor_compile.importer.pytorch.outputs import outputs_of
 from tensor_compile.importer.problems import Malformed, Unsupported
 from tensor_compile.symbolic import Sym, sym
@@ -89,11 +90,11 @@ def broken(folder: Path) -> None:
     content = members()
     del content["m/models/model.json"]
     refused(folder, content, "the archive has no program", "no program")
-    refused(folder, {**content, "m/serialized_exported_program.json": b"{}"},
-            "the archive is of an old form, whose weights are pickled", "an archive of PyTorch 2.4")
+    refused(folder, {**content, "m/serialized_exported_program.json": b'{"schema_version": {"major": 5}}'},
+            "the program is of schema version 5; versions 7 to 8 can be read", "an archive of PyTorch 2.4")
     refused(folder, {**members(), "m/models/b.json": b"{}"}, "the archive has several programs: ", "two programs")
     refused(folder, members(edited(put("schema_version", {"major": 9}))),
-            "the program is of schema version 9; version 8 can be read", "another schema")
+            "the program is of schema version 9; versions 7 to 8 can be read", "another schema")
     refused(folder, {**members(), "m/models/model.json": b"{"}, "m/models/model.json is no JSON",
             "JSON that ends early")
     refused(folder, {**members(), "m/models/model.json": b"[]"}, "m/models/model.json is no JSON object", "a list")
@@ -111,8 +112,9 @@ def broken(folder: Path) -> None:
     (folder / "changed.pt2").write_bytes(data)
     tap.raises(UserError, lambda: list(reader.import_file(folder / "changed.pt2", "changed.pt2").blocks()),
                "the member m/data/weights/weight_0 cannot be read (Bad CRC-32", "a member with another checksum")
-    member = archive.Member(path, "m/data/weights/weight_1", 0, 40)
-    tap.raises(UserError, lambda: list(member.blocks()), "the member m/data/weights/weight_1 is shorter than it says",
+    member = Member(path, Place("m/data/weights/weight_1", 12), 0, 40)
+    tap.raises(UserError, lambda: list(member.blocks()),
+               "the member m/data/weights/weight_1 cannot be read (it is shorter than it says)",
                "a member that became shorter")
     tap.raises(UserError, lambda: reader.import_file(path, "m.pt2", fixed=["x=1"]),
                "--set: a PyTorch program has constants where the export made them", "--set")

@@ -38,13 +38,14 @@ def tensors(content: bytes) -> dict[str, Value]:
     return found
 
 
-def job(case: str, archive: zipfile.ZipFile, folder: Path) -> conformance.Job:
+def job(case: str, archive: zipfile.ZipFile, folder: Path, label: str = "") -> conformance.Job:
+    """label: stands before the case's name, where a name is there more than once."""
     path = folder / f"{case}.pt2"
     path.write_bytes(archive.read(f"{case}/program.pt2"))
     inputs = tensors(archive.read(f"{case}/inputs.safetensors"))
     outputs = tensors(archive.read(f"{case}/outputs.safetensors"))
-    program = reader.import_program(path, path.name, f"case_{case}")
-    program.prefix = f"{case}."
+    program = reader.import_program(path, path.name, f"case_{label}{case}")
+    program.prefix = f"{label}{case}."
     dims = {}
     for name, value in program.inputs:
         for size, actual in zip(value.shape, constants(inputs[name].shape) or ()):
@@ -56,7 +57,7 @@ def job(case: str, archive: zipfile.ZipFile, folder: Path) -> conformance.Job:
     if wanted.keys() != outputs.keys():
         raise UserError(f"it has the outputs {sorted(wanted)}, PyTorch has {sorted(outputs)}")
     narrow = any(v.dtype in ("f16", "bf16") for v in [*inputs.values(), *outputs.values()])
-    return conformance.Job(case, program.name, program, inputs, wanted, counts={},
+    return conformance.Job(label + case, program.name, program, inputs, wanted, counts={},
                            tolerance=HALF if narrow else TOLERANCE, fixed=[], dims=dims)
 
 

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A .pt2 file: a zip archive of a JSON program and raw tensors. Nothing in it is unpickled, and nothing is believed."""
+"""A .pt2 file: a zip archive of a JSON program and raw tensors. Nothing in it is unpickled, and nothing is believed.
+
+PyTorch 2.9 and newer write each tensor as a member, described in JSON; older ones have files of torch.save, which
+are archives themselves (pickled.py): data/weights/model.pt in 2.8, serialized_state_dict.pt before."""
 from __future__ import annotations
 
 import json
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
 from ..mapped import BLOCK, opening
 from ..problems import Malformed, Unsupported
 from ..values import DTYPES
+from . import pickled
+from .members import DAMAGED, HINT, Member, Place, opened
 
 # torch.export's numbers of element types (its ScalarType), and of those that are not here the words for messages.
 TYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 12: "bool", 13: "bf16",
@@ -21,12 +25,9 @@ TYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: 
 COMPLEX = {10: "f32", 11: "f64"}
 OTHERS = {9: "complex32", 10: "complex64", 11: "complex128", 29: "float8_e4m3fn", 30: "float8_e5m2",
           31: "float8_e4m3fnuz", 32: "float8_e5m2fnuz"}
-SCHEMA = 8                  # the major version that is read
+SCHEMAS = (7, 8)            # the major versions that are read
 MOST_JSON = 1 << 30         # bytes of the program
 MOST_MEMBERS = 1 << 20
-HINT = "is it whole, and written by torch.export.save?"
-# What zipfile raises of damaged, encrypted or unknown members.
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
 
 Json = Mapping[str, Any]
 
@@ -41,43 +42,6 @@ def parts_of(number: int) -> tuple[str, int]:
     """The element type that a tensor has here, and how many of it make one of PyTorch's elements: two where it is
     complex, as a last axis."""
     return (COMPLEX[number], 2) if number in COMPLEX else (dtype_of(number), 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """Bytes `offset` to `offset + length` of a member of the archive."""
-
-    archive: Path
-    name: str
-    offset: int
-    length: int
-
-    def blocks(self) -> Iterator[bytes]:
-        with zipfile.ZipFile(self.archive) as z, self._opened(z) as f:
-            left = self.length
-            while left:
-                block = self._read(f, min(left, BLOCK))
-                if not block:
-                    raise UserError(f"the member {self.name} is shorter than it says", str(self.archive), HINT)
-                left -= len(block)
-                yield block
-
-    def _opened(self, archive: zipfile.ZipFile) -> IO[bytes]:
-        try:
-            file = archive.open(self.name)
-            file.seek(self.offset)
-            return file
-        except DAMAGED as error:
-            raise self._damaged(error) from None
-
-    def _read(self, file: IO[bytes], count: int) -> bytes:
-        try:
-            return file.read(count)
-        except DAMAGED as error:
-            raise self._damaged(error) from None
-
-    def _damaged(self, error: BaseException) -> UserError:
-        return UserError(f"the member {self.name} cannot be read ({error})", str(self.archive), HINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +106,8 @@ class Archive:
             raise Malformed(f"the archive has {len(infos)} members")
         self._sizes = {i.filename: i.file_size for i in infos}
         self.program = self._program()
-        self._weights = self._table("weights")
-        self._constants = self._table("constants")
+        self._weights = self._table("weights", "serialized_state_dict")
+        self._constants = self._table("constants", "serialized_constants")
 
     # -- members
     # -----------------------------------------------------------------------------------------------------------
@@ -166,12 +130,9 @@ class Archive:
         return found
 
     def _program(self) -> Json:
-        names = [n for n in self._sizes if n.endswith(".json") and "/models/" in "/" + n]
+        names = [n for n in self._sizes if n.endswith(".json") and "/models/" in "/" + n] \
+            or self._named("/serialized_exported_program.json")
         if not names:
-            if self._named("/serialized_exported_program.json"):
-                raise UserError("the archive is of an old form, whose weights are pickled", self.shown,
-                                "save it again with PyTorch 2.8 or newer: torch.export.save(torch.export.load(old), "
-                                "new)")
             raise UserError("the archive has no program", self.shown, HINT)
         if len(names) > 1:
             raise UserError(f"the archive has several programs: {', '.join(sorted(names))}", self.shown,
@@ -179,14 +140,14 @@ class Archive:
         program = self._json(names[0])
         version = program.get("schema_version")
         major = version.get("major") if isinstance(version, dict) else None
-        if major != SCHEMA:
-            raise UserError(f"the program is of schema version {major}; version {SCHEMA} can be read", self.shown,
-                            "save it with another version of PyTorch: 2.6 and newer write it")
+        if major not in SCHEMAS:
+            raise UserError(f"the program is of schema version {major}; versions {SCHEMAS[0]} to {SCHEMAS[-1]} can be "
+                            "read", self.shown, "export the module again: PyTorch 2.5 to 2.15 write these")
         return program
 
-    def _table(self, kind: str) -> dict[str, tuple[str, Json]]:
-        """Names of tensors to members and their descriptions."""
-        found: dict[str, tuple[str, Json]] = {}
+    def _table(self, kind: str, old: str) -> dict[str, tuple[Place, Json]]:
+        """Names of tensors to members and their descriptions. old: the file of torch.save in archives before 2.8."""
+        found: dict[str, tuple[Place, Json]] = {}
         for config in self._named(f"_{kind}_config.json"):
             folder = config.rpartition("/")[0]
             entries = self._json(config).get("config")
@@ -195,7 +156,37 @@ class Archive:
             for name, entry in entries.items():
                 if not isinstance(entry, dict) or not isinstance(entry.get("path_name"), str):
                     raise Malformed(f"{config} does not say where {name!r} lies")
-                found[name] = f"{folder}/{entry['path_name']}", entry
+                found[name] = self._place(f"{folder}/{entry['path_name']}"), entry
+        for file in self._named(f"/{old}.pt", f"/data/{kind}/model.pt"):
+            found |= self._pickled(file)
+        return found
+
+    def _place(self, name: str) -> Place:
+        return Place(name, self._sizes.get(name, -1))
+
+    def _pickled(self, file: str) -> dict[str, tuple[Place, Json]]:
+        """The tensors of a file of torch.save."""
+        if not self._sizes[file]:
+            return {}
+        try:
+            with opened(self.path, file) as z:
+                sizes = {i.filename: i.file_size for i in z.infolist()}
+                name = next((n for n in sizes if n.endswith("/data.pkl")), "")
+                if not name or sizes[name] > pickled.MOST_BYTES:
+                    raise Malformed(f"{file} has no pickle of at most {pickled.MOST_BYTES} bytes")
+                folder = name.removesuffix("data.pkl")
+                if folder + "byteorder" in sizes and z.read(folder + "byteorder") != b"little":
+                    raise Unsupported("numbers whose first byte is the highest")
+                tensors = pickled.tensors(z.read(name))
+        except DAMAGED as error:
+            raise Malformed(f"{file} cannot be read ({error})") from None
+        found: dict[str, tuple[Place, Json]] = {}
+        for key, tensor in tensors.items():
+            if tensor is None:
+                found[key] = Place(file, -1), {"use_pickle": True}
+            else:
+                member = f"{folder}data/{tensor.storage.key}"
+                found[key] = Place(member, sizes.get(member, -1), file), tensor.entry
         return found
 
     # -- tensors
@@ -207,16 +198,16 @@ class Archive:
         found = self._constants if name in self._constants else self._weights
         return self._stored(name, *self._find(found, name, "constant"))
 
-    def _find(self, table: dict[str, tuple[str, Json]], name: str, kind: str) -> tuple[str, Json]:
+    def _find(self, table: dict[str, tuple[Place, Json]], name: str, kind: str) -> tuple[Place, Json]:
         if name not in table:
             raise Malformed(f"the archive has no {kind} {name!r}")
         return table[name]
 
-    def _stored(self, name: str, member: str, entry: Json) -> Stored:
+    def _stored(self, name: str, place: Place, entry: Json) -> Stored:
         if entry.get("use_pickle"):
             raise Unsupported(f"the tensor {name!r} is pickled", "only plain tensors are read")
-        if member not in self._sizes:
-            raise Malformed(f"the archive has no member {member} for {name!r}")
+        if place.size < 0:
+            raise Malformed(f"the archive has no member {place.name} for {name!r}")
         meta = entry.get("tensor_meta")
         if not isinstance(meta, dict):
             raise Malformed(f"the tensor {name!r} has no type")
@@ -235,14 +226,13 @@ class Archive:
             count *= s
             last += (s - 1) * stride
         extent = (last + 1) * size if count else 0
-        if (offset * size + extent) > self._sizes[member]:
-            raise Malformed(f"the tensor {name!r} needs {offset * size + extent} bytes, {member} has "
-                            f"{self._sizes[member]}")
-        storage = Member(self.path, member, offset * size, extent)
+        if (offset * size + extent) > place.size:
+            raise Malformed(f"the tensor {name!r} needs {offset * size + extent} bytes, {place.name} has {place.size}")
+        storage = Member(self.path, place, offset * size, extent)
         if not row_major and count * size > max(16 * extent, 1 << 20):
             raise Malformed(f"the tensor {name!r} repeats few elements {count} times")
         data = storage if row_major or not count else Strided(storage, shape, strides, size)
-        return Stored(dtype, shape, data, (member, offset, dtype, shape, strides, parts), parts == 2)
+        return Stored(dtype, shape, data, (place, offset, dtype, shape, strides, parts), parts == 2)
 
 
 # -- what JSON gives

@@ -138,6 +138,10 @@ def scan(n: Node) -> None:
     names = list(n.arguments)
     carried = _copies(n, _operands(n, names[1]))
     xs = _operands(n, names[2])
+    if len(names) == 6:   # of PyTorch 2.6, with an axis and a direction
+        if n.argument(names[3]) != 0 or n.argument(names[4]):
+            n.refuse("a scan backwards or along another axis than the first", "export with PyTorch 2.7 or newer")
+        del names[3:5]
     more = _operands(n, names[3]) if len(names) > 3 else []
     if not xs:
         n.refuse("a scan over nothing")

@@ -15,12 +15,13 @@ from ..output import Written, write
 from ..problems import Malformed, Problem, Unsupported, report
 from ..program import Program
 from ..source import Names, identifier
-from .archive import DAMAGED, HINT, Archive, Json, items, member, text
+from .archive import Archive, Json, items, member, text
 from .graph import Importer
+from .members import DAMAGED, HINT
 from .outputs import member_names
 
 # Beside the program, by tensor-compile-export.py: what the user called the sizes.
-NAMES_MEMBER = "extra/tensor_compile_dims.json"
+NAMES_MEMBER = "/tensor_compile_dims.json"
 
 
 def dim_names(archive: Archive) -> dict[str, str]:
