@@ -3,9 +3,11 @@
 where the usual configuration is large, a smaller one of the same layers is taken."""
 from __future__ import annotations
 
+import copy
 from typing import Any, Callable
 
 import torch
+from torch.utils import _pytree as pytree
 
 from networks import networks
 
@@ -27,7 +29,51 @@ def make(name: str) -> Made:
     names()
     torch.manual_seed(0)
     module, args, kwargs = _table[name]()
-    return module.eval(), args, kwargs
+    module.eval()
+    if not says_something(module, args, kwargs):
+        enliven(module, args, kwargs)
+    return module, args, kwargs
+
+
+def says_something(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether each result of floats is more than zeros, and not the same whatever an image is: no error could be seen
+    in such a one."""
+    def floats(args: Any, kwargs: Any) -> list[torch.Tensor]:
+        found = pytree.tree_leaves(copy.deepcopy(module)(*args, **kwargs))
+        return [x for x in found if isinstance(x, torch.Tensor) and x.is_floating_point() and x.numel()]
+
+    def turned(x: Any) -> Any:
+        return x.flip(-1) if isinstance(x, torch.Tensor) and x.is_floating_point() and x.dim() > 3 else x
+
+    with torch.no_grad():
+        try:
+            first, second = floats(args, kwargs), floats(*pytree.tree_map(turned, (args, kwargs)))
+        except Exception:  # the export says what is wrong
+            return True
+    images = any(turned(x) is not x for x in pytree.tree_leaves((args, kwargs)))
+    return all((most := a.abs().max()) > 1e-4 and (not images or (a - b).abs().max() > 1e-3 * most)
+               for a, b in zip(first, second))
+
+
+def enliven(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Gives weights that begin as zeros random numbers, and batch norms the mean and the variance of what comes to
+    them, as training would: some networks begin with a last layer of zeros, or with values that vanish layer by
+    layer."""
+    def fit(norm: torch.nn.Module, given: tuple[Any, ...]) -> None:
+        rows = given[0].transpose(0, 1).flatten(1)
+        many = rows.shape[1] > 1
+        norm.running_mean.copy_(rows.mean(1) if many else torch.zeros_like(norm.running_mean))
+        norm.running_var.copy_(rows.var(1) + 1e-3 * rows.var() if many else rows.square().mean().expand(len(rows)))
+
+    with torch.no_grad():
+        for weight in module.parameters():
+            if weight.numel() > 1 and not weight.any():
+                weight.copy_(0.1 * torch.randn_like(weight))
+        norms = [m for m in module.modules() if isinstance(getattr(m, "running_mean", None), torch.Tensor)]
+        hooks = [norm.register_forward_pre_hook(fit) for norm in norms]
+        module(*args, **kwargs)
+        for hook in hooks:
+            hook.remove()
 
 
 def image(size: int = 64, channels: int = 3, batch: int = 1) -> torch.Tensor:
@@ -91,7 +137,7 @@ def _torchvision() -> None:
 # -- timm: one of the small models of each family
 # -----------------------------------------------------------------------------------
 _TIMM: dict[str, int] = {
-    **dict.fromkeys("""adv_inception_v3 convmixer_768_32 convnext_atto_rms cpubone_nano cs3darknet_focus_s csatv2 cspnext_tiny davit_tiny
+    **dict.fromkeys("""adv_inception_v3 convmixer_768_32 convnext_atto_rms cpubone_nano cs3darknet_focus_s csatv2 cspnext_tiny davit_tiny gemma4_vit_167m
 densenet121 dla46x_c dpn48b edgenext_xx_small efficientvim_m1 efficientvit_b0 ens_adv_inception_resnet_v2
 ese_vovnet19b_slim_dw fasternet_t0 fastvit_s12 focalnet_tiny_srf ghostnet_050 gluon_resnet18_v1b halonet_h1
 hardcorenas_b hgnetv2_b0 hrnet_w18_small iformer_s inception_next_atto inception_v4 lcnetv2_small legacy_seresnet18
@@ -109,14 +155,16 @@ efficientformerv2_s0 efficientvit_m0 eva02_tiny_patch14_224 gcvit_xxtiny hiera_t
 mixer_s16_224 mvitv2_tiny pit_xs_224 samvit_base_patch16_224 sequencer2d_s swiftformer_xs swin_tiny_patch4_window7_224
 swinv2_cr_tiny_224 tnt_s_legacy_patch16_224 twins_svt_small visformer_tiny vit_small_r26_s32_224
 vit_srelpos_small_patch16_224 vitamin_small_224 volo_d1_224 xcit_nano_12_p8_224""".split(), 224),
+    "deepseek_vit_412m": 98,
     **dict.fromkeys("""crossvit_tiny_240 flexivit_small""".split(), 240),
-    **dict.fromkeys("""botnet26t_256 maxxvit_rmlp_nano_rw_256 halonet_h1 maxvit_pico_rw_256 swinv2_tiny_window16_256""".split(), 256),
+    **dict.fromkeys("""bat_resnext26ts botnet26t_256 maxxvit_rmlp_nano_rw_256 halonet_h1 maxvit_pico_rw_256 swinv2_tiny_window16_256""".split(), 256),
 }
 
 
 # Fewer layers where there is no small model of the family.
 _SHORT: dict[str, dict[str, Any]] = {
     "beit_base_patch16_224": {"depth": 3}, "samvit_base_patch16_224": {"depth": 3, "global_attn_indexes": (2,)},
+    **dict.fromkeys(("deepseek_vit_412m", "gemma4_vit_167m"), {"depth": 2}),
     "naflexvit_base_patch16_siglip": {"depth": 3}, "qwen3_vit_88m": {"depth": 3},
     "sequencer2d_s": {"layers": (1, 1, 2, 1)},
 }
@@ -154,7 +202,7 @@ _TEXT = """albert bert big_bird biogpt bloom camembert codegen cohere convbert c
 ernie esm falcon fnet funnel gemma gemma2 gemma3_text glm gpt2 gpt_bigcode gpt_neo gpt_neox gptj granite granitemoe helium llama lilt
 mamba megatron-bert mistral mixtral mobilebert modernbert mpnet mpt nomic_bert nystromformer olmo olmo2 openai-gpt opt persimmon phi phi3 qwen2 qwen2_moe
 qwen3 rembert roberta roformer rwkv smollm3 squeezebert stablelm starcoder2 xglm xlm-roberta yoso layoutlm
-arcee cohere2 exaone4 falcon_mamba glm4 gpt_oss lfm2 llama4_text nemotron olmo3 olmoe phimoe qwen3_moe seed_oss""".split()
+arcee cohere2 deepseek_v2 exaone4 falcon_mamba glm4 gpt_oss lfm2 llama4_text mamba2 nemotron olmo3 olmoe phimoe qwen3_moe seed_oss""".split()
 _PAIRS = "bart blenderbot-small m2m_100 marian mbart mt5 mvp pegasus plbart prophetnet t5".split()
 _VISION = "beit bit convnext convnextv2 deit dinov2 efficientnet focalnet hiera ijepa levit mobilevit mobilevitv2 mobilenet_v1 mobilenet_v2 poolformer pvt pvt_v2 regnet resnet segformer swiftformer swin swinv2 vit vit_mae vit_msn yolos dpt clip_vision_model siglip_vision_model".split()
 _AUDIO = "wav2vec2 hubert wavlm unispeech sew data2vec-audio".split()
@@ -168,6 +216,8 @@ _OTHER: dict[str, dict[str, Any]] = {
     "big_bird": {"attention_type": "original_full"},
     "codegen": {"rotary_dim": 8}, "gptj": {"rotary_dim": 8},
     "convnext": {"image_size": 64, "patch_size": 4}, "convnextv2": {"image_size": 64, "patch_size": 4},
+    "deepseek_v2": {"num_key_value_heads": 4, "kv_lora_rank": 32, "q_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 16, "v_head_dim": 16,
+                    "n_routed_experts": 4, "moe_intermediate_size": 32, "first_k_dense_replace": 1},
     "efficientnet": {"hidden_dim": 1280, "width_coefficient": 1.0, "depth_coefficient": 1.0, "image_size": 64},
     "funnel": {"block_sizes": [1, 1, 1], "block_repeats": [1, 1, 1], "num_decoder_layers": 1,
                "architectures": ["FunnelModel"]},
@@ -175,6 +225,7 @@ _OTHER: dict[str, dict[str, Any]] = {
     "hiera": {"embed_dim": 32, "depths": [1, 1, 2, 1]},
     "levit": {"image_size": 224, "patch_size": 16},
     "lilt": {"hidden_size": 96},
+    "mamba2": {"num_heads": 8, "n_groups": 2, "chunk_size": 8},
     "mobilevitv2": {"image_size": 128, "patch_size": 2},
     **dict.fromkeys(("swin", "swinv2"), {"image_size": 224, "patch_size": 4, "embed_dim": 32, "depths": [1, 1, 2, 1],
                                          "num_heads": [2, 4, 8, 16]}),

@@ -174,8 +174,12 @@ def measured(folder: Path, cache: Path, inputs: list, results: list, call: Any) 
                 if not torch.equal(got, want):
                     return {**found, "why": f"output {n} differs ({(got != want).sum().item()} of {want.numel()})"}
                 continue
-            scale = max(1e-6, want.abs().max().item() if want.numel() else 1.0)
-            error = ((got.double() - want.double()).abs().max().item() if want.numel() else 0.0) / scale
+            if not want.numel():
+                continue
+            scale = want.abs().max().item()
+            if scale < 1e-20:
+                return {**found, "why": f"output {n} is zero, or as good as zero"}
+            error = (got.double() - want.double()).abs().max().item() / scale
             worst = max(worst, error if error == error else float("inf"))
         found["error"] = worst
         if not worst <= TOLERANCE:
