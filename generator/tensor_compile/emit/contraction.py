@@ -17,6 +17,7 @@ from ..loops.scalar_ir import Load
 from ..symbolic import Sym
 from . import in_memory
 from .epilogue import names_of, statements
+from .frame import Frame, PROCESSOR
 from .identity import identity
 from .index import c_index
 from .micro import Micro
@@ -67,10 +68,12 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         "scratch": own_scratch}), micros)
 
 
-def emit_reference(kernel: ContractionKernel | GroupedContractionKernel, symbol: str) -> str:
+def emit_reference(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
+                   frame: Frame = PROCESSOR) -> str:
     """Plain loops that compute what every candidate must: the order of docs/numerics.md, one point after the other."""
     return expand_file("contraction/reference.c.in", {
-        "label": kernel.label, "symbol": symbol, "parts": [_reference(part) for part in whole(kernel)]})
+        "label": kernel.label, "header": frame.header, "begin": frame.begin(symbol),
+        "parts": [_reference(part) for part in whole(kernel)]})
 
 
 def whole(kernel: ContractionKernel | GroupedContractionKernel) -> list[ContractionKernel]:

@@ -2,8 +2,6 @@
 """An AttentionKernel as CUDA C, from templates/cuda/attention.cu.in."""
 from __future__ import annotations
 
-import re
-
 from ..loops import schedule_cuda
 from ..loops.loop_ir import AttentionKernel
 from ..loops.scalar_ir import Load
@@ -64,16 +62,14 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
                                  kernel.n)
     epilogue = [*e.scopes.pop().lines, *stored]
     fields |= {"score": "\n".join(score), "end": end, "epilogue": "\n".join(epilogue)}
-    used = {word for text in (*fields.values(), *e.lines) for word in re.findall(r"\w+", text)}
-    used |= {word for group in (kernel.batch, kernel.m, (key,)) for word in re.findall(r"\w+", points(group))}
-    used |= {word for line in (*batch_decode, *m_decode) for word in re.findall(r"\w+", line)}
-    head = [*prologue(kernel, used, frozenset(s.buffer for s in kernel.stores)), *e.lines]
+    groups = {"batch": kernel.batch, "m": kernel.m, "key": (key,)}
+    sizes = {f"{name}_text": points(group) for name, group in groups.items()}
+    head = [*prologue(kernel, e.used, e.written), *e.lines]
     text = expand_file("cuda/attention.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": launch.unroll,
         "threads": launch.threads, "depth": extent(depth).value, "columns": extent(last).value, "narrow": dtype,
-        "split": launch.cluster, "clustered": launch.cluster > 1, "m_text": points(kernel.m),
-        "key_text": points((key,)), "batch_text": points(kernel.batch),
+        "split": launch.cluster, "clustered": launch.cluster > 1, **sizes,
         "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})
     return narrow(kernel, text)
 

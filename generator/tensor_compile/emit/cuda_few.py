@@ -2,7 +2,6 @@
 """A contraction of few rows as CUDA C, from templates/cuda/contraction_few.cu.in."""
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ..loops.few_rows import FewRows
@@ -43,7 +42,7 @@ class _Part(Part):
         e.stores(kernel.stores)
         stores = e.scopes.pop().lines
         epilogue = [*e.scopes.pop().lines, *stores]
-        early = constant and not any(re.search(r"\bp\d+\b", line) for line in e.lines)   # nothing else is read
+        early = constant and not e.reads_first
         return {**self.texts(), "fetch": "\n".join(fetch), "stage": "\n".join(stage), "early": early,
                 "epilogue": "\n".join(epilogue)}
 

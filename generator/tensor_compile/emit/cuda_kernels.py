@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from types import MappingProxyType
-from typing import Iterable, Mapping, Sequence
+from typing import AbstractSet as Set, Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
 from ..loops.loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
@@ -15,7 +15,8 @@ from ..loops.scalar_ir import Buffer, Scalar
 from ..loops.schedule_cuda import EXACT, Launch, Units
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
-from .index import c_index
+from .frame import DEVICE
+from .index import Names, c_index
 from .items import positions
 from .kernels import KernelSource, PLACE, named
 from .loop_nest import parameters
@@ -49,18 +50,15 @@ def emit_plain(kernel: Kernel) -> KernelSource:
     if isinstance(kernel, LoopNestKernel):
         text = emit_team(kernel, PLACE)
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
-        text = team(kernel, PLACE, emit_reference(kernel, f"{PLACE}_part"))
+        text = team(kernel, PLACE, emit_reference(kernel, f"{PLACE}_part", DEVICE))
     else:
         text = emit_check(kernel, PLACE)
     return named(kernel, ISA, text)
 
 
 def team(kernel: Kernel, symbol: str, text: str) -> str:
-    """A kernel around one of the processor's, `text`, which defines the function SYMBOL_part: each thread of the grid
-    is one of its team."""
-    part = f"{symbol}_part"
-    text = text.replace('#include "tc_kernel.h"', '#include "tc_team.cuh"', 1)
-    text = text.replace(f"void {part}(void *const *p,", f"static __device__ void {part}(const tc_team_pointers p,", 1)
+    """A kernel around `text`, which defines the function SYMBOL_part in the frame DEVICE. Each thread of the grid is
+    one of its team."""
     threads = schedule_cuda.launch(kernel, plain=True).threads
     return "\n".join([
         text, f'extern "C" __global__ void __launch_bounds__({threads})',
@@ -68,7 +66,7 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
         "    tc_begin();", f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
         f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i,
                                                         b in enumerate(kernel.params)),
-        f"    {part}({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
+        f"    {symbol}_part({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 
 def dim_names(kernel: Kernel) -> dict[Sym, str]:
@@ -101,17 +99,16 @@ def emitter(kernel: Kernel, written: Iterable[str], accs: Sequence[str] = ()) ->
                          buffers={b.name: b for b in kernel.params}, written=written)
 
 
-def function(kernel: Kernel, symbol: str, what: str, body: list[str], written: Iterable[str], header: str = "device",
+def function(kernel: Kernel, e: Emitter, symbol: str, what: str, body: list[str], header: str = "device",
              launch: Launch | None = None) -> str:
-    """The translation unit around a body. what: of the first comment; header: of templates/cuda; launch: if it is not
-    the usual one."""
+    """The translation unit around a body, which e wrote. what: of the first comment; header: of templates/cuda; launch:
+    if it is not the usual one."""
     launch = launch or schedule_cuda.launch(kernel)
-    used = set(re.findall(r"\w+", "\n".join(body)))
     return narrow(kernel, "\n".join([
         "/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: {what}", *parameters(kernel), " */",
         f'#include "tc_{header}.cuh"', "", f'extern "C" __global__ void __launch_bounds__({launch.threads})',
         f"{symbol}(const tc_arguments<{pointers(kernel)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        "    tc_begin();", *indent(prologue(kernel, used, frozenset(written))), *indent(body), "}", ""]))
+        "    tc_begin();", *indent(prologue(kernel, e.used, e.written)), *indent(body), "}", ""]))
 
 
 def rounded(text: str, dtype: str, wanted: str) -> str:
@@ -133,19 +130,15 @@ def pointers(kernel: Kernel) -> int:
     return len(kernel.params) + 2 * isinstance(kernel, CheckKernel)
 
 
-def prologue(kernel: Kernel, used: set[str], written: frozenset[str]) -> list[str]:
+def prologue(kernel: Kernel, used: Set[Sym | str], written: frozenset[str]) -> list[str]:
     """Declares the dims and buffers that the body uses."""
-    names = dim_names(kernel)
-    scratch = [b for i, b in enumerate(kernel.params) if b.kind == "scratch" and f"p{i}" in used]
-    used |= {names[s] for b in scratch for s in b.elements.symbols()}
-    lines = [f"const tc_index {names[s]} = arguments.d[{i}];" for i, s in enumerate(kernel.dims) if names[s] in used]
-    for i, b in enumerate(kernel.params):
-        if f"p{i}" in used:
-            lines.append(_pointer(i, b, b.name in written, names))
-    return lines
+    names = Names(dim_names(kernel))
+    buffers = [_pointer(i, b, b.name in written, names) for i, b in enumerate(kernel.params) if b.name in used]
+    return [*(f"const tc_index {names[s]} = arguments.d[{i}];" for i, s in enumerate(kernel.dims)
+              if s in used | names.used), *buffers]
 
 
-def _pointer(i: int, b: Buffer, written: bool, names: dict[Sym, str]) -> str:
+def _pointer(i: int, b: Buffer, written: bool, names: Mapping[Sym, str]) -> str:
     """Only what is never written through another pointer is restrict, as in the processor's kernels."""
     c_type = f"{'' if written else 'const '}{C_TYPE[b.dtype]}"
     if b.kind == "scratch":
@@ -175,12 +168,13 @@ def decode(e: ScalarEmitter, position: str, variables: tuple[Sym, ...]) -> list[
 
 def emit_check(kernel: CheckKernel, symbol: str) -> str:
     """One block finds the first index outside its bound, and leaves it in the cell unless that has one already."""
-    names = dim_names(kernel)
+    e = emitter(kernel, ())
+    indices = e.pointers[kernel.buffer.name]
     body = ["__shared__ unsigned long long first;", "if (threadIdx.x == 0)", "    first = ~0ull;", "__syncthreads();",
-            f"const int64_t bound = {c_index(kernel.bound, names)};",
-            f"{grid_loop('i', '(' + c_index(kernel.buffer.elements, names) + ')', schedule_cuda.THREADS)}",
-            "    if (p0[i] < 0 || p0[i] >= bound)", "        atomicMin(&first, (unsigned long long)i);",
+            f"const int64_t bound = {e.index(kernel.bound)};",
+            grid_loop("i", f"({e.index(kernel.buffer.elements)})", schedule_cuda.THREADS),
+            f"    if ({indices}[i] < 0 || {indices}[i] >= bound)", "        atomicMin(&first, (unsigned long long)i);",
             "__syncthreads();", "tc_fault *const cell = (tc_fault *)arguments.p[1];",
             "if (threadIdx.x == 0 && first != ~0ull && cell->position == 0)",
-            "    *cell = {first + 1, (int64_t)p0[first], bound, arguments.p[2]};"]
-    return function(kernel, symbol, f"every index is in 0..{kernel.bound} - 1.", body, ())
+            f"    *cell = {{first + 1, (int64_t){indices}[first], bound, arguments.p[2]}};"]
+    return function(kernel, e, symbol, f"every index is in 0..{kernel.bound} - 1.", body)

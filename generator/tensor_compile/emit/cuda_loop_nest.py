@@ -22,6 +22,7 @@ from ..loops.schedule_cuda import EXACT, UNROLL, Units, usual
 from ..loops.scalars import identity, walk
 from ..symbolic import product, Sym
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
+from .frame import DEVICE
 from .loop_nest import emit_loop_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, siblings, term
 from .scalar import C_TYPE, CValue, constant, extent, indent
@@ -40,7 +41,7 @@ def emit_loop_nest(kernel: LoopNestKernel, symbol: str, units: Units = EXACT) ->
 
 def emit_team(kernel: LoopNestKernel, symbol: str) -> str:
     """One element after the other, by the threads of the grid."""
-    return team(kernel, symbol, emit_scalar(kernel, "scalar", f"{symbol}_part", Emitter))
+    return team(kernel, symbol, emit_scalar(kernel, "scalar", f"{symbol}_part", Emitter, DEVICE))
 
 
 @dataclass(slots=True)
@@ -118,22 +119,21 @@ class _LoopNestEmitter:
             for phase in kernel.phases:
                 self.phase(phase)
             e.close(head)
-        return function(kernel, symbol, what, e.lines, self.written, header)
+        return function(kernel, e, symbol, what, e.lines, header)
 
     def keep(self) -> None:
         """Brings what several phases load at their points to registers, once a row."""
         e, phases = self.e, [phase for phase in self.kernel.phases if phase.vars]
         found: dict[tuple[Any, ...], list[tuple[int, Load]]] = {}   # the number of the phase, and the load
-        names = dict(e.names)
-        for number, phase in enumerate(phases):
-            e.names.update({s: f"v{i}" for i, s in enumerate(phase.vars)})
-            values = [*(r.value for r in phase.reduces), *(x.value for x in phase.stores)]
-            for node in dict.fromkeys(x for value in values for x in walk(value) if isinstance(x, Load)):
-                if node.buffer not in self.written and not node.dynamic and not node.valid and \
-                        any(s in x.symbols() for x in node.index for s in phase.vars):
-                    key = (node.buffer, e.index(e.address(node.buffer, node.index)), tuple(map(extent, phase.vars)))
-                    found.setdefault(key, []).append((number, node))
-        e.names = names
+        with e.aside():
+            for number, phase in enumerate(phases):
+                e.names.update({s: f"v{i}" for i, s in enumerate(phase.vars)})
+                values = [*(r.value for r in phase.reduces), *(x.value for x in phase.stores)]
+                for node in dict.fromkeys(x for value in values for x in walk(value) if isinstance(x, Load)):
+                    if node.buffer not in self.written and not node.dynamic and not node.valid and \
+                            any(s in x.symbols() for x in node.index for s in phase.vars):
+                        key = (node.buffer, e.index(e.address(node.buffer, node.index)), tuple(map(extent, phase.vars)))
+                        found.setdefault(key, []).append((number, node))
         several = [uses for uses in found.values() if len({number for number, _ in uses}) > 1]
         kept: dict[Load, str] = {}
         for uses in several[:MOST_KEPT // self.passes]:

@@ -2,7 +2,6 @@
 """What all forms of contractions as CUDA C have: texts of one contraction of a kernel, and of the kernel itself."""
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Iterable, Sequence
 
@@ -41,9 +40,9 @@ class Part:
                          ("k", "k", kernel.k))}
 
     def texts(self) -> dict[str, Any]:
-        """Fields of every template. Asked for last: the prologue is what the others needed."""
+        """Fields of every template. Asked for last: the prologue is what the others needed. emitter: what it names."""
         kernel = self.kernel
-        return {**{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
+        return {"emitter": self.e, **{f"{name}_decode": "\n".join(lines) for name, lines in self.decoded.items()},
                 "sum_count": len(kernel.b), "prologue": "\n".join(self.e.lines), "m_text": self.points(kernel.m),
                 "n_text": self.points(kernel.n), "k_text": self.points(kernel.k)}
 
@@ -59,8 +58,7 @@ class Part:
 def kernel_texts(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
                  parts: list[dict[str, Any]]) -> dict[str, Any]:
     """The fields of a template that are the kernel's; parts: those of its contractions."""
-    used = {word for part in parts for text in part.values() if isinstance(text, str)
-            for word in re.findall(r"\w+", text)}
+    used = {x for part in parts for x in part["emitter"].used}
     written = frozenset(s.buffer for s in kernel.stores)
     return {"label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
             "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, written)), "parts": parts,

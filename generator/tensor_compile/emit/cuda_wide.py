@@ -19,15 +19,13 @@ MOST_KEPT = 64   # registers of a thread for what several phases load
 
 
 def emit_wide(kernel: LoopNestKernel, symbol: str, launch: Launch, relaxed: bool) -> str:
-    written = {x.buffer for x in kernel.stores}
-    e = emitter(kernel, written)
+    e = emitter(kernel, {x.buffer for x in kernel.stores})
     e.relaxed = relaxed
     if schedule_cuda.is_flat(kernel):
-        return function(kernel, symbol, "eight points a thread.", _points(kernel, e, launch), written, "half", launch)
+        return function(kernel, e, symbol, "eight points a thread.", _points(kernel, e, launch), "half", launch)
     body = _Rows(kernel, e, launch).lines()
-    return function(kernel, symbol, f"one row {launch.wide} threads, of eight points each.", [*e.lines, *body],
-                    written, "rows",
-                    launch)
+    return function(kernel, e, symbol, f"one row {launch.wide} threads, of eight points each.", [*e.lines, *body],
+                    "rows", launch)
 
 
 def _points(kernel: LoopNestKernel, e: Emitter, launch: Launch) -> list[str]:

@@ -2,9 +2,25 @@
 """Integer expressions as C text of type tc_index."""
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Mapping, TypeVar
 
 from ..symbolic import Expr, Extremum, FloorDiv, Sym, is_nonnegative
+
+
+Key = TypeVar("Key")
+
+
+class Names(dict[Key, str]):
+    """C text of symbols, or of buffers by name. used: those that some text was made of, so that a prologue declares
+    what its kernel needs and nothing else."""
+
+    def __init__(self, texts: Mapping[Key, str]):
+        super().__init__(texts)
+        self.used: set[Key] = set()
+
+    def __getitem__(self, key: Key) -> str:
+        self.used.add(key)
+        return super().__getitem__(key)
 
 
 def c_index(e: Expr, names: Mapping[Sym, str]) -> str:

@@ -14,7 +14,6 @@ terms outermost. The loop starts lane 0 at term 0, so lane l holds the terms l, 
 """
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Sequence
 
@@ -26,6 +25,7 @@ from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
 from ..loops.scalars import (Rewriter, domain_size, expressions, identity, is_function, linear, loads, rewritten,
                              sorts_wide, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
+from .frame import Frame, PROCESSOR
 from .items import next_item, positions
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
@@ -63,8 +63,9 @@ def pointer(i: int, b: Buffer, written: bool) -> list[str]:
     return [f"{const_text}{c_type} *{restrict}const p{i} = p[{i}];".replace("*const", "*const")]
 
 
-def emit_loop_nest(kernel: LoopNestKernel, isa: str, symbol: str, emitter: type[ScalarEmitter] = ScalarEmitter) -> str:
-    return _LoopNestEmitter(kernel, isa, emitter).source(symbol)
+def emit_loop_nest(kernel: LoopNestKernel, isa: str, symbol: str, emitter: type[ScalarEmitter] = ScalarEmitter,
+                   frame: Frame = PROCESSOR) -> str:
+    return _LoopNestEmitter(kernel, isa, emitter).source(symbol, frame)
 
 
 @dataclass(slots=True)
@@ -113,7 +114,7 @@ class _LoopNestEmitter:
             and not any(b.kind == "scratch" for b in kernel.params)
 
     # -- the function -----------------------------------------------------------------------------------------------
-    def source(self, symbol: str) -> str:
+    def source(self, symbol: str, frame: Frame) -> str:
         """The kernel's C."""
         kernel, e = self.kernel, self.e
         turned = transposition(kernel) if self.vectors and type(e) is ScalarEmitter else None
@@ -129,11 +130,11 @@ class _LoopNestEmitter:
         head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: loop nest over {_space(kernel.rows)}"
                 f"; phases {'; '.join(_space(s.vars) for s in kernel.phases)}.", *parameters(kernel), " */",
                 *(PLAIN_SCHEDULE if self.isa.plain_schedule else []),
-                f"#include \"{'tc_vector.h' if self.vectors else 'tc_kernel.h'}\"",
+                f"#include \"{'tc_vector.h' if self.vectors else frame.header}\"",
                 *([] if self.vectors else ['#include "tc_scalar.h"']), *(['#include "tc_sort.h"'] if sorts else []),
                 *(['#include "tc_transpose.h"'] if turned is not None else []), "",
-                f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{",
-                *indent(self.prologue(set(re.findall(r"\w+", "\n".join(e.lines))))), *indent(e.lines), "}", ""]
+                frame.begin(symbol), "{",
+                *indent(self.prologue()), *indent(e.lines), "}", ""]
         return "\n".join(head)
 
     def nest(self) -> None:
@@ -256,23 +257,20 @@ class _LoopNestEmitter:
             rest = f"for (tc_index {name} = {start}; {name} < {end}; ++{name})"
             e.close(rest if size.is_const and size.value < side else f"else {rest}")
 
-    def prologue(self, used: set[str]) -> list[str]:
-        """Names the dims and buffers that the body uses."""
+    def prologue(self) -> list[str]:
+        """Declares the dims and buffers that the body uses."""
         kernel, e = self.kernel, self.e
-        scratch = [b for i, b in enumerate(kernel.params) if b.kind == "scratch" and f"p{i}" in used]
-        used |= {e.names[s] for b in scratch for s in b.elements.symbols()}
-        lines = [f"const tc_index {e.names[s]} = d[{i}];" for i, s in enumerate(kernel.dims) if e.names[s] in used]
-        if not lines:
-            lines.append("(void)d;")
+        buffers = []
         for i, b in enumerate(kernel.params):
-            if f"p{i}" not in used:
+            if b.name not in e.pointers.used:
                 continue
             if b.kind == "scratch":
                 size = e.index(b.elements)
                 width = DTYPES[b.dtype].bytes
-                lines.append(f"const tc_index scratch{i} = (({size}) * {width} + 63) / 64 * 64;")
-            lines += pointer(i, b, b.name in self.written)
-        return lines
+                buffers.append(f"const tc_index scratch{i} = (({size}) * {width} + 63) / 64 * 64;")
+            buffers += pointer(i, b, b.name in self.written)
+        dims = [f"const tc_index {e.names[s]} = d[{i}];" for i, s in enumerate(kernel.dims) if s in e.names.used]
+        return [*(dims or ["(void)d;"]), *buffers]
 
     def split(self, items: Expr, pieces: Expr | None, rows: int = 1) -> list[str]:
         """rows: of the kernel that an item has; 0 where there are no elements."""

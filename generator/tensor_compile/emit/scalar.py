@@ -12,15 +12,16 @@ data-dependent indices that differ between lanes, go lane by lane. Elements behi
 from __future__ import annotations
 
 import struct
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..graph.table import has_trait
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
 from ..symbolic import Expr, Sym, is_nonnegative, sym
-from .index import c_index
+from .index import c_index, Names
 
 C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
 # Of 16 lanes; other dtypes run a point at a time. Narrow dtypes are widened in registers (tc_vector_narrow.h).
@@ -65,7 +66,7 @@ class ScalarEmitter:
     def __init__(self, names: Mapping[Sym, str], pointers: Mapping[str, str], width: int, vector: Sym | None = None,
                  lanes: str | None = None, accs: Sequence[str] = (), buffers: Mapping[str, Buffer] | None = None,
                  written: Iterable[str] = ()):
-        self.names, self.pointers, self.width = dict(names), pointers, width
+        self.names, self.pointers, self.width = Names(names), Names(pointers), width
         self.vector, self.lanes, self.accs = vector, lanes, accs
         self.buffers = buffers or {}
         self.written = frozenset(written)
@@ -83,6 +84,25 @@ class ScalarEmitter:
     @lines.setter
     def lines(self, lines: list[str]) -> None:
         self.scopes[-1].lines = lines
+
+    @property
+    def used(self) -> set[Sym | str]:
+        """The symbols, and the buffers by name, that the code so far names."""
+        return {*self.names.used, *self.pointers.used}
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is written within is compared and stands in no code."""
+        names, used = dict(self.names), set(self.names.used)
+        yield
+        self.names.clear()
+        self.names.update(names)
+        self.names.used = used
+
+    @property
+    def reads_first(self) -> bool:
+        """Something is loaded before any variable is bound."""
+        return any(isinstance(node, Load) and value.depth == 0 for node, value in self.scopes[0].values.items())
 
     # -- scopes ---------------------------------------------------------------------------------------------------
     def open(self, bound: Iterable[Sym] = (), guard: bool = False) -> Scope:
@@ -294,8 +314,8 @@ class ScalarEmitter:
             guards = [i for i, scope in enumerate(self.scopes) if scope.guard]
             if guards and (node in self.confined or not self.inside(node)):
                 depth = max(depth, guards[-1])
-        kept = dict(self.names)
         spread = any(v.vector for _, v in indices)
+        outer = {s: self.names[s] for s, _ in indices if s in self.names}
         for s, v in indices:
             if v.vector:
                 array = self.fresh("a")
@@ -303,10 +323,13 @@ class ScalarEmitter:
                 self.names[s] = f"{array}[l]"
             else:
                 self.names[s] = self.position(s, v.text)
-        try:
-            return self.read(node, depth, spread)
-        finally:
-            self.names = kept
+        result = self.read(node, depth, spread)
+        for s, _ in indices:
+            if s in outer:
+                self.names[s] = outer[s]
+            else:
+                del self.names[s]
+        return result
 
     def position(self, s: Sym, text: str) -> str:
         """C text of an index symbol that is data."""
