@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks on one thread beside those of another checkout, with the time of every kernel.
 
-usage: against.py --old ROOT [--isa ISA] [--rounds N] [--only NAME,…] [--kernels N] [--build DIR] [--cpu N] [--prepare]
+usage: against.py --old ROOT [--isa ISA] [--rounds N] [--only NAME,…] [--kernels N] [--build DIR] [--cpu N]
+                  [--prepare | --prepared]
 
 Needs a C compiler and nothing else. Each model is compiled by this checkout and by ROOT, at the row's sizes; outputs
 must be equal bit for bit. Times are of the processor, on one thread: other work beside it disturbs caches alone. A
@@ -53,6 +54,9 @@ def input_of(name: str, shape: tuple[int, ...], build: Path) -> Path:
 
 
 def built(name: str, root: Path, tree: str, args: argparse.Namespace) -> Path:
+    made = args.build / f"{name}-{tree}" / "server"
+    if args.prepared and made.exists():
+        return made
     dim, size = ROWS[name][0]
     arguments = ["-D", f'WEIGHTS="{weights_of(name, args.build)}"', "--specialize", f"{dim}={size}"]
     return program(root, builds.source(name), args.build / f"{name}-{tree}", args.build / f"cache-{tree}", args.isa,
@@ -113,6 +117,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=builds.ROOT / "build" / "against")
     parser.add_argument("--cpu", type=int, help="the processor that everything runs on")
     parser.add_argument("--prepare", action="store_true", help="build, measure nothing")
+    parser.add_argument("--prepared", action="store_true", help="--prepare has built everything")
     args = parser.parse_args()
     args.build = args.build.resolve()
     args.build.mkdir(parents=True, exist_ok=True)

@@ -51,16 +51,19 @@ def banner() -> str:
     return subprocess.run([*CC, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
-def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequence[str] = ()) -> Path:
+def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequence[str] = (), function: str = "",
+            team: bool = False) -> Path:
     """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of
-    build."""
+    build. function: the measured one, where FUNCTIONS does not say. team: its first argument is a number of threads."""
     out.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, str(TOOL), "build", str(written), "-o", str(out), "--cache", str(cache), "--cc",
                     shlex.join(CC), *arguments], check=True)
     core = _core(out.parent / "core")
     made, include = out / "server", ROOT / "runtime" / "include"
-    subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={FUNCTIONS[model]}_function", f"-I{out}", f"-I{include}",
-                    f"-I{HERE}", str(HERE / "server.c"), str(out / "model.o"), *map(str, core), "-Wl,--gc-sections",
+    hosted = [str(ROOT / "runtime" / "hosted" / name) for name in ("pool.c",)] if team else []
+    subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={function or FUNCTIONS[model]}_function", f"-I{out}",
+                    f"-I{include}", f"-I{HERE}", *(["-DBENCH_TEAM", "-pthread"] if team else []),
+                    str(HERE / "server.c"), *hosted, str(out / "model.o"), *map(str, core), "-Wl,--gc-sections",
                     "-o", str(made)], check=True)
     return made
 

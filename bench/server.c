@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Benchmark process of one function of a model: server DIMS… INPUT_FILES…, in the order of the generated header (see
- * run.py). -DFUNCTION=NAME_function chooses the function. The calls are those that the typed entry makes.
+ * run.py). -DFUNCTION=NAME_function chooses the function. The calls are those that the typed entry makes. With
+ * -DBENCH_TEAM the first argument is a number of threads, which are a pool of the hosted runtime.
  */
 #include "model.h"
 #include "server.h"
 
 #include <tensor_compile/driver.h>
+#ifdef BENCH_TEAM
+#include <tensor_compile/hosted.h>
+#endif
 
 enum { MOST = 64, STEPS = 4096 };
 
@@ -100,6 +104,12 @@ static int profile(long calls)
 
 int main(int argc, char **argv)
 {
+    int threads = 1;
+#ifdef BENCH_TEAM
+    if (argc < 2 || (threads = atoi(argv[1])) < 1)
+        return 2;
+    argc--, argv++;
+#endif
     const unsigned inputs = function->input_count, tensors = inputs + function->output_count;
     if ((unsigned)argc != 1 + function->dim_count + inputs || function->dim_count > MOST || tensors > MOST)
         return 2;
@@ -112,9 +122,13 @@ int main(int argc, char **argv)
         state = allocate(tc_state_bytes(function->model));
     if (state && tc_state_init(function->model, state) != TC_STATUS_OK)
         return 1;
-    const size_t bytes = tc_run_arena_bytes(function, dims, 1);
+    const size_t bytes = tc_run_arena_bytes(function, dims, threads);
     if (tc_context_init(&context, allocate(bytes), (bytes + 63) / 64 * 64) != TC_STATUS_OK)
         return 1;
+#ifdef BENCH_TEAM
+    if (threads > 1)
+        tc_context_use_pool(&context, tc_pool_create(threads));
+#endif
     return bench_serve(&(bench_model){call, fresh_call, profile, buffers[inputs], tensor_bytes(inputs), bytes,
                                       write_outputs});
 }

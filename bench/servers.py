@@ -48,11 +48,11 @@ class Server:
         self.process.wait()
 
 
-def conditions(versions: str, isa: str, rounds: int) -> str:
+def conditions(versions: str, isa: str, rounds: int, threads: str = "one thread") -> str:
     """The machine, its load, compilers and settings, in one line. versions: of what is compared with."""
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
                 if line.startswith("model name")), platform.machine())
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     return (f"{cpu}, {len(os.sched_getaffinity(0))} processors, load {load}; {platform.system()} {platform.release()}; "
-            f"{builds.banner()}; {versions}, Python {platform.python_version()}; one thread; --isa {isa or 'all'}; "
+            f"{builds.banner()}; {versions}, Python {platform.python_version()}; {threads}; --isa {isa or 'all'}; "
             f"medians of {rounds} interleaved rounds")

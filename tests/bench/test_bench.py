@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import xml.dom.minidom
 from pathlib import Path
 
 from tap import done, equal, note, ok
@@ -17,10 +18,12 @@ from tap import done, equal, note, ok
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BENCH = ROOT / "bench"
-sys.path.insert(0, str(BENCH))
+sys.path[:0] = [str(BENCH), str(BENCH / "peers")]
 import builds
+import report
+import rows
 
-for script in sorted(BENCH.glob("*.py")):
+for script in sorted([*BENCH.glob("*.py"), *(BENCH / "peers").glob("*.py")]):
     try:
         compile(script.read_text(encoding="utf-8"), str(script), "exec")
         ok(True, f"{script.name} is Python")
@@ -91,4 +94,23 @@ with tempfile.TemporaryDirectory() as temporary:
         ok(all(abs(v) < 1e6 for v in values) and any(values), f"{model}: of numbers")
         code, answers, _ = serve(program, [*sizes, *map(str, files[:-1]), str(folder / "missing")], folder / "none")
         ok(code == 1 and not answers, f"{model}: an input that is not there ends it")
+    program = builds.program("digits", builds.source("digits"), folder / "digits", cache, arguments, team=True)
+    once, twice = (serve(program, [n, "3", str(folder / "digits.0")], folder / f"digits.{n}.out") for n in "12")
+    ok(once[0] == twice[0] == 0 and once[2] and once[2] == twice[2], "digits: two threads write what one writes")
+
+for row in rows.ROWS:
+    ok(row.source.exists(), f"peers, {row.name}: its model is there")
+RECORD = {"conditions": "a machine", "lock": False, "rows": [
+    {"row": "one", "title": "one <1>", "threads": n, "contenders": {
+        "tensor-compile": {"about": "", "seconds": [2e-6, 1e-6, 4e-6]},
+        "eager": {"about": "torch 1", "seconds": [8e-6, 9e-6, 7e-6]},
+        "openvino": {"about": "openvino 2", "seconds": [4e-6, 4e-6, 4e-6]},
+        "compile": {"failed": "no answer"}}} for n in (1, 2)]}
+lines = report.lines([RECORD])
+equal([(x.threads, x.best, x.ratio) for x in lines], [(1, "openvino", 2.0), (2, "openvino", 2.0)],
+      "peers: the best peer by its median, the ratio by rounds")
+ok("| one <1> | 2.0 | 8.0 | 4.0 | 2.00 (OpenVINO) |" in report.table(lines), "peers: a line of the table")
+ok("left out: one <1>, 2 threads, torch.compile: no answer" in report.about([RECORD]), "peers: who was left out")
+drawn = xml.dom.minidom.parseString(report.chart(lines))
+equal(len(drawn.getElementsByTagName("rect")), 1 + 2 + 2, "peers: a bar a number of threads")
 done()

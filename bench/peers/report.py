@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.py FILE.json… [--svg FILE.svg]: the table and the chart of what run.py measured.
+
+The table has medians of the rounds in microseconds. A ratio is the best peer's time over ours: above 1 we are faster.
+The best peer is the one with the least median; the ratio is the median of the ratios within a round. The geometric
+mean stands below. The chart has the ratios as bars, by number of threads.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Sequence
+from xml.sax.saxutils import escape
+
+OURS = "tensor-compile"
+COLUMNS = {OURS: "tensor-compile", "eager": "torch eager", "compile": "torch.compile", "onnxruntime": "ONNX Runtime",
+           "openvino": "OpenVINO"}
+NAMED = {"eager": "eager", "compile": "compile", "onnxruntime": "ORT", "openvino": "OpenVINO"}
+BAR, GAP, LEFT, WIDTH, TOP = 12, 8, 250, 760, 46   # of the chart
+COLOURS = ("#2b6cb0", "#dd8452", "#55a868", "#8172b3")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row at a number of threads. medians: seconds by contender; ratio: the best peer's time over ours."""
+
+    title: str
+    threads: int
+    medians: dict[str, float]
+    best: str
+    ratio: float
+
+
+def lines(records: Sequence[dict[str, Any]]) -> list[Line]:
+    """Rows that were measured with us and at least one peer."""
+    found = []
+    for record in records:
+        for row in record["rows"]:
+            times = {name: c["seconds"] for name, c in row["contenders"].items() if c.get("seconds")}
+            peers = {name: statistics.median(t) for name, t in times.items() if name != OURS}
+            if OURS not in times or not peers:
+                continue
+            best = min(peers, key=lambda name: peers[name])
+            ratio = statistics.median(a / b for a, b in zip(times[best], times[OURS]))
+            medians = {OURS: statistics.median(times[OURS])} | peers
+            found.append(Line(row["title"], row["threads"], medians, best, ratio))
+    return found
+
+
+def mean(ratios: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 0.0
+
+
+def microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:.0f}" if seconds > 1e-4 else f"{seconds * 1e6:.1f}"
+
+
+def table(found: Sequence[Line]) -> str:
+    """Markdown, a part a number of threads."""
+    out = []
+    for threads in sorted({line.threads for line in found}):
+        part = [line for line in found if line.threads == threads]
+        columns = [name for name in COLUMNS if any(name in line.medians for line in part)]
+        out += [f"| {threads} thread{'s' if threads > 1 else ''}, us | {' | '.join(COLUMNS[n] for n in columns)} | "
+                "best peer / ours |", "| --- |" + " ---: |" * (len(columns) + 1)]
+        for line in part:
+            cells = [microseconds(line.medians[n]) if n in line.medians else "" for n in columns]
+            out.append(f"| {line.title} | {' | '.join(cells)} | {line.ratio:.2f} ({NAMED[line.best]}) |")
+        out += [f"| geometric mean |{' |' * len(columns)} {mean([line.ratio for line in part]):.2f} |", ""]
+    return "\n".join(out)
+
+
+def about(records: Sequence[dict[str, Any]]) -> str:
+    """Where and with what it was measured, and who was left out."""
+    versions = dict.fromkeys(c["about"] for record in records for row in record["rows"]
+                             for name, c in row["contenders"].items() if name != OURS and "about" in c)
+    failed = [f"{row['title']}, {row['threads']} threads, {COLUMNS[name]}: {c['failed']}" for record in records
+              for row in record["rows"] for name, c in row["contenders"].items() if "failed" in c]
+    tuned = "tuned" if any(record["lock"] for record in records) else "untuned"
+    return "\n".join([*(record["conditions"] for record in records), f"{tuned}; " + "; ".join(versions),
+                      *(f"left out: {words}" for words in failed)])
+
+
+def chart(found: Sequence[Line]) -> str:
+    """SVG: a group of bars a row, a bar a number of threads; the line at 1 is the best peer."""
+    threads = sorted({line.threads for line in found})
+    titles = list(dict.fromkeys(line.title for line in found))
+    most = max(2.0, max(line.ratio for line in found))
+    scale = (WIDTH - LEFT - 60) / most
+    parts, y = [], TOP
+    for title in titles:
+        begun = y
+        for line in sorted((at for at in found if at.title == title), key=lambda at: at.threads):
+            colour = COLOURS[threads.index(line.threads) % len(COLOURS)]
+            parts.append(f'<rect x="{LEFT}" y="{y}" width="{line.ratio * scale:.1f}" height="{BAR - 2}" '
+                         f'fill="{colour}"/>')
+            parts.append(f'<text x="{LEFT + line.ratio * scale + 5:.1f}" y="{y + BAR - 3}">{line.ratio:.2f}</text>')
+            y += BAR
+        parts.append(f'<text x="{LEFT - 8}" y="{(begun + y) / 2 + 4:.0f}" text-anchor="end">{escape(title)}</text>')
+        y += GAP
+    one = LEFT + scale
+    parts.append(f'<line x1="{one:.1f}" y1="{TOP - 6}" x2="{one:.1f}" y2="{y}" stroke="#444" stroke-dasharray="3 3"/>')
+    legend = "".join(f'<rect x="{LEFT + 110 * i}" y="24" width="10" height="10" fill="{COLOURS[i % len(COLOURS)]}"/>'
+                     f'<text x="{LEFT + 110 * i + 15}" y="33">{n} thread{"s" if n > 1 else ""}</text>'
+                     for i, n in enumerate(threads))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 10}" font-family="sans-serif" '
+            f'font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
+            f'<text x="{LEFT}" y="15" font-size="13">time of the best peer / time of tensor-compile '
+            f'(above 1: faster)</text>\n{legend}\n' + "\n".join(parts) + "\n</svg>\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--svg", type=Path)
+    args = parser.parse_args()
+    records = [json.loads(path.read_text()) for path in args.files]
+    found = lines(records)
+    if not found:
+        raise SystemExit("no row was measured with us and a peer")
+    print(table(found))
+    print(about(records))
+    if args.svg:
+        args.svg.write_text(chart(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our builds beside PyTorch eager, torch.compile, ONNX Runtime and OpenVINO: fresh processes, interleaved rounds.
+
+usage: run.py [--rows NAME,…] [--threads N,…] [--contenders NAME,…] [--rounds N] [--together N] [--build DIR]
+              [--isa ISA] [--lock DIR] [--patience SECONDS] [--out FILE.json] [--prepare | --prepared]
+
+Runs with a Python that has torch, numpy and safetensors; a peer that it lacks is left out and said so. Every contender
+is a process of its own a row and number of threads, on as many processors. Outputs are compared with PyTorch's before
+anything is timed. In each round each contender makes calls for some 30 ms, one contender after the other. Raw times go
+to the JSON file, of which report.py makes the table and the chart.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable, Iterator
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import builds
+from rows import Row, named
+from servers import conditions
+
+OURS = "tensor-compile"
+CONTENDERS = (OURS, "eager", "compile", "onnxruntime", "openvino")
+ROUND = 0.03      # seconds of calls that each contender makes a round
+PAUSE = 0.01      # between contenders: threads that spin behind a call go to sleep
+LEAST = 30.0      # seconds that an answer may take whenever it is asked for
+TOLERANCE = 1e-3  # of the largest expected value
+
+
+class Failed(Exception):
+    """A contender that does not start, answer or agree."""
+
+
+@dataclass
+class Contender:
+    """A process that answers line by line. log: what it says on standard error."""
+
+    name: str
+    command: list[str]
+    threads: int
+    log: Path
+    patience: float
+    process: subprocess.Popen[str] | None = None
+    times: list[float] = field(default_factory=list)
+    calls: int = 1
+    about: str = ""
+    error: float = 0.0
+    begun: float = 0.0
+    failed: str = ""
+
+    def start(self) -> None:
+        processors = sorted(os.sched_getaffinity(0))[:self.threads]
+        environment = {"TORCHINDUCTOR_COMPILE_THREADS": "4"} | os.environ | {
+            "OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads)}
+        self.begun = time.monotonic()
+        self.process = subprocess.Popen(["taskset", "-c", ",".join(map(str, processors)), *self.command],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log.open("w"),
+                                        env=environment, text=True)
+
+    def ask(self, line: str) -> str:
+        process = self.process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            raise Failed(self.last_words()) from None
+        left = max(LEAST, self.begun + self.patience - time.monotonic())
+        if not select.select([process.stdout], [], [], left)[0]:
+            raise Failed(f"no answer {time.monotonic() - self.begun:.0f} s after its start")
+        answer = process.stdout.readline().strip()
+        if not answer:
+            raise Failed(self.last_words())
+        return answer
+
+    def last_words(self) -> str:
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        return lines[-1] if lines else "ended without a word"
+
+    def seconds(self, calls: int) -> float:
+        return int(self.ask(f"run {calls}")) / 1e9 / calls
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+def build(row: Row, args: argparse.Namespace) -> Path:
+    """The benchmark process of our build of a row."""
+    arguments = ["--isa", args.isa] if args.isa else []
+    for define in (*row.defines, f'WEIGHTS="{args.build / row.model}.safetensors"'):
+        arguments += ["-D", define]
+    for dim, size in row.dims:
+        arguments += ["--specialize", f"{dim}={size}"]
+    if args.lock:
+        arguments += ["--lock", str(args.lock / f"{row.name}.tuning.lock")]
+    return builds.program(row.name, row.source, args.build / row.name, args.build / "cache", arguments, row.function,
+                          team=True)
+
+
+def command(name: str, row: Row, threads: int, args: argparse.Namespace) -> list[str]:
+    if name != OURS:
+        return [sys.executable, str(HERE / "contender.py"), name, str(args.build), row.name, str(threads)]
+    listed = json.loads((args.build / f"{row.name}.json").read_text())["ours"]
+    return [str(args.build / row.name / "server"), str(threads), *(str(size) for _, size in row.dims),
+            *(str(args.build / f"{row.name}.{name}.raw") for name in listed)]
+
+
+def agree(contender: Contender, row: Row, folder: Path) -> float:
+    """The largest difference from PyTorch's output, as a part of its largest value."""
+    import numpy as np
+    expected = np.load(folder / f"{row.name}.expected.npy")
+    path = folder / f"{row.name}.{contender.threads}.{contender.name}.out"
+    contender.ask(f"out {path}")
+    got = np.fromfile(path, np.float32).reshape(expected.shape)
+    error = float(np.abs(got - expected).max() / np.abs(expected).max())
+    if not error <= TOLERANCE:
+        raise Failed(f"its output is off by {error:.2g} of the largest value")
+    return error
+
+
+def ready(contender: Contender, row: Row, args: argparse.Namespace) -> None:
+    """Waits for a contender, compares its output and finds how many calls fill a round."""
+    try:
+        contender.about = "tensor-compile" if contender.name == OURS else contender.ask("about")
+        contender.error = agree(contender, row, args.build)
+    except Failed as error:
+        contender.failed = str(error)
+        contender.close()
+
+
+def measure(contenders: list[Contender], rounds: int) -> None:
+    """Rounds of those that run; one that fails on the way is out."""
+    def settle(c: Contender) -> None:
+        c.seconds(1)
+        c.calls = max(1, int(ROUND / c.seconds(1)))
+        if c.calls > 1:
+            c.calls = max(1, int(ROUND / c.seconds(c.calls)))
+
+    def one(c: Contender) -> None:
+        time.sleep(PAUSE)
+        c.times.append(c.seconds(c.calls))
+
+    for turn in range(rounds + 1):
+        for c in contenders:
+            if not c.failed:
+                try:
+                    one(c) if turn else settle(c)
+                except Failed as error:
+                    c.failed = str(error)
+
+
+def batch(rows: list[Row], args: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """Starts all contenders of some rows, then times them row by row; what it found of a row and number of threads."""
+    rows = [row for row in rows if (args.build / row.name / "server").exists()]
+    started = {(row, threads): [Contender(name, command(name, row, threads, args), threads,
+                                          args.build / f"{row.name}.{threads}.{name}.log", args.patience)
+                                for name in args.contenders.split(",")]
+               for row in rows for threads in args.threads}
+    for contenders in started.values():
+        for c in contenders:
+            c.start()
+    with ThreadPoolExecutor(max(1, sum(map(len, started.values())))) as pool:
+        waits = [pool.submit(ready, c, row, args) for (row, _), contenders in started.items() for c in contenders]
+        for wait in waits:
+            wait.result()
+    for (row, threads), contenders in started.items():
+        measure(contenders, args.rounds)
+        for c in contenders:
+            c.close()
+        yield {"row": row.name, "title": row.title, "threads": threads, "contenders": {
+            c.name: {"failed": c.failed} if c.failed else
+            {"about": c.about, "error": c.error, "calls": c.calls, "seconds": c.times} for c in contenders}}
+        words = [f"{c.name} {c.failed or f'{1e6 * sorted(c.times)[len(c.times) // 2]:.1f} us'}" for c in contenders]
+        print(f"{row.title}, {threads} threads: {'; '.join(words)}", file=sys.stderr, flush=True)
+
+
+def _kept(rows: list[Row], made: Callable[[Row], bool], jobs: int) -> list[Row]:
+    with ThreadPoolExecutor(jobs) as pool:
+        return [row for row, ok in zip(rows, pool.map(made, rows)) if ok]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", default="", help="names, commas between (default: all)")
+    parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}", help="numbers, commas between")
+    parser.add_argument("--contenders", default=",".join(CONTENDERS))
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--together", type=int, default=1, help="rows whose contenders are started at once")
+    parser.add_argument("--isa", default=builds.best_isa())
+    parser.add_argument("--lock", type=Path, help="folder with ROW.tuning.lock files (default: untuned)")
+    parser.add_argument("--patience", type=float, default=900.0,
+                        help="seconds from its start in which a contender has to be ready")
+    parser.add_argument("--build", type=Path, default=builds.ROOT / "build" / "peers")
+    parser.add_argument("--out", type=Path, default=None, help="raw times (default: peers.json in the build folder)")
+    parser.add_argument("--prepare", action="store_true", help="make weights, ONNX files and our builds; time nothing")
+    parser.add_argument("--prepared", action="store_true", help="--prepare has made everything")
+    args = parser.parse_args()
+    rows = named(args.rows)
+    args.threads = [int(n) for n in args.threads.split(",")]
+    args.build = args.build.resolve()
+    args.build.mkdir(parents=True, exist_ok=True)
+    jobs = max(1, args.together)
+
+    def made(row: Row) -> bool:
+        try:
+            subprocess.run([sys.executable, str(HERE / "prepare.py"), str(args.build), row.name], check=True)
+            build(row, args)
+        except subprocess.CalledProcessError as error:
+            print(f"{row.name} is left out: {' '.join(error.cmd[:3])} failed", file=sys.stderr, flush=True)
+            return False
+        return True
+    if not args.prepared:
+        # The first rows are of one model and share a file of weights; what all builds share is made once.
+        rows = [row for row in rows[:1] if made(row)] + _kept(rows[1:], made, jobs)
+    if args.prepare:
+        return
+    out = args.out or args.build / "peers.json"
+    said = conditions("contenders as listed", args.isa, args.rounds, "threads as listed")
+    record: dict[str, object] = {"conditions": said, "lock": bool(args.lock), "rows": []}
+    results: list[dict[str, object]] = []
+    for at in range(0, len(rows), jobs):
+        for result in batch(rows[at:at + jobs], args):
+            results.append(result)
+            out.write_text(json.dumps(record | {"rows": results}, indent=1) + "\n")
+    print(out)
+
+
+if __name__ == "__main__":
+    main()
