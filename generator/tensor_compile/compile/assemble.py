@@ -21,7 +21,7 @@ from .cache import Cache
 from .jobs import spare_jobs
 from .lock import Tuning
 from .objects import Object, Unit
-from .options import Options
+from .options import Machine, Options, Passes, Recording
 from .progress import Progress
 from .record import Inputs
 from .. import target as targets
@@ -59,49 +59,49 @@ class Made(Planned):
     flags: tuple[str, ...]
 
 
-def toolchains(options: Options, inputs: Inputs | None = None
+def toolchains(machine: Machine, inputs: Inputs | None = None
                ) -> tuple[toolchain.Compiler, toolchain.Compiler, Target, Path]:
     """The target's compiler, the build machine's, the target and its file."""
-    cache = options.open_cache().programs.root
-    compiler = toolchain.detect(options.cc, cache, "the compiler for the target")
-    host = toolchain.detect(options.host_cc, cache, "the compiler for the build machine")
-    backend = backends.find(options.backend)
-    name = options.target_file or backend.default_target(compiler)
+    cache = machine.open_cache().programs.root
+    compiler = toolchain.detect(machine.cc, cache, "the compiler for the target")
+    host = toolchain.detect(machine.host_cc, cache, "the compiler for the build machine")
+    backend = backends.find(machine.backend)
+    name = machine.target_file or backend.default_target(compiler)
     if not name:
         raise UserError(f"no target is known for {compiler.machine}",
                         hint=f"name one with --target-file: {', '.join(targets.names())}, or a .toml file of your own")
     path = targets.find(name)
     if inputs:
         inputs.digest(path)
-    return compiler, host, backend.target(options, targets.load(path), compiler), path
+    return compiler, host, backend.target(machine, targets.load(path), compiler), path
 
 
-def capture(options: Options, host: toolchain.Compiler, cache: Cache, inputs: Inputs | None = None
+def capture(recording: Recording, host: toolchain.Compiler, cache: Cache, inputs: Inputs | None = None
             ) -> capture_run.Captured:
     """Records the model; one of another format is imported in the cache before. inputs: what is read is noted there."""
-    found = imported.in_cache(options, cache,
-                              inputs or Inputs(cache.root)) if imported.is_foreign(options.model) else None
-    captured = capture_run.run(found.model if found else Path(options.model), options.shown, options.preprocessor, host,
-                               cache, options.capture_timeout, options.jobs,
-                               keep=Path(options.keep) if options.keep else None, inputs=None if found else inputs)
+    found = imported.in_cache(recording, cache,
+                              inputs or Inputs(cache.root)) if imported.is_foreign(recording.model) else None
+    captured = capture_run.run(found.model if found else Path(recording.model), recording.shown, recording.preprocessor,
+                               host, cache, recording.capture_timeout, recording.jobs,
+                               keep=Path(recording.keep) if recording.keep else None, inputs=None if found else inputs)
     return replace(captured, headers=found.sources) if found else captured
 
 
-def compile_graph(options: Options, text: str, target: Target, tuning: Tuning | None = None) -> pipeline.Compiled:
+def compile_graph(passes: Passes, text: str, target: Target, tuning: Tuning | None = None) -> pipeline.Compiled:
     """tuning: what chooses the schedules of contractions; None: the cost model."""
     dumped: list[str] = []
 
     def dump(name: str, printed: str) -> None:
-        if name == options.dump_after:
+        if name == passes.dump_after:
             dumped.append(printed)
 
-    if options.dump_after and options.dump_after not in pipeline.PASSES:
-        raise OptionError(f"--dump-after: no pass is called {options.dump_after!r}",
-                          hint=closest(options.dump_after, pipeline.PASSES) +
+    if passes.dump_after and passes.dump_after not in pipeline.PASSES:
+        raise OptionError(f"--dump-after: no pass is called {passes.dump_after!r}",
+                          hint=closest(passes.dump_after, pipeline.PASSES) +
                           f"passes, in order: {', '.join(pipeline.PASSES)}")
-    compiled = pipeline.run(text, options.shown, target, dict(options.specialize), verify=options.verify,
-                            dump=dump if options.dump_after else None, plain=backends.find(options.backend).plain,
-                            with_reference=options.with_reference, taps=options.taps,
+    compiled = pipeline.run(text, passes.shown, target, dict(passes.specialize), verify=passes.verify,
+                            dump=dump if passes.dump_after else None, plain=backends.find(passes.backend).plain,
+                            with_reference=passes.with_reference, taps=passes.taps,
                             choose=tuning.schedule if tuning else None)
     for printed in dumped:
         print(printed, end="")
@@ -151,7 +151,7 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
 
     embed = options.weights == "embed"
     backend = backends.find(options.backend)
-    sources = backend.sources(options, compiled.plan, target)
+    sources = backend.sources(compiled.plan, target)
     return Planned(compiled, target, target_file, captured.headers, weight_files, weights, sources,
                    backend.driver(compiled.plan, target, sources, embed),
                    emit_header(compiled.plan, target, stem=Path(options.header).stem, embed=embed,

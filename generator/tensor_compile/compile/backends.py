@@ -10,7 +10,7 @@ from ..emit.kernels import KernelSource, library
 from ..loops.loop_ir import Kernel, ModelPlan
 from .cache import Cache
 from .objects import Object, Unit
-from .options import Options
+from .options import Machine
 from ..target import Target
 from .toolchain import Compiler
 
@@ -53,17 +53,17 @@ class Backend(Protocol):
     def default_target(self, compiler: Compiler) -> str:
         """The name of the target file where none is given; "" where none is known."""
 
-    def target(self, options: Options, target: Target, compiler: Compiler) -> Target:
-        """The target as the options restrict it. A user's error where backend, target, compiler and options do not go
+    def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:
+        """The target as the machine restricts it. A user's error where backend, target, compiler and options do not go
         together."""
 
-    def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
+    def sources(self, plan: ModelPlan, target: Target) -> Sources:
         """The source of every kernel of the plan."""
 
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         """The C text of the driver. embed: the weights are in the object."""
 
-    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
+    def compile(self, machine: Machine, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
                 driver: Unit, progress: Callable[[int], None]) -> list[Object]:
         """The objects of the kernels in the order of sources.by_symbol, then that of the driver."""
 

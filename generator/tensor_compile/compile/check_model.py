@@ -109,7 +109,7 @@ def run(options: Options, request: Request) -> int:
                               "choose one with --function and --dims")
         with cache.scratch() as scratch:
             folder = Path(scratch)
-            names, externs = model_program.extern_sources(made, options, request.externs)
+            names, externs = model_program.extern_sources(made, options.shown, request.externs)
             interpreter = host_programs.interpreter_with(made.host, cache, folder, externs, names, options.jobs) \
                 if names else host_programs.interpreter(made.host, cache, options.jobs)
             tools = Tools(model_program.data_tool(made, cache), interpreter,

@@ -16,7 +16,7 @@ from . import objects, toolchain
 from .backends import Sources
 from .cache import Cache
 from .objects import Object, Unit
-from .options import Options
+from .options import Machine
 from ..target import Target
 from .toolchain import Compiler
 
@@ -33,26 +33,26 @@ class Cpu:
     def default_target(self, compiler: Compiler) -> str:
         return DEFAULT_TARGETS.get(compiler.arch, "")
 
-    def target(self, options: Options, target: Target, compiler: Compiler) -> Target:
-        if target.arch != compiler.arch and options.emit == "object":
-            raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(options.cc)} compiles for "
+    def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:
+        if target.arch != compiler.arch and machine.emit == "object":
+            raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(machine.cc)} compiles for "
                             f"{compiler.machine}", hint="name the target's compiler with --cc")
-        if options.isas:
-            target = target.with_isas(options.isas)
+        if machine.isas:
+            target = target.with_isas(machine.isas)
         return target.as_reference() if self.plain else target
 
-    def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
+    def sources(self, plan: ModelPlan, target: Target) -> Sources:
         return kernel_sources(plan, target)
 
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         return emit_driver(plan, target, sources.of_kernel, embed=embed)
 
-    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
+    def compile(self, machine: Machine, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
                 driver: Unit, progress: Callable[[int], None]) -> list[Object]:
-        units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, options.cflags,
-                                                               target.arch, OPTIMISE[options.optimize]), kernel=True)
+        units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, machine.cflags,
+                                                               target.arch, OPTIMISE[machine.optimize]), kernel=True)
                  for s in sources.by_symbol.values()]
-        return objects.compile_units([*units, driver], compiler, cache, options.jobs, progress)
+        return objects.compile_units([*units, driver], compiler, cache, machine.jobs, progress)
 
 
 def kernel_sources(plan: ModelPlan, target: Target) -> Sources:

@@ -24,7 +24,7 @@ from .cache import Cache
 from .host_programs import TEMPLATES
 from .jobs import run_all
 from .objects import Object, Unit
-from .options import Options
+from .options import Machine
 from ..target import Target
 from .toolchain import Compiler
 from .tools import run_tool
@@ -72,16 +72,16 @@ class Cuda:
     def default_target(self, compiler: Compiler) -> str:
         return "cuda-sm80"
 
-    def target(self, options: Options, target: Target, compiler: Compiler) -> Target:
+    def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:
         if target.arch != "cuda":
             raise UserError(f"the target {target.name} is {target.arch}, no GPU",
                             hint="--target cuda takes a target file of arch \"cuda\", such as cuda-sm90")
         if target.flags:
             raise UserError(f"the target {target.name} has flags, which a GPU's does not take")
-        target = replace(target, precision=options.precision)
-        return target.with_isas(options.isas) if options.isas else target
+        target = replace(target, precision=machine.precision)
+        return target.with_isas(machine.isas) if machine.isas else target
 
-    def sources(self, options: Options, plan: ModelPlan, target: Target) -> Sources:
+    def sources(self, plan: ModelPlan, target: Target) -> Sources:
         """One for all architectures: an image holds their code side by side."""
         sources = Sources("cu")
         made: dict[Hashable, KernelSource] = {}
@@ -99,15 +99,15 @@ class Cuda:
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         return emit_driver(plan, target, sources.of_kernel, embed=embed)
 
-    def compile(self, options: Options, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
+    def compile(self, machine: Machine, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
                 driver: Unit, progress: Callable[[int], None]) -> list[Object]:
-        nvcc = detect(options.nvcc)
+        nvcc = detect(machine.nvcc)
         for isa in target.isas:
             if isa.removesuffix("a") not in nvcc.architectures:
                 raise UserError(f"{nvcc.banner} makes no code for {isa}",
                                 hint="choose others of the target's with --isa")
         flags = (*FLAGS, *architectures(target))
-        host = toolchain.host_flags(options.cflags, compiler.arch)
+        host = toolchain.host_flags(machine.cflags, compiler.arch)
         headers = files.tree_digest([TEMPLATES / "include", TEMPLATES / "cuda"])
 
         def one(source: KernelSource) -> Object:
@@ -116,8 +116,8 @@ class Cuda:
             path = folder / f"{source.symbol}.o"
             return Object(source.symbol, path, elf.read(path).size("rodata"), 0)
 
-        kernels = run_all(one, list(sources.by_symbol.values()), options.jobs, progress)
-        return [*kernels, *objects.compile_units([driver], compiler, cache, options.jobs)]
+        kernels = run_all(one, list(sources.by_symbol.values()), machine.jobs, progress)
+        return [*kernels, *objects.compile_units([driver], compiler, cache, machine.jobs)]
 
 
 def architectures(target: Target) -> tuple[str, ...]:

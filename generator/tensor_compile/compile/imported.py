@@ -11,7 +11,7 @@ from ..importer.dims import Range
 from ..importer.output import Written, check_untouched
 from . import files
 from .cache import Cache
-from .options import Options
+from .options import Recording
 from .record import Inputs
 
 SUFFIXES = (".onnx", ".pt2", ".tflite")
@@ -71,20 +71,20 @@ class Found:
     sources: tuple[Path, ...]
 
 
-def in_cache(options: Options, cache: Cache, inputs: Inputs) -> Found:
+def in_cache(recording: Recording, cache: Cache, inputs: Inputs) -> Found:
     """The model of a build as model.c and weights in the cache, made where they are not there yet. inputs: its files
     are noted there before they are read."""
     from ..importer import onnx
     from ..importer.onnx import reader
 
-    model = Path(options.model)
-    sources = reader.external_files(model, options.shown)
-    key = files.digest(files.tree_digest([Path(onnx.__file__).resolve().parents[1]]), model.name, *options.dims, "",
-                       *options.fixed, "", options.qdq, *map(inputs.digest, (model, *sources)))
+    model = Path(recording.model)
+    sources = reader.external_files(model, recording.shown)
+    key = files.digest(files.tree_digest([Path(onnx.__file__).resolve().parents[1]]), model.name, *recording.dims, "",
+                       *recording.fixed, "", recording.qdq, *map(inputs.digest, (model, *sources)))
     inputs.hashes.save()
 
     def make(folder: Path) -> None:
-        made = read(model, options.shown, "", Asked(options.dims, options.fixed, options.qdq))
+        made = read(model, recording.shown, "", Asked(recording.dims, recording.fixed, recording.qdq))
         (folder / "model.c").write_text(made.text, encoding="utf-8")
         files.write(folder / "model.safetensors", made.blocks())
         inputs.check_unchanged((model, *sources))

@@ -85,14 +85,14 @@ def data_tool(made: Made, cache: Cache) -> Path:
     return host_programs.program(cache, key, make) / "tc-data"
 
 
-def extern_sources(made: Made, options: Options, given: Sequence[str]) -> tuple[list[str], list[Path]]:
+def extern_sources(made: Made, shown: str, given: Sequence[str]) -> tuple[list[str], list[Path]]:
     """The functions that the model calls with tc_extern, and the C sources that the user named for them."""
     names = sorted({n.attrs["function"] for f in made.compiled.captured.functions.values() for n in f.nodes
                     if n.op == "extern_call"})
     if not names:
         return [], []
     if not given:
-        raise UserError(f"the model calls functions of your program: {', '.join(names)}", options.shown,
+        raise UserError(f"the model calls functions of your program: {', '.join(names)}", shown,
                         "name their C sources: --extern-source FILE")
     sources = [Path(s).resolve() for s in given]
     for s in sources:

@@ -1,62 +1,128 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one build is asked for: the parsed command line, kept as data so that `tune` and `check` can repeat a build."""
+"""What one build is asked for: the parsed command line, kept as data so that `tune` and `check` can repeat a build.
+
+Options has a part for each reader. A stage says by its parameter which part it reads; it is given all of them."""
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from pathlib import Path
 
-from . import files
 from .cache import Cache
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Paths are absolute but `shown`, the model as the user named it. specialize: by dim, replacing what the model
-    declares. taps: regions whose results are outputs, too. Budgets are bytes, None unlimited. weights_file: where
-    external weights are written. emit: "object", or "c": then `object` is the driver's source, beside the header and
-    the other sources."""
+@dataclass(frozen=True)
+class Subject:
+    """model: an absolute path; shown: the same as the user named it, for messages."""
 
     model: str
     shown: str
+
+
+@dataclass(frozen=True)
+class Outputs(Subject):
+    """What is written, as absolute paths: `object` is the driver's source where sources are written. named_outputs:
+    object and header as the command line named them, which is what a depfile says. weights: embed or external, then in
+    weights_file."""
+
     object: str
     header: str
-    cache: str
-    programs: str = ""      # the cache of what all builds of a user share, "" the build's own
-    named_outputs: tuple[str, ...] = ()  # object and header as the command line named them: what a depfile says
+    _: KW_ONLY
+    named_outputs: tuple[str, ...] = ()
     depfile: str = ""
     compile_commands: str = ""
+    weights: str = "embed"
     weights_file: str = ""
+    explain: str = ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """cache: what the build keeps; programs: what all builds of a user share, "" for the same folder. jobs: compilers
+    at once, which change no result."""
+
+    cache: str
+    _: KW_ONLY
+    programs: str = ""
+    jobs: int | None = field(default=None, compare=False)
+
+    def open_cache(self) -> Cache:
+        return Cache(Path(self.cache), Path(self.programs) if self.programs else None)
+
+
+@dataclass(frozen=True)
+class Recording(Work, Subject):
+    """How model.c is compiled and run on the build machine. dims, fixed, qdq: how a model of another format is
+    imported. keep: a folder for what is generated."""
+
+    _: KW_ONLY
+    preprocessor: tuple[str, ...] = ()
+    host_cc: tuple[str, ...] = ("cc",)
+    capture_timeout: int = 30
+    dims: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    qdq: str = "floats"
+    keep: str = ""
+
+
+@dataclass(frozen=True)
+class Passes(Subject):
+    """What the passes make. specialize: by dim, replacing what the model declares; taps: regions whose results are
+    outputs, too."""
+
+    _: KW_ONLY
+    backend: str = "c"
+    with_reference: bool = False
+    specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    taps: tuple[str, ...] = ()
+    dump_after: str = ""
+    verify: bool = False
+
+
+@dataclass(frozen=True)
+class Machine(Work):
+    """What is compiled for, and the compilers. emit: object, c or python."""
+
+    _: KW_ONLY
     backend: str = "c"
     emit: str = "object"
-    with_reference: bool = False
     target_file: str = ""
     isas: tuple[str, ...] = ()
     precision: str = "f32"
     optimize: str = "speed"
-    specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    taps: tuple[str, ...] = ()
-    tune: str = "lock"
-    lock: str = ""
-    max_arena: int | None = None
-    max_weights: int | None = None
-    max_code: int | None = None
-    max_stack: int | None = None
-    weights: str = "embed"
-    explain: str = ""
-    dump_after: str = ""
-    verify: bool = False
-    keep: str = ""
-    preprocessor: tuple[str, ...] = ()
     cc: tuple[str, ...] = ("cc",)
     host_cc: tuple[str, ...] = ("cc",)
     nvcc: tuple[str, ...] = ("nvcc",)
     cflags: tuple[str, ...] = ()
-    capture_timeout: int = 30
-    dims: tuple[str, ...] = ()     # how a model of another format is imported: --dim, --set, --qdq
-    fixed: tuple[str, ...] = ()
-    qdq: str = "floats"
-    jobs: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class TuningLock(Subject):
+    """tune: lock, frozen or off. lock: "" for the one beside the model."""
+
+    _: KW_ONLY
+    tune: str = "lock"
+    lock: str = ""
+
+    @property
+    def lock_path(self) -> Path:
+        return Path(self.lock) if self.lock else Path(self.model).with_suffix(".tuning.lock")
+
+
+@dataclass(frozen=True)
+class Budgets(Subject):
+    """Bytes, None unlimited."""
+
+    _: KW_ONLY
+    max_arena: int | None = None
+    max_weights: int | None = None
+    max_code: int | None = None
+    max_stack: int | None = None
+
+
+@dataclass(frozen=True)
+class Options(Recording, Machine, Passes, TuningLock, Budgets, Work, Outputs, Subject):
+    """All of a build."""
 
     def text(self) -> str:
         """Canonical JSON; what does not change a result (the number of jobs) is left out."""
@@ -71,15 +137,3 @@ class Options:
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
         values["specialize"] = tuple((name, tuple(sizes)) for name, sizes in values["specialize"])
         return Options(**values)
-
-    def open_cache(self) -> Cache:
-        return Cache(Path(self.cache), Path(self.programs) if self.programs else None)
-
-    @property
-    def lock_path(self) -> Path:
-        """The tuning lock: beside the model unless named."""
-        return Path(self.lock) if self.lock else Path(self.model).with_suffix(".tuning.lock")
-
-    @property
-    def digest(self) -> str:
-        return files.digest(self.text())

@@ -67,7 +67,7 @@ def run(options: Options, request: Request) -> int:
         functions = [run_model.function_of(made, options.shown,
                                            request.run)] if request.run.inputs or request.run.function \
             else made.compiled.plan.functions
-        _, externs = model_program.extern_sources(made, options, request.run.externs)
+        _, externs = model_program.extern_sources(made, options.shown, request.run.externs)
         program = model_program.build(made, options, cache, folder, externs, request.run.wrapper)
         data = model_program.data_tool(made, cache)
         for function in functions:

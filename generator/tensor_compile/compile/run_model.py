@@ -42,7 +42,7 @@ def run(options: Options, request: Request) -> int:
         folder = Path(scratch)
         inputs, sizes = inputs_of(function, request, options.shown, folder)
         before, after = states(made, request, folder)
-        _, externs = model_program.extern_sources(made, options, request.externs)
+        _, externs = model_program.extern_sources(made, options.shown, request.externs)
         program = model_program.build(made, options, cache, folder, externs, request.wrapper)
         data = model_program.data_tool(made, cache)
         progress.say("")
