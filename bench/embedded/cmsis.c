@@ -57,7 +57,8 @@ int main(void)
     for (unsigned i = 0; i < sizeof layers / sizeof layers[0]; ++i)
         for (int k = 0; k < layers[i].times; ++k)
             status |= call(&layers[i]);
-    uint32_t count = ((start - *(volatile uint32_t *)0xe000e018) & 0xffffff) * TICK;
+    const uint32_t ticks = (start - *(volatile uint32_t *)0xe000e018) & 0xffffff;
+    uint32_t count = (uint32_t)((uint64_t)ticks * TICK / 1000);
     char text[32];
     int at = 31;
     text[at] = 0;

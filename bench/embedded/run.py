@@ -54,7 +54,7 @@ CMSIS = ("Convolution/arm_convolve_wrapper_s8", "Convolution/arm_convolve_1x1_s8
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """flags: of the compiler; tick: nanoseconds of one tick of SysTick."""
+    """flags: of the compiler; tick: picoseconds of one tick of SysTick."""
 
     name: str
     machine: str
@@ -65,9 +65,11 @@ class Board:
     script: Path
 
 
-M4 = Board("m4", "mps2-an386", "cortex-m4f", tuple(tiny.M4F), 40, ROOT / "tests/cross/m4f/startup.c",
+M4 = Board("m4", "mps2-an386", "cortex-m4f", tuple(tiny.M4F), 40_000, ROOT / "tests/cross/m4f/startup.c",
            ROOT / "tests/cross/m4f/link.ld")
-BOARDS = {"m4": M4}
+M55 = Board("m55", "mps3-an547", "cortex-m55", tuple(tiny.M55), 31_250, ROOT / "tests/cross/m4f/startup.c",
+            ROOT / "tests/cross/m55/link.ld")
+BOARDS = {"m4": M4, "m55": M55}
 
 
 def call(command: list[str]) -> str:

@@ -9,12 +9,12 @@ from typing import Iterator
 
 WIDE = 16             # lanes of a vector operation, whatever the registers of the instruction set
 TABLE = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tensor_compile" / "instruction_sets.def"
-TRAITS = ("BASELINE", "PLAIN_SCHEDULE")
+TRAITS = ("BASELINE", "PLAIN_SCHEDULE", "BYTE_VECTORS")
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A TC_CPU_FEATURE entry: an extension of x86-64."""
+    """A TC_CPU_FEATURE entry. option: "" where the compile command has what the processor has."""
 
     name: str
     option: str
@@ -54,6 +54,10 @@ class InstructionSet:
     @property
     def plain_schedule(self) -> bool:
         return "PLAIN_SCHEDULE" in self.traits
+
+    @property
+    def byte_vectors(self) -> bool:
+        return "BYTE_VECTORS" in self.traits
 
     @property
     def room(self) -> int:
@@ -104,7 +108,8 @@ def read_instruction_sets(text: str) -> dict[str, InstructionSet]:
             sets[name] = by_upper[upper] = InstructionSet(
                 name, upper, int(number), extended, tuple(a.lower() for a in _words(archs)), vectors, lanes, registers,
                 pointers, fmas, loads, latency,
-                (*(extended.features if extended else ()), *(features[f] for f in _words(needs))),
+                (*(extended.features if extended else ()),
+                 *(f for f in map(features.__getitem__, _words(needs)) if f.option)),
                 tuple(flags.split()), frozenset(_words(traits)))
         except (ValueError, KeyError) as error:
             raise ValueError(f"not an entry of instruction_sets.def: {kind}({inside}): {error!r}") from None

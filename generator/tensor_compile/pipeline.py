@@ -16,7 +16,7 @@ from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .emit import candidates
 from .emit.schedules import Choose, with_schedules
-from .loops import attention, layout, printer as loops_text, tile_regions
+from .loops import attention, byte_vectors, layout, printer as loops_text, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.fuse import fuse
 from .loops.loop_ir import FunctionPlan, ModelPlan, Variant
@@ -116,7 +116,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             if not (separate or target.apart):
                 scheduled = with_schedules(scheduled, target, chosen)
             if target.multiplies_bytes and not separate:
-                scheduled = with_byte_products(scheduled)
+                scheduled = with_byte_products(scheduled, byte_vectors.scratch_for(target.isas))
             program = plan(scheduled, target)
             if verify:
                 verify_loops(program, facts)

@@ -33,7 +33,7 @@ enum {
 };
 
 #if defined(__x86_64__)
-enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_COUNT };
+enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_NONE, LEAF_COUNT };
 enum { EAX, EBX, ECX, EDX };
 enum { YMM = 0x06, ZMM = 0xe6 }; /* what the operating system saves of the vector registers, in XCR0 */
 
@@ -65,7 +65,11 @@ static unsigned features(void)
 #else
 static unsigned features(void)
 {
+#ifdef __ARM_FEATURE_MVE
+    return HELIUM;
+#else
     return 0;
+#endif
 }
 #endif
 

@@ -66,8 +66,14 @@ static inline tc_fpenv tc_fpenv_enter(void)
 {
     uint32_t saved;
     __asm__ volatile("vmrs %0, fpscr" : "=r"(saved) : : "memory");
-    /* rounding mode, flush to zero, default NaN, alternative half precision, trap enables, vector length and stride */
-    __asm__ volatile("vmsr fpscr, %0" : : "r"(saved & ~UINT32_C(0x07f79f00)) : "memory");
+    /* rounding mode, flush to zero, default NaN, alternative half precision, trap enables, vector length and stride; where
+     * there is Helium, the bits of the length say which lanes its instructions leave out, and 4 says none */
+#ifdef __ARM_FEATURE_MVE
+    const uint32_t others = ~UINT32_C(0x07f09f00);
+#else
+    const uint32_t others = ~UINT32_C(0x07f79f00);
+#endif
+    __asm__ volatile("vmsr fpscr, %0" : : "r"(saved & others) : "memory");
     return saved;
 }
 

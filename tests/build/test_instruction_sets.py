@@ -18,7 +18,7 @@ from tensor_compile.target import ARCHITECTURES, find, load
 
 equal(ARCHITECTURES["x86_64"], ("scalar", "x86_64", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16"),
       "x86-64: in ascending order of preference")
-equal([ARCHITECTURES[arch] for arch in ("aarch64", "riscv64", "arm")], [("scalar", "neon"), ("rv64",), ("m4f",)],
+equal([ARCHITECTURES[arch] for arch in ("aarch64", "riscv64", "arm")], [("scalar", "neon"), ("rv64",), ("m4f", "m55")],
       "the other architectures")
 for arch, sets in ARCHITECTURES.items():
     if arch != "cuda":
@@ -32,7 +32,8 @@ equal([f.option for f in instruction_set("avx512_bf16").features],
 equal(instruction_set("avx_vnni").compile_flags,
       ("-march=x86-64", "-mtune=haswell", "-mavx", "-mavx2", "-mfma", "-mf16c", "-mavxvnni", "-DTC_ISA_AVX2"),
       "flags of a set that takes another's vectors")
-for name, base in (("avx_vnni", "avx2"), ("avx512_vnni", "avx512"), ("avx512_bf16", "avx512")):
+for name, base in (("avx_vnni", "avx2"), ("avx512_vnni", "avx512"), ("avx512_bf16", "avx512"),
+                   ("m55", "m4f")):
     ok(not has_candidates(name), f"{name}: no line of its own in the table of candidates")
     equal([(c.op, c.dtype, c.rows, c.columns, c.isa) for c in candidates(name)],
           [(c.op, c.dtype, c.rows, c.columns, name) for c in candidates(base)], f"{name}: the candidates of {base}")

@@ -24,16 +24,22 @@ TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """flags: of the compiler; machine: of the emulator."""
+    """target: its description, but with these flags; machine: of the emulator; sources: built from sources alone."""
 
     name: str
     flags: tuple[str, ...]
     machine: str
+    target: str = "cortex-m4f"
+    script: str = "m4f"
+    sources: bool = False
 
 
 BOARDS = (Board("cortex-m4f", ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "mps2-an386"),
           Board("without-dsp", ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
-                                "-U__ARM_FEATURE_SIMD32", "-U__ARM_FEATURE_DSP"), "mps2-an386"))
+                                "-U__ARM_FEATURE_SIMD32", "-U__ARM_FEATURE_DSP"), "mps2-an386", sources=True),
+          Board("cortex-m55", ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "mps3-an547", "cortex-m55", "m55"),
+          Board("cortex-m55-sources", ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "mps3-an547", "cortex-m55",
+                "m55", sources=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,16 +224,16 @@ with tempfile.TemporaryDirectory() as temporary:
             skip(board.name, "arm-none-eabi-gcc or qemu-system-arm is not installed")
             continue
         words = ", ".join(f'"{f}"' for f in board.flags)
-        description = (ROOT / "targets" / "cortex-m4f.toml").read_text(encoding="utf-8")
+        description = (ROOT / "targets" / f"{board.target}.toml").read_text(encoding="utf-8")
         (root / f"{board.name}.toml").write_text(description[:description.index("flags")] + f"flags = [{words}]\n",
                                                  encoding="utf-8")
         cc = ["arm-none-eabi-gcc", *board.flags]
         started = run([*cc, "-std=c11", "-O1", "-c", HERE / "m4f" / "startup.c", "-o", root / "startup.o"])
         ok(not started.returncode, f"{board.name}: startup")
-        emit = [] if board is BOARDS[0] else ["--emit", "c"]
+        emit = ["--emit", "c"] if board.sources else []
         shutil.rmtree(root / "out")
         got, wrong = results(root, cache, cc, ["--target-file", str(root / f"{board.name}.toml"), *emit],
-                             ["-DBOARD", "-nostartfiles", "-T", HERE / "m4f" / "link.ld", root / "startup.o"],
+                             ["-DBOARD", "-nostartfiles", "-T", HERE / board.script / "link.ld", root / "startup.o"],
                              ["qemu-system-arm", "-M", board.machine, "-nographic", "-semihosting-config",
                               "enable=on,target=native", "-kernel"])
         if not equal(got.split(), want.split(), f"{board.name}: the bits of this machine"):

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import tiny
 from tap import done, note, ok, skip
-from tiny import M4F, MODELS, ROOT, Machine
+from tiny import M4F, M55, MODELS, ROOT, Machine
 
 FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
-BOARD = ("qemu-system-arm", "-M", "mps2-an386", "-nographic", "-semihosting-config", "enable=on,target=native",
-         "-kernel")
+BOARDS = (("cortex-m4f", M4F, "mps2-an386", "m4f"), ("cortex-m55", M55, "mps3-an547", "m55"))
 
 
 def machines(folder: Path) -> list[Machine]:
@@ -33,14 +32,16 @@ def machines(folder: Path) -> list[Machine]:
     for name in ("aarch64", "riscv64"):
         cc = (f"{name}-linux-gnu-gcc",)
         found.append(Machine(name, cc, run=(f"qemu-{name}", "-L", f"/usr/{name}-linux-gnu")))
-    startup = folder / "startup.o"
-    if shutil.which("arm-none-eabi-gcc"):
-        subprocess.run(["arm-none-eabi-gcc", "-std=c11", "-O2", *M4F, "-c", str(ROOT / "tests/cross/m4f/startup.c"),
-                        "-o",
-                        str(startup)], check=True)
-    found.append(Machine("cortex-m4f", ("arm-none-eabi-gcc", *M4F), ("--target-file", "cortex-m4f"),
-                         ("-DBARE_METAL", "-nostartfiles", "-T", str(ROOT / "tests/cross/m4f/link.ld"), str(startup),
-                          "-Wl,--gc-sections"), BOARD))
+    for name, flags, board, script in BOARDS:
+        startup = folder / f"startup-{name}.o"
+        if shutil.which("arm-none-eabi-gcc"):
+            subprocess.run(["arm-none-eabi-gcc", "-std=c11", "-O2", *flags, "-c",
+                            str(ROOT / "tests/cross/m4f/startup.c"), "-o", str(startup)], check=True)
+        found.append(Machine(name, ("arm-none-eabi-gcc", *flags), ("--target-file", name),
+                             ("-DBARE_METAL", "-nostartfiles", "-T", str(ROOT / f"tests/cross/{script}/link.ld"),
+                              str(startup), "-Wl,--gc-sections"),
+                             ("qemu-system-arm", "-M", board, "-nographic", "-semihosting-config",
+                              "enable=on,target=native", "-kernel")))
     return found
 
 

@@ -11,6 +11,7 @@ from ..emit.kernels import KernelSource, emit_kernel, emit_plain
 from ..emit.driver import emit_driver
 from ..emit.schedules import isas_of
 from ..errors import UserError
+from ..instruction_sets import instruction_set
 from ..loops.loop_ir import ModelPlan
 from . import objects, toolchain
 from .backends import Sources
@@ -50,7 +51,8 @@ class Cpu:
     def compile(self, machine: Machine, target: Target, compiler: Compiler, cache: Cache, sources: Sources,
                 driver: Unit, progress: Callable[[int], None]) -> list[Object]:
         units = [Unit(s.symbol, s.text, toolchain.kernel_flags(compiler, s.isa, target.flags, machine.cflags,
-                                                               target.arch, OPTIMISE[machine.optimize]), kernel=True)
+                                                               target.arch, OPTIMISE[machine.optimize]),
+                      kernel=not instruction_set(s.isa).byte_vectors)
                  for s in sources.by_symbol.values()]
         return objects.compile_units([*units, driver], compiler, cache, machine.jobs, progress)
 

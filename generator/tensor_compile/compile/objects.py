@@ -26,7 +26,7 @@ class Unit:
     name: str
     text: str
     flags: tuple[str, ...]
-    kernel: bool = False  # includes nothing but the headers of kernels
+    kernel: bool = False  # may begin with the precompiled headers of kernels (GCC fails where arm_mve.h follows them)
 
 
 @dataclass(frozen=True, slots=True)

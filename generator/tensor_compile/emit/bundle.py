@@ -68,7 +68,8 @@ def vectors(include: Path) -> str:
         return "".join(inlined(include / name, (include,), {}) for name in names)
 
     return "\n".join(lines) + "\n" + text("tc_tile.h", "tc_sort.h", "tc_transpose.h") + "#ifdef __arm__\n" + \
-        text("tc_bytes.h", "tc_fixed.h") + "#endif\n#endif\n"
+        text("tc_bytes.h", "tc_fixed.h") + "#ifdef __ARM_FEATURE_MVE\n" + text("tc_helium.h") + \
+        "#endif\n#endif\n#endif\n"
 
 
 def _asked_for(isa: InstructionSet) -> list[str]:

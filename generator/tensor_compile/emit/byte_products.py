@@ -10,21 +10,20 @@ from ..loops.scalars import domain_size, extent, Rewriter, rewritten
 from ..loops.loop_ir import Store
 from ..symbolic import ZERO, Expr, Sym, sym
 from .loop_nest import PLAIN_SCHEDULE, parameters, pointer
-from .scalar import ScalarEmitter, indent
+from .scalar import indent
 from .fixed_point import FixedPointEmitter
 
 PAIR, QUAD = 2, 4
 
 
-def emit_byte_product(kernel: ByteProductKernel, isa: str, symbol: str) -> str:
+def emit_byte_product(kernel: ByteProductKernel, isa: str, symbol: str, emitter_of: type[WordEmitter]) -> str:
     form = find(kernel)
     assert form is not None, kernel.label
-    emitter = _Emitter(kernel, form)
+    emitter = emitter_of(kernel, form)
     body = emitter.body()
     head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: a product of bytes, by "
             f"{type(form).__name__.lower()}.", *parameters(kernel), " */", *PLAIN_SCHEDULE,
-            '#include "tc_bytes.h"',
-            '#include "tc_fixed.h"', "",
+            *(f'#include "{name}"' for name in emitter.HEADERS), "", *emitter.functions,
             f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{"]
     assert instruction_set(isa).lanes == 1
     lines = ["(void)d;"]
@@ -37,13 +36,18 @@ def emit_byte_product(kernel: ByteProductKernel, isa: str, symbol: str) -> str:
     return "\n".join([*head, *indent(lines), *indent(body), "}", ""])
 
 
-class _Emitter:
+class WordEmitter:
+    """By words of four bytes."""
+
+    HEADERS: tuple[str, ...] = ("tc_bytes.h", "tc_fixed.h")
+    EMITTER: type[FixedPointEmitter] = FixedPointEmitter
+
     def __init__(self, kernel: ByteProductKernel, form: Form):
         self.kernel, self.form = kernel, form
         self.buffers = {b.name: b for b in kernel.params}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
-        self.e: ScalarEmitter = FixedPointEmitter({}, pointers, 1, None, None, (), self.buffers,
-                                                  {s.buffer for s in form.stores})
+        self.e = self.EMITTER({}, pointers, 1, None, None, (), self.buffers, {s.buffer for s in form.stores})
+        self.functions: list[str] = []
         self.x = pointers[form.x.buffer]
         self.w = pointers[form.w.buffer]
         self.x_at = self.buffers[form.x.buffer].address(form.x.index)
@@ -135,24 +139,29 @@ class _Emitter:
                 e.lines.append(f"to = {'tc_widen_run' if whole else 'tc_copy_run'}(to, {place}, 0, {form.length}, "
                                f"{form.length}, 0);")
         else:
-            low, high, tests = ["0"], [str(form.length // form.unit)], []
-            for v in form.x.valid:
-                factor = v.coefficient(form.bounded) if form.bounded is not None else None
-                step = factor.value if factor is not None else 0
-                first = e.index(v.substitute(drop))
-                if not step:
-                    tests.append(f"{first} >= 0")
-                elif step > 0:
-                    low.append(f"-({first})")
-                else:
-                    high.append(f"{first} + 1")
-            self.limits(low, high, tests, form.unit)
+            self.existing(form)
             e.lines.append(f"to = {'tc_widen_run' if whole else 'tc_copy_run'}(to, {place}, low, high, {form.length}, "
                            f"{form.other});")
         for head in reversed(heads):
             e.close(head)
         if not whole:
             e.lines.append(f"tc_widen(scratch + 2 * r, bytes, {form.groups});")
+
+    def existing(self, form: Columns) -> None:
+        """Declares low and high, the part of a run that exists, in bytes."""
+        e, drop = self.e, {s: ZERO for s in form.run}
+        low, high, tests = ["0"], [str(form.length // form.unit)], []
+        for v in form.x.valid:
+            factor = v.coefficient(form.bounded) if form.bounded is not None else None
+            step = factor.value if factor is not None else 0
+            first = e.index(v.substitute(drop))
+            if not step:
+                tests.append(f"{first} >= 0")
+            elif step > 0:
+                low.append(f"-({first})")
+            else:
+                high.append(f"{first} + 1")
+        self.limits(low, high, tests, form.unit)
 
     def limits(self, low: list[str], high: list[str], tests: list[str], unit: int) -> None:
         """Declares low and high, the part of a run that exists."""

@@ -69,10 +69,23 @@ def limited(s: Scalar) -> tuple[Scalar, int] | None:
     return inner.args[0].args[0], zero
 
 
-def by_byte(s: Scalar) -> bool:
+def by_byte(s: Scalar) -> TypeGuard[Apply]:
     """A shift of i32 by a byte."""
     return isinstance(s, Apply) and s.op in ("shift_left", "shift_right") and s.dtype == "i32" \
         and isinstance(s.args[1], Apply) and s.args[1].op == "cast" and s.args[1].args[0].dtype == "u8"
+
+
+def where_negative(s: Scalar) -> tuple[Scalar, Scalar] | None:
+    """x and y of i32 where s is x + ((x >> 31) & y)."""
+    if not (_is(s, "add", "i32") and _is(s.args[1], "bit_and", "i32")):
+        return None
+    x, (sign, y) = s.args[0], s.args[1].args
+    return (x, y) if _is(sign, "shift_right", "i32") and sign.args[0] is x and _constant(sign.args[1]) == 31 else None
+
+
+def shift_of(s: Scalar) -> int | None:
+    """The places of a shift of i32 to the right by a constant."""
+    return _constant(s.args[1]) if _is(s, "shift_right", "i32") else None
 
 
 class FixedPointEmitter(ScalarEmitter):

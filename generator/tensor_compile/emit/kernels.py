@@ -7,10 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Iterable
 
+from ..instruction_sets import instruction_set
 from ..loops.byte_products import ByteProductKernel
 from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, \
     GroupedContractionKernel
-from .byte_products import emit_byte_product
+from .byte_products import WordEmitter, emit_byte_product
+from .byte_vectors import VectorEmitter
 from .index_check import emit_check
 from .externs import emit_extern
 from . import micro
@@ -40,7 +42,8 @@ def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
 
 def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
     if isinstance(kernel, ByteProductKernel):
-        text = emit_byte_product(kernel, isa, PLACE)
+        emitter = VectorEmitter if instruction_set(isa).byte_vectors else WordEmitter
+        text = emit_byte_product(kernel, isa, PLACE, emitter)
     elif isinstance(kernel, LoopNestKernel):
         text = emit_loop_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):

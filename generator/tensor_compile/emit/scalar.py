@@ -157,7 +157,7 @@ class ScalarEmitter:
         if isinstance(node, Const):
             result = CValue(constant(node), False, 0)
         elif isinstance(node, Acc):
-            result = CValue(self.accs[node.number], self.width == 16, len(self.scopes) - 1)
+            result = CValue(self.accs[node.number], self.width > 1, len(self.scopes) - 1)
         elif isinstance(node, Local):
             result = self.locals[node.name]
         elif isinstance(node, IndexValue):

@@ -15,6 +15,7 @@ operand's place (`overwrites`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Callable
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ZERO, Expr, Sym, wrap
@@ -129,17 +130,17 @@ class Channels:
 Form = Columns | Row | Channels
 
 
-def with_byte_products(scheduled: Fused) -> Fused:
-    """The same kernels, those with a form as ByteProductKernel."""
+def with_byte_products(scheduled: Fused, scratch: Callable[[Form], int]) -> Fused:
+    """The same kernels, those with a form as ByteProductKernel, with as many words of scratch."""
     buffers = dict(scheduled.buffers)
 
     def one(kernel: Kernel) -> Kernel:
         if not isinstance(kernel, LoopNestKernel) or (form := find(kernel)) is None:
             return kernel
         params = kernel.params
-        if form.scratch:
+        if words := scratch(form):
             name = next(n for i in range(len(buffers) + 1) if (n := f"%p{i}") not in buffers)
-            buffers[name] = Buffer(name, "u32", (wrap(form.scratch),), (0,), "scratch")
+            buffers[name] = Buffer(name, "u32", (wrap(words),), (0,), "scratch")
             params = (*params, buffers[name])
         return ByteProductKernel(kernel.label, kernel.rows, kernel.phases, params, kernel.dims, kernel.grain,
                                  kernel.loc)

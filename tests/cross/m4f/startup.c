@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Start of a bare-metal program on the mps2-an386 board (Cortex-M4 with FPU) under an emulator with semihosting: memory,
- * the FPU, main, and its exit code to the emulator. No library, no heap.
+ * Start of a bare-metal program on the mps2-an386 and mps3-an547 boards (Cortex-M4 with FPU, Cortex-M55) under an
+ * emulator with semihosting: memory, the FPU, main, and its exit code to the emulator. No library, no heap.
  */
 #include <stdint.h>
 

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalar expressions as vectors of four i32 along one variable, over templates/include/tc_helium.h: what follows the
+sums of products of bytes. Narrow integers are widened where they are loaded."""
+from __future__ import annotations
+
+from typing import Iterable, Mapping
+
+from ..loops.loop_ir import Store
+from ..loops.scalar_ir import Acc, Apply, Buffer, InBounds, IndexValue, Load, Scalar
+from ..symbolic import Expr, Sym
+from .fixed_point import FixedPointEmitter, by_byte, high_half, limited, shift_of, upper_half, where_negative
+from .scalar import CValue
+
+LANES = 4
+SIMPLE = {"add": "vaddq_s32", "sub": "vsubq_s32", "mul": "vmulq_s32", "bit_and": "vandq_s32", "bit_or": "vorrq_s32",
+          "minimum": "vminq_s32", "maximum": "vmaxq_s32"}
+_LOADED, _STORED = ("i8", "u8", "i32"), ("i8", "i32")
+
+
+def operands(s: Scalar) -> tuple[Scalar, ...] | None:
+    """What four lanes of s are computed from; None where there is no way to."""
+    if not isinstance(s, Apply):
+        return None
+    if (pair := high_half(s)) is not None or (pair := where_negative(s)) is not None:
+        return pair
+    if (half := upper_half(s)) is not None:
+        return (half[0],) if isinstance(half[1], int) else (half[0], half[1])
+    if (limit := limited(s)) is not None:
+        return limit[:1]
+    if by_byte(s):
+        return s.args
+    if (places := shift_of(s)) is not None and 0 < places < 32:
+        return s.args[:1]
+    if s.op == "cast" and s.dtype == "i32" and isinstance(s.args[0], Load) and s.args[0].dtype in ("i8", "u8"):
+        return s.args
+    return s.args if s.op in SIMPLE and {s.dtype, *(a.dtype for a in s.args)} == {"i32"} else None
+
+
+def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer]) -> bool:
+    """Four neighbours along `lane` can be computed together."""
+    memo: dict[Scalar, bool] = {}
+
+    def varies(s: Scalar) -> bool:
+        if s not in memo:
+            exprs = (*s.index, *s.valid) if isinstance(s, Load) else s.exprs if isinstance(s, InBounds) else \
+                (s.expr,) if isinstance(s, IndexValue) else ()
+            memo[s] = isinstance(s, Acc) or any(lane in e.symbols() for e in exprs) or any(map(varies, s.children))
+        return memo[s]
+
+    def known(s: Scalar) -> bool:
+        if not varies(s) or isinstance(s, Acc):
+            return True
+        if isinstance(s, Load):
+            return not (s.dynamic or s.valid) and s.dtype in _LOADED \
+                and buffers[s.buffer].address(s.index).coefficient(lane) == 1
+        inner = operands(s)
+        return inner is not None and all(map(known, inner))
+
+    return all(s.value.dtype in _STORED and not s.dynamic and varies(s.value) and known(s.value)
+               and buffers[s.buffer].address(s.index).coefficient(lane) == 1 for s in stores)
+
+
+class LanesEmitter(FixedPointEmitter):
+    """Of four lanes while `width` is LANES, of one while it is 1. Only for stores that are `possible`."""
+
+    def varies(self, *exprs: Expr) -> bool:
+        return self.width == LANES and any(self.vector in e.symbols() for e in exprs)
+
+    def name(self, text: str, dtype: str, vector: bool, depth: int) -> CValue:
+        if not vector:
+            return super().name(text, dtype, vector, depth)
+        name = self.fresh("v")
+        self.scopes[depth].lines.append(f"const int32x4_t {name} = {text};")
+        return CValue(name, True, depth)
+
+    def read(self, node: Load, depth: int, spread: bool) -> CValue:
+        address = self.address(node.buffer, node.index)
+        if not self.varies(address):
+            return super().read(node, depth, spread)
+        return self.name(f"tch_load_{node.dtype}({self.pointers[node.buffer]} + ({self.index(address)}))", node.dtype,
+                         True, depth)
+
+    def apply(self, node: Apply) -> CValue:
+        inner = operands(node) if self.width == LANES else None
+        if inner is None:
+            return super().apply(node)
+        values = [self.value(x) for x in inner]
+        if not any(v.vector for v in values):
+            return super().apply(node)
+        texts = [v.text if v.vector else f"vdupq_n_s32({v.text})" for v in values]
+        arguments, depth = ", ".join(texts), max(v.depth for v in values)
+        if high_half(node) is not None:
+            text = f"tch_high_half({arguments})"
+        elif (half := upper_half(node)) is not None:
+            number = half[1]
+            text = f"tch_upper_half({arguments}{f', vdupq_n_s32({number})' if isinstance(number, int) else ''})"
+        elif where_negative(node) is not None:
+            text = f"tch_add_where_negative({arguments})"
+        elif (limit := limited(node)) is not None:
+            text = f"tch_limited({arguments}, {limit[1]})"
+        elif by_byte(node):
+            text = f"tch_{node.op}_by({arguments})"
+        elif (places := shift_of(node)) is not None:
+            text = f"vshrq_n_s32({arguments}, {places})"
+        elif node.op == "cast":
+            return CValue(texts[0], True, depth)
+        else:
+            text = f"{SIMPLE[node.op]}({arguments})"
+        return self.name(text, node.dtype, True, depth)
+
+    def store_value(self, node: Store, result: CValue) -> None:
+        if self.width == 1:
+            super().store_value(node, result)
+            return
+        address = self.address(node.buffer, node.index)
+        self.lines.append(f"tch_store_{node.value.dtype}({self.pointers[node.buffer]} + ({self.index(address)}), "
+                          f"{result.text});")
