@@ -44,13 +44,15 @@ UNIT = {"f32": 2.0**-23, "f64": 2.0**-52}
 
 @dataclass
 class Job:
-    """What a worker is asked for. optimise: the kernels' -O; torch: whether PyTorch's values are wanted."""
+    """What a worker is asked for. optimise: the kernels' -O; torch: whether PyTorch's values are wanted; optimize: the
+    tool's option, which says what kernels may be one."""
 
     seeds: list[int]
     isas: tuple[str, ...]
     cache: str
     optimise: str
     torch: bool
+    optimize: str = "speed"
 
 
 @dataclass
@@ -129,7 +131,7 @@ def _run(job: Job) -> Outcome:
 def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
     """With the verifiers on, in this process alone."""
     options = Options(model=str(folder / "graphs.c"), shown="graphs.c", object="model.o", header="model.h",
-                      cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1)
+                      cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1, optimize=job.optimize)
     cpu_target.OPTIMISE[options.optimize] = job.optimise   # no choice of users: kernels that compile fast
     said = io.StringIO()
     with Progress() as progress, redirect_stdout(said):

@@ -2,7 +2,8 @@
 """Random graphs in the public operations: from model.c to real kernels, against the interpreter bit for bit and against
 PyTorch's values in double (random_batch.py).
 
-  test_random_graphs.py [--count N] [--seed FIRST] [--jobs J] [--batch B] [--isas N] [--optimise -O1] [--print]
+  test_random_graphs.py [--count N] [--seed FIRST] [--jobs J] [--batch B] [--isas N] [--optimise -O1] [--optimize O]
+                       [--print]
 
 Graphs FIRST to FIRST + N - 1, B functions a model, J models at a time, each for some of this machine's instruction
 sets, in turn. A graph follows from its seed alone: `--seed S --count 1` runs one again, and --print shows it. Without
@@ -29,6 +30,8 @@ from random_batch import Job, Outcome
 from runner import native_isas
 from tap import done, note, ok, skip
 
+OPTIMIZE = ("size", "speed", "balanced")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -38,6 +41,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=24, help="functions a model")
     parser.add_argument("--isas", type=int, default=1, help="instruction sets a model")
     parser.add_argument("--optimise", default="-O1", help="of the kernels' compiler")
+    parser.add_argument("--optimize", choices=OPTIMIZE, help="the tool's option; without it a model each, in turn")
     parser.add_argument("--print", action="store_true", help="shows the model's functions")
     asked = parser.parse_args()
     seeds = range(asked.seed, asked.seed + asked.count)
@@ -48,7 +52,9 @@ def main() -> None:
     torch = importlib.util.find_spec("torch") is not None
     with tempfile.TemporaryDirectory() as folder:
         cache = os.environ.get("TC_TESTS_CACHE", folder)
-        jobs = [Job(list(seeds[i:i + asked.batch]), native_isas(asked.isas, number), cache, asked.optimise, torch)
+        optimize = [asked.optimize or OPTIMIZE[i // asked.batch % len(OPTIMIZE)] for i in range(len(seeds))]
+        jobs = [Job(list(seeds[i:i + asked.batch]), native_isas(asked.isas, number), cache, asked.optimise, torch,
+                    optimize[i])
                 for number, i in enumerate(range(0, len(seeds), asked.batch))]
         begin, whole = time.monotonic(), Outcome()
         for outcome in results(jobs, asked.jobs):
@@ -56,7 +62,8 @@ def main() -> None:
             for seed, what in outcome.failures:
                 ok(False, f"graph {seed}")
                 note(what)
-                note(f"again: tests/ops/test_random_graphs.py --seed {seed} --count 1 --batch 1")
+                note(f"again: tests/ops/test_random_graphs.py --seed {seed} --count 1 --batch 1 "
+                     f"--optimize {optimize[seed - asked.seed]}")
     ok(not whole.failures, f"graphs {seeds[0]} to {seeds[-1]}: the interpreter's bits")
     summary = (f"{whole.graphs} graphs, seeds {seeds[0]} to {seeds[-1]}, at {whole.cases} sizes, "
                f"{whole.kernels} kernels: {len(whole.failures)} mismatches; {whole.values} outputs compared with "

@@ -151,7 +151,7 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
 
     embed = options.weights == "embed"
     backend = backends.find(options.backend)
-    sources = backend.sources(compiled.plan, target)
+    sources = backend.sources(options, compiled.plan, target)
     return Planned(compiled, target, target_file, captured.headers, weight_files, weights, sources,
                    backend.driver(compiled.plan, target, sources, embed),
                    emit_header(compiled.plan, target, stem=Path(options.header).stem, embed=embed,

@@ -57,7 +57,7 @@ class Backend(Protocol):
         """The target as the machine restricts it. A user's error where backend, target, compiler and options do not go
         together."""
 
-    def sources(self, plan: ModelPlan, target: Target) -> Sources:
+    def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         """The source of every kernel of the plan."""
 
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:

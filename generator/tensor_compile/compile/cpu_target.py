@@ -3,16 +3,17 @@
 sets."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Hashable
 
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource, emit_kernel, emit_plain
 from ..emit.driver import emit_driver
 from ..emit.schedules import isas_of
+from ..emit.shared import Shared, shared
 from ..errors import UserError
 from ..instruction_sets import instruction_set
-from ..loops.loop_ir import ModelPlan
+from ..loops.loop_ir import Kernel, ModelPlan
 from . import objects, toolchain
 from .backends import Sources
 from .cache import Cache
@@ -42,8 +43,8 @@ class Cpu:
             target = target.with_isas(machine.isas)
         return target.as_reference() if self.plain else target
 
-    def sources(self, plan: ModelPlan, target: Target) -> Sources:
-        return kernel_sources(plan, target)
+    def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
+        return kernel_sources(plan, target, machine.optimize)
 
     def driver(self, plan: ModelPlan, target: Target, sources: Sources, embed: bool) -> str:
         return emit_driver(plan, target, sources.of_kernel, embed=embed)
@@ -57,11 +58,13 @@ class Cpu:
         return objects.compile_units([*units, driver], compiler, cache, machine.jobs, progress)
 
 
-def kernel_sources(plan: ModelPlan, target: Target) -> Sources:
-    """Every kernel for every instruction set. Those of a reference are compiled once, for the plain instruction set."""
+def kernel_sources(plan: ModelPlan, target: Target, optimize: str = "speed") -> Sources:
+    """Every kernel for every instruction set. Those of a reference are compiled once, for the plain instruction set.
+    optimize: the option; it says which kernels that differ in constants alone are one function."""
     sources = Sources()
     made: dict[Hashable, KernelSource] = {}
     plainest = target.as_reference().isas[0]
+    functions = _functions(plan, optimize)
     for function in plan.functions:
         for variant in function.built:
             for step in variant.program.kernel_steps:
@@ -71,9 +74,20 @@ def kernel_sources(plan: ModelPlan, target: Target) -> Sources:
                         made[form, "reference"] = emit_plain(kernel, plainest)
                     sources.add(kernel, made[form, "reference"], target.isas, plain=True)
                     continue
-                for isa, own in isas_of(kernel, target):
-                    if (form, own) not in made:
-                        made[form, own] = emit_kernel(kernel, own)
-                    sources.add(kernel, made[form, own], (isa,))
+                own = functions[form]
+                for isa, compiled in isas_of(kernel, target):
+                    if (own.kernel, compiled) not in made:
+                        made[own.kernel, compiled] = emit_kernel(own.kernel, compiled)
+                    sources.add(kernel, replace(made[own.kernel, compiled], arguments=own.arguments), (isa,))
     sources.add_libraries()
     return sources
+
+
+def _functions(plan: ModelPlan, optimize: str) -> dict[Hashable, Shared]:
+    """What computes each kernel that is not a reference's, by its identity."""
+    kernels: dict[Hashable, Kernel] = {}
+    for function in plan.functions:
+        for variant in function.built:
+            for step in variant.program.kernel_steps if not function.is_plain(variant) else ():
+                kernels.setdefault(identity(step.kernel), step.kernel)
+    return dict(zip(kernels, shared(list(kernels.values()), fast=optimize != "size"), strict=True))

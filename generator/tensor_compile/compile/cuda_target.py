@@ -81,7 +81,7 @@ class Cuda:
         target = replace(target, precision=machine.precision)
         return target.with_isas(machine.isas) if machine.isas else target
 
-    def sources(self, plan: ModelPlan, target: Target) -> Sources:
+    def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         """One for all architectures: an image holds their code side by side."""
         sources = Sources("cu")
         made: dict[Hashable, KernelSource] = {}

@@ -29,6 +29,9 @@ class Source(Protocol):
     @property
     def symbol(self) -> str: ...
 
+    @property
+    def arguments(self) -> tuple[int, ...]: ...
+
 
 def dtype_constant(dtype: str) -> str:
     return f"TC_DTYPE_{DTYPES[dtype].upper}"
@@ -63,6 +66,7 @@ class KernelTable:
         self.isas, self.target = target.isas, target
         self.rows: dict[tuple[str, ...], int] = {}
         self._row_of: dict[tuple[Kernel, bool], int] = {}
+        self._arguments: dict[tuple[Kernel, bool], tuple[int, ...]] = {}
         self.first: list[tuple[Kernel, bool]] = []   # of each row one kernel, and whether it is the reference's
         for function in plan.functions:
             for variant in function.built:
@@ -71,10 +75,15 @@ class KernelTable:
                     names = tuple(sources[step.kernel, isa, plain].symbol for isa in self.isas)
                     if names not in self.rows:
                         self.first.append((step.kernel, plain))
+                    self._arguments[step.kernel, plain] = sources[step.kernel, self.isas[0], plain].arguments
                     self._row_of[step.kernel, plain] = self.rows.setdefault(names, len(self.rows))
 
     def row(self, kernel: Kernel, plain: bool) -> int:
         return self._row_of[kernel, plain]
+
+    def arguments(self, kernel: Kernel, plain: bool) -> tuple[int, ...]:
+        """What the kernel's function is given behind its dims."""
+        return self._arguments[kernel, plain]
 
     def text(self) -> str:
         lines = [f"tc_kernel {name};" for names in self.rows for name in dict.fromkeys(names)]

@@ -16,14 +16,25 @@ from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym
 
 def identity(kernel: Kernel) -> Hashable:
     """Equal for two kernels only where every emitter gives the same text for both."""
-    walk = _Walk(kernel)
+    walk = Walk(kernel)
     walk.value(kernel)
     # Emitters make expressions, and those sort their atoms: which is older is part of a kernel.
     atoms = sorted(walk.atoms, key=lambda atom: atom.key)
     return tuple(walk.entries), tuple(walk.atoms[atom] for atom in atoms)
 
 
-class _Walk:
+def fields_of(x: Any) -> list[str]:
+    """What a part of a kernel is made of, without where the user wrote it."""
+    names = [f.name for f in dataclass_fields(x)] if is_dataclass(x) else type(x).__slots__
+    return [name for name in names if name != "loc"]
+
+
+def storage(b: Buffer) -> str:
+    """What emitters know of where a buffer lives."""
+    return b.kind if b.kind in ("packed", "scratch") else ""
+
+
+class Walk:
     """entries: every object reached, in the order of reaching, its parts by their numbers."""
 
     def __init__(self, kernel: Kernel):
@@ -55,16 +66,10 @@ class _Walk:
             return [self.value(x.num), self.value(x.den)]
         if isinstance(x, Extremum):
             return [x.largest, *(self.value(part) for part in x.parts)]
-        names = [f.name for f in dataclass_fields(x)] if is_dataclass(x) else type(x).__slots__
-        fields = [name for name in names if name != "loc"]
-        if isinstance(x, (Load, RowSort, Store)):
-            found: list[Hashable] = [self.position[x.buffer]]
-            fields = [name for name in fields if name != "buffer"]
-        elif isinstance(x, Buffer):
-            found = [self.position[x.name]]
-            fields = [name for name in fields if name != "name"]
-        else:
-            found = []
-        if isinstance(x, Scalar):
-            found.append(x.dtype)
-        return found + [self.value(getattr(x, name)) for name in fields]
+        if isinstance(x, Buffer):
+            return [self.position[x.name], x.dtype, self.value(x.shape), x.order, storage(x)]
+        found: list[Hashable] = [x.dtype] if isinstance(x, Scalar) else []
+        for name in fields_of(x):
+            of_buffer = name == "buffer" and isinstance(x, (Load, RowSort, Store))
+            found.append(self.position[x.buffer] if of_buffer else self.value(getattr(x, name)))
+        return found

@@ -24,12 +24,14 @@ PLACE = "tck_symbol"  # the function's name until its text is known
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """One translation unit that defines the function `symbol`."""
+    """One translation unit that defines the function `symbol`. arguments: of it as a kernel's, behind the kernel's dims
+    (shared.py)."""
 
     symbol: str
     isa: str
     text: str
     micros: frozenset[Micro] = frozenset()   # that it calls
+    arguments: tuple[int, ...] = ()
 
 
 def emit_plain(kernel: Kernel, isa: str) -> KernelSource:

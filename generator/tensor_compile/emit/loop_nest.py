@@ -26,6 +26,7 @@ from ..loops.scalars import (Rewriter, domain_size, expressions, identity, is_fu
                              sorts_wide, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
+from .identity import storage
 from .items import next_item, positions
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
@@ -47,7 +48,8 @@ def parameters(kernel: Kernel) -> list[str]:
     lines = []
     for i, b in enumerate(kernel.params):
         order = "" if b.order == tuple(range(len(b.shape))) else f", order {', '.join(map(str, b.order))}"
-        lines.append(f" *   p[{i}]  {b.kind} {b.dtype}[{', '.join(str(d) for d in b.shape)}]{order}")
+        kind = f"{storage(b)} {b.dtype}".lstrip()
+        lines.append(f" *   p[{i}]  {kind}[{', '.join(str(d) for d in b.shape)}]{order}")
     return lines + [f" *   d[{i}]  {s.name}" for i, s in enumerate(kernel.dims)]
 
 

@@ -182,9 +182,10 @@ class StepsWriter:
         self.put("}")
 
     def dims(self, kernel: Kernel) -> str:
-        if not kernel.dims:
+        arguments = self.function.kernels.arguments(kernel, self.plain)
+        names = [*(self.function.dim(s) for s in kernel.dims), *map(str, arguments)]
+        if not names:
             return "0"
-        names = [self.function.dim(s) for s in kernel.dims]
         if names == [f"d[{i}]" for i in range(len(names))]:
             return "d"
         self.put(f"const tc_index e[] = {{{', '.join(names)}}};")
