@@ -7,12 +7,13 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterable, Mapping, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import OptionError, UserError
-from ..loops.loop_ir import FunctionPlan
+from ..loops.loop_ir import FunctionPlan, Variant
 from . import assemble, check_model, costs, files, model_program, processor, run_model
 from .assemble import Made
+from .cache import Cache
 from .costs import Ceilings, Cost
 from .options import Options
 from .progress import Progress
@@ -50,7 +51,44 @@ class Measured:
     threads: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The calls of a function. calls: how many, 0 where the record does not tell; isa: of its kernels; name: of the
+    events."""
+
+    made: Made
+    function: FunctionPlan
+    sizes: Mapping[str, int]
+    isa: str
+    events: list[Event]
+    name: str
+    calls: int
+
+    @property
+    def variant(self) -> Variant:
+        return costs.serving(self.function, self.sizes)
+
+    @property
+    def own(self) -> list[Event]:
+        """The events of the variant that serves these sizes."""
+        return [e for e in self.events if (e.function, e.variant) == (self.name, self.variant.name)]
+
+    @property
+    def title(self) -> str:
+        at = ", ".join(f"{k}={v}" for k, v in self.sizes.items())
+        return f"{self.name}{f' at {at}' if at else ''}"
+
+
 def run(options: Options, request: Request) -> int:
+    for found in recorded(options, request):
+        print(table(found), end="")
+    return 0
+
+
+def recorded(options: Options, request: Request, before: Callable[[Made, Cache], None] = lambda made, cache: None
+             ) -> Iterator[Recorded]:
+    """Every function that was asked for, measured here or read from a record. before: called once everything is
+    compiled."""
     cache = options.open_cache()
     _, _, target, _ = assemble.toolchains(options)
     with Progress() as progress, cache.scratch() as scratch:
@@ -62,14 +100,16 @@ def run(options: Options, request: Request) -> int:
             for function in check_model.chosen(made, options.shown, request.run.function):
                 sizes = _sizes_of_record(function, request, options.shown)
                 if any(e.function == symbols[function.name] for e in events):
-                    print(table(made, function, sizes, isa, events, symbols[function.name], 0), end="")
-            return 0
+                    yield Recorded(made, function, sizes, isa, events, symbols[function.name], 0)
+            return
         functions = [run_model.function_of(made, options.shown,
                                            request.run)] if request.run.inputs or request.run.function \
             else made.compiled.plan.functions
         _, externs = model_program.extern_sources(made, options.shown, request.run.externs)
         program = model_program.build(made, options, cache, folder, externs, request.run.wrapper)
         data = model_program.data_tool(made, cache)
+        progress.say("")
+        before(made, cache)
         for function in functions:
             sizes = _sizes(made, function, request, options, folder, data)
             record = folder / "record"
@@ -83,9 +123,8 @@ def run(options: Options, request: Request) -> int:
                                 options.shown)
             if request.trace:
                 files.write(Path(request.trace), files.blocks(record))
-            print(table(made, function, sizes, made.target.isas[-1], read_record(record, "the record"),
-                        symbols[function.name], int(result.stdout)), end="")
-    return 0
+            yield Recorded(made, function, sizes, made.target.isas[-1], read_record(record, "the record"),
+                           symbols[function.name], int(result.stdout))
 
 
 def _sizes(made: Made, function: FunctionPlan, request: Request, options: Options, folder: Path,
@@ -140,23 +179,20 @@ def measured(events: Iterable[Event], calls: int) -> Measured:
     return Measured({s: max(t for (step, _), t in total.items() if step == s) / calls for s in steps}, calls, threads)
 
 
-def table(made: Made, function: FunctionPlan, sizes: Mapping[str, int], isa: str, events: list[Event], symbol: str,
-          calls: int) -> str:
-    variant = costs.serving(function, sizes)
-    own = [e for e in events if (e.function, e.variant) == (symbol, variant.name)]
-    found = measured(own, calls)
-    rows = costs.of_variant(made, function, variant, sizes)
+def table(of: Recorded) -> str:
+    made, isa, variant = of.made, of.isa, of.variant
+    found = measured(of.own, of.calls)
+    rows = costs.of_variant(made, of.function, variant, of.sizes)
     limits = costs.ceilings(made.target, isa, found.threads)
-    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     total = sum(found.steps.values()) or 1e-9
     threads = f", {found.threads} threads" if found.threads > 1 else ""
-    lines = [f"{symbol}{f' at {at}' if at else ''}: {total:.1f} us in kernels of a call, mean of {found.calls} "
+    lines = [f"{of.title}: {total:.1f} us in kernels of a call, mean of {found.calls} "
              f"({variant.name}, "
              f"{isa}{threads})", ""]
     body = [(f"{found.steps.get(c.step, 0.0):.2f}", f"{100 * found.steps.get(c.step, 0.0) / total:.1f}",
              *_rates(c, found.steps.get(c.step, 0.0), limits), str(c.runs), c.name, c.place) for c in rows]
     body.sort(key=lambda row: -float(row[0]))
-    lines += _table(("us", "%", "GFLOP/s", "% of peak", "GB/s", "% of peak", "runs", "kernel", "line"), body)
+    lines += columns(("us", "%", "GFLOP/s", "% of peak", "GB/s", "% of peak", "runs", "kernel", "line"), body)
     lines += ["", *_by(rows, found, total, "scope", lambda c: c.scope.split(".")[0] if c.scope else "(no scope)"), "",
               *_by(rows, found, total, "line", lambda c: c.place or "(no line)")]
     if limits.operations or limits.bytes:
@@ -179,10 +215,10 @@ def _by(rows: list[Cost], found: Measured, total: float, head: str, key: Callabl
     for c in rows:
         times[key(c)] += found.steps.get(c.step, 0.0)
     order = sorted(times.items(), key=lambda item: -item[1])
-    return _table(("us", "%", head), [(f"{us:.2f}", f"{100 * us / total:.1f}", name) for name, us in order])
+    return columns(("us", "%", head), [(f"{us:.2f}", f"{100 * us / total:.1f}", name) for name, us in order])
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+def columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Numbers to the right, the words at the end of a line to the left."""
     words = {"kernel", "line", "scope"}
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What this machine can do at most, for one instruction set (the compiler's flags choose it):
+ *
+ *   PROGRAM THREADS SIZE…     lines: fma GFLOPS            independent multiply-adds of f32, all threads together
+ *                                    read BYTES MB         megabytes in a second of reads, each thread its own BYTES
+ *
+ * Every figure is the best of several tries: what else the machine does can only make one smaller. -DLANES: floats of a
+ * vector.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef LANES
+#define LANES 4
+#endif
+
+enum { MOST = 256, CHAINS = 12, TRIES = 30, LINE = 64 };
+static const double LEAST = 0.001; /* seconds of a try */
+
+typedef float vector __attribute__((vector_size(LANES * 4)));
+typedef uint32_t wide __attribute__((vector_size(LANES * 4)));
+
+static pthread_barrier_t barrier;
+static double rates[MOST];
+static size_t bytes; /* 0: multiply-adds */
+static volatile float sink;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Keeps a value in a register: nothing is known of it behind this. */
+#if defined __x86_64__
+#define HELD(x) __asm__ volatile("" : "+x"(x))
+#elif defined __aarch64__
+#define HELD(x) __asm__ volatile("" : "+w"(x))
+#else
+#define HELD(x) __asm__ volatile("" : "+m"(x))
+#endif
+#define EACH(do)                                                                                                       \
+    do                                                                                                                 \
+    (0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11)
+
+/* Operations in a second of `loops` iterations. An array of accumulators would stay in memory. */
+static double multiply(long loops)
+{
+    vector a = {0}, b = {0};
+    a += 0.999f, b += 1e-3f;
+#define DECLARED(i) vector c##i = b + (float)(i);
+#define STEP(i) c##i = c##i * a + b;
+#define KEPT(i) HELD(c##i);
+#define SUMMED(i) +c##i[0]
+    EACH(DECLARED)
+    const double from = now();
+    for (long n = 0; n < loops; n++) {
+        EACH(STEP)
+        EACH(KEPT)
+    }
+    const double taken = now() - from;
+    sink = 0 EACH(SUMMED);
+    return (double)loops * CHAINS * LANES * 2 / taken;
+}
+
+/* Bytes in a second of `loops` passes. */
+static double read_all(const wide *data, size_t count, long loops)
+{
+    wide s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    const double from = now();
+    for (long n = 0; n < loops; n++) {
+        for (size_t i = 0; i + 8 <= count; i += 8) {
+            s0 |= data[i], s1 |= data[i + 1], s2 |= data[i + 2], s3 |= data[i + 3];
+            s0 |= data[i + 4], s1 |= data[i + 5], s2 |= data[i + 6], s3 |= data[i + 7];
+        }
+        __asm__ volatile("" ::: "memory");
+    }
+    const double taken = now() - from;
+    s0 |= s1 | s2 | s3;
+    sink = (float)s0[0];
+    return (double)loops * (double)(count / 8 * 8 * sizeof *data) / taken;
+}
+
+static void *measure(void *argument)
+{
+    double *rate = argument, best = 0;
+    const size_t count = bytes / sizeof(wide);
+    wide *data = bytes ? aligned_alloc(LINE, bytes) : NULL;
+    if (bytes && !data) {
+        fputs("no memory\n", stderr);
+        exit(1);
+    }
+    if (bytes)
+        memset(data, 1, bytes);
+    const double once = bytes ? (double)bytes / read_all(data, count, 1) : 1e4 * CHAINS * LANES * 2 / multiply(10000);
+    const long loops = 1 + (long)(LEAST / once) * (bytes ? 1 : 10000);
+    for (int i = 0; i < TRIES; i++) {
+        pthread_barrier_wait(&barrier);
+        const double got = bytes ? read_all(data, count, loops) : multiply(loops);
+        best = got > best ? got : best;
+    }
+    free(data);
+    *rate = best;
+    return NULL;
+}
+
+static double together(int threads)
+{
+    pthread_t others[MOST];
+    double sum = 0;
+    pthread_barrier_init(&barrier, NULL, (unsigned)threads);
+    for (int i = 1; i < threads; i++)
+        if (pthread_create(&others[i], NULL, measure, &rates[i])) {
+            fputs("a thread cannot be started\n", stderr);
+            exit(1);
+        }
+    measure(&rates[0]);
+    for (int i = 1; i < threads; i++)
+        pthread_join(others[i], NULL);
+    pthread_barrier_destroy(&barrier);
+    for (int i = 0; i < threads; i++)
+        sum += rates[i];
+    return sum;
+}
+
+int main(int argc, char **argv)
+{
+    const int threads = argc > 1 ? atoi(argv[1]) : 0;
+    if (threads < 1 || threads > MOST) {
+        fprintf(stderr, "usage: %s THREADS [BYTES…]\n", argv[0]);
+        return 2;
+    }
+    printf("fma %.3f\n", together(threads) / 1e9);
+    for (int i = 2; i < argc; i++) {
+        bytes = (size_t)strtoull(argv[i], NULL, 10) / LINE * LINE;
+        printf("read %zu %.1f\n", bytes, together(threads) / 1e6);
+    }
+    return 0;
+}

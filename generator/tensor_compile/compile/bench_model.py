@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bench`: the time of every kernel beside what this machine reached in the same run: multiply-adds, and reads at the
+level of cache that a kernel's bytes fit."""
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterable, Sequence
+from xml.sax.saxutils import escape
+
+from . import costs, files, machine, profile_model
+from .assemble import Made
+from .cache import Cache
+from .costs import Cost
+from .machine import Machine
+from .options import Options
+from .profile_model import Event, Recorded, Request, columns
+
+BAR, LEFT, WIDTH, MOST = 16, 330, 900, 60   # of the chart: pixels; kernels that it shows
+BLUE, PALE = "#2b6cb0", "#a9c6e5"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """us: of a call; floor: the least that the machine's ceilings allow; bound: which of them."""
+
+    cost: Cost
+    us: float
+    floor: float
+    bound: str
+
+    @property
+    def of_ceiling(self) -> float:
+        return self.floor / self.us if self.us else 0.0
+
+
+def run(options: Options, request: Request, chart: str = "") -> int:
+    """Prints a table a function. chart: a file for it as SVG; with several functions their names are in the file's."""
+    ceilings: list[Machine] = []
+
+    def measure(made: Made, cache: Cache) -> None:
+        ceilings.append(machine.measure(made.compiler, made.target, options.cflags, made.target.isas[-1],
+                                        request.run.threads, cache, request.run.wrapper))
+    drawn = 0
+    for found in profile_model.recorded(options, request, measure):
+        rows = rows_of(found, ceilings[0])
+        print(text(found, rows, ceilings[0]), end="")
+        if chart:
+            path = Path(chart) if not drawn else Path(chart).with_stem(f"{Path(chart).stem}-{found.name}")
+            files.write(path, [drawing(found, rows).encode()])
+            drawn += 1
+    return 0
+
+
+def medians(events: Iterable[Event], calls: int) -> dict[int, float]:
+    """Microseconds of a call by step: a thread's median over the calls, of the slowest thread. What runs often in a
+    call is summed. The mean where a thread did not run a step equally often in every call."""
+    times: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for e in events:
+        times[e.step, e.thread].append(e.duration)
+    found: dict[int, float] = {}
+    for (step, _), durations in times.items():
+        runs, rest = divmod(len(durations), calls)
+        us = sum(durations) / calls if rest or not runs else \
+            statistics.median(sum(durations[i:i + runs]) for i in range(0, len(durations), runs))
+        found[step] = max(found.get(step, 0.0), us)
+    return found
+
+
+def rows_of(found: Recorded, ceilings: Machine) -> list[Row]:
+    """The slowest first."""
+    times = medians(found.own, found.calls)
+    rows = []
+    for cost in costs.of_variant(found.made, found.function, found.variant, found.sizes):
+        compute = cost.operations / ceilings.operations * 1e6
+        memory = cost.bytes / ceilings.bandwidth(cost.bytes) * 1e6
+        rows.append(Row(cost, times.get(cost.step, 0.0), max(compute, memory),
+                        "flops" if compute > memory else "bytes"))
+    return sorted(rows, key=lambda row: -row.us)
+
+
+def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
+    total = sum(row.us for row in rows) or 1e-9
+    floor = sum(row.floor for row in rows)
+    threads = f", {ceilings.threads} threads" if ceilings.threads > 1 else ""
+    head = f"{found.title}: {total:.1f} us in kernels of a call, median of {found.calls} ({found.variant.name}, " \
+           f"{found.isa}{threads}); {100 * floor / total:.0f}% of the ceilings"
+    body = [(f"{r.us:.2f}", f"{100 * r.us / total:.1f}", f"{_rate(r.cost.operations, r.us):.1f}",
+             f"{_rate(r.cost.bytes, r.us):.1f}", f"{100 * r.of_ceiling:.0f}", r.bound, r.cost.name, r.cost.place)
+            for r in rows]
+    reads = ", ".join(f"{rate / 1e9:.0f} at {size >> 10} KiB" for size, rate in sorted(ceilings.reads.items()))
+    names = ("us", "%", "GFLOP/s", "GB/s", "% of ceiling", "bound", "kernel", "line")
+    return "\n".join([head, "", *columns(names, body), "",
+                      f"ceilings, measured in this run: {ceilings.operations / 1e9:.1f} GFLOP/s of f32; GB/s of reads "
+                      f"by the bytes of a thread: {reads}", "", ""])
+
+
+def _rate(amount: float, us: float) -> float:
+    """In a second, times 1e9."""
+    return amount / us / 1e3 if us else 0.0
+
+
+def drawing(found: Recorded, rows: Sequence[Row]) -> str:
+    """SVG: a bar a kernel, as long as its time; the dark part is what the ceilings allow."""
+    shown = [row for row in rows if row.us][:MOST]
+    most = max((row.us for row in shown), default=1.0)
+    scale = (WIDTH - LEFT - 150) / most
+    total = sum(row.us for row in rows) or 1e-9
+    parts, y = [], 44
+    for row in shown:
+        name = f"{row.cost.name} {row.cost.place}".strip()
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(name[-52:])}</text>'
+                     f'<rect x="{LEFT}" y="{y}" width="{row.us * scale:.1f}" height="{BAR - 3}" fill="{PALE}"/>'
+                     f'<rect x="{LEFT}" y="{y}" width="{min(row.floor, row.us) * scale:.1f}" height="{BAR - 3}" '
+                     f'fill="{BLUE}"/>'
+                     f'<text x="{LEFT + row.us * scale + 6:.1f}" y="{y + 12}">{row.us:.1f} us, '
+                     f'{100 * row.us / total:.1f} %, {100 * row.of_ceiling:.0f} % of ceiling</text>')
+        y += BAR
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 12}" font-family="sans-serif" '
+            f'font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
+            f'<text x="12" y="18" font-size="13">{escape(found.title)}: {total:.1f} us in kernels of a call '
+            f'({escape(found.variant.name)}, {found.isa}); dark: the least that the ceilings allow</text>\n'
+            + "\n".join(parts) + "\n</svg>\n")

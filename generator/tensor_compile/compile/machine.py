@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine can do at most: multiply-adds and reads, measured by autotune/ceilings; its caches, as Linux tells
+them."""
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Mapping, Sequence
+
+from ..errors import UserError
+from ..instruction_sets import instruction_set
+from ..target import Target
+from . import files
+from .cache import Cache
+from .host_programs import ROOT
+from .toolchain import Compiler, host_flags
+from .tools import ToolBroken, run_tool
+
+SOURCE = ROOT / "autotune" / "ceilings" / "main.c"
+CPU = Path("/sys/devices/system/cpu/cpu0/cache")
+MEMORY = 1 << 27   # bytes that a thread reads where they come from memory
+CACHES = ("l1d", "l2", "l3")
+KEYS = ("threads", *CACHES, "line", "clock", "bandwidth")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """operations: floating-point operations a second of all threads; reads: bytes a second of all threads, by the
+    bytes that each reads again and again."""
+
+    threads: int
+    operations: float
+    reads: dict[int, float]
+
+    def bandwidth(self, size: int) -> float:
+        """Bytes a second of `size` bytes in all, at the smallest measured size that holds a thread's share of them."""
+        fits = [n for n in sorted(self.reads) if n * self.threads >= size]
+        return self.reads[fits[0] if fits else max(self.reads)]
+
+
+def read_sizes(caches: Mapping[str, int]) -> tuple[int, ...]:
+    """Bytes that stay in each level of cache, and what stays in none."""
+    half = {caches[name] // 2 for name in CACHES if 0 < caches.get(name, 0) // 2 < MEMORY}
+    return (*sorted(half), MEMORY)
+
+
+def measure(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: str, threads: int, cache: Cache,
+            wrapper: tuple[str, ...] = (), sizes: Sequence[int] = ()) -> Machine:
+    """wrapper: starts the program here. sizes: that each thread reads (default: for the target's caches)."""
+    sizes = sizes or read_sizes({name: getattr(target, name) for name in CACHES})
+    lanes = max(instruction_set(isa).lanes, 2)
+    flags = ("-O3", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-ffp-contract=fast", f"-DLANES={lanes}", *target.flags,
+             *host_flags(cflags, target.arch), *instruction_set(isa).compile_flags)
+    with cache.scratch() as folder:
+        path = Path(folder) / "ceilings"
+        run_tool([*compiler.command, *flags, str(SOURCE), "-o", str(path), "-pthread"],
+                 "the program that measures the machine does not compile", Path(folder))
+        command = [*wrapper, str(path), str(threads), *map(str, sizes)]
+        try:
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise UserError(f"the target's program cannot be run here: {error.strerror}", command[0],
+                            "--exe-wrapper names what runs it") from None
+    if result.returncode:
+        raise ToolBroken("the program that measures the machine failed", " ".join(command) + "\n" + result.stderr)
+    return parse(result.stdout, threads)
+
+
+def parse(text: str, threads: int) -> Machine:
+    """The lines of autotune/ceilings/main.c."""
+    operations, reads = 0.0, {}
+    for line in text.splitlines():
+        kind, *numbers = line.split()
+        if kind == "fma":
+            operations = float(numbers[0]) * 1e9
+        else:
+            reads[int(numbers[0])] = float(numbers[1]) * 1e6
+    return Machine(threads, operations, reads)
+
+
+def caches() -> dict[str, int]:
+    """l1d, l2, l3 and line in bytes, those of a core or what it shares; what Linux does not tell is left out."""
+    found: dict[str, int] = {}
+    for index in sorted(CPU.glob("index*")):
+        try:
+            kind, level = ((index / name).read_text().strip() for name in ("type", "level"))
+            size, line = ((index / name).read_text().strip() for name in ("size", "coherency_line_size"))
+        except OSError:
+            continue
+        if kind == "Instruction" or not re.fullmatch(r"\d+K", size):
+            continue
+        found["l1d" if level == "1" else f"l{level}"] = int(size[:-1]) * 1024
+        found["line"] = int(line)
+    return {name: size for name, size in found.items() if name in KEYS}
+
+
+def rates(isa: str, alone: Machine) -> dict[str, int]:
+    """Clock and bandwidth as a target file has them. alone: of one thread."""
+    known = instruction_set(isa)
+    return {"clock": round(alone.operations / (2e6 * known.lanes * known.fmas)),
+            "bandwidth": round(alone.reads[max(alone.reads)] / 1e6)}
+
+
+def target_text(base: str, values: dict[str, int]) -> str:
+    """A target file with these values in place of its own, comments kept."""
+    for name, value in values.items():
+        line = re.compile(rf"^({name} *= *)\d+(.*)$", re.MULTILINE)
+        base = line.sub(rf"\g<1>{value}\g<2>", base) if line.search(base) else base + f"{name} = {value}\n"
+    return base
+
+
+def write(path: Path, base: Path, values: dict[str, int]) -> None:
+    files.write_if_changed(path, target_text(base.read_text(encoding="utf-8"), values))

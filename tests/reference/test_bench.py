@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bench` and `ceilings`: what they compute of times and ceilings, on numbers worked out here, and that they run. Times
+are never looked at, but for what a processor of these days cannot miss."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+from pathlib import Path
+
+import models
+from tap import done, equal, note, ok
+from tensor_compile import target
+from tensor_compile.compile import bench_model, machine
+from tensor_compile.compile.profile_model import Event
+
+TOOL = os.path.join(os.environ["TC_SOURCE_ROOT"], "generator", "tensor-compile")
+SOURCE = """#include <tensor_compile/model.h>
+TC_MODEL(two)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 8, 16), w = tc_input(g, "w", TC_F32, 8, 16);
+    tc_output(g, "y", tc_softmax(tc_linear(x, w), -1));
+}
+"""
+
+events = [Event("f", "v", step, thread, us) for a, b, c in ((3.0, 1.0, 9.0), (5.0, 2.0, 1.0), (4.0, 7.0, 1.0))
+          for step, thread, us in ((0, 0, a), (1, 0, b), (1, 0, b), (0, 1, c))]
+equal(bench_model.medians(events, 3), {0: 4.0, 1: 4.0}, "the median of a call, of the slowest thread, of all runs")
+equal(bench_model.medians(events[:-4], 3)[1], 2.0, "the mean where calls differ in how often a step ran")
+
+found = machine.parse("fma 100.5\nread 16384 200000.0\nread 1048576 50000.0\n", 2)
+equal((found.operations, found.reads), (100.5e9, {16384: 200e9, 1048576: 50e9}), "what the program prints is read")
+equal([found.bandwidth(n) for n in (1, 32768, 32769, 1 << 30)], [200e9, 200e9, 50e9, 50e9],
+      "bytes are read at the speed of the level that holds each thread's share")
+equal(machine.read_sizes({"l1d": 4096, "l2": 65536, "l3": 1 << 30}), (2048, 32768, machine.MEMORY),
+      "a size for each level; one that is larger than what stands for memory has none")
+alone = machine.Machine(1, 64e9, {16384: 1.0, 1 << 27: 7e9})
+equal(machine.rates("avx2", alone), {"clock": 2000, "bandwidth": 7000}, "clock and bandwidth of a target file")
+text = machine.target_text("# a\nl2 = 5   # bytes\nname = \"l2\"\n", {"l2": 7, "clock": 9})
+equal(text, "# a\nl2 = 7   # bytes\nname = \"l2\"\nclock = 9\n", "a target file keeps its comments")
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    (folder / "two.c").write_text(SOURCE, encoding="utf-8")
+    isa = ("--isa", "x86_64") if models.X86 else ()
+    result = models.tool(folder, "bench", "two.c", *isa, "--calls", "5", "--chart", "two.svg")
+    equal(result.returncode, 0, "a model is measured") or note(result.stderr)
+    head, *rest = result.stdout.splitlines()
+    ok(re.fullmatch(r"two: [\d.]+ us in kernels of a call, median of 5 \(generic, \w+\); \d+% of the ceilings", head),
+       "what was measured") or note(head)
+    rows = [line.split() for line in rest if line.endswith(("two.c:5",))]
+    equal(sorted(row[-2] for row in rows), ["linear", "softmax"], "a row a kernel") or note(result.stdout)
+    ok(all(row[5] in ("flops", "bytes") and len(row) == 8 for row in rows), "with what bounds it")
+    ok(sum(float(row[1]) for row in rows) > 99, "shares of the whole")
+    drawn = xml.dom.minidom.parse(str(folder / "two.svg"))
+    equal(len(drawn.getElementsByTagName("rect")), 1 + 2 * 2, "the chart has two bars a kernel")
+
+    result = subprocess.run([sys.executable, TOOL, "ceilings", "-o", "here.toml"], cwd=folder, capture_output=True,
+                            text=True, check=False)
+    equal(result.returncode, 0, "the machine is measured") or note(result.stderr)
+    here = target.load(folder / "here.toml")
+    base = target.load(target.find(here.name))
+    ok(here.clock > 0 and here.bandwidth > 0, "the target file has a clock and a bandwidth")
+    equal((here.isas, here.panel, here.flags), (base.isas, base.panel, base.flags), "the rest is the base's")
+    result = models.tool(folder, "bench", "two.c", "--dims", "a=1", "--dims", "a=2")
+    equal((result.returncode, "bench goes with one --dims" in result.stderr), (2, True), "bench goes with one --dims")
+done()
