@@ -2,6 +2,8 @@
  *
  * Activations. Those of several steps that round compute 16-bit floats in f32 and round their result alone.
  */
+#include <float.h>
+
 #include "compose.h"
 #include "reductions.h"
 
@@ -195,10 +197,17 @@ tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis)
 /* -- softmax ------------------------------------------------------------------------------------------------------- */
 
 /* Of x, widened: exp(x - max) / sum, or its logarithm. */
-static tc_tensor soft_weights(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, bool logarithm)
+/* zeros: as of tc_softmax_or_zeros. */
+static tc_tensor soft_weights(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, bool logarithm, bool zeros)
 {
-    tc_tensor shifted = SUB(x, tc_axes_spread(g, tc_prim_reduce(g, x, "max", a->count, a->list), &x->type, a));
+    tc_tensor most = tc_prim_reduce(g, x, "max", a->count, a->list);
+    /* -inf less the least number is -inf, whose exp is +0; a sum that has exp(0) is at least 1 */
+    if (zeros)
+        most = MAXIMUM(most, x->type.dtype == TC_F64 ? -DBL_MAX : (double)-FLT_MAX);
+    tc_tensor shifted = SUB(x, tc_axes_spread(g, most, &x->type, a));
     tc_tensor e = tc_exp_at(at, shifted), sum = tc_prim_reduce(g, e, "sum", a->count, a->list);
+    if (zeros)
+        sum = MAXIMUM(sum, 1);
     if (logarithm)
         return SUB(shifted, tc_axes_spread(g, tc_log_at(at, sum), &x->type, a));
     return DIV(e, tc_axes_spread(g, sum, &x->type, a));
@@ -216,7 +225,18 @@ tc_tensor tc_softmax_at(tc_site at, tc_softmax_kind kind, tc_tensor x, int count
     tc_tensor wide = tc_prim_widen(g, x);
     if (kind == TC_SOFTMIN)
         wide = tc_neg_at(at, wide);
-    return tc_op_leave(g, tc_prim_narrow(g, soft_weights(g, at, wide, &a, kind == TC_LOG_SOFTMAX), x->type.dtype));
+    return tc_op_leave(g,
+                       tc_prim_narrow(g, soft_weights(g, at, wide, &a, kind == TC_LOG_SOFTMAX, false), x->type.dtype));
+}
+
+tc_tensor tc_softmax_or_zeros(tc_site at, tc_tensor x)
+{
+    tc_graph *g = tc_op_enter(at, "tc_softmax", "softmax", "x", 1, &x);
+    tc_axes a;
+    if (!g)
+        return tc_poison();
+    tc_axes_read(g, x->type.rank, 1, (const int[]){-1}, &a);
+    return tc_op_leave(g, soft_weights(g, at, x, &a, false, true));
 }
 
 tc_tensor tc_softmax_where_at(tc_site at, tc_tensor x, tc_tensor where, int count, const int *axes)

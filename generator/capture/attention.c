@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "compose.h"
+#include "reductions.h"
 
 typedef struct attention {
     tc_graph *g;
@@ -129,15 +130,28 @@ static tc_tensor masked(tc_graph *g, tc_site at, tc_tensor scores, tc_tensor mas
     return ADD(scores, tc_prim_widen(g, mask));
 }
 
-/* What is put out of softmax, or added to its operand. */
-static tc_tensor with_masks(tc_graph *g, const tc_attention_args *args, tc_tensor scores)
+/* What is put out of softmax, or added to its operand. terms: the predicate of what is left, or NULL. */
+static tc_tensor with_masks(tc_graph *g, const tc_attention_args *args, tc_tensor scores, tc_tensor *terms)
 {
+    const tc_site at = args->at;
     const tc_type *q = &args->q->type, *k = &args->k->type;
+    tc_tensor masks[3];
+    int count = 0;
+    if (tc_is_poison(scores))
+        return scores;
     if (args->causal)
-        scores = masked(g, args->at, scores, causal_mask(g, args, q->shape[q->rank - 2], k->shape[k->rank - 2]));
-    if (args->lengths && !tc_is_poison(scores))
-        scores = masked(g, args->at, scores, length_mask(g, args->at, args->lengths, &scores->type));
-    return args->mask ? masked(g, args->at, scores, args->mask) : scores;
+        masks[count++] = causal_mask(g, args, q->shape[q->rank - 2], k->shape[k->rank - 2]);
+    if (args->lengths)
+        masks[count++] = length_mask(g, at, args->lengths, &scores->type);
+    if (args->mask)
+        masks[count++] = args->mask;
+    *terms = NULL;
+    for (int i = 0; i < count; ++i) {
+        scores = masked(g, at, scores, masks[i]);
+        if (!tc_is_poison(scores) && masks[i]->type.dtype == TC_BOOL)
+            *terms = *terms ? AND(*terms, masks[i]) : masks[i];
+    }
+    return scores;
 }
 
 static bool read_scale(tc_graph *g, const tc_attention_args *args, double *scale)
@@ -206,13 +220,29 @@ static tc_tensor attend(tc_graph *g, const tc_attention_args *args)
     if (args->softcap != 0)
         scores = MUL(tc_tanh_at(at, DIV(scores, args->softcap)), args->softcap);
     give_scores(g, args, TC_SCORES_CAPPED, scores);
-    scores = with_masks(g, args, scores);
+    tc_tensor terms = NULL;
+    scores = with_masks(g, args, scores, &terms);
     give_scores(g, args, TC_SCORES_MASKED, scores);
-    tc_tensor p = tc_softmax_at(at, TC_SOFTMAX, scores, 1, (const int[]){-1});
+    const bool whole = !args->causal && !args->lengths && !args->mask;
+    tc_tensor p = whole ? tc_softmax_at(at, TC_SOFTMAX, scores, 1, (const int[]){-1}) : tc_softmax_or_zeros(at, scores);
     give_scores(g, args, TC_SCORES_SOFTMAX, p);
-    if (grouped && !tc_is_poison(p))
+    if (tc_is_poison(p) || (terms && tc_is_poison(terms)))
+        return tc_poison();
+    if (terms)
+        terms = tc_predicate_of(g, p, terms);
+    if (grouped) {
         p = split_heads(&a, p);
-    tc_tensor out = tc_prim_dot(g, p, tc_prim_widen(g, args->v), rank - 2, rank - 1 + grouped, rank - 2);
+        terms = terms ? split_heads(&a, terms) : NULL;
+    }
+    tc_contraction c = {.batch = rank - 2,
+                        .summed = 1,
+                        .a_summed = {rank - 1 + grouped},
+                        .b_summed = {rank - 2},
+                        .where = terms,
+                        .seq = true};
+    for (int i = 0; i < c.batch; ++i)
+        c.a_batch[i] = c.b_batch[i] = i;
+    tc_tensor out = tc_prim_contract(g, p, tc_prim_widen(g, args->v), &c);
     return tc_prim_narrow(g, grouped ? join_heads(&a, out, q) : out, q->dtype);
 }
 

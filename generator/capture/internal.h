@@ -409,9 +409,10 @@ typedef struct tc_contraction {
     int batch, a_batch[TC_MAX_RANK], b_batch[TC_MAX_RANK];
     int summed, a_summed[TC_MAX_RANK], b_summed[TC_MAX_RANK];
     tc_tensor where; /* bool of a's shape: which elements of a are factors of terms; NULL: all */
+    bool seq;        /* of that order with and without a predicate */
 } tc_contraction;
 
-/* The dot; its order follows from the types. Reports sizes that differ; poison for a poisoned operand. */
+/* The dot; its order follows from the types where it is not seq. Reports sizes that differ; poison for a poisoned operand. */
 tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contraction *c);
 /* The same where the first `batch` dims of both are batch dims, with one contracted dim each. */
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract);

@@ -188,7 +188,8 @@ tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contr
 {
     if (tc_is_poison(a) || tc_is_poison(b))
         return tc_poison();
-    /* numerics.md: lanes where the dims that only b has multiply to a constant below 16, but not with a predicate */
+    /* numerics.md: lanes where the dims that only b has multiply to a constant below 16, but not with a predicate, nor in
+     * attention, which has one or none for the same rows */
     const tc_expr *free_dims = g->dims.one;
     bool bound[TC_MAX_RANK] = {false};
     for (int i = 0; i < c->batch; ++i)
@@ -199,7 +200,7 @@ tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contr
         if (!bound[i])
             free_dims = tc_expr_mul(free_dims, b->type.shape[i]);
     int64_t n;
-    bool lanes = !c->where && tc_dtype_is_float(a->type.dtype) && tc_expr_value(free_dims, &n) && n < 16;
+    bool lanes = !c->where && !c->seq && tc_dtype_is_float(a->type.dtype) && tc_expr_value(free_dims, &n) && n < 16;
     tc_attr attrs[] = {tc_attr_ints(g, c->batch, c->a_batch), tc_attr_ints(g, c->batch, c->b_batch),
                        tc_attr_ints(g, c->summed, c->a_summed), tc_attr_ints(g, c->summed, c->b_summed),
                        tc_attr_word(lanes ? "lanes" : "seq")};

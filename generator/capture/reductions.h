@@ -25,6 +25,9 @@ tc_tensor tc_axes_spread(tc_graph *g, tc_tensor reduced, const tc_type *like, co
 /* The predicate `where` with x's shape; reported and NULL where it is no bool, or does not broadcast to x. */
 tc_tensor tc_predicate_of(tc_graph *g, tc_tensor x, tc_tensor where);
 
+/* The softmax of the last axis of floats of f32 or f64, where a row that is -inf throughout becomes zeros, not NaN. */
+tc_tensor tc_softmax_or_zeros(tc_site at, tc_tensor x);
+
 /* x divided by a size, by its value at run time where it is dynamic. */
 tc_tensor tc_divide_by_size(tc_graph *g, tc_site at, tc_tensor x, const tc_expr *size);
 /* The sum over the axes divided by their count less `correction`, at least 0; the axes vanish. */

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import convolution, dim, heads, matmul, sums, typed, window
+from cases import convolution, dim, heads, matmul, predicated, sums, typed, window
 from processor import lacks, own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
@@ -71,6 +71,7 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
         ("dynamic rows", matmul(sm, 80, 7, panel), [{m: 1}, {m: 2}, {m: 17}, {m: 29}]),
         ("all dynamic in place", matmul(sm, sn, sk, 0, sb, bias=False),
          [{m: 5, n: 100, k: 70, b: 2}, {m: 15, n: 17, k: 3, b: 1}, {m: 1, n: 129, k: 1, b: 3}]),
+        ("a predicate", predicated(sm, sn, sk), [{m: 1, n: 17, k: 9}, {m: 13, n: 48, k: 21}]),
         ("columns of two variables", heads(sm, 5, 16, 21, panel), [{m: 14}]),
         ("columns of two variables, across panels", heads(7, 3, 11, 4, panel), [{}]),
         ("two sums a point", sums(sm, 70, 19, 2, panel), [{m: 1}, {m: 7}, {m: 70}]),

@@ -3,9 +3,11 @@
 and of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tensor_compile.loops.loop_ir import ContractionKernel, GroupedContractionKernel, Store
 from tensor_compile.loops.products import Product
-from tensor_compile.loops.scalar_ir import Acc, Apply, Buffer, Const, Load
+from tensor_compile.loops.scalar_ir import Acc, Apply, Buffer, Const, IndexValue, Load
 from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
 
 Size = IntLike
@@ -50,6 +52,16 @@ def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None
     return ContractionKernel("matmul", outer, (vm,), (vn,), (vk,), Load("a", "f32", (*at, sym(vm), sym(vk))),
                              (Load("b", "f32", (*at, *b_index)),), panel,
                              (Store("out", (*at, sym(vm), sym(vn)), value),), (*params, out), dims_of(m, n, k, *sizes))
+
+
+def predicated(m: Size, n: Size, k: Size) -> ContractionKernel:
+    """out[m, n] = the sum of a[m, k] * b[k, n] where k <= m + 3 and p[k], as far as NaN shows it; b in place."""
+    kernel = matmul(m, n, k, 0, bias=False)
+    (row,), (term,) = kernel.m, kernel.k
+    p = Buffer("p", "bool", (wrap(k),), (0,), "input")
+    before = Apply("le", "bool", (IndexValue("i32", sym(term)), IndexValue("i32", sym(row) + 3)))
+    where = Apply("logical_and", "bool", (before, Load("p", "bool", (sym(term),))))
+    return replace(kernel, params=(*kernel.params[:2], p, *kernel.params[2:]), where=where)
 
 
 def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, int], stride: int = 1, pad: int = 0,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every primitive through lowering, fusion, schedule and plan, against the direct evaluation, bit for bit."""
+import re
+
 from harness import compare, module_of
 from tap import done, equal
 
@@ -172,11 +174,30 @@ case("sum of integers with a predicate", function(["x:i64[batch,seq]", "p:bool[b
     "%2 = reduce_where(%0, %1) {op=sum, axes=[1], order=free} : i64[batch]"], "%2"))
 case("product with a predicate", function(["a:f32[seq,6]", "b:f32[6,20]", "p:bool[seq,6]"], [
     "%3 = dot_where(%0, %1, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq}"
-    " : f32[seq,20]", "%4 = neg(%3) : f32[seq,20]"], "%4"))
+    " : f32[seq,20]", "%4 = neg(%3) : f32[seq,20]"], "%4"), extreme=True)
 case("batched product with a causal predicate", function(["a:f32[2,seq,seq]", "b:f32[2,seq,3]"], [
     "%2 = iota() {axis=2} : i32[2,seq,seq]", "%3 = iota() {axis=1} : i32[2,seq,seq]", "%4 = le(%2, %3) : bool[2,seq,seq]",
     "%5 = dot_where(%0, %1, %4) {lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[1], order=seq}"
-    " : f32[2,seq,3]"], "%5"))
+    " : f32[2,seq,3]"], "%5"), extreme=True)
+
+
+def weights(mask: int, first: int) -> list[str]:
+    """The softmax of %0 where a mask is true, values from %first on."""
+    lines = ["constant() {bits=0xff800000} : f32[]", "broadcast(%0+) {shape=[2, seq, 6], axes=[]} : f32[2,seq,6]",
+             f"select(%{mask}, %0, %1+) : f32[2,seq,6]", "reduce(%2+) {op=max, axes=[2], order=free} : f32[2,seq]",
+             "broadcast(%3+) {shape=[2, seq, 6], axes=[0, 1]} : f32[2,seq,6]", "sub(%2+, %4+) : f32[2,seq,6]",
+             "exp(%5+) : f32[2,seq,6]", "reduce(%6+) {op=sum, axes=[2], order=lanes} : f32[2,seq]",
+             "broadcast(%7+) {shape=[2, seq, 6], axes=[0, 1]} : f32[2,seq,6]", "div(%6+, %8+) : f32[2,seq,6]"]
+    return [f"%{first + i} = " + re.sub(r"%(\d)\+", lambda m: f"%{first + int(m[1])}", x) for i, x in enumerate(lines)]
+
+
+OF_TERMS = "{lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[1], order=seq} : f32[2,seq,20]"
+MASKED = ["x:f32[2,seq,6]", "v:f32[2,6,20]", "p:bool[2,seq,6]", "q:bool[2,seq,6]"]
+case("weights of a masked softmax are zeros where the predicate is false", function(MASKED, [
+    *weights(2, 4), f"%14 = dot_where(%13, %1, %2) {OF_TERMS}"], "%14"), extreme=True, kernels=2)
+case("those of one mask, where another one or both are true", function(MASKED, [
+    *weights(2, 4), f"%14 = dot_where(%13, %1, %3) {OF_TERMS}", "%15 = logical_and(%2, %3) : bool[2,seq,6]",
+    f"%16 = dot_where(%13, %1, %15) {OF_TERMS}", "%17 = add(%14, %16) : f32[2,seq,20]"], "%17"), extreme=True)
 case("argmax", function([X], ["%1 = arg_reduce(%0) {op=max, axis=2} : i64[batch,seq]"], "%1"), extreme=True)
 case("argmin of a column", function([X], ["%1 = arg_reduce(%0) {op=min, axis=0} : i64[seq,6]"], "%1"), extreme=True)
 case("sums and maxima of one input", function([X], [

@@ -389,6 +389,10 @@ raises(LoopError, lambda: verify(parse_unit(accs, "sums")), "dots: there is no a
 for message in ("dots: its second operands lie otherwise",
                 "dots: c1[k0 - 1, k0, i1] is not proved to be within [2, 8, 16]"):
     raises(LoopError, lambda: verify(sums), message, message)
+where = print_unit(sums).replace("  b = load f32 (\"c1\"", "  where = load f32 (\"x\"[i0,k0])\n  #").split("\n")
+where = "\n".join(line for line in where if not line.startswith("  #")).replace(", acc f32 1", ", acc f32")
+raises(LoopError, lambda: verify(parse_unit(where, "where")), "dots: a predicate is a bool, and one of a single sum of floats",
+       "a predicate that is no bool")
 beside = '''tensor_compile.loops 1 program
 buffer input "x" : f32[4,8]
 buffer packed "c0" : f32[1,8,16]

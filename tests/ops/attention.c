@@ -2,6 +2,8 @@
  *
  * Attention in its forms, and lookups.
  */
+#include <math.h>
+
 #include <tensor_compile/model.h>
 
 #include "float.h"
@@ -96,6 +98,18 @@ TC_FUNCTION(op_self_keep)
     tc_tensor q = tc_input(g, "q", FLOAT, batch, 2, l, 16), k = tc_input(g, "k", FLOAT, batch, 2, l, 16);
     tc_tensor v = tc_input(g, "v", FLOAT, batch, 2, l, 16), keep = tc_input(g, "keep", TC_BOOL, batch, 1, 1, l);
     tc_output(g, "y", tc_scaled_dot_product_attention(q, k, v, .causal = true, .mask = keep));
+}
+
+/* Rows without any column are zeros; an infinite value is seen by rows alone that keep its column. */
+TC_FUNCTION(op_left_out)
+{
+    SIZES;
+    OPERANDS(4, 2, 16, 16);
+    tc_tensor keep = tc_input(g, "keep", TC_BOOL, l, s), bias = tc_input(g, "bias", FLOAT, l, 1);
+    tc_tensor first = tc_eq(tc_reshape(tc_arange(g, TC_I32, s), s, 1), 0), holes = tc_where(first, INFINITY, v);
+    tc_output(g, "kept", tc_scaled_dot_product_attention(q, k, holes, .mask = keep));
+    tc_output(g, "causal", tc_scaled_dot_product_attention(q, k, holes, .mask = keep, .causal = true, .window = 3));
+    tc_output(g, "added", tc_scaled_dot_product_attention(q, k, v, .mask = bias));
 }
 
 TC_FUNCTION(op_embedding)

@@ -182,8 +182,11 @@ class _Compiler:
         depth = self.open(k.batch + k.m + k.n, 1, backwards)
         loops = " ".join(f"for {self.sym(v)} in range({self.expr(extent(v))})" for v in k.k)
         for i, b in enumerate(k.b):
-            self.lines.append("  " * depth + f"acc{i} = reduce('dot', 'seq', 'f32', "
-                                             f"[({self.scalar(k.a)}, {self.scalar(b)}) {loops}])")
+            terms = f"({self.scalar(k.a)}, {self.scalar(b)}) {loops}"
+            self.lines.append("  " * depth + f"acc{i} = reduce('dot', 'seq', 'f32', [{terms}])")
+            if k.where is not None:
+                self.lines.append("  " * depth + f"if acc{i} != acc{i}: acc{i} = reduce('dot', 'seq', 'f32', "
+                                                 f"[{terms} if {self.scalar(k.where)}])")
         for s in k.stores:
             self.store(s, depth)
 

@@ -260,6 +260,10 @@ case("attention_causal", lambda q: F.scaled_dot_product_attention(q, q, q, is_ca
 case("attention_masks", lambda q, m, a: (F.scaled_dot_product_attention(q, q, q, attn_mask=m),
                                          F.scaled_dot_product_attention(q, q, q, attn_mask=a, scale=0.2)),
      f(1, 2, 4, 8), torch.ones(4, 4, dtype=torch.bool).tril(), f(4, 4))
+case("attention_empty_rows", lambda q, m, a: (F.scaled_dot_product_attention(q, q, q, attn_mask=m),
+                                              F.scaled_dot_product_attention(q, q, q, attn_mask=a)),
+     f(1, 2, 4, 8), torch.tensor([[True] * 4, [False] * 4, [False, True] * 2, [True] * 4]),
+     torch.tensor([[0.5], [-torch.inf], [0.0], [-1.0]]).expand(4, 4).contiguous())
 case("attention_groups", lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), f(1, 4, 3, 8),
      f(1, 2, 3, 8))
 case("attention_core", lambda q: F.scaled_dot_product_attention(q, q, q), f(1, 2, 3, 8), decompose=True)

@@ -69,6 +69,7 @@ class _Part(Part):
     def fields(self) -> dict[str, Any]:
         e, kernel = self.e, self.kernel
         e.open(kernel.batch + kernel.m + kernel.n)
+        self.repair("sum0")
         e.stores(kernel.stores)
         epilogue = e.scopes.pop().lines
         return {**self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),

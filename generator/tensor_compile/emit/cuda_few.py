@@ -39,6 +39,7 @@ class _Part(Part):
         stage = self.stage()
         e.open(kernel.batch + kernel.m)
         e.open(kernel.n)
+        self.repair("sum[0][v]")
         e.stores(kernel.stores)
         stores = e.scopes.pop().lines
         epilogue = [*e.scopes.pop().lines, *stores]

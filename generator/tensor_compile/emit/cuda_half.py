@@ -224,9 +224,11 @@ class _Part(Part):
             first = ["const tc_index column = first_column;", *first]
             again = [f"const tc_index {e.names[last]} = first_last + v;"]
             self.fetch_rows(last, first)
-            lines = [*first, *cuda_vectors.points(e, kernel.stores, last, "first_last", again, kernel.n)]
+            lines = [*first, *cuda_vectors.points(e, kernel.stores, last, "first_last", again, kernel.n,
+                                                    each=lambda: self.repair("sum[0][v]"))]
             e.kept = {}
             return lines
         e.open(kernel.n)
+        self.repair("sum[0][v]")
         e.stores(kernel.stores)
         return e.scopes.pop().lines

@@ -8,6 +8,7 @@ from typing import Any, Iterable, Sequence
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalars import linear
 from ..symbolic import Expr, Sym, product, sym
+from .again import add_again
 from .cuda_kernels import decode, emitter, pointers, prologue
 from .loop_nest import parameters
 from .scalar import extent
@@ -50,6 +51,12 @@ class Part:
         """Terms are neighbours, over all of them: packed in their order."""
         k = self.kernel.k
         return e == linear(tuple(map(sym, k)), tuple(map(extent, k)))
+
+    def repair(self, sum_text: str) -> None:
+        """Where there is a predicate, appends what computes a sum that is NaN again (again.py), at a point."""
+        kernel = self.kernel
+        if kernel.where is not None:
+            add_again(self.e, kernel, sum_text, kernel.batch + kernel.m + kernel.n)
 
     def points(self, variables: tuple[Sym, ...]) -> str:
         return f"({self.e.index(product(extent(s) for s in variables))})"

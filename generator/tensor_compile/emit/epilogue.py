@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from ..graph.table import code_of
-from ..loops.loop_ir import ContractionKernel
+from ..loops.loop_ir import ContractionKernel, Store
 from ..loops.scalar_ir import Acc, Apply, Scalar
 from ..symbolic import Expr, Sym
 from .access import Access, symbols_of
+from .again import add_again
 from .index import c_index
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
@@ -37,6 +38,7 @@ class Epilogue:
     def finishes(self, pieces: int) -> list[dict[str, str]]:
         """The functions `finish` and, where the last columns are no whole panel, `finish_partial`. pieces: times that
         one is expanded in a tile."""
+        out = self.again()
         work = sum(_work(s.value) for s in self.kernel.stores)
         inline = "__attribute__((noinline))" if work * pieces > INLINE_LIMIT else \
             "inline __attribute__((always_inline))"
@@ -44,16 +46,45 @@ class Epilogue:
         acc_type = V_TYPE[dtype] if self.vector else C_TYPE[dtype]
         accs = [f"{acc_type} {acc}" for acc in self.accs]
         if not self.vector:
-            return [{"name": f"{self.own}finish", "inline": inline, "parameters": ", ".join(accs),
-                     "body": "\n".join(self.point("j") + self.statements(1, None, self.accs))}]
-        out = []
+            body = self.point("j") + self.statements(1, None, self.accs)
+            return [*out, {"name": f"{self.own}finish", "inline": inline, "parameters": ", ".join(accs),
+                           "body": "\n".join([*self.repair("1"), *body])}]
         for name, lanes in (("finish", None), ("finish_partial", "lanes")):
             if lanes and self.whole_panels:
                 continue
             body = self.point("j") + self.statements(16, lanes, self.accs) if self.wide else self.by_lane(lanes or "16")
-            out.append({"name": self.own + name, "inline": inline, "body": "\n".join(body),
+            out.append({"name": self.own + name, "inline": inline,
+                        "body": "\n".join([*self.repair(lanes or "16"), *body]),
                         "parameters": ", ".join([*accs, *(("tc_index lanes",) if lanes else ())])})
         return out
+
+    # -- a predicate ----------------------------------------------------------------------------------------------
+    def again(self) -> list[dict[str, str]]:
+        """The function that computes NaN among some sums of a row again (again.py), where there is a predicate."""
+        kernel = self.kernel
+        if kernel.where is None:
+            return []
+        pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
+        emitter = ScalarEmitter(self.names, pointers, 1, buffers={p.name: p for p in kernel.params},
+                                written={s.buffer for s in kernel.stores})
+        points = (*kernel.batch, *kernel.m, *kernel.n)
+        add_again(emitter, kernel, "sums[l]", points)
+        used = {s for v in (kernel.a, *kernel.b, kernel.where) for s in symbols_of(Store("", (), v))}
+        body = ["for (tc_index l = 0; l < lanes; ++l) {",
+                *indented(self.declared("(j + l)", used) + emitter.scopes[0].lines), "}"]
+        return [{"name": f"{self.own}again", "inline": "TC_NOINLINE", "body": "\n".join(body),
+                 "parameters": "float *sums, tc_index lanes"}]
+
+    def repair(self, lanes: str) -> list[str]:
+        """What stands before an epilogue of a product with a predicate."""
+        if self.kernel.where is None:
+            return []
+        (acc,) = self.accs
+        if not self.vector:
+            return [f"if ({acc} != {acc})", f"    {self.own}again(p, d, t, r, j, &{acc}, 1);"]
+        return [f"if (tcv_any_bool(tcv_ne_f32({acc}, {acc}))) {{", "    _Alignas(64) float sums[16];",
+                f"    tcv_store_f32(sums, {acc});", f"    {self.own}again(p, d, t, r, j, sums, {lanes});",
+                f"    {acc} = tcv_load_f32(sums);", "}"]
 
     @property
     def whole_panels(self) -> bool:
@@ -69,10 +100,11 @@ class Epilogue:
 
     def point(self, column: str) -> list[str]:
         """Declares the variables of the tile's row r and of a column that the stores use."""
+        return self.declared(column, {s for store in self.kernel.stores for s in symbols_of(store)})
+
+    def declared(self, column: str, used: set[Sym]) -> list[str]:
+        """Declares those of the variables that are used, and all of a column."""
         kernel = self.kernel
-        used: set[Sym] = set()
-        for store in kernel.stores:
-            used |= symbols_of(store)
         lines = [f"const tc_index b{i} = t->b{i};" for i, s in enumerate(kernel.batch) if s in used]
         for i, s in enumerate(kernel.m):
             if s in used:

@@ -31,8 +31,6 @@ def read(item: Element) -> list[str]:
         return list({b.name: None for b in item.reads})
     if isinstance(item, Computation):
         values = [item.value, *(v for _, v in item.dynamic)]
-    elif isinstance(item, Contraction):
-        values = [item.a, item.b]
     else:
         values = item.values
     return list({x.buffer: None for x in loads(*values)})

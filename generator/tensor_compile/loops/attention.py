@@ -13,7 +13,7 @@ from .accesses import read, written
 from .fuse import Fused
 from .loop_ir import AttentionKernel, ContractionKernel, each_list, LoopNestKernel
 from .scalar_ir import Buffer, Load, Scalar
-from .masks import holds_where, is_lowest, softmax_columns
+from .masks import has_zeros, holds_where, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, loads, walk
 from .uses import Uses
 
@@ -73,6 +73,8 @@ class _Former:
             return None
         columns = softmax_columns(softmax, store.buffer)
         out = softmax.phases[-1].stores[0]
+        if columns is not None and values.where is not None and not has_zeros(softmax):
+            return None     # the row of a query that has no key is not one of NaN
         if columns is None or values.a.buffer != out.buffer or values.a.valid or values.b[0].valid or scores.a.valid:
             return None
         if any(x.buffer == out.buffer for x in loads(*values.b, *(v for s in values.stores for v in s.values))):
@@ -98,7 +100,8 @@ class _Former:
         made = AttentionKernel(values.label, values.batch, values.m, values.n, (key, *scores.k), scores.a,
                                (weighted,), 0, values.stores, (), (), loc=values.loc,
                                second=keys,
-                               score=first(store.value), limit=_limit(first(store.value), key, scores.m))
+                               score=first(store.value), limit=_limit(first(store.value), key, scores.m),
+                               zeros=has_zeros(softmax))
         return made if self.fits(made) else None
 
     def fits(self, k: AttentionKernel) -> bool:

@@ -102,7 +102,7 @@ class KernelBuilder:
         resolve = self.resolver(group, {})
         stores = tuple(Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored)
         return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums),
-                                 item.panel, stores, (), (), product=item.product)
+                                 item.panel, stores, (), (), product=item.product, where=item.where)
 
     def build_rows(self, group: Group, label: str) -> LoopNestKernel:
         numbered = [m for m in group.members if m.level in ("reduce", "running")]

@@ -7,8 +7,9 @@ result. Of a block of rows that ends before row c the columns from c on are not 
 - The maximum of a row is the same without terms of -inf, as a row has column 0 at least.
 - A masked term is exp(-inf - max). Where max is finite or +inf that is +0. The sum of the other terms, which are exp's,
   is never -0, so +0 more changes nothing. Where max is -inf or NaN all terms of the row are NaN, with or without them.
-- In the second product a masked weight is +0 (or NaN, in a row of NaN). fma(+0, v, sum) is sum where v is finite, but
-  for a sum of -0, which ends as +0 anyway, by the last step of the order `seq`. Where v is not finite it is NaN.
+- In the second product with a predicate that is false in those columns, they are no terms.
+- In one without a predicate a masked weight is +0 (or NaN, in a row of NaN). fma(+0, v, sum) is sum where v is finite,
+  but for a sum of -0, which ends as +0 anyway, by the last step of the order `seq`. Where v is not finite it is NaN.
   So `beyond`, the sum of 0 * v over what was left out, is added to the result: it is a zero or NaN. It is summed once
   for each block of rows, and over blocks in each tile.
 """
@@ -20,7 +21,7 @@ from typing import Callable, Mapping, TypeVar
 from ..symbolic import Expr, Sym, sym, wrap
 from .loop_ir import Axis, ContractionKernel, Element, LoopNestKernel, Phase, Store
 from .scalar_ir import Acc, Apply, Buffer, Const, Load, Reduction, Scalar
-from .masks import holds_where, is_lowest, softmax_columns
+from .masks import conjuncts, holds_where, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, last as last_value, rewritten, walk
 
 Clippable = TypeVar("Clippable", ContractionKernel, LoopNestKernel)
@@ -30,9 +31,9 @@ _ZERO = Const("f32", 0)
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """before: what has to run before the region; body: the tile's kernels with fewer columns."""
+    """before: what has to run before the region, if anything; body: the tile's kernels with fewer columns."""
 
-    before: LoopNestKernel
+    before: LoopNestKernel | None
     body: list[Element]
 
 
@@ -45,6 +46,11 @@ def clip(body: list[Element], axis: Axis, whole: ContractionKernel, step: Mappin
         return None
     first, softmax, last, columns = chain
     limit = sym(axis.start) + axis.points
+    if last.where is not None:
+        if not any(_false_behind(s, last.k[0], axis) for s in conjuncts(last.where)):
+            return None
+        return Clipped(None, [_fewer(first, first.n[0], limit), _fewer(softmax, columns, limit),
+                              _fewer(last, last.k[0], limit)])
     left_out = _left_out(whole, axis, fresh)
     (store,) = left_out.phases[0].stores
     later = _later(whole, axis, step, store, fresh)
@@ -73,17 +79,18 @@ def _chain(body: list[Element], axis: Axis) -> tuple[ContractionKernel, LoopNest
 
 def masked(value: Scalar, column: Sym, axis: Axis) -> bool:
     """The value is -inf in all rows of the tile where the column is not below the tile's end."""
-    end = sym(axis.start) + axis.points
-    for s in walk(value):
-        left = holds_where(s)
-        if left is None or left.coefficient(column) != -1:
-            continue
-        rest = left + sym(column)                  # the comparison is false where the column is above it
-        for own in sorted((v for v in rest.symbols() if not v.is_dim), key=lambda v: v.key):
-            rest = rest.substitute({own: last_value(own)}) if rest.coefficient(own) == 1 else rest
-        if rest == end - 1 and is_lowest(value, s):
-            return True
-    return False
+    return any(_false_behind(s, column, axis) and is_lowest(value, s) for s in walk(value))
+
+
+def _false_behind(s: Scalar, column: Sym, axis: Axis) -> bool:
+    """A comparison of indices is false in all rows of the tile where the column is not below the tile's end."""
+    left = holds_where(s)
+    if left is None or left.coefficient(column) != -1:
+        return False
+    rest = left + sym(column)                  # it is false where the column is above this
+    for own in sorted((v for v in rest.symbols() if not v.is_dim), key=lambda v: v.key):
+        rest = rest.substitute({own: last_value(own)}) if rest.coefficient(own) == 1 else rest
+    return rest == sym(axis.start) + axis.points - 1
 
 
 # -- what is left
@@ -97,7 +104,8 @@ def _fewer(kernel: Clippable, old: Sym, count: Expr) -> Clippable:
     if isinstance(kernel, ContractionKernel):
         return replace(kernel, n=kept(kernel.n), k=kept(kernel.k), a=change.load(kernel.a),
                        b=tuple(change.load(b) for b in kernel.b),
-                       stores=tuple(rewritten(s, change) for s in kernel.stores))
+                       stores=tuple(rewritten(s, change) for s in kernel.stores),
+                       where=change(kernel.where) if kernel.where is not None else None)
     phases = (replace(s, vars=kept(s.vars), stores=tuple(rewritten(x, change) for x in s.stores),
                       reduces=tuple(replace(r, value=change(r.value)) for r in s.reduces)) for s in kernel.phases)
     return replace(kernel, phases=tuple(phases))

@@ -34,7 +34,7 @@ def waited_for(items: list[Element]) -> set[int]:
 def _reads(item: Element) -> list[tuple[str, tuple[Expr, ...]]]:
     """(buffer, index) of all that an item loads, () where that is not one index."""
     if isinstance(item, (Computation, Contraction)):
-        values = [item.a, item.b] if isinstance(item, Contraction) else [item.value, *(v for _, v in item.dynamic)]
+        values = item.values if isinstance(item, Contraction) else [item.value, *(v for _, v in item.dynamic)]
         return [(x.buffer, x.index) for x in loads(*values)]
     return [(name, ()) for name in touched([item])[0]]
 

@@ -167,7 +167,7 @@ class Fusion:
                     for name in names:
                         positions.setdefault(name, []).append(seq)
                 continue
-            item_reads = [item.a, item.b] if isinstance(item, Contraction) else item_loads(item)
+            item_reads = loads(*item.values) if isinstance(item, Contraction) else item_loads(item)
             self.loads.append(item_reads)
             for name in {x.buffer: None for x in item_reads}:
                 self.readers.setdefault(name, []).append(seq)
@@ -571,4 +571,4 @@ class Fusion:
             raise Refused("it reduces other terms than the kernel")
 
     def member_loads(self, m: Member) -> list[Load]:
-        return [m.item.a, m.item.b] if m.value is None else loads(m.value)
+        return loads(*m.item.values) if m.value is None else loads(m.value)

@@ -23,6 +23,8 @@ MOST_GROUPED = 8
 def alike(buffers: Mapping[str, Buffer], items: list[Contraction]) -> None:
     """Raises Refused unless the contractions can be several sums at each point of one kernel."""
     first = items[0]
+    if any(x.where is not None for x in items):
+        raise Refused("a product with a predicate has a kernel of its own")
     if any(x.a is not first.a or (x.batch, x.m, x.k) != (first.batch, first.m, first.k) for x in items):
         raise Refused("each needs a kernel of its own")
     walks = {(x.n, x.panel, x.product, buffers[x.b.buffer].address(x.b.index), buffers[x.b.buffer].kind) for x in items}

@@ -45,7 +45,9 @@ class Contraction:
     a and b are Loads; a depends on batch, m, k; b on batch, n, k; both affine in every variable, but for groups of
     terms. A convolution is m = (n, spatial), k = (window…, channel), a with `valid` where the window reaches into
     padding. panel: the width of b's panels, 0 where b is read in place. product: the dtypes; where its group is more
-    than 1 the index of b is (batch…, n//P, k//group, n%P, k%group).
+    than 1 the index of b is (batch…, n//P, k//group, n%P, k%group). where: the predicate of a term, over batch, m and
+    k, or None. a is a zero or NaN where it is false, so it is asked only for a sum that is NaN: that one is computed
+    again, of the terms for which it is true.
     """
 
     out: str
@@ -60,6 +62,17 @@ class Contraction:
     loc: Loc | None = None
     panel: int = 0
     product: Product = F32
+    where: Scalar | None = None
+
+    @property
+    def predicates(self) -> list[Scalar]:
+        """The predicate of a term, where there is one."""
+        return [] if self.where is None else [self.where]
+
+    @property
+    def values(self) -> list[Scalar]:
+        """All that is evaluated."""
+        return [self.a, self.b, *self.predicates]
 
 
 # -- kernels: what fusion and scheduling make -------------------------------------------------------------------------
@@ -164,7 +177,7 @@ class ContractionKernel:
     with an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses). b is packed (`b_panel`
     = panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n). product: the dtypes, as
     of a Contraction. schedules: how it is computed, one for each instruction set of the target, as soon as that is
-    chosen; params then has their scratch.
+    chosen; params then has their scratch. where: as of a Contraction, and then there is one second operand.
     """
 
     label: str
@@ -181,11 +194,17 @@ class ContractionKernel:
     schedules: tuple[Schedule, ...] = ()
     loc: Loc | None = None
     product: Product = F32
+    where: Scalar | None = None
+
+    @property
+    def predicates(self) -> list[Scalar]:
+        """The predicate of a term, where there is one."""
+        return [] if self.where is None else [self.where]
 
     @property
     def values(self) -> list[Scalar]:
         """All that is evaluated."""
-        return [self.a, *self.b, *(s.value for s in self.stores)]
+        return [self.a, *self.b, *self.predicates, *(s.value for s in self.stores)]
 
     @property
     def contractions(self) -> tuple[ContractionKernel, ...]:
@@ -199,12 +218,13 @@ class AttentionKernel(ContractionKernel):
 
     k is the key and the term of a score: `second`, over batch and k, is the second operand of the scores, `a` the first
     one, whose epilogue is `score`. limit: keys from there on have a score of -inf in the row and in all before it;
-    None: not known.
+    None: not known. zeros: a row of scores that are all -inf has the sum +0, otherwise NaN.
     """
 
     second: Load | None = None
     score: Scalar | None = None
     limit: Expr | None = None
+    zeros: bool = False
 
     @property
     def key(self) -> Sym:

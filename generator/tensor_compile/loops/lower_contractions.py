@@ -7,8 +7,9 @@ from typing import Any, TYPE_CHECKING
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
+from .left_out import predicate, zero_outside
 from .predicates import Index, inside
-from .loop_ir import Contraction
+from .loop_ir import Computation, Contraction
 from .products import F32, Product
 from .scalar_ir import Apply, Const, Load, Reduction, Scalar
 from .scalars import affine, linear
@@ -22,24 +23,49 @@ def lower_dot(low: Lowering, node: Node) -> None:
     heads, out, a_index, terms, reduced = dot_sides(low, node)
     b_index, free = second_index(node, out, heads, terms), second_free(node)
     if attrs["order"] == "seq" and a.dtype == "f32" and free and not low.plain:
-        second, n = operand(low, b, b_index, reduced, node), out[-1]
-        stride = low.buffers[second.buffer].address(second.index)
-        if not low.any_order and n.terms and stride.coefficient(next(iter(n.symbols()))) != 1:  # another order
-            columns_last = tuple(d for d in range(len(b.shape)) if d not in free) + tuple(free)
-            second = low.load(low.detach(b, order=columns_last), b_index, node)
+        second = columns_last(low, node, out, b_index, reduced)
         contract(low, node, heads, len(free), out, reduced, operand(low, a, a_index, reduced, node), second, 0)
         return
     sum_products(low, node, (low.read(a, a_index), low.read(b, b_index)), reduced, attrs["order"])
 
 
 def lower_dot_where(low: Lowering, node: Node) -> None:
-    """A term whose predicate is false becomes +0 * +0: in the order seq, which ends with + (+0), it changes no bit."""
+    """A term whose predicate is false becomes a zero: in the order seq, which ends with + (+0), it changes no bit. In a
+    contraction it is one where b is finite (Contraction.where has the rest), in a plain sum b is a zero, too."""
     a, b, p = node.operands
     heads, out, a_index, terms, reduced = dot_sides(low, node)
-    holds = low.read(p, a_index)
-    zero = Const(a.dtype, 0)
-    factors = (low.read(a, a_index), low.read(b, second_index(node, out, heads, terms)))
+    b_index, free = second_index(node, out, heads, terms), second_free(node)
+    if a.dtype == "f32" and free and not low.plain:
+        where = predicate(low, p, a_index)
+        second = columns_last(low, node, out, b_index, reduced)
+        first = a if zero_outside(low, a, a_index, where) else without(low, node)
+        contract(low, node, heads, len(free), out, reduced, operand(low, first, a_index, reduced, node), second, 0,
+                 where=where)
+        return
+    holds, zero = low.read(p, a_index), Const(a.dtype, 0)
+    factors = (low.read(a, a_index), low.read(b, b_index))
     sum_products(low, node, tuple(Apply("select", a.dtype, (holds, f, zero)) for f in factors), reduced, "seq")
+
+
+def without(low: Lowering, node: Node) -> Value:
+    """The first operand with +0 where the predicate is false."""
+    a, _, p = node.operands
+    buffer = low.temp(a)
+    variables, index = low.vars.space(a.shape)
+    kept = Apply("select", a.dtype, (low.read(p, index), low.read(a, index), Const(a.dtype, 0)))
+    low.items.append(Computation(buffer.name, variables, index, kept, low.label(node), low.source(node)))
+    return low.known(a, buffer)
+
+
+def columns_last(low: Lowering, node: Node, out: Index, b_index: Index, reduced: tuple[Sym, ...]) -> Load:
+    """The second operand of a dot, with columns side by side where kernels need that."""
+    b, free, n = node.operands[1], second_free(node), out[-1]
+    second = operand(low, b, b_index, reduced, node)
+    stride = low.buffers[second.buffer].address(second.index)
+    if low.any_order or not n.terms or stride.coefficient(next(iter(n.symbols()))) == 1:
+        return second
+    order = tuple(d for d in range(len(b.shape)) if d not in free) + tuple(free)
+    return low.load(low.detach(b, order=order), b_index, node)
 
 
 def sum_products(low: Lowering, node: Node, factors: tuple[Scalar, ...], terms: tuple[Sym, ...], order: str) -> None:
@@ -131,13 +157,13 @@ def in_panel(k: Expr, column: Expr, kind: Product) -> Index:
 
 
 def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple[Sym, ...], a: Load, b: Load,
-             panel: int, kind: Product = F32) -> None:
+             panel: int, kind: Product = F32, where: Scalar | None = None) -> None:
     def pick(part: Index) -> tuple[Sym, ...]:
         return tuple(s for e in part for s in e.symbols() if not s.is_dim)
     batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
     placement = low.placement_of(Value(node))
     low.items.append(Contraction(placement.buffer.name, batch, m, n, k, a, b, placement.index(out), low.label(node),
-                                 low.source(node), panel, kind))
+                                 low.source(node), panel, kind, where))
 
 
 def lower_packed_convolution(low: Lowering, node: Node) -> None:

@@ -34,35 +34,46 @@ def _state(low: Lowering, v: Value, index: Index) -> Scalar:
     return Load(low.buffer(v.node.attrs["name"], v.dtype, v.shape, "state").name, v.dtype, index)
 
 
-# Of views, formula as of Lowering.read.
-def _reshape(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
-    source = v.node.operands[0]
-    return low.read(source, reshaped(index, v.shape, source.shape), formula)
+# The index of what a view shows, from its own.
+def _reshape(v: Value, index: Index) -> Index:
+    return reshaped(index, v.shape, v.node.operands[0].shape)
 
 
-def _transpose(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
+def _transpose(v: Value, index: Index) -> Index:
     inner = [ZERO] * len(index)
     for i, p in zip(index, v.node.attrs["perm"], strict=True):
         inner[p] = i
-    return low.read(v.node.operands[0], tuple(inner), formula)
+    return tuple(inner)
 
 
-def _slice(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
+def _slice(v: Value, index: Index) -> Index:
     attrs = v.node.attrs
-    inner = tuple(s + i * t for i, s, t in zip(index, attrs["start"], attrs["stride"], strict=True))
-    return low.read(v.node.operands[0], inner, formula)
+    return tuple(s + i * t for i, s, t in zip(index, attrs["start"], attrs["stride"], strict=True))
 
 
-def _reverse(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
+def _reverse(v: Value, index: Index) -> Index:
     axes = v.node.attrs["axes"]
-    inner = tuple(n - 1 - i if d in axes else i for d, (i, n) in enumerate(zip(index, v.shape, strict=True)))
-    return low.read(v.node.operands[0], inner, formula)
+    return tuple(n - 1 - i if d in axes else i for d, (i, n) in enumerate(zip(index, v.shape, strict=True)))
 
 
-def _broadcast(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
+def _broadcast(v: Value, index: Index) -> Index:
     source = v.node.operands[0]
-    inner = tuple(ZERO if n == 1 else index[a] for a, n in zip(v.node.attrs["axes"], source.shape, strict=True))
-    return low.read(source, inner, formula)
+    return tuple(ZERO if n == 1 else index[a] for a, n in zip(v.node.attrs["axes"], source.shape, strict=True))
+
+
+_PLACES: dict[str, Callable[[Value, Index], Index]] = {
+    "reshape": _reshape, "transpose": _transpose, "slice": _slice, "reverse": _reverse, "broadcast": _broadcast}
+
+
+def viewed(v: Value, index: Index) -> tuple[Value, Index] | None:
+    """Which element of which value is the one of a view; None where v is no view, or one that adds elements."""
+    place = _PLACES.get(v.node.op)
+    return (v.node.operands[0], place(v, index)) if place is not None else None
+
+
+# Of views, formula as of Lowering.read.
+def _moved(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
+    return low.read(v.node.operands[0], _PLACES[v.node.op](v, index), formula)
 
 
 def _pad(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
@@ -74,6 +85,4 @@ def _pad(low: Lowering, v: Value, index: Index, formula: int) -> Scalar:
 LEAVES: dict[str, Callable[[Lowering, Value, Index], Scalar]] = {
     "constant": _constant, "iota": _iota, "dim_value": _dim_value, "packed": _packed, "weight": _packed,
     "state": _state}
-VIEWS: dict[str, Callable[[Lowering, Value, Index, int], Scalar]] = {
-    "reshape": _reshape, "transpose": _transpose, "slice": _slice, "reverse": _reverse, "broadcast": _broadcast,
-    "pad": _pad}
+VIEWS: dict[str, Callable[[Lowering, Value, Index, int], Scalar]] = {**dict.fromkeys(_PLACES, _moved), "pad": _pad}

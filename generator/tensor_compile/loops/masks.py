@@ -5,8 +5,11 @@ from __future__ import annotations
 from ..symbolic import Expr, Sym
 from .loop_ir import LoopNestKernel, RowReduce
 from .scalar_ir import Apply, Const, IndexValue, Load, Local, Scalar
+from .scalars import walk
 
 LOWEST = Const("f32", 0xff800000)
+LEAST = Const("f32", 0xff7fffff)      # of the finite numbers
+ONE = Const("f32", 0x3f800000)
 
 
 def holds_where(s: Scalar) -> Expr | None:
@@ -28,12 +31,17 @@ def is_lowest(value: Scalar, false: Scalar) -> bool:
 
 
 def _is_false(condition: Scalar, false: Scalar) -> bool:
-    return condition is false or isinstance(condition, Apply) and condition.op == "logical_and" \
-        and any(_is_false(a, false) for a in condition.args)
+    return any(s is false for s in conjuncts(condition))
+
+
+def conjuncts(s: Scalar) -> list[Scalar]:
+    """What all has to be true where s is."""
+    return [x for a in s.args for x in conjuncts(a)] if isinstance(s, Apply) and s.op == "logical_and" else [s]
 
 
 def softmax_columns(kernel: LoopNestKernel, scores: str) -> Sym | None:
-    """The variable over which the kernel is the softmax of a buffer; None where it is anything else."""
+    """The variable over which the kernel is the softmax of a buffer, where a maximum of -inf may count as the least
+    finite number and a sum of 0 as 1; None where it is anything else."""
     if len(kernel.phases) != 3 or any(len(s.vars) != 1 or s.vars != kernel.phases[0].vars for s in kernel.phases):
         return None
     top, total, result = kernel.phases
@@ -47,7 +55,16 @@ def softmax_columns(kernel: LoopNestKernel, scores: str) -> Sym | None:
     if not isinstance(x, Load) or x.buffer != scores or x.valid or (most.op, most.dtype, sums.op, sums.order) != (
             "max", "f32", "sum", "lanes"):
         return None
-    e = Apply("exp", "f32", (Apply("sub", "f32", (x, Local(most.name, "f32"))),))
-    quotient = Apply("div", "f32", (Load(kept.buffer, "f32", kept.index), Local(sums.name, "f32")))
-    right = sums.value is e and kept.value is e and out.value is quotient
-    return top.vars[0] if right else None
+    largest, whole = Local(most.name, "f32"), Local(sums.name, "f32")
+    value = Load(kept.buffer, "f32", kept.index)
+    for least, one in ((largest, whole), (Apply("maximum", "f32", (largest, LEAST)),
+                                          Apply("maximum", "f32", (whole, ONE)))):
+        e = Apply("exp", "f32", (Apply("sub", "f32", (x, least)),))
+        if sums.value is e and kept.value is e and out.value is Apply("div", "f32", (value, one)):
+            return top.vars[0]
+    return None
+
+
+def has_zeros(kernel: LoopNestKernel) -> bool:
+    """Of a softmax: a row of scores that are all -inf becomes a row of zeros, not of NaN."""
+    return any(s is ONE for s in walk(kernel.phases[-1].stores[0].value))

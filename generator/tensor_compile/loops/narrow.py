@@ -84,7 +84,8 @@ class _Change:
         return k
 
     def contraction(self, k: ContractionKernel) -> ContractionKernel:
-        return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=tuple(map(self.store, k.stores)))
+        return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=tuple(map(self.store, k.stores)),
+                       where=self.value(k.where) if k.where is not None else None)
 
     def nest(self, k: LoopNestKernel) -> LoopNestKernel:
         return replace(k, phases=tuple(replace(s, reduces=tuple(map(self.reduce, s.reduces)),

@@ -297,9 +297,13 @@ class _Parser:
         params, dims = ((), ()) if lowered else self.interface(line.item)
         schedules = () if lowered else self.schedules(line.item)
         a, second, stores = self.factor(line, "a"), [self.factor(line, "b")], []
+        where: Scalar | None = None
         while not (inner := self.within(line.item, "a contraction")).accept("}"):
             if inner.peek() == "b" and not lowered:
                 second.append(inner.factor("b"))
+                continue
+            if inner.peek() == "where" and where is None and not stores:
+                where = inner.named_scalar("where")
                 continue
             stores.append(inner.store())
             if lowered and (len(stores) > 1 or stores[0].value is not Acc(product.sum)):
@@ -307,10 +311,11 @@ class _Parser:
         inner.end()
         if not lowered:
             return ContractionKernel(label, *spaces, a, tuple(second), panel, tuple(stores), params, dims, schedules,
-                                     loc, product)
+                                     loc, product, where)
         if not stores:
             raise inner.error("a contraction that stores nothing")
-        return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel, product)
+        return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel, product,
+                           where)
 
     def product(self, line: ItemLine) -> tuple[str, list[tuple[Sym, ...]], int, Product, Loc | None]:
         """The head of a contraction: its label, the variables of batch, m, n and k, its panel, its dtypes and where it
@@ -349,12 +354,15 @@ class _Parser:
             limit = inner.dim()
             inner.end()
             inner = self.within(line.item, "attention")
+        if zeros := inner.accept("zeros"):
+            inner.end()
+            inner = self.within(line.item, "attention")
         a, b, stores = inner.factor("a"), self.factor(line, "b"), []
         while not (inner := self.within(line.item, "attention")).accept("}"):
             stores.append(inner.store())
         inner.end()
         return AttentionKernel(label, *spaces, a, (b,), panel, tuple(stores), params, dims, loc=loc, second=second,
-                               score=score, limit=limit)
+                               score=score, limit=limit, zeros=zeros)
 
     def schedules(self, item: Scope) -> tuple[Schedule, ...]:
         schedules = []

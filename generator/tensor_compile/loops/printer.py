@@ -158,7 +158,7 @@ def _asked(item: Element) -> Iterator[Expr]:
         yield from (r.count for phase in item.phases for r in phase.reduces if isinstance(r, RowSort))
         stores = item.stores
     else:
-        loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, *_second(item)]
+        loops, roots = [*item.batch, *item.m, *item.n, *item.k], [item.a, *_second(item), *item.predicates]
         stores = item.stores if isinstance(item, ContractionKernel) else \
             [Store(item.out, item.index, Acc(item.product.sum))]
     roots += [v for s in stores for v in s.values]
@@ -310,7 +310,8 @@ class _Printer:
                     *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc(k.product.sum))] if isinstance(k, Contraction) else k.stores
-        self.share(k.values if isinstance(k, AttentionKernel) else [k.a, *_second(k), *(s.value for s in stores)])
+        self.share(k.values if isinstance(k, AttentionKernel) else
+                   [k.a, *_second(k), *k.predicates, *(s.value for s in stores)])
         given = [] if isinstance(k, Contraction) else \
             [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)]
         word = "contraction"
@@ -318,10 +319,12 @@ class _Printer:
             assert k.second is not None and k.score is not None
             word = "attention"
             given += [f"  second = {self.scalar(k.second)}", f"  score = {self.scalar(k.score)}",
-                      *([f"  limit {self.expr(k.limit)}"] if k.limit is not None else [])]
+                      *([f"  limit {self.expr(k.limit)}"] if k.limit is not None else []),
+                      *(["  zeros"] if k.zeros else [])]
         out = [f"{word} {quote(k.label)} batch ({self.vars(k.batch)}) m ({self.vars(k.m)}) n ({self.vars(k.n)})"
                f" k ({self.vars(k.k)}) panel {panel}{_product(k)}{_loc(k)} {{", *given,
-               f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k))]
+               f"  a = {self.scalar(k.a)}", *(f"  b = {self.scalar(b)}" for b in _second(k)),
+               *(f"  where = {self.scalar(p)}" for p in k.predicates)]
         return out + [self.store(s, "  ") for s in stores] + ["}"]
 
 

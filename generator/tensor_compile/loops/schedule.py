@@ -210,14 +210,16 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
     change = Rewriter(lambda e: e.substitute(mapping)) if mapping else Rewriter()
     a, b = change(a), tuple(change(x) for x in b)
     stores = tuple(rewritten(x, change) for x in kernel.stores)
-    body = _Body(buffers, [x.value for x in stores], stores, (a, *b))
+    where = [change(p) for p in kernel.predicates]
+    body = _Body(buffers, [*(x.value for x in stores), *where], stores, (a, *b))
     m, k, batch = (body.merge_all(body.split_all(v)) for v in (kernel.m, k, kernel.batch))
     if len(n) > 1:
         n = body.merge_all(n)
     change = body.rewriter()
     stores = tuple(rewritten(x, change) for x in stores)
     return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel,
-                             stores, (), (), loc=kernel.loc, product=kernel.product)
+                             stores, (), (), loc=kernel.loc, product=kernel.product,
+                             where=change(where[0]) if where else None)
 
 
 def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:

@@ -80,7 +80,8 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     inside = (*(ZERO for _ in range(at)), number, *b.index[at + 1:-1], sym(own) - number * kernel.b_panel)
     change = Rewriter(lambda e: e.substitute(step))
     product = replace(kernel, batch=(), n=(own,), a=change.load(kernel.a), b=(Load(b.buffer, b.dtype, inside),),
-                      stores=tuple(rewritten(s, change) for s in kernel.stores))
+                      stores=tuple(rewritten(s, change) for s in kernel.stores),
+                      where=change(kernel.where) if kernel.where is not None else None)
 
     there: dict[Sym, Expr] = {w: sym(axis.start) for axis, (_, w) in zip(axes, p.batch) if w is not None}
     gone = set(there)

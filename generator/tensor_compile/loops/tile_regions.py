@@ -215,7 +215,7 @@ class _Former:
             items[chain.at[0]] = before
         what = " by ".join(f"{a.block} of {a.size}" for a in tiles.axes)
         self.fusions.append(f"{chain.label} runs in tiles of {what} points" +
-                            (", without columns that are masked in all of a tile's rows" if before is not None else ""))
+                            (", without columns that are masked in all of a tile's rows" if tiles.growing else ""))
 
     def size(self, e: Expr) -> int:
         """With dims at their upper ends."""
@@ -346,7 +346,8 @@ class _Former:
             return tuple(t for s in variables for t in new.get(s, (s,)))
         if isinstance(kernel, ContractionKernel):
             return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change(kernel.a),
-                           b=tuple(change(b) for b in kernel.b), stores=tuple(map(stored, kernel.stores))), step
+                           b=tuple(change(b) for b in kernel.b), stores=tuple(map(stored, kernel.stores)),
+                           where=change(kernel.where) if kernel.where is not None else None), step
         phases = tuple(replace(s, reduces=tuple(replace(r, value=change(r.value)) for r in s.reduces),
                                stores=tuple(map(stored, s.stores))) for s in kernel.phases)
         return replace(kernel, rows=kept(kernel.rows), phases=phases), step

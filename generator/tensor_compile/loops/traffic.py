@@ -14,7 +14,7 @@ from typing import Any, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, Sym, sym
-from .loop_ir import CheckKernel, ExternKernel, Kernel
+from .loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel
 from .scalar_ir import Buffer, Load
 from .scalars import extent, walk
 
@@ -39,7 +39,9 @@ def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
     written = {(s.buffer, s.index): (s.dynamic, ()) for s in kernel.stores}
     own = {s.buffer for s in kernel.stores}  # rows that are stored and read again stay in the cache
     read: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for x in walk(*kernel.values):
+    rare = {p for part in kernel.contractions for p in part.predicates} \
+        if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else set()    # asked for NaN alone
+    for x in walk(*(v for v in kernel.values if v not in rare)):
         if isinstance(x, Load) and (x.buffer not in own or buffers[x.buffer].kind == "state"):
             valid = read.get((x.buffer, x.index), ((), x.valid))[1]
             read[x.buffer, x.index] = x.dynamic, valid if valid == x.valid else ()

@@ -118,7 +118,7 @@ class _Checker:
             written |= {b.name for b in item.writes}
             return
         if isinstance(item, Contraction):
-            values: list[Scalar] = [] if empty(item.k) else [item.a, item.b]
+            values: list[Scalar] = [] if empty(item.k) else item.values
             self.access(item.label, item.out, item.index, self.facts)
         else:
             assert isinstance(item, Computation)
@@ -186,6 +186,10 @@ class _Checker:
                 self.problems.append(f"{k.label}: {v.buffer} is not walked by the terms alone")
         if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
             self.problems.append(f"{k.label}: its second operands lie otherwise")
+        if k.where is not None and (k.where.dtype != "bool" or len(k.b) > 1 or product.integer):
+            self.problems.append(f"{k.label}: a predicate is a bool, and one of a single sum of floats")
+        for p in () if empty(k.k) else k.predicates:
+            self.value(k.label, p)
         for s in k.stores:
             self.store(k.label, s)
 

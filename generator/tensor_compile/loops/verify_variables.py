@@ -61,6 +61,8 @@ class _Scopes:
         self.value(item.a, frozenset((*item.batch, *item.m, *item.k)))
         for b in second:
             self.value(b, frozenset((*item.batch, *item.n, *item.k)))
+        for p in item.predicates:
+            self.value(p, frozenset((*item.batch, *item.m, *item.k)))
 
     def nest(self, kernel: LoopNestKernel) -> None:
         known: set[str] = set()

@@ -53,4 +53,27 @@ def functions(rng: Random) -> dict:
     given[..., 0] = True
     cases["self_keep"] = (alone(2, 2, 16) | {"keep": given},
                           lambda i: sdpa(i, i["keep"] & torch.ones(7, 7, dtype=torch.bool).tril()), "batch=2,l=7")
+
+    def of_kept(i: dict, keep: torch.Tensor) -> torch.Tensor:
+        """Each row by itself, of the columns that it keeps; PyTorch's value where it keeps none."""
+        k, v = (i[name].repeat_interleave(2, 1) for name in "kv")
+        y = F.scaled_dot_product_attention(i["q"], k, v, attn_mask=keep)
+        v = v.clone()
+        v[:, :, 0] = torch.inf
+        for row in range(5):
+            if keep[row].any():
+                y[:, :, row] = F.scaled_dot_product_attention(i["q"][:, :, row:row + 1], k[:, :, keep[row]],
+                                                              v[:, :, keep[row]])[:, :, 0]
+        return y
+
+    def left_out(i: dict) -> dict:
+        keep, band = i["keep"], torch.ones(5, 16, dtype=torch.bool).tril().triu(-2)
+        return {"kept": of_kept(i, keep), "causal": of_kept(i, keep & band),
+                "added": sdpa(i, i["bias"].expand(5, 16), enable_gqa=True)["y"]}
+
+    keep = rng.rand(5, 16) > 0.5
+    keep[1], keep[2, :3] = False, False
+    bias = rng.normal(5, 1)
+    bias[3] = -torch.inf
+    cases["left_out"] = (operands(4, 2, 16, 16) | {"keep": keep, "bias": bias}, left_out, size)
     return cases

@@ -17,8 +17,9 @@ typedef enum tc_attention_scores { TC_SCORES_SCALED, TC_SCORES_CAPPED, TC_SCORES
  * multiple of h' (grouped heads: q's head i uses head i / (h / h')). scale left out is 1/sqrt(d). softcap c: c * tanh(y
  * / c) of y = q k^T * scale, before any mask. causal: row i sees columns 0..i + offset (a dim; rows that begin behind a
  * cache of that length), with window w the last w of them alone. lengths[b]: the columns that there are of each batch,
- * axis 0. A bool mask keeps where it is true, a float mask is added; it broadcasts to [..., h, l, s]. A row without any
- * kept column is NaN. *scores becomes [..., h, l, s], of the step that scores_at names.
+ * axis 0. A bool mask keeps where it is true, a float mask is added; it broadcasts to [..., h, l, s]. What causal,
+ * lengths and a bool mask leave out is no term: it may be infinite or NaN, and a row without any kept column is 0, as is
+ * one to whose columns a float mask adds -inf. *scores becomes [..., h, l, s], of the step that scores_at names.
  * Dtypes: floats; bool or the same float for the mask, i32 or i64 for lengths.
  * Shape: [..., h, l, e]; rank 3 or more for grouped heads, else 2.
  * Numerics: 16-bit floats are computed in f32 and rounded once.
