@@ -45,9 +45,7 @@ static double now(void)
 #else
 #define HELD(x) __asm__ volatile("" : "+m"(x))
 #endif
-#define EACH(do)                                                                                                       \
-    do                                                                                                                 \
-    (0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11)
+#define EACH(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
 
 /* Operations in a second of `loops` iterations. An array of accumulators would stay in memory. */
 static double multiply(long loops)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -32,7 +34,9 @@ def main(folder: Path) -> None:
     path = folder / "model.tuning.lock"
     said: list[str] = []
     result = tune.tune(kernels, tools, path, rounds=4, say=said.append)
-    equal(said[2:], [f"measuring {n} of 3 kernels" for n in (1, 2, 3)], "it says how far it is")
+    ok(said[2] == "measuring 1 of 3 kernels" and
+       all(re.fullmatch(rf"measuring {n} of 3 kernels, \d+ s left", said[n + 1]) for n in (2, 3)),
+       "it says how far it is, and how long it takes") or note(repr(said))
     equal((len(result.timed), result.wrong, result.skipped), (3, [], set()), "every kernel is measured")
     equal({key for key, time in result.before.items() if time > 0}, {key for key, *_ in result.timed},
           "and so is what was used before")
@@ -53,7 +57,56 @@ def main(folder: Path) -> None:
     equal([key for key, *_ in tune.tune(kernels, tools, path, rounds=2).timed], [kept.key], "a stale entry is measured")
     raises(UserError, lambda: tune.tune(kernels, harness.Toolset(compiler, target, (), cache, ("/no/such/emulator",)),
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
+    stopped(folder / "stopped.tuning.lock", tools, kernels)
+    pruned(path, tools, kernels)
     wrong_candidate(folder, tools, kernels[0])
+
+
+def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:
+    """Everything is compiled already: what ends the search does so while it measures."""
+    before = tune.tune(kernels, tools, path, rounds=2, keep=False)
+    ok(len(before.timed) == 3 and not path.exists(), "a search that is not to be kept writes nothing")
+
+    def interrupted(line: str) -> None:
+        if line.startswith("measuring 3"):
+            raise KeyboardInterrupt
+    try:
+        tune.tune(kernels, tools, path, rounds=2, say=interrupted)
+        ok(False, "an interruption goes on to the caller")
+    except KeyboardInterrupt:
+        equal(len(locks.read(path)), 2, "an interruption keeps what was measured")
+    said: list[str] = []
+    equal(len(tune.tune(kernels, tools, path, rounds=2, say=said.append, budget=1000.0).timed), 1,
+          "the next run goes on from there, a budget is enough")
+    ok(any(line.startswith("measuring 1 of 1 kernels, 9") for line in said), "with a budget the time left is known")
+
+    def late(line: str) -> None:
+        if line.startswith("measuring 3"):
+            signal.raise_signal(signal.SIGALRM)
+    group = tune.GROUP
+    try:
+        tune.GROUP = 1
+        result = tune.tune(kernels, tools, path, rounds=1, again=True, say=late, budget=1000.0)
+    finally:
+        tune.GROUP = group
+    equal((len(result.timed), result.left), (2, 1), "a budget ends the search and says what it left")
+    sizes = [case.operations for case in tune.cases(kernels, tools, {}, True)]
+    largest = {case.name for case in tune.cases(kernels, tools, {}, True) if case.operations > min(sizes)}
+    equal({key for key, *_ in result.timed}, largest, "the smallest kernel")
+
+
+def pruned(path: Path, tools: harness.Toolset, kernels: list) -> None:
+    entries = locks.read(path)
+    first = entries[min(entries)]
+    foreign = locks.Entry(first.key.rpartition(" ")[0] + " target=elsewhere/isa", first.candidate, 1.0, False, "c", "0")
+    gone = locks.Entry(first.key.replace("rows=", "rows=9"), first.candidate, 1.0, False, "c", "0")
+    locks.write(path, {**entries, foreign.key: foreign, gone.key: gone})
+    plans = [(kernels[:2], tools.target), (kernels[2:], tools.target)]
+    found = tune.unused(plans, path)
+    equal([e.key for e in found], [gone.key], "an entry that no kernel has is unused, one of another target is not")
+    tune.prune(found, path)
+    equal(sorted(locks.read(path)), sorted([*entries, foreign.key]), "and is taken out")
+    equal(len(tune.unused(plans[:1], path)), 1, "what another build of the lock uses counts")
 
 
 def wrong_candidate(folder: Path, tools: harness.Toolset, kernel: object) -> None:

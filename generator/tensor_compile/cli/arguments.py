@@ -30,6 +30,14 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    """90, 120s, 2m."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|)", text)
+    if not match or not float(match[1]):
+        raise argparse.ArgumentTypeError(f"not a time such as 120s or 2m: {text!r}")
+    return float(match[1]) * (60 if match[2] == "m" else 1)
+
+
 def bound(text: str) -> float:
     try:
         value = float(text)

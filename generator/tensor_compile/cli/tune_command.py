@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import UsageError
 from . import Parser, arguments
 
 if TYPE_CHECKING:
+    from ..compile.options import Options
     from ..compile.progress import Progress
+    from ..compile.toolchain import Compiler
     from ..compile.tune import Result
+    from ..loops.loop_ir import ContractionKernel, ModelPlan
+    from ..target import Target
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -21,13 +27,21 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "tune", help="measure kernels and write the tuning lock", allow_abbrev=False,
         description="Measures, for every model that was built in a folder, the candidates of each matrix product and "
                     "convolution on this machine, and writes MODEL.tuning.lock beside the model: commit it. Builds "
-                    "only "
-                    "read it; it changes their speed and never a bit of a result. Entries that still hold are kept.",
-        epilog="Example: tensor-compile tune -C build")
+                    "only read it; it changes their speed and never a bit of a result. Entries that still hold are "
+                    "kept, and so is what was measured when you interrupt it: the next run goes on from there.",
+        epilog="Examples: tensor-compile tune -C build; tensor-compile tune -C build --budget 120s; "
+               "tensor-compile tune -C build --diff")
     parser.add_argument("-C", dest="folder", default=".", metavar="DIR",
                         help="folder of the build: a Meson build directory, or where `build` wrote its outputs "
                              "(default: .)")
     parser.add_argument("--all", dest="again", action="store_true", help="measure again what has a good entry")
+    parser.add_argument("--budget", type=arguments.seconds, default=None, metavar="TIME",
+                        help="use about this much time, e.g. 120s or 2m, compiling included: the kernels with the most "
+                             "operations come first, the next run goes on")
+    parser.add_argument("--diff", action="store_true",
+                        help="measure everything again and print what would change and gain; write nothing")
+    parser.add_argument("--prune", action="store_true",
+                        help="measure nothing; take out the entries of this target that no build in DIR uses")
     parser.add_argument("--rounds", type=arguments.positive, default=20, metavar="N",
                         help="how often each candidate is timed, in turn with the others (default: 20)")
     parser.add_argument("--exe-wrapper", type=arguments.words, default=(), metavar="COMMAND",
@@ -45,42 +59,100 @@ def _tell(progress: Progress, model: str, line: str) -> None:
 
 def _summary(result: Result, lock: str) -> str:
     if not result.timed:
-        return f"nothing to measure: {lock} is up to date"
-    after = sum(time for _, _, time in result.timed)
-    before = sum(result.before.get(key, time) for key, _, time in result.timed)
+        return f"nothing was measured in that time: {lock} is as it was" if result.left else \
+            f"nothing to measure: {lock} is up to date"
+    after = sum(us for _, _, us in result.timed)
+    before = sum(result.before.get(key, us) for key, _, us in result.timed)
     kernels = f"{len(result.timed)} kernel" + ("" if len(result.timed) == 1 else "s")
-    return f"{kernels} measured, one call of each: {before:.1f} us before, {after:.1f} us now; {lock} written"
+    left = f" ({result.left} left for the next run)" if result.left else ""
+    return f"{kernels} measured{left}, one call of each: {before:.1f} us before, {after:.1f} us now; {lock} written"
+
+
+def _difference(result: Result) -> list[str]:
+    """What a search would change, the largest gain first, and what that gains."""
+    changed = sorted((result.before.get(key, us) - us, key, winner.name, us) for key, winner, us in result.timed
+                     if winner.name != result.used[key])
+    lines = [f"{result.used[key]} {us + gain:.3f} us -> {name} {us:.3f} us  {key}"
+             for gain, key, name, us in reversed(changed)]
+    total = sum(result.before.get(key, us) for key, _, us in result.timed)
+    gained = sum(gain for gain, *_ in changed)
+    left = f"; {result.left} not measured in that time" if result.left else ""
+    return [*lines, f"{len(changed)} of {len(result.timed)} kernels would change, one call of each: {total:.1f} us "
+                    f"before, {total - gained:.1f} us then{left}; nothing written"]
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..compile import assemble, record, tune
-    from ..compile.harness import Toolset
-    from ..compile.progress import Progress
-    from ..compile.tools import ToolBroken
+    from ..compile import record
     from ..errors import UserError
 
+    if args.prune and (args.diff or args.again or args.budget):
+        raise UsageError("--prune measures nothing: it goes without --diff, --all and --budget")
     folder = Path(args.folder)
     builds = [options for options in record.builds(folder) if options.backend == "c"]
     if not builds:
         raise UserError("no model was built here", str(folder), "build first, then tune: tensor-compile tune -C DIR")
-    wrong: list[str] = []
+    return _prune(builds) if args.prune else _tune(builds, args)
+
+
+def _prune(builds: list[Options]) -> int:
+    """Builds may share a lock: an entry stays where any of them uses it."""
+    from ..compile import tune
+
+    plans: dict[Path, list[tuple[list[ContractionKernel], Target]]] = {}
     for options in builds:
-        compiler, host, target, _ = assemble.toolchains(options)
-        cache = options.open_cache()
-        captured = assemble.capture(options, host, cache)
-        plan = assemble.compile_graph(options, captured.text, target).plan
-        tools = Toolset(compiler, target, options.cflags, cache, args.exe_wrapper, args.link_args, args.jobs)
+        plan, _, target = _planned(options)
+        plans.setdefault(options.lock_path, []).append((tune.contractions(plan), target))
+    for lock, found in plans.items():
+        gone = tune.unused(found, lock)
+        for entry in gone:
+            print(f"{os.path.relpath(lock)}: {entry.candidate}  {entry.key}")
+        if gone:
+            tune.prune(gone, lock)
+        print(f"{os.path.relpath(lock)}: {len(gone)} entr{'y' if len(gone) == 1 else 'ies'} taken out")
+    return 0
+
+
+def _planned(options: Options) -> tuple[ModelPlan, Compiler, Target]:
+    from ..compile import assemble
+
+    compiler, host, target, _ = assemble.toolchains(options)
+    captured = assemble.capture(options, host, options.open_cache())
+    return assemble.compile_graph(options, captured.text, target).plan, compiler, target
+
+
+def _tune(builds: list[Options], args: argparse.Namespace) -> int:
+    from ..compile import tune
+    from ..compile.harness import Toolset
+    from ..compile.progress import Progress
+    from ..compile.tools import ToolBroken
+
+    begun, wrong = time.monotonic(), []
+    for number, options in enumerate(builds):
+        left = None if args.budget is None else (args.budget - (time.monotonic() - begun)) / (len(builds) - number)
+        started = time.monotonic()
+        plan, compiler, target = _planned(options)
+        tools = Toolset(compiler, target, options.cflags, options.open_cache(), args.exe_wrapper, args.link_args,
+                        args.jobs)
         with Progress() as progress:
-            result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again,
-                               partial(_tell, progress, options.shown))
-        for key, winner, time in result.timed:
-            was = f"  (was {result.before[key]:.3f} us)" if result.before.get(key, time) != time else ""
-            print(f"{options.shown}: {time:11.3f} us  {winner.name}  {key}{was}")
-        print(f"{options.shown}: {_summary(result, os.path.relpath(options.lock_path))}")
-        for isa in sorted(result.skipped):
-            print(f"{options.shown}: warning: this processor does not run {isa}: its kernels were not measured",
-                  file=sys.stderr)
+            result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again or args.diff,
+                               partial(_tell, progress, options.shown),
+                               None if left is None else left - (time.monotonic() - started), not args.diff)
+        _print(options, result, args.diff)
         wrong += result.wrong
     if wrong:
         raise ToolBroken("a candidate differs from the reference (it was not timed)", "\n".join(wrong))
     return 0
+
+
+def _print(options: Options, result: Result, diff: bool) -> None:
+    if diff:
+        for line in _difference(result):
+            print(f"{options.shown}: {line}")
+    else:
+        for key, winner, us in result.timed:
+            was = f"  (was {result.before[key]:.3f} us)" if result.before.get(key, us) != us else ""
+            print(f"{options.shown}: {us:11.3f} us  {winner.name}  {key}{was}")
+        print(f"{options.shown}: {_summary(result, os.path.relpath(options.lock_path))}")
+    for isa in sorted(result.skipped):
+        print(f"{options.shown}: warning: this processor does not run {isa}: its kernels were not measured",
+              file=sys.stderr)

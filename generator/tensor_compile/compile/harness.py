@@ -38,6 +38,12 @@ class Case:
     candidates: tuple[Schedule, ...]
     incumbent: Schedule
 
+    @property
+    def operations(self) -> int:
+        """Floating-point operations of a call."""
+        access = Access.of(self.kernel)
+        return 2 * (access.rows * access.columns * access.terms * access.batches * access.sums).evaluate(self.sizes)
+
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
@@ -115,10 +121,9 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
                   f"static const tc_candidate candidates{position}[] = {{"]
         lines += [f'    {{"{c.name}", "{c.isa}", {_symbol(c, i)}}},' for c in case.candidates]
         lines.append("};")
-        flops = 2 * (access.rows * access.columns * access.terms * access.batches * access.sums).evaluate(case.sizes)
         entries.append(f'    {{"{case.name}", params{position}, {len(roomy[i].params)}, dims{position}, reference_{i}, '
                        f'candidates{position}, {len(case.candidates)}, {case.candidates.index(case.incumbent)}, '
-                       f'{float(flops)}}},')
+                       f'{float(case.operations)}}},')
     lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};", ""]
     return "\n".join(lines)
 

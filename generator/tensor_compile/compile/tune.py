@@ -2,19 +2,21 @@
 """Measures the candidates of a build's contractions and writes the tuning lock. The only code that runs kernels of the
 target, and never part of a build.
 
-Everything is compiled first; then the harness runs alone, under a lock of the whole machine. It proves every candidate
-against the reference before it is timed.
+Everything is compiled first (kernels by groups where time is limited); then the harness runs alone, under a lock of the
+whole machine. It proves every candidate against the reference before it is timed.
 """
 from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterator, Mapping, Sequence
+from typing import Callable, Iterator, Sequence
 
 from ..emit import candidates as table
 from ..emit.key import kernel_key
@@ -23,6 +25,7 @@ from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel
 from ..loops.scalars import last
 from ..symbolic import Sym, sym
+from ..target import Target
 from . import lock as locks
 from .harness import Case, Toolset, program
 from .lock import Entry
@@ -32,16 +35,23 @@ Say = Callable[[str], None]
 
 
 MOST = 24   # schedules of a kernel that are measured: those that the cost model prefers
+GROUP = 4   # kernels that are compiled and measured together where time is limited
+
+
+class OutOfTime(BaseException):
+    """The budget is used up. Like an interruption it ends whatever is going on."""
 
 
 @dataclass(slots=True)
 class Result:
-    """timed: (key, winner, microseconds) of every case; before: those of what was used before, by key; skipped:
-    instruction sets that this processor lacks; wrong: candidates that differ from the reference, which is a bug of
-    ours."""
+    """timed: (key, winner, microseconds) of every case; before: those of what was used before, by key, and used: what
+    that was; left: how many cases the budget left out; skipped: instruction sets that this processor lacks; wrong:
+    candidates that differ from the reference, which is a bug of ours."""
 
     timed: list[tuple[str, Schedule, float]] = field(default_factory=list)
     before: dict[str, float] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+    left: int = 0
     skipped: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
@@ -93,37 +103,96 @@ def compiler_name(tools: Toolset) -> str:
 
 
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
-         say: Say = lambda line: None) -> Result:
-    """Brings the lock up to date with the kernels; entries of other kernels stay as they are."""
+         say: Say = lambda line: None, budget: float | None = None, keep: bool = True) -> Result:
+    """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
+    when the user interrupts it, and when the budget (seconds) is used up: the kernels with the most operations come
+    first then. keep: whether the lock is written."""
     known = locks.read(lock)
     todo = cases(kernels, tools, known, again)
-    result = Result()
-    if not todo:
-        return result
-    say(f"compiling {sum(len(c.candidates) for c in todo)} candidates of {len(todo)} kernels")
-    with tools.cache.scratch() as scratch:
-        path = program(todo, tools, Path(scratch) / "harness")
-        say("waiting for the machine")
-        with alone():
-            names: list[str] = []
-
-            def progress(line: str) -> None:
-                if line.startswith("case "):
-                    names.append(line)
-                    say(f"measuring {len(names)} of {len(todo)} kernels")
-
-            output = _run([*tools.wrapper, str(path), "time", str(rounds)], progress)
-    _read(output, result, {case.name: case.incumbent.name for case in todo})
-    emulated = bool(tools.wrapper) and Path(tools.wrapper[0]).name.startswith("qemu")
-    for key, winner, time in result.timed:
-        known[key] = Entry(key, winner.name, time, emulated, compiler_name(tools), locks.templates_digest())
-    locks.write(lock, known)
+    result = Result(used={case.name: case.incumbent.name for case in todo})
+    groups = [todo] if todo else []
+    if budget is not None:
+        todo.sort(key=lambda case: -case.operations)
+        groups = [todo[i:i + GROUP] for i in range(0, len(todo), GROUP)]
+    tell = _Telling(say, len(todo), budget)
+    try:
+        with _limit(budget):
+            for group in groups:
+                _measure(group, tools, rounds, result, tell)
+    except OutOfTime:
+        result.left = len(todo) - len(result.timed)
+    finally:
+        if keep and result.timed:
+            _keep(result, known, tools, lock)
     return result
 
 
-def _run(command: list[str], progress: Say) -> str:
-    """What the harness prints; progress gets its lines as they come."""
-    lines: list[str] = []
+def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -> None:
+    emulated = bool(tools.wrapper) and Path(tools.wrapper[0]).name.startswith("qemu")
+    for key, winner, us in result.timed:
+        known[key] = Entry(key, winner.name, us, emulated, compiler_name(tools), locks.templates_digest())
+    locks.write(lock, known)
+
+
+@contextmanager
+def _limit(seconds: float | None) -> Iterator[None]:
+    """Raises OutOfTime once the seconds have passed."""
+    if seconds is None:
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        raise OutOfTime
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@dataclass(slots=True)
+class _Telling:
+    """Says how far it is and how long it takes. begun: when the first kernel was measured; done: how many were."""
+
+    say: Say
+    total: int
+    budget: float | None
+    start: float = field(default_factory=time.monotonic)
+    begun: float = 0.0
+    done: int = 0
+
+    def measuring(self) -> None:
+        now = time.monotonic()
+        self.begun = self.begun or now
+        left = None if not self.done else (now - self.begun) / self.done * (self.total - self.done)
+        if self.budget is not None:
+            most = self.start + self.budget - now
+            left = most if left is None else min(left, most)
+        self.done += 1
+        self.say(f"measuring {self.done} of {self.total} kernels" +
+                 (f", {max(left, 0):.0f} s left" if left is not None else ""))
+
+
+def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, tell: _Telling) -> None:
+    """Compiles the candidates of some cases and times them, alone on the machine."""
+    tell.say(f"compiling {sum(len(c.candidates) for c in todo)} candidates of {len(todo)} kernels")
+    reader = _Reader(result)
+    with tools.cache.scratch() as scratch:
+        path = program(todo, tools, Path(scratch) / "harness")
+        tell.say("waiting for the machine")
+
+        def line(text: str) -> None:
+            if text.startswith("case "):
+                tell.measuring()
+            reader.line(text)
+        with alone():
+            _run([*tools.wrapper, str(path), "time", str(rounds)], line)
+
+
+def _run(command: list[str], line: Say) -> None:
+    """Gives every line that the harness prints, as it comes."""
     with tempfile.TemporaryFile("w+") as errors:
         try:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -131,35 +200,63 @@ def _run(command: list[str], progress: Say) -> str:
             raise UserError(f"the measuring harness does not start: {error.strerror}: {command[0]}",
                             hint="for another processor, --exe-wrapper names what runs its programs here") from None
         with process:
-            for line in process.stdout or ():
-                lines.append(line)
-                progress(line)
+            try:
+                for text in process.stdout or ():
+                    line(text.rstrip("\n"))
+            except BaseException:
+                process.kill()
+                raise
         if process.returncode:
             errors.seek(0)
             raise ToolBroken(f"the measuring harness failed (exit {process.returncode})",
-                             f"{' '.join(command)}\n{''.join(lines)}\n{errors.read()}")
-    return "".join(lines)
+                             f"{' '.join(command)}\n{errors.read()}")
 
 
-def _read(output: str, result: Result, incumbents: Mapping[str, str]) -> None:
-    """The lines that autotune/main.c documents. incumbents: what was used before, by key."""
-    key = ""
-    for line in output.splitlines():
-        kind, _, rest = line.partition(" ")
+@dataclass(slots=True)
+class _Reader:
+    """The lines that autotune/main.c documents. key: of the case that they are of."""
+
+    result: Result
+    key: str = ""
+
+    def line(self, text: str) -> None:
+        kind, _, rest = text.partition(" ")
         if kind == "case":
-            key = rest
+            self.key = rest
         elif kind == "skipped":
-            result.skipped.add(_schedule(rest).isa)
+            self.result.skipped.add(_schedule(rest).isa)
         elif kind == "wrong":
             name, _, why = rest.partition(" ")
-            result.wrong.append(f"{name}: {key}: {why}")
+            self.result.wrong.append(f"{name}: {self.key}: {why}")
         elif kind == "candidate":
             name, ns, _ = rest.split(" ")
-            if name == incumbents.get(key):
-                result.before[key] = float(ns) / 1000
+            if name == self.result.used.get(self.key):
+                self.result.before[self.key] = float(ns) / 1000
         elif kind == "winner":
             name, ns = rest.split(" ")
-            result.timed.append((key, _schedule(name), float(ns) / 1000))
+            self.result.timed.append((self.key, _schedule(name), float(ns) / 1000))
+
+
+def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Path) -> list[Entry]:
+    """Entries of the lock that none of the builds uses, of their targets and instruction sets: no kernel has the key,
+    or the candidate cannot be its. What other targets use is not known here."""
+    used: set[str] = set()
+    known = locks.read(lock)
+    for kernels, target in plans:
+        for kernel in kernels:
+            for isa in target.isas:
+                key = kernel_key(kernel, isa, target.name)
+                named = parse(known[key].candidate) if key in known else None
+                if named is not None and named.isa == isa and not table.refusal(kernel, named):
+                    used.add(key)
+    here = {f"target={target.name}/{isa}" for _, target in plans for isa in target.isas}
+    return [entry for key, entry in sorted(known.items()) if key not in used and key.rpartition(" ")[2] in here]
+
+
+def prune(entries: Sequence[Entry], lock: Path) -> None:
+    """Takes entries out of the lock."""
+    gone = {entry.key for entry in entries}
+    locks.write(lock, {key: entry for key, entry in locks.read(lock).items() if key not in gone})
 
 
 def _schedule(name: str) -> Schedule:
