@@ -85,6 +85,18 @@ static tc_tensor finished(tc_site at, tc_tensor x, int zero, tc_dtype dtype)
     return tc_cast_at(at, zero ? ADD(x, zero) : x, dtype);
 }
 
+/* round(x * scale) + zero in the dtype: halves to even, in f32. scale: f32 that broadcasts to x. */
+static tc_tensor in_floats(tc_graph *g, tc_site at, tc_tensor x, tc_tensor scale, int zero, tc_dtype dtype)
+{
+    tc_tensor z = zero ? tc_constant_of(g, TC_I32, TC_OPERAND(zero)) : NULL;
+    return tc_requantize_by(g, at, x, scale, z, dtype);
+}
+
+static tc_tensor by_number(tc_graph *g, tc_site at, tc_tensor x, double scale, int zero, tc_dtype dtype)
+{
+    return tc_is_poison(x) ? x : in_floats(g, at, x, tc_constant_of(g, TC_F32, TC_OPERAND(scale)), zero, dtype);
+}
+
 /* -- multipliers that depend on tensors ---------------------------------------------------------------------------- */
 
 /* tc_quantized_multiplier of each number of an f64 tensor: q, and the shift e. Steps by powers of two are exact. */
@@ -123,10 +135,14 @@ static tc_tensor scaled_wide(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q, 
 }
 
 /* Sums with one multiplier, or one a slice of the axis, to the result. scale: f64. */
-static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor scale, int axis, bool once, int zero,
-                          tc_dtype dtype)
+static tc_tensor rescaled(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor scale, int axis, bool once, bool floats,
+                          int zero, tc_dtype dtype)
 {
     const tc_type *x = &sums->type;
+    if (floats) {
+        scale = tc_quantized_along(g, at, "scale", tc_prim_cast(g, scale, TC_F32), x, axis, 0);
+        return tc_is_poison(scale) ? scale : in_floats(g, at, sums, scale, zero, dtype);
+    }
     tc_tensor e, q = multipliers(g, at, scale, &e);
     q = tc_quantized_along(g, at, "scale", q, x, axis, 0);
     e = tc_quantized_along(g, at, "scale", e, x, axis, 0);
@@ -182,7 +198,7 @@ static tc_tensor quantized_conv(tc_graph *g, const tc_quantized_conv_args *a)
     if (tc_is_poison(sums))
         return sums;
     tc_tensor scale = MUL(tc_prim_cast(g, as_number(g, a->w_scale), TC_F64), (double)a->x.scale);
-    return rescaled(g, at, sums, DIV(scale, (double)a->scale), 1, a->once, a->zero, dtype);
+    return rescaled(g, at, sums, DIV(scale, (double)a->scale), 1, a->once, a->floats, a->zero, dtype);
 }
 
 tc_tensor tc_quantized_conv_at(const tc_quantized_conv_args *args)
@@ -213,7 +229,7 @@ static tc_tensor quantized_linear(tc_graph *g, const tc_quantized_linear_args *a
         scale = MUL(tc_prim_cast(g, scale, TC_F64), (double)a->x.scale);
     else
         scale = tc_prim_cast(g, MUL(scale, (double)a->x.scale), TC_F64);
-    return rescaled(g, at, sums, DIV(scale, (double)a->scale), sums->type.rank - 1, a->once, a->zero, dtype);
+    return rescaled(g, at, sums, DIV(scale, (double)a->scale), sums->type.rank - 1, a->once, a->floats, a->zero, dtype);
 }
 
 tc_tensor tc_quantized_linear_at(const tc_quantized_linear_args *args)
@@ -239,6 +255,14 @@ static tc_tensor quantized_sum(tc_graph *g, const tc_quantized_two_args *args, b
         return tc_poison();
     const tc_affine *a = &args->a, *b = &args->b;
     const tc_dtype dtype = a->x->type.dtype;
+    if (args->floats) {
+        const double by_a = (double)a->scale / (double)args->scale;
+        const double by_b = (double)b->scale / (double)args->scale * (difference ? -1 : 1);
+        const double more = args->zero - by_a * a->zero - by_b * b->zero;
+        tc_tensor left = MUL(tc_prim_cast(g, a->x, TC_F32), by_a), right = MUL(tc_prim_cast(g, b->x, TC_F32), by_b);
+        tc_tensor sum = ADD(left, right);
+        return tc_is_poison(sum) ? sum : tc_cast_at(at, tc_round_at(at, ADD(sum, more)), dtype);
+    }
     const int places = dtype == TC_I16 ? 15 : 20;
     const double larger = a->scale > b->scale ? a->scale : b->scale, twice = 2 * larger;
     tc_tensor left = scaled(g, at, SHIFT_LEFT(centered(g, at, a), places), a->scale / twice);
@@ -273,6 +297,8 @@ static tc_tensor quantized_mul(tc_graph *g, const tc_quantized_two_args *args)
     if (tc_is_poison(product))
         return product;
     const double scale = (double)args->a.scale * (double)args->b.scale / (double)args->scale;
+    if (args->floats)
+        return by_number(g, at, product, scale, args->zero, args->a.x->type.dtype);
     return finished(at, scaled(g, at, product, scale), args->zero, args->a.x->type.dtype);
 }
 
@@ -297,7 +323,10 @@ static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args 
     if (!check_scale(g, "", args->x.scale) || !check_result(g, dtype, args->scale, args->zero))
         return tc_poison();
     tc_tensor x = centered(g, args->at, &args->x);
-    return finished(args->at, scaled(g, args->at, x, (double)args->x.scale / (double)args->scale), args->zero, dtype);
+    const double scale = (double)args->x.scale / (double)args->scale;
+    if (args->floats)
+        return by_number(g, args->at, x, scale, args->zero, dtype);
+    return finished(args->at, scaled(g, args->at, x, scale), args->zero, dtype);
 }
 
 tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args)
@@ -488,6 +517,10 @@ static tc_tensor quantized_mean(tc_graph *g, const tc_quantized_mean_args *args)
         }
     }
     tc_tensor sums = tc_sum_at(at, centered(g, at, &args->x), args->keepdims, args->axis_count, args->axes);
+    if (args->floats) {
+        const double scale = (double)args->x.scale / ((double)args->scale * (double)count);
+        return by_number(g, at, sums, scale, args->zero, type->dtype);
+    }
     const int64_t multiplier = tc_quantized_multiplier((double)args->x.scale / (double)args->scale, &shift);
     while (places < 31 + shift && (count >> places) > 1)
         ++places;

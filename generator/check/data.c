@@ -14,6 +14,10 @@
  *       |got - want| <= ATOL + RTOL * |want|, WANT of GOT's dtype or f64; integers and bool are equal. RTOL and ATOL of
  *       f16 and bf16 are at least 16 units in the last place of 1. Prints for every tensor the largest error and the
  *       largest distance in units in the last place of GOT's dtype.
+ *   tc-data errors GOT.safetensors WANT.safetensors
+ *       A line a tensor of WANT, of floats: its name, the sum of its squares, that of the squares of the differences,
+ *       the largest difference, the largest magnitude, how many rows along the last axis there are, and in how many of
+ *       them the largest element is at the same place.
  */
 #include "tc_scalar.h"
 
@@ -281,6 +285,51 @@ static int command_compare(int count, char **arguments)
     return same ? 0 : 1;
 }
 
+/* -- errors -------------------------------------------------------------------------------------------------------- */
+
+static void print_errors(const tc_safetensor *got, const tc_safetensor *want)
+{
+    int64_t count = 1, agreeing = 0;
+    double signal = 0, noise = 0, largest = 0, most = 0;
+    for (int d = 0; d < want->rank; ++d)
+        count *= want->shape[d];
+    const int64_t length = want->rank ? want->shape[want->rank - 1] : 1, rows = length ? count / length : 0;
+    for (int64_t row = 0; row < rows; ++row) {
+        int64_t first = 0, second = 0;
+        for (int64_t i = row * length; i < (row + 1) * length; ++i) {
+            const double a = element(got, i), b = element(want, i), error = fabs(a - b);
+            signal += b * b;
+            noise += error * error;
+            largest = !(error <= largest) ? error : largest;
+            most = !(fabs(b) <= most) ? fabs(b) : most;
+            first = a > element(got, row * length + first) ? i - row * length : first;
+            second = b > element(want, row * length + second) ? i - row * length : second;
+        }
+        agreeing += first == second;
+    }
+    printf("%s %.17g %.17g %.9g %.9g %lld %lld\n", want->name, signal, noise, largest, most, (long long)rows,
+           (long long)agreeing);
+}
+
+static int command_errors(int count, char **arguments)
+{
+    tc_safetensors got, want;
+    if (count != 2)
+        return fail("tc-data errors GOT.safetensors WANT.safetensors");
+    if (tc_safetensors_open(&got, arguments[0]) != TC_STATUS_OK)
+        return fail_file(arguments[0], got.message);
+    if (tc_safetensors_open(&want, arguments[1]) != TC_STATUS_OK)
+        return fail_file(arguments[1], want.message);
+    for (size_t i = 0; i < want.count; ++i) {
+        const tc_safetensor *wanted = &want.tensors[i], *found = tc_safetensors_find(&got, wanted->name);
+        if (dtypes[wanted->dtype].digits && found && found->dtype == wanted->dtype && found->bytes == wanted->bytes)
+            print_errors(found, wanted);
+    }
+    tc_safetensors_close(&got);
+    tc_safetensors_close(&want);
+    return 0;
+}
+
 /* -- show ---------------------------------------------------------------------------------------------------------- */
 
 enum { SHOWN = 6 }; /* elements of a tensor */
@@ -354,5 +403,7 @@ int main(int argc, char **argv)
         return command_random(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "compare"))
         return command_compare(argc - 2, argv + 2);
-    return fail("tc-data random|show|compare ...");
+    if (argc > 1 && !strcmp(argv[1], "errors"))
+        return command_errors(argc - 2, argv + 2);
+    return fail("tc-data random|show|compare|errors ...");
 }

@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: list[str]) -> int:
     from . import bench_command, build_command, ceilings_command, check_command, explain_command, import_command, \
-        minify_command, pack_command, profile_command, run_command, tune_command
+        minify_command, pack_command, profile_command, quantize_command, run_command, tune_command
 
     parser = Parser(
         prog="tensor-compile", allow_abbrev=False,
@@ -55,8 +55,8 @@ def main(argv: list[str]) -> int:
                "tensor-compile. `tensor-compile COMMAND --help` describes a command.")
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for module in (build_command, import_command, run_command, check_command, profile_command, bench_command,
-                   explain_command, tune_command, ceilings_command, minify_command, pack_command):
+    for module in (build_command, import_command, quantize_command, run_command, check_command, profile_command,
+                   bench_command, explain_command, tune_command, ceilings_command, minify_command, pack_command):
         module.add(commands)
     for sub_command in commands.choices.values():
         sub_command.siblings = commands.choices

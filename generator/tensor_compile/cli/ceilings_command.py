@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
                     host_cc=arguments.from_environment("CC_FOR_BUILD", "cc"))
     compiler, _, target, path = assemble.toolchains(asked)
     isa = target.isas[-1] if args.exe_wrapper else \
-        (processor.best_only(asked, target.arch, target.isas).isas or target.isas)[-1]
+        (processor.best_only(asked, target).isas or target.isas)[-1]
     known = {**machine.caches(), "threads": len(os.sched_getaffinity(0))} if not args.exe_wrapper else {}
     sizes = machine.read_sizes({name: getattr(target, name) for name in machine.CACHES} | known)
     found = [machine.measure(compiler, target, args.cflags, isa, threads, asked.open_cache(), args.exe_wrapper, sizes)

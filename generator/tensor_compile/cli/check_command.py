@@ -38,6 +38,15 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--rtol", type=arguments.bound, metavar="R",
                        help="bound: |got - want| <= atol + rtol * |want| (default: 1e-4; more with --precision)")
     group.add_argument("--atol", type=arguments.bound, metavar="A", help="(default: 1e-5; more with --precision)")
+    group.add_argument("--float", default="", metavar="FLOAT.c",
+                       help="MODEL.c was made of this model by `quantize`: print how far each of its layers and "
+                            "outputs is from "
+                            "the float one's over the samples of --inputs, and compare nothing else")
+    group.add_argument("--interpret", action="store_true",
+                       help="with --float: run both in the interpreter; nothing is compiled")
+    group.add_argument("--least", type=arguments.bound, metavar="DB",
+                       help="with --float: fail where the signal of a layer is less than so many decibels above its "
+                            "error")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
     arguments.add_call(parser)
     parser.set_defaults(run=run)
@@ -51,9 +60,25 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--inputs goes with one --dims")
     if args.expect and len(args.expect) != len(args.inputs):
         raise UsageError("every --expect needs --inputs of its own")
+    if args.float:
+        return _beside_float(args)
+    if args.least is not None or args.interpret:
+        raise UsageError(f"--{'interpret' if args.interpret else 'least'} goes with --float")
     cases = [Case(inputs, args.expect[i] if args.expect else "") for i, inputs in enumerate(args.inputs)]
     request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed,
                                   args.threads,
                             args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
                             tuple(args.extern_source), arguments.mapping(args.map))
     return check_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)
+
+
+def _beside_float(args: argparse.Namespace) -> int:
+    from ..compile import quantize_model
+
+    if args.expect or args.tap or args.save or not args.inputs:
+        raise UsageError("--float goes with --inputs, and without --expect, --tap and --save")
+    request = quantize_model.Request(tuple(args.inputs), "", function=args.function, threads=args.threads,
+                                     dims=args.dims[0] if args.dims else {}, names=arguments.mapping(args.map),
+                                     interpret=args.interpret)
+    options = arguments.options(args, Path(arguments.default_cache(args)) / "check")
+    return quantize_model.check(options, request, args.float, args.least)

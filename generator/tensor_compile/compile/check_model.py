@@ -22,7 +22,7 @@ from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
 from ..symbolic import Expr, Sym, const
 from . import assemble, files, given, host_programs, model_program
-from .assemble import Made
+from .assemble import Made, Planned
 from .given import Case, Given
 from .model_program import Program
 from .options import Options
@@ -124,7 +124,7 @@ def run(options: Options, request: Request) -> int:
     return 1 if verdict.failed else 0
 
 
-def chosen(made: Made, shown: str, function: str) -> list[FunctionPlan]:
+def chosen(made: Planned, shown: str, function: str) -> list[FunctionPlan]:
     """The functions of that name, the C one or the model's; all where there is none."""
     symbols = assemble.entry_symbols(made.compiled.plan)
     if function and function not in (*symbols, *symbols.values()):
@@ -148,7 +148,7 @@ def _runs(function: FunctionPlan, request: Request, options: Options, several: b
     return found
 
 
-def placed(module: Module, made: Made) -> Module:
+def placed(module: Module, made: Planned) -> Module:
     """The module with absolute paths of its weight files."""
     return Module(module.model, module.dims, [str(p) for p in made.weight_files], module.weights, module.states,
                   module.functions)

@@ -40,7 +40,7 @@ class Cpu:
             raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(machine.cc)} compiles for "
                             f"{compiler.machine}", hint="name the target's compiler with --cc")
         if machine.isas:
-            target = target.with_isas(machine.isas)
+            target = replace(target.with_isas(machine.isas), integer_isas=machine.integer_isas)
         return target.as_reference() if self.plain else target
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:

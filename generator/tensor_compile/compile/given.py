@@ -74,7 +74,8 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int]) -> dic
     found = [(b, given.require(b, "input")) for b in function.inputs]
     for buffer, tensor in found:
         if tensor.dtype != buffer.dtype or len(tensor.shape) != len(buffer.shape):
-            raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}", given.shown)
+            raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
+                            given.shown)
     equations = [(size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
     while True:
         told = next(((s, value) for size, n in equations for s in [_only_unknown(size, values)] if s is not None
@@ -86,10 +87,11 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int]) -> dic
     for buffer, tensor in found:
         for axis, (size, n) in enumerate(zip(buffer.shape, tensor.shape)):
             if _only_unknown(size, values) is not None:
-                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}",
+                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
                                 given.shown)
             if all(s in values for s in size.symbols()) and size.evaluate(values) != n:
-                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {_type(buffer)}: axis "
+                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}: "
+                                f"axis "
                                 f"{axis} "
                                 f"is {n}, not {size.evaluate(values)}", given.shown,
                                 f"sizes: {', '.join(f'{k}={v}' for k, v in named.items())}" if named else "")
@@ -123,7 +125,7 @@ def failed_guard(function: FunctionPlan, sizes: Mapping[str, int]) -> Guard | No
     return None
 
 
-def _type(buffer: Buffer) -> str:
+def type_text(buffer: Buffer) -> str:
     return f"{buffer.dtype}[{','.join(map(str, buffer.shape))}]"
 
 

@@ -10,7 +10,7 @@ from typing import Mapping, Sequence
 
 from ..errors import UserError
 from . import assemble, files, host_programs, toolchain
-from .assemble import Made
+from .assemble import Made, Planned
 from .cache import Cache
 from .host_programs import INTERPRETER, ROOT, RUNTIME, TEMPLATES
 from .objects import RUNTIME_INCLUDE
@@ -72,7 +72,7 @@ def run(command: list[str], hint: str = "") -> str:
     return result.stdout
 
 
-def data_tool(made: Made, cache: Cache) -> Path:
+def data_tool(made: Planned, cache: Cache) -> Path:
     roots = [CHECK, RUNTIME / "hosted", RUNTIME / "include", TEMPLATES / "include", *host_programs.TABLES]
     key = files.digest(made.host.identity, files.tree_digest(roots))
 

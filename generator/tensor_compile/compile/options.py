@@ -88,6 +88,7 @@ class Machine(Work):
     emit: str = "object"
     target_file: str = ""
     isas: tuple[str, ...] = ()
+    integer_isas: tuple[str, ...] = ()   # of those that stand on `isas`, where these are named
     precision: str = "f32"
     optimize: str = "speed"
     cc: tuple[str, ...] = ("cc",)

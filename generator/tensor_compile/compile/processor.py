@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..instruction_sets import baseline, instruction_set
+from ..target import Target
 from .options import Options
 
 
-def best_only(options: Options, arch: str, isas: tuple[str, ...]) -> Options:
-    """The options with the best of the instruction sets that this processor runs, unless the user chose some. Another
-    machine's target keeps all of its."""
-    if options.isas or options.backend != "c" or arch != os.uname().machine or len(isas) < 2:
+def best_only(options: Options, target: Target) -> Options:
+    """The options with the best of the target's instruction sets that this processor runs, and those for integers that
+    stand on it, unless the user chose some. Another machine's target keeps all of its."""
+    if options.isas or options.backend != "c" or target.arch != os.uname().machine or len(target.isas) < 2:
         return options
-    found = [isa for isa in isas if {feature.linux for feature in instruction_set(isa).features} <= _flags()]
-    return replace(options, isas=(found[-1] if found else baseline(arch).name,))
+    found, integers = ([isa for isa in isas if {feature.linux for feature in instruction_set(isa).features} <= _flags()]
+                       for isas in (target.isas, target.integer_isas))
+    return replace(options, isas=(found[-1] if found else baseline(target.arch).name,), integer_isas=tuple(integers))
 
 
 def _flags() -> set[str]:

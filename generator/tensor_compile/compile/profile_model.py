@@ -92,7 +92,7 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
     cache = options.open_cache()
     _, _, target, _ = assemble.toolchains(options)
     with Progress() as progress, cache.scratch() as scratch:
-        made = assemble.run(processor.best_only(options, target.arch, target.isas), progress)
+        made = assemble.run(processor.best_only(options, target), progress)
         folder = Path(scratch)
         symbols = assemble.entry_symbols(made.compiled.plan)
         if request.record:

@@ -37,7 +37,7 @@ def run(options: Options, request: Request) -> int:
     cache = options.open_cache()
     with Progress() as progress, cache.scratch() as scratch:
         _, _, target, _ = assemble.toolchains(options)
-        made = assemble.run(processor.best_only(options, target.arch, target.isas), progress)
+        made = assemble.run(processor.best_only(options, target), progress)
         function = function_of(made, options.shown, request)
         folder = Path(scratch)
         inputs, sizes = inputs_of(function, request, options.shown, folder)

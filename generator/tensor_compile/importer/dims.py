@@ -46,6 +46,7 @@ class Dims:
     def __init__(self, asked: Mapping[str, Range] | None = None):
         self.asked = dict(asked or {})
         self.declared: dict[str, Sym] = {}
+        self.specialized: dict[str, tuple[int, ...]] = {}    # sizes that get variants of their own
         self._fixed: dict[str, int] = {}
 
     def named(self, name: str, default: Range = Range()) -> Expr:

@@ -13,6 +13,8 @@ from typing import Iterable, Iterator
 from .dims import Dims, Shape
 from .values import MARK, Data, Element, Value
 
+LAYERS = "TC_LAYERS"    # the macro with which layers of the model are outputs, too
+
 _VALUE = re.compile(f"{MARK}(\\d+){MARK}")
 
 
@@ -81,6 +83,7 @@ class Program:
     statements: list[Statement] = field(default_factory=list)
     prefix: str = ""
     comment: list[str] = field(default_factory=list)
+    optional: list[tuple[str, str]] = field(default_factory=list)   # outputs under the macro LAYERS: (C name, text)
 
     def value(self, dtype: str, shape: Shape, *, elements: tuple[Element, ...] | None = None,
               splat: Element | None = None, data: Data | None = None, hint: str = "") -> Value:

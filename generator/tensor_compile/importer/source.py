@@ -9,7 +9,7 @@ from ..c_names import KEYWORDS, is_macro
 from ..symbolic import wrap
 from . import dims as sizes
 from .dims import Dims
-from .program import Program, Statement, substitute, values_of
+from .program import LAYERS, Program, Statement, substitute, values_of
 from .scopes import Function, dotted, shown
 from .values import Value, number
 from .weights import Weights, is_weight, single
@@ -232,8 +232,19 @@ class Writer:
             # A dim that nothing names is declared nowhere.
             if name in used or any(name in re.findall(r"\w+", line) for line in statements + outputs):
                 divisor = f", .divisor = {s.divisor}" if s.divisor > 1 else ""
+                special = program.dims.specialized.get(name, ())
+                divisor += f", .specialize = {{{', '.join(map(str, special))}}}" if special else ""
                 lines.append(f"    tc_dim {name} = tc_dynamic(g, {quoted(name)}, {s.lo}, {s.hi}{divisor});")
-        return [*lines, *inner, "", *statements, *outputs, "}"]
+        return [*lines, *inner, "", *statements, *outputs, *self._optional(program, names), "}"]
+
+    def _optional(self, program: Program, names: dict[int, str]) -> list[str]:
+        """Outputs that a macro asks for."""
+        if not program.optional:
+            return []
+        lines = [f"#ifdef {LAYERS}"]
+        for name, text in program.optional:
+            lines += wrapped(sizes.plain(f"tc_output(g, {quoted(name)}, {self._text(text, program, names, '')});"), 4)
+        return [*lines, "#endif"]
 
     def _text(self, text: str, program: Program, names: dict[int, str], scope: str) -> str:
         """C of a marked text; constants stand where they are used."""

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operations on quantized tensors as TensorFlow Lite defines them: integers alone, bit for bit. What all operations
- * share is said in ../ops.h.
+ * Operations on quantized tensors as TensorFlow Lite defines them, integers alone, bit for bit; or, with `.floats`,
+ * with their results rounded in f32, for processors that have floats. What all operations share is said in ../ops.h.
  *
  * A tc_affine is integers q that stand for (q - zero) * scale; both are C numbers, the scale is rounded to f32. The
  * result of an operation has the `.scale` and `.zero` that it is given, and the dtype of the first operand; it
  * saturates. Factors between scales are computed in f64 and become a multiplier of 31 bits and a shift, as
  * tc_quantized_multiplier has it; a product by it is rounded twice (tc_requantize), or once with `.once`. TensorFlow
- * Lite Micro rounds twice everywhere.
+ * Lite Micro rounds twice everywhere. With `.floats` the factor is rounded to f32 and multiplies the sum as f32, and the
+ * product is rounded, halves to even, before zero is added: as ONNX has it.
  */
 #ifndef TENSOR_COMPILE_OPS_QUANTIZED_H
 #define TENSOR_COMPILE_OPS_QUANTIZED_H
@@ -30,7 +31,8 @@ typedef struct tc_affine {
  * Dtypes: i8, u8 or i16 for x; i8 for w; f32 for w_scale; i32 for the bias. Sums are i32 and wrap; with a bias of i64
  * they are i64, and the multiplier keeps its upper 16 bits, rounded.
  * Shape: that of tc_conv_integer, of tc_linear.
- * Numerics: a linear layer of one w_scale rounds scale_x * w_scale to f32.
+ * Numerics: a linear layer of one w_scale rounds scale_x * w_scale to f32. With .floats tc_requantize of the sum by
+ * scale_x * w_scale / scale, rounded to f32 once.
  * ATen: none. */
 #define tc_quantized_conv(...)                                                                                        \
     tc_quantized_conv_at(&(const tc_quantized_conv_args){TC_WINDOWS_3_, __VA_ARGS__, .at = TC_HERE})
@@ -40,7 +42,7 @@ typedef struct tc_quantized_conv_args {
     tc_tensor w, w_scale, bias;
     float scale;
     int zero;
-    bool once;
+    bool once, floats;
     int stride[3], padding[3], low[3], high[3], dilation[3], groups;
     tc_same same;
     tc_site at; /* set by the macro, here and below */
@@ -50,7 +52,7 @@ typedef struct tc_quantized_linear_args {
     tc_tensor w, w_scale, bias;
     float scale;
     int zero;
-    bool once;
+    bool once, floats;
     tc_site at;
 } tc_quantized_linear_args;
 tc_tensor tc_quantized_conv_at(const tc_quantized_conv_args *args);
@@ -63,6 +65,8 @@ tc_tensor tc_quantized_linear_at(const tc_quantized_linear_args *args);
  * larger of their scales before.
  * Dtypes: i8, u8 or i16, one for both.
  * Shape: the operands' broadcast one.
+ * Numerics: with .floats a sum is round((a * f + b * h) + c), where f = scale_a / scale, h = scale_b / scale and c = zero
+ * - f zero_a - h zero_b are rounded to f32, and a difference has -h; a product is rounded as that of a linear layer.
  * ATen: none. */
 #define tc_quantized_add(...) tc_quantized_add_at(&(const tc_quantized_two_args){__VA_ARGS__, .at = TC_HERE})
 #define tc_quantized_sub(...) tc_quantized_sub_at(&(const tc_quantized_two_args){__VA_ARGS__, .at = TC_HERE})
@@ -71,6 +75,7 @@ typedef struct tc_quantized_two_args {
     tc_affine a, b;
     float scale;
     int zero;
+    bool floats;
     tc_site at;
 } tc_quantized_two_args;
 tc_tensor tc_quantized_add_at(const tc_quantized_two_args *args);
@@ -89,6 +94,7 @@ typedef struct tc_quantized_rescale_args {
     float scale;
     int zero;
     tc_dtype dtype;
+    bool floats;
     tc_site at;
 } tc_quantized_rescale_args;
 tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args);
@@ -155,6 +161,7 @@ typedef struct tc_quantized_mean_args {
     bool keepdims;
     float scale;
     int zero;
+    bool floats;
     tc_site at;
 } tc_quantized_mean_args;
 tc_tensor tc_quantized_mean_at(const tc_quantized_mean_args *args);

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quantized graph as statements of a model.c, which importer/output.py writes."""
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Callable, Mapping
+
+from ..errors import UserError
+from ..graph.ir import Function, Module, Node, Value
+from ..importer import values as constants
+from ..importer.dims import Dims
+from ..importer.program import Program, Statement
+from ..importer.source import Names, identifier
+from . import primitives
+from .layers import Found, Layer
+from .observe import Scale
+from .primitives import braces, windows
+from .weights import Constants
+
+SHOWN = 8       # places that a message names
+
+@dataclass(slots=True)
+class Written:
+    """program: without its weights, whose names are in `weights`: by name the program's value."""
+
+    program: Program
+    weights: dict[str, constants.Value]
+
+
+class _Source:
+    def __init__(self, module: Module, function: Function, found: Found, scales: Mapping[Value, Scale],
+                 stored: Constants,
+                 per_channel: bool, in_floats: bool):
+        self.function, self.found, self.stored = function, found, stored
+        self.per_channel, self.in_floats = per_channel, in_floats
+        self.scales = {v: scales[found.scale_of(v)] for v in found.layers}
+        dims = Dims()
+        self.program = Program(function.name, dims)
+        dims.declared.update({name: d.sym for name, d in module.dims.items()})
+        dims.specialized.update({name: d.specialize for name, d in module.dims.items() if d.specialize})
+        self.floats: dict[Value, constants.Value] = {}
+        self.integers: dict[Value, constants.Value] = {}
+        self.weights: dict[str, constants.Value] = {}
+        self.writer = primitives.Writer(dims, lambda v: f"{self.float(v)}")
+        self.refused: Counter[str] = Counter()
+        self.places: dict[str, list[str]] = {}
+        self.needed = self._floats_needed()
+
+    # -- values --------------------------------------------------------------------------------------------------------
+    def _floats_needed(self) -> set[Value]:
+        """Values that are read as they are in the float model."""
+        needed: set[Value] = set()
+        pending = [v for _, v, _ in self.function.results]
+        pending += [v for v, layer in self.found.layers.items() if layer.kind == "entry"]
+        while pending:
+            value = pending.pop()
+            if value in needed:
+                continue
+            needed.add(value)
+            layer = self.found.layers.get(value)
+            if value.node not in self.found.constants and (layer is None or layer.kind == "entry"):
+                pending += value.node.operands
+        return needed
+
+    def _named(self, value: Value, hint: str, dtype: str) -> constants.Value:
+        return self.program.value(dtype, value.shape, hint=hint)
+
+    def _weight(self, name: str, value: Value | None = None) -> constants.Value:
+        """A tensor of the file, by its name among the results of `stored`."""
+        if name not in self.weights:
+            made = self.stored.results[name]
+            self.weights[name] = self.program.value(made.dtype, made.shape, hint=name)
+            self.weights[name].weight = name
+        return self.weights[name]
+
+    def float(self, value: Value) -> constants.Value:
+        """The program's value; of a constant one that is stored, or written where it is read."""
+        if value not in self.floats:
+            if value.node not in self.found.constants:
+                raise KeyError(value)
+            self.floats[value] = self._constant(value)
+        return self.floats[value]
+
+    def _constant(self, value: Value) -> constants.Value:
+        node = value.node
+        if node.op == "broadcast" and (scalar := primitives.scalar_of(value)) is not None:
+            text = f"tc_full(g, {scalar}, {primitives.dtype_name(value.dtype)}, {self.program.dims.list(value.shape)})"
+            return self._say(text, value, "full", value.dtype)
+        if _by_weights(node) and node.op != "broadcast":
+            return self._weight(self.stored.stored(value, _name_of(node)))
+        written = self.writer.statement(node)
+        if written is None:
+            return self._weight(self.stored.stored(value, _name_of(node)))
+        return self._say(written, value, node.op, value.dtype)
+
+    def _say(self, text: str, value: Value, hint: str, dtype: str) -> constants.Value:
+        target = self._named(value, hint, dtype)
+        self.program.statements.append(Statement(text, target))
+        return target
+
+    # -- layers --------------------------------------------------------------------------------------------------------
+    def affine(self, value: Value) -> str:
+        s = self.scales[value]
+        return f"{{{self.integers[value]}, {_number(s.scale)}, {s.zero}}}"
+
+    def into(self, value: Value) -> str:
+        s = self.scales[value]
+        return f", .scale = {_number(s.scale)}" + (f", .zero = {s.zero}" if s.zero else "") \
+            + (", .floats = true" if self.in_floats else "")
+
+    def layer(self, layer: Layer) -> str:
+        write: Callable[[Layer], str] = getattr(self, f"_{layer.kind}")
+        return write(layer)
+
+    def _tensors(self, layer: Layer) -> str:
+        w, scale, bias = self.stored.product(layer, self.scales[layer.inputs[0]], self.per_channel)
+        return f".x = {self.affine(layer.inputs[0])}, .w = {self._weight(w)}, .w_scale = {self._weight(scale)}" \
+            + (f", .bias = {self._weight(bias)}" if bias else "") + self.into(layer.result)
+
+    def _conv(self, layer: Layer) -> str:
+        groups = layer.node.attrs["groups"]
+        return f"tc_quantized_conv({self._tensors(layer)}{windows(layer.node, ('stride', 'low', 'high', 'dilation'))}" \
+            + (f", .groups = {groups}" if groups != 1 else "") + ")"
+
+    def _linear(self, layer: Layer) -> str:
+        return f"tc_quantized_linear({self._tensors(layer)})"
+
+    def _two(self, layer: Layer) -> str:
+        operands = zip(layer.inputs, layer.node.operands, strict=True)
+        a, b = (self._stretched(value, operand) for value, operand in operands)
+        return f"tc_quantized_{layer.kind}(.a = {a}, .b = {b}{self.into(layer.result)})"
+
+    _add = _sub = _mul = _two
+
+    def _stretched(self, value: Value, operand: Value) -> str:
+        """The integers of an operand at the axes where it is broadcast to."""
+        if value == operand:
+            return self.affine(value)
+        axes, shape = operand.node.attrs["axes"], operand.shape
+        sizes = [self.program.dims.c(value.shape[axes.index(i)]) if i in axes else "1" for i in range(len(shape))]
+        s, q = self.scales[value], f"{self.integers[value]}"
+        q = q if value.type.rank == len(shape) else f"tc_reshape({q}, {', '.join(sizes)})"
+        return f"{{{q}, {_number(s.scale)}, {s.zero}}}"
+
+    def _mean(self, layer: Layer) -> str:
+        axes = layer.node.attrs["axes"]
+        return f"tc_quantized_mean(.x = {self.affine(layer.inputs[0])}, .axes = {braces(axes)}, " \
+               f".axis_count = {len(axes)}{self.into(layer.result)})"
+
+    def _average(self, layer: Layer) -> str:
+        attrs = layer.node.attrs
+        return f"tc_quantized_avg_pool2d({self.integers[layer.inputs[0]]}, .kernel = {braces(attrs['size'])}, " \
+               f".stride = {braces(attrs['stride'])})"
+
+    def _table(self, layer: Layer) -> str:
+        table = self.stored.table(layer, self.scales, self.scales[layer.result])
+        return f"tc_gather({self._weight(table)}, tc_add(tc_cast({self.integers[layer.inputs[0]]}, TC_I32), 128), 0)"
+
+    def _concat(self, layer: Layer) -> str:
+        mine = self.scales[layer.result]
+        parts = [f"{self.integers[v]}" if self.scales[v] == mine else
+                 f"tc_quantized_rescale(.x = {self.affine(v)}{self.into(layer.result)})" for v in layer.inputs]
+        return f"tc_concat({layer.node.attrs['axis']}, {', '.join(parts)})"
+
+    def _moves(self, layer: Layer) -> str:
+        node, x = layer.node, layer.inputs[0]
+        if node.op == "pad":
+            filled = primitives.scalar_of(node.operands[1])
+            s = self.scales[x]
+            q = max(-128, min(127, round(float(filled or 0) / s.scale) + s.zero))
+            return self.writer.padded(node, f"{self.integers[x]}", str(q))
+        on_integers = primitives.Writer(self.program.dims, lambda v: f"{self.integers[v]}")
+        text = on_integers.statement(node)
+        assert text is not None, node.op
+        return text
+
+    def _entry(self, layer: Layer) -> str:
+        s = self.scales[layer.result]
+        return f"tc_quantize({self.float(layer.result)}, tc_full(g, {_number(s.scale)}, TC_F32), " \
+               f"tc_full(g, {s.zero}, TC_I8))"
+
+    def dequantized(self, value: Value) -> str:
+        s = self.scales[value]
+        return f"tc_dequantize({self.integers[value]}, tc_full(g, {_number(s.scale)}, TC_F32), " \
+               f"tc_full(g, {s.zero}, TC_I8))"
+
+    # -- all of it -----------------------------------------------------------------------------------------------------
+    def write(self, shown: str) -> Program:
+        for p in self.function.parameters:
+            value = Value(p)
+            self.floats[value] = self._named(value, p.attrs["name"], value.dtype)
+            self.program.inputs.append((p.attrs["name"], self.floats[value]))
+        for guard in self.function.guards:
+            sides = self.program.dims.c(guard.lhs), self.program.dims.c(guard.rhs)
+            name = "equal" if guard.relation == "==" else "at_least"
+            self.program.statements.append(Statement(f"tc_require_{name}(g, {', '.join(sides)})", keep=True))
+        for node in (*self.function.parameters, *self.function.nodes):
+            if node not in self.found.constants:
+                self._node(node)
+        self._refuse(shown)
+        for name, value, _ in self.function.results:
+            self.program.outputs.append((name, self.float(value)))
+        for name, value in named_layers(self.function, self.found).items():
+            self.program.optional.append((name, self.dequantized(value)))
+        return self.program
+
+    def _node(self, node: Node) -> None:
+        value = Value(node)
+        layer = self.found.layers.get(value)
+        if layer is not None and layer.kind != "entry":
+            self.integers[value] = self._say(self.layer(layer), value, layer.name, "i8")
+        if value in self.needed and node.op != "parameter":
+            if layer is not None and layer.kind != "entry":
+                self.floats[value] = self._say(self.dequantized(value), value, f"{layer.name}_float", "f32")
+            else:
+                self._plain(node, value)
+        if layer is not None and layer.kind == "entry":
+            self.integers[value] = self._say(self._entry(layer), value, layer.name, "i8")
+
+    def _plain(self, node: Node, value: Value) -> None:
+        text = self.writer.statement(node) if len(node.types) == 1 else None
+        if text is None:
+            self.refused[node.op] += 1
+            self.places.setdefault(node.op, []).append(str(node.loc or node.scope))
+            text = ""
+        self.floats[value] = self._say(text, value, node.op, value.dtype)
+
+    def _refuse(self, shown: str) -> None:
+        if self.refused:
+            lines = [f"  {count} x {op} (at {', '.join(dict.fromkeys(self.places[op][:SHOWN]))})" for op, count in
+                     self.refused.items()]
+            raise UserError("the model has operations that a quantized model cannot be written with:\n"
+                            + "\n".join(lines), shown,
+                            "loops, branches, states and sorting are not written yet: quantize the parts without them")
+
+
+def _number(scale: float) -> str:
+    text = constants.number(scale, "f32")
+    assert text is not None
+    return text
+
+
+def _by_weights(node: Node) -> bool:
+    pending, seen = [node], set()
+    while pending:
+        n = pending.pop()
+        if n.op == "weight":
+            return True
+        if n not in seen:
+            seen.add(n)
+            pending += [v.node for v in n.operands]
+    return False
+
+
+def _name_of(node: Node) -> str:
+    """A constant's own name where it is a weight, else that of a weight that it is made of."""
+    while node.op != "weight" and node.operands:
+        node = node.operands[0].node
+    name: str = node.attrs["name"] if node.op == "weight" else "constant"
+    return name
+
+
+def write(module: Module, function: Function, found: Found, scales: Mapping[Value, Scale], stored: Constants,
+          per_channel: bool, in_floats: bool, shown: str) -> Written:
+    """scales: of every layer whose result does not keep that of its operand; in_floats: integers are brought to another
+    scale in f32, else in integers."""
+    source = _Source(module, function, found, scales, stored, per_channel, in_floats)
+    return Written(source.write(shown), source.weights)
+
+
+def named_layers(function: Function, found: Found) -> dict[str, Value]:
+    """The layers whose results are compared with those of the float model, by the names of the outputs that they are
+    under the macro."""
+    names = Names([*(name for name, _, _ in function.results), *(p.attrs["name"] for p in function.parameters)])
+    return {names.take(identifier(layer.name)): value for value, layer in found.layers.items()
+            if layer.kind not in ("entry", "moves", "average")}

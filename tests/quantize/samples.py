@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of seeded numbers for tests of quantize, and its runs."""
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+from tensor_compile.cli import main
+
+ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
+
+
+def floats(count: int, seed: int, scale: float = 1.0) -> list[float]:
+    rng = random.Random(seed)
+    return [rng.gauss(0, scale) for _ in range(count)]
+
+
+def write(path: Path, tensors: dict[str, tuple[tuple[int, ...], list[float]]]) -> None:
+    """A safetensors file of f32."""
+    header, at = {}, 0
+    for name, (shape, values) in tensors.items():
+        assert len(values) == math.prod(shape), name
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [at, at + 4 * len(values)]}
+        at += 4 * len(values)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text
+                     + b"".join(struct.pack(f"<{len(v)}f", *v) for _, v in tensors.values()))
+
+
+def called(*words: object) -> subprocess.CompletedProcess[str]:
+    """The tool in this process."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            code = main([*map(str, words)])
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return subprocess.CompletedProcess([], code, out.getvalue(), errors.getvalue())
+
+
+def run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TOOL, *map(str, words)], capture_output=True, text=True, check=False)

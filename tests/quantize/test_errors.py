@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What quantize says of data and models that it cannot use; nothing is written then."""
+import math
+import tempfile
+from pathlib import Path
+
+from samples import called, floats, write
+from tap import done, note, ok
+
+MODEL = """#include <tensor_compile/model.h>
+TC_MODEL(m)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 8);
+    tc_tensor x = tc_input(g, "x", TC_F32, n, 4), y = tc_input(g, "y", TC_F32, n, 3);
+    tc_weights(g, "m.safetensors");
+    tc_output(g, "z", tc_add(PRODUCT, y));
+}
+"""
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    (folder / "m.c").write_text(MODEL.replace("PRODUCT", 'tc_linear(x, tc_weight(g, "fc.weight"))'), encoding="utf-8")
+    (folder / "plain.c").write_text(MODEL.replace("PRODUCT", "tc_relu(tc_slice(x, 1, 0, 3))"), encoding="utf-8")
+    write(folder / "m.safetensors", {"fc.weight": ((3, 4), floats(12, 1))})
+    good = {"x": ((5, 4), floats(20, 2)), "y": ((5, 3), floats(15, 3))}
+    write(folder / "good", good)
+    write(folder / "odd", {**good, "y": ((4, 3), floats(12, 3))})
+    write(folder / "flat", {**good, "x": ((20,), floats(20, 2))})
+    write(folder / "none", {"x": ((0, 4), []), "y": ((0, 3), [])})
+    broken = floats(20, 2)
+    broken[17] = math.nan
+    write(folder / "nan", {**good, "x": ((5, 4), broken)})
+    write(folder / "inf.safetensors", {"fc.weight": ((3, 4), [*floats(11, 1), math.inf])})
+
+    def refused(model: str, data: str, code: int, *parts: str, more: tuple[str, ...] = ()) -> None:
+        asked = ["--data", folder / data] if data else []
+        done_ = called("quantize", folder / model, *asked, "-o", folder / "out", "--interpret", "--no-compare", *more)
+        if not ok(done_.returncode == code and all(part in done_.stderr for part in parts), parts[0]):
+            note(f"{done_.returncode}: {done_.stderr}")
+
+    refused("m.c", "", 2, "--data is missing: the ranges of the model's values come from samples of its inputs")
+    refused("m.c", "missing", 1, "no such file")
+    refused("m.c", "odd", 1, "the inputs have different numbers of samples: x 5, y 4")
+    refused("m.c", "flat", 1, "input x: the file has f32[20], the model takes f32[n,4]")
+    refused("m.c", "none", 1, "there are no samples: an input has 0 of them")
+    refused("m.c", "nan", 1, "x (m.c:5) is NaN for one of the samples 0 to 4: no scale can be found", "nan: error")
+    refused("m.c", "good", 2, "no convolution or product by weights is called 'fd'", "they are fc",
+            more=("--float", "fd"))
+    refused("m.c", "good", 1,
+            "nothing of the model can be computed in integers: it has no convolution and no product of "
+            "f32 by weights but those of --float", more=("--float", "*"))
+    refused("plain.c", "good", 1,
+            "nothing of the model can be computed in integers: it has no convolution and no product of f32 by "
+            "weights\n")
+    for name_, body, message in (
+            ("state", 'tc_tensor s = tc_state(g, "s", TC_F32, n, 3); tc_assign(s, z)',
+             "the model has states (s), which quantize does not know"),
+            ("sort", "z = tc_sort(z, 1, false, NULL)",
+             "the model has operations that a quantized model cannot be written with:\n  1 x sort (at sort.c:7)")):
+        text = MODEL.replace("PRODUCT", 'tc_linear(x, tc_weight(g, "fc.weight"))').replace("tc_output",
+                                                                                           "tc_tensor z = PLACE", 1)
+        text = text.replace("PLACE(g, \"z\", ", "").replace("y));", f'y); {body}; tc_output(g, "z", z);')
+        text = text.replace('tc_dynamic(g, "n", 1, 8)', "{4}" if name_ == "state" else 'tc_dynamic(g, "n", 1, 8)')
+        (folder / f"{name_}.c").write_text(text.replace("tc_dim n = {4};", "enum { n = 5 };"), encoding="utf-8")
+        refused(f"{name_}.c", "good", 1, message)
+    fixed = MODEL.replace("PRODUCT", 'tc_linear(x, tc_weight(g, "fc.weight"))')
+    (folder / "fixed.c").write_text(fixed.replace('tc_dim n = tc_dynamic(g, "n", 1, 8)', "enum { n = 6 }"),
+                                    encoding="utf-8")
+    refused("fixed.c", "good", 1, "5 samples are too few for one call, which takes 6")
+    refused("m.c", "good", 2, "--target does not go with quantize, which runs the model on this processor",
+            more=("--target", "cuda"))
+    refused("m.c", "good", 2, "not a percentage above 50: '3'", more=("--percentile", "3"))
+    ok(not (folder / "out").exists(), "and nothing is written")
+
+    def says(message: str, *words: object) -> None:
+        done_ = called(*words)
+        if not ok(done_.returncode and message in done_.stderr, message):
+            note(f"{done_.returncode}: {done_.stderr}")
+
+    says("-o is missing: the folder for the quantized model", "quantize", folder / "m.c", "--data", folder / "good")
+    made = called("quantize", folder / "m.c", "--data", folder / "good", "-o", folder / "out", "--interpret",
+               "--no-compare")
+    ok(made.returncode == 0 and (folder / "out" / "model.safetensors").exists(), "the same model with good data")
+    beside = ("check", folder / "out" / "model.c", "--inputs", folder / "good")
+    write(folder / "m.safetensors", {"other": ((3, 4), floats(12, 1)), "fc.weight": ((3, 4), floats(12, 1))})
+    (folder / "other.c").write_text((folder / "m.c").read_text(encoding="utf-8").replace("fc.weight", "other"),
+                                    encoding="utf-8")
+    says(f"none of its layers is one of {folder / 'other.c'}: it was not made of that model by quantize", *beside,
+         "--float", folder / "other.c", "--interpret")
+    says("--float goes with --inputs, and without --expect, --tap and --save", *beside, "--float", folder / "m.c",
+         "--tap", "*")
+    says("--least goes with --float", *beside, "--least", "20")
+    (folder / "m.safetensors").write_bytes((folder / "inf.safetensors").read_bytes())
+    refused("m.c", "good", 1, "fc (m.c:7) is infinite")
+done()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model with one of everything, quantized: what became integers, what stays, how far it is from the floats, and that
+a constant activation is told."""
+import re
+import tempfile
+from pathlib import Path
+
+from samples import ROOT, floats, run, write
+from tap import done, equal, note, ok
+
+SHAPES = {"stem": (8, 3, 3, 3), "depth": (8, 1, 3, 3), "squeeze": (4, 8, 1, 1), "excite": (8, 4, 1, 1),
+          "project": (8, 8, 1, 1), "side": (4, 8, 1, 1), "join": (8, 12, 1, 1), "wide": (8, 8), "last": (6, 8)}
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    (folder / "mixed.c").write_bytes((ROOT / "tests" / "quantize" / "mixed.c").read_bytes())
+    weights: dict[str, tuple[tuple[int, ...], list[float]]] = {}
+    for i, (layer, shape) in enumerate(SHAPES.items()):
+        terms = 1
+        for n in shape[1:]:
+            terms *= n
+        weights[f"{layer}.weight"] = shape, floats(shape[0] * terms, i, terms ** -0.5)
+        weights[f"{layer}.bias"] = shape[:1], [abs(b) + 0.3 for b in floats(shape[0], 50 + i, 0.3)]
+    weights["side.weight"] = SHAPES["side"], [0.0] * 32          # a layer that gives its bias alone
+    weights["side.bias"] = (4,), [0.5] * 4
+    weights["norm.weight"], weights["norm.bias"] = ((6,), [1.0] * 6), ((6,), floats(6, 99))
+    write(folder / "mixed.safetensors", weights)
+    write(folder / "data.safetensors",
+          {"image": ((40, 8, 8, 3), floats(40 * 192, 7)), "shift": ((40, 8), floats(320, 8))})
+    made = run("quantize", folder / "mixed.c", "--data", folder / "data.safetensors", "-o", folder / "int8",
+               "--no-compare", "--interpret")
+    if not ok(made.returncode == 0, "a model is quantized"):
+        note(made.stderr)
+    first, *others = made.stdout.splitlines() or [""]
+    for part in ("7 conv", "2 linear", "1 mul", "1 add", "1 mean", "1 average", "1 concat", "table"):
+        ok(part in first, f"in integers: {part}")
+    ok("over 40 samples" in first, "of all samples")
+    said = "\n".join(others)
+    for part in ("gelu (mixed.c:", "layer_norm (mixed.c:", "matmul (mixed.c:"):
+        ok(f"in floats: 1 {part}" in said, f"what stays is named: {part}")
+    ok("warning: side is 0.5 for every sample" in said, "and a constant activation")
+    text = (folder / "int8" / "model.c").read_text(encoding="utf-8") if made.returncode == 0 else ""
+    ok('tc_dynamic(g, "n", 1, 32, .specialize = {4})' in text, "dims keep what they are specialized for")
+    equal(len(re.findall(r"tc_quantize\(", text)), 2, "two values of floats become integers: the image, and the gelu")
+    equal(len(re.findall(r"tc_conv2d|tc_linear\(", text)), 0, "no product by weights is one of floats")
+    checked = run("check", folder / "int8" / "model.c", "--float", folder / "mixed.c", "--inputs",
+                  folder / "data.safetensors",
+                  "--least", "22", "--interpret")
+    if not ok(checked.returncode == 0, "every layer is near the float one's"):
+        note(checked.stdout + checked.stderr)
+    for layer in ("stem", "excite", "mean_", "table_", "concat_", "last", "scores", "alike"):
+        ok(re.search(rf"^{layer}\w* .* dB ", checked.stdout, re.M), f"the report has {layer}")
+    note(checked.stdout)
+done()

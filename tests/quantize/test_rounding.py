@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`.floats` of operations on quantized tensors: the results that the formulas of ops.md give, in f32 step by step."""
+import json
+import random
+import struct
+import tempfile
+from pathlib import Path
+
+from samples import run
+from tap import done, equal, note, ok
+
+MODEL = """#include <tensor_compile/model.h>
+TC_MODEL(m)
+{
+    tc_tensor a = tc_input(g, "a", TC_I8, 64), b = tc_input(g, "b", TC_I8, 64), rows = tc_reshape(a, 8, 8);
+    tc_affine x = {a, 0.037f, 11}, y = {b, 0.0213f, -90};
+    tc_output(g, "sum", tc_quantized_add(.a = x, .b = y, .scale = 0.05f, .zero = -7, .floats = true));
+    tc_output(g, "difference", tc_quantized_sub(.a = x, .b = y, .scale = 0.05f, .zero = -7, .floats = true));
+    tc_output(g, "product", tc_quantized_mul(.a = x, .b = y, .scale = 0.09f, .zero = 5, .floats = true));
+    tc_output(g, "other", tc_quantized_rescale(.x = x, .scale = 0.011f, .zero = 3, .floats = true));
+    tc_output(g, "mean", tc_quantized_mean(.x = {rows, 0.037f, 11}, .axes = {1}, .axis_count = 1, .scale = 0.02f, .zero
+    = 1, .floats = true));
+    tc_output(g, "linear", tc_quantized_linear(.x = {rows, 0.037f, 11}, .w = tc_reshape(b, 8, 8),
+                                               .w_scale = tc_full(g, 0.004f, TC_F32, 8), .scale = 0.3f, .zero = -2,
+                                               .floats = true));
+}
+"""
+
+
+def f32(x: float) -> float:
+    found: float = struct.unpack("<f", struct.pack("<f", x))[0]
+    return found
+
+
+def saturated(x: float) -> int:
+    return int(max(-128, min(127, x)))
+
+
+def even(x: float) -> float:
+    return float(round(x))      # Python's halves go to even
+
+
+def scaled(total: int, factor: float, zero: int) -> int:
+    return saturated(even(f32(f32(total) * f32(factor))) + zero)
+
+
+rng = random.Random(3)
+a, b = ([rng.randrange(-128, 128) for _ in range(64)] for _ in range(2))
+sa, sb = f32(0.037), f32(0.0213)
+
+
+def together(sign: int) -> list[int]:
+    scale = f32(0.05)
+    left, right = sa / scale, sign * sb / scale
+    more = f32(-7 - left * 11 - right * -90)
+    return [saturated(even(f32(f32(f32(p * f32(left)) + f32(q * f32(right))) + more))) for p,
+            q in zip(a, b, strict=True)]
+
+
+want = {"sum": together(1), "difference": together(-1),
+        "product": [scaled((p - 11) * (q + 90), sa * sb / f32(0.09), 5) for p, q in zip(a, b, strict=True)],
+        "other": [scaled(p - 11, sa / f32(0.011), 3) for p in a],
+        "mean": [scaled(sum(p - 11 for p in a[i:i + 8]), sa / (f32(0.02) * 8), 1) for i in range(0, 64, 8)],
+        "linear": [scaled(sum((a[8 * i + k] - 11) * b[8 * j + k] for k in range(8)), sa * f32(0.004) / f32(0.3), -2)
+                   for i in range(8) for j in range(8)]}
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    (folder / "m.c").write_text(MODEL, encoding="utf-8")
+    header = (b'{"a":{"dtype":"I8","shape":[64],"data_offsets":[0,64]},'
+              b'"b":{"dtype":"I8","shape":[64],"data_offsets":[64,128]}}')
+    (folder / "in").write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<128b", *a, *b))
+    called = run("run", folder / "m.c", "--inputs", folder / "in", "-o", folder / "out", "--target", "reference")
+    if not ok(called.returncode == 0, "the model runs"):
+        note(called.stderr)
+    content = (folder / "out").read_bytes()
+    size = struct.unpack("<Q", content[:8])[0]
+    entries = json.loads(content[8:8 + size])
+    for op, values in want.items():
+        begin, end = entries[op]["data_offsets"]
+        equal(list(struct.unpack(f"<{end - begin}b", content[8 + size + begin:8 + size + end])), values, op)
+done()
