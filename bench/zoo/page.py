@@ -57,7 +57,7 @@ def main(results: Path, machine: str) -> None:
     print(f"{len(rows)} architectures: torch.export exports {reached['exported']}, imported {reached['imported']}, "
           f"built "
           f"{reached['built']}, right {reached['right']}.\nGeometric mean of eager / ours over {len(quiet)}: "
-          f"{mean(quiet):.2f}" + (f"; over the {len(loaded)} marked *loaded*: {mean(loaded):.2f}" if loaded else "") + ".\n")
+          f"{mean(quiet):.2f}{f'; over {len(loaded)} marked *loaded*: {mean(loaded):.2f}' if loaded else ''}.\n")
     print("| architecture | right | error | eager ms | compile ms | ours ms | eager / ours | build s | arena KiB | "
           "code and weights MiB |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -68,9 +68,9 @@ def main(results: Path, machine: str) -> None:
             print(f"| {r['name']} | yes, without times | {shown(r, 'error', 1, '.1e')} | - | - | - | - | - | "
                   f"{shown(r, 'arena', 1024, '.0f')} | {shown(r, 'code', 2 ** 20, '.1f')} |")
             continue
-        print(f"| {r['name']} | yes{', loaded' * r.get('loaded', False)} | {r['error']:.1e} | {r['eager_ms']:.3g} | {shown(r, 'compile_ms', 1, '.3g')} | "
-              f"{r['ours_ms']:.3g} | {r['eager_ms'] / r['ours_ms']:.2f} | {r['build_s']:.0f} | "
-              f"{r.get('arena', 0) / 1024:.0f} | {r['code'] / 2 ** 20:.1f} |")
+        print(f"| {r['name']} | yes{', loaded' * r.get('loaded', False)} | {r['error']:.1e} | {r['eager_ms']:.3g} | "
+              f"{shown(r, 'compile_ms', 1, '.3g')} | {r['ours_ms']:.3g} | {r['eager_ms'] / r['ours_ms']:.2f} | "
+              f"{r['build_s']:.0f} | {r.get('arena', 0) / 1024:.0f} | {r['code'] / 2 ** 20:.1f} |")
     print("\n## What got no farther\n\n| architecture | reached | why |\n| --- | --- | --- |")
     for r in rows:
         if r["reached"] != "right":
