@@ -25,6 +25,7 @@ from .loops.lower import LoweredFunction, lower
 from .loops.narrow import narrow
 from .loops.plan import plan
 from .loops.schedule import schedule
+from .loops.shift_pairs import shift_pairs
 from .loops.verify_loops import verify as verify_loops
 from .symbolic import Expr
 from .target import Target
@@ -92,6 +93,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         if needed + HEADERS >= 1 << target.index_bits - 1:
             raise UserError(f"{needed} bytes of {what}: more than {target.index_bits} bits address", name)
 
+    pairs = shift_pairs(constants.functions[CONSTANTS]) if target.multiplies_bytes else frozenset()
     functions = []
     printed: dict[str, list[str]] = {name: [] for name in LOOPS}
     for entry in captured.entries:
@@ -116,7 +118,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             if not (separate or target.apart):
                 scheduled = with_schedules(scheduled, target, chosen)
             if target.multiplies_bytes and not separate:
-                scheduled = with_byte_products(scheduled, byte_vectors.scratch_for(target.isas))
+                scheduled = with_byte_products(scheduled, byte_vectors.scratch_for(target.isas), pairs)
             program = plan(scheduled, target)
             if verify:
                 verify_loops(program, facts)

@@ -6,7 +6,7 @@ vectors of these four where lanes.py knows how, else one by one.
 """
 from __future__ import annotations
 
-from ..loops.byte_products import Channels, Columns, Row
+from ..loops.byte_products import ByteProductKernel, Channels, Columns, Form, Row
 from ..loops.byte_vectors import QUAD, VECTOR, channels_layout, columns_layout
 from ..loops.loop_ir import Store
 from ..loops.scalars import domain_size, extent, loads, Rewriter, rewritten
@@ -22,12 +22,17 @@ class VectorEmitter(WordEmitter):
     HEADERS = ("tc_bytes.h", "tc_fixed.h", "tc_helium.h")
     EMITTER = LanesEmitter
 
+    def __init__(self, kernel: ByteProductKernel, form: Form):
+        super().__init__(kernel, form)
+        self.e: LanesEmitter
+        self.e.pairs = {(kernel.params[a].name, kernel.params[b].name) for a, b in kernel.shifts}
+
     def quad(self, stores: tuple[Store, ...], mapping: dict[Sym, Expr], over: Sym, first: Expr, sums: str) -> None:
         """Stores of four neighbours along `over`, whose sums are at the C text `sums`."""
         e = self.e
         change = Rewriter(lambda x: x.substitute({**mapping, over: first + sym(LANE)}))
         wide = [rewritten(s, change) for s in stores]
-        if possible(wide, LANE, self.buffers):
+        if possible(wide, LANE, self.buffers, self.e.pairs):
             e.vector, e.width, e.names[LANE] = LANE, LANES, "0"
             e.accs = [f"tch_load_i32({sums})"]
             e.stores(wide)
@@ -37,6 +42,11 @@ class VectorEmitter(WordEmitter):
             e.open()
             self.stores(stores, {**mapping, over: first + j}, f"({sums})[{j}]")
             e.close("")
+
+    def close_rolled(self, head: str) -> None:
+        """Ends a loop that is too long to be unrolled; what it needs is declared before it."""
+        self.e.scopes[-2].lines.append("TC_UNROLL(1)")
+        self.e.close(head)
 
     # -- several points -----------------------------------------------------------------------------------------------
     def columns(self, form: Columns) -> None:
@@ -65,11 +75,11 @@ class VectorEmitter(WordEmitter):
             quad = Sym("quad", 0, whole - 1)
             e.names[quad] = "quad"
             e.open((quad,))
-            e.lines += [f"for (tc_index r = 0; r < count; r += {together})",
+            e.lines += ["TC_UNROLL(1)", f"for (tc_index r = 0; r < count; r += {together})",
                         f"    {'two' if together == 2 else 'one'}(sums + {QUAD} * r, columns + r * {step}, weights);"]
             mapping = self.open_points(form)
             self.quad(form.stores, mapping, form.n, sym(quad) * QUAD, f"sums + {QUAD} * r")
-            e.close("for (tc_index r = 0; r < count; ++r)")
+            self.close_rolled("for (tc_index r = 0; r < count; ++r)")
             e.close(f"for (tc_index quad = 0; quad < {whole}; ++quad, weights += {QUAD * form.pitch})")
         if rows % QUAD:
             rest = Sym("rest", 0, rows % QUAD - 1)
@@ -177,24 +187,30 @@ class VectorEmitter(WordEmitter):
                     f"{form.tap_step});",
                     f"const int8_t *const from = {self.x} + ({e.index(form.base)} + {many} * block);",
                     "tc_index y = 0;"]
-        e.names[form.row] = "row"
-        e.open((form.row,))
-        e.lines += [f"for (; y < row * {form.row_stride} + {tall}; ++y) {{",
-                    f"    const int exists = y >= {form.y_low} && y < {form.y_high};",
-                    f"    tch_stage{many}(rows + y % {slots}, {layout.plane}, from + y * {form.row_step}, "
+        rows, together = extent(form.row).value, layout.together
+        e.open()
+        e.lines.append(f"const tc_index count = "
+                       f"{together if rows % together == 0 else f'tc_min({together}, {rows} - first)'};")
+        e.lines += ["TC_UNROLL(1)", "for (tc_index i = 0; i < count; ++i) {",
+                    f"    for (; y < (first + i) * {form.row_stride} + {tall}; ++y) {{",
+                    f"        const int exists = y >= {form.y_low} && y < {form.y_high};",
+                    f"        tch_stage{many}(rows + y % {slots}, {layout.plane}, from + y * {form.row_step}, "
                     f"exists ? {form.x_low} : {form.width}, exists ? {min(form.x_high, form.width)} : 0, "
-                    f"{form.width}, {form.column_step}, {slots}, {form.other});", "}",
-                    f"const int8_t *const turned = taps + row % {layout.turns} * {many * run};"]
+                    f"{form.width}, {form.column_step}, {slots}, {form.other});", "    }",
+                    f"    const int8_t *const turned = taps + (first + i) % {layout.turns} * {many * run};",
+                    "    TC_UNROLL(1)", f"    for (tc_index quad = 0; quad < {many // QUAD}; ++quad)",
+                    f"        tch_windows(sums + (quad * {together} + i) * {QUAD * layout.columns}, rows + quad * "
+                    f"{QUAD * layout.plane}, {layout.plane}, {form.column_stride * slots}, turned + quad * {QUAD * run}, "
+                    f"{layout.chunks}, {layout.columns});", "}"]
         quad = Sym("quad", 0, many // QUAD - 1)
-        e.names[quad] = "quad"
+        e.names[quad], e.names[form.row], e.names[form.column] = "quad", "row", "column"
         e.open((quad,))
-        e.lines.append(f"tch_windows(sums, rows + quad * {QUAD * layout.plane}, {layout.plane}, "
-                       f"{form.column_stride * slots}, turned + quad * {QUAD * run}, {layout.chunks}, "
-                       f"{layout.columns});")
-        e.names[form.column] = "column"
+        e.lines.append(f"const int32_t *sum = sums + quad * {together * QUAD * layout.columns};")
+        e.open((form.row,))
         e.open((form.column,))
-        self.quad(form.stores, {}, form.channel, sym(block) * many + sym(quad) * QUAD, f"sums + {QUAD} * column")
-        e.close(f"for (tc_index column = 0; column < {layout.columns}; ++column)")
-        e.close(f"for (tc_index quad = 0; quad < {many // QUAD}; ++quad)")
-        e.close(f"for (tc_index row = 0; row < {extent(form.row).value}; ++row)")
+        self.quad(form.stores, {}, form.channel, sym(block) * many + sym(quad) * QUAD, "sum")
+        self.close_rolled(f"for (tc_index column = 0; column < {layout.columns}; ++column, sum += {QUAD})")
+        self.close_rolled("for (tc_index row = first; row < first + count; ++row)")
+        self.close_rolled(f"for (tc_index quad = 0; quad < {many // QUAD}; ++quad)")
+        e.close(f"for (tc_index first = 0; first < {rows}; first += {together})")
         e.close("for (tc_index item = begin; item < end; ++item)")

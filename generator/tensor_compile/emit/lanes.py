@@ -3,7 +3,7 @@
 sums of products of bytes. Narrow integers are widened where they are loaded."""
 from __future__ import annotations
 
-from typing import Iterable, Mapping
+from typing import Collection, Iterable, Mapping
 
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, InBounds, IndexValue, Load, Scalar
@@ -17,10 +17,32 @@ SIMPLE = {"add": "vaddq_s32", "sub": "vsubq_s32", "mul": "vmulq_s32", "bit_and":
 _LOADED, _STORED = ("i8", "u8", "i32"), ("i8", "i32")
 
 
-def operands(s: Scalar) -> tuple[Scalar, ...] | None:
+def rounding_shift(s: Scalar, pairs: Collection[tuple[str, str]]) -> tuple[Scalar, Scalar] | None:
+    """x and n of i32 where s is x shifted by -n places to the right, the last of them rounded up; n is not positive.
+    pairs: buffers of two parts of one shift (loops/shift_pairs.py)."""
+    if not (isinstance(s, Apply) and (s.op, s.dtype) == ("sub", "i32") and isinstance(s.args[1], Apply)
+            and s.args[1].op == "bit_and"):
+        return None
+    most, (half, shifts) = s.args[0], s.args[1].args
+    if shift_of(half) != 1 or half.children[0] is not most or not by_byte(most) or most.op != "shift_right":
+        return None
+    x, rest = most.args
+    parts = [v.args[0] for v in (shifts, rest) if isinstance(v, Apply) and v.op == "cast"]
+    if len(parts) != 2 or not all(isinstance(p, Load) and not p.valid and not p.dynamic for p in parts):
+        return None
+    first, second = parts
+    assert isinstance(first, Load) and isinstance(second, Load)
+    if (first.buffer, second.buffer) not in pairs or first.index != second.index:
+        return None
+    return x, Apply("sub", "i32", (shifts, rest))
+
+
+def operands(s: Scalar, pairs: Collection[tuple[str, str]]) -> tuple[Scalar, ...] | None:
     """What four lanes of s are computed from; None where there is no way to."""
     if not isinstance(s, Apply):
         return None
+    if (shift := rounding_shift(s, pairs)) is not None:
+        return shift
     if (pair := high_half(s)) is not None or (pair := where_negative(s)) is not None:
         return pair
     if (half := upper_half(s)) is not None:
@@ -36,7 +58,8 @@ def operands(s: Scalar) -> tuple[Scalar, ...] | None:
     return s.args if s.op in SIMPLE and {s.dtype, *(a.dtype for a in s.args)} == {"i32"} else None
 
 
-def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer]) -> bool:
+def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer],
+             pairs: Collection[tuple[str, str]]) -> bool:
     """Four neighbours along `lane` can be computed together."""
     memo: dict[Scalar, bool] = {}
 
@@ -53,7 +76,7 @@ def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer]) 
         if isinstance(s, Load):
             return not (s.dynamic or s.valid) and s.dtype in _LOADED \
                 and buffers[s.buffer].address(s.index).coefficient(lane) == 1
-        inner = operands(s)
+        inner = operands(s, pairs)
         return inner is not None and all(map(known, inner))
 
     return all(s.value.dtype in _STORED and not s.dynamic and varies(s.value) and known(s.value)
@@ -61,7 +84,10 @@ def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer]) 
 
 
 class LanesEmitter(FixedPointEmitter):
-    """Of four lanes while `width` is LANES, of one while it is 1. Only for stores that are `possible`."""
+    """Of four lanes while `width` is LANES, of one while it is 1. Only for stores that are `possible`. pairs: as
+    rounding_shift has them."""
+
+    pairs: Collection[tuple[str, str]] = ()
 
     def varies(self, *exprs: Expr) -> bool:
         return self.width == LANES and any(self.vector in e.symbols() for e in exprs)
@@ -81,7 +107,7 @@ class LanesEmitter(FixedPointEmitter):
                          True, depth)
 
     def apply(self, node: Apply) -> CValue:
-        inner = operands(node) if self.width == LANES else None
+        inner = operands(node, self.pairs) if self.width == LANES else None
         if inner is None:
             return super().apply(node)
         values = [self.value(x) for x in inner]
@@ -89,7 +115,9 @@ class LanesEmitter(FixedPointEmitter):
             return super().apply(node)
         texts = [v.text if v.vector else f"vdupq_n_s32({v.text})" for v in values]
         arguments, depth = ", ".join(texts), max(v.depth for v in values)
-        if high_half(node) is not None:
+        if rounding_shift(node, self.pairs) is not None:
+            text = f"vrshlq_s32({arguments})"
+        elif high_half(node) is not None:
             text = f"tch_high_half({arguments})"
         elif (half := upper_half(node)) is not None:
             number = half[1]

@@ -15,7 +15,7 @@ operand's place (`overwrites`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Callable
+from typing import Callable, Collection
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ZERO, Expr, Sym, wrap
@@ -30,7 +30,10 @@ MOST_TAPS = 32   # of a window that is written out
 
 @dataclass(frozen=True, slots=True)
 class ByteProductKernel(LoopNestKernel):
-    """A loop nest that `find` knows, with its scratch as the last of `params`."""
+    """A loop nest that `find` knows, with its scratch as the last of `params`. shifts: positions of parameters that are
+    one shift in two parts (shift_pairs.py)."""
+
+    shifts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +133,10 @@ class Channels:
 Form = Columns | Row | Channels
 
 
-def with_byte_products(scheduled: Fused, scratch: Callable[[Form], int]) -> Fused:
-    """The same kernels, those with a form as ByteProductKernel, with as many words of scratch."""
+def with_byte_products(scheduled: Fused, scratch: Callable[[Form], int],
+                       pairs: Collection[tuple[str, str]] = ()) -> Fused:
+    """The same kernels, those with a form as ByteProductKernel, with as many words of scratch. pairs: names of packed
+    constants that are one shift in two parts."""
     buffers = dict(scheduled.buffers)
 
     def one(kernel: Kernel) -> Kernel:
@@ -142,8 +147,10 @@ def with_byte_products(scheduled: Fused, scratch: Callable[[Form], int]) -> Fuse
             name = next(n for i in range(len(buffers) + 1) if (n := f"%p{i}") not in buffers)
             buffers[name] = Buffer(name, "u32", (wrap(words),), (0,), "scratch")
             params = (*params, buffers[name])
+        position = {p.name: i for i, p in enumerate(params)}
+        shifts = sorted((position[a], position[b]) for a, b in pairs if a in position and b in position)
         return ByteProductKernel(kernel.label, kernel.rows, kernel.phases, params, kernel.dims, kernel.grain,
-                                 kernel.loc)
+                                 kernel.loc, tuple(shifts))
 
     kernels = mapped(scheduled.kernels, one)
     return replace(scheduled, kernels=kernels, buffers=buffers)

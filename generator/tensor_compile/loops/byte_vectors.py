@@ -12,7 +12,9 @@ from .scalars import extent
 
 VECTOR = 16
 QUAD = 4     # rows of weights, or channels, whose sums are finished together
-MOST_POINTS = 4
+MOST_POINTS = 8
+MOST_BYTES = 1024   # of columns, where fewer than four points have less
+MANY_POINTS = 24    # whose sums are finished together, if rows are so short
 
 
 def rounded(n: int, to: int) -> int:
@@ -36,7 +38,7 @@ class ChannelsLayout:
     """`channels` at a time. A channel's rows lie interleaved: of each position the bytes of `slots` rows, row y in the
     slot y % slots, so that a window is one run of bytes. The weights of a window are a run of `chunks` vectors, zero
     where no tap is, in the order of slots that a window of the rows `row` has: `turns` of them. Behind weights and
-    rows, `plane` bytes a channel, four sums of each point of a row."""
+    rows, `plane` bytes a channel, the sums of `together` rows of points, by four channels."""
 
     channels: int
     slots: int
@@ -44,6 +46,7 @@ class ChannelsLayout:
     turns: int
     plane: int
     columns: int
+    together: int
 
     @property
     def weights(self) -> int:
@@ -55,21 +58,24 @@ class ChannelsLayout:
 
     @property
     def bytes(self) -> int:
-        return self.weights + self.rows + self.columns * 4 * QUAD
+        return self.weights + self.rows + self.together * self.columns * 4 * self.channels
 
 
 def columns_layout(form: Columns) -> ColumnsLayout:
-    return ColumnsLayout(min(MOST_POINTS, rounded(form.points, 2)), rounded(form.terms, VECTOR))
+    step = rounded(form.terms, VECTOR)
+    points = MOST_POINTS if MOST_POINTS * step <= MOST_BYTES else QUAD
+    return ColumnsLayout(min(points, rounded(form.points, 2)), step)
 
 
 def channels_layout(form: Channels) -> ChannelsLayout:
     tall, wide = form.taps
     slots = 1 << (tall - 1).bit_length()
     chunks = -(-wide * slots // VECTOR)
+    columns, rows = extent(form.column).value, extent(form.row).value
     # what the last window reads behind its own bytes is in the plane, too
     return ChannelsLayout(8 if extent(form.channel).value % 8 == 0 else QUAD, slots, chunks,
                           slots // gcd(slots, form.row_stride), rounded(form.width * slots + VECTOR * chunks, 4),
-                          extent(form.column).value)
+                          columns, max(1, min(rows, MANY_POINTS // columns)))
 
 
 def scratch_for(isas: Iterable[str]) -> Callable[[Form], int]:
