@@ -9,8 +9,7 @@
 
 #include <arm_mve.h>
 
-#include "tc_kernel.h"
-#include "tc_scalar.h"
+#include "tc_bytes.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "bytes of a word are taken from its low end"
@@ -53,8 +52,11 @@ static TC_INLINE void tch_copy(int8_t *to, const int8_t *from, tc_index length)
 
 static TC_INLINE void tch_fill(int8_t *to, int8_t value, tc_index length)
 {
-    for (; length > 0; length -= 16, to += 16)
-        vstrbq_p_s8(to, vdupq_n_s8(value), vctp8q((uint32_t)length));
+    const int8x16_t x = vdupq_n_s8(value);
+    __asm__ volatile("wlstp.8 lr, %[n], 2f\n1:\tvstrb.8 %q[x], [%[to]], #16\n\tletp lr, 1b\n2:"
+                     : [to] "+r"(to)
+                     : [n] "r"(length), [x] "w"(x)
+                     : "lr", "memory");
 }
 
 /* A run of `length` bytes of which low to high-1 exist; the others are `other`. Returns its end. */
@@ -84,11 +86,14 @@ static TC_INLINE int8_t *tch_copy_run(int8_t *to, const int8_t *from, tc_index l
         const uint##lanes##_t places = vmulq_n_u##bits(vidupq_n_u##bits(0, 1), (uint##bits##_t)apart);                 \
         const int##lanes##_t nothing = vdupq_n_s##bits(other);                                                         \
         tc_index i = 0;                                                                                                \
+        TC_UNROLL(1)                                                                                                   \
         for (; i < low; ++i, to += slots)                                                                              \
             vstrbq_scatter_offset_s##bits(to, places, nothing);                                                        \
         from += low * step;                                                                                            \
+        TC_UNROLL(1)                                                                                                   \
         for (; i < high; ++i, to += slots, from += step)                                                               \
             vstrbq_scatter_offset_s##bits(to, places, vldrbq_s##bits(from));                                           \
+        TC_UNROLL(1)                                                                                                   \
         for (; i < width; ++i, to += slots)                                                                            \
             vstrbq_scatter_offset_s##bits(to, places, nothing);                                                        \
     }

@@ -180,8 +180,9 @@ class VectorEmitter(WordEmitter):
         if batches > 1:
             self.point(form.batch, f"(item / {blocks})", "_b")
         e.lines += [f"tch_fill(taps, 0, {layout.weights});",
-                    f"for (tc_index turn = 0; turn < {layout.turns}; ++turn)",
-                    f"    for (tc_index i = 0; i < {tall}; ++i)", f"        for (tc_index k = 0; k < {wide}; ++k)",
+                    "TC_UNROLL(1)", f"for (tc_index turn = 0; turn < {layout.turns}; ++turn)",
+                    "    TC_UNROLL(1)", f"    for (tc_index i = 0; i < {tall}; ++i)",
+                    f"        for (tc_index k = 0; k < {wide}; ++k)",
                     f"            tch_spread{many}(taps + turn * {many * run} + k * {slots} + (i + turn * "
                     f"{form.row_stride}) % {slots}, {run}, {self.w} + {many} * block + (i * {wide} + k) * "
                     f"{form.tap_step});",
@@ -192,7 +193,7 @@ class VectorEmitter(WordEmitter):
         e.lines.append(f"const tc_index count = "
                        f"{together if rows % together == 0 else f'tc_min({together}, {rows} - first)'};")
         e.lines += ["TC_UNROLL(1)", "for (tc_index i = 0; i < count; ++i) {",
-                    f"    for (; y < (first + i) * {form.row_stride} + {tall}; ++y) {{",
+                    "    TC_UNROLL(1)", f"    for (; y < (first + i) * {form.row_stride} + {tall}; ++y) {{",
                     f"        const int exists = y >= {form.y_low} && y < {form.y_high};",
                     f"        tch_stage{many}(rows + y % {slots}, {layout.plane}, from + y * {form.row_step}, "
                     f"exists ? {form.x_low} : {form.width}, exists ? {min(form.x_high, form.width)} : 0, "
@@ -200,8 +201,8 @@ class VectorEmitter(WordEmitter):
                     f"    const int8_t *const turned = taps + (first + i) % {layout.turns} * {many * run};",
                     "    TC_UNROLL(1)", f"    for (tc_index quad = 0; quad < {many // QUAD}; ++quad)",
                     f"        tch_windows(sums + (quad * {together} + i) * {QUAD * layout.columns}, rows + quad * "
-                    f"{QUAD * layout.plane}, {layout.plane}, {form.column_stride * slots}, turned + quad * {QUAD * run}, "
-                    f"{layout.chunks}, {layout.columns});", "}"]
+                    f"{QUAD * layout.plane}, {layout.plane}, {form.column_stride * slots}, "
+                    f"turned + quad * {QUAD * run}, {layout.chunks}, {layout.columns});", "}"]
         quad = Sym("quad", 0, many // QUAD - 1)
         e.names[quad], e.names[form.row], e.names[form.column] = "quad", "row", "column"
         e.open((quad,))
