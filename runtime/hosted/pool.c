@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The team on POSIX threads: workers wait for a new round, run their share of its job and report.
+ * The team on POSIX threads: workers wait for a new round, run their share of its job and report. They wait
+ * spinning first, then asleep.
  */
 #include <tensor_compile/hosted.h>
 
 #include "forks.h"
 
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-/* Yields before a waiting worker sleeps: some hundred microseconds on an idle machine, the pause between the calls of a
- * busy program. */
-enum { YIELDS = 1000 };
+/* Yields before a thread that waits sleeps: some hundred microseconds on an idle machine, the pause between the calls of
+ * a busy program. */
+enum { YIELDS = 1000, SIZES = 1 << 13, LINE = 64 };
 
 typedef struct worker {
     pthread_t thread;
@@ -19,61 +21,96 @@ typedef struct worker {
     tc_index number; /* 1.. */
 } worker;
 
+/* A round is started and joined without a lock where nobody sleeps. Who goes to sleep says so first (`sleepers`,
+ * `joining`) and then looks once more; who has something to tell does so first and then looks for sleepers: one of the
+ * two sees the other, as all four are sequentially consistent. */
 struct tc_pool {
     tc_index threads;
     unsigned made;   /* tc_forks then: in a child of that process its workers do not exist, and its locks may be held */
     worker *workers; /* threads - 1 of them */
     pthread_mutex_t busy;
-    pthread_mutex_t lock; /* of what follows; `round` is also read without it */
+    pthread_mutex_t lock; /* for sleeping alone */
     pthread_cond_t start;
     pthread_cond_t finished;
-    unsigned round;
+    uint64_t round;   /* its number times SIZES, plus the size of its team: those beyond it read nothing else */
+    char apart[LINE]; /* who spins on one is not disturbed by who counts on the other */
+    tc_index running; /* workers of this round that have not finished */
+    unsigned sleepers;
+    int joining; /* the caller sleeps until the last has finished */
+    /* of this round, written before it starts, when nobody reads them */
     int quit;
-    tc_index size; /* of the team of this round */
-    tc_index running;
     tc_team_job *job;
     void *argument;
 };
+
+/* The next round behind `seen`. */
+static uint64_t wait_for_round(tc_pool *pool, uint64_t seen)
+{
+    for (int i = 0; i < YIELDS; ++i) {
+        const uint64_t round = __atomic_load_n(&pool->round, __ATOMIC_ACQUIRE);
+        if (round != seen)
+            return round;
+        sched_yield();
+    }
+    pthread_mutex_lock(&pool->lock);
+    __atomic_add_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
+    uint64_t round;
+    while ((round = __atomic_load_n(&pool->round, __ATOMIC_SEQ_CST)) == seen)
+        pthread_cond_wait(&pool->start, &pool->lock);
+    __atomic_sub_fetch(&pool->sleepers, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&pool->lock);
+    return round;
+}
 
 static void *work(void *argument)
 {
     worker *self = argument;
     tc_pool *pool = self->pool;
-    unsigned seen = 0;
+    uint64_t seen = 0;
     for (;;) {
-        for (int i = 0; i < YIELDS && __atomic_load_n(&pool->round, __ATOMIC_ACQUIRE) == seen; ++i)
-            sched_yield();
-        pthread_mutex_lock(&pool->lock);
-        while (pool->round == seen)
-            pthread_cond_wait(&pool->start, &pool->lock);
-        seen = pool->round;
-        const int quit = pool->quit, mine = self->number < pool->size;
-        tc_team_job *job = pool->job;
-        void *job_argument = pool->argument;
-        const tc_index size = pool->size;
-        pthread_mutex_unlock(&pool->lock);
-        if (quit)
-            return NULL;
-        if (!mine)
+        seen = wait_for_round(pool, seen);
+        const tc_index size = (tc_index)(seen % SIZES);
+        if (self->number >= size)
             continue;
-        job(job_argument, self->number, size);
-        pthread_mutex_lock(&pool->lock);
-        if (--pool->running == 0)
+        if (pool->quit)
+            return NULL;
+        pool->job(pool->argument, self->number, size);
+        if (__atomic_sub_fetch(&pool->running, 1, __ATOMIC_SEQ_CST) == 0 &&
+            __atomic_load_n(&pool->joining, __ATOMIC_SEQ_CST)) {
+            pthread_mutex_lock(&pool->lock);
             pthread_cond_signal(&pool->finished);
-        pthread_mutex_unlock(&pool->lock);
+            pthread_mutex_unlock(&pool->lock);
+        }
     }
 }
 
 static void start_round(tc_pool *pool, tc_index size, tc_team_job *job, void *argument, int quit)
 {
-    pthread_mutex_lock(&pool->lock);
-    pool->size = size;
-    pool->running = size - 1;
     pool->job = job;
     pool->argument = argument;
     pool->quit = quit;
-    __atomic_store_n(&pool->round, pool->round + 1, __ATOMIC_RELEASE);
-    pthread_cond_broadcast(&pool->start);
+    __atomic_store_n(&pool->running, size - 1, __ATOMIC_RELAXED);
+    const uint64_t number = __atomic_load_n(&pool->round, __ATOMIC_RELAXED) / SIZES + 1;
+    __atomic_store_n(&pool->round, number * SIZES + (uint64_t)size, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pool->sleepers, __ATOMIC_SEQ_CST)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_broadcast(&pool->start);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+static void join_round(tc_pool *pool)
+{
+    for (int i = 0; i < YIELDS; ++i) {
+        if (__atomic_load_n(&pool->running, __ATOMIC_ACQUIRE) == 0)
+            return;
+        sched_yield();
+    }
+    pthread_mutex_lock(&pool->lock);
+    __atomic_store_n(&pool->joining, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&pool->running, __ATOMIC_SEQ_CST))
+        pthread_cond_wait(&pool->finished, &pool->lock);
+    __atomic_store_n(&pool->joining, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -87,17 +124,14 @@ static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
     }
     start_round(pool, size, job, argument, 0);
     job(argument, 0, size);
-    pthread_mutex_lock(&pool->lock);
-    while (pool->running)
-        pthread_cond_wait(&pool->finished, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+    join_round(pool);
     pthread_mutex_unlock(&pool->busy);
 }
 
 /* Ends and joins the first `started` workers, then frees everything. */
 static void end(tc_pool *pool, tc_index started)
 {
-    start_round(pool, 1, NULL, NULL, 1);
+    start_round(pool, pool->threads, NULL, NULL, 1);
     for (tc_index i = 0; i < started; ++i)
         pthread_join(pool->workers[i].thread, NULL);
     pthread_cond_destroy(&pool->finished);
@@ -110,7 +144,7 @@ static void end(tc_pool *pool, tc_index started)
 
 tc_pool *tc_pool_create(tc_index threads)
 {
-    tc_pool *pool = threads < 1 ? NULL : calloc(1, sizeof *pool);
+    tc_pool *pool = threads < 1 || threads >= SIZES ? NULL : calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
     pool->threads = threads;

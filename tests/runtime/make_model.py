@@ -28,6 +28,7 @@ TABLE = 10
 @dataclass(frozen=True)
 class Source:
     symbol: str
+    arguments: tuple[int, ...] = ()
 
 
 def buffer(name: str, dtype: str, shape: tuple, kind: str) -> Buffer:

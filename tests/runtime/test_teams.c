@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <tensor_compile/hosted.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A program's own pool: plain threads, started for the call. */
@@ -70,6 +71,46 @@ static void test_teams(fixture *f)
 }
 
 /* A context without a pool, or with one that could not be made, has the calling thread alone. */
+enum { MOST_THREADS = 6 };
+
+typedef struct round {
+    int hits[MOST_THREADS + 1];
+    tc_index size;
+} round;
+
+static void note_round(void *p, tc_index thread, tc_index threads)
+{
+    round *r = p;
+    r->hits[thread <= MOST_THREADS ? thread : MOST_THREADS]++;
+    if (thread == 0)
+        r->size = threads;
+}
+
+/* Teams of changing sizes, some behind a pause in which the workers go to sleep: each thread runs once a round. */
+static void test_rounds(void)
+{
+    unsigned seed = 1;
+    for (int threads = 2; threads <= MOST_THREADS; threads += 2) {
+        tc_context context = {0};
+        tc_pool *pool = tc_pool_create(threads);
+        tc_context_use_pool(&context, pool);
+        int good = pool != NULL;
+        for (int i = 0; i < 1000 && good; ++i) {
+            const tc_index asked = 1 + (tc_index)((seed = seed * 1103515245u + 12345u) >> 16) % (threads + 2);
+            const tc_index size = asked < threads ? asked : threads;
+            round r = {{0}, 0};
+            context.team.run(context.team.user, asked, note_round, &r);
+            good &= r.size == size;
+            for (tc_index t = 0; t <= MOST_THREADS; ++t)
+                good &= r.hits[t] == (t < size);
+            if (i % 200 == 199)
+                nanosleep(&(struct timespec){0, 5000000}, NULL);
+        }
+        tc_ok(good, "rounds of changing teams, %d threads", threads);
+        tc_pool_destroy(pool);
+    }
+}
+
 static void test_no_pool(fixture *f)
 {
     setup(f, 61, 60);
@@ -171,6 +212,7 @@ int main(void)
 {
     fixture *f = aligned_alloc(64, (sizeof *f + 63) / 64 * 64);
     test_teams(f);
+    test_rounds();
     test_no_pool(f);
     test_fork(f);
     test_contexts();

@@ -30,7 +30,7 @@ tc_index tc_environment_threads(void);
  * threads: calls on it run on the calling thread alone, and it may be destroyed. */
 typedef struct tc_pool tc_pool;
 
-/* NULL where threads < 1, or where memory or threads cannot be had. */
+/* NULL where threads < 1 or > 8191, or where memory or threads cannot be had. */
 tc_pool *tc_pool_create(tc_index threads);
 
 /* No call may be using it any more. NULL is accepted. */
