@@ -10,7 +10,7 @@ from harness import TARGET, TINY
 from tap import done, equal, ok
 from tensor_compile.graph.text import parse_module, print_function
 from tensor_compile.loops import fuse, layout, lower, plan, schedule, tile_regions, verify_loops
-from tensor_compile.loops.fuse import Fused
+from tensor_compile.loops.fused import Fused
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
 

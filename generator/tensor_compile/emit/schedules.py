@@ -8,7 +8,7 @@ from typing import Callable, Hashable, Sequence
 
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
-from ..loops.fuse import Fused
+from ..loops.fused import Fused
 from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, mapped
 from ..loops.scalar_ir import Buffer
 from ..symbolic import wrap

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..symbolic import Expr, Sym, divisor_of, sym
 from .accesses import read, written
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import AttentionKernel, ContractionKernel, each_list, LoopNestKernel
 from .scalar_ir import Buffer, Load, Scalar
 from .masks import has_zeros, holds_where, is_lowest, softmax_columns

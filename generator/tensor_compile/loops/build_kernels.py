@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable, TYPE_CHECKING
+from typing import Any, Callable
 
 from ..symbolic import Expr, sym
-from .groups import Group, Member
+from .groups import Group, Grouped, Member
 from .loop_ir import Computation, ContractionKernel, Kernel, LoopNestKernel, RowReduce, RowSort, \
     GroupedContractionKernel, Phase, Store
 from .scalar_ir import Acc, Buffer, Load, Local, Reduction, Scalar, Sorted
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
-if TYPE_CHECKING:
-    from .fuse import Fusion
-
 
 class KernelBuilder:
-    """fusion: with every item in its group."""
+    """grouped: with every item in its group. buffers: of the function; those of scratch are put there."""
 
-    def __init__(self, fusion: Fusion):
-        self.fusion = fusion
+    def __init__(self, grouped: Grouped, buffers: dict[str, Buffer]):
+        self.grouped, self.uses, self.buffers = grouped, grouped.uses, buffers
         self.scratches = 1
 
     def build(self, group: Group) -> Kernel | None:
@@ -40,9 +37,9 @@ class KernelBuilder:
         """host: in whose kernel the group is a part."""
         for m in group.members:
             out = m.item.out
-            m.stored = self.fusion.buffers[out].kind != "temp" or out in self.fusion.outside \
-                or len(self.fusion.writers[out]) > 1 or any(
-                self.fusion.group_of(r) is not host for r in self.fusion.readers.get(out, ()))
+            m.stored = self.buffers[out].kind != "temp" or out in self.uses.outside \
+                or len(self.uses.writers[out]) > 1 or any(
+                self.grouped.group_of(r) is not host for r in self.uses.readers.get(out, ()))
         if not any(m.stored for m in group.members):
             return None
         label = _kernel_label(group)
@@ -81,7 +78,7 @@ class KernelBuilder:
                     if isinstance(s, Reduction) and s.order != "running":
                         return self.apart(s, rewriters[phase])
                     here = isinstance(s, Load) and not s.dynamic and not s.valid
-                    member = self.fusion.inside(s, group) if here else None
+                    member = self.grouped.inside(s, group) if here else None
                     return resolve(member, phase) if member is not None else None
                 rewriters[phase] = Rewriter(leaf=leaf)
             return rewriters[phase]
@@ -91,7 +88,7 @@ class KernelBuilder:
         """A reduction whose value is changed, with variables that no reduction within the new value binds."""
         value = change(s.value)
         while taken := set(s.vars) & bound(value):
-            again = rebound(s, taken, self.fusion.others)
+            again = rebound(s, taken, self.grouped.others)
             assert isinstance(again, Reduction)
             s, value = again, change(again.value)
         return Reduction(s.op, s.order, s.dtype, s.vars, value, s.valid)
@@ -131,7 +128,7 @@ class KernelBuilder:
     def leaf_at(self, group: Group, resolve: Callable[[Member, int], Scalar], phase: int) -> Callable[[Scalar],
                 Scalar | None]:
         def leaf(s: Scalar) -> Scalar | None:
-            member = self.fusion.inside(s, group) if isinstance(s, Load) else None
+            member = self.grouped.inside(s, group) if isinstance(s, Load) else None
             return resolve(member, phase) if member is not None else None
         return leaf
 
@@ -152,14 +149,14 @@ class KernelBuilder:
                 need(m, m.phase)
                 return
             for x in loads(m.value):
-                member = self.fusion.inside(x, group)
+                member = self.grouped.inside(x, group)
                 if member is not None:
                     need(member, phase)
 
         for m in group.members:
             if m.level in ("reduce", "running"):
                 for x in loads(m.value):
-                    member = self.fusion.inside(x, group)
+                    member = self.grouped.inside(x, group)
                     if member is not None:
                         need(member, m.phase)
             elif m.stored:
@@ -178,9 +175,9 @@ class KernelBuilder:
                 m.kept = (name, tuple(sym(s) for s in group.cols))
 
     def scratch(self, dtype: str, shape: tuple[Expr, ...]) -> str:
-        while (name := f"%s{self.scratches}") in self.fusion.buffers:
+        while (name := f"%s{self.scratches}") in self.buffers:
             self.scratches += 1
-        self.fusion.buffers[name] = Buffer(name, dtype, shape, tuple(range(len(shape))), "scratch")
+        self.buffers[name] = Buffer(name, dtype, shape, tuple(range(len(shape))), "scratch")
         return name
 
     def build_sort(self, group: Group, label: str) -> LoopNestKernel:
@@ -211,8 +208,8 @@ class KernelBuilder:
         """The row of o, written in the last phase that reads m and by nothing but o there, can hold m until then."""
         out = o.item.out
         return o.stored and o.level == "point" and o.phase == until and out not in taken and out not in group.reads \
-            and o.item.value.dtype == m.value.dtype and self.fusion.buffers[out].kind in ("temp", "output") \
-            and len(self.fusion.writers[out]) == 1 \
+            and o.item.value.dtype == m.value.dtype and self.buffers[out].kind in ("temp", "output") \
+            and len(self.uses.writers[out]) == 1 \
             and not any(p is not o and p.phase == until and (p.stored or p.level == "reduce") for p in group.members)
 
 

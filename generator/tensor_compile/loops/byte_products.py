@@ -19,7 +19,7 @@ from typing import Callable, Collection
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ZERO, Expr, Sym, wrap
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import Kernel, LoopNestKernel, mapped, RowReduce, Store
 from .scalar_ir import Acc, Apply, Buffer, Load, Local, Reduction, Scalar
 from .scalars import domain_size, extent, loads, Rewriter, walk

@@ -6,15 +6,12 @@ Sums are joined while fusion puts items into groups; grouped kernels once every 
 """
 from __future__ import annotations
 
-from typing import Any, Mapping, TYPE_CHECKING
+from typing import Any, Mapping
 
-from .groups import Group, Refused, beside
+from .groups import Group, Grouped, Notes, Refused, beside
 from .loop_ir import Contraction
 from .scalar_ir import Buffer
 from .disjoint import apart
-
-if TYPE_CHECKING:
-    from .fuse import Fusion
 
 MOST_SUMS = 4    # accumulators of a point
 MOST_GROUPED = 8
@@ -34,10 +31,10 @@ def alike(buffers: Mapping[str, Buffer], items: list[Contraction]) -> None:
         raise Refused(f"a kernel takes {MOST_SUMS} sums a point")
 
 
-def group_contractions(fusion: Fusion) -> None:
+def group_contractions(grouped: Grouped, notes: Notes) -> None:
     """Groups of contractions of one first operand become one grouped kernel where none needs another one."""
     hosts: dict[tuple[Any, ...], Group] = {}
-    for group in fusion.groups:
+    for group in grouped.groups:
         if group.kind != "contraction" or group.merged is not None:
             continue
         item = group.contractions[0]
@@ -47,27 +44,27 @@ def group_contractions(fusion: Fusion) -> None:
             continue
         labels = group.members[0].item.label, host.members[0].item.label
         try:
-            separable(fusion, host, group)
+            separable(grouped, host, group)
         except Refused as refused:
-            fusion.refusals.append((" beside ".join(labels), str(refused)))
+            notes.refusals.append((" beside ".join(labels), str(refused)))
             hosts[key] = group
             continue
         beside(host, group)
-        fusion.fusions.append(" runs beside ".join(labels))
+        notes.fusions.append(" runs beside ".join(labels))
 
 
-def separable(fusion: Fusion, host: Group, group: Group) -> None:
+def separable(grouped: Grouped, host: Group, group: Group) -> None:
     """Raises Refused unless `group`, which comes later, can join the grouped kernel of `host`."""
     parts = host.beside or [host]
     if len(parts) >= MOST_GROUPED:
         raise Refused(f"a kernel has at most {MOST_GROUPED} contractions")
-    if (group.members[0].seq in fusion.early) != (host.members[0].seq in fusion.early):
+    if (group.members[0].seq in grouped.early) != (host.members[0].seq in grouped.early):
         raise Refused("indices are looked at between the two")
     if group.above & host.mask or host.above & group.mask:
         raise Refused("one needs the other")
     # What one of them leaves would live through all of what lies between: as long as a decoder, for its encoder's keys.
     if any(g.kind in ("contraction", "region") and g.merged is None and g.above & host.mask and g.seq < group.seq
-           for g in fusion.groups):
+           for g in grouped.groups):
         raise Refused("a contraction that needs the first one lies between them")
     for one in (m for part in parts for m in part.members):
         for two in group.members:

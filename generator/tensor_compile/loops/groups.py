@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..symbolic import Expr, Sym
+from .dependences import Dependences
 from .loop_ir import Contraction, Element
 from .scalar_ir import Load, Scalar
-from .scalars import loads
+from .scalars import Others, loads
 
 
 class Refused(Exception):
@@ -55,6 +57,57 @@ class Group:
     def contractions(self) -> list[Contraction]:
         """In the order of their accumulators' numbers."""
         return [m.item for m in self.members if m.level == "acc"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The groups of a list's items. groups: all that were made, also those that are part of another one by now. at,
+    members: by item. early: items that must have run before outputs and states are written. others: variables for
+    reductions inside points, where theirs are taken."""
+
+    uses: Dependences
+    early: set[int]
+    groups: list[Group] = field(default_factory=list)
+    at: dict[int, Group] = field(default_factory=dict)
+    members: dict[int, Member] = field(default_factory=dict)
+    others: Others = field(default_factory=Others)
+
+    def new(self, seq: int, kind: str, coords: tuple[Sym, ...]) -> Group:
+        group = Group(len(self.groups), kind, seq, coords)
+        self.groups.append(group)
+        self.at[seq] = group
+        return group
+
+    def group_of(self, seq: int) -> Group:
+        group = self.at[seq]
+        while group.merged is not None:
+            group = group.merged
+        self.at[seq] = group
+        return group
+
+    def maker(self, x: Load) -> Member | None:
+        """The member that computes what an item loads, where one alone does."""
+        writer = self.uses.writer_of(x)
+        return None if writer is None else self.members.get(writer)
+
+    def made_in(self, x: Load, group: Group) -> bool:
+        """The group computes what an item loads."""
+        m = self.maker(x)
+        return m is not None and self.group_of(m.seq) is group
+
+    def inside(self, x: Load, group: Group) -> Member | None:
+        """The member of the group that computes what another one of it loads, at the same point."""
+        if self.uses.overwrites(x.buffer):
+            return None
+        return next((m for m in group.writes.get(x.buffer, ()) if m.index == x.index), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What fusion says of a function: what was fused, and (what, why not)."""
+
+    fusions: list[str] = field(default_factory=list)
+    refusals: list[tuple[str, str]] = field(default_factory=list)
 
 
 def depend(group: Group, needed: list[Group]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .accesses import written
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, leaves, Loop, \
     LoopNestKernel, mapped, regions, RowReduce, RowSort, Store
 from .scalar_ir import Apply, Buffer, Const, InBounds, Load, Scalar

@@ -8,7 +8,7 @@ from typing import Any, Callable, TypeVar
 from ..graph.dtypes import DTYPES
 from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import Arena, Axis, Element, Program, RowSort, Store
 from .scalar_ir import Acc, Apply, Buffer, Const, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, \
     Sorted

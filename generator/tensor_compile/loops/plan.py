@@ -21,7 +21,7 @@ from . import arena
 from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
 from .byte_products import ByteProductKernel, overwrites
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import Arena, Branch, CheckKernel, Element, Kernel, leaves, Loop, LoopNestKernel, mapped, Program, \
     Region, regions, Step, Tiles
 from .scalar_ir import Buffer, Load, Reduction

@@ -10,7 +10,7 @@ from typing import Iterable, Iterator, Sequence
 
 from ..tokens import quote
 from ..symbolic import Atom, Expr, FloorDiv, Sym
-from .fuse import Fused
+from .fused import Fused
 from .byte_products import ByteProductKernel
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
     ExternKernel, GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, Program, regions, RowReduce, \

@@ -15,7 +15,7 @@ from typing import Any, Iterable, Sequence
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, \
     Kernel, LoopNestKernel, mapped, Phase, RowSort, Store
 from .scalar_ir import Buffer, Load, Reduction, Scalar

@@ -20,7 +20,7 @@ from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from ..target import Target
 from .accesses import read, written
 from .clip import clip
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import Axis, Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
 from .scalar_ir import Buffer, Load, row_major, Scalar
 from .plan import bytes_of, in_place

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 from ..symbolic import Expr, holds, is_nonnegative
 from . import accesses, plan, races, verify_variables
-from .fuse import Fused
+from .fused import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
 from .products import F32

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function as kernels, before it is planned: what fusion makes and the passes behind it hand on."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..symbolic import Sym
+from .loop_ir import Element
+from .scalar_ir import Buffer
+
+
+@dataclass(slots=True)
+class Fused:
+    """Kernels in an order in which they may run, their loops not yet scheduled; `params` and `dims` still empty."""
+
+    name: str
+    buffers: dict[str, Buffer]
+    kernels: list[Element]
+    inputs: list[Buffer]
+    outputs: list[Buffer]
+    states: list[Buffer]
+    dims: tuple[Sym, ...]
+    fusions: list[str] = field(default_factory=list)
+    refusals: list[tuple[str, str]] = field(default_factory=list)
