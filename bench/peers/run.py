@@ -5,9 +5,9 @@ usage: run.py [--rows NAME,…] [--threads N,…] [--contenders NAME,…] [--rou
               [--isa ISA] [--lock DIR] [--patience SECONDS] [--out FILE.json] [--prepare | --prepared]
 
 Runs with a Python that has torch, numpy and safetensors; a peer that it lacks is left out and said so. Every contender
-is a process of its own a row and number of threads, on as many processors. Outputs are compared with PyTorch's before
-anything is timed. In each round each contender makes calls for some 30 ms, one contender after the other. Raw times go
-to the JSON file, of which report.py makes the table and the chart.
+is a process of its own a row and number of threads, on as many processors, which all contenders of a row share. Outputs
+are compared with PyTorch's before anything is timed. In each round each contender makes calls for some 30 ms, one
+contender after the other. Raw times go to the JSON file, of which report.py makes the table and the chart.
 """
 from __future__ import annotations
 
@@ -43,11 +43,13 @@ class Failed(Exception):
 
 @dataclass
 class Contender:
-    """A process that answers line by line. log: what it says on standard error."""
+    """A process that answers line by line. first: of the processors that it runs on, by their number among those that
+    there are; log: what it says on standard error."""
 
     name: str
     command: list[str]
     threads: int
+    first: int
     log: Path
     patience: float
     process: subprocess.Popen[str] | None = None
@@ -59,7 +61,8 @@ class Contender:
     failed: str = ""
 
     def start(self) -> None:
-        processors = sorted(os.sched_getaffinity(0))[:self.threads]
+        there = sorted(os.sched_getaffinity(0))
+        processors = [there[(self.first + i) % len(there)] for i in range(min(self.threads, len(there)))]
         environment = {"TORCHINDUCTOR_COMPILE_THREADS": "4"} | os.environ | {
             "OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads)}
         self.begun = time.monotonic()
@@ -164,10 +167,11 @@ def measure(contenders: list[Contender], rounds: int) -> None:
 def batch(rows: list[Row], args: argparse.Namespace) -> Iterator[dict[str, object]]:
     """Starts all contenders of some rows, then times them row by row; what it found of a row and number of threads."""
     rows = [row for row in rows if (args.build / row.name / "server").exists()]
-    started = {(row, threads): [Contender(name, command(name, row, threads, args), threads,
+    # All contenders of a row share their processors; the rows of a batch, which start at once, have others.
+    started = {(row, threads): [Contender(name, command(name, row, threads, args), threads, number * threads,
                                           args.build / f"{row.name}.{threads}.{name}.log", args.patience)
                                 for name in args.contenders.split(",")]
-               for row in rows for threads in args.threads}
+               for number, row in enumerate(rows) for threads in args.threads}
     for contenders in started.values():
         for c in contenders:
             c.start()
