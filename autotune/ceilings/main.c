@@ -19,7 +19,7 @@
 #define LANES 4
 #endif
 
-enum { MOST = 256, CHAINS = 12, TRIES = 30, LINE = 64 };
+enum { MOST = 256, CHAINS = 12, TRIES = 30, FEW = 6, LARGE = 1 << 24, LINE = 64 };
 static const double LEAST = 0.001; /* seconds of a try */
 
 typedef float vector __attribute__((vector_size(LANES * 4)));
@@ -98,7 +98,7 @@ static void *measure(void *argument)
         memset(data, 1, bytes);
     const double once = bytes ? (double)bytes / read_all(data, count, 1) : 1e4 * CHAINS * LANES * 2 / multiply(10000);
     const long loops = 1 + (long)(LEAST / once) * (bytes ? 1 : 10000);
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < (bytes > LARGE ? FEW : TRIES); i++) { /* the same for all threads */
         pthread_barrier_wait(&barrier);
         const double got = bytes ? read_all(data, count, loops) : multiply(loops);
         best = got > best ? got : best;
