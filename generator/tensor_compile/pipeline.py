@@ -118,7 +118,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
             if not (separate or target.apart):
                 scheduled = with_schedules(scheduled, target, chosen)
             if target.multiplies_bytes and not separate:
-                scheduled = with_byte_products(scheduled, byte_vectors.scratch_for(target.isas), pairs)
+                scheduled = with_byte_products(scheduled, target.threads, byte_vectors.scratch_for(target.isas), pairs)
             program = plan(scheduled, target)
             if verify:
                 verify_loops(program, facts)

@@ -19,6 +19,7 @@ from tap import done, note, ok, skip
 from tiny import M4F, M55, MODELS, ROOT, Machine
 
 FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
+LIVE = {"pretrainedResnet_quant": 32768}   # bytes of tensors that are needed at once
 BOARDS = (("cortex-m4f", M4F, "mps2-an386", "m4f"), ("cortex-m55", M55, "mps3-an547", "m55"))
 
 
@@ -56,6 +57,9 @@ def check(model: str, machine: Machine, folder: Path, suffix: str, options: list
     out.mkdir()
     wrong = tiny.build(FOLDER / f"{model}{suffix}", machine, out, *options)
     path = None
+    if not wrong and suffix == ".tflite" and model in LIVE and machine.name.startswith("cortex"):
+        size = int((out / f"{model}.h").read_text(encoding="utf-8").split("_ARENA_BYTES ")[1].split()[0])
+        ok(size <= LIVE[model] * 1.05, f"{model} on {machine.name}: an arena of {size} bytes, within 5 % of what lives")
     if not wrong:
         path, wrong = tiny.program(out / f"{model}.h", machine, FOLDER / f"{model}.io.safetensors", expect, out)
     if path is None:

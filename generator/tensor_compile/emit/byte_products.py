@@ -28,7 +28,7 @@ def emit_byte_product(kernel: ByteProductKernel, isa: str, symbol: str, emitter_
     assert instruction_set(isa).lanes == 1
     lines = ["(void)d;"]
     for i, b in enumerate(kernel.params):
-        if b.kind == "scratch":
+        if b is kernel.work:
             size = -(-b.elements.value * 4 // 64) * 64
             lines.append(f"uint32_t *const scratch = (uint32_t *)(void *)((char *)p[{i}] + thread * {size});")
         else:

@@ -30,10 +30,17 @@ MOST_TAPS = 32   # of a window that is written out
 
 @dataclass(frozen=True, slots=True)
 class ByteProductKernel(LoopNestKernel):
-    """A loop nest that `find` knows, with its scratch as the last of `params`. shifts: positions of parameters that are
-    one shift in two parts (shift_pairs.py)."""
+    """A loop nest that `find` knows, with its scratch as the last of `params` where it needs some. shifts: positions of
+    parameters that are one shift in two parts (shift_pairs.py)."""
 
     shifts: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def work(self) -> Buffer | None:
+        """Its scratch: a temp where there is one thread, so that it lies where nothing else is needed just then."""
+        last = self.params[-1]
+        touched = {s.buffer for s in self.stores} | {load.buffer for load in loads(*self.values)}
+        return None if last.name in touched else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,7 @@ class Channels:
 Form = Columns | Row | Channels
 
 
-def with_byte_products(scheduled: Fused, scratch: Callable[[Form], int],
+def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form], int],
                        pairs: Collection[tuple[str, str]] = ()) -> Fused:
     """The same kernels, those with a form as ByteProductKernel, with as many words of scratch. pairs: names of packed
     constants that are one shift in two parts."""
@@ -145,7 +152,7 @@ def with_byte_products(scheduled: Fused, scratch: Callable[[Form], int],
         params = kernel.params
         if words := scratch(form):
             name = next(n for i in range(len(buffers) + 1) if (n := f"%p{i}") not in buffers)
-            buffers[name] = Buffer(name, "u32", (wrap(words),), (0,), "scratch")
+            buffers[name] = Buffer(name, "u32", (wrap(words),), (0,), "scratch" if threads > 1 else "temp")
             params = (*params, buffers[name])
         position = {p.name: i for i, p in enumerate(params)}
         shifts = sorted((position[a], position[b]) for a, b in pairs if a in position and b in position)

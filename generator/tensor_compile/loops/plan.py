@@ -141,7 +141,8 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
                                                        for step in leaves([tiles])]
     for i, kernel, whole in sorted(alone + shared, key=lambda x: x[0]):    # whole: its points are all that runs there
         unstored = [name for name in read(kernel) if scheduled.buffers[name].is_empty]
-        for name in [*written(kernel), *unstored]:
+        work = [kernel.work.name] if isinstance(kernel, ByteProductKernel) and kernel.work is not None else []
+        for name in [*written(kernel), *unstored, *work]:
             b = scheduled.buffers[name]
             if b.kind != "temp" or name in block_of:
                 continue
@@ -166,8 +167,11 @@ def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
     """`out` may overwrite x point by point. Never in a contraction, whose template may hold sums in `out`."""
     if not isinstance(kernel, LoopNestKernel):
         return False
-    if isinstance(kernel, ByteProductKernel) and overwrites(kernel, x, out):
-        return True
+    if isinstance(kernel, ByteProductKernel):
+        if x is kernel.work:
+            return False
+        if overwrites(kernel, x, out):
+            return True
     addresses = {out.address(s.index) for s in kernel.stores if s.buffer == out.name}
     if len(addresses) != 1:
         return False
