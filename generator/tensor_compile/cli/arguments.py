@@ -265,7 +265,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         raise UsageError(f"--{'dim' if args.dim else 'set' if args.set else 'qdq'} goes with a model that is imported "
                          f"(.onnx)")
     stem = Path(model).stem
-    folder = Path(os.path.abspath(out or getattr(args, "out", "") or "."))
+    folder = Path(os.path.abspath(out or vars(args).get("out") or "."))
 
     def place(name: str, default: Path) -> str:
         value = getattr(args, name, "")

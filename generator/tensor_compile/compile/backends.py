@@ -46,9 +46,9 @@ class Sources:
 
 
 class Backend(Protocol):
-    """plain: one loop nest an operation, no layout and no fusion."""
-
-    plain: bool
+    @property
+    def plain(self) -> bool:
+        """One loop nest an operation, no layout and no fusion."""
 
     def default_target(self, compiler: Compiler) -> str:
         """The name of the target file where none is given; "" where none is known."""

@@ -121,7 +121,8 @@ def failed_guard(function: FunctionPlan, sizes: Mapping[str, int]) -> Guard | No
     for guard in function.guards:
         left, right = guard.lhs.evaluate(values), guard.rhs.evaluate(values)
         if not (left == right if guard.relation == "==" else left >= right):
-            return guard
+            broken: Guard = guard
+            return broken
     return None
 
 

@@ -39,6 +39,7 @@ def emit_kernel(kernel: Kernel, units: Units = EXACT) -> KernelSource:
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         from .cuda_contraction import emit_contraction
         return named(kernel, ISA, emit_contraction(kernel, PLACE, units))
+    assert isinstance(kernel, CheckKernel), "a GPU calls no function of the user's"
     return named(kernel, ISA, emit_check(kernel, PLACE))
 
 
@@ -52,6 +53,7 @@ def emit_plain(kernel: Kernel) -> KernelSource:
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         text = team(kernel, PLACE, emit_reference(kernel, f"{PLACE}_part", DEVICE))
     else:
+        assert isinstance(kernel, CheckKernel), "a GPU calls no function of the user's"
         text = emit_check(kernel, PLACE)
     return named(kernel, ISA, text)
 

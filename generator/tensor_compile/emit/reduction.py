@@ -11,7 +11,7 @@ from typing import Any, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Store
-from ..loops.scalar_ir import Buffer, Const, InBounds, Load, Reduction, Scalar
+from ..loops.scalar_ir import Acc, Buffer, Const, InBounds, Load, Local, Reduction, Scalar
 from ..loops.scalars import identity, Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat
@@ -41,7 +41,7 @@ def term(emitter: ScalarEmitter, op: str, dtype: str, acc: str, value: Scalar, v
     text = emitter.wide if vector else emitter.scalar
     prefix = "tcv" if vector else "tc"
     if op == "dot":
-        a, b = (text(x) for x in value.args)
+        a, b = (text(x) for x in value.children)
         if DTYPES[dtype].is_float:
             return f"{prefix}_fma_{dtype}({a}, {b}, {acc})"
         return f"{prefix}_add_{dtype}({acc}, {prefix}_mul_{dtype}({a}, {b}))"
@@ -133,14 +133,14 @@ class _SharedLoop:
         self.depth = emitter.depth_of({s for e in exprs for s in e.symbols()} - inner)
         names = [x for x in walk(node.value)]
         for x in names:
-            if type(x).__name__ == "Local":
+            if isinstance(x, Local):
                 self.depth = max(self.depth, emitter.locals[x.name].depth)
-            elif type(x).__name__ == "Acc" or isinstance(x, Load) and x.buffer in emitter.written:
+            elif isinstance(x, Acc) or isinstance(x, Load) and x.buffer in emitter.written:
                 self.depth = len(emitter.scopes) - 1
         guards = [i for i, scope in enumerate(emitter.scopes) if scope.guard]
         if guards:
             self.depth = max(self.depth, guards[-1])
-        self.vector = emitter.width == 16 and (emitter.varies(*exprs) or any(type(x).__name__ == "Acc" for x in names))
+        self.vector = emitter.width == 16 and (emitter.varies(*exprs) or any(isinstance(x, Acc) for x in names))
         self.vars, self.valid = flat.vars, flat.valid
         self.terms = product(extent(s) for s in node.vars)
         if node.order != "lanes":
@@ -253,7 +253,7 @@ class _SharedLoop:
             for i in range(n):
                 value = substitute(node.value, {node.vars[0]: const(i)})
                 if node.op == "dot":
-                    parts = [(emitter.wide if self.vector else emitter.scalar)(x) for x in value.args]
+                    parts = [(emitter.wide if self.vector else emitter.scalar)(x) for x in value.children]
                     text = f"{self.prefix}_mul_{node.dtype}({', '.join(parts)})"
                     lanes[i] = emitter.name(text, node.dtype, self.vector, self.depth).text
                 else:

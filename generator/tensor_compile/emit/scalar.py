@@ -20,7 +20,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.table import has_trait
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
-from ..symbolic import Expr, Sym, is_nonnegative, sym
+from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .index import c_index, Names
 
 C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
@@ -223,6 +223,7 @@ class ScalarEmitter:
 
     def step(self, e: Expr) -> Expr | None:
         """What one lane adds to e; None where lanes do not differ by one amount."""
+        assert self.vector is not None
         c = e.coefficient(self.vector)
         if c is None and self.steady:
             # The lanes of one vector are 16q..16q+15: a division by a multiple of 16 is the same for all of them.
@@ -382,6 +383,7 @@ class ScalarEmitter:
                      other: str = "0") -> CValue:
         """A vector made of 16 elements, each computed with the vector variable (and `l`) of its lane. Lanes beyond
         `lanes` and those whose predicate is false take `other`."""
+        assert self.vector is not None
         array, lane, first = self.fresh("a"), self.fresh("l"), self.names.get(self.vector, "0")
         self.names[self.vector] = lane
         tests = ([f"l < {self.lanes}"] if self.lanes else []) + ([self.all_nonnegative(valid)] if valid else [])
@@ -411,6 +413,7 @@ class ScalarEmitter:
         text = result.text if result.vector else splat(dtype, result.text)
         c = self.step(address)
         if c is None:
+            assert self.vector is not None
             array, lane, outer = self.fresh("a"), self.fresh("l"), self.names[self.vector]
             self.names[self.vector] = lane
             self.lines += [f"{C_TYPE[dtype]} {array}[16];", f"tcv_store_{dtype}({array}, {text});",
@@ -470,7 +473,8 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
 
 
 def extent(s: Sym) -> Expr:
-    return sym(s) * 0 + s.hi + 1
+    assert s.hi is not None, f"{s} has no end"
+    return wrap(s.hi) + 1
 
 
 def splat(dtype: str, text: str) -> str:

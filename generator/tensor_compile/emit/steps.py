@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..loops.loop_ir import Branch, Element, Kernel, leaves, Loop, Program, regions, Step, Tiles
+from ..loops.loop_ir import Branch, CheckKernel, Element, Kernel, leaves, Loop, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
 from .cwriter import string
@@ -136,13 +136,14 @@ class StepsWriter:
         self.put("tc_index left = tile;", "(void)left;")
         for i, a in reversed(list(enumerate(tiles.axes))):
             start = dim(a.start)
-            if a.start in used or a.count in used:
+            counted = a.count is not None and a.count in used
+            if a.start in used or counted:
                 block = f"left % ({c(a.blocks)})" if i else "left"
                 if tiles.growing and a is tiles.axes[-1]:
                     block = f"tc_either_end({block}, {c(a.blocks)})"
                 self.put(f"const tc_index {start} = {block} * {a.block};" if a.block > 1 else
                          f"const tc_index {start} = {block};")
-            if a.count in used:
+            if a.count is not None and counted:
                 self.put(f"const tc_index {dim(a.count)} = {c(a.size)} - {start} < {a.block} ? {c(a.size)} - {start} : "
                          f"{a.block};")
             if i:
@@ -174,7 +175,7 @@ class StepsWriter:
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
         self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
-        if check:
+        if isinstance(kernel, CheckKernel):
             b = kernel.buffer
             self.put("if (fault)", f"    tc_fault(f, {self.checks}, {string(b.name)}, p[0], {self.function.dtype(b)}, "
                      f"{self.function.c(b.elements)}, {self.function.c(kernel.bound)});")

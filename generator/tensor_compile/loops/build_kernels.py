@@ -23,14 +23,16 @@ class KernelBuilder:
     def build(self, group: Group) -> Kernel | None:
         """None: nobody reads what the group computes."""
         if group.kind in ("check", "extern"):
-            return group.members[0].item
-        parts = []
+            alone: Kernel = group.members[0].item
+            return alone
+        parts: list[LoopNestKernel | ContractionKernel] = []
         for part in group.beside or [group]:
             if (kernel := self.build_one(part, group)) is not None:
                 loc = next((m.item.loc for m in part.members if m.item.loc is not None), None)
                 parts.append(replace(kernel, loc=loc))
         if len(parts) > 1:
-            return GroupedContractionKernel("+".join(part.label for part in parts), tuple(parts), (), (), parts[0].loc)
+            products = tuple(part for part in parts if isinstance(part, ContractionKernel))
+            return GroupedContractionKernel("+".join(part.label for part in parts), products, (), (), parts[0].loc)
         return parts[0] if parts else None
 
     def build_one(self, group: Group, host: Group) -> LoopNestKernel | ContractionKernel | None:
@@ -67,9 +69,9 @@ class KernelBuilder:
                 return Acc(m.item.product.sum, sums.index(m.item))
             if m.kept is not None and phase > m.phase:
                 name, index = m.kept
-                return Load(name, m.value.dtype, index)
+                return Load(name, m.computed.dtype, index)
             if (m, phase) not in memo:
-                memo[m, phase] = rewriter(phase)(m.value)
+                memo[m, phase] = rewriter(phase)(m.computed)
             return memo[m, phase]
 
         def rewriter(phase: int) -> Rewriter:
@@ -77,8 +79,8 @@ class KernelBuilder:
                 def leaf(s: Scalar) -> Scalar | None:
                     if isinstance(s, Reduction) and s.order != "running":
                         return self.apart(s, rewriters[phase])
-                    here = isinstance(s, Load) and not s.dynamic and not s.valid
-                    member = self.grouped.inside(s, group) if here else None
+                    member = self.grouped.inside(s, group) if isinstance(s, Load) and not s.dynamic and not s.valid \
+                        else None
                     return resolve(member, phase) if member is not None else None
                 rewriters[phase] = Rewriter(leaf=leaf)
             return rewriters[phase]
@@ -114,7 +116,7 @@ class KernelBuilder:
         for m in group.members:
             if m.level in ("reduce", "running"):
                 r = m.item.value
-                value = Rewriter(leaf=self.leaf_at(group, resolve, m.phase))(m.value)
+                value = Rewriter(leaf=self.leaf_at(group, resolve, m.phase))(m.computed)
                 reduces[m.phase].append(RowReduce(m.local, r.op, r.order, value, r.dtype))
             if m.kept is not None and not m.stored:
                 stores[m.phase].append(Store(m.kept[0], m.kept[1], resolve(m, m.phase)))
@@ -148,14 +150,14 @@ class KernelBuilder:
                 wanted[m] = max(wanted.get(m, 0), phase)
                 need(m, m.phase)
                 return
-            for x in loads(m.value):
+            for x in loads(m.computed):
                 member = self.grouped.inside(x, group)
                 if member is not None:
                     need(member, phase)
 
         for m in group.members:
             if m.level in ("reduce", "running"):
-                for x in loads(m.value):
+                for x in loads(m.computed):
                     member = self.grouped.inside(x, group)
                     if member is not None:
                         need(member, m.phase)
@@ -171,7 +173,7 @@ class KernelBuilder:
                 taken.add(host.item.out)
                 m.kept = (host.item.out, host.index)
             else:
-                name = self.scratch(m.value.dtype, tuple(extent(s) for s in group.cols))
+                name = self.scratch(m.computed.dtype, tuple(extent(s) for s in group.cols))
                 m.kept = (name, tuple(sym(s) for s in group.cols))
 
     def scratch(self, dtype: str, shape: tuple[Expr, ...]) -> str:
@@ -182,7 +184,7 @@ class KernelBuilder:
 
     def build_sort(self, group: Group, label: str) -> LoopNestKernel:
         """A row is sorted once for all that ask for positions in it."""
-        ordered = next(s for s in walk(group.members[0].value) if isinstance(s, Sorted))
+        ordered = next(s for s in walk(group.members[0].computed) if isinstance(s, Sorted))
         size = extent(ordered.var)
         row = self.scratch("i64", (sort_space(size, ordered.value.dtype),))
 
@@ -191,7 +193,7 @@ class KernelBuilder:
         change = Rewriter(leaf=leaf)
         places = tuple(v for v in group.coords if v in ordered.at.symbols())
         rows = tuple(v for v in group.coords if v not in places)
-        stores = tuple(Store(m.item.out, m.index, change(m.value)) for m in group.members if m.stored)
+        stores = tuple(Store(m.item.out, m.index, change(m.computed)) for m in group.members if m.stored)
         sort = RowSort(row, ordered.value, ordered.count, ordered.descending)
         phases = Phase((ordered.var,), (sort,), (), False), Phase(places, (), stores)
         return LoopNestKernel(label, rows, phases, (), ())
@@ -208,7 +210,7 @@ class KernelBuilder:
         """The row of o, written in the last phase that reads m and by nothing but o there, can hold m until then."""
         out = o.item.out
         return o.stored and o.level == "point" and o.phase == until and out not in taken and out not in group.reads \
-            and o.item.value.dtype == m.value.dtype and self.buffers[out].kind in ("temp", "output") \
+            and o.item.value.dtype == m.computed.dtype and self.buffers[out].kind in ("temp", "output") \
             and len(self.uses.writers[out]) == 1 \
             and not any(p is not o and p.phase == until and (p.stored or p.level == "reduce") for p in group.members)
 

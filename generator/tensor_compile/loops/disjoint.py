@@ -25,8 +25,8 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
     address = b.address(index)
     for _ in range(_MOST_SPLITS):  # what is divided is walked as the pair of quotient and remainder
         divided = _widest(address)
-        s = next((s for s in variables if divided is not None and s in divided.num.symbols()), None)
-        if s is None:
+        s = None if divided is None else next((s for s in variables if s in divided.num.symbols()), None)
+        if divided is None or s is None:
             break
         address, variables, s = _one_run(address, variables, divided.num, s)
         pair = _quotient_and_remainder(s, divided.den)
@@ -74,13 +74,13 @@ def _one_run(address: Expr, variables: tuple[Sym, ...], num: Expr, s: Sym) -> tu
     """What is divided may count the points of several loops in one run: 16*i + j for j < 16. Then one variable takes
     their places. Otherwise s stays the one that is divided."""
     run = [v for v in variables if v in num.symbols()]
-    steps = {v: num.coefficient(v) for v in run}
-    if len(run) < 2 or any(c is None or not c.is_const for c in steps.values()):
+    steps = {v: c.value for v in run if (c := num.coefficient(v)) is not None and c.is_const}
+    if len(run) < 2 or len(steps) < len(run):
         return address, variables, s
-    run.sort(key=lambda v: steps[v].value)
+    run.sort(key=lambda v: steps[v])
     count: Expr = wrap(1)
     for v in run:
-        if steps[v] != count:
+        if count != steps[v]:
             return address, variables, s
         count = count * extent(v)
     whole = Sym(run[0].name, 0, count - 1)

@@ -30,6 +30,13 @@ class Member:
         self.kept: tuple[str, tuple[Expr, ...]] | None = None
 
 
+    @property
+    def computed(self) -> Scalar:
+        """The value of a member that has one: of all but contractions and what touches whole buffers."""
+        assert self.value is not None
+        return self.value
+
+
 class Group:
     __slots__ = ("number", "mask", "above", "before", "after", "kind", "rows", "cols", "coords", "members", "seq",
                  "reads", "writes", "merged", "beside")

@@ -11,7 +11,7 @@ operand always is one variable. Its m may have no variable, n and k have at leas
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Sequence, TypeVar
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
@@ -43,7 +43,7 @@ def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, ContractionKernel) and not isinstance(kernel, AttentionKernel):
         return _contraction(kernel, buffers)
     if isinstance(kernel, GroupedContractionKernel):
-        return replace(kernel, contractions=tuple(_finish(_contraction(part, buffers), buffers)
+        return replace(kernel, contractions=tuple(_with_interface(_contraction(part, buffers), buffers)
                                                   for part in kernel.contractions))
     return kernel
 
@@ -159,7 +159,8 @@ def _flat(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
         best = min(range(len(order)), key=lambda i: (_vector_cost(order[i], body), -i))
         order.append(order.pop(best))
     rows, inner = body.merge_all(tuple(order[:-1])), order[-1] if order else None
-    while rows and _known(extent(inner)) < SHORT and extent(inner).is_const and body.mergeable(rows[-1], inner):
+    while inner is not None and rows and _known(extent(inner)) < SHORT and extent(inner).is_const \
+            and body.mergeable(rows[-1], inner):
         inner = body.merge(rows[-1], inner)
         rows = rows[:-1]
     phase = kernel.phases[0]
@@ -169,7 +170,7 @@ def _flat(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
 
 def _rows(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
     rows = body.merge_all(tuple(_by_stride(body.split_all(kernel.rows), body)))
-    merged = {s.vars: () for s in kernel.phases}
+    merged: dict[tuple[Sym, ...], tuple[Sym, ...]] = {s.vars: () for s in kernel.phases}
     for cols in merged:
         merged[cols] = body.merge_all(body.split_all(cols))
     phases = [Phase(merged[s.vars], s.reduces, s.stores, s.vector) for s in kernel.phases]
@@ -208,7 +209,7 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
         n = (Sym("n", 0, 0),)
         b = tuple(Load(x.buffer, x.dtype, (*x.index[:-1], x.index[-1] + sym(n[0])), x.valid, x.other) for x in b)
     change = Rewriter(lambda e: e.substitute(mapping)) if mapping else Rewriter()
-    a, b = change(a), tuple(change(x) for x in b)
+    a, b = change.load(a), tuple(change.load(x) for x in b)
     stores = tuple(rewritten(x, change) for x in kernel.stores)
     where = [change(p) for p in kernel.predicates]
     body = _Body(buffers, [*(x.value for x in stores), *where], stores, (a, *b))
@@ -217,9 +218,12 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
         n = body.merge_all(n)
     change = body.rewriter()
     stores = tuple(rewritten(x, change) for x in stores)
-    return ContractionKernel(kernel.label, batch, m, n, k, change(a), tuple(change(x) for x in b), kernel.b_panel,
-                             stores, (), (), loc=kernel.loc, product=kernel.product,
+    return ContractionKernel(kernel.label, batch, m, n, k, change.load(a), tuple(change.load(x) for x in b),
+                             kernel.b_panel, stores, (), (), loc=kernel.loc, product=kernel.product,
                              where=change(where[0]) if where else None)
+
+
+Single = TypeVar("Single", bound=LoopNestKernel | ContractionKernel)
 
 
 def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
@@ -229,6 +233,10 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, GroupedContractionKernel):
         return replace(kernel, params=tuple(dict.fromkeys(b for part in kernel.contractions for b in part.params)),
                        dims=_sorted(s for part in kernel.contractions for s in part.dims))
+    return _with_interface(kernel, buffers)
+
+
+def _with_interface(kernel: Single, buffers: dict[str, Buffer]) -> Single:
     names: dict[str, None] = {}
     symbols: set[Sym] = set()
     if isinstance(kernel, ContractionKernel):
@@ -252,10 +260,8 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
             symbols |= e.symbols()
     for e in expressions(*values):
         symbols |= e.symbols()
-    for s in loops:
-        symbols |= extent(s).symbols()
-    for s in reduction_variables(values):
-        symbols |= extent(s).symbols()
+    for v in (*loops, *reduction_variables(values)):
+        symbols |= extent(v).symbols()
     return replace(kernel, params=tuple(buffers[name] for name in names), dims=_sorted(symbols))
 
 

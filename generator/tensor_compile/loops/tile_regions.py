@@ -155,10 +155,10 @@ class _Former:
         for d, e in enumerate(indices[0]):
             by = walked_by(e, last)
             through = {walked_by(index[d], joined) for index in used}
-            if by is None or len(through) != 1 or None in through or (chain.handed and by not in known):
+            reader, *others = through or (None,)
+            if by is None or reader is None or others or (chain.handed and by not in known):
                 continue
             size, walkers = known.get(by, (self.buffers[name].shape[d], [by]))
-            (reader,) = through
             if domain_size(reader) == size:
                 row_dims.append((size, [*walkers, reader]))
         return row_dims
@@ -281,7 +281,8 @@ class _Former:
         last = len(chain.rows) - 1
         axes = tuple(Axis.of(next(names), block if i == last else 1, size) for i, (size, _) in enumerate(chain.rows))
         joined = self.in_place(chain)
-        body, step = [], {}
+        body: list[Element] = []
+        step: dict[Sym, Expr] = {}
         for i, kernel in enumerate(chain.kernels):
             cut, step = self.cut(chain, i, kernel, axes, joined)
             body.append(cut)
@@ -345,8 +346,8 @@ class _Former:
         def kept(variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
             return tuple(t for s in variables for t in new.get(s, (s,)))
         if isinstance(kernel, ContractionKernel):
-            return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change(kernel.a),
-                           b=tuple(change(b) for b in kernel.b), stores=tuple(map(stored, kernel.stores)),
+            return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change.load(kernel.a),
+                           b=tuple(change.load(b) for b in kernel.b), stores=tuple(map(stored, kernel.stores)),
                            where=change(kernel.where) if kernel.where is not None else None), step
         phases = tuple(replace(s, reduces=tuple(replace(r, value=change(r.value)) for r in s.reduces),
                                stores=tuple(map(stored, s.stores))) for s in kernel.phases)
