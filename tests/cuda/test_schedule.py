@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from emulation import ROOT
 from sums import CASES, REUSED
 from wide_nests import NESTS
 from tap import done, equal, note, ok, skip
-from tensor_compile.compile.cuda_target import FLAGS
+from tensor_compile import target as targets
+from tensor_compile.compile.cuda_target import FLAGS, Cuda
 from tensor_compile.emit.cuda_kernels import emit_kernel
 from tensor_compile.loops import schedule_cuda, schedule_half
 from tensor_compile.loops.grouped_contractions import MOST_SUMS
@@ -50,4 +53,18 @@ for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
         taken = max((tile.shared(sums) for tile in found), default=0)
         ok(found and taken <= most * 1024,
            f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
+# Kernels that differ in nothing but whose memory a buffer is.
+temp = CASES[0].kernel
+names = {s.buffer for s in temp.stores}
+caller = replace(temp, params=tuple(replace(b, kind="output") if b.name in names else b for b in temp.params))
+temp = replace(temp, params=tuple(replace(b, kind="temp") if b.name in names else b for b in temp.params))
+program = SimpleNamespace(kernel_steps=[SimpleNamespace(kernel=kernel) for kernel in (temp, caller)])
+function = SimpleNamespace(built=[SimpleNamespace(program=program)], is_plain=lambda variant: False)
+target = targets.load(targets.find("cuda-sm90"))
+sources = Cuda().sources(None, SimpleNamespace(functions=[function]), target)
+for kernel, wanted, name in ((temp, 0, "a temp's address comes as it is"), (caller, len(names), "a caller's may lie in a table")):
+    at = [i for i, b in enumerate(kernel.params) if b.name in names]
+    text = sources.of_kernel[kernel, target.isas[0], False].text
+    equal(sum(f"tc_external(arguments.p[{i}])" in text for i in at), wanted, name)
+
 done()

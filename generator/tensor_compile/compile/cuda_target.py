@@ -89,7 +89,8 @@ class Cuda:
             for variant in function.built:
                 plain = function.is_plain(variant)
                 for step in variant.program.kernel_steps:
-                    form = plain, identity(step.kernel)
+                    # Addresses of the caller's come another way, and a device describes only what is not the caller's.
+                    form = plain, identity(step.kernel), tuple(b.kind for b in step.kernel.params)
                     if form not in made:
                         made[form] = emit_plain(step.kernel) if plain else emit_kernel(step.kernel,
                                                                                        schedule_cuda.units(target))
