@@ -25,7 +25,8 @@ TOLERANCE = {"f32": "1e-4", "tf32": "0.02", "bf16": "0.08", "f16": "0.02"}
 
 @dataclass(frozen=True)
 class Small:
-    """name: of the model; weights: the source of the program that writes them, and its options; calls: with what stands
+    """model: its name, where that is another; weights: the source of the program that writes them, and its options;
+    calls: with what stands
     before them."""
 
     name: str
@@ -33,6 +34,7 @@ class Small:
     options: tuple[str, ...]
     calls: tuple[str, ...]
     weights: tuple[Path | str, ...] = ()
+    model: str = ""
 
 
 def models() -> list[Small]:
@@ -53,6 +55,10 @@ def models() -> list[Small]:
               ("-DLAYERS=1", "-DHIDDEN=384", "-DHEADS=12", "--specialize", "batch=1", "--specialize", "seq=128"),
               ("--below", "ids=30522", "minilm,batch=1,seq=128", "minilm,batch=2,seq=5"),
               (example / "minilm/make_weights.c",)),
+        Small("minilm_rows", example / "minilm/model.c",
+              ("-DLAYERS=1", "-DHIDDEN=768", "-DHEADS=12", "--specialize", "batch=32", "--specialize", "seq=128"),
+              ("--below", "ids=30522", "minilm,batch=32,seq=128"),
+              (MODELS / "make_weights.c", "-DBERT"), "minilm"),
         Small("unet", example / "unet/model.c", (), ("unet,height=16,width=16",), (example / "unet/make_weights.c",)),
     ]
 
@@ -94,7 +100,8 @@ def main() -> int:
 
         def one(job: tuple[str, Small, str]) -> tuple[str, bool]:
             tool, model, precision = job
-            words = [*(sanitizer(tool) if tool else []), compare, built[model, ""], built[model, precision], model.name,
+            words = [*(sanitizer(tool) if tool else []), compare, built[model, ""], built[model, precision],
+                     model.model or model.name,
                      *(() if tool else ("--repeat", "3")), "--tolerance", TOLERANCE[precision], *model.calls]
             if time.time() - begun > args.seconds:
                 return f"{model.name} {precision} {tool}: no time left", False

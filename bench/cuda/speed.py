@@ -64,7 +64,10 @@ def cases() -> list[Case]:
              ("--specialize", "length=512", "--specialize", "past=128"),
              ("gpt2_prefill,length=512", "gpt2_decode,past=128"),
              (), tokens),
-        Case("vit", "vit", MODELS / "vit.c", (own, "-DVIT"), ("--specialize", "batch=32"), (), ("vit,batch=32",)),
+        Case("gpt2all", "gpt2", MODELS / "gpt2.c", (EXAMPLES / "gpt2/make_weights.c",),
+             ("-DDTYPE=TC_BF16", "--specialize", "length=512"), (), ("gpt2,length=512",), tokens),
+        Case("vit", "vit", MODELS / "vit.c", (own, "-DVIT"), ("-DDTYPE=TC_BF16", "--specialize", "batch=32"), (),
+             ("vit,batch=32",)),
         Case("llama2", "llama", MODELS / "llama.c", (own, "-DLLAMA", *two), (*two, "--specialize", "past=512"), (),
              ("llama,past=512",), ("--below", "ids=32000")),
         Case("llama", "llama", MODELS / "llama.c", (own, "-DLLAMA"), ("--specialize", "past=512"), (),
@@ -102,7 +105,11 @@ def weights(case: Case, library: Path) -> list:
 
 
 def compared(log: Log, words: list) -> bool:
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, timeout=120)
+    except subprocess.TimeoutExpired:
+        log.say("hangs")
+        return False
     lines = (done.stdout + done.stderr).splitlines()
     equal = [line for line in lines if ", 0 of " in line]
     different = [line for line in lines if "elements differ" in line and line not in equal]

@@ -20,13 +20,17 @@ from tensor_compile.emit.cuda_half import emit_half
 from tensor_compile.emit.identity import identity
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda, schedule_half
+from tensor_compile.loops.bulk_copies import come_in_bulk, tensor_maps
 from tensor_compile.loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = r"""
+#include <cuda.h>
 #include <cuda_runtime.h>
+#include <string.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 static void must(cudaError_t error) { if (error) { printf("%s\n", cudaGetErrorString(error)); exit(1); } }
 __global__ void fill(unsigned *to, size_t words, unsigned pattern)
 {
@@ -37,10 +41,51 @@ __global__ void fill(unsigned *to, size_t words, unsigned pattern)
                                : x % 100;
     }
 }
+/* As runtime/cuda/device.c has it. */
+static void describe(void *to, void *address, uint64_t terms, uint64_t lines, uint64_t bytes, unsigned box)
+{
+    const uint64_t sizes[] = {terms, lines}, strides[] = {bytes};
+    const unsigned boxes[] = {64, box}, steps[] = {1, 1};
+    if (cuTensorMapEncodeTiled((CUtensorMap *)to, CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, address, (const cuuint64_t *)sizes,
+                               (const cuuint64_t *)strides, boxes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+        printf("no map\n"), exit(1);
+}
+static float element(const void *from, size_t i, int size)
+{
+    if (size == 4)
+        return ((const float *)from)[i];
+    const unsigned bits = (unsigned)((const unsigned short *)from)[i] << 16;
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+/* Elements of the result that are farther from the first tile's than 1 % of the largest. */
+static long apart(void *result, size_t count, int size)
+{
+    static char *first, *now;
+    const int is_first = !first;
+    if (is_first)
+        first = (char *)malloc(count * size), now = (char *)malloc(count * size);
+    must(cudaMemcpy(is_first ? first : now, result, count * size, cudaMemcpyDeviceToHost));
+    long wrong = 0;
+    float most = 0;
+    for (size_t i = 0; i < count; ++i)
+        most = fabsf(element(first, i, size)) > most ? fabsf(element(first, i, size)) : most;
+    for (size_t i = 0; !is_first && i < count; ++i)
+        wrong += !(fabsf(element(first, i, size) - element(now, i, size)) <= 0.01f * most);
+    return wrong;
+}
 template <class K, class A>
-static void measure(const char *name, K kernel, A arguments, int blocks, int threads, int shared)
+static void measure(const char *name, K kernel, A arguments, int blocks, int threads, int shared, void *result,
+                    size_t count, int size)
 {
     must(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    fill<<<256, 256>>>((unsigned *)result, count * size / 4, size);
+    kernel<<<blocks, threads, shared>>>(arguments);
+    must(cudaDeviceSynchronize());
+    const long wrong = apart(result, count, size);
     cudaEvent_t start, end;
     must(cudaEventCreate(&start)), must(cudaEventCreate(&end));
     float best = 1e9f;
@@ -54,28 +99,46 @@ static void measure(const char *name, K kernel, A arguments, int blocks, int thr
         must(cudaEventElapsedTime(&ms, start, end));
         best = ms < best ? ms : best;
     }
-    printf("%s %.2f\n", name, best / 20 * 1000);
+    printf("%s %.2f%s\n", name, best / 20 * 1000, wrong ? ",WRONG" : "");
+    if (wrong)
+        printf("(%ld of %zu wrong)\n", wrong, count);
+    fflush(stdout);
 }
 """
 
 
 def program(kernel: ContractionKernel | GroupedContractionKernel, tiles: list, number: int) -> str:
     """A program that prints what each tile takes."""
-    texts, calls = [], []
+    texts, calls, params = [], [], kernel.params
+    result = [b.name for b in params].index(kernel.contractions[0].stores[0].buffer)
     for i, tile in enumerate(tiles):
         symbol = f"kernel{number}_{i}"
         texts.append(emit_half(kernel, symbol, "bf16", tile))
         points = sum(schedule_cuda.tiles(part, tile).value for part in kernel.contractions) * tile.split
+        points = min(points, schedule_cuda.MULTIPROCESSORS) if tile.bulk else points
         sums = max(len(part.b) for part in kernel.contractions)
-        calls.append(f'    measure("{i}", {symbol}, arguments, {points}, {tile.threads}, {tile.shared(sums)});')
-    params = kernel.params
-    lines = [*texts, HOST, "int main()", "{", f"    tc_arguments<{len(params)}, 0> arguments = {{}};"]
+        blocks = f"{points}, {tile.threads}, {tile.shared(sums)}"
+        of_result = f"p[{result}], {params[result].elements.value}, {DTYPES[params[result].dtype].bytes}"
+        calls += ["    {", *argument_lines(kernel, tile),
+                  f'    measure("{i}", {symbol}, arguments, {blocks}, {of_result});', "    }"]
+    lines = [*texts, HOST, "int main()", "{", f"    void *p[{len(params)}];"]
     for i, b in enumerate(params):
         size = DTYPES[b.dtype].bytes
         words = -(-b.elements.value * size // 4)
-        lines += [f"    must(cudaMalloc(&arguments.p[{i}], (size_t){words} * 4));",
-                  f"    fill<<<256, 256>>>((unsigned *)arguments.p[{i}], (size_t){words}, {size});"]
+        lines += [f"    must(cudaMalloc(&p[{i}], (size_t){words} * 4));",
+                  f"    fill<<<256, 256>>>((unsigned *)p[{i}], (size_t){words}, {size});"]
     return "\n".join([*lines, "    must(cudaDeviceSynchronize());", *calls, "}", ""])
+
+
+def argument_lines(kernel: ContractionKernel | GroupedContractionKernel, tile: schedule_half.HalfTile) -> list[str]:
+    """Declares the arguments of the kernel with this tile."""
+    maps, names = tensor_maps(kernel, tile), [b.name for b in kernel.params]
+    kind = f"tc_mapped_arguments<{len(maps)}, {len(names)}, 0>" if maps else f"tc_arguments<{len(names)}, 0>"
+    lines = [f"    {kind} arguments = {{}};", "    memcpy(arguments.p, p, sizeof p);"]
+    for i, m in enumerate(maps):
+        lines.append(f"    describe(&arguments.maps[{i}], (char *)p[{names.index(m.buffer)}] + {m.offset.value} * 2, "
+                     f"{m.terms.value}, {m.lines.value}, {m.stride.value} * 2, {m.box});")
+    return lines
 
 
 def main() -> int:
@@ -83,6 +146,7 @@ def main() -> int:
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--log", type=Path)
     parser.add_argument("--most", type=int, default=8)
+    parser.add_argument("--lock", type=Path, help="a file that is locked while a program measures, as others do")
     args = parser.parse_args()
     target = replace(targets.load(targets.find("cuda-sm90")), precision="bf16")
     found: dict = {}
@@ -99,14 +163,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(16) as pool:
         jobs = []
         for number, (kernel, where, times) in enumerate(found.values()):
-            sums = max(len(part.b) for part in kernel.contractions)
+            sums, bulk = max(len(part.b) for part in kernel.contractions), come_in_bulk(kernel)
             tiles = sorted(schedule_half.candidates(kernel, sums, True),
-                           key=lambda t: schedule_half.estimate(kernel, t, sums))[:args.most]
+                           key=lambda t: schedule_half.estimate(kernel, t, sums, bulk))
+            plain = [t for t in tiles if not t.wgmma][:1]    # the first: what others have to be equal to
+            tiles = [*plain, *[t for t in tiles if not t.bulk and t not in plain][:args.most],
+                     *(t for t in tiles if t.bulk)]
             source = Path(folder) / f"k{number}.cu"
             source.write_text(program(kernel, tiles, number), encoding="utf-8")
             command = ["nvcc", "-std=c++17", "-w", "-fmad=false", "-gencode=arch=compute_90a,code=sm_90a",
                        f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include", str(source), "-o",
-                       str(source.with_suffix(""))]
+                       str(source.with_suffix("")), "-lcuda"]
             job = pool.submit(subprocess.run, command, capture_output=True, text=True)
             jobs.append((kernel, where, times, tiles, source, job))
         lines = []
@@ -126,15 +193,18 @@ def main() -> int:
                 say(done.stderr[-600:])
                 continue
             try:
-                result = subprocess.run([str(source.with_suffix(""))], capture_output=True, text=True, timeout=20)
+                locked = ["flock", str(args.lock)] if args.lock else []
+                result = subprocess.run([*locked, str(source.with_suffix(""))], capture_output=True, text=True,
+                                        timeout=20 if not args.lock else 200)
             except subprocess.TimeoutExpired:
                 say("    hangs")
                 continue
             measured = dict(line.split() for line in result.stdout.splitlines() if line[:1].isdigit())
             sums = max(len(p.b) for p in kernel.contractions)
             for i, tile in enumerate(tiles):
-                thought = schedule_half.estimate(kernel, tile, sums) / 1755
-                say(f"    {tile.rows}x{tile.columns}{'w' if tile.wgmma else ''}/{tile.slices}/{tile.split} "
+                thought = schedule_half.estimate(kernel, tile, sums, come_in_bulk(kernel)) / 1755
+                form = "bulk 1" if tile.bulk else f"{'w' if tile.wgmma else ''}/{tile.slices}/{tile.split}"
+                say(f"    {tile.rows}x{tile.columns} {form} "
                     f"stages {tile.stages(sums)}: {measured.get(str(i), result.stdout[-80:])} us, "
                     f"thought {thought:.2f}")
     return 0

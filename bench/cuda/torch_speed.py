@@ -3,18 +3,33 @@
 Prints medians of calls in microseconds.
 
     python3 bench/cuda/torch_speed.py [--dtype f32,bf16] [--mode eager,default,…] [--only NAME,…] [--seconds N]
+                                      [--together]
+
+--together: each model has a process of its own, which compiles it in every mode; when all have, or N seconds have
+passed, one after the other measures. Nothing else should be measured until then: what compiles runs kernels, too.
 """
 from __future__ import annotations
 
 import argparse
+import fcntl
+import os
 import statistics
+import subprocess
+import sys
+import threading
 import time
 
-import torch
-from torch import nn
-from torch.nn import functional as F
+if "--together" not in sys.argv:     # whoever starts the others needs none of it
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+else:
+    from types import SimpleNamespace
+    nn = SimpleNamespace(Module=object)
 
 SECONDS = 0.3
+NAMES = ("mlp b1", "mlp b64", "gated 8192", "bert b1 t128", "bert b32 t128", "resnet50 b1", "resnet50 b32",
+         "gpt2 prefill 512", "gpt2 decode 128", "llama decode 512", "vit b32", "minilm b1 t128")
 
 
 class Layer(nn.Module):
@@ -192,25 +207,62 @@ def measure(call) -> float:
     return statistics.median(times)
 
 
+def together(names: list[str], words: list[str], seconds: float) -> None:
+    """Starts a process a model, and lets those measure that have compiled, one by one."""
+    begun = time.time()
+    environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "2"}
+    processes = [subprocess.Popen([sys.executable, __file__, *words, "--only", name, "--wait"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True, env=environment) for name in names]
+    lines: list[list[str]] = [[] for _ in names]
+
+    def read(process: subprocess.Popen, into: list[str]) -> None:
+        for line in process.stdout:
+            into.append(line.strip())
+
+    readers = [threading.Thread(target=read, args=pair, daemon=True) for pair in zip(processes, lines)]
+    for reader in readers:
+        reader.start()
+    while time.time() - begun < seconds and not all("ready" in said or not reader.is_alive()
+                                                    for said, reader in zip(lines, readers)):
+        time.sleep(0.2)
+    for name, process, said, reader in zip(names, processes, lines, readers):
+        if "ready" in said:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            reader.join(120)
+        print("\n".join(line for line in said if line != "ready") or f"{name}: not compiled in time", flush=True)
+    for process in processes:
+        process.kill()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dtype", default="f32,bf16")
     parser.add_argument("--mode", default="eager,default,reduce-overhead,max-autotune")
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=1e9, help="starts no further measurement after that")
+    parser.add_argument("--together", action="store_true")
+    parser.add_argument("--lock", default="", help="a file that is locked while a process measures, as others do")
+    parser.add_argument("--wait", action="store_true", help="compile, say `ready`, and measure when a line is read")
     args = parser.parse_args()
     begun = time.time()
+    if args.together:
+        words = ["--dtype", args.dtype, "--mode", args.mode, "--seconds", str(args.seconds), "--lock", args.lock]
+        names = [name for name in NAMES if not args.only or name.split()[0] in args.only.split(",")]
+        together(names, words, args.seconds)
+        return
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, microseconds a call", flush=True)
+    compiled = []
     for mode in args.mode.split(","):
         for dtype in args.dtype.split(","):
             for name, (make, given) in models().items():
-                if args.only and name.split()[0] not in args.only.split(","):
+                if args.only and not {name, name.split()[0]} & set(args.only.split(",")):
                     continue
                 if time.time() - begun > args.seconds:
-                    print("time is up", flush=True)
-                    return
+                    print(f"{mode} {dtype} {name}: time is up", flush=True)
+                    continue
                 kind = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[dtype]
                 try:
                     torch.manual_seed(0)
@@ -218,12 +270,31 @@ def main() -> None:
                     if name.startswith("resnet"):
                         module = module.to(memory_format=torch.channels_last)
                     inputs = given(kind)
-                    torch._dynamo.reset()
+                    if not args.wait:
+                        torch._dynamo.reset()
                     call = module if mode == "eager" else torch.compile(module, mode=mode)
                     with torch.inference_mode():
+                        if args.wait:
+                            for _ in range(4):
+                                call(*inputs)
+                            compiled.append((f"{mode} {dtype} {name}", call, inputs))
+                            continue
                         print(f"{mode} {dtype} {name}: {measure(lambda: call(*inputs)):.1f}", flush=True)
                 except Exception as error:  # one that fails is no reason to lose the others
                     print(f"{mode} {dtype} {name}: {type(error).__name__}: {str(error)[:120]}", flush=True)
+    if not args.wait:
+        return
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with open(args.lock or os.devnull, "a", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        measure_all(compiled)
+
+
+def measure_all(compiled: list) -> None:
+    for title, call, inputs in compiled:
+        with torch.inference_mode():
+            print(f"{title}: {measure(lambda: call(*inputs)):.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,13 @@ void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint6
     }
 }
 
+void tc_device_map(tc_frame *frame, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,
+                   unsigned box)
+{
+    if (!stopped(frame) && terms > 0 && lines > 0)
+        frame->device->map(frame->device, to, address, terms, lines, line_bytes, box);
+}
+
 /* Waits for the device's cell; whether the call ends. */
 static int look(tc_frame *frame)
 {

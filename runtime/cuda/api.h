@@ -60,6 +60,9 @@ enum { TC_CUDA_OVERLAP_DRIVER = 12040 }; /* records such launches, too */
     X(graph_launch, "cuGraphLaunch", (void *made, void *stream))                                                       \
     X(graph_drop_made, "cuGraphExecDestroy", (void *made))                                                             \
     X(graph_drop, "cuGraphDestroy", (void *graph))                                                                     \
+    X(tensor_map, "cuTensorMapEncodeTiled",                                                                            \
+      (void *map, int dtype, unsigned rank, tc_cuda_address address, const uint64_t *sizes, const uint64_t *strides,   \
+       const unsigned *boxes, const unsigned *steps, int interleave, int swizzle, int promotion, int outside))         \
     X(driver_version, "cuDriverGetVersion", (int *version))                                                            \
     X(error_name, "cuGetErrorName", (int error, const char **name))                                                    \
     X(error_text, "cuGetErrorString", (int error, const char **text))

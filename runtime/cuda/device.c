@@ -8,8 +8,15 @@
 #include <stdlib.h>
 
 enum { NON_BLOCKING = 1, ALIGNMENT = 256, WEIGHTS_HEADER = 128 }; /* of streams; of allocations; core/weights.c */
-#define PARAMETERS ((void *)1) /* of cuLaunchKernel: what follows are they, in one block; its size */
-#define PARAMETER_BYTES ((void *)2)
+/* Of tensor maps: CUtensorMapDataType, …Interleave, …Swizzle, …L2promotion, …FloatOOBfill. */
+enum {
+    WORDS_OF_16_BITS = 1,
+    NOT_INTERLEAVED = 0,
+    SWIZZLED_128 = 3,
+    PROMOTED_256 = 3,
+    ZEROS_OUTSIDE = 0,
+    LINE_TERMS = 64
+};
 enum { MOST_DYNAMIC_SHARED = 8, USUAL_SHARED = 48 << 10 }; /* a function's attribute; what needs none */
 
 static tc_status fail(tc_error *error, tc_status status, const char *subject, const char *reason)
@@ -100,24 +107,39 @@ static void download(tc_device *device, void *to, uint64_t from, size_t bytes)
     tc_cuda_note(cuda, cuda->api.download(to, from, bytes, cuda->device.stream), "cuMemcpyDtoHAsync");
 }
 
+/* A kernel's one parameter goes by its address: within a block of parameters it would not lie first where it is aligned
+ * to more than the driver's own begin. */
 static void launch(tc_device *device, unsigned kernel, const void *arguments, size_t bytes, unsigned blocks,
                    unsigned threads)
 {
+    (void)bytes;
     tc_cuda *cuda = (tc_cuda *)device;
     const unsigned shared = cuda->current->model->device->kernels[kernel].shared_bytes;
     void *stream = cuda->recording ? device->own_stream : device->stream;
-    void *extra[] = {PARAMETERS, (void *)(uintptr_t)arguments, PARAMETER_BYTES, &bytes, NULL};
+    void *parameters[] = {(void *)(uintptr_t)arguments};
     if (cuda->overlaps && cuda->current->model->device->overlaps) {
         const tc_cuda_attribute overlap = {.id = TC_CUDA_OVERLAP, .value.number = 1};
         const tc_cuda_launch how = {{blocks, 1, 1}, {threads, 1, 1}, shared, stream, &overlap, 1};
-        tc_cuda_note(cuda, cuda->api.launch_with(&how, cuda->current->functions[kernel], NULL, extra),
+        tc_cuda_note(cuda, cuda->api.launch_with(&how, cuda->current->functions[kernel], parameters, NULL),
                      "cuLaunchKernelEx");
         return;
     }
     tc_cuda_note(cuda,
-                 cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, shared, stream, NULL,
-                                  extra),
+                 cuda->api.launch(cuda->current->functions[kernel], blocks, 1, 1, threads, 1, 1, shared, stream,
+                                  parameters, NULL),
                  "cuLaunchKernel");
+}
+
+static void map(tc_device *device, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,
+                unsigned box)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    const uint64_t sizes[] = {(uint64_t)terms, (uint64_t)lines}, strides[] = {(uint64_t)line_bytes};
+    const unsigned boxes[] = {LINE_TERMS, box}, steps[] = {1, 1};
+    tc_cuda_note(cuda,
+                 cuda->api.tensor_map(to, WORDS_OF_16_BITS, 2, address, sizes, strides, boxes, steps, NOT_INTERLEAVED,
+                                      SWIZZLED_128, PROMOTED_256, ZEROS_OUTSIDE),
+                 "cuTensorMapEncodeTiled");
 }
 
 /* -- opening and closing ------------------------------------------------------------------------------------------- */
@@ -138,7 +160,8 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
                                .begin = tc_cuda_begin,
                                .launch = launch,
                                .end = tc_cuda_end,
-                               .wait = wait_for_all};
+                               .wait = wait_for_all,
+                               .map = map};
     const char *missing = tc_cuda_api_load(&cuda->api);
     if (missing) {
         free(cuda);

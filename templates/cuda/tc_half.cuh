@@ -124,7 +124,7 @@ __device__ inline void tc_copy16(void *to, const void *from, bool there)
 #define tc_matrix(to, from) emulated_matrix(to, from, false)
 #define tc_matrix_turned(to, from) emulated_matrix(to, from, true)
 
-#ifdef EMULATE_H
+#if defined(EMULATE_H) && !defined(TC_PORTABLE)
 #define TC_WGMMA 1
 #endif
 

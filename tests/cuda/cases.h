@@ -16,6 +16,13 @@ struct case_buffer {
     bool scratch;
 };
 
+/* What a tensor map describes: bulk_copies.py's BulkCopy. */
+struct case_map {
+    int buffer;
+    long long offset, terms, lines, stride;
+    unsigned box;
+};
+
 struct case_row {
     const char *name; /* NULL: behind the last */
     cpu_kernel *cpu;
@@ -24,6 +31,8 @@ struct case_row {
     int buffer_count, dim_count;
     const case_buffer *buffers;
     const ptrdiff_t *dims;
+    int map_count;
+    const case_map *maps;
     int64_t below;
     bool extreme, integers; /* numbers of any kind; small integers */
 };

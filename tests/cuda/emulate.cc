@@ -16,10 +16,10 @@ emulated_index emulated_thread, emulated_block, emulated_grid;
 namespace
 {
 
-enum { STACK = 64 << 10, MEMORY = 227 << 10, MOST_BLOCKS = 16 /* of a cluster */, LANES = 32 };
+enum { STACK = 64 << 10, MEMORY = 227 << 10, MOST_BLOCKS = 16 /* of a cluster */, LANES = 32, MOST_ROUNDS = 100000 };
 
-/* Where a thread is: it runs, has ended, or waits for the others of its warp, its block or its cluster. */
-enum state { RUNS, WAITS_FOR_WARP, WAITS_FOR_BLOCK, WAITS_FOR_CLUSTER, DONE };
+/* Where a thread is: it runs, has ended, polls, or waits for the others of its warp, its block or its cluster. */
+enum state { RUNS, POLLS, WAITS_FOR_WARP, WAITS_FOR_BLOCK, WAITS_FOR_CLUSTER, DONE };
 
 struct coroutine {
     ucontext_t context;
@@ -33,6 +33,9 @@ ucontext_t scheduler;
 emulated_kernel *running;
 const void *given;
 unsigned current, count, first_block;
+struct group_barrier {
+    unsigned arrived, phase;
+} groups[MOST_BLOCKS][8];
 alignas(16) unsigned char slots[MOST_BLOCKS * 1024][32]; /* of shuffles */
 alignas(1024) unsigned char memories[MOST_BLOCKS][(MEMORY + 1023) / 1024 * 1024];
 
@@ -61,7 +64,7 @@ unsigned how_many(state what, unsigned begin, unsigned end)
 bool release(state what, unsigned begin, unsigned end, const char *whom)
 {
     const unsigned waiting = how_many(what, begin, end);
-    if (!waiting)
+    if (!waiting || how_many(POLLS, begin, end))
         return false;
     if (waiting != end - begin) {
         fprintf(stderr, "emulation: %u threads wait for %u of their %s\n", waiting, end - begin - waiting, whom);
@@ -113,10 +116,17 @@ void run_cluster(unsigned blocks, bool reverse)
         c.context.uc_link = nullptr;
         makecontext(&c.context, start, 0);
     }
-    do
+    for (unsigned rounds = 0; rounds < MOST_ROUNDS; ++rounds) {
         for (unsigned b = 0; b < blocks; ++b)
             run_block((reverse ? blocks - 1 - b : b) * count, reverse);
-    while (release(WAITS_FOR_CLUSTER, 0, blocks * count, "cluster"));
+        if (how_many(DONE, 0, blocks * count) == blocks * count)
+            return;
+        release(WAITS_FOR_CLUSTER, 0, blocks * count, "cluster");
+        for (unsigned t = 0; t < blocks * count; ++t)
+            threads[t].is = threads[t].is == POLLS ? RUNS : threads[t].is;
+    }
+    fprintf(stderr, "emulation: a thread polls for what never comes\n");
+    abort();
 }
 
 } // namespace
@@ -134,6 +144,21 @@ void emulated_warp_barrier(void)
 void emulated_cluster_barrier(void)
 {
     wait(WAITS_FOR_CLUSTER);
+}
+
+void emulated_group_barrier(int group)
+{
+    group_barrier &own = groups[current / count][group];
+    const unsigned phase = own.phase;
+    if (++own.arrived == 4 * LANES)
+        own.arrived = 0, ++own.phase;
+    while (own.phase == phase)
+        wait(POLLS);
+}
+
+void emulated_poll(void)
+{
+    wait(POLLS);
 }
 
 unsigned char *emulated_block_memory(unsigned rank)

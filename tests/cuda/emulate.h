@@ -8,6 +8,7 @@
 #ifndef EMULATE_H
 #define EMULATE_H
 
+#include <stddef.h>
 #include <string.h>
 
 struct emulated_index {
@@ -19,6 +20,8 @@ extern emulated_index emulated_thread, emulated_block, emulated_grid;
 void emulated_barrier(void);
 void emulated_warp_barrier(void);
 void emulated_cluster_barrier(void);
+void emulated_group_barrier(int group); /* of 128 threads of the block */
+void emulated_poll(void); /* lets the others go on; who never has what it polls for is an error */
 unsigned char *emulated_block_memory(unsigned rank); /* that a launch asks for, of a block of the cluster */
 unsigned char *emulated_own_memory(void);
 void *emulated_slot(unsigned lane); /* 32 bytes of each lane, for the others of its warp */
@@ -45,6 +48,14 @@ void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned bl
 #define __cluster_dims__(...)
 #define __grid_constant__ &
 #define TC_CLUSTER(symbol, blocks) extern "C" const unsigned symbol##_cluster = blocks;
+
+/* Tells the driver of the tests the bytes of a kernel's parameter. */
+#define EMULATED_BYTES(symbol) extern "C" const size_t symbol##_bytes = emulated_bytes(symbol);
+
+template <class A> constexpr size_t emulated_bytes(void (*)(const A &))
+{
+    return sizeof(A);
+}
 
 /* What the lane `from` of the warp has. */
 template <class T> static inline T emulated_shuffle(T value, unsigned from)
@@ -122,6 +133,67 @@ static inline void emulated_wgmma(float (&c)[N / 8][4], unsigned long long a, un
                                              : n / 8 * stride + n % 8 * 128 + k * 2;
                 c[j][e] += element(a, in_a) * element(b, in_b);
             }
+}
+
+/* A tensor map of the driver of the tests: lines of elements of 16 bits, line_bytes apart. */
+struct emulated_map {
+    const unsigned char *address;
+    long long terms, lines, line_bytes;
+    unsigned box;
+};
+
+/* A barrier in shared memory: a phase ends when all have arrived and all bytes have come. */
+struct emulated_full {
+    int bytes;
+    unsigned char left, count, phase, none;
+};
+
+static inline void emulated_barrier_init(unsigned long *at, int count)
+{
+    const emulated_full made = {0, (unsigned char)count, (unsigned char)count, 0, 0};
+    memcpy(at, &made, sizeof made);
+}
+
+static inline void emulated_change(unsigned long *at, int bytes, int arrivals)
+{
+    emulated_full *const full = (emulated_full *)at;
+    full->bytes += bytes;
+    full->left -= (unsigned char)arrivals;
+    if (!full->bytes && !full->left)
+        full->left = full->count, ++full->phase;
+}
+
+static inline void emulated_arrive(unsigned long *at)
+{
+    emulated_change(at, 0, 1);
+}
+
+static inline void emulated_expect(unsigned long *at, int bytes)
+{
+    emulated_change(at, bytes, 1);
+}
+
+static inline void emulated_full_wait(const volatile unsigned long *at, int parity)
+{
+    while ((((const volatile emulated_full *)at)->phase & 1) == parity)
+        emulated_poll();
+}
+
+template <class F>
+static inline void emulated_bulk_copy(unsigned char *to, const void *words, int term, int line, unsigned long *full, F place)
+{
+    emulated_map map;
+    memcpy(&map, words, sizeof map);
+    for (unsigned i = 0; i < map.box; ++i)
+        for (int v = 0; v < 8; ++v)
+            for (int e = 0; e < 8; ++e) {
+                const long long at = term + v * 8 + e, of = line + (long long)i;
+                unsigned char *const put = to + place((int)i, v) + e * 2;
+                memset(put, 0, 2);
+                if (at < map.terms && of < map.lines)
+                    memcpy(put, map.address + of * map.line_bytes + at * 2, 2);
+            }
+    emulated_change(full, -(int)map.box * 128, 0);
 }
 
 struct float4 {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +17,7 @@ HERE = ROOT / "tests" / "cuda"
 INCLUDES = [f"-I{path}" for path in (HERE, ROOT / "templates" / "cuda", ROOT / "templates" / "include",
                                      ROOT / "runtime" / "include", ROOT / "tests", ROOT)]
 JOBS = 2
+KERNEL = re.compile(r"^(?:extern.*\) )?(\w+)\(const tc_\w+<[^(]*__grid_constant__", re.MULTILINE)
 
 
 def compiler() -> list[str] | None:
@@ -63,7 +65,9 @@ def driver(cxx: Sequence[str], folder: Path) -> Path:
 def prepared(sources: Sequence[Path], out: Path, fake: Path, cxx: Sequence[str]) -> dict[str, str]:
     """What to set for programs to find the driver of the tests, and it the kernels of the .cu."""
     whole = out / "whole.cu"  # a compiler's start costs more than a kernel
-    whole.write_text("".join(f'#include "{path}"\n' for path in sources), encoding="utf-8")
+    symbols = [symbol for path in sources for symbol in KERNEL.findall(path.read_text(encoding="utf-8"))]
+    whole.write_text("".join([*(f'#include "{path}"\n' for path in sources),
+                              *(f"EMULATED_BYTES({symbol})\n" for symbol in symbols)]), encoding="utf-8")
     run([*cxx, "-shared", *compile_kernels(cxx, [whole], out), fake, "-o", out / "kernels.so"])
     return {"LD_LIBRARY_PATH": str(fake.parent), "FAKE_CUDA_KERNELS": str(out / "kernels.so")}
 

@@ -70,10 +70,11 @@ int entered(const char *name)
     if (depth == 0)                                                                                                    \
         return INVALID_CONTEXT;
 
-/* A function of a module, and how many blocks a cluster of it has. */
+/* A function of a module, how many blocks a cluster of it has, and the bytes of its parameter. */
 struct kernel {
     emulated_kernel *call;
     unsigned cluster;
+    size_t bytes;
 };
 
 /* A launch, with its parameters; a recording of some. */
@@ -239,12 +240,13 @@ int cuModuleGetFunction(void **function, void *, const char *name)
     static void *library = dlopen(getenv("FAKE_CUDA_KERNELS"), RTLD_NOW | RTLD_LOCAL);
     static std::map<std::string, kernel> kernels;
     emulated_kernel *call = library ? (emulated_kernel *)dlsym(library, name) : nullptr;
-    if (!call) {
+    const size_t *bytes = call ? (const size_t *)dlsym(library, (std::string(name) + "_bytes").c_str()) : nullptr;
+    if (!bytes) {
         fprintf(stderr, "fake driver: %s\n", dlerror());
         return NOT_FOUND;
     }
     const unsigned *cluster = (const unsigned *)dlsym(library, (std::string(name) + "_cluster").c_str());
-    *function = &(kernels[name] = {call, cluster ? *cluster : 1});
+    *function = &(kernels[name] = {call, cluster ? *cluster : 1, *bytes});
     return OK;
 }
 
@@ -255,7 +257,7 @@ int cuFuncSetAttribute(void *, int, int)
     return OK;
 }
 
-/* Parameters come as one block: extra is {1, block, 2, &bytes, NULL}. */
+/* The one parameter comes by its address. */
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned count, unsigned down, unsigned deep,
                    unsigned shared, void *, void **parameters, void **extra)
 {
@@ -263,10 +265,10 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     ENTER("cuLaunchKernel")
     if (!x || x % ((const kernel *)function)->cluster || y != 1 || z != 1 || !count || count > 1024 || down != 1 || deep != 1 || shared > 227 << 10)
         return LAUNCH_FAILED;
-    if (parameters || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4])
+    if (!parameters || extra)
         return INVALID_VALUE;
-    const char *block = (const char *)extra[1];
-    const launched made = {(const kernel *)function, x, count, {block, block + *(const size_t *)extra[3]}};
+    const char *block = (const char *)parameters[0];
+    const launched made = {(const kernel *)function, x, count, {block, block + ((const kernel *)function)->bytes}};
     if (recording)
         recording->push_back(made);
     else
@@ -343,6 +345,22 @@ int cuGraphDestroy(void *made)
 {
     CURRENT
     delete (graph *)made;
+    return OK;
+}
+
+/* Lines of 16 bits, 64 of them a piece, swizzled: what runtime/cuda asks for. */
+int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, uint64_t address, const uint64_t *sizes,
+                           const uint64_t *strides, const unsigned *boxes, const unsigned *steps, int interleave, int swizzle,
+                           int, int outside)
+{
+    CURRENT
+    ENTER("cuTensorMapEncodeTiled")
+    if (dtype != 1 || rank != 2 || address % 16 || strides[0] % 16 || boxes[0] != 64 || boxes[1] > 256 || steps[0] != 1 ||
+        steps[1] != 1 || interleave || swizzle != 3 || outside || (uintptr_t)map % 64)
+        return INVALID_VALUE;
+    const emulated_map made = {(const unsigned char *)(uintptr_t)address, (long long)sizes[0], (long long)sizes[1],
+                               (long long)strides[0], boxes[1]};
+    memcpy(map, &made, sizeof made);
     return OK;
 }
 

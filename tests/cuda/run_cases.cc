@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 32, GUARD = 64, SCRATCH = 5 /* blocks of a launch */ };
+enum { MOST = 32, MOST_MAPS = 8, GUARD = 64, SCRATCH = 5 /* blocks of a launch */ };
 
 static uint64_t seed;
 
@@ -112,14 +112,20 @@ int main()
         c->cpu(p, c->dims, 0, 1);
         char problem[200] = "";
         for (int reverse = 0; reverse < 2; ++reverse) {
-            uint64_t arguments[2 * MOST] = {};
+            alignas(64) uint64_t all[16 * MOST_MAPS + 2 * MOST] = {};
+            uint64_t *const arguments = all + 16 * c->map_count;
             for (int i = 0; i < c->buffer_count; ++i) {
                 memcpy(data[1][i], start[i], bytes[i]);
                 arguments[i] = (uint64_t)(uintptr_t)data[1][i];
             }
+            for (int i = 0; i < c->map_count; ++i) {
+                const case_map &m = c->maps[i];
+                const emulated_map map = {data[1][m.buffer] + m.offset * 2, m.terms, m.lines, m.stride * 2, m.box};
+                memcpy(all + 16 * i, &map, sizeof map);
+            }
             for (int i = 0; i < c->dim_count; ++i)
                 arguments[c->buffer_count + i] = (uint64_t)c->dims[i];
-            emulated_launch(c->cuda, arguments, (reverse ? 3 : SCRATCH) * c->cluster, c->cluster, c->threads, reverse);
+            emulated_launch(c->cuda, all, (reverse ? 3 : SCRATCH) * c->cluster, c->cluster, c->threads, reverse);
             for (int i = 0; i < c->buffer_count; ++i) {
                 const long at = c->buffers[i].scratch ? -1 : differs(c->buffers[i], data[0][i], data[1][i]);
                 if (at >= 0)

@@ -26,12 +26,13 @@ from tensor_compile.emit.cuda_half import emit_half
 from tensor_compile.emit.kernels import PLACE, emit_plain, named
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda
+from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
 from tensor_compile.loops.few_rows import FewRows
 from tensor_compile.loops.loop_ir import Kernel, GroupedContractionKernel
 from tensor_compile.loops.narrow import _Change
 from tensor_compile.loops.schedule_cuda import Units
 from tensor_compile.loops.schedule_half import HalfTile
-from tensor_compile.symbolic import Sym, sym
+from tensor_compile.symbolic import Expr, Sym, sym
 
 
 def module(area: str):
@@ -51,6 +52,7 @@ class Case:
     below: int = 5
     extreme: bool = False
     tile: HalfTile | None = None         # in place of the one that is estimated to be the best
+    portable: bool = False               # what chips have that come after the tile's
     units: Units = schedule_cuda.EXACT   # with others, numbers are integers that every order of a sum gives the same bits for
 
 
@@ -136,15 +138,45 @@ def lines_of_terms() -> list[Case]:
              Case("long sums, columns apart", forms.matmul(18, 25, 648, panel=1), {})]
     tiles = (HalfTile(64, 64, 16, 64, 60, wgmma=True, split=4), HalfTile(32, 32, 16, 16, 35, 2, split=2),
              HalfTile(64, 128, 16, 128, 70, wgmma=True, split=2), HalfTile(16, 16, 16, 16, 20, 4, split=8))
+    bulk = [Case("both operands", given(forms.matmul(150, 200, 328, panel=1, residual=True)), {}),
+            Case("second operands alone", forms.sums(130, 72, 136, 2, 1), {}),
+            Case("side by side", given(forms.siblings(70, 200, (72, 136), 1)), {}),
+            Case("several tiles a block", given(forms.matmul(650, 260, 72, panel=1)), {})]
+    wide = (HalfTile(128, 64, 16, 64, 70, wgmma=True), HalfTile(64, 128, 16, 128, 70, wgmma=True),
+            HalfTile(64, 64, 16, 64, 60, wgmma=True, split=2), HalfTile(64, 64, 16, 64, 60, wgmma=True))
+    stay = [Case("in blocks that stay", given(forms.matmul(650, 260, 648, panel=1, residual=True)), {}),
+            Case("in blocks that stay, two tiles wide", given(forms.matmul(650, 520, 200, panel=1)), {}),
+            Case("in blocks that stay, side by side", given(forms.siblings(300, 200, (72, 136), 1)), {}),
+            Case("in blocks that stay, two sums", given(forms.sums(300, 200, 136, 2, 1)), {}),
+            Case("in blocks that stay, columns apart", given(forms.matmul(400, 201, 72, panel=1)), {})]
+    bulk_tiles = (HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
+                  HalfTile(128, 256, 16, 256, 85, wgmma=True, bulk=True),
+                  HalfTile(128, 192, 16, 192, 85, wgmma=True, bulk=True),
+                  HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
+                  HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True))
     out = []
-    for form, cases in (("few rows", few), ("split", split)):
+    for form, cases, chosen in (("few rows", few, ()), ("split", split, tiles), ("bulk copies", bulk + stay,
+                                                                                wide + bulk_tiles)):
         for i, case in enumerate(cases):
             dtype = schedule_cuda.NARROW[i % 2]
-            units, kernel = Units(dtype, True), halved(case.kernel, dtype, "bc"[i % 2])
+            units, kernel = Units(dtype, True), halved(case.kernel, dtype, "c" if form == "bulk copies" else "bc"[i % 2])
             assert form != "few rows" or isinstance(schedule_cuda.tile(kernel, units), FewRows), case.name
             out.append(replace(case, kernel=kernel, name=f"{form}: {case.name}, {dtype}", units=units,
-                               tile=tiles[i] if form == "split" else None))
+                               tile=chosen[i] if chosen else None))
+            assert form != "bulk copies" or tensor_maps(kernel, chosen[i]), case.name
+            if chosen and chosen[i].bulk:
+                out.append(replace(out[-1], name=f"{out[-1].name}, portable", portable=True))
     return out
+
+
+def given(kernel: Kernel) -> Kernel:
+    """The kernel with a first operand that another one has made."""
+    names = {part.a.buffer for part in kernel.contractions}
+    return replace(kernel, params=tuple(replace(b, kind="temp") if b.name in names else b for b in kernel.params))
+
+
+def words(m: BulkCopy) -> tuple[Expr, ...]:
+    return m.offset, m.terms, m.lines, m.stride
 
 
 cxx = emulation.compiler()
@@ -161,7 +193,8 @@ with tempfile.TemporaryDirectory() as place:
         cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.units)
         launch = schedule_cuda.launch(kernel, False, case.units)
         if case.tile:
-            gpu = named(kernel, cuda_kernels.ISA, emit_half(kernel, PLACE, case.units.precision, case.tile))
+            text = emit_half(kernel, PLACE, case.units.precision, case.tile)
+            gpu = named(kernel, cuda_kernels.ISA, "#define TC_PORTABLE\n" * case.portable + text)
             launch = replace(launch, threads=case.tile.threads, cluster=case.tile.split)
         plain[cpu.symbol] = cpu.text
         (folder / f"{gpu.symbol}.cu").write_text(gpu.text, encoding="utf-8")
@@ -175,9 +208,14 @@ with tempfile.TemporaryDirectory() as place:
         dims = ", ".join(str(case.sizes[d]) for d in kernel.dims) or "0"
         declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
                             f"static const ptrdiff_t dims{i}[] = {{{dims}}};"
+        found = tensor_maps(kernel, case.tile) if case.tile else schedule_cuda.tensor_maps(kernel, case.units)
+        names = [b.name for b in kernel.params]
+        maps = ", ".join(f"{{{names.index(m.buffer)}, {', '.join(str(e.evaluate(case.sizes)) for e in words(m))}, {m.box}}}"
+                         for m in found)
+        declared[f"m{i}"] = f"static const case_map maps{i}[] = {{{maps or '{}'}}};"
         extreme = str(case.extreme).lower()
         rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {launch.threads}, {launch.cluster}, '
-                    f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {case.below}, {extreme}, "
+                    f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {len(found)}, maps{i}, {case.below}, {extreme}, "
                     f"{str(case.units != schedule_cuda.EXACT).lower()}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
                                                 *rows, "    {},", "};", ""]), encoding="utf-8")

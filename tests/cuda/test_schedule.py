@@ -62,7 +62,8 @@ program = SimpleNamespace(kernel_steps=[SimpleNamespace(kernel=kernel) for kerne
 function = SimpleNamespace(built=[SimpleNamespace(program=program)], is_plain=lambda variant: False)
 target = targets.load(targets.find("cuda-sm90"))
 sources = Cuda().sources(None, SimpleNamespace(functions=[function]), target)
-for kernel, wanted, name in ((temp, 0, "a temp's address comes as it is"), (caller, len(names), "a caller's may lie in a table")):
+for kernel, wanted, name in ((temp, 0, "a temp's address comes as it is"),
+                             (caller, len(names), "a caller's may lie in a table")):
     at = [i for i, b in enumerate(kernel.params) if b.name in names]
     text = sources.of_kernel[kernel, target.isas[0], False].text
     equal(sum(f"tc_external(arguments.p[{i}])" in text for i in at), wanted, name)

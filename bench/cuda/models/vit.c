@@ -4,6 +4,10 @@
  */
 #include <tensor_compile/model.h>
 
+#ifndef DTYPE
+#define DTYPE TC_F32 /* of what it reads and writes */
+#endif
+
 enum { HIDDEN = 768, HEADS = 12, HEAD = HIDDEN / HEADS, LAYERS = 12, PATCHES = 196, TOKENS = PATCHES + 1 };
 
 static tc_tensor linear(tc_graph *g, tc_tensor x, const char *name)
@@ -28,7 +32,7 @@ static tc_tensor heads(tc_tensor x, tc_dim batch)
 TC_MODEL(vit)
 {
     tc_dim batch = tc_dynamic(g, "batch", 1, 64);
-    tc_tensor image = tc_input(g, "image", TC_F32, batch, 3, 224, 224);
+    tc_tensor image = tc_cast(tc_input(g, "image", DTYPE, batch, 3, 224, 224), TC_F32);
     tc_weights(g, WEIGHTS);
     tc_tensor x = tc_conv2d(image, tc_weight(g, "patch.weight"), tc_weight(g, "patch.bias"), .stride = {16, 16});
     x = tc_permute(tc_reshape(x, batch, HIDDEN, PATCHES), 0, 2, 1);
@@ -44,5 +48,5 @@ TC_MODEL(vit)
             x = tc_add(x, linear(g, tc_gelu(linear(g, norm(g, x, "norm2"), "up")), "down"));
         }
     x = tc_reshape(tc_slice(x, 1, 0, 1), batch, HIDDEN);
-    tc_output(g, "logits", linear(g, norm(g, x, "norm"), "head"));
+    tc_output(g, "logits", tc_cast(linear(g, norm(g, x, "norm"), "head"), DTYPE));
 }

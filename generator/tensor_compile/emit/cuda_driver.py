@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import Mapping
 
 from ..target import Target
+from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
-from ..loops.loop_ir import ModelPlan, Step
+from ..loops.bulk_copies import MAP_WORDS, BulkCopy
+from ..loops.loop_ir import Kernel, ModelPlan, Step
 from ..loops.scalar_ir import Buffer
 from .cwriter import string
 from .memory import buffer_bytes, is_check
@@ -116,16 +118,32 @@ class _Launches(StepsWriter):
                      f"{{&{self.function.entry.symbol}_function, {string(b.name)}}};")
             values += ["f->device->cell", "(uint64_t)(uintptr_t)&index"]
         values += [f"(uint64_t){self.function.dim(s)}" for s in kernel.dims] or ["0"]
-        launch = schedule_cuda.launch(kernel, self.plain, schedule_cuda.units(self.function.target))
+        units = schedule_cuda.units(self.function.target)
+        launch = schedule_cuda.launch(kernel, self.plain, units)
+        maps = [] if self.plain else schedule_cuda.tensor_maps(kernel, units)
         blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
         row = f"f, {number}, {self.function.kernels.row(kernel, self.plain)}, a, sizeof a, {blocks}, {launch.threads}"
-        self.put(f"    const uint64_t a[] = {{{', '.join(values)}}};")
+        self.arguments(kernel, values, maps)
         if is_check(step):
             self.put(*([f"    if (tc_device_check({row}))", "        return;"] if self.plain else
                        [f"    tc_device_check({row});"]))
         else:
             self.put(f"    tc_device_step({row});")
         self.put("}")
+
+    def arguments(self, kernel: Kernel, values: list[str], maps: list[BulkCopy]) -> None:
+        """Declares those of a launch: tensor maps, aligned to 64 bytes as the whole is, then the others."""
+        if not maps:
+            self.put(f"    const uint64_t a[] = {{{', '.join(values)}}};")
+            return
+        words, buffers, c = MAP_WORDS * len(maps), {b.name: b for b in kernel.params}, self.function.c
+        self.put(f"    _Alignas(64) uint64_t a[{-(-(words + len(values)) // 8) * 8}] = {{[{words}] = "
+                 f"{', '.join(values)}}};")
+        for i, m in enumerate(maps):
+            size = DTYPES[buffers[m.buffer].dtype].bytes
+            self.put(f"    tc_device_map(f, a + {MAP_WORDS * i}, {self.pointer(buffers[m.buffer])} + "
+                     f"(uint64_t)({c(m.offset)}) * {size}, {c(m.terms)}, {c(m.lines)}, ({c(m.stride)}) * {size}, "
+                     f"{m.box});")
 
     def pointer(self, b: Buffer) -> str:
         """The device's address of a buffer."""

@@ -5,9 +5,11 @@ What an operand has as 16 bits with eight neighbours side by side is copied to s
 else, f32 or with neighbours apart, is read element by element, rounded, and stored there."""
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..loops import wide
+from ..loops.bulk_copies import BulkCopy, bulk_copies, tensor_maps
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalar_ir import Load
 from ..loops.scalars import walk
@@ -26,15 +28,19 @@ AHEAD = 4   # rows of a thread that the epilogue loads at a time
 
 
 def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, dtype: str, tile: HalfTile) -> str:
-    parts = [_Part(part, tile, dtype).fields() for part in whole(kernel)]
+    maps = tensor_maps(kernel, tile)
+    parts = [_Part(part, tile, dtype, copies, maps).fields(len(kernel.contractions) > 1) for part, copies in
+             zip(whole(kernel), bulk_copies(kernel, tile))]
     sums = max(len(part["sums"]) for part in parts)
     functions = dict.fromkeys((tile.columns, part["b_turned"]) for part in parts) if tile.wgmma else {}
-    text = expand_file("cuda/contraction_half.cu.in", {
+    form = "bulk" if tile.bulk else "half"
+    text = expand_file(f"cuda/contraction_{form}.cu.in", {
         **kernel_texts(kernel, symbol, parts), "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
         "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "split": tile.split,
         "clustered": tile.split > 1, "wgmma": tile.wgmma,
+        "groups": tile.rows // 64, "not_early": tile.bulk and not all(part["before"] for part in parts),
         "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
-        "narrow": dtype,
+        "narrow": dtype, "mapped": bool(maps), "maps": len(maps), "barriers": tile.barriers(sums),
         "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})
     return narrow(kernel, text)
 
@@ -62,34 +68,72 @@ def _eights(e: Expr) -> bool:
 
 
 class _Part(Part):
-    def __init__(self, kernel: ContractionKernel, tile: HalfTile, dtype: str):
+    def __init__(self, kernel: ContractionKernel, tile: HalfTile, dtype: str, copies: list[BulkCopy | None],
+                 maps: list[BulkCopy]):
         super().__init__(kernel, [f"sum[{i}][v]" for i in range(len(kernel.b))])
         self.tile, self.dtype = tile, dtype
         self.e.relaxed = True
         self.setup: list[str] = []
         self.arrays: list[str] = []
         self.fetch: list[str] = []
-        self.bring: list[str] = []
+        self.copies, self.maps = copies, maps
+        self.bring: list[str] = []      # that threads copy, all operands and those that no map is for
+        self.unmapped: list[str] = []
         self.lines("a", kernel.a, "a_tile", tile.rows, "row", "m")
+        self.unmapped += [] if copies[0] else self.bring
         self.turned = self.is_turned()
         for i, b in enumerate(kernel.b):
-            place = f"(b_tile + {i} * B_SIZE)"
+            place, before = f"(b_tile + {i} * B_SIZE)", len(self.bring)
             if self.turned:
                 self.panels(f"b{i}", b, place)
             else:
                 self.lines(f"b{i}", b, place, tile.columns, "column", "n")
+            self.unmapped += [] if copies[1 + i] else self.bring[before:]
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self, many: bool) -> dict[str, Any]:
         kernel, e = self.kernel, self.e
         e.open(kernel.batch + kernel.m)
         epilogue = self.epilogue()
         epilogue = [*e.scopes.pop().lines, *epilogue]
         turned = int(self.turned)
-        return {**self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring), "turned": self.turned,
+        return {**self.mapped(many), **self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
+                "turned": self.turned,
                 "b_turned": turned, "b_wide": 8192 if turned else 16, "b_step": 128 if turned else 2,
                 "sums": [{"i": i} for i in range(len(kernel.b))], "epilogue": "\n".join(epilogue), "wide": self.wide,
                 "arrays": "\n".join(self.arrays), "fetch": "\n".join(self.fetch),
                 "batch_text": self.points(kernel.batch)}
+
+    def mapped(self, many: bool) -> dict[str, Any]:
+        """What the bulk copy engine brings, and what threads do beside it."""
+        kernel, e = self.kernel, self.e
+        constant = all(e.buffers[b.buffer].kind == "packed" for b in kernel.b)
+        before = not any(re.search(r"\bp\d+\b", line) for line in e.lines)
+        sizes = [self.tile.rows, *[self.tile.columns] * len(kernel.b)]
+        asked = [self.asked(c, "a_tile" if i == 0 else f"b_tile + {i - 1} * B_SIZE", "m_first" if i == 0 else "n_first")
+                 for i, c in enumerate(self.copies)]
+        return {"mapped_first": asked[0], "mapped_second": "\n".join(filter(None, asked[1:])),
+                "mapped_bytes": sum(128 * size for size, c in zip(sizes, self.copies) if c),
+                "unmapped": "\n".join(self.unmapped),
+                "early": constant and before, "late": not constant, "before": before,
+                "tiles": "\n".join(self.tiles()), "each_tile": (
+                    "tc_index tile = (group + groups - first % groups) % groups; tile < tiles; tile += groups" if many
+                    else "tc_index tile = group; tile < tiles; tile += groups")}
+
+    def asked(self, copy: BulkCopy | None, to: str, line: str) -> str:
+        """One piece of an operand that a map describes."""
+        if copy is None:
+            return ""
+        return (f"tc_bulk_copy({to}, arguments.maps[{self.maps.index(copy)}], k_first, (int){line}, "
+                "full + slot(piece));")
+
+    def tiles(self) -> list[str]:
+        """Sizes, and tiles of a block of contraction_bulk.cu.in."""
+        tile = self.tile
+        return [f"const tc_index m_size = {self.points(self.kernel.m)}, n_size = {self.points(self.kernel.n)};",
+                f"const tc_index k_size = {self.points(self.kernel.k)}, pieces = (k_size + 63) / 64;",
+                f"const tc_index m_tiles = (m_size + {tile.rows - 1}) / {tile.rows};",
+                f"const tc_index n_tiles = (n_size + {tile.columns - 1}) / {tile.columns};",
+                f"const tc_index tiles = {self.points(self.kernel.batch)} * m_tiles * n_tiles;"]
 
     # -- operands to shared memory ------------------------------------------------------------------------------------
     def lines(self, own: str, load: Load, to: str, count_of: int, flat: str, group: str) -> None:

@@ -20,7 +20,7 @@ from typing import Mapping
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
-from . import few_rows, schedule_half, wide
+from . import bulk_copies, few_rows, schedule_half, wide
 from .few_rows import FewRows
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, RowReduce, RowSort
@@ -163,8 +163,9 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
                           shared=shape.shared, at_most=few_rows.MOST_BLOCKS)
         operands = max(len(part.b) for part in kernel.contractions)
         split = shape.split if isinstance(shape, HalfTile) else 1
+        stay = isinstance(shape, HalfTile) and shape.bulk
         return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO) * split, 1, shape.threads,
-                      shared=shape.shared(operands), cluster=split)
+                      shared=shape.shared(operands), cluster=split, at_most=MULTIPROCESSORS if stay else MOST_BLOCKS)
     scratch = any(b.kind == "scratch" for b in kernel.params)
     points = product(extent(s) for s in kernel.rows + (kernel.phases[0].vars if is_flat(kernel) else ()))
     if plain or is_team(kernel):
@@ -334,6 +335,15 @@ def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: Tile) -
         together = max(tile.rows * tile.columns / 128 * 1.3, tile.threads * (tile.height + tile.width) / 32)
         alone = 6 + tile.sums * -(-tile.threads // 128)
     return max(together * -(-blocks // MULTIPROCESSORS), alone * -(-blocks // (4 * MULTIPROCESSORS)))
+
+
+def tensor_maps(kernel: Kernel, units: Units) -> list[bulk_copies.BulkCopy]:
+    """What the host describes to a kernel, in front of its other arguments."""
+    if units.precision not in NARROW or isinstance(kernel, AttentionKernel) \
+            or not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
+        return []
+    shape = tile(kernel, units)
+    return bulk_copies.tensor_maps(kernel, shape) if isinstance(shape, HalfTile) else []
 
 
 def usual(variables: tuple[Sym, ...]) -> int:

@@ -122,6 +122,10 @@ struct tc_device {
                    unsigned threads);
     void (*end)(tc_device *device);
     void (*wait)(tc_device *device);
+    /* Describes `lines` lines of `terms` elements of 16 bits, line_bytes apart, to a kernel that takes 64 terms of `box`
+     * lines at a time: 128 bytes, aligned to 64. */
+    void (*map)(tc_device *device, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,
+                unsigned box);
 };
 
 struct tc_model {
@@ -262,6 +266,10 @@ void tc_device_end(tc_frame *frame);
 /* Starts a kernel (its number in tc_device_code); nothing where blocks is 0. bytes: of the arguments. */
 void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
                     unsigned blocks, unsigned threads);
+
+/* As tc_device.map; nothing where there is no element. */
+void tc_device_map(tc_frame *frame, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,
+                   unsigned box);
 
 /* The same for a check of indices: arguments[1] is the device's cell, arguments[2] a tc_device_index. Whether the call
  * ends, which a check of the reference waits to know; other kernels read nothing outside, whatever an index is. */
