@@ -49,7 +49,8 @@ LAYERS = {
 CMSIS = ("Convolution/arm_convolve_wrapper_s8", "Convolution/arm_convolve_1x1_s8*", "Convolution/arm_convolve_1_x_n_s8",
          "Convolution/arm_convolve_s8", "Convolution/arm_*conv*_get_buffer_sizes_s8",
          "Convolution/arm_depthwise_conv_*s8*", "Convolution/arm_nn_*_s8*", "FullyConnected/arm_fully_connected_s8",
-         "FullyConnected/arm_fully_connected_get_buffer_sizes_s8", "NNSupport/*s8*", "NNSupport/*q7*")
+         "FullyConnected/arm_fully_connected_get_buffer_sizes_s8", "NNSupport/*s8*", "NNSupport/*q7*",
+         "Transpose/arm_transpose_s8")
 
 
 @dataclass(frozen=True, slots=True)
