@@ -7,12 +7,15 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Sequence
+from typing import Sequence, TYPE_CHECKING
 
 from ..compile import imported
 from ..compile.cache import user_folder
 from ..compile.options import Options
 from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..compile.run_model import Request
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -213,6 +216,16 @@ def add_call(parser: argparse.ArgumentParser) -> None:
                        help="C source of functions that the model calls with tc_extern; may be given several times")
     group.add_argument("--exe-wrapper", type=words, default=(), metavar="COMMAND",
                        help="starts the target's programs here, e.g. 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
+
+
+def one_call(args: argparse.Namespace, command: str) -> Request:
+    """The call of the model that add_call's options and --inputs ask for; its results are written nowhere."""
+    from ..compile.run_model import Request   # not needed by most sub-commands
+
+    if len(args.dims) > 1:
+        raise UsageError(f"{command} goes with one --dims")
+    return Request(args.function, args.inputs, args.dims[0] if args.dims else {}, "", threads=args.threads,
+                   wrapper=args.exe_wrapper, externs=tuple(args.extern_source), names=mapping(args.map))
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

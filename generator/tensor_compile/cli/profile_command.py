@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..errors import UsageError
 from . import Parser, arguments
 
 
@@ -34,12 +33,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..compile import profile_model, run_model
+    from ..compile import profile_model
 
-    if len(args.dims) > 1:
-        raise UsageError("profile goes with one --dims")
-    call = run_model.Request(args.function, args.inputs, args.dims[0] if args.dims else {}, "", threads=args.threads,
-                             wrapper=args.exe_wrapper, externs=tuple(args.extern_source),
-                             names=arguments.mapping(args.map))
-    request = profile_model.Request(call, args.calls, args.trace, args.record)
+    request = profile_model.Request(arguments.one_call(args, "profile"), args.calls, args.trace, args.record)
     return profile_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "profile"), request)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
-from ..errors import UsageError
 from . import Parser, arguments
 
 
@@ -31,9 +31,5 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..compile import run_model
 
-    if len(args.dims) > 1:
-        raise UsageError("run goes with one --dims")
-    request = run_model.Request(args.function, args.inputs, args.dims[0] if args.dims else {}, args.outputs, args.state,
-                              args.state_out, args.threads, args.exe_wrapper, tuple(args.extern_source),
-                              arguments.mapping(args.map))
+    request = replace(arguments.one_call(args, "run"), out=args.outputs, state=args.state, state_out=args.state_out)
     return run_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "run"), request)
