@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 import struct
-import subprocess
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Mapping
@@ -71,7 +70,8 @@ def run(options: Options, request: Request) -> int:
     cache = options.open_cache()
     with Progress() as progress, cache.scratch() as scratch:
         folder = Path(scratch)
-        found, written, text = _quantized(options, request, cache, folder, progress)
+        float_model = recorded(options, request.function, progress)
+        written, text = _quantized(float_model, request, cache, folder, progress)
         with files.Outputs() as outputs:
             outputs.write(model, written.text)
             outputs.write(Path(request.out) / "model.safetensors", written.blocks())
@@ -79,7 +79,7 @@ def run(options: Options, request: Request) -> int:
         if request.compare:
             progress.say(f"{model}: comparing with {options.shown}")
             integers = replace(options, model=str(model.resolve()), shown=str(model))
-            lines = [*text, "", *table(compare(options, integers, request, cache, folder, progress))]
+            lines = [*text, "", *table(compare(float_model, integers, request, cache, folder, progress))]
         progress.say("")
     print("\n".join(lines))
     if request.report:
@@ -93,6 +93,7 @@ def run(options: Options, request: Request) -> int:
 class Recorded:
     """The float model after the passes that fix its arithmetic. module: the reference; function: its one entry."""
 
+    options: Options
     made: assemble.Planned
     captured: Captured
     module: Module
@@ -106,7 +107,8 @@ def check(quantized: Options, request: Request, float_model: str, least: float |
     cache = quantized.open_cache()
     options = replace(quantized, model=str(Path(float_model).resolve()), shown=float_model)
     with Progress() as progress, cache.scratch() as scratch:
-        errors = compare(options, quantized, request, cache, Path(scratch), progress)
+        errors = compare(recorded(options, request.function, progress), quantized, request, cache, Path(scratch),
+                         progress)
         progress.say("")
     print("\n".join(table(errors)))
     worst = min(errors.found, key=lambda name: errors.found[name].decibels)
@@ -135,10 +137,11 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
         raise UserError(f"the model has states ({', '.join(module.states)}), which quantize does not know",
                         options.shown,
                         "quantize the part without them")
-    return Recorded(made, captured, module, module.functions[plans[0].name], plans[0])
+    return Recorded(options, made, captured, module, module.functions[plans[0].name], plans[0])
 
 
-def _found(options: Options, request: Request, float_model: Recorded) -> Found:
+def _found(request: Request, float_model: Recorded) -> Found:
+    options = float_model.options
     found = layers.find(float_model.function, request.kept_float)
     for pattern in request.kept_float:
         if not any(layers.matches(name, pattern) for name in found.products):
@@ -151,27 +154,27 @@ def _found(options: Options, request: Request, float_model: Recorded) -> Found:
     return found
 
 
-def _quantized(options: Options, request: Request, cache: Cache, folder: Path, progress: Progress
-               ) -> tuple[Found, output.Written, list[str]]:
-    float_model = recorded(options, request.function, progress)
-    found = _found(options, request, float_model)
+def _quantized(float_model: Recorded, request: Request, cache: Cache, folder: Path, progress: Progress
+               ) -> tuple[output.Written, list[str]]:
+    shown = float_model.options.shown
+    found = _found(request, float_model)
     samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
-    ranges = _ranges(options, request, float_model, found, samples, cache, folder, progress)
+    ranges = _ranges(request, float_model, found, samples, cache, folder, progress)
     percent = request.percentile if request.observer == "percentile" else 100.0
     scales = {v: observe.scale_of(*r.without_outliers(percent)) for v, r in ranges.items()}
     stored = weights.Constants(float_model.function, found)
     written = source.write(float_model.module, float_model.function, found, scales, stored, request.per_channel,
-                           request.in_floats, options.shown)
-    progress.say(f"{options.shown}: integers of the weights")
-    values = _integers(options, float_model, stored, written.weights, cache, folder)
+                           request.in_floats, shown)
+    progress.say(f"{shown}: integers of the weights")
+    values = _integers(float_model, stored, cache, folder)
     for name, view in values.items():
         written.weights[name].data = Mapped(view)
-    said = _said(options, request, float_model, found, ranges, samples)
-    comment = [f"Written by tensor-compile quantize from {Path(options.shown).name}.", *said[1:]]
-    return found, output.write([written.program], "model.safetensors", comment), said
+    said = _said(request, float_model, found, ranges, samples)
+    comment = [f"Written by tensor-compile quantize from {Path(shown).name}.", *said[1:]]
+    return output.write([written.program], "model.safetensors", comment), said
 
 
-def _said(options: Options, request: Request, float_model: Recorded, found: Found, ranges: Mapping[Value, Range],
+def _said(request: Request, float_model: Recorded, found: Found, ranges: Mapping[Value, Range],
           samples: Samples) -> list[str]:
     """What became integers, what did not."""
     kinds: dict[str, int] = {}
@@ -180,9 +183,8 @@ def _said(options: Options, request: Request, float_model: Recorded, found: Foun
             kinds[layer.kind] = kinds.get(layer.kind, 0) + 1
     how = "the smallest and the largest element" if request.observer == "minmax" else \
         f"the ends of {request.percentile:g} % of the elements"
-    lines = [f"{options.shown}: {', '.join(f'{n} {kind}' for kind, n in kinds.items())} in integers; ranges are {how} "
-             f"over "
-             f"{samples.count} samples"]
+    lines = [f"{float_model.options.shown}: {', '.join(f'{n} {kind}' for kind, n in kinds.items())} in integers; "
+             f"ranges are {how} over {samples.count} samples"]
     floats: dict[str, list[str]] = {}
     for name, nodes in layers.stays_float(float_model.function, found).items():
         floats.setdefault(name.partition("#")[0], []).append(str(nodes[0].loc or nodes[0].scope))
@@ -196,13 +198,12 @@ def _said(options: Options, request: Request, float_model: Recorded, found: Foun
 
 # -- observing ---------------------------------------------------------------------------------------------------------
 
-def _ranges(options: Options, request: Request, float_model: Recorded, found: Found, samples: Samples, cache: Cache,
-            folder: Path, progress: Progress) -> dict[Value, Range]:
-    values, bins = found.observed, request.observer == "percentile"
+def _ranges(request: Request, float_model: Recorded, found: Found, samples: Samples, cache: Cache, folder: Path,
+            progress: Progress) -> dict[Value, Range]:
+    options, values, bins = float_model.options, found.observed, request.observer == "percentile"
     module = observe.observed(float_model.module, float_model.function, values, bins)
     caller = _caller(request)(options, replace(float_model.captured, text=print_module(module)), cache,
-                              folder / "observe",
-                    progress)
+                              folder / "observe", progress)
     ranges = {v: Range() for v in values}
     for i, out in enumerate(caller.over(samples, request.threads)):
         progress.say(f"{options.shown}: observed {i + 1} of {len(samples.calls)} calls")
@@ -237,18 +238,15 @@ def _caller(request: Request) -> type[CompiledCaller] | type[InterpretedCaller]:
 
 # -- weights -----------------------------------------------------------------------------------------------------------
 
-def _integers(options: Options, float_model: Recorded, stored: weights.Constants, read: Mapping[str, object],
-              cache: Cache,
-              folder: Path) -> dict[str, memoryview]:
+def _integers(float_model: Recorded, stored: weights.Constants, cache: Cache, folder: Path) -> dict[str, memoryview]:
     """The bytes of every tensor of the quantized model."""
     if not stored.results:
         return {}
     made = float_model.made
-    module = stored.module(float_model.module)
-    placed = replace(module, files=[str(p) for p in made.weight_files])
+    placed = check_model.placed(stored.module(float_model.module), made)
     graph, out = folder / "integers.tcg", folder / "integers.safetensors"
     graph.write_bytes(files.encoded(print_module(placed)))
-    program = host_programs.interpreter(made.host, cache, options.jobs)
+    program = host_programs.interpreter(made.host, cache, float_model.options.jobs)
     model_program.run([str(program), str(graph), "--function", weights.NAME, "--weights-dir", "/", "--out", str(out)])
     view, found = load(out, str(out)), {}
     for name, tensor in tensor_files.read(out, str(out)).items():
@@ -258,10 +256,10 @@ def _integers(options: Options, float_model: Recorded, stored: weights.Constants
 
 # -- comparing ---------------------------------------------------------------------------------------------------------
 
-def compare(options: Options, quantized: Options, request: Request, cache: Cache, folder: Path,
+def compare(float_model: Recorded, quantized: Options, request: Request, cache: Cache, folder: Path,
             progress: Progress) -> Errors:
     """How far layers and outputs of a quantized model are from those of the float model over the samples."""
-    float_model = recorded(options, request.function, progress)
+    options = float_model.options
     found = layers.find(float_model.function, request.kept_float)
     with_layers = replace(quantized, preprocessor=(f"-D{LAYERS}",), dims=(), fixed=())
     integer = _caller(request)(with_layers, None, cache, folder / "integer", progress, request.function)
@@ -274,14 +272,12 @@ def compare(options: Options, quantized: Options, request: Request, cache: Cache
     tapped = replace(float_model.function, results=results)
     module = replace(float_model.module, functions={tapped.name: tapped})
     floats = _caller(request)(options, replace(float_model.captured, text=print_module(module)), cache,
-                              folder / "float",
-                    progress)
+                              folder / "float", progress)
     samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
     tool = model_program.data_tool(integer.made, cache)
     errors = Errors(list(wanted), [name for name, _, _ in float_model.function.results])
     runs = zip(floats.over(samples, request.threads), integer.over(samples, request.threads), strict=True)
     for i, (want, got) in enumerate(runs):
         progress.say(f"{quantized.shown}: compared {i + 1} of {len(samples.calls)} calls")
-        errors.add(subprocess.run([str(tool), "errors", str(got), str(want)], capture_output=True, text=True,
-                                  check=True).stdout)
+        errors.add(model_program.run([str(tool), "errors", str(got), str(want)]))
     return errors
