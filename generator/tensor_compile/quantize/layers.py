@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from math import prod
 from typing import Collection, Mapping
 
 from ..graph.fold import is_constant
@@ -194,15 +195,12 @@ class _Finder:
                 return None
             counts = [s.value for s in sizes]
         else:
-            counts = list(inner.attrs["size"])
+            counts = inner.attrs["size"]
             if len(counts) != 2 or inner.types[0].rank != 4 or any((*inner.attrs["low"], *inner.attrs["high"])) \
                     or any(d != 1 for d in inner.attrs["dilation"]):
                 return None
-        count = 1
-        for n in counts:
-            count *= n
         factor = float(number) if node.op == "mul" else 1 / float(number)
-        if abs(factor * count - 1) > 1e-5:
+        if abs(factor * prod(counts) - 1) > 1e-5:
             return None
         self.inner.add(inner)
         return Layer("mean" if inner.op == "reduce" else "average", Value(node), (inner.operands[0],), inner, "")
@@ -305,23 +303,27 @@ def _named(layer: Layer, f: _Finder) -> Layer:
     return Layer(layer.kind, layer.result, layer.inputs, layer.node, name, layer.weight, layer.bias, layer.steps)
 
 
+def read_as_floats(function: Function, found: Found) -> set[Value]:
+    """Values that are read as they are in the float model."""
+    needed: set[Value] = set()
+    pending = [v for _, v, _ in function.results]
+    pending += [v for v, layer in found.layers.items() if layer.kind == "entry"]
+    while pending:
+        value = pending.pop()
+        if value in needed:
+            continue
+        needed.add(value)
+        layer = found.layers.get(value)
+        if value.node not in found.constants and (layer is None or layer.kind == "entry"):
+            pending += value.node.operands
+    return needed
+
+
 def stays_float(function: Function, found: Found) -> Mapping[str, list[Node]]:
     """Operations on floats that results of the model need and no layer computes, by what the model calls them: the
     outermost region that an operation opened, or the primitive."""
-    needed: set[Node] = set()
-    pending = [v for _, v, _ in function.results]
-    pending += [layer.result for layer in found.layers.values() if layer.kind == "entry"]
-    seen: set[Value] = set()
-    while pending:
-        value = pending.pop()
-        if value in seen or value.node in found.constants or value.node.op == "parameter":
-            continue
-        seen.add(value)
-        layer = found.layers.get(value)
-        if layer is not None and layer.kind != "entry":
-            continue
-        needed.add(value.node)
-        pending += value.node.operands
+    integers = {v.node for v, layer in found.layers.items() if layer.kind != "entry"}
+    needed = {v.node for v in read_as_floats(function, found)} - integers - found.constants
     out: dict[str, list[Node]] = {}
     for node in function.nodes:
         if node in needed and not (node.op == "broadcast" and node.operands[0].node in found.constants):

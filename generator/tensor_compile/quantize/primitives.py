@@ -2,6 +2,7 @@
 """Primitives of the graph as C of the language: what stays as it is in a quantized model."""
 from __future__ import annotations
 
+from math import prod
 from typing import Callable, Sequence
 
 from ..graph.dtypes import DTYPES
@@ -162,10 +163,7 @@ class Writer:
         if op == "max":
             return f"tc_max_{end}{windows(node, ('low', 'high', 'dilation'))})"
         if op == "sum" and not padded and all(d == 1 for d in node.attrs["dilation"]):
-            count = 1
-            for n in size:
-                count *= n
-            return f"tc_mul(tc_avg_{end}), {count})"
+            return f"tc_mul(tc_avg_{end}), {prod(size)})"
         return None
 
     def _convolution(self, node: Node) -> str:

@@ -13,7 +13,7 @@ from ..importer.dims import Dims
 from ..importer.program import Program, Statement
 from ..importer.source import Names, identifier
 from . import primitives
-from .layers import Found, Layer
+from .layers import Found, Layer, read_as_floats
 from .observe import Scale
 from .primitives import braces, windows
 from .weights import Constants
@@ -45,24 +45,9 @@ class _Source:
         self.writer = primitives.Writer(dims, lambda v: f"{self.float(v)}")
         self.refused: Counter[str] = Counter()
         self.places: dict[str, list[str]] = {}
-        self.needed = self._floats_needed()
+        self.needed = read_as_floats(function, found)
 
     # -- values --------------------------------------------------------------------------------------------------------
-    def _floats_needed(self) -> set[Value]:
-        """Values that are read as they are in the float model."""
-        needed: set[Value] = set()
-        pending = [v for _, v, _ in self.function.results]
-        pending += [v for v, layer in self.found.layers.items() if layer.kind == "entry"]
-        while pending:
-            value = pending.pop()
-            if value in needed:
-                continue
-            needed.add(value)
-            layer = self.found.layers.get(value)
-            if value.node not in self.found.constants and (layer is None or layer.kind == "entry"):
-                pending += value.node.operands
-        return needed
-
     def _named(self, value: Value, hint: str, dtype: str) -> constants.Value:
         return self.program.value(dtype, value.shape, hint=hint)
 
