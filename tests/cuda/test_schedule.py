@@ -12,14 +12,21 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from emulation import ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "kernels"))
+
+import cases as forms
 from sums import CASES, REUSED
 from wide_nests import NESTS
 from tap import done, equal, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile.cuda_target import FLAGS, Cuda
+from tensor_compile.emit.cuda_half import emit_half
 from tensor_compile.emit.cuda_kernels import emit_kernel
 from tensor_compile.loops import schedule_cuda, schedule_half
 from tensor_compile.loops.grouped_contractions import MOST_SUMS
+from tensor_compile.loops.scalar_ir import Apply, Buffer, Load, Reduction
+from tensor_compile.symbolic import Sym, ZERO, const, sym
 
 nvcc = sys.argv[1] if len(sys.argv) > 1 else "none"
 for case in CASES:
@@ -68,4 +75,19 @@ for kernel, wanted, name in ((temp, 0, "a temp's address comes as it is"),
     text = sources.of_kernel[kernel, target.isas[0], False].text
     equal(sum(f"tc_external(arguments.p[{i}])" in text for i in at), wanted, name)
 
+# What an epilogue loads for all points alike is read behind the wait for the kernel in front.
+terms = Sym("terms", 0, 39)
+for name, value in (("an element", Load("t", "f32", (ZERO,))),
+                    ("a sum", Reduction("sum", "seq", "f32", (terms,), Load("t", "f32", (sym(terms),))))):
+    for rows, tile in ((1, None), (128, schedule_half.BULK_TILES[-1])):
+        plain = forms.matmul(rows, 128, 1024, panel=1, bias=False)
+        a, b = (Load(x.buffer, "bf16", x.index) for x in (plain.a, *plain.b))
+        (stored,) = plain.stores
+        params = (replace(plain.params[0], kind="temp", dtype="bf16"), replace(plain.params[1], dtype="bf16"),
+                  Buffer("t", "f32", (const(40),), (0,), "temp"), plain.params[2])
+        kernel = replace(plain, a=a, b=(b,), params=params,
+                         stores=(replace(stored, value=Apply("add", "f32", (stored.value, value))),))
+        text = emit_half(kernel, "k", "bf16", tile) if tile else emit_kernel(kernel, schedule_cuda.Units("bf16")).text
+        ok(text.index("tc_begin_wait();") < text.index("p2["),
+           f"{name}, {'in blocks that stay' if tile else 'few rows'}")
 done()

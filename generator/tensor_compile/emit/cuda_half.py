@@ -5,7 +5,6 @@ What an operand has as 16 bits with eight neighbours side by side is copied to s
 else, f32 or with neighbours apart, is read element by element, rounded, and stored there."""
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ..loops import wide
@@ -107,7 +106,7 @@ class _Part(Part):
         """What the bulk copy engine brings, and what threads do beside it."""
         kernel, e = self.kernel, self.e
         constant = all(e.buffers[b.buffer].kind == "packed" for b in kernel.b)
-        before = not any(re.search(r"\bp\d+\b", line) for line in e.lines)
+        before = not e.reads_first
         sizes = [self.tile.rows, *[self.tile.columns] * len(kernel.b)]
         asked = [self.asked(c, "a_tile" if i == 0 else f"b_tile + {i - 1} * B_SIZE", "m_first" if i == 0 else "n_first")
                  for i, c in enumerate(self.copies)]

@@ -20,6 +20,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.table import has_trait
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
+from ..loops.scalars import walk
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .index import c_index, Names
 
@@ -101,8 +102,8 @@ class ScalarEmitter:
 
     @property
     def reads_first(self) -> bool:
-        """Something is loaded before any variable is bound."""
-        return any(isinstance(node, Load) and value.depth == 0 for node, value in self.scopes[0].values.items())
+        """Something is loaded before any variable is bound, alone or as a term of a reduction."""
+        return any(isinstance(x, Load) for x in walk(*self.scopes[0].values))
 
     # -- scopes ---------------------------------------------------------------------------------------------------
     def open(self, bound: Iterable[Sym] = (), guard: bool = False) -> Scope:
