@@ -28,7 +28,7 @@ AHEAD = 4   # rows of a thread that the epilogue loads at a time
 
 def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, dtype: str, tile: HalfTile) -> str:
     maps = tensor_maps(kernel, tile)
-    parts = [_Part(part, tile, dtype, copies, maps).fields(len(kernel.contractions) > 1) for part, copies in
+    parts = [_Part(part, tile, dtype, copies, maps).fields() for part, copies in
              zip(whole(kernel), bulk_copies(kernel, tile))]
     sums = max(len(part["sums"]) for part in parts)
     functions = dict.fromkeys((tile.columns, part["b_turned"]) for part in parts) if tile.wgmma else {}
@@ -37,7 +37,8 @@ def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
         **kernel_texts(kernel, symbol, parts), "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
         "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "split": tile.split,
         "clustered": tile.split > 1, "wgmma": tile.wgmma,
-        "groups": tile.rows // 64, "not_early": tile.bulk and not all(part["before"] for part in parts),
+        "first_tile": "(group + groups - first % groups) % groups" if len(parts) > 1 else "group",
+        "groups": tile.rows // 64, "not_early": not all(part["before"] for part in parts),
         "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
         "narrow": dtype, "mapped": bool(maps), "maps": len(maps), "barriers": tile.barriers(sums),
         "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})
@@ -89,20 +90,20 @@ class _Part(Part):
                 self.lines(f"b{i}", b, place, tile.columns, "column", "n")
             self.unmapped += [] if copies[1 + i] else self.bring[before:]
 
-    def fields(self, many: bool) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         kernel, e = self.kernel, self.e
         e.open(kernel.batch + kernel.m)
         epilogue = self.epilogue()
         epilogue = [*e.scopes.pop().lines, *epilogue]
         turned = int(self.turned)
-        return {**self.mapped(many), **self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
+        return {**self.mapped(), **self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
                 "turned": self.turned,
                 "b_turned": turned, "b_wide": 8192 if turned else 16, "b_step": 128 if turned else 2,
                 "sums": [{"i": i} for i in range(len(kernel.b))], "epilogue": "\n".join(epilogue), "wide": self.wide,
                 "arrays": "\n".join(self.arrays), "fetch": "\n".join(self.fetch),
                 "batch_text": self.points(kernel.batch)}
 
-    def mapped(self, many: bool) -> dict[str, Any]:
+    def mapped(self) -> dict[str, Any]:
         """What the bulk copy engine brings, and what threads do beside it."""
         kernel, e = self.kernel, self.e
         constant = all(e.buffers[b.buffer].kind == "packed" for b in kernel.b)
@@ -114,9 +115,7 @@ class _Part(Part):
                 "mapped_bytes": sum(128 * size for size, c in zip(sizes, self.copies) if c),
                 "unmapped": "\n".join(self.unmapped),
                 "early": constant and before, "late": not constant, "before": before,
-                "tiles": "\n".join(self.tiles()), "each_tile": (
-                    "tc_index tile = (group + groups - first % groups) % groups; tile < tiles; tile += groups" if many
-                    else "tc_index tile = group; tile < tiles; tile += groups")}
+                "tiles": "\n".join(self.tiles())}
 
     def asked(self, copy: BulkCopy | None, to: str, line: str) -> str:
         """One piece of an operand that a map describes."""
