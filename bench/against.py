@@ -14,13 +14,12 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import subprocess
 from array import array
 from pathlib import Path
 
 import builds
 from contractions import program, values, write_weights
-from servers import Server, conditions
+from servers import Server, conditions, interleaved
 
 ROUND = 0.06   # seconds of calls that a checkout makes a round
 IMAGE = (1, 3, 224, 224)
@@ -39,10 +38,7 @@ def weights_of(name: str, build: Path) -> Path:
     if name == "mlp":
         write_weights(path, MLP)
         return path
-    maker = build / f"make_{name}"
-    subprocess.run([*builds.CC, "-O2", str(builds.source(name).parent / "make_weights.c"), "-o", str(maker), "-lm"],
-                   check=True)
-    subprocess.run([str(maker), str(path)], check=True)
+    builds.make_weights(builds.source(name).parent / "make_weights.c", build / f"make_{name}", path)
     return path
 
 
@@ -90,12 +86,7 @@ def compare(name: str, roots: dict[str, Path], args: argparse.Namespace) -> str:
     servers = {tree: Server([built(name, root, tree, args), size, path], args.cpu) for tree, root in roots.items()}
     if len({server.output(args.build / "out.raw").read_bytes() for server in servers.values()}) > 1:
         print(f"{name}: the bits differ")
-    once = {tree: min(server.seconds(1) for _ in range(3)) for tree, server in servers.items()}
-    calls = {tree: max(1, int(ROUND / seconds)) for tree, seconds in once.items()}
-    times: dict[str, list[float]] = {tree: [] for tree in servers}
-    for _ in range(args.rounds):
-        for tree, server in servers.items():
-            times[tree].append(server.seconds(calls[tree]))
+    calls, times = interleaved({tree: server.seconds for tree, server in servers.items()}, args.rounds, ROUND)
     if args.kernels:
         print(f"\n## {name}")
         kernels(servers, {tree: max(2, n) for tree, n in calls.items()}, args.rounds, args.kernels)

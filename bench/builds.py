@@ -51,6 +51,12 @@ def banner() -> str:
     return subprocess.run([*CC, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
+def make_weights(written: Path, tool: Path, path: Path, defines: Sequence[str] = ()) -> None:
+    """The file of seeded weights that an example's make_weights.c writes. tool: where its program is put."""
+    subprocess.run([*CC, "-O2", *defines, str(written), "-o", str(tool), "-lm"], check=True)
+    subprocess.run([str(tool), str(path)], check=True)
+
+
 def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequence[str] = (), function: str = "",
             team: bool = False) -> Path:
     """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of

@@ -27,7 +27,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 from safetensors.numpy import load_file, save_file
-from servers import Server, conditions
+from servers import Server, conditions, interleaved
 
 try:
     import openvino as ov
@@ -191,9 +191,7 @@ def prepared(name: str, args: argparse.Namespace) -> tuple[dict[str, Path], Path
     defines = [f"-D{k}={v}" for k, v in macros.items()]
     weights = folder / "weights.safetensors"
     example = builds.ROOT / "examples" / name
-    subprocess.run([*builds.CC, "-O2", *defines, str(example / "make_weights.c"), "-o", str(folder / "make"), "-lm"],
-                   check=True)
-    subprocess.run([str(folder / "make"), str(weights)], check=True)
+    builds.make_weights(example / "make_weights.c", folder / "make", weights, defines)
     size = int(macros.get("SIZE", "224"))
     images = np.random.default_rng(1).standard_normal((SAMPLES, 3, size, size)).astype(np.float32)
     save_file({"image": images}, folder / "samples.safetensors")
@@ -246,13 +244,7 @@ def measure(name: str, threads: int, programs: dict[str, Path], raw: Path, path:
         if not errors[label] < (1e-4 if label.startswith("f32") else LEAST_CLOSE):
             raise SystemExit(f"{name}: {label}: the relative error of the outputs is {errors[label]:.3g}")
     contenders: dict[str, Callable[[int], float]] = {k: s.seconds for k, s in (*ours.items(), *theirs.items())}
-    counts, times = {}, {c: [] for c in contenders}  # type: ignore[var-annotated]
-    for c, run in contenders.items():
-        run(2)
-        counts[c] = max(1, int(ROUND / run(2)))
-    for _ in range(rounds):
-        for c, run in contenders.items():
-            times[c].append(run(counts[c]))
+    _, times = interleaved(contenders, rounds, ROUND)
     for c in contenders:
         ratio = statistics.median(a / b for a, b in zip(times[c], times["int8"]))
         print(f"| {name}, {threads} threads | {c} | {statistics.median(times[c]) * 1e3:.3f} ms | "

@@ -30,7 +30,7 @@ import numpy as np
 import onnxruntime as ort
 
 import builds
-from servers import Server, conditions
+from servers import Server, conditions, interleaved
 
 ROUND = 0.03          # seconds of calls that each contender makes a round
 SHOWN = 12            # lines of a profile
@@ -207,13 +207,7 @@ def row(name: str, k: int, inputs: dict[str, np.ndarray], sizes: dict[str, int],
         raise SystemExit(f"{name} {k}: generic and specialized differ")
     contenders: dict[str, Callable[[int], float]] = {"theirs": theirs.seconds,
                                                      **{v: s.seconds for v, s in ours.items()}}
-    counts, times = {}, {c: [] for c in contenders}  # type: ignore[var-annotated]
-    for c, run in contenders.items():
-        run(2)
-        counts[c] = max(1, int(ROUND / run(2)))
-    for _ in range(args.rounds):
-        for c, run in contenders.items():
-            times[c].append(run(counts[c]))
+    counts, times = interleaved(contenders, args.rounds, ROUND)
     us = {c: statistics.median(t) * 1e6 for c, t in times.items()}
     ratio = {v: statistics.median(a / b for a, b in zip(times["theirs"], times[v])) for v in ours}
     shape = ", ".join(f"{n} {s}" for n, s in sizes.items()) or "fixed"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import builds
 import models
-from servers import Server, conditions
+from servers import Server, conditions, interleaved
 
 ROWS = [("mlp", {"batch": 1}), ("mlp", {"batch": 64}), ("digits", {"batch": 1}), ("digits", {"batch": 32}),
         ("minilm", {"batch": 1, "seq": 128}), ("resnet50", {"batch": 1}), ("mobilenet_v2", {"batch": 1}),
@@ -55,9 +54,7 @@ def make_weights(model: str, build: Path) -> Path:
             w[bias] = torch.randn(n, generator=g) * 0.1
         save_file(w, path)
     else:
-        tool = build / "make_weights"
-        subprocess.run([*builds.CC, "-O2", str(folder / "make_weights.c"), "-o", str(tool), "-lm"], check=True)
-        subprocess.run([str(tool), str(path)], check=True)
+        builds.make_weights(folder / "make_weights.c", build / "make_weights", path)
     return path
 
 
@@ -106,18 +103,11 @@ def measure(model: str, sizes: dict, programs: dict[str, Path], args: argparse.N
     with torch.inference_mode():
         expected = call(weights, inputs).numpy()
         contenders = {"torch eager": eager, **{k: s.seconds for k, s in servers.items()}}
-        counts = {}
-        for name, run in contenders.items():
-            run(2)
-            counts[name] = max(1, int(ROUND / run(2)))
         for name, server in servers.items():
             got = np.fromfile(server.output(folder / "out.raw"), np.float32).reshape(expected.shape)
             np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-5 * max(2, np.abs(expected).max()),
                                        err_msg=f"{model} {name}")
-        times: dict = {name: [] for name in contenders}
-        for _ in range(args.rounds):
-            for name, run in contenders.items():
-                times[name].append(run(counts[name]))
+        _, times = interleaved(contenders, args.rounds, ROUND)
     for server in servers.values():
         server.close()
     return {name: statistics.median(t) for name, t in times.items()} | {

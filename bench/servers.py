@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 from pathlib import Path
-from typing import Sequence
+from typing import Callable, Mapping, Sequence
 
 import builds
 
@@ -46,6 +46,22 @@ class Server:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
+
+
+def interleaved(contenders: Mapping[str, Callable[[int], float]], rounds: int, turn: float
+                ) -> tuple[dict[str, int], dict[str, list[float]]]:
+    """Of each contender, a function from a number of calls to the seconds of one: how many calls it makes a round, for
+    `turn` seconds, and the seconds of a call in every round. In a round all take their turn, so that slow phases of a
+    shared machine hit all of them."""
+    counts: dict[str, int] = {}
+    for name, seconds in contenders.items():
+        seconds(2)
+        counts[name] = max(1, int(turn / seconds(2)))
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, seconds in contenders.items():
+            times[name].append(seconds(counts[name]))
+    return counts, times
 
 
 def conditions(versions: str, isa: str, rounds: int, threads: str = "one thread") -> str:

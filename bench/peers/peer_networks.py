@@ -2,7 +2,6 @@
 """The rows' models in PyTorch, their weights and their inputs. Needs torch."""
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Callable
@@ -181,9 +180,7 @@ def weights(model: str, path: Path) -> Tensors:
         return load_file(path)
     maker = builds.ROOT / "examples" / model / "make_weights.c"
     if maker.exists():
-        tool = path.with_suffix(".tool")
-        subprocess.run([*builds.CC, "-O2", str(maker), "-o", str(tool), "-lm"], check=True)
-        subprocess.run([str(tool), str(path)], check=True)
+        builds.make_weights(maker, path.with_suffix(".tool"), path)
         return load_file(path)
     g = torch.Generator().manual_seed(7)
     made = {name: _value(name, shape, g) for name, shape in _shapes(model).items()}

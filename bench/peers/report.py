@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,10 +50,6 @@ def lines(records: Sequence[dict[str, Any]]) -> list[Line]:
     return found
 
 
-def mean(ratios: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 0.0
-
-
 def microseconds(seconds: float) -> str:
     return f"{seconds * 1e6:.0f}" if seconds > 1e-4 else f"{seconds * 1e6:.1f}"
 
@@ -70,7 +65,8 @@ def table(found: Sequence[Line]) -> str:
         for line in part:
             cells = [microseconds(line.medians[n]) if n in line.medians else "" for n in columns]
             out.append(f"| {line.title} | {' | '.join(cells)} | {line.ratio:.2f} ({NAMED[line.best]}) |")
-        out += [f"| geometric mean |{' |' * len(columns)} {mean([line.ratio for line in part]):.2f} |", ""]
+        mean = statistics.geometric_mean(line.ratio for line in part)
+        out += [f"| geometric mean |{' |' * len(columns)} {mean:.2f} |", ""]
     return "\n".join(out)
 
 

@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import select
+import statistics
 import subprocess
 import sys
 import time
@@ -134,7 +135,7 @@ def agree(contender: Contender, row: Row, folder: Path) -> float:
 
 
 def ready(contender: Contender, row: Row, args: argparse.Namespace) -> None:
-    """Waits for a contender, compares its output and finds how many calls fill a round."""
+    """Waits for a contender and compares its output."""
     try:
         contender.about = "tensor-compile" if contender.name == OURS else contender.ask("about")
         contender.error = agree(contender, row, args.build)
@@ -186,7 +187,7 @@ def batch(rows: list[Row], args: argparse.Namespace) -> Iterator[dict[str, objec
         yield {"row": row.name, "title": row.title, "threads": threads, "contenders": {
             c.name: {"failed": c.failed} if c.failed else
             {"about": c.about, "error": c.error, "calls": c.calls, "seconds": c.times} for c in contenders}}
-        words = [f"{c.name} {c.failed or f'{1e6 * sorted(c.times)[len(c.times) // 2]:.1f} us'}" for c in contenders]
+        words = [f"{c.name} {c.failed or f'{1e6 * statistics.median(c.times):.1f} us'}" for c in contenders]
         print(f"{row.title}, {threads} threads: {'; '.join(words)}", file=sys.stderr, flush=True)
 
 

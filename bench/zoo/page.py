@@ -5,8 +5,8 @@ A row with "loaded": true has times of another machine, with other work on it.""
 from __future__ import annotations
 
 import json
-import math
 import re
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def shown(row: dict[str, Any], key: str, unit: float, form: str) -> str:
 
 def mean(rows: list[dict[str, Any]]) -> float:
     """The geometric mean of eager / ours."""
-    return math.exp(sum(math.log(r["eager_ms"] / r["ours_ms"]) for r in rows) / len(rows)) if rows else float("nan")
+    return statistics.geometric_mean(r["eager_ms"] / r["ours_ms"] for r in rows) if rows else float("nan")
 
 
 def main(results: Path, machine: str) -> None:
