@@ -20,7 +20,7 @@ from .index import Names, c_index
 from .items import positions
 from .kernels import KernelSource, PLACE, named
 from .loop_nest import parameters
-from .scalar import C_TYPE, ScalarEmitter, CValue, extent, indent
+from .scalar import C_TYPE, ScalarEmitter, CValue, extent, identifier, indent
 
 ISA = "cuda"   # the end of the kernels' names
 RELAXED = {"exp_f32": "tc_relaxed_exp", "tanh_f32": "tc_relaxed_tanh", "erf_f32": "tc_relaxed_erf",
@@ -72,7 +72,7 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
 
 
 def dim_names(kernel: Kernel) -> dict[Sym, str]:
-    return {s: "n_" + re.sub(r"\W", "_", s.name) for s in kernel.dims}
+    return {s: f"n_{identifier(s.name)}" for s in kernel.dims}
 
 
 class Emitter(ScalarEmitter):

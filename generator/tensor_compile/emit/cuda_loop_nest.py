@@ -10,7 +10,6 @@ load what it stored, and its sums take the same shared memory.
 Where a thread has several points of a phase without sums, it loads what all of them need before it stores anything."""
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Sequence
 
@@ -368,6 +367,4 @@ class _LoopNestEmitter:
             combine = f"[]({c_type} a, {c_type} b) {{ return tc_{op}_{dtype}(a, b); }}"
             text = f"tc_warp_reduce({s.acc}, {combine})" if self.warps else \
                 f"tc_block_reduce<{self.threads}>({s.acc}, {s.shared}, {combine})"
-        name = "row_" + re.sub(r"\W", "_", r.name)
-        e.lines.append(f"const {C_TYPE[dtype]} {name} = {text};")
-        e.locals[r.name] = CValue(name, False, len(e.scopes) - 1)
+        e.name_local(r.name, dtype, text)

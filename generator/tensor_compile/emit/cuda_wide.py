@@ -2,8 +2,6 @@
 """Nests whose threads take eight neighbouring points at a time (loops/wide.py), as CUDA C."""
 from __future__ import annotations
 
-import re
-
 from ..loops import schedule_cuda
 from ..loops.loop_ir import LoopNestKernel, RowReduce, Phase
 from ..loops.scalar_ir import Load
@@ -13,7 +11,7 @@ from ..symbolic import Expr, product
 from . import cuda_vectors
 from .cuda_kernels import Emitter, decode, emitter, function
 from .reduction import OPERATION
-from .scalar import C_TYPE, CValue, constant, extent
+from .scalar import C_TYPE, constant, extent
 
 MOST_KEPT = 64   # registers of a thread for what several phases load
 
@@ -141,7 +139,5 @@ class _Rows:
     def finish(self, acc: str, r: RowReduce) -> None:
         e = self.e
         shared = "shared" if self.threads > 32 else "(float *)0"
-        name = "row_" + re.sub(r"\W", "_", r.name)
-        e.lines.append(f"const float {name} = tc_rows_reduce<{self.threads}>({acc}, {shared}, [](float a, float b) "
-                       f"{{ return tc_{OPERATION[r.op]}_f32(a, b); }});")
-        e.locals[r.name] = CValue(name, False, len(e.scopes) - 1)
+        e.name_local(r.name, "f32", f"tc_rows_reduce<{self.threads}>({acc}, {shared}, [](float a, float b) "
+                                    f"{{ return tc_{OPERATION[r.op]}_f32(a, b); }})")

@@ -29,7 +29,7 @@ from .frame import Frame, PROCESSOR
 from .identity import storage
 from .items import next_item, positions
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
-from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat, vectorizable
+from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, identifier, indent, splat, vectorizable
 from .transpose import SIDE, Transposition, transposition
 from . import window
 
@@ -95,7 +95,7 @@ class _LoopNestEmitter:
         self.kernel, self.isa = kernel, instruction_set(isa)
         self.vectors = self.isa.has_vectors
         self.written = frozenset(written(kernel))
-        names = {s: f"n_{_identifier(s.name)}" for s in kernel.dims}
+        names = {s: f"n_{identifier(s.name)}" for s in kernel.dims}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
         buffers = {b.name: b for b in kernel.params}
         self.e = emitter(names, pointers, 1, None, None, None, buffers, self.written)
@@ -414,9 +414,7 @@ class _LoopNestEmitter:
             text = f"tcv_{r.op}_{r.dtype}({s.acc})" if r.op != "dot" else f"tcv_sum_{r.dtype}({s.acc})"
         else:
             text = s.acc
-        name = f"row_{_identifier(r.name)}"
-        e.lines.append(f"const {C_TYPE[dtype]} {name} = {text};")
-        e.locals[r.name] = CValue(name, False, len(e.scopes) - 1)
+        e.name_local(r.name, dtype, text)
 
     # -- sorting ------------------------------------------------------------------------------------------------------
     def sort(self, phase: Phase) -> None:
@@ -594,7 +592,3 @@ def _copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
 
 def _space(variables: tuple[Sym, ...]) -> str:
     return " x ".join(f"{s.name} < {extent(s)}" for s in variables) or "one point"
-
-
-def _identifier(name: str) -> str:
-    return "".join(c if c.isalnum() or c == "_" else "_" for c in name)

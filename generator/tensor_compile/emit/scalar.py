@@ -127,7 +127,7 @@ class ScalarEmitter:
         return f"for (tc_index {name} = 0; {name} < {self.index(extent(s))}; ++{name})"
 
     def bind(self, s: Sym) -> str:
-        name = self.names[s] = self.fresh("i_" + "".join(c if c.isalnum() else "_" for c in s.name) + "_")
+        name = self.names[s] = self.fresh(f"i_{identifier(s.name)}_")
         return name
 
     def index(self, e: Expr) -> str:
@@ -197,6 +197,12 @@ class ScalarEmitter:
         kind = V_TYPE.get(dtype, f"tcv_{dtype}") if vector else C_TYPE[dtype]
         self.scopes[depth].lines.append(f"const {kind} {name} = {text};")
         return CValue(name, vector, depth)
+
+    def name_local(self, name: str, dtype: str, text: str) -> None:
+        """Declares the result of a row's reduction, which the Local of that name stands for from now on."""
+        declared = f"row_{identifier(name)}"
+        self.lines.append(f"const {C_TYPE[dtype]} {declared} = {text};")
+        self.locals[name] = CValue(declared, False, len(self.scopes) - 1)
 
     def apply(self, node: Apply) -> CValue:
         args = [self.value(a) for a in node.args]
@@ -427,6 +433,11 @@ class ScalarEmitter:
             self.lines.append(f"tcv_storen_{dtype}({place}, {text}, {self.lanes});")
         else:
             self.lines.append(f"tcv_stores_{dtype}({place}, {self.index(c)}, {text}, {self.lanes or '16'});")
+
+
+def identifier(name: str) -> str:
+    """The name as a part of one of C."""
+    return "".join(c if c.isalnum() else "_" for c in name)
 
 
 def _narrow(op: str) -> bool:
