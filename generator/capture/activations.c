@@ -196,8 +196,7 @@ tc_tensor tc_glu_at(tc_site at, tc_tensor x, int axis)
 
 /* -- softmax ------------------------------------------------------------------------------------------------------- */
 
-/* Of x, widened: exp(x - max) / sum, or its logarithm. */
-/* zeros: as of tc_softmax_or_zeros. */
+/* Of x, widened: exp(x - max) / sum, or its logarithm. zeros: as of tc_softmax_or_zeros. */
 static tc_tensor soft_weights(tc_graph *g, tc_site at, tc_tensor x, const tc_axes *a, bool logarithm, bool zeros)
 {
     tc_tensor most = tc_prim_reduce(g, x, "max", a->count, a->list);

@@ -234,15 +234,8 @@ static tc_tensor attend(tc_graph *g, const tc_attention_args *args)
         p = split_heads(&a, p);
         terms = terms ? split_heads(&a, terms) : NULL;
     }
-    tc_contraction c = {.batch = rank - 2,
-                        .summed = 1,
-                        .a_summed = {rank - 1 + grouped},
-                        .b_summed = {rank - 2},
-                        .where = terms,
-                        .seq = true};
-    for (int i = 0; i < c.batch; ++i)
-        c.a_batch[i] = c.b_batch[i] = i;
-    tc_tensor out = tc_prim_contract(g, p, tc_prim_widen(g, args->v), &c);
+    tc_tensor values = tc_prim_widen(g, args->v);
+    tc_tensor out = tc_prim_dot_where(g, p, values, terms, true, rank - 2, rank - 1 + grouped, rank - 2);
     return tc_prim_narrow(g, grouped ? join_heads(&a, out, q) : out, q->dtype);
 }
 

@@ -71,7 +71,7 @@ static tc_tensor matmul(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor where)
         where = where ? with_batch(g, where, rank, batch) : NULL;
         b = with_batch(g, b, rank, batch);
     }
-    tc_tensor out = tc_prim_dot_where(g, a, b, where, rank, a->type.rank - 1, b->type.rank - 2);
+    tc_tensor out = tc_prim_dot_where(g, a, b, where, false, rank, a->type.rank - 1, b->type.rank - 2);
     if (column && !tc_is_poison(out))
         out = without_axis(g, out, out->type.rank - 1);
     return row && !tc_is_poison(out) ? without_axis(g, out, out->type.rank - (column ? 1 : 2)) : out;

@@ -412,11 +412,13 @@ typedef struct tc_contraction {
     bool seq;        /* of that order with and without a predicate */
 } tc_contraction;
 
-/* The dot; its order follows from the types where it is not seq. Reports sizes that differ; poison for a poisoned operand. */
+/* The dot; its order follows from the types where it is not seq. Reports sizes that differ; poison for a poisoned
+ * operand. */
 tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contraction *c);
 /* The same where the first `batch` dims of both are batch dims, with one contracted dim each. */
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract);
-tc_tensor tc_prim_dot_where(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor p, int batch, int a_contract,
+/* Besides, p and seq are the contraction's `where` and `seq`. */
+tc_tensor tc_prim_dot_where(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor p, bool seq, int batch, int a_contract,
                             int b_contract);
 tc_tensor tc_prim_convolution(tc_graph *g, tc_tensor x, tc_tensor w, int dims, const int *stride, const int *low,
                               const int *high, const int *dilation, int groups);

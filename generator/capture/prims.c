@@ -210,13 +210,14 @@ tc_tensor tc_prim_contract(tc_graph *g, tc_tensor a, tc_tensor b, const tc_contr
 
 tc_tensor tc_prim_dot(tc_graph *g, tc_tensor a, tc_tensor b, int batch, int a_contract, int b_contract)
 {
-    return tc_prim_dot_where(g, a, b, NULL, batch, a_contract, b_contract);
+    return tc_prim_dot_where(g, a, b, NULL, false, batch, a_contract, b_contract);
 }
 
-tc_tensor tc_prim_dot_where(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor p, int batch, int a_contract,
+tc_tensor tc_prim_dot_where(tc_graph *g, tc_tensor a, tc_tensor b, tc_tensor p, bool seq, int batch, int a_contract,
                             int b_contract)
 {
-    tc_contraction c = {.batch = batch, .summed = 1, .a_summed = {a_contract}, .b_summed = {b_contract}, .where = p};
+    tc_contraction c =
+        {.batch = batch, .summed = 1, .a_summed = {a_contract}, .b_summed = {b_contract}, .where = p, .seq = seq};
     for (int i = 0; i < batch; ++i)
         c.a_batch[i] = c.b_batch[i] = i;
     return tc_prim_contract(g, a, b, &c);
