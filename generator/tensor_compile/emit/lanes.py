@@ -3,6 +3,7 @@
 sums of products of bytes. Narrow integers are widened where they are loaded."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Collection, Iterable, Mapping
 
 from ..loops.loop_ir import Store
@@ -37,25 +38,39 @@ def rounding_shift(s: Scalar, pairs: Collection[tuple[str, str]]) -> tuple[Scala
     return x, Apply("sub", "i32", (shifts, rest))
 
 
-def operands(s: Scalar, pairs: Collection[tuple[str, str]]) -> tuple[Scalar, ...] | None:
-    """What four lanes of s are computed from; None where there is no way to."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Four lanes as a function of those of `operands` and of literals behind them; without a function they are those
+    of the one operand."""
+
+    function: str
+    operands: tuple[Scalar, ...]
+    literals: tuple[str, ...] = ()
+
+
+def call_of(s: Scalar, pairs: Collection[tuple[str, str]]) -> Call | None:
+    """What four lanes of s are computed by; None where there is no way to."""
     if not isinstance(s, Apply):
         return None
     if (shift := rounding_shift(s, pairs)) is not None:
-        return shift
-    if (pair := high_half(s)) is not None or (pair := where_negative(s)) is not None:
-        return pair
+        return Call("vrshlq_s32", shift)
+    if (pair := high_half(s)) is not None:
+        return Call("tch_high_half", pair)
+    if (pair := where_negative(s)) is not None:
+        return Call("tch_add_where_negative", pair)
     if (half := upper_half(s)) is not None:
-        return (half[0],) if isinstance(half[1], int) else (half[0], half[1])
+        x, b = half
+        return Call("tch_upper_half", (x,), (f"vdupq_n_s32({b})",)) if isinstance(b, int) else \
+            Call("tch_upper_half", (x, b))
     if (limit := limited(s)) is not None:
-        return limit[:1]
+        return Call("tch_limited", limit[:1], (str(limit[1]),))
     if by_byte(s):
-        return s.args
+        return Call(f"tch_{s.op}_by", s.args)
     if (places := shift_of(s)) is not None and 0 < places < 32:
-        return s.args[:1]
+        return Call("vshrq_n_s32", s.args[:1], (str(places),))
     if s.op == "cast" and s.dtype == "i32" and isinstance(s.args[0], Load) and s.args[0].dtype in ("i8", "u8"):
-        return s.args
-    return s.args if s.op in SIMPLE and {s.dtype, *(a.dtype for a in s.args)} == {"i32"} else None
+        return Call("", s.args)
+    return Call(SIMPLE[s.op], s.args) if s.op in SIMPLE and {s.dtype, *(a.dtype for a in s.args)} == {"i32"} else None
 
 
 def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer],
@@ -76,8 +91,8 @@ def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer],
         if isinstance(s, Load):
             return not (s.dynamic or s.valid) and s.dtype in _LOADED \
                 and buffers[s.buffer].address(s.index).coefficient(lane) == 1
-        inner = operands(s, pairs)
-        return inner is not None and all(map(known, inner))
+        call = call_of(s, pairs)
+        return call is not None and all(map(known, call.operands))
 
     return all(s.value.dtype in _STORED and not s.dynamic and varies(s.value) and known(s.value)
                and buffers[s.buffer].address(s.index).coefficient(lane) == 1 for s in stores)
@@ -107,33 +122,17 @@ class LanesEmitter(FixedPointEmitter):
                          True, depth)
 
     def apply(self, node: Apply) -> CValue:
-        inner = operands(node, self.pairs) if self.width == LANES else None
-        if inner is None:
+        call = call_of(node, self.pairs) if self.width == LANES else None
+        if call is None:
             return super().apply(node)
-        values = [self.value(x) for x in inner]
+        values = [self.value(x) for x in call.operands]
         if not any(v.vector for v in values):
             return super().apply(node)
         texts = [v.text if v.vector else f"vdupq_n_s32({v.text})" for v in values]
-        arguments, depth = ", ".join(texts), max(v.depth for v in values)
-        if rounding_shift(node, self.pairs) is not None:
-            text = f"vrshlq_s32({arguments})"
-        elif high_half(node) is not None:
-            text = f"tch_high_half({arguments})"
-        elif (half := upper_half(node)) is not None:
-            number = half[1]
-            text = f"tch_upper_half({arguments}{f', vdupq_n_s32({number})' if isinstance(number, int) else ''})"
-        elif where_negative(node) is not None:
-            text = f"tch_add_where_negative({arguments})"
-        elif (limit := limited(node)) is not None:
-            text = f"tch_limited({arguments}, {limit[1]})"
-        elif by_byte(node):
-            text = f"tch_{node.op}_by({arguments})"
-        elif (places := shift_of(node)) is not None:
-            text = f"vshrq_n_s32({arguments}, {places})"
-        elif node.op == "cast":
+        depth = max(v.depth for v in values)
+        if not call.function:
             return CValue(texts[0], True, depth)
-        else:
-            text = f"{SIMPLE[node.op]}({arguments})"
+        text = f"{call.function}({', '.join((*texts, *call.literals))})"
         return self.name(text, node.dtype, True, depth)
 
     def store_value(self, node: Store, result: CValue) -> None:
