@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from ..loops.loop_ir import ContractionKernel
 from ..loops.scalar_ir import Apply
-from ..symbolic import Sym
 from .scalar import ScalarEmitter
 
 
-def add_again(e: ScalarEmitter, kernel: ContractionKernel, place: str, variables: tuple[Sym, ...]) -> None:
-    """Appends statements that compute the sum at a point anew, if it is NaN. place: C text of where it stands;
-    variables: of the point."""
+def add_again(e: ScalarEmitter, kernel: ContractionKernel, place: str) -> None:
+    """Appends statements that compute the sum at a point anew, if it is NaN. place: C text of where it stands."""
     (b,), where = kernel.b, kernel.where
     outside = {s: e.names[s] for s in kernel.k if s in e.names}
     assert where is not None
-    e.open(variables)
+    e.open((*kernel.batch, *kernel.m, *kernel.n))
     again = e.fresh("again")
     e.lines.append(f"float {again} = 0.0f;")
     heads = [e.loop(s) for s in kernel.k]

@@ -16,13 +16,12 @@ from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalar_ir import Load
 from ..symbolic import Sym
 from . import in_memory
-from .again import add_again
-from .epilogue import names_of, statements
+from .epilogue import names_of, statements, sum_again
 from .frame import Frame, PROCESSOR
 from .identity import identity
 from .index import c_index
 from .micro import Micro
-from .scalar import C_TYPE, constant, extent, ScalarEmitter
+from .scalar import C_TYPE, constant, extent
 from .template import expand_file
 
 
@@ -107,15 +106,4 @@ def _reference(kernel: ContractionKernel) -> dict[str, object]:
             "points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": a,
             "sums": [{"acc": acc, "b": f"{element(b)}{less}"} for acc, b in zip(accs, kernel.b)],
             "valid": valid,
-            "epilogue": "\n".join([*_again(kernel, names), *statements(kernel, names, 1, None, accs)])}
-
-
-def _again(kernel: ContractionKernel, names: dict[Sym, str]) -> list[str]:
-    """A sum that is NaN is computed again where there is a predicate."""
-    if kernel.where is None:
-        return []
-    pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
-    emitter = ScalarEmitter(names, pointers, 1, buffers={p.name: p for p in kernel.params},
-                            written={s.buffer for s in kernel.stores})
-    add_again(emitter, kernel, "acc0", (*kernel.batch, *kernel.m, *kernel.n))
-    return emitter.scopes[0].lines
+            "epilogue": "\n".join([*sum_again(kernel, names, "acc0"), *statements(kernel, names, 1, None, accs)])}

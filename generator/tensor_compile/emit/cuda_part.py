@@ -56,7 +56,7 @@ class Part:
         """Where there is a predicate, appends what computes a sum that is NaN again (again.py), at a point."""
         kernel = self.kernel
         if kernel.where is not None:
-            add_again(self.e, kernel, sum_text, kernel.batch + kernel.m + kernel.n)
+            add_again(self.e, kernel, sum_text)
 
     def points(self, variables: tuple[Sym, ...]) -> str:
         return f"({self.e.index(product(extent(s) for s in variables))})"

@@ -64,14 +64,9 @@ class Epilogue:
         kernel = self.kernel
         if kernel.where is None:
             return []
-        pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
-        emitter = ScalarEmitter(self.names, pointers, 1, buffers={p.name: p for p in kernel.params},
-                                written={s.buffer for s in kernel.stores})
-        points = (*kernel.batch, *kernel.m, *kernel.n)
-        add_again(emitter, kernel, "sums[l]", points)
         used = {s for v in (kernel.a, *kernel.b, kernel.where) for s in symbols_of(Store("", (), v))}
         body = ["for (tc_index l = 0; l < lanes; ++l) {",
-                *indented(self.declared("(j + l)", used) + emitter.scopes[0].lines), "}"]
+                *indented(self.declared("(j + l)", used) + sum_again(kernel, self.names, "sums[l]")), "}"]
         return [{"name": f"{self.own}again", "inline": "TC_NOINLINE", "body": "\n".join(body),
                  "parameters": "float *sums, tc_index lanes"}]
 
@@ -135,12 +130,25 @@ def names_of(kernel: ContractionKernel) -> dict[Sym, str]:
 def statements(kernel: ContractionKernel, names: Mapping[Sym, str], width: int, lanes: str | None,
                accs: list[str]) -> list[str]:
     """The stores of the epilogue at one point, or at 16 columns of which the first `lanes` exist."""
-    pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
-    emitter = ScalarEmitter(names, pointers, width, kernel.n[-1] if width > 1 else None, lanes, accs,
-                            {p.name: p for p in kernel.params}, {s.buffer for s in kernel.stores})
+    emitter = _emitter(kernel, names, width, lanes, accs)
     emitter.steady = width > 1    # columns start at panels
     emitter.stores(kernel.stores)
     return emitter.lines
+
+
+def sum_again(kernel: ContractionKernel, names: Mapping[Sym, str], place: str) -> list[str]:
+    """The sum at one point computed again where it is NaN (again.py); nothing without a predicate."""
+    emitter = _emitter(kernel, names, 1, None, [])
+    if kernel.where is not None:
+        add_again(emitter, kernel, place)
+    return emitter.lines
+
+
+def _emitter(kernel: ContractionKernel, names: Mapping[Sym, str], width: int, lanes: str | None,
+             accs: list[str]) -> ScalarEmitter:
+    pointers = {p.name: f"(({C_TYPE[p.dtype]} *)p[{i}])" for i, p in enumerate(kernel.params)}
+    return ScalarEmitter(names, pointers, width, kernel.n[-1] if width > 1 else None, lanes, accs,
+                         {p.name: p for p in kernel.params}, {s.buffer for s in kernel.stores})
 
 
 def decode(flat: str, prefix: str, sizes: list[str]) -> list[str]:
