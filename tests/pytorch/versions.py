@@ -10,7 +10,6 @@ alike: they stand in one model.c.
 """
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 import re
@@ -23,15 +22,11 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
+from make_cases import call, script
 from torch import nn
-from torch.utils import _pytree as pytree
 
 HERE = Path(__file__).resolve().parent
 VERSION = torch.__version__.partition("+")[0]
-spec = importlib.util.spec_from_file_location("export", HERE.parents[1] / "generator" / "tensor-compile-export.py")
-assert spec is not None and spec.loader is not None
-script = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(script)
 
 Args = tuple[Any, ...]
 
@@ -201,19 +196,13 @@ def kept(archive: Path) -> bytes:
 
 
 def made(name: str, place: Path) -> dict[str, bytes]:
-    make, call, dynamic, decompose = MODELS[name]
+    make, sample, dynamic, decompose = MODELS[name]
     torch.manual_seed(7)
-    module, args = make().eval(), call()
+    module, args = make().eval(), sample()
     program = script.exported(module, args, {}, list(dynamic), decompose)
     torch.export.save(program, str(place / "p.pt2"), extra_files={
         "tensor_compile_dims.json": json.dumps(script.size_names(program, list(dynamic)))})
-    names = [str(n) for n in program.graph_signature.user_inputs]
-    script.save_tensors(place / "i", [(n, x.clone()) for n, x in zip(names, pytree.tree_leaves(args), strict=True)
-                                      if isinstance(x, torch.Tensor)])
-    outputs = module(*args)
-    script.save_tensors(place / "o", zip(script.result_names(outputs, names), pytree.tree_leaves(outputs), strict=True))
-    return {f"{name}/program.pt2": kept(place / "p.pt2"), f"{name}/inputs.safetensors": (place / "i").read_bytes(),
-            f"{name}/outputs.safetensors": (place / "o").read_bytes()}
+    return {f"{name}/program.pt2": kept(place / "p.pt2"), **call(name, place, program, args, module(*args))}
 
 
 def main() -> int:
