@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from run import ROOT, Log
 from tensor_compile import pipeline, target as targets
 from tensor_compile.emit.cuda_half import emit_half
 from tensor_compile.emit.identity import identity
@@ -23,7 +24,6 @@ from tensor_compile.loops import schedule_cuda, schedule_half
 from tensor_compile.loops.bulk_copies import come_in_bulk, tensor_maps
 from tensor_compile.loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel
 
-ROOT = Path(__file__).resolve().parents[2]
 HOST = r"""
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -164,8 +164,9 @@ def main() -> int:
         jobs = []
         for number, (kernel, where, times) in enumerate(found.values()):
             sums, bulk = max(len(part.b) for part in kernel.contractions), come_in_bulk(kernel)
-            tiles = sorted(schedule_half.candidates(kernel, sums, True),
-                           key=lambda t: schedule_half.estimate(kernel, t, sums, bulk))
+            thought = {t: schedule_half.estimate(kernel, t, sums, bulk)
+                       for t in schedule_half.candidates(kernel, sums, True, bulk)}
+            tiles = sorted(thought, key=lambda t: thought[t])
             plain = [t for t in tiles if not t.wgmma][:1]    # the first: what others have to be equal to
             tiles = [*plain, *[t for t in tiles if not t.bulk and t not in plain][:args.most],
                      *(t for t in tiles if t.bulk)]
@@ -175,16 +176,9 @@ def main() -> int:
                        f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include", str(source), "-o",
                        str(source.with_suffix("")), "-lcuda"]
             job = pool.submit(subprocess.run, command, capture_output=True, text=True)
-            jobs.append((kernel, where, times, tiles, source, job))
-        lines = []
-
-        def say(text: str) -> None:
-            print(text, flush=True)
-            lines.append(text)
-            if args.log:
-                args.log.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-        for kernel, where, times, tiles, source, job in jobs:
+            jobs.append((kernel, where, times, sums, thought, tiles, source, job))
+        say = Log(args.log).say
+        for kernel, where, times, sums, thought, tiles, source, job in jobs:
             done = job.result()
             part = kernel.contractions[0]
             b, m, n, k = (math.prod(s.hi.value + 1 for s in group) for group in (part.batch, part.m, part.n, part.k))
@@ -200,13 +194,11 @@ def main() -> int:
                 say("    hangs")
                 continue
             measured = dict(line.split() for line in result.stdout.splitlines() if line[:1].isdigit())
-            sums = max(len(p.b) for p in kernel.contractions)
             for i, tile in enumerate(tiles):
-                thought = schedule_half.estimate(kernel, tile, sums, come_in_bulk(kernel)) / 1755
                 form = "bulk 1" if tile.bulk else f"{'w' if tile.wgmma else ''}/{tile.slices}/{tile.split}"
                 say(f"    {tile.rows}x{tile.columns} {form} "
                     f"stages {tile.stages(sums)}: {measured.get(str(i), result.stdout[-80:])} us, "
-                    f"thought {thought:.2f}")
+                    f"thought {thought[tile] / 1755:.2f}")
     return 0
 
 

@@ -28,8 +28,6 @@ else:
     nn = SimpleNamespace(Module=object)
 
 SECONDS = 0.3
-NAMES = ("mlp b1", "mlp b64", "gated 8192", "bert b1 t128", "bert b32 t128", "resnet50 b1", "resnet50 b32",
-         "gpt2 prefill 512", "gpt2 decode 128", "llama decode 512", "vit b32", "minilm b1 t128")
 
 
 class Layer(nn.Module):
@@ -248,7 +246,7 @@ def main() -> None:
     begun = time.time()
     if args.together:
         words = ["--dtype", args.dtype, "--mode", args.mode, "--seconds", str(args.seconds), "--lock", args.lock]
-        names = [name for name in NAMES if not args.only or name.split()[0] in args.only.split(",")]
+        names = [name for name in models() if not args.only or name.split()[0] in args.only.split(",")]
         together(names, words, args.seconds)
         return
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False

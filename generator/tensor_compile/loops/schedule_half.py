@@ -121,16 +121,17 @@ WGMMA_TILES = (HalfTile(128, 256, 16, 256, 85, wgmma=True), HalfTile(128, 192, 1
 BULK_TILES = tuple(HalfTile(128, columns, 16, columns, 85, wgmma=True, bulk=True) for columns in (256, 192, 128))
 
 
-def candidates(kernel: ContractionKernel | GroupedContractionKernel, sums: int, wgmma: bool) -> list[HalfTile]:
-    """The tiles for which a block has room, where chips have clusters also by several blocks a tile."""
-    from .bulk_copies import come_in_bulk
+def candidates(kernel: ContractionKernel | GroupedContractionKernel, sums: int, wgmma: bool,
+               bulk: tuple[bool, bool]) -> list[HalfTile]:
+    """The tiles for which a block has room, where chips have clusters also by several blocks a tile. bulk: as of
+    estimate."""
     from .schedule_cuda import usual
 
     found = fitting(sums, wgmma)
     pieces = max(-(-usual(part.k) // TERMS) for part in kernel.contractions)
     found += [replace(t, split=split) for split in JOINED for t in found
               if t.wgmma and pieces >= split * FEWEST_PIECES]
-    if wgmma and all(come_in_bulk(kernel)):
+    if wgmma and all(bulk):
         found += [t for t in BULK_TILES if sums * t.sums <= SUMS_OF_A_THREAD and t.stages(sums) >= 3]
     return found
 
@@ -148,7 +149,7 @@ def tile(kernel: ContractionKernel | GroupedContractionKernel, wgmma: bool) -> H
     from .bulk_copies import come_in_bulk
 
     sums, bulk = max(len(part.b) for part in kernel.contractions), come_in_bulk(kernel)
-    return min(candidates(kernel, sums, wgmma), key=lambda t: estimate(kernel, t, sums, bulk))
+    return min(candidates(kernel, sums, wgmma, bulk), key=lambda t: estimate(kernel, t, sums, bulk))
 
 
 def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: HalfTile, sums: int,
