@@ -114,10 +114,8 @@ def program(kernel: ContractionKernel | GroupedContractionKernel, tiles: list, n
     for i, tile in enumerate(tiles):
         symbol = f"kernel{number}_{i}"
         texts.append(emit_half(kernel, symbol, "bf16", tile))
-        points = sum(schedule_cuda.tiles(part, tile).value for part in kernel.contractions) * tile.split
-        points = min(points, schedule_cuda.MULTIPROCESSORS) if tile.bulk else points
-        sums = max(len(part.b) for part in kernel.contractions)
-        blocks = f"{points}, {tile.threads}, {tile.shared(sums)}"
+        launch = schedule_cuda.tiled(kernel, tile)
+        blocks = f"{launch.blocks({}, 1)}, {launch.threads}, {launch.shared}"
         of_result = f"p[{result}], {params[result].elements.value}, {DTYPES[params[result].dtype].bytes}"
         calls += ["    {", *argument_lines(kernel, tile),
                   f'    measure("{i}", {symbol}, arguments, {blocks}, {of_result});', "    }"]

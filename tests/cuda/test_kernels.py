@@ -195,7 +195,7 @@ with tempfile.TemporaryDirectory() as place:
         if case.tile:
             text = emit_half(kernel, PLACE, case.units.precision, case.tile)
             gpu = named(kernel, cuda_kernels.ISA, "#define TC_PORTABLE\n" * case.portable + text)
-            launch = replace(launch, threads=case.tile.threads, cluster=case.tile.split)
+            launch = schedule_cuda.tiled(kernel, case.tile)
         plain[cpu.symbol] = cpu.text
         (folder / f"{gpu.symbol}.cu").write_text(gpu.text, encoding="utf-8")
         declared[cpu.symbol] = f'extern "C" cpu_kernel {cpu.symbol};'

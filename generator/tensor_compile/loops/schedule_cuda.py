@@ -161,11 +161,7 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
             columns = (product(extent(s) for s in part.n) for part in kernel.contractions)
             return Launch(sum(((n + shape.warps - 1) // shape.warps for n in columns), ZERO), 1, shape.threads,
                           shared=shape.shared, at_most=few_rows.MOST_BLOCKS)
-        operands = max(len(part.b) for part in kernel.contractions)
-        split = shape.split if isinstance(shape, HalfTile) else 1
-        stay = isinstance(shape, HalfTile) and shape.bulk
-        return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO) * split, 1, shape.threads,
-                      shared=shape.shared(operands), cluster=split, at_most=MULTIPROCESSORS if stay else MOST_BLOCKS)
+        return tiled(kernel, shape)
     scratch = any(b.kind == "scratch" for b in kernel.params)
     points = product(extent(s) for s in kernel.rows + (kernel.phases[0].vars if is_flat(kernel) else ()))
     if plain or is_team(kernel):
@@ -182,6 +178,15 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
         warps = row_warps(kernel)
         return Launch(points, warps, 32 * warps, warps=True)
     return Launch(points, 1, row_threads(kernel), scratch)
+
+
+def tiled(kernel: ContractionKernel | GroupedContractionKernel, shape: Tile | HalfTile) -> Launch:
+    """Of a contraction in tiles of this shape."""
+    operands = max(len(part.b) for part in kernel.contractions)
+    split = shape.split if isinstance(shape, HalfTile) else 1
+    stay = isinstance(shape, HalfTile) and shape.bulk
+    return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO) * split, 1, shape.threads,
+                  shared=shape.shared(operands), cluster=split, at_most=MULTIPROCESSORS if stay else MOST_BLOCKS)
 
 
 def attention(kernel: AttentionKernel, clusters: bool) -> Launch:
