@@ -26,7 +26,7 @@ from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedCon
     LoopNestKernel, Phase, RowReduce, RowSort
 from .scalar_ir import Reduction
 from .scalars import extent, walk
-from .schedule_half import HalfTile
+from .schedule_half import MULTIPROCESSORS, HalfTile
 
 THREADS = 256        # of a block of points or tiles
 FEWEST = 32          # threads of a row: a warp
@@ -89,7 +89,6 @@ MATRIX_PADS = (4, 8)    # of tf32
 MATRIX_ROWS = 9         # fewest rows of a contraction that are worth them
 PRECISIONS = ("f32", "tf32", "bf16", "f16")
 NARROW = ("bf16", "f16")
-MULTIPROCESSORS = 132   # of an H100 or H200; decides speed alone
 USUAL_ROWS = 256        # of a contraction, where dims decide
 SUMS_OF_A_THREAD = 64   # registers that accumulators may take
 
