@@ -12,7 +12,7 @@ from typing import Mapping, Sequence
 from ..errors import UserError
 from ..instruction_sets import instruction_set
 from ..target import Target
-from . import files
+from . import files, host_programs
 from .cache import Cache
 from .host_programs import ROOT
 from .toolchain import Compiler, host_flags
@@ -50,22 +50,29 @@ def measure(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: st
             wrapper: tuple[str, ...] = (), sizes: Sequence[int] = ()) -> Machine:
     """wrapper: starts the program here. sizes: that each thread reads (default: for the target's caches)."""
     sizes = sizes or read_sizes({name: getattr(target, name) for name in CACHES})
-    lanes = max(instruction_set(isa).lanes, 2)
-    flags = ("-O3", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-ffp-contract=fast", f"-DLANES={lanes}", *target.flags,
-             *host_flags(cflags, target.arch), *instruction_set(isa).compile_flags)
-    with cache.scratch() as folder:
-        path = Path(folder) / "ceilings"
-        run_tool([*compiler.command, *flags, str(SOURCE), "-o", str(path), "-pthread"],
-                 "the program that measures the machine does not compile", Path(folder))
-        command = [*wrapper, str(path), str(threads), *map(str, sizes)]
-        try:
-            result = subprocess.run(command, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise UserError(f"the target's program cannot be run here: {error.strerror}", command[0],
-                            "--exe-wrapper names what runs it") from None
+    path = _program(compiler, target, cflags, isa, cache)
+    command = [*wrapper, str(path), str(threads), *map(str, sizes)]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise UserError(f"the target's program cannot be run here: {error.strerror}", command[0],
+                        "--exe-wrapper names what runs it") from None
     if result.returncode:
         raise ToolBroken("the program that measures the machine failed", " ".join(command) + "\n" + result.stderr)
     return parse(result.stdout, threads)
+
+
+def _program(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: str, cache: Cache) -> Path:
+    lanes = max(instruction_set(isa).lanes, 2)
+    flags = ("-O3", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-ffp-contract=fast", f"-DLANES={lanes}", *target.flags,
+             *host_flags(cflags, target.arch), *instruction_set(isa).compile_flags)
+
+    def make(folder: Path) -> None:
+        run_tool([*compiler.command, *flags, str(SOURCE), "-o", str(folder / "ceilings"), "-pthread"],
+                 "the program that measures the machine does not compile", folder)
+
+    key = files.digest(compiler.identity, files.tree_digest([SOURCE]), *flags)
+    return host_programs.program(cache, key, make) / "ceilings"
 
 
 def parse(text: str, threads: int) -> Machine:
