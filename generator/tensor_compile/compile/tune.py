@@ -87,15 +87,19 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
                 continue
             legal = tuple(table.ranked(kernel, isa, tools.target)[:MOST])
             entry = known.get(key)
-            named = parse(entry.candidate) if entry else None
-            if named is not None and (named.isa != isa or table.refusal(kernel, named)):
-                named = None
+            named = _applies(entry, kernel, isa)
             legal = legal if named is None or named in legal else (*legal, named)
             if named and entry and not again and entry.templates == templates and entry.compiler == compiler:
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
             found[key] = Case(key, kernel, sizes(kernel), legal, incumbent)
     return list(found.values())
+
+
+def _applies(entry: Entry | None, kernel: ContractionKernel, isa: str) -> Schedule | None:
+    """The candidate of an entry, where it can be the kernel's."""
+    named = parse(entry.candidate) if entry else None
+    return named if named is not None and named.isa == isa and not table.refusal(kernel, named) else None
 
 
 def compiler_name(tools: Toolset) -> str:
@@ -246,8 +250,7 @@ def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Pa
         for kernel in kernels:
             for isa in target.isas:
                 key = kernel_key(kernel, isa, target.name)
-                named = parse(known[key].candidate) if key in known else None
-                if named is not None and named.isa == isa and not table.refusal(kernel, named):
+                if _applies(known.get(key), kernel, isa):
                     used.add(key)
     here = {f"target={target.name}/{isa}" for _, target in plans for isa in target.isas}
     return [entry for key, entry in sorted(known.items()) if key not in used and key.rpartition(" ")[2] in here]
