@@ -43,14 +43,12 @@ def run(options: Options, request: Request, chart: str = "") -> int:
     def measure(made: Made, cache: Cache) -> None:
         ceilings.append(machine.measure(made.compiler, made.target, options.cflags, made.target.isas[-1],
                                         request.run.threads, cache, request.run.wrapper))
-    drawn = 0
-    for found in profile_model.recorded(options, request, measure):
+    for i, found in enumerate(profile_model.recorded(options, request, measure)):
         rows = rows_of(found, ceilings[0])
         print(text(found, rows, ceilings[0]), end="")
         if chart:
-            path = Path(chart) if not drawn else Path(chart).with_stem(f"{Path(chart).stem}-{found.name}")
+            path = Path(chart) if not i else Path(chart).with_stem(f"{Path(chart).stem}-{found.name}")
             files.write(path, [drawing(found, rows).encode()])
-            drawn += 1
     return 0
 
 

@@ -113,7 +113,6 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
         for function in functions:
             sizes = _sizes(made, function, request, options, folder, data)
             record = folder / "record"
-            progress.say("")
             result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best",
                                   request.run.threads,
                                   sizes, run_model.states(made, request.run, folder), options.shown,
