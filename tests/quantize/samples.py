@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import math
 import os
 import random
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +14,8 @@ from pathlib import Path
 from tensor_compile.cli import main
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+sys.path.insert(0, str(ROOT / "tests" / "interpreter"))
+import st
 TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
 
 
@@ -26,14 +26,9 @@ def floats(count: int, seed: int, scale: float = 1.0) -> list[float]:
 
 def write(path: Path, tensors: dict[str, tuple[tuple[int, ...], list[float]]]) -> None:
     """A safetensors file of f32."""
-    header, at = {}, 0
     for name, (shape, values) in tensors.items():
         assert len(values) == math.prod(shape), name
-        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [at, at + 4 * len(values)]}
-        at += 4 * len(values)
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text
-                     + b"".join(struct.pack(f"<{len(v)}f", *v) for _, v in tensors.values()))
+    st.write(path, {name: ("F32", [*shape], values) for name, (shape, values) in tensors.items()})
 
 
 def called(*words: object) -> subprocess.CompletedProcess[str]:

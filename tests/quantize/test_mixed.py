@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model with one of everything, quantized: what became integers, what stays, how far it is from the floats, and that
 a constant activation is told."""
+import math
 import re
 import tempfile
 from pathlib import Path
@@ -16,9 +17,7 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "mixed.c").write_bytes((ROOT / "tests" / "quantize" / "mixed.c").read_bytes())
     weights: dict[str, tuple[tuple[int, ...], list[float]]] = {}
     for i, (layer, shape) in enumerate(SHAPES.items()):
-        terms = 1
-        for n in shape[1:]:
-            terms *= n
+        terms = math.prod(shape[1:])
         weights[f"{layer}.weight"] = shape, floats(shape[0] * terms, i, terms ** -0.5)
         weights[f"{layer}.bias"] = shape[:1], [abs(b) + 0.3 for b in floats(shape[0], 50 + i, 0.3)]
     weights["side.weight"] = SHAPES["side"], [0.0] * 32          # a layer that gives its bias alone

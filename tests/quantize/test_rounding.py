@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`.floats` of operations on quantized tensors: the results that the formulas of ops.md give, in f32 step by step."""
-import json
 import random
 import struct
 import tempfile
 from pathlib import Path
 
-from samples import run
+from samples import run, st
 from tap import done, equal, note, ok
 
 MODEL = """#include <tensor_compile/model.h>
@@ -67,16 +66,11 @@ want = {"sum": together(1), "difference": together(-1),
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     (folder / "m.c").write_text(MODEL, encoding="utf-8")
-    header = (b'{"a":{"dtype":"I8","shape":[64],"data_offsets":[0,64]},'
-              b'"b":{"dtype":"I8","shape":[64],"data_offsets":[64,128]}}')
-    (folder / "in").write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<128b", *a, *b))
+    st.write(folder / "in", {"a": ("I8", [64], a), "b": ("I8", [64], b)})
     called = run("run", folder / "m.c", "--inputs", folder / "in", "-o", folder / "out", "--target", "reference")
     if not ok(called.returncode == 0, "the model runs"):
         note(called.stderr)
-    content = (folder / "out").read_bytes()
-    size = struct.unpack("<Q", content[:8])[0]
-    entries = json.loads(content[8:8 + size])
+    got = st.read(folder / "out")
     for op, values in want.items():
-        begin, end = entries[op]["data_offsets"]
-        equal(list(struct.unpack(f"<{end - begin}b", content[8 + size + begin:8 + size + end])), values, op)
+        equal(got[op][2], values, op)
 done()
