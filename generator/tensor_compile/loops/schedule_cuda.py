@@ -308,7 +308,7 @@ def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EX
     if units.precision in NARROW:
         if few := few_rows.few_rows(kernel, units.precision):
             return few
-        return schedule_half.tile(kernel, units.wgmma)
+        return schedule_half.tile(kernel, units.wgmma, bulk_copies.come_in_bulk(kernel))
     sums = max(len(part.b) for part in kernel.contractions)
     matrix = units.precision == "tf32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
     candidates = matrix_tiles(sums) if matrix else []

@@ -143,12 +143,10 @@ def fitting(sums: int, wgmma: bool) -> list[HalfTile]:
     return found + [t for t in TILES if sums * t.sums <= 64 and t.shared(sums) <= MOST_SHARED]
 
 
-def tile(kernel: ContractionKernel | GroupedContractionKernel, wgmma: bool) -> HalfTile:
+def tile(kernel: ContractionKernel | GroupedContractionKernel, wgmma: bool, bulk: tuple[bool, bool]) -> HalfTile:
     """The tile that is estimated to be done first, of equal ones the first. wgmma: every image is for a GPU that has
-    it."""
-    from .bulk_copies import come_in_bulk
-
-    sums, bulk = max(len(part.b) for part in kernel.contractions), come_in_bulk(kernel)
+    it; bulk: as of estimate."""
+    sums = max(len(part.b) for part in kernel.contractions)
     return min(candidates(kernel, sums, wgmma, bulk), key=lambda t: estimate(kernel, t, sums, bulk))
 
 
