@@ -11,7 +11,7 @@ operand always is one variable. Its m may have no variable, n and k have at leas
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Iterable, Sequence, TypeVar
+from typing import Any, Sequence, TypeVar
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
@@ -19,7 +19,7 @@ from .fused import Fused
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, \
     Kernel, LoopNestKernel, mapped, Phase, RowSort, Store
 from .scalar_ir import Buffer, Load, Reduction, Scalar
-from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, rewritten, unlinear, walk
+from .scalars import Rewriter, cost, dims_of, expressions, extent, loads, domain_size, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
 THREAD_WORK = 8192  # operations that are worth another thread
@@ -232,42 +232,29 @@ def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
         return kernel
     if isinstance(kernel, GroupedContractionKernel):
         return replace(kernel, params=tuple(dict.fromkeys(b for part in kernel.contractions for b in part.params)),
-                       dims=_sorted(s for part in kernel.contractions for s in part.dims))
+                       dims=dims_of(*(sym(s) for part in kernel.contractions for s in part.dims)))
     return _with_interface(kernel, buffers)
 
 
 def _with_interface(kernel: Single, buffers: dict[str, Buffer]) -> Single:
-    names: dict[str, None] = {}
-    symbols: set[Sym] = set()
     if isinstance(kernel, ContractionKernel):
         loops = kernel.batch + kernel.m + kernel.n + kernel.k
     else:
         loops = kernel.rows + tuple(s for phase in kernel.phases for s in phase.vars)
     values = kernel.values
+    names: dict[str, None] = {}
+    asked = [*expressions(*values), *map(extent, (*loops, *reduction_variables(values)))]
     for x in loads(*values):
         names[x.buffer] = None
-        for e in x.index:
-            symbols |= e.symbols()
+        asked += x.index
     for r in _sorts(kernel):
         names[r.buffer] = None
-        symbols |= r.count.symbols()
+        asked.append(r.count)
     for s in kernel.stores:
         names[s.buffer] = None
-        for e in s.index:
-            symbols |= e.symbols()
-    for name in names:
-        for e in buffers[name].shape:
-            symbols |= e.symbols()
-    for e in expressions(*values):
-        symbols |= e.symbols()
-    for v in (*loops, *reduction_variables(values)):
-        symbols |= extent(v).symbols()
-    return replace(kernel, params=tuple(buffers[name] for name in names), dims=_sorted(symbols))
-
-
-def _sorted(symbols: Iterable[Sym]) -> tuple[Sym, ...]:
-    """The dims among the symbols, in the order of parameters."""
-    return tuple(sorted({s for s in symbols if s.is_dim}, key=lambda s: s.key))
+        asked += s.index
+    params = tuple(buffers[name] for name in names)
+    return replace(kernel, params=params, dims=dims_of(*asked, *(e for b in params for e in b.shape)))
 
 
 def _sorts(kernel: LoopNestKernel | ContractionKernel) -> list[RowSort]:
