@@ -18,7 +18,6 @@ class KernelBuilder:
 
     def __init__(self, grouped: Grouped, buffers: dict[str, Buffer]):
         self.grouped, self.uses, self.buffers = grouped, grouped.uses, buffers
-        self.scratches = 1
 
     def build(self, group: Group) -> Kernel | None:
         """None: nobody reads what the group computes."""
@@ -177,8 +176,7 @@ class KernelBuilder:
                 m.kept = (name, tuple(sym(s) for s in group.cols))
 
     def scratch(self, dtype: str, shape: tuple[Expr, ...]) -> str:
-        while (name := f"%s{self.scratches}") in self.buffers:
-            self.scratches += 1
+        name = next(n for i in range(1, len(self.buffers) + 2) if (n := f"%s{i}") not in self.buffers)
         self.buffers[name] = Buffer(name, dtype, shape, tuple(range(len(shape))), "scratch")
         return name
 

@@ -29,7 +29,6 @@ class Member:
         # (buffer name, index) where a later phase finds the value
         self.kept: tuple[str, tuple[Expr, ...]] | None = None
 
-
     @property
     def computed(self) -> Scalar:
         """The value of a member that has one: of all but contractions and what touches whole buffers."""
