@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable
+from typing import Callable
 
 from ..symbolic import Expr, sym
 from .groups import Group, Grouped, Member
@@ -51,14 +51,15 @@ class KernelBuilder:
         if group.kind == "contraction":
             return self.build_contraction(group, label)
         if group.kind == "flat":
-            resolve = self.resolver(group, {})
+            resolve = self.resolver(group)
             stores = tuple(Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored)
             return LoopNestKernel(label, group.coords, (Phase((), (), stores),), (), ())
         return self.build_rows(group, label)
 
-    def resolver(self, group: Group, memo: dict[tuple[Member, int], Scalar]) -> Callable[[Member, int], Scalar]:
+    def resolver(self, group: Group) -> Callable[[Member, int], Scalar]:
         """resolve(member, phase): its value as an expression that can be evaluated in that phase."""
         sums = group.contractions
+        memo: dict[tuple[Member, int], Scalar] = {}
         rewriters: dict[int, Rewriter] = {}
 
         def resolve(m: Member, phase: int) -> Scalar:
@@ -97,7 +98,7 @@ class KernelBuilder:
     def build_contraction(self, group: Group, label: str) -> ContractionKernel:
         sums = group.contractions
         item = sums[0]
-        resolve = self.resolver(group, {})
+        resolve = self.resolver(group)
         stores = tuple(Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored)
         return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums),
                                  item.panel, stores, (), (), product=item.product, where=item.where)
@@ -108,7 +109,7 @@ class KernelBuilder:
             m.local = f"r{i}"
         last = max(m.phase for m in group.members)
         self.keep(group, last)
-        resolve = self.resolver(group, {})
+        resolve = self.resolver(group)
         reduces: list[list[RowReduce | RowSort]] = [[] for _ in range(last + 1)]
         stores: list[list[Store]] = [[] for _ in range(last + 1)]
         tail: list[Store] = []
@@ -135,8 +136,7 @@ class KernelBuilder:
 
     def keep(self, group: Group, last: int) -> None:
         """Decides which values of one phase are kept for a later one, and where."""
-        full: dict[Any, Any] = {}
-        resolve = self.resolver(group, full)
+        resolve = self.resolver(group)
         wanted: dict[Member, int] = {}
         seen: set[tuple[Member, int]] = set()
 
