@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..loops.loop_ir import ContractionKernel, Store
+from ..loops.loop_ir import ContractionKernel
 from ..loops.products import Product
-from ..loops.scalar_ir import Buffer, InBounds, IndexValue, Load, Scalar
+from ..loops.scalar_ir import Buffer, Load
 from ..symbolic import Expr, Sym, ZERO, const, is_nonnegative, product, sym, wrap
 from .scalar import extent
 
@@ -172,21 +172,3 @@ def _bound(e: Expr, k: tuple[Sym, ...]) -> Bound:
             continue
         least = None if least is None or not is_nonnegative(-c) else least + c * (extent(s) - 1)
     return Bound(row, term, least)
-
-
-# -- epilogues ------------------------------------------------------------------------------------------------------
-def symbols_of(store: Store) -> frozenset[Sym]:
-    """Every symbol that a store and its value depend on."""
-    found = frozenset().union(*(e.symbols() for e in store.index))
-    seen: set[Scalar] = set()
-    stack = [store.value]
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
-            else (node.expr,) if isinstance(node, IndexValue) else ()
-        found = found.union(*(e.symbols() for e in exprs))
-        stack.extend(node.children)
-    return found

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from ..graph.table import code_of
-from ..loops.loop_ir import ContractionKernel, Store
+from ..loops.loop_ir import ContractionKernel
 from ..loops.scalar_ir import Acc, Apply, Scalar
+from ..loops.scalars import symbols_of
 from ..symbolic import Expr, Sym
-from .access import Access, symbols_of
+from .access import Access
 from .again import add_again
 from .index import c_index
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
@@ -64,7 +65,7 @@ class Epilogue:
         kernel = self.kernel
         if kernel.where is None:
             return []
-        used = {s for v in (kernel.a, *kernel.b, kernel.where) for s in symbols_of(Store("", (), v))}
+        used = symbols_of(kernel.a, *kernel.b, kernel.where)
         body = ["for (tc_index l = 0; l < lanes; ++l) {",
                 *indented(self.declared("(j + l)", used) + sum_again(kernel, self.names, "sums[l]")), "}"]
         return [{"name": f"{self.own}again", "inline": "TC_NOINLINE", "body": "\n".join(body),
@@ -95,7 +96,9 @@ class Epilogue:
 
     def point(self, column: str) -> list[str]:
         """Declares the variables of the tile's row r and of a column that the stores use."""
-        return self.declared(column, {s for store in self.kernel.stores for s in symbols_of(store)})
+        stores = self.kernel.stores
+        stored = {s for x in stores for e in x.index for s in e.symbols()}
+        return self.declared(column, stored | symbols_of(*(x.value for x in stores)))
 
     def declared(self, column: str, used: set[Sym]) -> list[str]:
         """Declares those of the variables that are used, and all of a column."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Collection, Iterable, Mapping
 
 from ..loops.loop_ir import Store
-from ..loops.scalar_ir import Acc, Apply, Buffer, InBounds, IndexValue, Load, Scalar
+from ..loops.scalar_ir import Acc, Apply, Buffer, Load, Scalar
+from ..loops.scalars import own_expressions
 from ..symbolic import Expr, Sym
 from .fixed_point import FixedPointEmitter, by_byte, high_half, limited, shift_of, upper_half, where_negative
 from .scalar import CValue
@@ -80,9 +81,8 @@ def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer],
 
     def varies(s: Scalar) -> bool:
         if s not in memo:
-            exprs = (*s.index, *s.valid) if isinstance(s, Load) else s.exprs if isinstance(s, InBounds) else \
-                (s.expr,) if isinstance(s, IndexValue) else ()
-            memo[s] = isinstance(s, Acc) or any(lane in e.symbols() for e in exprs) or any(map(varies, s.children))
+            memo[s] = isinstance(s, Acc) or any(lane in e.symbols() for e in own_expressions(s)) \
+                or any(map(varies, s.children))
         return memo[s]
 
     def known(s: Scalar) -> bool:

@@ -22,8 +22,8 @@ from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import (Rewriter, domain_size, expressions, identity, is_function, linear, loads, rewritten,
-                             sorts_wide, walk)
+from ..loops.scalars import (Rewriter, domain_size, identity, is_function, linear, rewritten, sorts_wide,
+                             symbols_of, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
 from .identity import storage
@@ -439,7 +439,7 @@ class _LoopNestEmitter:
         (phase,) = kernel.phases
         (store,) = phase.stores
         ((g, at),) = store.dynamic
-        asked = set().union(*(x.symbols() for x in (*expressions(at), *(i for y in loads(at) for i in y.index))))
+        asked = symbols_of(at)
         within = set().union(*(i.symbols() for i in store.index))
         tail = max((i + 1 for i, s in enumerate(phase.vars) if s in asked or s not in within), default=0)
         outer, inner = phase.vars[:tail], phase.vars[tail:]

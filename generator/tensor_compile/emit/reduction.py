@@ -12,7 +12,7 @@ from typing import Any, Iterable, Mapping
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Buffer, Const, InBounds, Load, Local, Reduction, Scalar
-from ..loops.scalars import identity, Rewriter, substitute, walk
+from ..loops.scalars import identity, own_expressions, Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat
 
@@ -127,7 +127,7 @@ class _SharedLoop:
     def __init__(self, emitter: ScalarEmitter, node: Reduction):
         self.e, self.nodes = emitter, [node]
         flat = self.flat(node)
-        exprs = [e for x in walk(node.value) for e in _expressions(x)] + list(node.valid)
+        exprs = [e for x in walk(node.value) for e in own_expressions(x)] + list(node.valid)
         inner = set(node.vars) | {s for x in walk(node.value) if isinstance(x, Reduction) for s in x.vars}
         inner |= {s for x in walk(node.value) if isinstance(x, Load) for s, _ in x.dynamic}
         self.depth = emitter.depth_of({s for e in exprs for s in e.symbols()} - inner)
@@ -335,12 +335,6 @@ def better(op: str, dtype: str, value: str, best: str) -> str:
     if not DTYPES[dtype].is_float:
         return f"{value} {sign} {best}"
     return f"({best} == {best} && ({value} {sign} {best} || {value} != {value}))"
-
-
-def _expressions(x: Scalar) -> tuple[Expr, ...]:
-    if isinstance(x, Load):
-        return (*x.index, *x.valid)
-    return (*getattr(x, "exprs", ()), *((x.expr,) if hasattr(x, "expr") else ()), *getattr(x, "valid", ()))
 
 
 def _protected(value: Scalar, valid: tuple[Expr, ...], emitter: ScalarEmitter) -> Scalar:

@@ -20,7 +20,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.table import has_trait
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
-from ..loops.scalars import walk
+from ..loops.scalars import own_expressions, walk
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .index import c_index, Names
 
@@ -468,9 +468,8 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
         if node in memo:
             return memo[node]
         inner = [varying(c) for c in node.children]
-        exprs = (*node.index, *node.valid) if isinstance(node, Load) else node.exprs if isinstance(node, InBounds) \
-            else (node.expr,) if isinstance(node, IndexValue) else node.valid if isinstance(node, Reduction) else ()
-        found = memo[node] = any(inner) or isinstance(node, Acc) or any(vector in e.symbols() for e in exprs)
+        found = memo[node] = any(inner) or isinstance(node, Acc) or any(vector in e.symbols()
+                                                                        for e in own_expressions(node))
         if found and "i64" in (node.dtype, *(c.dtype for c, differs in zip(node.children, inner) if differs)):
             possible = possible and _wide(node)
         elif found and (node.dtype not in V_TYPE or isinstance(node, Apply) and not _narrow(node.op)

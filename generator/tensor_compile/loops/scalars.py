@@ -327,19 +327,28 @@ def has_lanes(r: Reduction) -> bool:
     return all(DTYPES[s.dtype].bytes < 8 and s.dtype != "u32" for s in walk(r))
 
 
+def own_expressions(s: Scalar) -> tuple[Expr, ...]:
+    """The index expressions of a node itself."""
+    if isinstance(s, Load):
+        return (*s.index, *s.valid)
+    if isinstance(s, IndexValue):
+        return (s.expr,)
+    if isinstance(s, InBounds):
+        return s.exprs
+    if isinstance(s, Sorted):
+        return s.at, s.count
+    return s.valid if isinstance(s, Reduction) else ()
+
+
 def expressions(*roots: Scalar) -> Iterator[Expr]:
     """Every index expression outside Load.index: predicates and index values."""
     for s in walk(*roots):
-        if isinstance(s, Load):
-            yield from s.valid
-        elif isinstance(s, IndexValue):
-            yield s.expr
-        elif isinstance(s, InBounds):
-            yield from s.exprs
-        elif isinstance(s, Reduction):
-            yield from s.valid
-        elif isinstance(s, Sorted):
-            yield from (s.at, s.count)
+        yield from s.valid if isinstance(s, Load) else own_expressions(s)
+
+
+def symbols_of(*roots: Scalar) -> set[Sym]:
+    """Every symbol that the values depend on."""
+    return {v for s in walk(*roots) for e in own_expressions(s) for v in e.symbols()}
 
 
 def addresses(buffers: dict[str, Buffer], *roots: Scalar) -> list[Expr]:

@@ -13,7 +13,7 @@ from typing import Sequence
 from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .loop_ir import LoopNestKernel, RowReduce, Store
 from .scalar_ir import Buffer, Load, Reduction, Scalar
-from .scalars import expressions, extent, loads, walk
+from .scalars import extent, loads, symbols_of, walk
 
 WIDTH = 8
 DTYPES = ("f32", "bf16", "f16")   # that tc_load8 and tc_store8 know
@@ -40,8 +40,7 @@ def apart(stores: Sequence[Store]) -> bool:
 
 def depends(s: Scalar, variable: Sym) -> bool:
     """Whether a value is not the same at all points of the variable."""
-    indices = (e for x in loads(s) for e in x.index)
-    return any(variable in e.symbols() for e in (*expressions(s), *indices))
+    return variable in symbols_of(s)
 
 
 def own_points(kernel: LoopNestKernel) -> bool:
