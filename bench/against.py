@@ -26,17 +26,15 @@ IMAGE = (1, 3, 224, 224)
 # name, size that it is specialized for, shape of the input; token ids where the shape has one axis
 ROWS = {"resnet50": (("batch", 1), IMAGE), "mobilenet_v2": (("batch", 1), IMAGE), "mlp": (("batch", 64), (64, 784)),
         "gpt2": (("length", 128), (128,))}
-MLP = {f"fc{i}.{kind}": (n, k) if kind == "weight" else (n,)
-       for i, (n, k) in enumerate([(512, 784), (512, 512), (10, 512)], 1) for kind in ("weight", "bias")}
 
 
 def weights_of(name: str, build: Path) -> Path:
-    """The file of weights: the MLP's written here, those of the examples by the C program beside the model."""
+    """The file of weights: those of the examples are written by the C program beside the model."""
     path = build / f"{name}.safetensors"
     if path.exists():
         return path
-    if name == "mlp":
-        write_weights(path, MLP)
+    if name in builds.OWN:
+        write_weights(path, builds.OWN[name])
         return path
     builds.make_weights(builds.source(name).parent / "make_weights.c", build / f"make_{name}", path)
     return path

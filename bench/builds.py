@@ -26,6 +26,14 @@ FUNCTIONS = {"mlp": "mlp", "lstm-step": "lstm_step", "digits": "digits", "minilm
              "lstm-vad": "vad"}
 
 
+# shapes of the weights of models that are no examples
+OWN: dict[str, dict[str, tuple[int, ...]]] = {
+    "mlp": {f"fc{i}.{kind}": (n, k) if kind == "weight" else (n,)
+            for i, (n, k) in enumerate([(512, 784), (512, 512), (10, 512)], 1) for kind in ("weight", "bias")},
+    "lstm-step": {"lstm.weight_ih": (512, 64), "lstm.bias_ih": (512,), "lstm.weight_hh": (512, 128),
+                  "lstm.bias_hh": (512,)}}
+
+
 def source(model: str) -> Path:
     """The model.c of a benchmark."""
     own = HERE / model / "model.c"
@@ -66,7 +74,7 @@ def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequen
                     shlex.join(CC), *arguments], check=True)
     core = _core(out.parent / "core")
     made, include = out / "server", ROOT / "runtime" / "include"
-    hosted = [str(ROOT / "runtime" / "hosted" / name) for name in ("pool.c",)] if team else []
+    hosted = [str(ROOT / "runtime" / "hosted" / "pool.c")] if team else []
     subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={function or FUNCTIONS[model]}_function", f"-I{out}",
                     f"-I{include}", f"-I{HERE}", *(["-DBENCH_TEAM", "-pthread"] if team else []),
                     str(HERE / "server.c"), *hosted, str(out / "model.o"), *map(str, core), "-Wl,--gc-sections",

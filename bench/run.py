@@ -31,10 +31,6 @@ ROWS = [("mlp", {"batch": 1}), ("mlp", {"batch": 64}), ("digits", {"batch": 1}),
         ("minilm", {"batch": 1, "seq": 128}), ("resnet50", {"batch": 1}), ("mobilenet_v2", {"batch": 1}),
         ("gpt2", {"length": 128}), ("gpt2-decode", {"past": 256}), ("unet", {"height": 128, "width": 128}),
         ("lstm-vad", {}), ("lstm-step", {})]
-# Weights of the models that are no examples: name, bias, rows, columns.
-OWN = {"mlp": [(f"fc{i}.weight", f"fc{i}.bias", n, k)
-               for i, (n, k) in enumerate([(512, 784), (512, 512), (10, 512)], 1)],
-       "lstm-step": [(f"lstm.weight_{of}", f"lstm.bias_{of}", 512, k) for of, k in (("ih", 64), ("hh", 128))]}
 VARIANTS = ("specialized", "generic")
 CONTENDERS = ("torch eager", *VARIANTS)
 ROUND = 0.03  # seconds of calls that each contender makes a round
@@ -46,13 +42,10 @@ def make_weights(model: str, build: Path) -> Path:
     path = folder / f"{folder.name}.safetensors"
     if path.exists():
         return path
-    if model in OWN:
+    if model in builds.OWN:
         g = torch.Generator().manual_seed(7)
-        w = {}
-        for weight, bias, n, k in OWN[model]:
-            w[weight] = torch.randn(n, k, generator=g) / k**0.5
-            w[bias] = torch.randn(n, generator=g) * 0.1
-        save_file(w, path)
+        made = {name: torch.randn(shape, generator=g) for name, shape in builds.OWN[model].items()}
+        save_file({name: w / w.shape[1]**0.5 if w.ndim == 2 else w * 0.1 for name, w in made.items()}, path)
     else:
         builds.make_weights(folder / "make_weights.c", build / "make_weights", path)
     return path

@@ -115,12 +115,8 @@ def exportable(model: str, weights: Tensors, inputs: Tensors) -> torch.nn.Module
 
 def _shapes(model: str) -> dict[str, tuple[int, ...]]:
     """Of the weights that no program beside the model makes."""
-    if model == "mlp":
-        return {f"fc{i}.{kind}": (n, k) if kind == "weight" else (n,)
-                for i, (n, k) in enumerate([(512, 784), (512, 512), (10, 512)], 1) for kind in ("weight", "bias")}
-    if model == "lstm-step":
-        return {"lstm.weight_ih": (512, 64), "lstm.weight_hh": (512, 128), "lstm.bias_ih": (512,),
-                "lstm.bias_hh": (512,)}
+    if model in builds.OWN:
+        return builds.OWN[model]
     if model == "conv3x3":
         return {"weight": (64, 64, 3, 3), "bias": (64,)}
     if model == "pointwise":
