@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterable, Sequence
+from typing import Container, Iterable, Sequence
 
 from ..c_names import KEYWORDS, is_macro
 from ..symbolic import wrap
@@ -35,6 +35,14 @@ def identifier(text: str, fallback: str = "x") -> str:
     return word[:60] if not re.match(r"(?i)tc_", word) else f"{fallback}_{word[:56]}"
 
 
+def unused(wanted: str, taken: Container[str]) -> str:
+    """The name, with a number behind it where it is taken."""
+    name, count = wanted, 2
+    while name in taken:
+        name, count = f"{wanted}_{count}", count + 1
+    return name
+
+
 class Names:
     """Identifiers that are taken, in one function."""
 
@@ -42,10 +50,7 @@ class Names:
         self.taken = {*KEYWORDS, *_OWN, *taken}
 
     def take(self, wanted: str) -> str:
-        wanted = f"{wanted}_" if is_macro(wanted) else wanted
-        name, count = wanted, 2
-        while name in self.taken:
-            name, count = f"{wanted}_{count}", count + 1
+        name = unused(f"{wanted}_" if is_macro(wanted) else wanted, self.taken)
         self.taken.add(name)
         return name
 
@@ -153,10 +158,7 @@ class Writer:
     def weight_name(self, value: Value, prefix: str) -> str:
         """The name of a constant in the weights file, given at its first use."""
         if value.number not in self._weight_names:
-            wanted = prefix + (value.weight or dotted(value.hint) or "constant")
-            name, count = wanted, 2
-            while name in self.weights:
-                name, count = f"{wanted}_{count}", count + 1
+            name = unused(prefix + (value.weight or dotted(value.hint) or "constant"), self.weights)
             self.weights.add(name, value)
             self._weight_names[value.number] = name
         return self._weight_names[value.number]

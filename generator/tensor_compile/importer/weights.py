@@ -50,7 +50,7 @@ class Weights:
         self._tensors[name] = value, data
         return True
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._tensors
 
     def __len__(self) -> int:

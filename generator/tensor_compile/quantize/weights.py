@@ -9,6 +9,7 @@ from typing import Mapping
 from ..graph.infer import Context
 from ..graph.ir import Function, Module, TensorType, Value
 from ..graph.rewrite import Builder, Values
+from ..importer.source import unused
 from ..symbolic import Expr, wrap
 from .layers import Found, Layer
 from .observe import Scale
@@ -67,9 +68,7 @@ class Constants:
 
     # -- what is stored ------------------------------------------------------------------------------------------------
     def _keep(self, name: str, value: Value) -> str:
-        wanted, count = name, 2
-        while name in self.results:
-            name, count = f"{wanted}_{count}", count + 1
+        name = unused(name, self.results)
         self.results[name] = value
         return name
 
