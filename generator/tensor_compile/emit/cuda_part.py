@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Sequence
 
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
-from ..loops.scalars import linear
-from ..symbolic import Expr, Sym, product, sym
+from ..loops.scalars import point_number
+from ..symbolic import Expr, Sym, product
 from .again import add_again
 from .cuda_kernels import decode, emitter, pointers, prologue
 from .loop_nest import parameters
@@ -49,8 +49,7 @@ class Part:
 
     def is_whole(self, e: Expr) -> bool:
         """Terms are neighbours, over all of them: packed in their order."""
-        k = self.kernel.k
-        return e == linear(tuple(map(sym, k)), tuple(map(extent, k)))
+        return e == point_number(self.kernel.k)
 
     def repair(self, sum_text: str) -> None:
         """Where there is a predicate, appends what computes a sum that is NaN again (again.py), at a point."""

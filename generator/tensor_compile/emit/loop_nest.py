@@ -22,7 +22,7 @@ from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import (Rewriter, domain_size, identity, is_function, linear, rewritten, sorts_wide,
+from ..loops.scalars import (Rewriter, domain_size, identity, is_function, point_number, rewritten, sorts_wide,
                              symbols_of, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
@@ -425,7 +425,7 @@ class _LoopNestEmitter:
         wide = "_wide" if sorts_wide(dtype, domain_size(phase.vars)) else ""
         heads = [e.loop(s) for s in phase.vars]
         key = f"tc_sort_key_{dtype}({e.scalar(r.value)})"
-        number = e.index(linear(tuple(sym(s) for s in phase.vars), tuple(extent(s) for s in phase.vars)))
+        number = e.index(point_number(phase.vars))
         e.lines.append(f"tc_sort_put{wide}({place}, {number}, {f'~{key}' if r.descending else key});")
         for head in reversed(heads):
             e.close(head)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..symbolic import Expr, Sym, divisor_of, product, sym
+from ..symbolic import Expr, Sym, divisor_of
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalar_ir import Buffer, Load
-from .scalars import extent, linear
+from .scalars import domain_size, point_number
 from .schedule_half import WGMMA_TILES, HalfTile
 
 MAP_WORDS = 16   # of 8 bytes, of a tensor map
@@ -66,9 +66,8 @@ def _copy(buffers: dict[str, Buffer], part: ContractionKernel, load: Load, group
     offset = outer.substitute({s: 0 for s in group})
     stride = outer.coefficient(group[-1])
     if stride is None or any(not s.is_dim for e in (offset, stride) for s in e.symbols()) \
-            or outer - offset != linear(tuple(map(sym, group)), tuple(map(extent, group))) * stride \
-            or address - outer != linear(tuple(map(sym, part.k)), tuple(map(extent, part.k))) \
+            or outer - offset != point_number(group) * stride \
+            or address - outer != point_number(part.k) \
             or divisor_of(offset) % 8 or divisor_of(stride) % 8:
         return None
-    return BulkCopy(load.buffer, offset, product(extent(s) for s in part.k), product(extent(s) for s in group), stride,
-                    box)
+    return BulkCopy(load.buffer, offset, domain_size(part.k), domain_size(group), stride, box)

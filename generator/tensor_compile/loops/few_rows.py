@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..symbolic import Expr, divisor_of, product, sym
+from ..symbolic import divisor_of, product
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalar_ir import Buffer, Load
-from .scalars import extent, linear
+from .scalars import extent, point_number
+from .schedule_half import MULTIPROCESSORS
 
 MOST_ROWS = 4
 MOST_BYTES = 64 * 1024       # of the rows in shared memory
-MOST_BLOCKS = 4 * 132        # of a launch: each goes on with further columns
+MOST_BLOCKS = 4 * MULTIPROCESSORS   # of a launch: each goes on with further columns
 FEWEST_TERMS = 64
 
 
@@ -55,5 +56,4 @@ def lines_of_terms(buffers: dict[str, Buffer], part: ContractionKernel, load: Lo
         return False
     address = buffers[load.buffer].address(load.index)
     outer = address.substitute({s: 0 for s in part.k})
-    k: Expr = linear(tuple(map(sym, part.k)), tuple(map(extent, part.k)))
-    return address - outer == k and divisor_of(outer) % 8 == 0
+    return address - outer == point_number(part.k) and divisor_of(outer) % 8 == 0

@@ -32,7 +32,7 @@ from .groups import Group, Grouped, Member, Notes, Refused, absorb, depend
 from .grouped_contractions import alike
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Loop
 from .scalar_ir import Load, Reduction, Scalar, Sorted
-from .scalars import extent, has_lanes, linear, loads, domain_size, rebound, reshaped, substitute, walk
+from .scalars import domain_size, extent, has_lanes, linear, loads, point_number, rebound, reshaped, substitute, walk
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
@@ -307,7 +307,7 @@ class _Joining:
             if x not in makers or domain_size(variables) != self.uses.buffers[x.buffer].elements:
                 continue
             whole = self.uses.buffers[x.buffer].shape
-            if linear(tuple(sym(s) for s in variables), shape) == linear(x.index, whole):  # a reshape
+            if point_number(variables) == linear(x.index, whole):  # a reshape
                 solution = dict(zip(variables, reshaped(makers[x].index, whole, shape)))
                 if all(a.substitute(solution) == b for a, b in own) and in_range(solution):
                     return solution
@@ -343,7 +343,7 @@ class _Joining:
             group.coords = group.rows + cols
             return reducing(reduction)
         a = linear(tuple(images), tuple(extent(s) for s in reduction.vars))
-        b = linear(tuple(sym(s) for s in group.cols), tuple(extent(s) for s in group.cols))
+        b = point_number(group.cols)
         if a != b or any(set(solution[s].symbols()) & set(group.cols) for s in kept):
             raise Refused("its rows are not rows of the kernel")
         return reducing(reduction)

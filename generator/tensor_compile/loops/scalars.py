@@ -102,6 +102,11 @@ def linear(index: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Expr:
     return total
 
 
+def point_number(variables: tuple[Sym, ...]) -> Expr:
+    """Row-major number of the point of these variables."""
+    return linear(tuple(map(sym, variables)), tuple(map(extent, variables)))
+
+
 def unlinear(position: Expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The index at a row-major position below the product of `shape`."""
     out: list[Expr] = []

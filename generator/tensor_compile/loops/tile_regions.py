@@ -25,7 +25,7 @@ from .loop_ir import Axis, Branch, ContractionKernel, each_list, Element, Loop, 
 from .scalar_ir import Buffer, Load, row_major, Scalar
 from .plan import bytes_of, in_place
 from .races import between_tiles
-from .scalars import Rewriter, extent, linear, loads, domain_size, rewritten, unlinear
+from .scalars import Rewriter, domain_size, extent, loads, point_number, rewritten, unlinear
 from .tile_panels import panels, tiled
 from .uses import Uses
 
@@ -68,7 +68,7 @@ def row_variables(kernel: Chained) -> tuple[Sym, ...]:
 def walked_by(e: Expr, kernel: Chained) -> tuple[Sym, ...] | None:
     """The row variables of the kernel that e is the row-major position of; None where e is anything else."""
     variables = tuple(s for s in row_variables(kernel) if s in e.symbols())
-    if not variables or linear(tuple(map(sym, variables)), tuple(map(extent, variables))) != e:
+    if not variables or point_number(variables) != e:
         return None
     return variables
 

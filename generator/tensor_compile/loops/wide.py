@@ -14,6 +14,7 @@ from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .loop_ir import LoopNestKernel, RowReduce, Store
 from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import extent, loads, symbols_of, walk
+from .schedule_half import MULTIPROCESSORS
 
 WIDTH = 8
 DTYPES = ("f32", "bf16", "f16")   # that tc_load8 and tc_store8 know
@@ -117,6 +118,7 @@ def row_threads(kernel: LoopNestKernel, usual_rows: int) -> int:
             return 0
     vectors = count.value // WIDTH
     threads = 32
-    while threads < 256 and vectors > threads and (vectors > threads * MOST_PASSES or usual_rows < 132 * 16):
+    while threads < 256 and vectors > threads and (vectors > threads * MOST_PASSES
+                                                   or usual_rows < MULTIPROCESSORS * 16):
         threads *= 2
     return threads if vectors <= threads * MOST_PASSES * 2 else 0
