@@ -180,12 +180,12 @@ class WordEmitter:
 
     # -- one point ----------------------------------------------------------------------------------------------------
     def row(self, form: Row) -> None:
-        e, rows = self.e, extent(form.n).value
+        """An item is four rows of weights, or one of those that are left."""
+        e, rows, whole = self.e, extent(form.n).value, self.fours(form)
+        left = rows - QUAD * whole
         for s in form.m:
             e.names[s] = "0"
-        whole = rows // QUAD if 3 * form.pitch < FAR else 0
-        groups = form.terms // 4
-        self.split(whole + rows - QUAD * whole)
+        self.split(whole + left)
         drop = {s: ZERO for s in (*form.k, *form.m)}
         e.lines.append(f"const int8_t *const x = {self.x} + ({e.index(self.x_at.substitute(drop))});")
         zero = {s: ZERO for s in form.m}
@@ -193,38 +193,43 @@ class WordEmitter:
             quad = Sym("item", 0, whole - 1)
             e.names[quad] = "item"
             e.open((quad,))
-            e.lines += ["int32_t c0, c1, c2, c3;", f"TC_DOT_1X4(x, {self.w} + item * {QUAD * form.pitch}, "
-                        f"{form.pitch}, {groups}, c0, c1, c2, c3);"]
-            for j in range(QUAD):
-                e.open()
-                self.stores(form.stores, {**zero, form.n: sym(quad) * QUAD + j}, f"c{j}")
-                e.close("")
+            self.four_rows(form, zero, sym(quad) * QUAD, f"{self.w} + item * {QUAD * form.pitch}")
             e.close(f"for (tc_index item = begin; item < tc_min(end, {whole}); ++item)")
-        left = rows - QUAD * whole
         if left:
             single = Sym("item", 0, whole + left - 1)
             e.names[single] = "item"
             n = sym(single) + (QUAD - 1) * whole
             e.open((single,))
-            e.lines += ["int32_t c0;", f"TC_DOT_1X1(x, {self.w} + ({e.index(n)}) * {form.pitch}, {groups}, c0);"]
+            e.lines += self.one_row(form, f"{self.w} + ({e.index(n)}) * {form.pitch}")
             self.stores(form.stores, {**zero, form.n: n}, "c0")
             e.close(f"for (tc_index item = tc_max(begin, {whole}); item < end; ++item)")
+
+    def fours(self, form: Row) -> int:
+        """How many times four rows are computed together."""
+        return extent(form.n).value // QUAD if 3 * form.pitch < FAR else 0
+
+    def four_rows(self, form: Row, mapping: dict[Sym, Expr], first: Expr, weights: str) -> None:
+        """Sums and stores of four rows. weights: C text of where they begin."""
+        self.e.lines += ["int32_t c0, c1, c2, c3;",
+                         f"TC_DOT_1X4(x, {weights}, {form.pitch}, {form.terms // 4}, c0, c1, c2, c3);"]
+        for j in range(QUAD):
+            self.e.open()
+            self.stores(form.stores, {**mapping, form.n: first + j}, f"c{j}")
+            self.e.close("")
+
+    def one_row(self, form: Row, weights: str) -> list[str]:
+        """Declares the sum c0 of a row."""
+        return ["int32_t c0;", f"TC_DOT_1X1(x, {weights}, {form.terms // 4}, c0);"]
 
     # -- neighbouring channels ----------------------------------------------------------------------------------------
     def channels(self, form: Channels) -> None:
         e = self.e
         tall, wide = form.taps
         taps, width, rows = tall * wide, form.width, extent(form.row).value
-        batches = domain_size(form.batch).value
         blocks = extent(form.channel).value // QUAD
-        self.split(batches * blocks)
+        self.split(domain_size(form.batch).value * blocks)
         e.lines += [f"uint32_t *const taps = scratch, *const ring = scratch + {2 * taps};"]
-        block = Sym("block", 0, blocks - 1)
-        e.names[block] = "block"
-        e.open((block, *form.batch))
-        e.lines.append(f"const tc_index block = item % {blocks};" if batches > 1 else "const tc_index block = item;")
-        if batches > 1:
-            self.point(form.batch, f"(item / {blocks})", "_b")
+        block = self.open_block(form, blocks)
         e.lines += ["TC_UNROLL(1)", f"for (tc_index i = 0; i < {taps}; ++i) {{",
                     f"    const uint32_t w = tc_load_word({self.w} + {QUAD} * block + i * {form.tap_step});",
                     "    taps[2 * i] = tc_even(w);", "    taps[2 * i + 1] = tc_odd(w);", "}",
@@ -254,3 +259,13 @@ class WordEmitter:
         e.close(f"for (tc_index column = 0; column < {extent(form.column).value}; ++column{steps})")
         e.close(f"for (tc_index row = 0; row < {rows}; ++row)")
         e.close("for (tc_index item = begin; item < end; ++item)")
+
+    def open_block(self, form: Channels, blocks: int) -> Sym:
+        """Opens the loop over the blocks of channels of all batches; the variable of the block."""
+        e, block, batches = self.e, Sym("block", 0, blocks - 1), domain_size(form.batch).value
+        e.names[block] = "block"
+        e.open((block, *form.batch))
+        e.lines.append(f"const tc_index block = item % {blocks};" if batches > 1 else "const tc_index block = item;")
+        if batches > 1:
+            self.point(form.batch, f"(item / {blocks})", "_b")
+        return block

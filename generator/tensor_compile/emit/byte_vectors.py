@@ -137,48 +137,27 @@ class VectorEmitter(WordEmitter):
         e.lines.append("(void)to;")
 
     # -- one point ----------------------------------------------------------------------------------------------------
-    def row(self, form: Row) -> None:
-        e, rows = self.e, extent(form.n).value
-        for s in form.m:
-            e.names[s] = "0"
-        whole, rest = divmod(rows, QUAD)
-        self.split(whole + rest)
-        drop = {s: ZERO for s in (*form.k, *form.m)}
-        e.lines.append(f"const int8_t *const x = {self.x} + ({e.index(self.x_at.substitute(drop))});")
-        zero = {s: ZERO for s in form.m}
-        if whole:
-            tile(self.functions, "one", 1, form.terms, form.pitch, 0)
-            quad = Sym("item", 0, whole - 1)
-            e.names[quad] = "item"
-            e.open((quad,))
-            e.lines += [f"int32_t sums[{QUAD}];", f"one(sums, x, {self.w} + item * {QUAD * form.pitch});"]
-            self.quad(form.stores, zero, form.n, sym(quad) * QUAD, "sums")
-            e.close(f"for (tc_index item = begin; item < tc_min(end, {whole}); ++item)")
-        if rest:
-            single = Sym("item", 0, whole + rest - 1)
-            e.names[single] = "item"
-            n = sym(single) + (QUAD - 1) * whole
-            e.open((single,))
-            e.lines.append(f"const int32_t c0 = tch_dot(x, {self.w} + ({e.index(n)}) * {form.pitch}, {form.terms});")
-            self.stores(form.stores, {**zero, form.n: n}, "c0")
-            e.close(f"for (tc_index item = tc_max(begin, {whole}); item < end; ++item)")
+    def fours(self, form: Row) -> int:
+        return extent(form.n).value // QUAD
+
+    def four_rows(self, form: Row, mapping: dict[Sym, Expr], first: Expr, weights: str) -> None:
+        tile(self.functions, "one", 1, form.terms, form.pitch, 0)
+        self.e.lines += [f"int32_t sums[{QUAD}];", f"one(sums, x, {weights});"]
+        self.quad(form.stores, mapping, form.n, first, "sums")
+
+    def one_row(self, form: Row, weights: str) -> list[str]:
+        return [f"const int32_t c0 = tch_dot(x, {weights}, {form.terms});"]
 
     # -- neighbouring channels ----------------------------------------------------------------------------------------
     def channels(self, form: Channels) -> None:
         e, layout = self.e, channels_layout(form)
         tall, wide = form.taps
         many, slots, run = layout.channels, layout.slots, layout.chunks * VECTOR
-        batches = domain_size(form.batch).value
         blocks = extent(form.channel).value // many
-        self.split(batches * blocks)
+        self.split(domain_size(form.batch).value * blocks)
         e.lines += ["int8_t *const taps = (int8_t *)scratch;", f"int8_t *const rows = taps + {layout.weights};",
                     f"int32_t *const sums = (int32_t *)(void *)(rows + {layout.rows});"]
-        block = Sym("block", 0, blocks - 1)
-        e.names[block] = "block"
-        e.open((block, *form.batch))
-        e.lines.append(f"const tc_index block = item % {blocks};" if batches > 1 else "const tc_index block = item;")
-        if batches > 1:
-            self.point(form.batch, f"(item / {blocks})", "_b")
+        block = self.open_block(form, blocks)
         e.lines += [f"tch_fill(taps, 0, {layout.weights});",
                     "TC_UNROLL(1)", f"for (tc_index turn = 0; turn < {layout.turns}; ++turn)",
                     "    TC_UNROLL(1)", f"    for (tc_index i = 0; i < {tall}; ++i)",
