@@ -2,7 +2,7 @@
 """Lowering of contractions: dot and convolution, packed (docs/loops.md) or not, to Contractions or Reductions."""
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
@@ -10,14 +10,12 @@ from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
 from .left_out import predicate, zero_outside
 from .predicates import Index, inside
 from .loop_ir import Computation, Contraction
+from .lower_items import Items, label, source
 from .products import F32, Product
 from .scalar_ir import Apply, Const, Load, Reduction, Scalar
 from .scalars import affine, linear
 
-if TYPE_CHECKING:
-    from .lower import Lowering
-
-def lower_dot(low: Lowering, node: Node) -> None:
+def lower_dot(low: Items, node: Node) -> None:
     a, b = node.operands
     attrs = node.attrs
     heads, out, a_index, terms, reduced = dot_sides(low, node)
@@ -29,16 +27,16 @@ def lower_dot(low: Lowering, node: Node) -> None:
     sum_products(low, node, (low.read(a, a_index), low.read(b, b_index)), reduced, attrs["order"])
 
 
-def lower_dot_where(low: Lowering, node: Node) -> None:
+def lower_dot_where(low: Items, node: Node) -> None:
     """A term whose predicate is false becomes a zero: in the order seq, which ends with + (+0), it changes no bit. In a
     contraction it is one where b is finite (Contraction.where has the rest), in a plain sum b is a zero, too."""
     a, b, p = node.operands
     heads, out, a_index, terms, reduced = dot_sides(low, node)
     b_index, free = second_index(node, out, heads, terms), second_free(node)
     if a.dtype == "f32" and free and not low.plain:
-        where = predicate(low, p, a_index)
+        where = predicate(low.reader, p, a_index)
         second = columns_last(low, node, out, b_index, reduced)
-        first = a if zero_outside(low, a, a_index, where) else without(low, node)
+        first = a if zero_outside(low.reader, a, a_index, where) else without(low, node)
         contract(low, node, heads, len(free), out, reduced, operand(low, first, a_index, reduced, node), second, 0,
                  where=where)
         return
@@ -47,28 +45,28 @@ def lower_dot_where(low: Lowering, node: Node) -> None:
     sum_products(low, node, tuple(Apply("select", a.dtype, (holds, f, zero)) for f in factors), reduced, "seq")
 
 
-def without(low: Lowering, node: Node) -> Value:
+def without(low: Items, node: Node) -> Value:
     """The first operand with +0 where the predicate is false."""
     a, _, p = node.operands
-    buffer = low.temp(a)
+    placement = low.temp(a)
     variables, index = low.vars.space(a.shape)
     kept = Apply("select", a.dtype, (low.read(p, index), low.read(a, index), Const(a.dtype, 0)))
-    low.items.append(Computation(buffer.name, variables, index, kept, low.label(node), low.source(node)))
-    return low.known(a, buffer)
+    low.items.append(Computation(low.buffer_at(placement).name, variables, index, kept, label(node), source(node)))
+    return low.known(a, placement)
 
 
-def columns_last(low: Lowering, node: Node, out: Index, b_index: Index, reduced: tuple[Sym, ...]) -> Load:
+def columns_last(low: Items, node: Node, out: Index, b_index: Index, reduced: tuple[Sym, ...]) -> Load:
     """The second operand of a dot, with columns side by side where kernels need that."""
     b, free, n = node.operands[1], second_free(node), out[-1]
     second = operand(low, b, b_index, reduced, node)
-    stride = low.buffers[second.buffer].address(second.index)
+    stride = low.memory.buffers[second.buffer].address(second.index)
     if low.any_order or not n.terms or stride.coefficient(next(iter(n.symbols()))) == 1:
         return second
     order = tuple(d for d in range(len(b.shape)) if d not in free) + tuple(free)
-    return low.load(low.detach(b, order=order), b_index, node)
+    return low.load(low.detach(b, order=order), b_index)
 
 
-def sum_products(low: Lowering, node: Node, factors: tuple[Scalar, ...], terms: tuple[Sym, ...], order: str) -> None:
+def sum_products(low: Items, node: Node, factors: tuple[Scalar, ...], terms: tuple[Sym, ...], order: str) -> None:
     """A contraction as a reduction of each point."""
     dtype = node.types[0].dtype
     variables, index = low.vars.space(node.types[0].shape)
@@ -96,16 +94,16 @@ def second_free(node: Node) -> list[int]:
             if d not in node.attrs["rhs_batch"] and d not in node.attrs["rhs_contract"]]
 
 
-def operand(low: Lowering, v: Value, index: Index, terms: tuple[Sym, ...], node: Node, filled: bool = False) -> Load:
+def operand(low: Items, v: Value, index: Index, terms: tuple[Sym, ...], node: Node, filled: bool = False) -> Load:
     """v as a contraction walks it; a view in which a step of a term depends on the row is computed into a buffer of its
     own (a window over an enlarged image: x[(row + term) / 2])."""
-    load = low.load(v, index, node, filled)
-    if all(affine(e, terms) for e in (low.buffers[load.buffer].address(load.index), *load.valid)):
+    load = low.load(v, index, filled)
+    if all(affine(e, terms) for e in (low.memory.buffers[load.buffer].address(load.index), *load.valid)):
         return load
-    return low.load(low.detach(v), index, node)
+    return low.load(low.detach(v), index)
 
 
-def dot_sides(low: Lowering, node: Node) -> tuple[Any, ...]:
+def dot_sides(low: Items, node: Node) -> tuple[Any, ...]:
     """(batch rank, result index, index of a, index along the contracted axes, reduced variables) of a dot or
     packed_dot. Axes of size 1 have no variable; but there is one always, as a term is a product, and one of no axes has
     one term."""
@@ -127,7 +125,7 @@ def dot_sides(low: Lowering, node: Node) -> tuple[Any, ...]:
     return heads, out, tuple(a_index), terms, reduced
 
 
-def lower_packed_dot(low: Lowering, node: Node) -> None:
+def lower_packed_dot(low: Items, node: Node) -> None:
     a, b = node.operands[0], low.stored(node.operands[1])
     panel = node.attrs["panel"]
     heads, out, a_index, terms, reduced = dot_sides(low, node)
@@ -138,7 +136,7 @@ def lower_packed_dot(low: Lowering, node: Node) -> None:
     block = n // panel
     kind = product_of(node)
     first = operand(low, a, a_index, reduced, node, kind.integer)
-    second = low.load(b, (*out[:heads], block, *in_panel(k, n - block * panel, kind)), node)
+    second = low.load(b, (*out[:heads], block, *in_panel(k, n - block * panel, kind)))
     contract(low, node, heads, free, out, reduced, first, second, panel, kind)
 
 
@@ -156,17 +154,17 @@ def in_panel(k: Expr, column: Expr, kind: Product) -> Index:
     return group, column, k - group * kind.group
 
 
-def contract(low: Lowering, node: Node, heads: int, free: int, out: Index, k: tuple[Sym, ...], a: Load, b: Load,
+def contract(low: Items, node: Node, heads: int, free: int, out: Index, k: tuple[Sym, ...], a: Load, b: Load,
              panel: int, kind: Product = F32, where: Scalar | None = None) -> None:
     def pick(part: Index) -> tuple[Sym, ...]:
         return tuple(s for e in part for s in e.symbols() if not s.is_dim)
     batch, m, n = pick(out[:heads]), pick(out[heads:len(out) - free]), pick(out[len(out) - free:])
-    placement = low.placement_of(Value(node))
-    low.items.append(Contraction(placement.buffer.name, batch, m, n, k, a, b, placement.index(out), low.label(node),
-                                 low.source(node), panel, kind, where))
+    placement = low.places.of[Value(node)]
+    low.items.append(Contraction(low.buffer_at(placement).name, batch, m, n, k, a, b, placement.index(out), label(node),
+                                 source(node), panel, kind, where))
 
 
-def lower_packed_convolution(low: Lowering, node: Node) -> None:
+def lower_packed_convolution(low: Items, node: Node) -> None:
     v, (x, w), attrs = Value(node), node.operands, node.attrs
     groups, panel = attrs["groups"], attrs["panel"]
     outs, ins = v.shape[1].value // groups, floordiv(x.shape[1], wrap(groups))
@@ -191,14 +189,14 @@ def lower_packed_convolution(low: Lowering, node: Node) -> None:
     if not a.valid:
         a = Load(a.buffer, a.dtype, a.index)
     block = sym(o) // panel
-    b = low.load(w, (group, block, *in_panel(position, sym(o) - block * panel, kind)), node)
+    b = low.load(w, (group, block, *in_panel(position, sym(o) - block * panel, kind)))
     m = tuple(s for e in (index[0], *index[2:]) for s in e.symbols() if not s.is_dim)
-    placement = low.placement_of(v)
-    low.items.append(Contraction(placement.buffer.name, (g,) if g is not None else (), m, (o,), k, a, b,
-                                  placement.index(out), low.label(node), low.source(node), panel, kind))
+    placement = low.places.of[v]
+    low.items.append(Contraction(low.buffer_at(placement).name, (g,) if g is not None else (), m, (o,), k, a, b,
+                                  placement.index(out), label(node), source(node), panel, kind))
 
 
-def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins: Expr) -> tuple[Any, ...]:
+def convolution_terms(low: Items, node: Node, index: Index, group: Expr, ins: Expr) -> tuple[Any, ...]:
     """(k variables, index of x, linear k) of a convolution at a result index; k = (window..., channel)."""
     attrs = node.attrs
     window = attrs["window"] if "window" in attrs else tuple(d.value for d in node.operands[1].shape[2:])
@@ -214,7 +212,7 @@ def convolution_terms(low: Lowering, node: Node, index: Index, group: Expr, ins:
     return kept, tuple(e.substitute(drop) for e in inner), position.substitute(drop)
 
 
-def grouped_convolution(low: Lowering, node: Node, index: Index, outs: int, ins: Expr) -> None:
+def grouped_convolution(low: Items, node: Node, index: Index, outs: int, ins: Expr) -> None:
     """Few output channels a group: a reduction over the window, vectorized over the output channels."""
     x, w = node.operands
     k, inner, _ = convolution_terms(low, node, index, floordiv(index[1], wrap(outs)), ins)
@@ -223,7 +221,7 @@ def grouped_convolution(low: Lowering, node: Node, index: Index, outs: int, ins:
     convolve(low, node, index, k, inner, (*w_index, index[1]))
 
 
-def lower_convolution(low: Lowering, node: Node) -> None:
+def lower_convolution(low: Items, node: Node) -> None:
     """Weights that could not be packed (their count is dynamic, or they are no f32): a plain reduction."""
     w, attrs = node.operands[1], node.attrs
     _, index = low.vars.space(node.types[0].shape)
@@ -234,7 +232,7 @@ def lower_convolution(low: Lowering, node: Node) -> None:
     convolve(low, node, index, k, inner, (index[1], c, *window))
 
 
-def convolve(low: Lowering, node: Node, index: Index, k: tuple[Sym, ...], inner: Index, w_index: Index) -> None:
+def convolve(low: Items, node: Node, index: Index, k: tuple[Sym, ...], inner: Index, w_index: Index) -> None:
     x, w = node.operands
     within = inside(inner, x.shape)
     dtype = node.types[0].dtype

@@ -6,28 +6,27 @@ for positions (Sorted); values are loads at them. A cumulative operation is a Re
 """
 from __future__ import annotations
 
-from typing import Any, Callable, TYPE_CHECKING
+from typing import Any, Callable
 
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
 from .loop_ir import Computation
+from .lower_items import Items, label, source
 from .scalar_ir import Apply, Buffer, IndexValue, Load, Reduction, Scalar, Sorted
 from .disjoint import one_to_one
 from .ranges import index_of
 from .scalars import linear
 
-if TYPE_CHECKING:
-    from .lower import Lowering
-
 _DEEP = 32    # operations that the linear index of a scatter along an axis may take
 _COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
 
 
-def _scatter(low: Lowering, node: Node) -> None:
+def _scatter(low: Items, node: Node) -> None:
     v, (x, i, u), axis = Value(node), node.operands, node.attrs["axis"]
-    placement, bound = low.placement_of(v), x.shape[axis]
-    if node not in low.in_place:
-        low.write_slice(node, 0, placement, tuple(ZERO for _ in x.shape))
+    placement, bound = low.places.of[v], x.shape[axis]
+    name = low.buffer_at(placement).name
+    if node not in low.places.in_place:
+        low.write_slice(node, 0, tuple(ZERO for _ in x.shape))
     variables, index = low.vars.space(u.shape)
     count = len(i.shape)
     at = low.read(i, index[axis:axis + count])
@@ -41,12 +40,11 @@ def _scatter(low: Lowering, node: Node) -> None:
         index, place = (position,), placement.index((flat,))
     value = low.read(u, index)
     if node.attrs["op"] != "set":
-        value = Apply(_COMBINE[node.attrs["op"]], v.dtype, (Load(placement.buffer.name, v.dtype, place), value))
-    low.items.append(Computation(placement.buffer.name, variables, place, value, low.label(node), low.source(node),
-                                 dynamic=((g, at),)))
+        value = Apply(_COMBINE[node.attrs["op"]], v.dtype, (Load(name, v.dtype, place), value))
+    low.items.append(Computation(name, variables, place, value, label(node), source(node), dynamic=((g, at),)))
 
 
-def _along(low: Lowering, i: Value, x: Value) -> tuple[Any, ...] | None:
+def _along(low: Items, i: Value, x: Value) -> tuple[Any, ...] | None:
     """A scatter into all elements in a row, at a linear index that is `place` along one axis and the point's own place
     along the others, as one over those axes, whose parts are disjoint: (variables, position of the point, flat index,
     g, place), g standing for the place. The linear index was looked at: it is -1 where the place is outside its axis.
@@ -93,11 +91,11 @@ def _affine(s: Scalar, place: Scalar) -> tuple[Expr, Expr] | None:
     return a[0] * b[0], a[0] * b[1] + a[1] * b[0]
 
 
-def _sort(low: Lowering, node: Node) -> None:
+def _sort(low: Items, node: Node) -> None:
     x, axis, count = node.operands[0], node.attrs["axis"], node.attrs["count"][0]
     variables, index = low.vars.space(node.types[0].shape)
     s = low.vars.get("r", axis, x.shape[axis])
-    row = low.load(x, (*index[:axis], sym(s), *index[axis + 1:]), node)
+    row = low.load(x, (*index[:axis], sym(s), *index[axis + 1:]))
     position = Sorted(s, row, index[axis], count, bool(node.attrs["descending"]))
     g = Sym(f"g{len(low.items)}", 0, x.shape[axis] - 1)
     there = tuple(e.substitute({s: sym(g)}) for e in row.index)
@@ -105,14 +103,13 @@ def _sort(low: Lowering, node: Node) -> None:
     values = (Load(row.buffer, row.dtype, there, valid, row.other, ((g, position),)), position)
     for result, value in enumerate(values):
         v = Value(node, result)
-        if low.uses.get(v):
-            placement = low.placement_of(v)
-            low.items.append(Computation(placement.buffer.name, variables, placement.index(index), value,
-                                         low.label(node),
-                                         low.source(node)))
+        if low.facts.uses[v]:
+            placement = low.places.of[v]
+            low.items.append(Computation(low.buffer_at(placement).name, variables, placement.index(index), value,
+                                         label(node), source(node)))
 
 
-def _cumulative(low: Lowering, node: Node) -> None:
+def _cumulative(low: Items, node: Node) -> None:
     x, axis = node.operands[0], node.attrs["axis"]
     variables, index = low.vars.space(x.shape)
     if x.shape[axis] == ONE:
@@ -125,5 +122,5 @@ def _cumulative(low: Lowering, node: Node) -> None:
     low.compute(node, variables, index, value)
 
 
-INDEXING: dict[str, Callable[[Lowering, Node], None]] = {
+INDEXING: dict[str, Callable[[Items, Node], None]] = {
     "scatter": _scatter, "sort": _sort, "cumulative": _cumulative}

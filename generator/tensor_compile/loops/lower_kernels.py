@@ -3,36 +3,34 @@
 functions."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..symbolic import ONE, ZERO, Expr, Sym, is_nonnegative, sym
 from .loop_ir import Computation, ExternKernel
+from .lower_items import Items, label, source
 from .scalar_ir import Apply, Const, InBounds, IndexValue, Load, Reduction, Scalar, row_major
 from .predicates import inside, protect
 from .ranges import lies_in
 from .scalars import dims_of, identity
 
-if TYPE_CHECKING:
-    from .lower import Lowering
-
 SHOWN = 8       # integer operations in a row that the proof of an index looks through
 
 
-def lower_concat(low: Lowering, node: Node) -> None:
+def lower_concat(low: Items, node: Node) -> None:
     v, axis = Value(node), node.attrs["axis"]
     at = ZERO
     for position, operand in enumerate(node.operands):
         start = tuple(at if d == axis else ZERO for d in range(len(v.shape)))
-        low.write_slice(node, position, low.placements[v], start)
+        low.write_slice(node, position, start)
         at = at + operand.shape[axis]
 
 
-def lower_update_slice(low: Lowering, node: Node) -> None:
+def lower_update_slice(low: Items, node: Node) -> None:
     v, (x, y), start = Value(node), node.operands, node.attrs["start"]
-    if node in low.in_place:
-        low.write_slice(node, 1, low.placements[v], start)
+    if node in low.places.in_place:
+        low.write_slice(node, 1, start)
         return
     variables, index = low.vars.space(v.shape)
     inner = tuple(i - s for i, s in zip(index, start, strict=True))
@@ -43,7 +41,7 @@ def lower_update_slice(low: Lowering, node: Node) -> None:
     low.compute(node, variables, index, written)
 
 
-def lower_gather(low: Lowering, node: Node) -> None:
+def lower_gather(low: Items, node: Node) -> None:
     v, (x, i), axis = Value(node), node.operands, node.attrs["axis"]
     variables, index = low.vars.space(v.shape)
     count = len(i.shape)
@@ -56,33 +54,28 @@ def lower_gather(low: Lowering, node: Node) -> None:
             i = low.check(node, i, bound)
             at = low.read(i, where)
         s = Sym(f"g{len(low.items)}", 0, bound - 1)
-        base = low.load(x, (*index[:axis], sym(s), *index[axis + count:]), node)
+        base = low.load(x, (*index[:axis], sym(s), *index[axis + count:]))
         value = Load(base.buffer, base.dtype, base.index, base.valid, base.other, ((s, at),))
     low.compute(node, variables, index, value)
 
 
-def lower_extern_call(low: Lowering, node: Node) -> None:
+def lower_extern_call(low: Items, node: Node) -> None:
     """Operands as whole row-major buffers; results in buffers of their own, copied to where they are to be."""
     reads = tuple(low.whole(v) for v in node.operands)
-    writes = []
-    for i in range(len(node.types)):
-        writes.append(low.temp(Value(node, i), row_major(node.types[i].shape)))
+    results = [Value(node, i) for i in range(len(node.types))]
+    placements = [low.places.of[v] for v in results]
+    stores = [p if p.own else low.temp(v, row_major(v.shape)) for v, p in zip(results, placements, strict=True)]
+    writes = [low.buffer_at(p) for p in stores]
     params = (*reads, *writes)
-    kernel = ExternKernel(low.label(node), node.attrs["function"], reads, tuple(writes), params,
-                          dims_of(*(s for b in params for s in b.shape)), low.source(node))
+    kernel = ExternKernel(label(node), node.attrs["function"], reads, tuple(writes), params,
+                          dims_of(*(s for b in params for s in b.shape)), source(node))
     low.items.append(kernel)
-    for i, buffer in enumerate(writes):
-        v = Value(node, i)
-        if v not in low.placements:
-            low.placements[v] = low.placement_in(buffer)
-            continue
-        placement = low.placements[v]
-        variables, index = low.vars.space(v.shape)
-        low.items.append(Computation(placement.buffer.name, variables, placement.index(index),
-                                     Load(buffer.name, v.dtype, index), low.label(node), low.source(node)))
+    for v, placement, stored in zip(results, placements, stores, strict=True):
+        if stored is not placement:
+            low.copy(low.known(v, stored), placement, label(node))
 
 
-def lower_reduce(low: Lowering, node: Node) -> None:
+def lower_reduce(low: Items, node: Node) -> None:
     v, x = Value(node), node.operands[0]
     axes, variables, index, inner, reduced = _reduced(low, node, node.attrs["axes"])
     value = low.read(x, inner)
@@ -91,7 +84,7 @@ def lower_reduce(low: Lowering, node: Node) -> None:
     low.compute(node, variables, index, value)
 
 
-def lower_reduce_where(low: Lowering, node: Node) -> None:
+def lower_reduce_where(low: Items, node: Node) -> None:
     """What is no term becomes the identity of the operation. A sum of floats ends with + (+0): without it, the -0 of no
     terms would be seen."""
     v, (x, p), op = Value(node), node.operands, node.attrs["op"]
@@ -101,14 +94,14 @@ def lower_reduce_where(low: Lowering, node: Node) -> None:
     value: Scalar = Reduction(op, node.attrs["order"], v.dtype, reduced, kept) if reduced else kept
     if op == "sum" and DTYPES[v.dtype].is_float:
         if reduced:
-            total = low.temp(v)
-            low.items.append(Computation(total.name, variables, index, value, low.label(node), low.source(node)))
+            total = low.buffer_at(low.temp(v))
+            low.items.append(Computation(total.name, variables, index, value, label(node), source(node)))
             value = Load(total.name, v.dtype, index)
         value = Apply("add", v.dtype, (value, Const(v.dtype, 0)))
     low.compute(node, variables, index, value)
 
 
-def lower_arg_reduce(low: Lowering, node: Node) -> None:
+def lower_arg_reduce(low: Items, node: Node) -> None:
     x = node.operands[0]
     axes, variables, index, inner, reduced = _reduced(low, node, (node.attrs["axis"],))
     value = low.read(x, inner)
@@ -116,7 +109,7 @@ def lower_arg_reduce(low: Lowering, node: Node) -> None:
     low.compute(node, variables, index, value)
 
 
-def _reduced(low: Lowering, node: Node, axes: tuple[int, ...]) -> tuple[Any, ...]:
+def _reduced(low: Items, node: Node, axes: tuple[int, ...]) -> tuple[Any, ...]:
     """Result variables and index, index of the operand, and the reduced variables. Trailing axes use the
     variables of the operand's own space, so that a row and its reduction are walked by the same ones."""
     x = node.operands[0]
@@ -135,7 +128,7 @@ def _reduced(low: Lowering, node: Node, axes: tuple[int, ...]) -> tuple[Any, ...
     return axes, variables, index, tuple(inner), tuple(reduced)
 
 
-def lower_window_reduce(low: Lowering, node: Node) -> None:
+def lower_window_reduce(low: Items, node: Node) -> None:
     v, x, attrs = Value(node), node.operands[0], node.attrs
     variables, index = low.vars.space(v.shape)
     spatial = len(attrs["size"])
@@ -152,7 +145,7 @@ def lower_window_reduce(low: Lowering, node: Node) -> None:
     low.compute(node, variables, index, value, window=True)
 
 
-KERNELS: dict[str, Callable[[Lowering, Node], None]] = {
+KERNELS: dict[str, Callable[[Items, Node], None]] = {
     "concat": lower_concat, "update_slice": lower_update_slice, "gather": lower_gather,
     "extern_call": lower_extern_call,
     "reduce": lower_reduce, "reduce_where": lower_reduce_where, "arg_reduce": lower_arg_reduce,
