@@ -31,5 +31,6 @@ typedef struct {
 
 extern const tc_case tc_cases[];
 extern const int tc_case_count;
+extern const int tc_rounds; /* of a program without arguments, else 0 */
 
 #endif

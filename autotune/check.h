@@ -12,13 +12,15 @@
 /* Whether this processor runs the instruction set. */
 int tc_isa_runs(const char *isa);
 
-/* The reference's results for every kind of data, computed once a case. */
+/* The reference's results for one kind of data. */
 typedef struct {
-    void *inputs[3][TC_MOST_PARAMS];  /* by tc_fill; every parameter's values before the call */
-    void *results[3][TC_MOST_PARAMS]; /* after it */
+    tc_fill fill;
+    void *inputs[TC_MOST_PARAMS];  /* every parameter's values before the call */
+    void *results[TC_MOST_PARAMS]; /* after it */
 } tc_expectation;
 
-int tc_expectation_init(tc_expectation *expectation, const tc_case *a_case);
+/* Returns 0 where memory is short. */
+int tc_expectation_init(tc_expectation *expectation, const tc_case *a_case, tc_fill fill);
 void tc_expectation_finish(tc_expectation *expectation, const tc_case *a_case);
 
 /* Returns whether the candidate is right; where it is not, `why` says how it differs. */

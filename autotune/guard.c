@@ -6,8 +6,9 @@
 #endif
 #include "guard.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 #define ZONE 512 /* bytes of pattern where there is no protection */
 
@@ -30,7 +31,7 @@ int tc_guard_init(tc_guard *guard, size_t size, size_t align, int at_end)
     if (guard->base == MAP_FAILED)
         return 0;
 #else
-    guard->base = aligned_alloc(ZONE, guard->total);
+    guard->base = tc_memory_take(guard->total);
     if (guard->base == NULL)
         return 0;
 #endif
@@ -62,7 +63,7 @@ void tc_guard_finish(tc_guard *guard)
     if (guard->base)
         munmap(guard->base, guard->total);
 #else
-    free(guard->base);
+    tc_memory_give(guard->base);
 #endif
     guard->base = NULL;
 }

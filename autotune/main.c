@@ -1,45 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The harness, linked with a table of cases (case.h).
+ * The harness, linked with a table of cases (case.h) and a clock (clock.h).
  *
  *   PROGRAM check            TAP: one point a candidate of a case
  *   PROGRAM time [ROUNDS]    proves every candidate, then times those that are right. Lines, for tensor-compile tune:
  *                              case NAME
- *                              candidate NAME NS ROUNDS      NS: least time of a call
+ *                              candidate NAME COUNT ROUNDS   COUNT: least of a call, in the clock's unit
  *                              skipped NAME                  this processor does not run it
  *                              wrong NAME REASON
- *                              winner NAME NS
+ *                              beyond NAME                   a call is longer than the counter counts
+ *                              winner NAME COUNT
+ *                              failed REASON                 nothing more follows
+ *
+ * Where a program has no arguments (a board), it is `time` with the rounds that it was built for (tc_rounds), and the
+ * last line is `exit CODE`.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "clock.h"
 #include "measure.h"
+
+/* What is known of a candidate. state: WRONG has a reason. */
+typedef struct {
+    enum { RIGHT, WRONG, SKIPPED } state;
+    char why[200];
+} proof;
+
+/* Every candidate on every kind of data, one kind after the other. NULL where memory is short. */
+static proof *prove(const tc_case *a_case)
+{
+    const int count = a_case->candidate_count;
+    proof *proofs = calloc((size_t)count, sizeof *proofs);
+    int ready = proofs != NULL;
+    for (int c = 0; ready && c < count; ++c)
+        if (!tc_isa_runs(a_case->candidates[c].isa))
+            proofs[c].state = SKIPPED;
+    for (int fill = 0; ready && fill < TC_FILL_COUNT; ++fill) {
+        tc_expectation expectation;
+        ready = tc_expectation_init(&expectation, a_case, (tc_fill)fill);
+        for (int c = 0; ready && c < count; ++c)
+            if (proofs[c].state == RIGHT &&
+                !tc_check(a_case, &a_case->candidates[c], &expectation, proofs[c].why, sizeof proofs[c].why))
+                proofs[c].state = WRONG;
+        tc_expectation_finish(&expectation, a_case);
+    }
+    if (!ready) {
+        free(proofs);
+        proofs = NULL;
+    }
+    return proofs;
+}
 
 static int check_all(void)
 {
     int point = 0, failed = 0;
-    char why[200];
     for (int i = 0; i < tc_case_count; ++i) {
         const tc_case *a_case = &tc_cases[i];
-        tc_expectation expectation;
-        const int ready = tc_expectation_init(&expectation, a_case);
+        proof *proofs = prove(a_case);
         for (int c = 0; c < a_case->candidate_count; ++c) {
             const tc_candidate *candidate = &a_case->candidates[c];
-            if (!tc_isa_runs(candidate->isa)) {
+            if (proofs && proofs[c].state == SKIPPED) {
                 printf("ok %d - %s %s # SKIP no %s here\n", ++point, candidate->name, a_case->name, candidate->isa);
                 continue;
             }
-            snprintf(why, sizeof why, "no memory");
-            const int right = ready && tc_check(a_case, candidate, &expectation, why, sizeof why);
+            const int right = proofs && proofs[c].state == RIGHT;
             printf("%sok %d - %s %s\n", right ? "" : "not ", ++point, candidate->name, a_case->name);
             if (!right)
-                printf("# %s\n", why);
+                printf("# %s\n", proofs ? proofs[c].why : "no memory");
             failed += !right;
             fflush(stdout);
         }
-        tc_expectation_finish(&expectation, a_case);
+        free(proofs);
     }
     printf("1..%d\n", point);
     return failed != 0;
@@ -48,51 +82,61 @@ static int check_all(void)
 static int time_case(const tc_case *a_case, int rounds)
 {
     const int count = a_case->candidate_count;
-    tc_expectation expectation;
-    tc_timing *timings = calloc((size_t)count, sizeof *timings);
-    double *samples = calloc((size_t)(count * rounds), sizeof *samples);
-    char why[200];
-    int done = 0;
     printf("case %s\n", a_case->name);
     fflush(stdout); /* who reads it shows how far it is */
-    if (!tc_expectation_init(&expectation, a_case) || !timings || !samples) {
-        fprintf(stderr, "no memory for %s\n", a_case->name);
-        goto finish;
-    }
-    for (int c = 0; c < count; ++c) {
-        const tc_candidate *candidate = &a_case->candidates[c];
+    proof *proofs = prove(a_case);
+    tc_timing *timings = calloc((size_t)count, sizeof *timings);
+    double *samples = calloc((size_t)(count * rounds), sizeof *samples);
+    const int ready = proofs && timings && samples;
+    for (int c = 0; ready && c < count; ++c) {
         timings[c].samples = samples + c * rounds;
-        if (!tc_isa_runs(candidate->isa))
-            printf("skipped %s\n", candidate->name);
-        else if (!(timings[c].runs = tc_check(a_case, candidate, &expectation, why, sizeof why)))
-            printf("wrong %s %s\n", candidate->name, why);
+        timings[c].runs = proofs[c].state == RIGHT;
+        if (proofs[c].state == SKIPPED)
+            printf("skipped %s\n", a_case->candidates[c].name);
+        else if (proofs[c].state == WRONG)
+            printf("wrong %s %s\n", a_case->candidates[c].name, proofs[c].why);
     }
-    const int winner = tc_measure(a_case, timings, rounds);
-    for (int c = 0; c < count; ++c)
+    const int winner = ready ? tc_measure(a_case, timings, rounds) : -1;
+    for (int c = 0; ready && c < count; ++c)
         if (timings[c].rounds)
             printf("candidate %s %.1f %d\n", a_case->candidates[c].name, timings[c].least, timings[c].rounds);
+        else if (proofs[c].state == RIGHT)
+            printf("beyond %s\n", a_case->candidates[c].name);
     if (winner >= 0)
         printf("winner %s %.1f\n", a_case->candidates[winner].name, timings[winner].least);
-    done = 1;
-finish:
-    tc_expectation_finish(&expectation, a_case);
+    if (!ready)
+        printf("failed no memory for %s\n", a_case->name);
+    free(proofs);
     free(timings);
     free(samples);
     fflush(stdout);
-    return done;
+    return ready;
+}
+
+static int time_all(int rounds)
+{
+    const char *why = tc_clock_init();
+    if (why)
+        printf("failed %s\n", why);
+    rounds = tc_clock_used.exact || rounds < 1 ? 1 : rounds;
+    for (int i = 0; !why && i < tc_case_count; ++i)
+        if (!time_case(&tc_cases[i], rounds))
+            return 1;
+    return why != NULL;
 }
 
 int main(int argc, char **argv)
 {
+    if (tc_rounds) {
+        const int code = time_all(tc_rounds);
+        printf("exit %d\n", code);
+        fflush(stdout);
+        return code;
+    }
     if (argc == 2 && strcmp(argv[1], "check") == 0)
         return check_all();
-    if (argc >= 2 && strcmp(argv[1], "time") == 0) {
-        const int rounds = argc > 2 ? atoi(argv[2]) : 20;
-        for (int i = 0; i < tc_case_count; ++i)
-            if (!time_case(&tc_cases[i], rounds > 0 ? rounds : 1))
-                return 1;
-        return 0;
-    }
+    if (argc >= 2 && strcmp(argv[1], "time") == 0)
+        return time_all(argc > 2 ? atoi(argv[2]) : 20);
     fprintf(stderr, "usage: %s check | time [ROUNDS]\n", argv[0]);
     return 2;
 }

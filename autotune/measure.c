@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L
 #include "measure.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "data.h"
+#include "memory.h"
 
-#define MEASURE_NS 200e3
 #define FAR_BEHIND 1.25 /* after three rounds */
 #define BEHIND 1.05     /* after six */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
+/* The mean of some calls; negative where the counter began anew. */
 static double sample(const tc_case *a_case, const tc_candidate *candidate, void *const *buffers, long calls)
 {
-    const double begin = now();
+    const double begin = tc_clock_begin();
     for (long i = 0; i < calls; ++i)
         candidate->run(buffers, a_case->dims, 0, 1);
-    return (now() - begin) / (double)calls;
+    return tc_clock_end(begin) / (double)calls;
+}
+
+/* The calls double until they last long enough for the clock. */
+static long enough(const tc_case *a_case, const tc_candidate *candidate, void *const *buffers)
+{
+    for (long calls = 1;; calls *= 2) {
+        const double mean = sample(a_case, candidate, buffers, calls);
+        if (mean < 0 || mean * (double)calls >= tc_clock_used.sample)
+            return calls;
+    }
 }
 
 double tc_sign_test(int wins, int rounds)
@@ -49,7 +52,7 @@ static int beats(const tc_timing *a, const tc_timing *b, int rounds)
             ++both;
             wins += a->samples[r] < b->samples[r];
         }
-    return a->runs && a->least < 0.99 * b->least && tc_sign_test(wins, both) < 0.05;
+    return a->runs && a->least < 0.99 * b->least && (tc_clock_used.exact || tc_sign_test(wins, both) < 0.05);
 }
 
 static void drop(const tc_case *a_case, tc_timing *timings, double limit)
@@ -79,7 +82,7 @@ int tc_measure(const tc_case *a_case, tc_timing *timings, int rounds)
     for (int i = 0; i < a_case->param_count; ++i) {
         const tc_param *param = &a_case->params[i];
         const size_t size = tc_data_size(param->type) * (size_t)param->elements;
-        buffers[i] = aligned_alloc(64, (size + 64) / 64 * 64);
+        buffers[i] = tc_memory_take(size);
         if (!buffers[i])
             goto finish;
         tc_data_fill(buffers[i], param, TC_FILL_PLAIN, (uint64_t)i);
@@ -93,13 +96,15 @@ int tc_measure(const tc_case *a_case, tc_timing *timings, int rounds)
             timing->samples[round] = 0;
             if (!timing->runs)
                 continue;
-            if (calls[c] == 0) /* the calls double until they last long enough for the clock */
-                for (calls[c] = 1;
-                     sample(a_case, &a_case->candidates[c], buffers, calls[c]) * (double)calls[c] < MEASURE_NS;)
-                    calls[c] *= 2;
-            const double ns = timing->samples[round] = sample(a_case, &a_case->candidates[c], buffers, calls[c]);
-            if (timing->rounds++ == 0 || ns < timing->least)
-                timing->least = ns;
+            if (calls[c] == 0)
+                calls[c] = enough(a_case, &a_case->candidates[c], buffers);
+            const double mean = timing->samples[round] = sample(a_case, &a_case->candidates[c], buffers, calls[c]);
+            if (mean < 0) {
+                timing->runs = 0;
+                continue;
+            }
+            if (timing->rounds++ == 0 || mean < timing->least)
+                timing->least = mean;
         }
         if (round == 2 || round == 5)
             drop(a_case, timings, round == 2 ? FAR_BEHIND : BEHIND);
@@ -108,6 +113,6 @@ int tc_measure(const tc_case *a_case, tc_timing *timings, int rounds)
     result = winner(a_case, timings, rounds);
 finish:
     for (int i = 0; i < a_case->param_count; ++i)
-        free(buffers[i]);
+        tc_memory_give(buffers[i]);
     return result;
 }

@@ -44,9 +44,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                         help="measure nothing; take out the entries of this target that no build in DIR uses")
     parser.add_argument("--rounds", type=arguments.positive, default=20, metavar="N",
                         help="how often each candidate is timed, in turn with the others (default: 20)")
+    parser.add_argument("--count", choices=("time", "instructions", "cycles"), default="time",
+                        help="what of a call is counted: time (the default), instructions that an emulator runs "
+                             "(--exe-wrapper: qemu), cycles of a Cortex-M board (docs/tuning.md)")
     parser.add_argument("--exe-wrapper", type=arguments.words, default=(), metavar="COMMAND",
-                        help="runs the target's programs here, as Meson's exe_wrapper; times under qemu are marked "
-                             "`emulated`")
+                        help="runs the target's programs here, as Meson's exe_wrapper; what is counted under qemu is "
+                             "marked `emulated`")
     parser.add_argument("--link-args", type=arguments.words, default=(), metavar="FLAGS",
                         help="flags for linking the harness for the target, e.g. -static")
     parser.add_argument("-j", "--jobs", type=arguments.positive, default=None, metavar="N", help="compilers at once")
@@ -57,28 +60,33 @@ def _tell(progress: Progress, model: str, line: str) -> None:
     progress.say(f"{model}: {line}")
 
 
+def _count(number: float, result: Result, digits: int = 1) -> str:
+    return f"{number:.{digits if result.unit == 'us' else 0}f} {result.unit}"
+
+
 def _summary(result: Result, lock: str) -> str:
     if not result.timed:
         return f"nothing was measured in that time: {lock} is as it was" if result.left else \
             f"nothing to measure: {lock} is up to date"
-    after = sum(us for _, _, us in result.timed)
-    before = sum(result.before.get(key, us) for key, _, us in result.timed)
+    after = sum(count for _, _, count in result.timed)
+    before = sum(result.before.get(key, count) for key, _, count in result.timed)
     kernels = f"{len(result.timed)} kernel" + ("" if len(result.timed) == 1 else "s")
     left = f" ({result.left} left for the next run)" if result.left else ""
-    return f"{kernels} measured{left}, one call of each: {before:.1f} us before, {after:.1f} us now; {lock} written"
+    return f"{kernels} measured{left}, one call of each: {_count(before, result)} before, " \
+           f"{_count(after, result)} now; {lock} written"
 
 
 def _difference(result: Result) -> list[str]:
     """What a search would change, the largest gain first, and what that gains."""
-    changed = sorted((result.before.get(key, us) - us, key, winner.name, us) for key, winner, us in result.timed
+    changed = sorted((result.before.get(key, now) - now, key, winner.name, now) for key, winner, now in result.timed
                      if winner.name != result.used[key])
-    lines = [f"{result.used[key]} {us + gain:.3f} us -> {name} {us:.3f} us  {key}"
-             for gain, key, name, us in reversed(changed)]
-    total = sum(result.before.get(key, us) for key, _, us in result.timed)
+    lines = [f"{result.used[key]} {_count(now + gain, result, 3)} -> {name} {_count(now, result, 3)}  {key}"
+             for gain, key, name, now in reversed(changed)]
+    total = sum(result.before.get(key, now) for key, _, now in result.timed)
     gained = sum(gain for gain, *_ in changed)
     left = f"; {result.left} not measured in that time" if result.left else ""
-    return [*lines, f"{len(changed)} of {len(result.timed)} kernels would change, one call of each: {total:.1f} us "
-                    f"before, {total - gained:.1f} us then{left}; nothing written"]
+    return [*lines, f"{len(changed)} of {len(result.timed)} kernels would change, one call of each: "
+                    f"{_count(total, result)} before, {_count(total - gained, result)} then{left}; nothing written"]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,7 +108,7 @@ def _prune(builds: list[Options]) -> int:
 
     plans: dict[Path, list[tuple[list[ContractionKernel], Target]]] = {}
     for options in builds:
-        plan, _, target = _planned(options)
+        plan, _, _, target = _planned(options)
         plans.setdefault(options.lock_path, []).append((tune.contractions(plan), target))
     for lock, found in plans.items():
         gone = tune.unused(found, lock)
@@ -112,12 +120,13 @@ def _prune(builds: list[Options]) -> int:
     return 0
 
 
-def _planned(options: Options) -> tuple[ModelPlan, Compiler, Target]:
+def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target]:
+    """The plan, the target's compiler, the build machine's, the target."""
     from ..compile import assemble
 
     compiler, host, target, _ = assemble.toolchains(options)
     captured = assemble.capture(options, host, options.open_cache())
-    return assemble.compile_graph(options, captured.text, target).plan, compiler, target
+    return assemble.compile_graph(options, captured.text, target).plan, compiler, host, target
 
 
 def _tune(builds: list[Options], args: argparse.Namespace) -> int:
@@ -130,9 +139,9 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     for number, options in enumerate(builds):
         left = None if args.budget is None else (args.budget - (time.monotonic() - begun)) / (len(builds) - number)
         started = time.monotonic()
-        plan, compiler, target = _planned(options)
+        plan, compiler, host, target = _planned(options)
         tools = Toolset(compiler, target, options.cflags, options.open_cache(), args.exe_wrapper, args.link_args,
-                        args.jobs)
+                        args.jobs, args.count, host.command)
         with Progress() as progress:
             result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again or args.diff,
                                partial(_tell, progress, options.shown),
@@ -149,10 +158,12 @@ def _print(options: Options, result: Result, diff: bool) -> None:
         for line in _difference(result):
             print(f"{options.shown}: {line}")
     else:
-        for key, winner, us in result.timed:
-            was = f"  (was {result.before[key]:.3f} us)" if result.before.get(key, us) != us else ""
-            print(f"{options.shown}: {us:11.3f} us  {winner.name}  {key}{was}")
+        for key, winner, now in result.timed:
+            was = f"  (was {_count(result.before[key], result, 3)})" if result.before.get(key, now) != now else ""
+            print(f"{options.shown}: {_count(now, result, 3):>14}  {winner.name}  {key}{was}")
         print(f"{options.shown}: {_summary(result, os.path.relpath(options.lock_path))}")
     for isa in sorted(result.skipped):
         print(f"{options.shown}: warning: this processor does not run {isa}: its kernels were not measured",
               file=sys.stderr)
+    for key in sorted(result.beyond):
+        print(f"{options.shown}: warning: a call is longer than the board's counter counts: {key}", file=sys.stderr)

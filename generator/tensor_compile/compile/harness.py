@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measuring harness (autotune/, C) linked with the candidates of contraction kernels: one program for one
-instruction set's processors, to be run here, on a board or under an emulator."""
+"""The measuring harness (autotune/, C) linked with the candidates of contraction kernels and a clock: one program for
+one instruction set's processors, to be run here, on a board or under an emulator."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,17 +11,19 @@ from ..emit.access import Access
 from ..emit import micro
 from ..emit.contraction import emit_contraction, emit_reference
 from ..emit.schedules import with_scratch
+from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..loops.scalar_ir import Buffer
 from ..symbolic import Sym
+from . import counting
 from .cache import Cache
 from .host_programs import ROOT
 from .objects import Unit, compile_units
 from ..target import Target
 from .toolchain import Compiler, host_flags, kernel_flags
-from .tools import run_tool
+from .tools import run_tool, ToolBroken
 
 SOURCES = ROOT / "autotune"
 TEAM = 5     # the largest that autotune/check.c tries
@@ -47,7 +49,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """What compiles for the target, and what starts its programs here ((): they run as they are)."""
+    """What compiles for the target, and what starts its programs here ((): they run as they are). count: what is
+    counted (counting.py); host: the build machine's compiler."""
 
     compiler: Compiler
     target: Target
@@ -56,10 +59,13 @@ class Toolset:
     wrapper: tuple[str, ...] = ()
     link_args: tuple[str, ...] = ()
     jobs: int | None = None
+    count: str = "time"
+    host: tuple[str, ...] = ("cc",)
 
 
-def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
-    """Compiles every candidate and reference of the cases and links them with the harness to `out`."""
+def program(cases: Sequence[Case], tools: Toolset, out: Path, rounds: int = 0) -> Path:
+    """Compiles every candidate and reference of the cases and links them with the harness to `out`. rounds: of a
+    program that has no arguments."""
     kernels = list(dict.fromkeys(case.kernel for case in cases))
     number = {kernel: i for i, kernel in enumerate(kernels)}
     units: list[Unit] = []
@@ -82,12 +88,24 @@ def program(cases: Sequence[Case], tools: Toolset, out: Path) -> Path:
     host = tuple(tools.target.flags) + host_flags(tools.cflags, tools.target.arch)
     plain = ("-O2", "-std=c11", "-ffp-contract=off", "-fwrapv", *host, f"-I{SOURCES}")
     units += [Unit(path.stem, path.read_text(encoding="utf-8"), plain)
-              for path in (*sorted(SOURCES.glob("*.c")), DETECTION)]
-    units.append(Unit("cases", _table(cases, number, roomy), plain))
+              for path in (*sorted(SOURCES.glob("*.c")), counting.clock(tools.count, tools.target), DETECTION)]
+    units.append(Unit("cases", _table(cases, number, roomy, rounds), plain))
     objects = compile_units(units, tools.compiler, tools.cache, tools.jobs)
     command = [*tools.compiler.command, *host, *tools.link_args, "-o", str(out), *(str(o.path) for o in objects)]
-    run_tool(command, "the measuring harness does not link", out.parent)
+    _link(command, tools)
     return out
+
+
+def _link(command: list[str], tools: Toolset) -> None:
+    """In the user's folder, whose files --link-args may name."""
+    try:
+        run_tool(command, "the measuring harness does not link", Path.cwd())
+    except ToolBroken as broken:
+        if not tools.link_args and not counting.bare(tools.target):
+            raise
+        said = "\n".join(f"  {line}" for line in broken.detail.splitlines()[1:] if ": " in line)
+        raise UserError(f"the measuring harness does not link:\n{said}",
+                        hint="--link-args name linker script and startup code: docs/tuning.md") from None
 
 
 def _symbol(candidate: Schedule, kernel: int) -> str:
@@ -98,7 +116,8 @@ def _flags(tools: Toolset, isa: str) -> tuple[str, ...]:
     return kernel_flags(tools.compiler, isa, tools.target.flags, tools.cflags, tools.target.arch)
 
 
-def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy: Sequence[ContractionKernel]) -> str:
+def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy: Sequence[ContractionKernel],
+           rounds: int) -> str:
     """The table of autotune/case.h."""
     lines = ['/* SPDX-License-Identifier: Apache-2.0 */', '#include "case.h"', ""]
     declared: set[str] = set()
@@ -124,7 +143,8 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
         entries.append(f'    {{"{case.name}", params{position}, {len(roomy[i].params)}, dims{position}, reference_{i}, '
                        f'candidates{position}, {len(case.candidates)}, {case.candidates.index(case.incumbent)}, '
                        f'{float(case.operations)}}},')
-    lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};", ""]
+    lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};",
+              f"const int tc_rounds = {rounds};", ""]
     return "\n".join(lines)
 
 

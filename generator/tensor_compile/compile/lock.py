@@ -5,6 +5,8 @@
     contraction f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64/avx512
       tc_contraction_f32_8x48__avx512 218.500 us, gcc 12.2.0, templates 4c1f90ab
 
+Where no clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
+
 The first line of an entry is its key (emit/key.py), the second the candidate, then provenance: it is recorded and never
 compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file.
 """
@@ -25,13 +27,14 @@ from .host_programs import TEMPLATES
 from ..target import Target
 
 HEADER = "# tensor-compile tuning lock 1"
-_CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) us(?P<emulated> emulated)?, (?P<compiler>[^,]+), "
-                     r"templates (?P<templates>[0-9a-f]+)$")
+_CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) (?P<unit>us|instructions|cycles)"
+                     r"(?P<emulated> emulated)?, (?P<compiler>[^,]+), templates (?P<templates>[0-9a-f]+)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """time: microseconds of a call; emulated: taken under an emulator, which orders candidates but times nothing."""
+    """time: of a call, in `unit` (microseconds, or what was counted); emulated: taken under an emulator, which orders
+    candidates but times nothing."""
 
     key: str
     candidate: str
@@ -39,9 +42,11 @@ class Entry:
     emulated: bool
     compiler: str
     templates: str
+    unit: str = "us"
 
     def text(self) -> str:
-        return (f"{self.key}\n  {self.candidate} {self.time:.3f} us{' emulated' if self.emulated else ''}, "
+        time = f"{self.time:.3f}" if self.unit == "us" else f"{self.time:.0f}"
+        return (f"{self.key}\n  {self.candidate} {time} {self.unit}{' emulated' if self.emulated else ''}, "
                 f"{self.compiler}, templates {self.templates}\n")
 
 
@@ -68,7 +73,7 @@ def parse(text: str, where: str) -> dict[str, Entry]:
             raise UserError("expected a candidate and its provenance", place,
                             "for example: tc_contraction_f32_6x16__avx2 12.3 us, gcc 12.2.0, templates 01234567")
         entries[key] = Entry(key, match["name"], float(match["time"]), bool(match["emulated"]), match["compiler"],
-                             match["templates"])
+                             match["templates"], match["unit"])
         key = None
     if key is not None:
         raise UserError("an entry without a candidate", f"{where}:{len(lines)}")

@@ -27,6 +27,7 @@ from ..loops.scalars import last
 from ..symbolic import Sym, sym
 from ..target import Target
 from . import lock as locks
+from .counting import bare, check, counted, UNITS
 from .harness import Case, Toolset, program
 from .lock import Entry
 from .tools import ToolBroken
@@ -44,15 +45,18 @@ class OutOfTime(BaseException):
 
 @dataclass(slots=True)
 class Result:
-    """timed: (key, winner, microseconds) of every case; before: those of what was used before, by key, and used: what
-    that was; left: how many cases the budget left out; skipped: instruction sets that this processor lacks; wrong:
-    candidates that differ from the reference, which is a bug of ours."""
+    """unit: what was counted in; timed: (key, winner, count) of every case; before: those of what was used before, by
+    key, and used: what that was; left: how many cases the budget left out; skipped: instruction sets that this
+    processor lacks; beyond: kernels with a candidate whose call is longer than the counter counts; wrong: candidates
+    that differ from the reference, which is a bug of ours."""
 
+    unit: str = "us"
     timed: list[tuple[str, Schedule, float]] = field(default_factory=list)
     before: dict[str, float] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
     left: int = 0
     skipped: set[str] = field(default_factory=set)
+    beyond: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
 
@@ -77,7 +81,7 @@ def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:
     """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
-    with other templates or another compiler (all of them where `again`)."""
+    with other templates, with another compiler or in another unit (all of them where `again`)."""
     found: dict[str, Case] = {}
     templates, compiler = locks.templates_digest(), compiler_name(tools)
     for kernel in kernels:
@@ -89,7 +93,8 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
             entry = known.get(key)
             named = _applies(entry, kernel, isa)
             legal = legal if named is None or named in legal else (*legal, named)
-            if named and entry and not again and entry.templates == templates and entry.compiler == compiler:
+            good = entry and (entry.templates, entry.compiler, entry.unit) == (templates, compiler, UNITS[tools.count])
+            if named and good and not again:
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
             found[key] = Case(key, kernel, sizes(kernel), legal, incumbent)
@@ -111,11 +116,12 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it, and when the budget (seconds) is used up: the kernels with the most operations come
     first then. keep: whether the lock is written."""
+    check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo = cases(kernels, tools, known, again)
-    result = Result(used={case.name: case.incumbent.name for case in todo})
+    result = Result(UNITS[tools.count], used={case.name: case.incumbent.name for case in todo})
     groups = [todo] if todo else []
-    if budget is not None:
+    if budget is not None or bare(tools.target):   # whose memory is small
         todo.sort(key=lambda case: -case.operations)
         groups = [todo[i:i + GROUP] for i in range(0, len(todo), GROUP)]
     tell = _Telling(say, len(todo), budget)
@@ -133,8 +139,9 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
 
 def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -> None:
     emulated = bool(tools.wrapper) and Path(tools.wrapper[0]).name.startswith("qemu")
-    for key, winner, us in result.timed:
-        known[key] = Entry(key, winner.name, us, emulated, compiler_name(tools), locks.templates_digest())
+    for key, winner, count in result.timed:
+        known[key] = Entry(key, winner.name, count, emulated, compiler_name(tools), locks.templates_digest(),
+                           result.unit)
     locks.write(lock, known)
 
 
@@ -184,7 +191,12 @@ def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, 
     tell.say(f"compiling {sum(len(c.candidates) for c in todo)} candidates of {len(todo)} kernels")
     reader = _Reader(result)
     with tools.cache.scratch() as scratch:
-        path = program(todo, tools, Path(scratch) / "harness")
+        board = bare(tools.target)
+        path = program(todo, tools, Path(scratch) / "harness", rounds if board else 0)
+        wrapper, environment = list(tools.wrapper), dict(os.environ)
+        if tools.count == "instructions" and not board:
+            wrapper, file = counted(wrapper, tools.host, Path(scratch))
+            environment["TC_COUNT_FILE"] = str(file)
         tell.say("waiting for the machine")
 
         def line(text: str) -> None:
@@ -192,25 +204,29 @@ def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, 
                 tell.measuring()
             reader.line(text)
         with alone():
-            _run([*tools.wrapper, str(path), "time", str(rounds)], line)
+            _run([*wrapper, str(path), *(() if board else ("time", str(rounds)))], line, environment, board)
+    if reader.cases != len(todo) or board and not reader.ended:
+        raise UserError(f"only {reader.cases} of {len(todo)} kernels came back from the board; its last line: "
+                        f"{reader.last or 'none'}", hint="what the harness prints, and where: docs/tuning.md")
 
 
-def _run(command: list[str], line: Say) -> None:
-    """Gives every line that the harness prints, as it comes."""
+def _run(command: list[str], line: Say, environment: dict[str, str] | None = None, board: bool = False) -> None:
+    """Gives every line that the harness prints, as it comes. board: what it says may come on either output."""
     with tempfile.TemporaryFile("w+") as errors:
         try:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if board else errors,
+                                       text=True, stdin=subprocess.DEVNULL, env=environment)
         except OSError as error:
             raise UserError(f"the measuring harness does not start: {error.strerror}: {command[0]}",
                             hint="for another processor, --exe-wrapper names what runs its programs here") from None
         with process:
             try:
                 for text in process.stdout or ():
-                    line(text.rstrip("\n"))
+                    line(text.rstrip("\r\n"))
             except BaseException:
                 process.kill()
                 raise
-        if process.returncode:
+        if process.returncode and not board:
             errors.seek(0)
             raise ToolBroken(f"the measuring harness failed (exit {process.returncode})",
                              f"{' '.join(command)}\n{errors.read()}")
@@ -218,27 +234,42 @@ def _run(command: list[str], line: Say) -> None:
 
 @dataclass(slots=True)
 class _Reader:
-    """The lines that autotune/main.c documents. key: of the case that they are of."""
+    """The lines that autotune/main.c documents. key: of the case that they are of; cases: how many were begun; ended: a
+    board said so; last: the last line."""
 
     result: Result
     key: str = ""
+    cases: int = 0
+    ended: bool = False
+    last: str = ""
 
     def line(self, text: str) -> None:
         kind, _, rest = text.partition(" ")
+        self.last = text or self.last
         if kind == "case":
-            self.key = rest
+            self.key, self.cases = rest, self.cases + 1
+        elif kind == "exit":
+            self.ended = True
         elif kind == "skipped":
             self.result.skipped.add(_schedule(rest).isa)
         elif kind == "wrong":
             name, _, why = rest.partition(" ")
             self.result.wrong.append(f"{name}: {self.key}: {why}")
         elif kind == "candidate":
-            name, ns, _ = rest.split(" ")
+            name, count, _ = rest.split(" ")
             if name == self.result.used.get(self.key):
-                self.result.before[self.key] = float(ns) / 1000
+                self.result.before[self.key] = self.of(count)
+        elif kind == "beyond":
+            self.result.beyond.add(self.key)
         elif kind == "winner":
-            name, ns = rest.split(" ")
-            self.result.timed.append((self.key, _schedule(name), float(ns) / 1000))
+            name, count = rest.split(" ")
+            self.result.timed.append((self.key, _schedule(name), self.of(count)))
+        elif kind == "failed":
+            raise UserError(f"nothing can be measured there: {rest}")
+
+    def of(self, count: str) -> float:
+        """In the result's unit: times are printed in nanoseconds."""
+        return float(count) / 1000 if self.result.unit == "us" else float(count)
 
 
 def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Path) -> list[Entry]:
