@@ -173,6 +173,19 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return _mm256_and_si256(number, _mm256_xor_si256(_mm256_cvttps_epi32(x), big));
 }
 
+static TC_INLINE tcq_i32 tcq_widen_i8(const int8_t *p) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
+static TC_INLINE tcq_i32 tcq_widen_u8(const uint8_t *p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
+static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
+    return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
 #define TCQ_SHIFTS
 static TC_INLINE tcq_i32 tcq_shift_left_i32(tcq_i32 x, tcq_i32 n) {
     return _mm256_sllv_epi32(x, n);

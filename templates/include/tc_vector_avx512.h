@@ -181,6 +181,19 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return _mm512_maskz_mov_epi32(number, _mm512_mask_set1_epi32(_mm512_cvttps_epi32(x), big, INT32_MAX));
 }
 
+static TC_INLINE tcq_i32 tcq_widen_i8(const int8_t *p) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+static TC_INLINE tcq_i32 tcq_widen_u8(const uint8_t *p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
+    return _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
 #define TCQ_SHIFTS
 static TC_INLINE tcq_i32 tcq_shift_left_i32(tcq_i32 x, tcq_i32 n) {
     return _mm512_sllv_epi32(x, n);

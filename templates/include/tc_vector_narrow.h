@@ -29,10 +29,15 @@
 #ifdef TCQ_COUNT
 #define TCQ_LANES (16 / TCQ_COUNT)
 typedef int32_t tcq_lanes_i32 __attribute__((vector_size(4 * TCQ_LANES)));
-#define TCV_PART(m, l)                                                                                                 \
-    __builtin_memcpy(&part, p + l, sizeof part);                                                                       \
-    whole = __builtin_convertvector(part, tcq_lanes_i32);                                                              \
-    __builtin_memcpy(&r.m, &whole, sizeof whole);
+/* By functions of the instruction set: GCC before 13 takes vectors of bytes to 32 bits element by element. */
+#if TCQ_COUNT == 1
+#define TCV_WIDENED(T) .a = tcq_widen_##T(p)
+#elif TCQ_COUNT == 2
+#define TCV_WIDENED(T) .a = tcq_widen_##T(p), .b = tcq_widen_##T(p + 8)
+#else
+#define TCV_WIDENED(T)                                                                                                 \
+    .a = tcq_widen_##T(p), .b = tcq_widen_##T(p + 4), .c = tcq_widen_##T(p + 8), .d = tcq_widen_##T(p + 12)
+#endif
 #define TCV_PART_BACK(m, l)                                                                                            \
     __builtin_memcpy(&whole, &x.m, sizeof whole);                                                                      \
     part = __builtin_convertvector(whole, part_type);                                                                  \
@@ -40,12 +45,7 @@ typedef int32_t tcq_lanes_i32 __attribute__((vector_size(4 * TCQ_LANES)));
 #define TCV_NARROW_MEMORY(T, C)                                                                                        \
     static TC_INLINE tcv_i32 tcv_widen_##T(const C *p)                                                                 \
     {                                                                                                                  \
-        typedef C part_type __attribute__((vector_size(sizeof(C) * TCQ_LANES)));                                       \
-        part_type part;                                                                                                \
-        tcq_lanes_i32 whole;                                                                                           \
-        tcv_i32 r;                                                                                                     \
-        TCV_EACH(TCV_PART)                                                                                             \
-        return r;                                                                                                      \
+        return (tcv_i32){TCV_WIDENED(T)};                                                                              \
     }                                                                                                                  \
     static TC_INLINE void tcv_narrow_##T(C *p, tcv_i32 x)                                                              \
     {                                                                                                                  \

@@ -159,6 +159,23 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return vcvtq_s32_f32(x);
 }
 
+static TC_INLINE tcq_i32 tcq_widen_i8(const int8_t *p) {
+    uint32_t four;
+    __builtin_memcpy(&four, p, sizeof four);
+    return vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four)))));
+}
+static TC_INLINE tcq_i32 tcq_widen_u8(const uint8_t *p) {
+    uint32_t four;
+    __builtin_memcpy(&four, p, sizeof four);
+    return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(four))))));
+}
+static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
+    return vmovl_s16(vld1_s16(p));
+}
+static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
+    return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p)));
+}
+
 #define TCQ_ROUND
 static TC_INLINE tcq_f32 tcq_round_f32(tcq_f32 x) {
     return vrndnq_f32(x);

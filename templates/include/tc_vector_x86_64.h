@@ -189,6 +189,27 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return _mm_and_si128(number, _mm_xor_si128(_mm_cvttps_epi32(x), big));
 }
 
+/* Of an element that stands in the upper bits of its lane the shift makes the value. */
+static TC_INLINE tcq_i32 tcq_widen_i8(const int8_t *p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, sizeof four);
+    const __m128i bytes = _mm_cvtsi32_si128(four), words = _mm_unpacklo_epi8(bytes, bytes);
+    return _mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24);
+}
+static TC_INLINE tcq_i32 tcq_widen_u8(const uint8_t *p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, sizeof four);
+    const __m128i zero = _mm_setzero_si128(), words = _mm_unpacklo_epi8(_mm_cvtsi32_si128(four), zero);
+    return _mm_unpacklo_epi16(words, zero);
+}
+static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
+    const __m128i words = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return _mm_srai_epi32(_mm_unpacklo_epi16(words, words), 16);
+}
+static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+}
+
 static TC_INLINE tcq_mask tcq_splat_bool(uint8_t x) {
     return _mm_set1_epi32(-(x != 0));
 }

@@ -184,6 +184,31 @@ def depthwise() -> list[Case]:
     return out
 
 
+def depthwise_bytes() -> list[Case]:
+    """The same of bytes: sums of i32, then scaled and rounded to bytes again. Beside the image stands its zero."""
+    out = []
+    for h, w, channels, window, stride, pad, dtypes in (
+            (3, 5, 20, 3, 1, 1, ("i8", "i8")), (2, 12, 16, 3, 1, 0, ("u8", "i8")), (4, 21, 33, 3, 2, 1, ("i8", "i8")),
+            (5, 26, 16, 5, 1, 2, ("i8", "u8")), (6, 28, 20, 5, 2, 2, ("u8", "u8")), (4, 42, 16, 2, 2, 0, ("i8", "i8"))):
+        rows, columns = ((n + 2 * pad - window) // stride + 1 for n in (h, w))
+        r, p, c, i, j = loop("r", rows), loop("p", columns), loop("c", channels), Sym("i", 0, window - 1), \
+            Sym("j", 0, window - 1)
+        row, column = sym(r) * stride + sym(i) - pad, sym(p) * stride + sym(j) - pad
+        x, y = buffer("x", dtypes[0], (h, w, channels), "input"), buffer("y", "i8", (rows, columns, channels), "output")
+        k, s = buffer("k", dtypes[1], (window, window, channels), "packed"), buffer("s", "f32", (channels,), "packed")
+        valid = (row, h - 1 - row, column, w - 1 - column) if pad else ()
+        at = load("x", row, column, sym(c), dtype=dtypes[0], valid=valid, other=Const(dtypes[0], 0x83) if pad else None)
+        term = op("pair", op("cast", at, dtype="i32"), op("cast", load("k", sym(i), sym(j), sym(c), dtype=dtypes[1]),
+                                                          dtype="i32"), dtype="i32")
+        total = Reduction("dot", "free", "i32", (i, j), term)
+        scaled = op("mul", op("cast", total), op("mul", load("s", sym(c)), f32(0.001)))
+        value = op("cast", op("add", op("round", scaled), f32(-3.0)), dtype="i8")
+        name = f"{dtypes[0]} by {dtypes[1]}, {window}x{window}/{stride} of {h}x{w}x{channels}"
+        out.append(small(f"depthwise {name}", (r, p), [Phase((c,), (), (Store("y", (sym(r), sym(p), sym(c)), value),))],
+                         (x, k, s, y)))
+    return out
+
+
 def columns() -> list[Case]:
     out = []
     for m, n in ((1, 17), (7, 16), (16, 5), (17, 40), (300, 20), (4097, 3), (9000, 1)):
@@ -469,5 +494,5 @@ def all_cases() -> list[Case]:
             for size, symbolic in ((40, False), (33, True))]
     out.append(softmax(4096, False, 16))
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
-    return out + pad() + windows() + depthwise() + columns() + siblings() + rows() + memory() + elementwise() \
-        + in_order()
+    return out + pad() + windows() + depthwise() + depthwise_bytes() + columns() + siblings() + rows() + memory() \
+        + elementwise() + in_order()

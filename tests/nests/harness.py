@@ -26,8 +26,9 @@ from tensor_compile.loops.scalar_ir import Apply, Buffer
 from tensor_compile.loops.scalars import is_function, walk
 from tensor_compile.symbolic import Expr, Sym, wrap
 
-PACK = {"f32": "f", "i32": "i", "i64": "q", "bool": "B"}
-SIZE = {"f32": 4, "i32": 4, "i64": 8, "bool": 1}
+PACK = {"f32": "f", "i32": "i", "i64": "q", "bool": "B", "i8": "b", "u8": "B"}
+SIZE = {"f32": 4, "i32": 4, "i64": 8, "bool": 1, "i8": 1, "u8": 1}
+BYTES = {"i8": (-128, 127), "u8": (0, 255)}
 # the evaluation takes these from the host: compared within its error
 INEXACT = {op for op in PRIMITIVES if is_function(op)} - {"rem"}
 TEAMS = (1, 2, 5)
@@ -106,6 +107,8 @@ def machines(sanitize: bool = False) -> list[Machine]:
 def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int) -> list:
     if dtype == "bool":
         return [rng.random() < 0.5 for _ in range(count)]
+    if dtype in BYTES:
+        return [rng.choice((*BYTES[dtype], rng.randint(*BYTES[dtype]))) for _ in range(count)]
     if dtype != "f32":
         if extreme:
             half = 1 << (SIZE[dtype] * 8 - 1)
