@@ -58,12 +58,13 @@ class Compiled:
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
-        taps: tuple[str, ...] = (), choose: Choose | None = None) -> Compiled:
+        taps: tuple[str, ...] = (), choose: Choose | None = None, relaxed: bool = False) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of PASSES. plain: `--target reference`, one loop nest
     an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that is not
     fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose
-    results become outputs (graph/tap.py). choose: the schedules of contractions; None: the cost model does."""
+    results become outputs (graph/tap.py). choose: the schedules of contractions; None: the cost model does.
+    relaxed: sums may be taken in other orders (docs/numerics.md)."""
     chosen = choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts))
     try:
         captured = _declare(parse_module(text, name), sizes)
@@ -71,7 +72,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         captured = tap(captured, taps, name) if taps else captured
         shown = (lambda pass_name, module: dump(pass_name, print_module(module))) if dump else None
         chosen_layout = None if plain else lambda f: layout.apply(f, target)
-        graph = graph_passes.run(captured, chosen_layout, shown, verify, plain)
+        graph = graph_passes.run(captured, chosen_layout, shown, verify, plain, relaxed)
     except IrError as error:
         raise UserError("\n".join(error.findings), name, "the recorded graph is not legal") from None
     if any(n.op in ("packed_dot", "packed_convolution") and n.types[0].dtype == "i32" and n.attrs["panel"]

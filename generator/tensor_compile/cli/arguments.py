@@ -124,6 +124,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "exact "
                             "(default: f32)")
 
+    group.add_argument("--numerics", choices=("exact", "relaxed"), default="exact",
+                       help="relaxed: convolutions may be computed by other sums (Winograd), within the errors of "
+                            "docs/numerics.md (default: exact)")
+
     group.add_argument("--optimize", choices=("size", "balanced", "speed"), default="speed",
                        help="what kernels are compiled for: -Os, -O2 or -O3; size: kernels that differ in constants "
                             "alone are one function; bits are the same (default: speed)")
@@ -292,6 +296,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         raise UsageError("--object and --header name the same file")
     if args.precision != "f32" and args.backend != "cuda":
         raise UsageError(f"--precision {args.precision} goes with --target cuda alone")
+    if args.numerics != "exact" and args.backend == "cuda":
+        raise UsageError("--numerics relaxed does not go with --target cuda")
     if args.optimize != "speed" and args.backend == "cuda":
         raise UsageError("--optimize does not go with --target cuda")
     dims = [name for name, _ in args.specialize]
@@ -316,7 +322,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         compile_commands=absolute(getattr(args, "compile_commands", "")),
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         emit=getattr(args, "emit", "object"),
-        with_reference=args.with_reference, target_file=target_file,
+        with_reference=args.with_reference, numerics=args.numerics, target_file=target_file,
         precision=args.precision, optimize=args.optimize, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)),
         taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,

@@ -68,11 +68,12 @@ class Recording(Work, Subject):
 @dataclass(frozen=True)
 class Passes(Subject):
     """What the passes make. specialize: by dim, replacing what the model declares; taps: regions whose results are
-    outputs, too."""
+    outputs, too. numerics: exact or relaxed."""
 
     _: KW_ONLY
     backend: str = "c"
     with_reference: bool = False
+    numerics: str = "exact"
     specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
     taps: tuple[str, ...] = ()
     dump_after: str = ""

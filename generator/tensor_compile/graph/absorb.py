@@ -30,7 +30,7 @@ def absorb(function: Function) -> Function:
             users[v] = node
     for _, v, _ in (*function.assigns, *function.results):
         uses[v] = uses.get(v, 0) + 1
-    constant = _constants(function)
+    constant = constants(function)
     inner: set[Node] = set()            # nodes that disappear into a later one
     # last node of a chain -> (contraction, weight operand, axis of it, links)
     ends: dict[Node, tuple[Any, ...]] = {}
@@ -55,7 +55,7 @@ def absorb(function: Function) -> Function:
     return builder.finish(function, values.__getitem__)
 
 
-def _constants(function: Function) -> set[Node]:
+def constants(function: Function) -> set[Node]:
     """Nodes that depend on weights and constants alone (what a called function reads is not looked into)."""
     found: set[Node] = set()
     for node in function.nodes:

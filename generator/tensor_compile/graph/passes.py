@@ -19,6 +19,7 @@ from .simplify import simplify
 from .specialize import refuted, specialize, suffix
 from .verify import callees_of, verify
 from .widen import widen
+from .winograd import winograd
 
 FunctionPass = Callable[[Function], Function]
 ModulePass = Callable[[Module], Module]
@@ -43,6 +44,13 @@ BEFORE: tuple[tuple[str, ModulePass], ...] = (
     ("dce", each(dce)),                     # last: what the others left without users
 )
 
+# With `--numerics relaxed`, behind them: sums in other orders. What these leave is the reference then.
+RELAXED: tuple[tuple[str, ModulePass], ...] = (
+    ("winograd", each(winograd)),           # behind absorb: weights have their scales already
+    ("simplify-winograd", each(simplify)),
+    ("dce-winograd", each(dce)),
+)
+
 # Passes on each variant, after specialization: exact ones only.
 AFTER: tuple[tuple[str, ModulePass], ...] = (
     ("divide", each(divide)),                  # first: what it slices is made simple by what follows
@@ -55,8 +63,8 @@ AFTER: tuple[tuple[str, ModulePass], ...] = (
 # The whole order, as dumps name it. capture is the module as read; layout (loops/layout.py) precedes fold, because
 # packing is part of the constant graph. widen follows what fixes the reference: the interpreter rounds 16-bit floats by
 # itself.
-ORDER: tuple[str, ...] = ("capture", "inline", *(n for n, _ in BEFORE), "widen", "specialize", *(n for n, _ in AFTER),
-                          "layout", "fold")
+ORDER: tuple[str, ...] = ("capture", "inline", *(n for n, _ in (*BEFORE, *RELAXED)), "widen", "specialize",
+                          *(n for n, _ in AFTER), "layout", "fold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +93,12 @@ class Compiled:
 
 
 def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = None,
-        verify_each: bool = False, plain: bool = False) -> Compiled:
+        verify_each: bool = False, plain: bool = False, relaxed: bool = False) -> Compiled:
     """Runs every graph pass.
 
     layout: the target's layout pass. dump: called after each pass of ORDER with its name and the module. plain: the
     variants keep the reference's own nodes, the passes of AFTER are left out (fold alone runs behind specialize).
+    relaxed: with the passes of RELAXED.
     verify_each: runs the verifier after each pass; it always runs on what capture wrote. Raises IrError.
     """
     def after(name: str, made: Module) -> Module:
@@ -101,7 +110,7 @@ def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = 
 
     after("capture", module)
     module = after("inline", inline(module))
-    for name, run_pass in BEFORE:
+    for name, run_pass in (*BEFORE, *RELAXED) if relaxed else BEFORE:
         module = after(name, run_pass(module))
     reference = module
     module = after("widen", each(widen)(module))

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Winograd's convolution, for `--numerics relaxed`: 3x3 windows of stride 1 with fewer products, in another order.
+
+F(m, 3) computes m neighbouring results of three taps from m + 2 products instead of 3m: polynomials are multiplied at
+points (0, 1, -1, infinity; for m = 4 also 1/2 and -2, which lose least of f32: docs/numerics.md). In both axes of an
+image, tiles of (m + 2) x (m + 2) elements and the weights go to these points, are multiplied there, summed over the
+channels as (m + 2)^2 products of matrices, and come back as m x m results.
+
+All of it are nodes of the graph. So weights are transformed at build time (fold), kernels are what lowering makes of
+any graph, and the interpreter computes the same bits. Additions, scales and maxima of one point behind a convolution
+are taken before the tiles are put together. It runs before numerics are fixed, on the graph of all variants; structure
+alone decides, so every target has the same sums.
+"""
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Callable, Protocol, Sequence, TypeVar
+
+from ..symbolic import Expr, wrap
+from .absorb import constants
+from .infer import Context
+from .ir import Function, Node, TensorType, Value
+from .rewrite import Builder, Values
+from .table import is_elementwise
+
+TAPS = 3
+FEWEST = 16         # channels of the result
+# what the costs are reckoned with, of any target: sums are the same on all
+LANES = 16          # products a cycle
+BYTES = 8           # of weights, a cycle
+TRANSFORM = 0.6     # cycles of an element on its way to a point, or back
+WORTH = 0.8         # of the exact order's time, at most
+
+T = TypeVar("T")
+
+
+class Arithmetic(Protocol[T]):
+    """What the transformations are written in: nodes of a graph, or numbers."""
+
+    def add(self, a: T, b: T) -> T: ...
+    def sub(self, a: T, b: T) -> T: ...
+    def scale(self, by: Fraction, a: T) -> T: ...
+
+
+# -- the transformations of one axis ---------------------------------------------------------------------------------
+def image_2(o: Arithmetic[T], d: Sequence[T]) -> list[T]:
+    return [o.sub(d[2], d[0]), o.add(d[2], d[1]), o.sub(d[2], d[1]), o.sub(d[3], d[1])]
+
+
+def result_2(o: Arithmetic[T], m: Sequence[T]) -> list[T]:
+    return [o.add(m[0], o.add(m[1], m[2])), o.add(o.sub(m[1], m[2]), m[3])]
+
+
+def image_4(o: Arithmetic[T], d: Sequence[T]) -> list[T]:
+    """Products of the x - p of all points but one: with q = x^2 + 3/2 x - 1, these are a = x^2 q, b = x q, c = q and
+    g = x^3 q, added and subtracted, and x (x^2 - 1) (x + 2), x (x^2 - 1) (2x - 1)."""
+    half3, two = Fraction(3, 2), Fraction(2)
+    e, f = o.sub(d[4], d[2]), o.sub(d[3], d[1])
+    a, b = o.add(o.scale(half3, d[3]), e), o.add(o.scale(half3, d[2]), f)
+    c, g = o.add(o.scale(half3, d[1]), o.sub(d[2], d[0])), o.add(o.scale(half3, d[4]), o.sub(d[5], d[3]))
+    return [o.sub(a, c), o.add(a, b), o.sub(a, b), o.add(e, o.scale(two, f)), o.sub(o.scale(two, e), f), o.sub(g, b)]
+
+
+def result_4(o: Arithmetic[T], m: Sequence[T]) -> list[T]:
+    s, d = o.add(m[1], m[2]), o.sub(m[1], m[2])
+
+    def beside(to: T, power: int) -> T:
+        """And the powers of the points 1/2 and -2."""
+        return o.add(o.add(to, o.scale(Fraction(1, 2) ** power, m[3])), o.scale(Fraction(-2) ** power, m[4]))
+
+    return [o.add(o.add(m[0], s), o.add(m[3], m[4])), beside(d, 1), beside(s, 2), o.add(beside(d, 3), m[5])]
+
+
+@dataclass(frozen=True)
+class Form:
+    """m results of an axis at a time. fewest: channels of the image, below which errors are more than four times those
+    of the direct sum, whose errors grow with its terms (tests/reference/test_winograd.py). weights: what the taps are
+    multiplied by, a line a point."""
+
+    m: int
+    fewest: int
+    image: Callable[[Arithmetic[Any], Sequence[Any]], list[Any]]
+    result: Callable[[Arithmetic[Any], Sequence[Any]], list[Any]]
+    weights: tuple[tuple[Fraction, Fraction, Fraction], ...]
+
+    @property
+    def n(self) -> int:
+        return self.m + TAPS - 1
+
+
+def _powers(point: Fraction | int, by: Fraction | int) -> tuple[Fraction, Fraction, Fraction]:
+    return Fraction(by), Fraction(by) * point, Fraction(by) * point * point
+
+
+_LAST = (Fraction(0), Fraction(0), Fraction(1))
+FORMS = (Form(2, 16, image_2, result_2, (_powers(0, -1), _powers(1, Fraction(1, 2)), _powers(-1, Fraction(1, 2)),
+                                         _LAST)),
+         Form(4, 32, image_4, result_4, (_powers(0, 1), _powers(1, Fraction(1, 3)), _powers(-1, Fraction(-1, 3)),
+                                     _powers(Fraction(1, 2), Fraction(-16, 15)), _powers(-2, Fraction(1, 30)), _LAST)))
+
+
+# -- which convolutions ----------------------------------------------------------------------------------------------
+def form_of(node: Node, constant: set[Node]) -> Form | None:
+    """How a convolution is computed; None: as it is."""
+    if node.op != "convolution" or node.types[0].dtype != "f32" or len(node.types[0].shape) != 4:
+        return None
+    x, w = node.operands
+    attrs, ones = node.attrs, (1, 1)
+    if w.node not in constant or x.node in constant or attrs["groups"] != 1 or attrs["stride"] != ones \
+            or attrs["dilation"] != ones or min(*attrs["low"], *attrs["high"]) < 0:
+        return None
+    sizes = (*w.shape, *x.shape[2:], *node.types[0].shape[2:])
+    if not all(s.is_const for s in sizes) or w.shape[2:] != (wrap(TAPS), wrap(TAPS)):
+        return None
+    outs, ins = w.shape[0].value, w.shape[1].value
+    high, wide = (s.value for s in node.types[0].shape[2:])
+    if outs < FEWEST or min(high, wide) < 2:
+        return None
+    best, least = None, WORTH * _products(high * wide * TAPS * TAPS, outs, ins, TAPS * TAPS)
+    for form in FORMS:
+        tiles, points = -(-high // form.m) * -(-wide // form.m), form.n * form.n
+        cycles = _products(tiles * points, outs, ins, points) + tiles * points * (ins + outs) * TRANSFORM
+        if ins >= form.fewest and cycles < least:
+            best, least = form, cycles
+    return best
+
+
+def _products(rows: int, outs: int, ins: int, weights: int) -> float:
+    """Cycles of products of all positions and points, of one image; beside them weights come from memory."""
+    compute, stream = rows * outs * ins / LANES, 4 * weights * outs * ins / BYTES
+    return max(compute, stream) + 0.3 * min(compute, stream)
+
+
+# -- the graph -------------------------------------------------------------------------------------------------------
+def winograd(function: Function) -> Function:
+    """The function with such convolutions at points."""
+    constant = constants(function)
+    forms = {node: form for node in function.nodes if (form := form_of(node, constant)) is not None}
+    if not forms:
+        return function
+    uses: dict[Value, int] = {}
+    users: dict[Value, Node] = {}
+    for node in function.nodes:
+        for v in node.operands:
+            uses[v], users[v] = uses.get(v, 0) + 1, node
+    for _, v, _ in (*function.assigns, *function.results):
+        uses[v] = uses.get(v, 0) + 1
+    chains = {node: _chain(node, uses, users) for node in forms}
+    inner = {link for node, chain in chains.items() for link in (node, *chain)[:-1]}
+    ends = {(node, *chain)[-1]: node for node, chain in chains.items()}
+    builder, values = Builder(function, Context()), Values()
+    for node in function.nodes:
+        if node in ends:
+            start = ends[node]
+            values[Value(node)] = _Convolution(builder, values, start, forms[start]).made(chains[start])
+        elif node not in inner:
+            values.bind(node, builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc,
+                                           node.scope))
+    return builder.finish(function, values.__getitem__)
+
+
+def _chain(node: Node, uses: dict[Value, int], users: dict[Value, Node]) -> list[Node]:
+    """The elementwise nodes that a convolution's result runs through, and nobody else reads what is between."""
+    links: list[Node] = []
+    value = Value(node)
+    while uses.get(value) == 1 and value in users and is_elementwise(users[value].op) \
+            and all(v.dtype == "f32" and v.shape == value.shape for v in users[value].operands) \
+            and users[value].types == node.types:
+        links.append(users[value])
+        value = Value(users[value])
+    return links
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Arithmetic on values of a graph."""
+
+    builder: Builder
+    like: Node
+    dtype: str = "f32"
+
+    def add(self, a: Value, b: Value) -> Value:
+        return self.builder.value("add", a, b, like=self.like)
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return self.builder.value("sub", a, b, like=self.like)
+
+    def scale(self, by: Fraction, a: Value) -> Value:
+        if by == 1:
+            return a
+        if by == 2:
+            return self.add(a, a)
+        return self.builder.value("mul", a, self.filled(float(by), a.shape), like=self.like)
+
+    def filled(self, number: float, shape: tuple[Expr, ...]) -> Value:
+        kind, width = ("f", "I") if self.dtype == "f32" else ("d", "Q")
+        (bits,) = struct.unpack(f"<{width}", struct.pack(f"<{kind}", number))
+        one = self.builder.value("constant", like=self.like, types=(TensorType(self.dtype, ()),), bits=bits)
+        return self.builder.value("broadcast", one, like=self.like, shape=shape, axes=())
+
+
+class _Convolution:
+    """One of them. Axes of values: points of columns j and of rows i, image, tile row, tile column, channel."""
+
+    def __init__(self, builder: Builder, values: Values, node: Node, form: Form):
+        self.builder, self.values, self.node, self.form = builder, values, node, form
+        self.o = _Nodes(builder, node)
+
+    def value(self, op: str, *operands: Value, **attrs: Any) -> Value:
+        return self.builder.value(op, *operands, like=self.node, **attrs)
+
+    def reshape(self, x: Value, *sizes: Expr | int) -> Value:
+        shape = tuple(map(wrap, sizes))
+        return x if x.shape == shape else self.value("reshape", x, shape=shape)
+
+    def transpose(self, x: Value, *perm: int) -> Value:
+        return self.value("transpose", x, perm=perm)
+
+    def part(self, x: Value, axis: int, start: int, size: Expr | int, stride: int = 1) -> Value:
+        rank = range(len(x.shape))
+        return self.value("slice", x, start=tuple(wrap(start if d == axis else 0) for d in rank),
+                          size=tuple(wrap(size) if d == axis else x.shape[d] for d in rank),
+                          stride=tuple(stride if d == axis else 1 for d in rank))
+
+    def padded(self, x: Value, axis: int, low: int, high: int) -> Value:
+        if not (low or high):
+            return x
+        zero = self.value("constant", types=(TensorType(x.dtype, ()),), bits=0)
+        at = range(len(x.shape))
+        return self.value("pad", x, zero, low=tuple(wrap(low if d == axis else 0) for d in at),
+                          high=tuple(wrap(high if d == axis else 0) for d in at))
+
+    def stacked(self, parts: Sequence[Value], axis: int) -> Value:
+        """Along a new axis."""
+        wide = [self.reshape(p, *p.shape[:axis], 1, *p.shape[axis:]) for p in parts]
+        return self.value("concat", *wide, axis=axis)
+
+    def points(self, x: Value, axis: int, low: int, tiles: int) -> Value:
+        """Elements of an axis to points, which are the first axis."""
+        m, n = self.form.m, self.form.n
+        x = self.padded(x, axis, low, m * tiles + TAPS - 1 - low - x.shape[axis].value)
+        parts = [self.part(x, axis, i, tiles, m) for i in range(n)]
+        return self.stacked(self.form.image(self.o, parts), 0)
+
+    def weights(self, w: Value) -> Value:
+        """[points, points, ins, outs], computed in f64."""
+        wide = _Nodes(self.builder, self.node, "f64")
+        x = self.value("cast", self.transpose(w, 3, 2, 1, 0), dtype="f64")   # column and row of the window, ins, outs
+        for _ in range(2):   # rows, which go first; then columns
+            parts = [self.reshape(self.part(x, 1, t, 1), x.shape[0], *x.shape[2:]) for t in range(TAPS)]
+            lines = []
+            for line in self.form.weights:
+                terms = [wide.scale(by, part) for by, part in zip(line, parts, strict=True) if by]
+                while len(terms) > 1:
+                    terms[:2] = [wide.add(*terms[:2])]
+                lines.append(terms[0])
+            x = self.transpose(self.stacked(lines, 1), 1, 0, 2, 3)
+        return self.value("cast", x, dtype="f32")
+
+    def made(self, chain: list[Node]) -> Value:
+        x, w = self.values.all(self.node.operands)
+        form, (low, high) = self.form, (self.node.attrs["low"], self.node.types[0].shape)
+        m, n = form.m, form.n
+        rows, columns = (-(-s.value // m) for s in high[2:])
+        images, outs = x.shape[0], w.shape[0]
+        v = self.points(self.transpose(x, 0, 2, 3, 1), 1, low[0], rows)     # i, image, tile row, column, channel
+        v = self.points(v, 3, low[1], columns)
+        v = self.value("dot", v, self.weights(w), lhs_batch=(0, 1), rhs_batch=(0, 1), lhs_contract=(5,),
+                       rhs_contract=(2,), order="seq")
+        parts = [self.reshape(self.part(v, 1, i, 1), n, images, rows, columns, outs) for i in range(n)]
+        v = self.stacked(form.result(self.o, parts), 3)                     # j, image, tile row, row, tile column
+        v = self.reshape(v, n, images, rows * m, columns, outs)
+        parts = [self.reshape(self.part(v, 0, j, 1), images, rows * m, columns, outs) for j in range(n)]
+        parts = [self.finished(part, j, chain) for j, part in enumerate(form.result(self.o, parts))]
+        y = self.reshape(self.stacked(parts, 3), images, rows * m, columns * m, outs)
+        for axis, size in ((1, high[2].value), (2, high[3].value)):
+            y = y if y.shape[axis].value == size else self.part(y, axis, 0, size)
+        return self.transpose(y, 0, 3, 1, 2)
+
+    def finished(self, part: Value, column: int, chain: list[Node]) -> Value:
+        """What follows the convolution, for one column of every tile."""
+        value = Value(self.node)
+        for link in chain:
+            operands = [part if v == value else self.beside(self.values[v], part, column) for v in link.operands]
+            part = self.builder.value(link.op, *operands, like=link, **link.attrs)
+            value = Value(link)
+        return part
+
+    def beside(self, x: Value, part: Value, column: int) -> Value:
+        """Of another operand, the elements at the positions of a part."""
+        if x.node.op == "broadcast" and x.node.attrs["axes"] in ((), (1,)):
+            axes = tuple(3 for _ in x.node.attrs["axes"])
+            return self.value("broadcast", x.node.operands[0], shape=part.shape, axes=axes)
+        x, m = self.transpose(x, 0, 2, 3, 1), self.form.m
+        x = self.padded(x, 1, 0, part.shape[1].value - x.shape[1].value)
+        x = self.padded(x, 2, 0, part.shape[2].value * m - x.shape[2].value)
+        return self.part(x, 2, column, part.shape[2], m)

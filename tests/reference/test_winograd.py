@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--numerics relaxed`: Winograd's transformations in exact numbers, their errors in f32 beside those of direct sums
+(docs/numerics.md), and models with convolutions of all sizes that `check` compares with the interpreter's bits and with
+double precision."""
+import math
+import random
+import tempfile
+from array import array
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import models
+from tap import done, equal, note, ok
+from tensor_compile.graph.winograd import FORMS, TAPS, Form
+
+ERRORS = {2: 1.0, 4: 4.0}     # root mean square, in those of direct sums: docs/numerics.md
+CHANNELS, TILES = 32, 12
+
+
+class Exact:
+    @staticmethod
+    def add(a, b):
+        return a + b
+
+    @staticmethod
+    def sub(a, b):
+        return a - b
+
+    @staticmethod
+    def scale(by, a):
+        return by * a
+
+
+def rounded(x: float) -> float:
+    return array("f", [x])[0]
+
+
+class Single(Exact):
+    """Numbers of f32: every step is rounded."""
+
+    @staticmethod
+    def add(a, b):
+        return rounded(a + b)
+
+    @staticmethod
+    def sub(a, b):
+        return rounded(a - b)
+
+    @staticmethod
+    def scale(by, a):
+        return rounded(float(by) * a)
+
+
+def both(transform, arithmetic, square):
+    """A transformation of the rows of a square, then of its columns."""
+    columns = list(zip(*[transform(arithmetic, list(line)) for line in zip(*square)]))
+    return [transform(arithmetic, list(line)) for line in columns]
+
+
+def weights_of(form: Form, window):
+    lines = [[sum(by * t for by, t in zip(line, column)) for line in form.weights] for column in zip(*window)]
+    return [[sum(by * t for by, t in zip(line, row)) for line in form.weights] for row in zip(*lines)]
+
+
+def direct(form: Form, image, window, step):
+    """m x m results; step adds a product to a sum."""
+    out = [[0.0] * form.m for _ in range(form.m)]
+    for i, j in product(range(form.m), repeat=2):
+        for a, b in product(range(TAPS), repeat=2):
+            for x, w in zip(image, window):
+                out[i][j] = step(out[i][j], x[i + a][j + b], w[a][b])
+    return out
+
+
+rng = random.Random(1)
+for form in FORMS:
+    one = [Fraction(rng.randrange(-99, 99), 7) for _ in range(form.n)]
+    taps = [Fraction(rng.randrange(-99, 99), 5) for _ in range(TAPS)]
+    points = [a * sum(by * t for by, t in zip(line, taps))
+              for a, line in zip(form.image(Exact, one), form.weights, strict=True)]
+    equal(form.result(Exact, points), [sum(one[i + t] * taps[t] for t in range(TAPS)) for i in range(form.m)],
+          f"F({form.m},3) is the convolution, in exact numbers")
+    squares = {"direct": 0.0, "points": 0.0}
+    for _ in range(TILES):
+        image = [[[rounded(rng.gauss(0, 1)) for _ in range(form.n)] for _ in range(form.n)] for _ in range(CHANNELS)]
+        window = [[[rounded(rng.gauss(0, 1)) for _ in range(TAPS)] for _ in range(TAPS)] for _ in range(CHANNELS)]
+        want = direct(form, image, window, lambda s, x, w: s + x * w)
+        plain = direct(form, image, window, lambda s, x, w: rounded(s + x * w))
+        sums = [[0.0] * form.n for _ in range(form.n)]
+        for x, w in zip(image, window):
+            at, by = both(form.image, Single, x), weights_of(form, w)
+            for i, j in product(range(form.n), repeat=2):
+                sums[i][j] = rounded(sums[i][j] + at[i][j] * rounded(float(by[i][j])))
+        got = both(form.result, Single, sums)
+        for i, j in product(range(form.m), repeat=2):
+            squares["direct"] += (plain[i][j] - want[i][j]) ** 2
+            squares["points"] += (got[i][j] - want[i][j]) ** 2
+    ratio = math.sqrt(squares["points"] / squares["direct"])
+    if not ok(ratio <= ERRORS[form.m], f"F({form.m},3): errors at most {ERRORS[form.m]} times those of direct sums"):
+        note(f"{ratio:.2f}")
+
+# convolutions with and without padding, of sizes that tiles do not divide, images unknown in number, what follows them;
+# the last three stay as they are: a stride, groups, weights that are an input
+MODEL = """
+#include <tensor_compile/model.h>
+
+TC_MODEL(winograd)
+{
+    tc_dim images = tc_dynamic(g, "images", 1, 3);
+    tc_tensor x = tc_input(g, "x", TC_F32, images, 24, 14, 11);
+    tc_weights(g, "weights.safetensors");
+    tc_tensor w = tc_weight(g, "w"), b = tc_weight(g, "b");
+    tc_tensor a = tc_relu(tc_conv2d(x, tc_weight(g, "first"), .bias = b, .padding = {1, 1}));
+    tc_tensor c = tc_relu(tc_add(tc_conv2d(a, w, .padding = {1, 1}), a));
+    tc_tensor d = tc_conv2d(c, w, .bias = b);
+    tc_tensor e = tc_relu(tc_conv2d(d, w, .padding = {1, 0}));
+    tc_tensor f = tc_conv2d(e, w, .stride = {2, 2});
+    f = tc_conv2d(f, tc_weight(g, "grouped"), .groups = 2, .padding = {1, 1});
+    tc_tensor v = tc_mul(tc_input(g, "v", TC_F32, 64, 64, 3, 3), 0.02);
+    tc_output(g, "y", tc_conv2d(f, v, .padding = {1, 1}));
+    tc_output(g, "z", d);
+}
+"""
+WEIGHTS = {"first": (64, 24, 3, 3), "w": (64, 64, 3, 3), "b": (64,), "grouped": (64, 32, 3, 3)}
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    (folder / "model.c").write_text(MODEL, encoding="utf-8")
+    models.safetensors(folder / "weights.safetensors",
+                       {name: (shape, [0.2 * v for v in values])
+                        for name, (shape, values) in models.seeded(WEIGHTS, 3).items()})
+    relaxed = ("--numerics", "relaxed", "--verify", *(("--isa", "avx2") if models.X86 else ()))
+    result = models.tool(folder, "check", "model.c", *relaxed, "--dump-after", "dce-winograd")
+    graph = [line for line in result.stdout.splitlines() if " = " in line]
+    dots = [line for line in graph if " dot(" in line]
+    kinds = [sum(what in line for line in dots) for what in (": f32[4,4,", ": f32[6,6,")]
+    equal((kinds, sum(" convolution(" in line for line in graph)), ([1, 3], 3),
+          "convolutions of stride 1 with constant weights become products, others stay")
+    lines = [line for line in result.stdout.splitlines() if "bits of the interpreter" in line]
+    if not ok(result.returncode == 0 and len(lines) == 2 and all(line.endswith(": equal") for line in lines),
+              "results have the interpreter's bits, and are near those of double precision"):
+        note(result.stdout[-3000:] + result.stderr)
+done()
