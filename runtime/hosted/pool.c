@@ -3,6 +3,9 @@
  * The team on POSIX threads: workers wait for a new round, run their share of its job and report. They wait
  * spinning first, then asleep.
  */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* pthread_setaffinity_np */
+#endif
 #include <tensor_compile/hosted.h>
 
 #include "forks.h"
@@ -10,6 +13,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Yields before a thread that waits sleeps: some hundred microseconds on an idle machine, the pause between the calls of
  * a busy program. */
@@ -32,15 +36,17 @@ struct tc_pool {
     pthread_mutex_t lock; /* for sleeping alone */
     pthread_cond_t start;
     pthread_cond_t finished;
-    uint64_t round;   /* its number times SIZES, plus the size of its team: those beyond it read nothing else */
-    char apart[LINE]; /* who spins on one is not disturbed by who counts on the other */
-    tc_index running; /* workers of this round that have not finished */
     unsigned sleepers;
-    int joining; /* the caller sleeps until the last has finished */
-    /* of this round, written before it starts, when nobody reads them */
-    int quit;
+    /* What starts a round is one line of the cache, which each worker fetches once. The rest of it is written before
+     * `round`, when nobody reads it. */
+    _Alignas(
+        LINE) uint64_t round; /* its number times SIZES, plus the size of its team: those beyond it read nothing else */
     tc_team_job *job;
     void *argument;
+    int quit;
+    /* Who counts on this line disturbs nobody who spins on the other. */
+    _Alignas(LINE) tc_index running; /* workers of this round that have not finished */
+    int joining;                     /* the caller sleeps until the last has finished */
 };
 
 /* The next round behind `seen`. */
@@ -142,11 +148,29 @@ static void end(tc_pool *pool, tc_index started)
     free(pool);
 }
 
-tc_pool *tc_pool_create(tc_index threads)
+/* Holds a worker on a processor: whether the system does so. */
+static int hold(pthread_t thread, int processor)
 {
-    tc_pool *pool = threads < 1 || threads >= SIZES ? NULL : calloc(1, sizeof *pool);
+#if defined(__linux__)
+    cpu_set_t set;
+    if (processor < 0 || processor >= CPU_SETSIZE)
+        return 0;
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    return pthread_setaffinity_np(thread, sizeof set, &set) == 0;
+#else
+    (void)thread, (void)processor;
+    return 0;
+#endif
+}
+
+tc_pool *tc_pool_create_with(const tc_pool_options *options)
+{
+    const tc_index threads = options ? options->threads : 0;
+    tc_pool *pool = threads < 1 || threads >= SIZES ? NULL : aligned_alloc(LINE, sizeof *pool);
     if (!pool)
         return NULL;
+    memset(pool, 0, sizeof *pool);
     pool->threads = threads;
     pool->made = tc_forks();
     pool->workers = calloc((size_t)threads, sizeof *pool->workers);
@@ -159,14 +183,25 @@ tc_pool *tc_pool_create(tc_index threads)
     pthread_cond_init(&pool->start, NULL);
     pthread_cond_init(&pool->finished, NULL);
     for (tc_index i = 0; i < threads - 1; ++i) {
-        pool->workers[i].pool = pool;
-        pool->workers[i].number = i + 1;
-        if (pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i])) {
+        worker *one = &pool->workers[i];
+        one->pool = pool;
+        one->number = i + 1;
+        if (pthread_create(&one->thread, NULL, work, one)) {
             end(pool, i);
+            return NULL;
+        }
+        if (options->processors && options->processors[i + 1] != TC_ANY_PROCESSOR &&
+            !hold(one->thread, options->processors[i + 1])) {
+            end(pool, i + 1);
             return NULL;
         }
     }
     return pool;
+}
+
+tc_pool *tc_pool_create(tc_index threads)
+{
+    return tc_pool_create_with(&(tc_pool_options){.threads = threads});
 }
 
 void tc_pool_destroy(tc_pool *pool)

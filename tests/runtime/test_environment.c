@@ -10,7 +10,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
 
 static tc_index threads(const char *value)
@@ -24,6 +26,36 @@ static tc_status logs(tc_context *context, const char *value)
     tc_context_init(context, NULL, 0);
     setenv("TC_LOGS", value, 1);
     return tc_context_read_logs(context);
+}
+
+/* Weights of 7 MiB, embedded or of a file, in huge pages: the same bytes at the same place. */
+static void test_huge_pages(void)
+{
+    enum { BYTES = 7 << 20, HEADER = 128 };
+    char path[] = "weightsXXXXXX";
+    const int file = mkstemp(path);
+    unsigned char *bytes = malloc(BYTES);
+    for (size_t i = 0; i < BYTES; ++i)
+        bytes[i] = (unsigned char)(i * 2654435761u >> 24);
+    const int written = file >= 0 && write(file, bytes, BYTES) == BYTES;
+    for (int embedded = 0; embedded < 2; ++embedded) {
+        unsigned char *mapped = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE, file, 0);
+        const tc_model model = {.weights = embedded ? mapped : NULL,
+                                .weights_bytes = embedded ? BYTES : BYTES - HEADER};
+        const int known = written && mapped != MAP_FAILED;
+        const size_t huge = known ? tc_weights_use_huge_pages(&model, embedded ? NULL : mapped) : 0;
+        tc_ok(known && huge <= BYTES && !memcmp(mapped, bytes, BYTES), "weights keep their bytes, %s",
+              embedded ? "embedded" : "mapped");
+        tc_ok(known && tc_weights_use_huge_pages(&model, mapped) == huge && !memcmp(mapped, bytes, BYTES),
+              "asked again, nothing moves");
+        printf("# %zu bytes in huge pages\n", huge);
+        munmap(mapped, BYTES);
+    }
+    tc_ok(tc_weights_use_huge_pages(NULL, NULL) == 0 && tc_weights_use_huge_pages(&(tc_model){0}, NULL) == 0,
+          "no weights, no huge pages");
+    close(file);
+    unlink(path);
+    free(bytes);
 }
 
 int main(void)
@@ -56,7 +88,8 @@ int main(void)
     tc_skip(2, "processors are bound on Linux alone");
 #endif
 
-    tc_ok(logs(&context, "") == TC_STATUS_OK && !context.log && !context.log_topics, "an empty TC_LOGS changes nothing");
+    tc_ok(logs(&context, "") == TC_STATUS_OK && !context.log && !context.log_topics,
+          "an empty TC_LOGS changes nothing");
     tc_ok(logs(&context, "guards,kernels") == TC_STATUS_OK && context.log &&
               context.log_topics == (TC_LOG_GUARDS | TC_LOG_KERNELS),
           "topics by comma");
@@ -84,5 +117,6 @@ int main(void)
     tc_context_use_recorder(&context, NULL);
     tc_ok(!context.profile, "no longer recorded");
     tc_recorder_destroy(recorder);
+    test_huge_pages();
     return tc_done();
 }

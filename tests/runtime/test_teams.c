@@ -2,9 +2,13 @@
  *
  * Calls of a generated driver on teams: pools, OpenMP, a program's own threads, behind fork(), contexts that share one.
  */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* sched_getcpu */
+#endif
 #include "fixture.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <tensor_compile/hosted.h>
@@ -65,7 +69,8 @@ static void test_teams(fixture *f)
         setup(f, 61, 60);
         f->context.team = (tc_team){own_run, &got, sizes[i]};
         /* the target file may know fewer threads */
-        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && got <= sizes[i] && (got > 1) == (sizes[i] > 1),
+        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f) && got <= sizes[i] &&
+                  (got > 1) == (sizes[i] > 1),
               "a pool of the program's own, %d", sizes[i]);
     }
 }
@@ -158,7 +163,8 @@ static int in_child(fixture *f, tc_pool *pool)
 static void test_fork(fixture *f)
 {
     tc_pool *pool = tc_pool_create(4);
-    tc_ok(in_child(f, pool), "a child calls with the parent's pool before the parent did, ends it and has one of its own");
+    tc_ok(in_child(f, pool),
+          "a child calls with the parent's pool before the parent did, ends it and has one of its own");
     for (int turn = 0; turn < 2; ++turn) {
         setup(f, 64, 60);
         tc_context_use_pool(&f->context, pool);
@@ -208,6 +214,94 @@ static void test_contexts(void)
     free(callers);
 }
 
+static void note_processor(void *p, tc_index thread, tc_index threads)
+{
+    (void)threads;
+#ifdef __linux__
+    ((int *)p)[thread] = sched_getcpu();
+#else
+    (void)p, (void)thread;
+#endif
+}
+
+static void pool_of_any(fixture *f)
+{
+    const int anywhere[] = {TC_ANY_PROCESSOR, TC_ANY_PROCESSOR};
+    tc_pool *pool = tc_pool_create_with(&(tc_pool_options){.threads = 2, .processors = anywhere});
+    setup(f, 61, 60);
+    tc_context_use_pool(&f->context, pool);
+    tc_ok(pool && fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "threads that may be anywhere");
+    tc_pool_destroy(pool);
+    tc_ok(!tc_pool_create_with(NULL) && !tc_pool_create_with(&(tc_pool_options){.threads = 0}),
+          "a pool needs a thread");
+}
+
+#ifdef TEST_OPENMP
+/* Calls in a parallel region of the program's own, each thread with a context: of OpenMP's, and of one pool. */
+static void test_inside(void)
+{
+    enum { CALLERS = 3 };
+    caller *callers = aligned_alloc(64, CALLERS * sizeof *callers);
+    tc_pool *pool = tc_pool_create(2);
+    int good[CALLERS] = {0};
+#pragma omp parallel for num_threads(CALLERS)
+    for (int i = 0; i < CALLERS; ++i) {
+        fixture *f = &callers[i].fixture;
+        good[i] = 1;
+        for (int call = 0; call < 20; ++call) {
+            setup(f, 64 + call % 8, 60);
+            if (call % 2)
+                tc_context_use_openmp(&f->context, 4);
+            else
+                tc_context_use_pool(&f->context, pool);
+            good[i] &= fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f);
+        }
+    }
+    tc_ok(good[0] && good[1] && good[2], "calls inside a parallel region of the program's own");
+    tc_pool_destroy(pool);
+    free(callers);
+}
+#endif
+
+/* Threads stay where the caller puts them. */
+static void test_processors(fixture *f)
+{
+#ifdef __linux__
+    cpu_set_t there;
+    if (!sched_getaffinity(0, sizeof there, &there)) {
+        int processors[4] = {TC_ANY_PROCESSOR}, count = 1, good = 1;
+        for (int i = 0; i < CPU_SETSIZE && count < 4; ++i)
+            if (CPU_ISSET(i, &there))
+                processors[count++] = i;
+        processors[0] = -2; /* is not read */
+        tc_pool *pool = tc_pool_create_with(&(tc_pool_options){.threads = count, .processors = processors});
+        for (int i = 0; i < 50 && pool; ++i) {
+            int ran[4] = {0};
+            tc_context context = {0};
+            tc_context_use_pool(&context, pool);
+            context.team.run(context.team.user, count, note_processor, ran);
+            for (int t = 1; t < count; ++t)
+                good &= ran[t] == processors[t];
+        }
+        tc_ok(pool && good, "threads stay on the processors that they were given");
+        setup(f, 61, 60);
+        tc_context_use_pool(&f->context, pool);
+        tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "and compute the same");
+        tc_pool_destroy(pool);
+        processors[count - 1] = CPU_SETSIZE - 1;
+        tc_ok(CPU_ISSET(CPU_SETSIZE - 1, &there) ||
+                  !tc_pool_create_with(&(tc_pool_options){.threads = count, .processors = processors}),
+              "no pool where a processor is not there");
+    } else {
+        tc_skip(3, "the system does not tell which processors may be used");
+    }
+#else
+    (void)f;
+    tc_skip(3, "threads are held on Linux alone");
+#endif
+    pool_of_any(f);
+}
+
 int main(void)
 {
     fixture *f = aligned_alloc(64, (sizeof *f + 63) / 64 * 64);
@@ -216,6 +310,10 @@ int main(void)
     test_no_pool(f);
     test_fork(f);
     test_contexts();
+#ifdef TEST_OPENMP
+    test_inside();
+#endif
+    test_processors(f);
     free(f);
     return tc_done();
 }

@@ -23,8 +23,8 @@ GENERATOR = ROOT / "generator"
 # what reads and writes files of tensors, here and in programs of the user's
 SAFETENSORS = [RUNTIME / "hosted" / f"safetensors{part}.c" for part in ("", "_header", "_write")]
 # with threads and files
-HOSTED = [*(RUNTIME / "hosted" / f"{name}.c" for name in ("environment", "file", "pool", "recorder", "sha256")),
-          *SAFETENSORS]
+HOSTED = [*(RUNTIME / "hosted" / f"{name}.c"
+            for name in ("environment", "file", "pages", "pool", "recorder", "sha256")), *SAFETENSORS]
 # what C and Python both read
 TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def", GENERATOR / "c_names.def"]
 

@@ -184,10 +184,13 @@ struct tc_frame {
     unsigned char *state; /* behind its header */
     const unsigned char *weights;
     tc_context *context;
-    unsigned logs;           /* the topics to log; 0 without a log callback */
-    unsigned char apart[64]; /* what waiting threads read stays off the line of what all threads read */
-    unsigned arrived, phase; /* the barrier */
-    int fault;               /* the group of checks that failed, 0: none; what follows tells which */
+    unsigned logs; /* the topics to log; 0 without a log callback */
+    /* The barrier. Who arrives disturbs neither those that wait nor those that run a kernel: each has a line of its own. */
+    unsigned char apart[64];
+    unsigned arrived;
+    unsigned char apart_too[64];
+    unsigned phase;
+    int fault; /* the group of checks that failed, 0: none; what follows tells which */
     const char *fault_name;
     int64_t fault_position, fault_value, fault_bound;
     tc_device *device; /* of the context, where the model was compiled for one */

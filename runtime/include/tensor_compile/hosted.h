@@ -33,6 +33,20 @@ typedef struct tc_pool tc_pool;
 /* NULL where threads < 1 or > 8191, or where memory or threads cannot be had. */
 tc_pool *tc_pool_create(tc_index threads);
 
+/* In tc_pool_options.processors: the thread runs wherever the operating system puts it. */
+enum { TC_ANY_PROCESSOR = -1 };
+
+typedef struct tc_pool_options {
+    tc_index threads; /* of the team, the calling one among them */
+    /* For each thread of the team the processor that it stays on, by the operating system's number. The first is the
+     * calling thread, which the pool does not move: its entry is not read. NULL: all run wherever the system puts them. */
+    const int *processors;
+} tc_pool_options;
+
+/* The same with options. NULL also where a thread cannot stay on its processor: the process may not run there, or the
+ * operating system (other than Linux) has no such call. */
+tc_pool *tc_pool_create_with(const tc_pool_options *options);
+
 /* No call may be using it any more. NULL is accepted. */
 void tc_pool_destroy(tc_pool *pool);
 
@@ -81,6 +95,12 @@ tc_status tc_weights_open(tc_weights_file *file, const tc_model *model, const ch
 
 /* Unmaps. Closing twice, an empty one or NULL does nothing. */
 void tc_weights_close(tc_weights_file *file);
+
+/* Moves weights into huge pages, where the operating system gives them to programs that ask (Linux): `weights` as
+ * arguments of calls have them, not read there where they are embedded. Their addresses stay. They are a copy in memory
+ * of this process then, which shares it no longer with others that map the file. Not during a call. Returns how many of
+ * their bytes lie in huge pages now: what does not fill such a page stays where it is; 0 where there are none. */
+size_t tc_weights_use_huge_pages(const tc_model *model, const void *weights);
 
 #ifdef __cplusplus
 }

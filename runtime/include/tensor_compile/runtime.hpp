@@ -208,16 +208,23 @@ private:
 /* External weights, mapped. */
 class weights_file {
 public:
-    weights_file(const tc_model &model, const std::string &path, bool verify = false)
+    weights_file(const tc_model &model, const std::string &path, bool verify = false) : model_(&model)
     {
         tensor_compile::check(tc_weights_open(&file_, &model, path.c_str(), verify), path);
     }
-    weights_file(weights_file &&other) noexcept : file_(other.file_) { other.file_ = {}; }
-    weights_file &operator=(weights_file &&other) noexcept { return std::swap(file_, other.file_), *this; }
+    weights_file(weights_file &&other) noexcept : model_(other.model_), file_(other.file_) { other.file_ = {}; }
+    weights_file &operator=(weights_file &&other) noexcept
+    {
+        std::swap(model_, other.model_);
+        return std::swap(file_, other.file_), *this;
+    }
     ~weights_file() { tc_weights_close(&file_); }
     const void *get() const noexcept { return file_.data; }
+    /* Returns how many bytes lie in huge pages then, see tc_weights_use_huge_pages. */
+    std::size_t use_huge_pages() noexcept { return tc_weights_use_huge_pages(model_, file_.data); }
 
 private:
+    const tc_model *model_;
     tc_weights_file file_{};
 };
 
