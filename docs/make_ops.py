@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/ops.md from the comments of generator/capture/include/tensor_compile/ops/*.h.
+"""Writes docs/ops.md and docs/ops/*.md from the comments of generator/capture/include/tensor_compile/ops/*.h.
 
-  python3 docs/make_ops.py [--check]      --check: writes nothing; exit code 1 where the page is stale or a
+  python3 docs/make_ops.py [--check]      --check: writes nothing; exit code 1 where a page is stale or a
                                           comment lacks a line that every operation has
+
+docs/ops.md is the index by topic, docs/ops/TOPIC.md has a header's operations, docs/ops/pytorch.md and docs/ops/onnx.md
+are indices by foreign names. The pages are read as text, too: no table, and lines of the width of the sources.
 
 A comment documents the macros below it, up to the next comment that does. Its first paragraph are the call forms and
 what they compute; then the sentences that begin with one of LABELS. "ATen:" and "ONNX:" list names, separated by
@@ -13,12 +16,19 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "generator"))
+
+from tensor_compile.compile.editor_headers import COMMENT, MACRO, plain
+
 OPS = ROOT / "generator" / "capture" / "include" / "tensor_compile" / "ops"
-PAGE = ROOT / "docs" / "ops.md"
+DOCS = ROOT / "docs"
+WIDTH = 118
+FOREIGN = {"ATen": ("pytorch", "PyTorch"), "ONNX": ("onnx", "ONNX")}   # label: page, whose names
 LABELS = ("Dtypes", "Shape", "Numerics", "Errors", "ATen", "ONNX")
 NEEDED = ("Dtypes", "Shape", "ATen")
 
@@ -52,17 +62,13 @@ _ALWAYS = (
      "-0 is less than +0 in maxima and minima, and equal to it in comparisons, sorting and argmax.",
      "`tests/numerics/test_scalar.c`, `tests/vector/check_vector.c`"),
 )
-EVERYWHERE = ["## What always holds", "", "| | what | tested by |", "| --- | --- | --- |",
-              *(f"| {about} | {what} | {tests} |" for about, what, tests in _ALWAYS)]
-
-_COMMENT = re.compile(r"^/\*(.*?)\*/", re.M | re.S)
 _LABEL = re.compile(r"^(%s): " % "|".join(LABELS), re.M)
 _FORM = re.compile(r"(?:(?:,|;|and|or)?\s*)*((?:tc|TC)_\w*)")
 _OPENED = re.compile(r"(?=\()|\s*(?=\{)")
 _BEHIND_FORMS = re.compile(r"(?:,?\s*(?:and so on|and the same with \w+|\.\.\.))?\s*[:;]?\s*")
+_SHARED = re.compile(r"\s*What\s+all\s+(?:of\s+them|operations)\s+share\s+is\s+said\s+in\s+\.\./ops\.h\.")
 _NO_NAME = frozenset(("none", "with", "for", "which", "their", "whose", "as", "a", "an", "the", "of"))
 _SUMMARY = 110  # characters of a summary
-_MACRO = re.compile(r"^#define ((?:tc|TC)_\w*[a-z0-9]|TC_(?:SCAN|WHILE|IF|ELSE))\(", re.M)
 
 
 @dataclass(frozen=True)
@@ -82,19 +88,15 @@ def header_order() -> list[str]:
 def groups(header: str) -> tuple[str, list[Group]]:
     """What the header says of itself, and its groups in order."""
     text = (OPS / f"{header}.h").read_text(encoding="utf-8")
-    comments = list(_COMMENT.finditer(text))
-    title = _plain(comments[0][1]).split("\n", 1)[1].strip()
+    comments = list(COMMENT.finditer(text))
+    title = plain(comments[0][1]).split("\n", 1)[1].strip()
     found = []
     for i, comment in enumerate(comments[1:], 1):
         end = comments[i + 1].start() if i + 1 < len(comments) else len(text)
-        names = tuple(dict.fromkeys(m[1] for m in _MACRO.finditer(text, comment.end(), end)))
+        names = tuple(dict.fromkeys(m[1] for m in MACRO.finditer(text, comment.end(), end)))
         if names:
-            found.append(_group(header, names, _plain(comment[1])))
+            found.append(_group(header, names, plain(comment[1])))
     return title, found
-
-
-def _plain(comment: str) -> str:
-    return "\n".join(re.sub(r"^ \* ?", "", line).rstrip() for line in comment.strip("\n").split("\n")).strip()
 
 
 def _group(header: str, names: tuple[str, ...], text: str) -> Group:
@@ -108,20 +110,10 @@ def complaints(all_groups: list[Group]) -> list[str]:
             for g in all_groups for label in NEEDED if label not in g.facts]
 
 
-def _anchor(title: str) -> str:
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-
-
 def _title(group: Group) -> str:
-    return ", ".join(group.names)
-
-
-def _links(group: Group, names: tuple[str, ...]) -> str:
-    return ", ".join(f"[{name}](#{_anchor(_title(group))})" for name in names)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*")
+    """The operations' names, as many as stand in a line."""
+    whole = ", ".join(group.names)
+    return whole if len(whole) < WIDTH else whole[:whole.rindex(", ", 0, WIDTH - 8)] + ", …"
 
 
 def _closing(text: str, at: int) -> int:
@@ -188,49 +180,131 @@ def foreign(group: Group, label: str) -> list[tuple[str, tuple[str, ...]]]:
     return out
 
 
-def _foreign_index(label: str, sections: list[tuple[str, str, list[Group]]]) -> list[str]:
-    rows: dict[str, list[str]] = {}
-    for _, _, found in sections:
+Section = tuple[str, str, list[Group]]   # header, what it says of itself, groups
+
+
+def _lines(text: str, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+                         break_on_hyphens=False)
+
+
+def _shared() -> list[str]:
+    """What ops.h says of all operations, a paragraph a line of the list; the first is of the header itself."""
+    text = plain(next(COMMENT.finditer((OPS.parent / "ops.h").read_text(encoding="utf-8")))[1])
+    return [" ".join(part.split()) for part in text.split("\n\n")[2:]]
+
+
+def _start(title: str) -> list[str]:
+    return ["<!-- SPDX-License-Identifier: Apache-2.0 -->", f"# {title}", ""]
+
+
+def index(sections: list[Section]) -> str:
+    lines = [*_start("Operations"),
+             *_lines("Every operation by topic, a page a topic. By another name: [PyTorch's](ops/pytorch.md), "
+                     "[ONNX's](ops/onnx.md). What is called here as in torch.nn.functional (cross_entropy) may stand "
+                     "in the list by topic alone. Operations together with their weights (tc_layer_linear) are in "
+                     "[porting.md](porting.md). Arithmetic to the bit: [numerics.md](numerics.md)."), "",
+             *_lines("Made by `docs/make_ops.py` from the comments in "
+                     "`generator/capture/include/tensor_compile/ops/`; change those."), "",
+             "## What all operations share", ""]
+    for paragraph in _shared():
+        lines += [*_lines(_escaped(paragraph)), ""]
+    for about, what, tests in _ALWAYS:
+        lines += _lines(f"**{about}**: {what} Tests: {tests}.", "- ", "  ")
+    lines += ["", "## By topic"]
+    for header, title, found in sections:
+        lines += ["", f"### [{header}](ops/{header}.md)", "", *_said(title.split("\n\n")[0])]
+        for group in found:
+            names = ", ".join(f"`{name}`" for name in group.names)
+            lines += _lines(f"{names}: {_escaped(summary(group.prose))}", "- ", "  ")
+    return "\n".join(lines) + "\n"
+
+
+def topic(header: str, title: str, found: list[Group]) -> str:
+    lines = [*_start(header[0].upper() + header[1:].replace("_", " ")), *_said(title),
+             "What all operations share, and the other topics: [ops.md](../ops.md)."]
+    for group in found:
+        title = _title(group)
+        lines += ["", f"## {title}", ""]
+        if title.endswith("…"):
+            lines += [*_lines(", ".join(group.names)), ""]
+        lines += ["```", group.prose, "```", ""]
+        for label in LABELS:
+            if label in group.facts:
+                lines += _lines(f"**{label}**: {_escaped(group.facts[label])}", "- ", "  ")
+    return "\n".join(lines) + "\n"
+
+
+def _said(title: str) -> list[str]:
+    """A header's words of itself; what is indented stays as it is."""
+    lines: list[str] = []
+    for part in _SHARED.sub("", title).split("\n\n"):
+        text = part.replace("../ops.h", "[ops.md](../ops.md)")
+        lines += text.split("\n") if part.startswith("    ") else _lines(_escaped(" ".join(text.split())))
+        lines.append("")
+    return lines
+
+
+def _escaped(text: str) -> str:
+    return text.replace("*", "\\*")
+
+
+def by_name(label: str, sections: list[Section]) -> str:
+    """The operations of another system, each with those that are the same here and their topic, in columns."""
+    page, whose = FOREIGN[label]
+    rows: dict[str, list[tuple[str, str]]] = {}
+    for header, _, found in sections:
         for group in found:
             for item, names in foreign(group, label):
-                rows.setdefault(item, []).append(_links(group, names))
-    return [f"| {label} | here |", "| --- | --- |",
-            *(f"| {_cell(item)} | {', '.join(dict.fromkeys(links))} |"
-              for item, links in sorted(rows.items(), key=lambda row: (row[0].lower(), row[0])))]
+                rows.setdefault(item, []).append((", ".join(names), header))
+    ordered = sorted(rows.items(), key=lambda row: (row[0].lower(), row[0]))
+    lines = [*_start(f"Operations by their names in {whose}"),
+             *_lines(f"{whose}'s name; the operations here; the topic, which has a page: [ops.md](../ops.md)."), "",
+             "```"]
+    for item, found_here in ordered:
+        for i, (names, header) in enumerate(dict.fromkeys(found_here)):
+            left = item if not i else ""
+            lines += _row(left, names, header)
+    return "\n".join([*lines, "```"]) + "\n"
 
 
-def page(sections: list[tuple[str, str, list[Group]]]) -> str:
-    """The page's text; sections are (header, what it says of itself, groups)."""
-    lines = ["<!-- SPDX-License-Identifier: Apache-2.0 -->", "# Operations", "",
-             "Made by `docs/make_ops.py` from the comments of `generator/capture/include/tensor_compile/ops/`; change "
-             "those.",
-             "Operands, numbers and broadcasting: `tensor_compile/ops.h`; arithmetic to the bit: "
-             "[numerics.md](numerics.md).", "",
-             "Find an operation [by topic](#by-topic), [by its name in PyTorch](#by-pytorchs-name) or "
-             "[in ONNX](#by-onnxs-name). What is called here as in torch.nn.functional (cross_entropy) may stand in "
-             "the first "
-             "list alone.", "", *EVERYWHERE, "", "## By topic", ""]
-    for header, _, found in sections:
-        lines += [f"**[{header}](#{_anchor(header)})**", "", "| operation | |", "| --- | --- |"]
-        lines += [f"| {_links(g, g.names)} | {_cell(summary(g.prose))} |" for g in found] + [""]
-    lines += ["## By PyTorch's name", "", *_foreign_index("ATen", sections), ""]
-    lines += ["## By ONNX's name", "", *_foreign_index("ONNX", sections)]
-    for header, title, found in sections:
-        lines += ["", f"## {header}", "", title]
-        for group in found:
-            lines += ["", f"### {_title(group)}", "", "```", group.prose, "```", ""]
-            lines += [f"- {label}: {group.facts[label]}" for label in LABELS if label in group.facts]
-    return "\n".join(lines) + "\n"
+def _row(item: str, names: str, header: str) -> list[str]:
+    """Three columns; what is too long for the first two has a line of its own before the rest."""
+    first, second = 34, 56
+    lines = []
+    if len(item) > first - 2:
+        lines, item = [item], ""
+    parts = textwrap.wrap(names, second - 2, break_long_words=False, break_on_hyphens=False)
+    lines += [f"{item if not i else '':{first}}{part:{second}}{header if not i else ''}".rstrip()
+              for i, part in enumerate(parts)]
+    return lines
+
+
+def pages(sections: list[Section]) -> dict[Path, str]:
+    """Every page's text by its file."""
+    return {DOCS / "ops.md": index(sections),
+            **{DOCS / "ops" / f"{section[0]}.md": topic(*section) for section in sections},
+            **{DOCS / "ops" / f"{FOREIGN[label][0]}.md": by_name(label, sections) for label in FOREIGN}}
+
+
+def stale(wanted: dict[Path, str]) -> list[str]:
+    """Pages that are not as they should be, those that should not be among them."""
+    there = {DOCS / "ops.md", *(DOCS / "ops").glob("*.md")} | set(wanted)
+    return [str(path.relative_to(ROOT)) for path in sorted(there)
+            if not path.exists() or path.read_text(encoding="utf-8") != wanted.get(path)]
 
 
 def main() -> int:
     sections = [(header, *groups(header)) for header in header_order()]
     wrong = complaints([g for _, _, found in sections for g in found])
-    text = page(sections)
+    wanted = pages(sections)
     if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        wrong.append("docs/ops.md is stale: run docs/make_ops.py")
+        (DOCS / "ops").mkdir(exist_ok=True)
+        for path in set((DOCS / "ops").glob("*.md")) - set(wanted):
+            path.unlink()
+        for path, text in wanted.items():
+            path.write_text(text, encoding="utf-8")
+    wrong += [f"{name} is stale: run docs/make_ops.py" for name in stale(wanted)]
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0

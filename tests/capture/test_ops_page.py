@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/ops.md is what docs/make_ops.py makes of the headers, and every operation says what all have to say."""
+"""docs/ops.md and docs/ops/ are what docs/make_ops.py makes of the headers; every operation says what all must say."""
 import importlib.util
 import os
 import re
@@ -19,16 +19,20 @@ for header, _, found in sections:
     wrong = make_ops.complaints(found)
     if not ok(found != [] and not wrong, f"{header}.h: Dtypes, Shape and ATen of every operation"):
         note("\n".join(wrong))
-ok(make_ops.PAGE.read_text(encoding="utf-8") == make_ops.page(sections), "docs/ops.md is up to date (docs/make_ops.py)")
+pages = make_ops.pages(sections)
+equal(make_ops.stale(pages), [], "docs/ops.md and docs/ops/ are up to date (docs/make_ops.py)")
 lacking = make_ops.Group("some", ("tc_some",), "tc_some(x)", {"Dtypes": "all of them.", "ATen": "some."})
 equal(make_ops.complaints([lacking]), ["some.h: tc_some: no line 'Shape:'"], "a line that is missing is named")
 
-page = make_ops.PAGE.read_text(encoding="utf-8")
-headings = {make_ops._anchor(title) for title in re.findall("^#+ (.*)$", page, re.M)}
-equal(sorted(set(re.findall(r"\(#([^)]*)\)", page)) - headings), [], "every link of the page leads to a heading")
-unnamed = [name for _, _, found in sections for g in found for name in g.names if f"| [{name}](" not in page and
-           f", [{name}](" not in page]
+index = pages[make_ops.DOCS / "ops.md"]
+unnamed = [name for _, _, found in sections for g in found for name in g.names if f"`{name}`" not in index]
 equal(unnamed, [], "every operation is in the index by topic")
+elsewhere = [name for header, _, found in sections for g in found for name in g.names
+             if not re.search(rf"\b{name}\b", pages[make_ops.DOCS / "ops" / f"{header}.md"])]
+equal(elsewhere, [], "and on its topic's page")
+long = [f"{path.name}:{i}" for path, text in pages.items() for i, line in enumerate(text.split("\n"), 1)
+        if len(line) > 120 or line.startswith("|")]
+equal(long, [], "pages can be read as text: no long line, no table")
 unsaid = [g.names for _, _, found in sections for g in found if not re.match(r"[^\s,;:.]", make_ops.summary(g.prose))]
 equal(unsaid, [], "every operation has a summary")
 

@@ -29,6 +29,7 @@ MEMORY = 4 << 30
 GRACE = 5            # seconds of processor time beyond those of the clock: where nobody is left to stop the program
 FILE = 256 << 20     # of the graph, and of what the program says
 MESSAGES = 1 << 20   # of that, what is shown
+HEADERS = host_programs.CAPTURE / "include"
 TARGET = "model"     # in the compiler's depfiles
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place, a
 # variable that was never set.
@@ -54,10 +55,9 @@ class Captured:
     model: Path
 
 
-def command(compiler: Sequence[str], preprocessor: Sequence[str]) -> list[str]:
-    """The words that compile a model.c in its folder, but for files and output."""
-    return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, *QUIET, f"-I{host_programs.CAPTURE / 'include'}",
-            *preprocessor]
+def command(compiler: Sequence[str], preprocessor: Sequence[str], headers: Path = HEADERS) -> list[str]:
+    """The words that compile a model.c in its folder, but for files and output. headers: of the language."""
+    return [*compiler, "-std=c11", "-O0", "-g", *ERRORS, *QUIET, f"-I{headers}", *preprocessor]
 
 
 def source(model: Path) -> str:

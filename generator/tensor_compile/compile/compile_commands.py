@@ -12,25 +12,28 @@ from pathlib import Path
 from typing import Iterable
 
 from ..errors import UserError
-from . import files
+from . import editor_headers, files
 from .capture_run import command, source
 from .imported import is_foreign
 from .options import Options
 
 
-def _entry(options: Options) -> dict[str, object]:
-    """The model as it is compiled to be recorded; output: the object, which tells builds of one model apart."""
+def _entry(options: Options, headers: Path) -> dict[str, object]:
+    """The model as it is compiled to be recorded, with headers for editors; output: the object, which tells builds of
+    one model apart."""
     model = Path(options.model)
     return {"directory": str(model.parent), "file": str(model), "output": options.object,
-            "arguments": [*command(options.host_cc, options.preprocessor), "-c", source(model)]}
+            "arguments": [*command(options.host_cc, options.preprocessor, headers), "-c", source(model)]}
 
 
 def update(path: Path, cache: Path, builds: Iterable[Options]) -> None:
     """Puts the builds' models into the file, which is made where it is not there; other entries stay. cache: the folder
     whose builds take turns."""
-    found = {options.object: _entry(options) for options in builds if not is_foreign(options.model)}
-    if not found:
+    written = [options for options in builds if not is_foreign(options.model)]
+    if not written:
         return
+    headers = editor_headers.folder(cache)
+    found = {options.object: _entry(options, headers) for options in written}
     try:
         cache.mkdir(parents=True, exist_ok=True)
         turn = open(cache / "compile_commands.lock", "w", encoding="utf-8")
