@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tap import done, note, ok
-from tensor_compile.compile import assemble
+from tensor_compile.compile import assemble, recording
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.loops import plan as planning
@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
         options = Options(str(EXAMPLES / name / "model.c"), name, f"{folder}/m.o", f"{folder}/m.h", sys.argv[1],
                           specialize=SPECIAL.get(name, ()), jobs=1, preprocessor=(*macros, f'-DWEIGHTS="{weights}"'))
         _, host, target, _ = assemble.toolchains(options)
-        captured = assemble.capture(options, host, Cache(Path(options.cache)))
+        captured = recording.capture(options, host, Cache(Path(options.cache)))
         for function in assemble.compile_graph(options, captured.text, target).plan.functions:
             for variant in function.built:
                 program, worst = variant.program, 0.0

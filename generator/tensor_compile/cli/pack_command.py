@@ -26,7 +26,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..compile import assemble, files, pack
+    from ..compile import assemble, files, pack, recording
     from ..compile.progress import Progress
     from ..compile.record import Inputs
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         progress.say(f"{options.shown}: packing weights")
         _, host, target, _ = assemble.toolchains(options)
         cache = options.open_cache()
-        captured = assemble.capture(options, host, cache)
+        captured = recording.capture(options, host, cache)
         compiled = assemble.compile_graph(options, captured.text, target)
         inputs = Inputs(cache.root)
         sources = pack.weight_files(compiled.constants, captured.model,

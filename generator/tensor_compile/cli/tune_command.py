@@ -122,10 +122,10 @@ def _prune(builds: list[Options]) -> int:
 
 def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target]:
     """The plan, the target's compiler, the build machine's, the target."""
-    from ..compile import assemble
+    from ..compile import assemble, recording
 
     compiler, host, target, _ = assemble.toolchains(options)
-    captured = assemble.capture(options, host, options.open_cache())
+    captured = recording.capture(options, host, options.open_cache())
     return assemble.compile_graph(options, captured.text, target).plan, compiler, host, target
 
 

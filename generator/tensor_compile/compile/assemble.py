@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Iterator
 
@@ -15,13 +15,13 @@ from ..emit.weights import weights_assembly, weights_header
 from ..errors import OptionError, UserError, closest
 from ..instruction_sets import baseline
 from ..loops.loop_ir import ModelPlan
-from . import backends, budget, capture_run, files, host_programs, imported, link, objects, pack, toolchain
+from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, toolchain
 from .backends import Sources
 from .cache import Cache
 from .jobs import spare_jobs
 from .lock import Tuning
 from .objects import Object, Unit
-from .options import Machine, Options, Passes, Recording
+from .options import Machine, Options, Passes
 from .progress import Progress
 from .record import Inputs
 from .. import target as targets
@@ -76,17 +76,6 @@ def toolchains(machine: Machine, inputs: Inputs | None = None
     return compiler, host, backend.target(machine, targets.load(path), compiler), path
 
 
-def capture(recording: Recording, host: toolchain.Compiler, cache: Cache, inputs: Inputs | None = None
-            ) -> capture_run.Captured:
-    """Records the model; one of another format is imported in the cache before. inputs: what is read is noted there."""
-    found = imported.in_cache(recording, cache,
-                              inputs or Inputs(cache.root)) if imported.is_foreign(recording.model) else None
-    captured = capture_run.run(found.model if found else Path(recording.model), recording.shown, recording.preprocessor,
-                               host, cache, recording.capture_timeout, recording.jobs,
-                               keep=Path(recording.keep) if recording.keep else None, inputs=None if found else inputs)
-    return replace(captured, headers=found.sources) if found else captured
-
-
 def compile_graph(passes: Passes, text: str, target: Target, tuning: Tuning | None = None) -> pipeline.Compiled:
     """tuning: what chooses the schedules of contractions; None: the cost model."""
     dumped: list[str] = []
@@ -125,17 +114,12 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
     there."""
     cache = options.open_cache()
     inputs = inputs or Inputs(cache.root)
-    if captured is None:
-        capture_run.require(Path(options.model), options.shown)  # before anything is compiled for it
+    captured = captured or recording.record(options, progress, inputs)
     compiler, host, target, target_file = toolchains(options, inputs)
-    if captured is None:
-        progress.say(f"{options.shown}: recording the graph")
-        host_programs.capture_library(host, cache, options.jobs)
     with ThreadPoolExecutor(1) as beside:
-        # Recording and passes are one process: the interpreter, which packs the weights, is compiled meanwhile.
+        # Passes are one process: the interpreter, which packs the weights, is compiled meanwhile.
         if spare := spare_jobs(options.jobs):
             beside.submit(host_programs.interpreter, host, cache, spare)
-        captured = captured or capture(options, host, cache, inputs)
         progress.say(f"{options.shown}: passes")
         tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
         compiled = compile_graph(options, captured.text, target, tuning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from . import capture_run, compile_commands, depfile, files, imported, record
+from . import capture_run, compile_commands, depfile, files, imported, record, recording
 from .host_programs import ROOT
 from .options import Options
 from .progress import Progress
@@ -28,18 +28,19 @@ def build(options: Options) -> None:
     inputs = record.Inputs(Path(options.cache))
     for path in (Path(options.model), *lock, *tool):
         inputs.digest(path)
-    from . import assemble, python_module, sources  # the passes are imported only where there is work for them
-
     with Progress() as progress:
+        captured = recording.record(options, progress, inputs)
+        from . import assemble, python_module, sources  # the passes are loaded only where there is work for them
+
         made: assemble.Planned | assemble.Made
         if options.emit == "c":
-            made = assemble.plan(options, progress, inputs=inputs)
+            made = assemble.plan(options, progress, captured, inputs)
             outputs = sources.write(made, options)
         elif options.emit == "python":
-            made = assemble.run(options, progress, inputs=inputs)
+            made = assemble.run(options, progress, captured, inputs)
             outputs = python_module.write(made, options)
         else:
-            made = assemble.run(options, progress, inputs=inputs)
+            made = assemble.run(options, progress, captured, inputs)
             progress.say(f"{options.shown}: linking")
             outputs = assemble.write(made, options)
     weights = [] if imported.is_foreign(options.model) else made.weight_files   # those of an import lie in the cache

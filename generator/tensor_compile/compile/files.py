@@ -44,7 +44,11 @@ def file_digest(path: Path) -> str:
 
 def tree_files(root: Path) -> list[Path]:
     """Every file under root but compiled Python, sorted."""
-    return sorted(p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [path for name in names if os.path.isfile(path := os.path.join(folder, name))]
+    return sorted(map(Path, found))
 
 
 def tree_digest(roots: Iterable[Path]) -> str:

@@ -3,6 +3,7 @@
 linked with, compiled once into the cache."""
 from __future__ import annotations
 
+from functools import cache as once
 from pathlib import Path
 from typing import Callable, Sequence
 
@@ -33,8 +34,10 @@ EXTERNS = "the sources of --extern-source do not make a program with what the mo
 CAPTURE_FLAGS = ("-O0", "-g1")  # it runs for milliseconds
 
 
-def _key(compiler: Compiler, roots: list[Path], flags: tuple[str, ...]) -> str:
-    return files.digest(compiler.identity, " ".join((*BUILD_MACHINE, *flags)), files.tree_digest(roots))
+@once
+def _key(identity: str, roots: tuple[Path, ...], flags: tuple[str, ...]) -> str:
+    """identity: the compiler's. Sources of the tool do not change while it runs."""
+    return files.digest(identity, " ".join((*BUILD_MACHINE, *flags)), files.tree_digest(roots))
 
 
 def program(cache: Cache, key: str, make: Callable[[Path], None]) -> Path:
@@ -75,8 +78,8 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
         program.rename(folder / "main.o")
         _archive(compiler, objects, folder / "libcapture.a")
 
-    roots = [CAPTURE, RUNTIME / "hosted", RUNTIME / "include", *TABLES]
-    folder = program(cache, _key(compiler, roots, ("capture", *CAPTURE_FLAGS)), make)
+    roots = (CAPTURE, RUNTIME / "hosted", RUNTIME / "include", *TABLES)
+    folder = program(cache, _key(compiler.identity, roots, ("capture", *CAPTURE_FLAGS)), make)
     return folder / "main.o", folder / "libcapture.a"
 
 
@@ -92,8 +95,8 @@ def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Pa
         for path in objects:
             path.unlink()
 
-    roots = [INTERPRETER, TEMPLATES / "include", RUNTIME / "hosted", RUNTIME / "include", *TABLES]
-    return program(cache, _key(compiler, roots, ("interpreter",)), make) / "tc-interpret"
+    roots = (INTERPRETER, TEMPLATES / "include", RUNTIME / "hosted", RUNTIME / "include", *TABLES)
+    return program(cache, _key(compiler.identity, roots, ("interpreter",)), make) / "tc-interpret"
 
 
 def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Sequence[Path], names: Sequence[str],
@@ -131,5 +134,5 @@ def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, job
         objects = _objects(compiler, sources, includes, ("-D_GNU_SOURCE", *flags), folder, jobs)
         _archive(compiler, objects, folder / "libtarget.a")
 
-    roots = [RUNTIME, INTERPRETER, TEMPLATES / "include", *TABLES]
-    return program(cache, _key(compiler, roots, ("target", *flags)), make) / "libtarget.a"
+    roots = (RUNTIME, INTERPRETER, TEMPLATES / "include", *TABLES)
+    return program(cache, _key(compiler.identity, roots, ("target", *flags)), make) / "libtarget.a"

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of other formats: model.c and weights, in a folder of the user's or in the cache."""
+"""Models of other formats: model.c and weights, in a folder of the user's or in the cache. The importers are loaded
+where there is such a model: every command asks whether there is."""
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import OptionError, UserError
-from ..importer.dims import Range
-from ..importer.output import Written, check_untouched
 from . import files
 from .cache import Cache
 from .options import Recording
 from .record import Inputs
+
+if TYPE_CHECKING:
+    from ..importer.dims import Range
+    from ..importer.output import Written
 
 SUFFIXES = (".onnx", ".pt2", ".tflite")
 
@@ -33,6 +37,8 @@ def is_foreign(model: str) -> bool:
 
 
 def ranges(words: tuple[str, ...]) -> dict[str, Range]:
+    from ..importer.dims import Range
+
     found: dict[str, Range] = {}
     for word in words:
         name, _, text = word.partition("=")
@@ -94,6 +100,8 @@ def in_cache(recording: Recording, cache: Cache, inputs: Inputs) -> Found:
 
 def write(model: Path, shown: str, folder: Path, name: str, asked: Asked, force: bool) -> None:
     """model.c and model.safetensors in a folder: both or none."""
+    from ..importer.output import check_untouched
+
     made = read(model, shown, name, asked)
     source = folder / "model.c"
     if not force:

@@ -21,7 +21,7 @@ from ..loops.loop_ir import FunctionPlan
 from ..quantize import layers, observe, source, weights
 from ..quantize.layers import Found, Layer
 from ..quantize.observe import Range
-from . import assemble, check_model, files, host_programs, model_program, tensor_files
+from . import assemble, check_model, files, host_programs, model_program, recording, tensor_files
 from .cache import Cache
 from .callers import CompiledCaller, InterpretedCaller
 from .capture_run import Captured
@@ -121,11 +121,7 @@ def check(quantized: Options, request: Request, float_model: str, least: float |
 
 
 def recorded(options: Options, function: str, progress: Progress) -> Recorded:
-    _, host, target, _ = assemble.toolchains(options)
-    progress.say(f"{options.shown}: recording the graph")
-    cache = options.open_cache()
-    host_programs.capture_library(host, cache, options.jobs)
-    captured = assemble.capture(options, host, cache)
+    captured = recording.record(options, progress)
     made = assemble.plan(options, progress, captured)
     symbols = assemble.entry_symbols(made.compiled.plan)
     plans = check_model.chosen(made, options.shown, function)      # type: ignore[arg-type]
