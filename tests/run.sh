@@ -42,11 +42,18 @@ want qemu-system-arm qemu-system-arm
 want g++ g++
 want pkg-config pkg-config
 [ -d /usr/share/libonnx-testdata ] || packages="$packages libonnx-testdata"
+# They are installed while the suite is compiled, which needs none of them: tests look for them when they run.
+installing=
 if [ -n "$packages" ]; then
     echo "setting up$packages"
     # shellcheck disable=SC2086
-    tc_apt $packages || echo "not installed (the tests that need them are skipped):$packages"
+    { tc_apt $packages || echo "not installed (the tests that need them are skipped):$packages"; } &
+    installing=$!
 fi
+installed() {
+    [ -z "$installing" ] || wait "$installing"
+    installing=
+}
 
 build=${TC_BUILD_DIR:-build/tests}
 jobs=$(nproc 2>/dev/null || echo 2)
@@ -64,11 +71,15 @@ suite() { # suite NAME "MESON SETUP OPTIONS" [MESON TEST OPTIONS]
     if [ ${#names[@]} -gt 0 ]; then
         mapfile -t selected < <(meson introspect --tests "$dir" | python3 tests/select_tests.py ${all:+--all} "${names[@]}")
         wait $! || exit 2
+        installed
         # Only what these tests need is built; a long one that is named runs, too.
         meson test -C "$dir" --setup=all --num-processes "$jobs" --timeout-multiplier 4 "${selected[@]}"
         return
     fi
-    meson compile -C "$dir" -j "$jobs" || return
+    meson compile -C "$dir" -j "$jobs"
+    local compiled=$?
+    installed
+    [ $compiled = 0 ] || return
     meson test -C "$dir" --no-rebuild --num-processes "$jobs" --timeout-multiplier 4 "$@"
 }
 

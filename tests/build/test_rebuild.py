@@ -13,6 +13,8 @@ import tempfile
 from pathlib import Path
 
 from tap import done, equal, note, ok
+from tensor_compile.compile import host_programs, toolchain
+from tensor_compile.compile.cache import Cache
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 PARTS = ("generator", "templates", "interpreter", "runtime/include", "runtime/hosted", "targets")
@@ -85,6 +87,14 @@ def copy_tool(to: Path) -> Path:
     return to
 
 
+def give_programs(root: Path) -> None:
+    """Puts the build machine's programs of this tool into a cache: no place of the tool is in them."""
+    shared = Cache(Path(os.environ["TC_TESTS_CACHE"]))
+    compiler = toolchain.detect(("cc",), shared.root, "the compiler")
+    for program in (host_programs.capture_library(compiler, shared)[0], host_programs.interpreter(compiler, shared)):
+        shutil.copytree(program.parent, root / "host" / program.parent.name)
+
+
 def append(path: Path, text: str) -> None:
     with open(path, "a", encoding="utf-8") as f:
         f.write(text)
@@ -102,7 +112,9 @@ with tempfile.TemporaryDirectory() as scratch:
     isa = os.uname().machine
     one = ("--isa", {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64"}.get(isa, ""))
 
+    give_programs(place.out / ".tensor-compile")
     gained, first = place.build(*one)
+    ok("host" not in gained, "the programs of the build machine are found wherever the tool lies")
     note(f"the first build makes {gained}")
     kernels = gained["objects"]
     equal(place.depends(), {"model.c", "sizes.h", "m.safetensors", "."}, "the depfile names model, header and weights")
@@ -197,6 +209,7 @@ with tempfile.TemporaryDirectory() as scratch:
     elsewhere = Place(here / "other" / "deeper" / "model", copy_tool(here / "other" / "tool"))
     for part in ("generator/primitives.def", "templates/include/tc_kernel.h"):
         shutil.copy(tool / part, here / "other" / "tool" / part)
+    shutil.copytree(place.out / ".tensor-compile" / "host", elsewhere.out / ".tensor-compile" / "host")
     _, got = elsewhere.build(*one, "--jobs", "1", PYTHONHASHSEED="4711")
     ok(got == first, "another folder, PYTHONHASHSEED and number of jobs: the same bytes")
 done()

@@ -89,13 +89,13 @@ def main() -> None:
 
 
 def check(isa: str, target: targets.Target, compile_command: list[str], folder: Path) -> None:
-    """One point a kernel and candidate: every sixth of those that it fits, other ones for its neighbour."""
+    """One point a kernel and candidate: every twelfth of those that it fits, other ones for its neighbour."""
     names, runs, declared, sources = [], [], [], [folder / f"{isa}.c", folder / f"{isa}_micro.c"]
     micros: set[micro.Micro] = set()
     (folder / "seen.h").write_text(HEADER, encoding="utf-8")
     for number, (name, kernel, sizes) in enumerate(kernels()):
         fitting = table.legal(kernel.contractions[0], isa, target)
-        fitting = fitting[number % 6::6] or fitting[:1]
+        fitting = fitting[number % 12::12] or fitting[:1]
         room = max(floats(part, c) for part in kernel.contractions for c in fitting)
         kernel = replace(kernel, params=(*kernel.params, *([scratch("%p", room)] if room else [])))
         second = {b.buffer for part in kernel.contractions for b in part.b} | {"%p"}   # or copies of them

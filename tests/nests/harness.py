@@ -148,8 +148,9 @@ def _bits(dtype: str, x) -> bytes:
     return struct.pack(PACK[dtype], x)
 
 
-def run_all(cases: list[Case], sanitize: bool = False) -> None:
-    """One point a case and instruction set."""
+def run_all(cases: list[Case], sanitize: bool = False, everywhere: bool = True) -> None:
+    """One point a case and instruction set; unless everywhere, three of five instruction sets a case, other ones for
+    its neighbour."""
     rng = random.Random(7)
     prepared = []
     for case in cases:
@@ -158,9 +159,11 @@ def run_all(cases: list[Case], sanitize: bool = False) -> None:
         prepared.append((case, values, expected(case, values)))
     written = [{x.buffer for s in c.kernel.phases for x in s.stores} for c in cases]
     first: dict[str, list[list]] = {}
-    for machine in machines(sanitize):
-        outputs = _run(machine, prepared)
-        for i, (case, values, wanted) in enumerate(prepared):
+    for number, machine in enumerate(machines(sanitize)):
+        chosen = [i for i in range(len(prepared)) if everywhere or (i + number) % 5 < 3]
+        outputs = dict(zip(chosen, _run(machine, [prepared[i] for i in chosen])))
+        for i in chosen:
+            case, values, wanted = prepared[i]
             exactly = exact(case.kernel)
             problem = ""
             for team, got in zip(TEAMS, outputs[i]):
