@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph text -> the plan of a model: the graph passes (graph/passes.py names their order), then those of the loops."""
+"""Graph text -> the plan of a model: every pass, those of the graph and those of the loops, in one list."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -7,19 +7,22 @@ from typing import Callable, Iterable, Mapping
 
 from .errors import OptionError, UserError, closest
 from .graph import passes as graph_passes
-from .graph.errors import IrError
-from .graph.fold import CONSTANTS
 from .graph.dtypes import DTYPES
+from .graph.errors import IrError
 from .graph.facts import Facts
+from .graph.fold import CONSTANTS
 from .graph.ir import DimDecl, Function, Guard, Loc, Module, Node, TensorType
+from .graph.passes import Graph, GraphPass, on_module
 from .graph.tap import tap
 from .graph.text import parse_module, print_module
+from .graph.verify import verify as verify_graph
 from .emit import candidates
 from .emit.schedules import Choose, with_schedules
 from .loops import attention, byte_vectors, layout, printer as loops_text, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.fuse import fuse
-from .loops.loop_ir import FunctionPlan, ModelPlan, Variant
+from .loops.fused import Fused
+from .loops.loop_ir import FunctionPlan, ModelPlan, Program, Variant
 from .loops.scalar_ir import Buffer
 from .loops.lower import LoweredFunction, lower
 from .loops.narrow import narrow
@@ -30,9 +33,6 @@ from .loops.verify_loops import verify as verify_loops
 from .symbolic import Expr
 from .target import Target
 
-# As --dump-after names them.
-LOOPS = ("lower", "fuse", "tile", "schedule", "plan")
-PASSES = (*graph_passes.ORDER, "constants", *LOOPS)
 ALIGNMENT = 64  # of every tensor of the weights and of the state
 HEADERS = 128    # bytes at most before either of them
 
@@ -56,98 +56,265 @@ class Compiled:
     target: Target
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference: as of `run`.
+    choose: the schedules of contractions."""
+
+    name: str
+    plain: bool
+    relaxed: bool
+    with_reference: bool
+    choose: Choose
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Where constants and states lie in the weights and in the state, by name, and the bytes of both. shifts: constants
+    that are one shift in two parts."""
+
+    offset: Mapping[str, int]
+    bytes: int
+    state_offset: Mapping[str, int]
+    state_bytes: int
+    shifts: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A variant of an entry on its way through the passes of the loops. separate: one kernel an item, nothing fused.
+    lowered: what `lower` made of it; form: what the last pass did."""
+
+    entry: str
+    name: str
+    when: Mapping[str, int]
+    function: Function
+    separate: bool
+    lowered: LoweredFunction
+    form: LoweredFunction | Fused | Program
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the passes have made so far. target: with all instruction sets that kernels are made for, as soon as that is
+    known."""
+
+    captured: Module
+    target: Target
+    graph: Graph
+    packed: Packed | None = None
+    units: tuple[Unit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What passes of one kind make. verify: of a state whatever they made; show: the same printed."""
+
+    verify: Callable[[State], None]
+    show: Callable[[State], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """plain, relaxed: as of a GraphPass."""
+
+    name: str
+    stage: Stage
+    run: Callable[[State, Asked], State]
+    plain: bool = True
+    relaxed: bool = False
+
+    def runs(self, asked: Asked) -> bool:
+        return (self.plain or not asked.plain) and (asked.relaxed or not self.relaxed)
+
+
+# -- stages ---------------------------------------------------------------------------------------------------------
+def _verify_units(state: State) -> None:
+    for unit in state.units:
+        verify_loops(unit.form, _facts(unit.function))
+
+
+def _show_units(state: State) -> str:
+    return "\n".join(f"# {unit.entry} {unit.name}\n{loops_text.print_unit(unit.form)}" for unit in state.units)
+
+
+GRAPH = Stage(lambda state: verify_graph(state.graph.module), lambda state: print_module(state.graph.module))
+FOLDED = Stage(lambda state: verify_graph(state.graph.constants), lambda state: print_module(state.graph.constants))
+LOOPS = Stage(_verify_units, _show_units)
+
+
+# -- passes ---------------------------------------------------------------------------------------------------------
+def of_graph(one: GraphPass) -> Pass:
+    def on_graph(state: State, asked: Asked) -> State:
+        return replace(state, graph=one.run(state.graph))
+    return Pass(one.name, GRAPH, on_graph, one.plain, one.relaxed)
+
+
+def _each(name: str, run_pass: Callable[[Fused, Unit, State, Asked], Fused | Program]) -> Pass:
+    """A pass on the kernels of every unit."""
+    def on_each(state: State, asked: Asked) -> State:
+        units = []
+        for unit in state.units:
+            assert isinstance(unit.form, Fused)
+            units.append(replace(unit, form=run_pass(unit.form, unit, state, asked)))
+        return replace(state, units=tuple(units))
+    return Pass(name, LOOPS, on_each)
+
+
+def _layout(state: State, asked: Asked) -> State:
+    pack = on_module(graph_passes.each(lambda f: layout.apply(f, state.target)))
+    return replace(state, graph=pack(state.graph))
+
+
+def _constants(state: State, asked: Asked) -> State:
+    """What is known as soon as constants are: where they lie, and what the target must multiply."""
+    target, constants = state.target, state.graph.constants.functions[CONSTANTS]
+    nodes = [n for f in state.graph.module.functions.values() for n in f.nodes]
+    if any(n.op in ("packed_dot", "packed_convolution") and n.types[0].dtype == "i32" and n.attrs["panel"]
+           for n in nodes):
+        target = target.for_integers()
+    if target.apart:
+        _refuse_calls(state.graph.reference, asked.name)
+    offset, size = _offsets((n, v.type) for n, v, _ in constants.results)
+    state_offset, state_size = _offsets((s.name, s.type) for s in state.captured.states.values())
+    for what, needed in (("state", state_size), ("packed weights", size)):
+        if needed + HEADERS >= 1 << target.index_bits - 1:
+            raise UserError(f"{needed} bytes of {what}: more than {target.index_bits} bits address", asked.name)
+    pairs = shift_pairs(constants) if target.multiplies_bytes else frozenset()
+    return replace(state, target=target, packed=Packed(offset, size, state_offset, state_size, pairs))
+
+
+def _refuse_calls(module: Module, name: str) -> None:
+    for f in module.functions.values():
+        for node in f.nodes:
+            if node.op == "extern_call":
+                raise UserError(f"tc_extern: {node.attrs['function']} is a function of your program, which a GPU "
+                                f"cannot call", str(node.loc or name), "build the model for a processor")
+
+
+def _lower(state: State, asked: Asked) -> State:
+    """A unit for every variant of every entry; the generic variant last, behind it the reference that is asked for."""
+    units = []
+    for entry in state.captured.entries:
+        for variant in state.graph.variants[entry.name]:
+            function = state.graph.module.functions[variant.name]
+            lowered = lower(function, state.graph.module, state.target, asked.plain)
+            units.append(Unit(entry.name, _variant_name(variant.when), variant.when, function, asked.plain, lowered,
+                              lowered))
+        if asked.with_reference and not asked.plain:
+            lowered = lower(function, state.graph.module, state.target)
+            units.append(Unit(entry.name, "reference", {}, function, True, lowered, lowered))
+    return replace(state, units=tuple(units))
+
+
+def _fuse(state: State, asked: Asked) -> State:
+    return replace(state, units=tuple(replace(unit, form=fuse(unit.lowered, unit.separate)) for unit in state.units))
+
+
+def _attention(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    return attention.form(form) if state.target.narrow and not unit.separate else form
+
+
+def _narrow(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    return narrow(form, state.target.narrow) if state.target.narrow else form
+
+
+def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    return tile_regions.form(form, state.target) if state.target.tiles and not unit.separate else form
+
+
+def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    alone = unit.separate or state.target.apart
+    return form if alone else with_schedules(form, state.target, asked.choose)
+
+
+def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    target = state.target
+    if unit.separate or not target.multiplies_bytes:
+        return form
+    assert state.packed is not None
+    return with_byte_products(form, target.threads, byte_vectors.scratch_for(target.isas), state.packed.shifts)
+
+
+PASSES: tuple[Pass, ...] = (
+    *map(of_graph, graph_passes.BEFORE),
+    *map(of_graph, graph_passes.RELAXED),
+    *map(of_graph, graph_passes.VARIANTS),
+    Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
+    of_graph(graph_passes.FOLD),
+    Pass("constants", FOLDED, _constants),           # before lower, which asks for the target's instruction sets
+    Pass("lower", LOOPS, _lower),
+    Pass("fuse", LOOPS, _fuse),
+    _each("attention", _attention),                  # for GPUs, before narrow, which makes its operands short
+    _each("narrow", _narrow),
+    _each("tile", _tile),                            # before schedule, which renames the variables that chains share
+    _each("schedule", lambda form, unit, state, asked: schedule(form, state.target)),
+    _each("contractions", _contractions),            # before plan: scratch of schedules is memory
+    _each("bytes", _bytes),                          # before plan, for the same reason
+    _each("plan", lambda form, unit, state, asked: plan(form, state.target)),
+)
+
+# As --dump-after names them; capture is the module as read.
+NAMES = ("capture", *(p.name for p in PASSES))
+
+
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
         taps: tuple[str, ...] = (), choose: Choose | None = None, relaxed: bool = False) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
-    after every pass; dump(pass, printed form): called after each of PASSES. plain: `--target reference`, one loop nest
-    an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that is not
-    fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose
-    results become outputs (graph/tap.py). choose: the schedules of contractions; None: the cost model does.
-    relaxed: sums may be taken in other orders (docs/numerics.md)."""
-    chosen = choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts))
+    after every pass; dump(pass, printed form): called after each of NAMES that runs. plain: `--target reference`, one
+    loop nest an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that
+    is not fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose results become outputs
+    (graph/tap.py). choose: the schedules of contractions; None: the cost model does. relaxed: sums may be taken in
+    other orders (docs/numerics.md)."""
+    asked = Asked(name, plain, relaxed, with_reference,
+                  choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)))
     try:
         captured = _declare(parse_module(text, name), sizes)
         declared = {f.name: len(f.results) for f in captured.entries}
         captured = tap(captured, taps, name) if taps else captured
-        shown = (lambda pass_name, module: dump(pass_name, print_module(module))) if dump else None
-        chosen_layout = None if plain else lambda f: layout.apply(f, target)
-        graph = graph_passes.run(captured, chosen_layout, shown, verify, plain, relaxed)
+        state = State(captured, target, graph_passes.captured(captured))
+        GRAPH.verify(state)
+        if dump:
+            dump("capture", GRAPH.show(state))
+        for one in PASSES:
+            if not one.runs(asked):
+                continue
+            state = one.run(state, asked)
+            if verify:
+                one.stage.verify(state)
+            if dump:
+                dump(one.name, one.stage.show(state))
     except IrError as error:
         raise UserError("\n".join(error.findings), name, "the recorded graph is not legal") from None
-    if any(n.op in ("packed_dot", "packed_convolution") and n.types[0].dtype == "i32" and n.attrs["panel"]
-           for f in graph.module.functions.values() for n in f.nodes):
-        target = target.for_integers()
-    if target.apart:
-        for f in graph.reference.functions.values():
-            for node in f.nodes:
-                if node.op == "extern_call":
-                    raise UserError(f"tc_extern: {node.attrs['function']} is a function of your program, which a GPU "
-                                    f"cannot call",
-                                    str(node.loc or name), "build the model for a processor")
-    constants = graph.constants
-    if dump:
-        dump("constants", print_module(constants))
-    packed, packed_bytes = _offsets((n, v.type) for n, v, _ in constants.functions[CONSTANTS].results)
-    state_offset, state_bytes = _offsets((s.name, s.type) for s in captured.states.values())
-    for what, needed in (("state", state_bytes), ("packed weights", packed_bytes)):
-        if needed + HEADERS >= 1 << target.index_bits - 1:
-            raise UserError(f"{needed} bytes of {what}: more than {target.index_bits} bits address", name)
+    return Compiled(captured, state.graph.reference, state.graph.constants, _plan(state, plain),
+                    leaves("packed", padded_weights(state.graph.module.functions.values())),
+                    {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries},
+                    state.target)
 
-    pairs = shift_pairs(constants.functions[CONSTANTS]) if target.multiplies_bytes else frozenset()
+
+def _variant(unit: Unit) -> Variant:
+    assert isinstance(unit.form, Program)
+    return Variant(unit.name, dict(unit.when), unit.form)
+
+
+def _plan(state: State, plain: bool) -> ModelPlan:
+    """What emission needs."""
+    assert state.packed is not None
     functions = []
-    printed: dict[str, list[str]] = {name: [] for name in LOOPS}
-    for entry in captured.entries:
-        variants = []
-
-        def built(name: str, when: Mapping[str, int], function: Function, lowered: LoweredFunction,
-                  separate: bool) -> Variant:
-            facts = _facts(function) if verify else ()
-            if verify:
-                verify_loops(lowered, facts)
-            fused = fuse(lowered, separate)
-            if verify:
-                verify_loops(fused, facts)
-            if target.narrow:
-                fused = narrow(fused if separate else attention.form(fused), target.narrow)
-                if verify:
-                    verify_loops(fused, facts)
-            tiled = tile_regions.form(fused, target) if target.tiles and not separate else fused
-            if verify and tiled is not fused:
-                verify_loops(tiled, facts)
-            scheduled = schedule(tiled, target)
-            if not (separate or target.apart):
-                scheduled = with_schedules(scheduled, target, chosen)
-            if target.multiplies_bytes and not separate:
-                scheduled = with_byte_products(scheduled, target.threads, byte_vectors.scratch_for(target.isas), pairs)
-            program = plan(scheduled, target)
-            if verify:
-                verify_loops(program, facts)
-            if dump:
-                for title, unit in zip(LOOPS, (lowered, fused, tiled, scheduled, program), strict=True):
-                    printed[title].append(f"# {entry.name} {name}\n{loops_text.print_unit(unit)}")
-            return Variant(name, dict(when), program)
-
-        for variant in graph.variants[entry.name]:
-            lowered = lower(variant.function, graph.module, target, plain)
-            variants.append(built(_variant_name(variant.when), variant.when, variant.function, lowered, plain))
-        # The last one is the generic variant, whose buffers have the declared shapes.
-        reference = variants[-1] if plain else None
-        if with_reference and not plain:
-            generic = graph.variants[entry.name][-1].function
-            reference = built("reference", {}, generic, lower(generic, graph.module, target), True)
+    for entry in state.captured.entries:
+        units = [unit for unit in state.units if unit.entry == entry.name]
+        chosen = [unit for unit in units if plain or not unit.separate]
+        variants = [_variant(unit) for unit in chosen]
+        reference = variants[-1] if plain else next((_variant(unit) for unit in units if unit.separate), None)
+        lowered = chosen[-1].lowered    # of the generic variant, whose buffers have the declared shapes
         functions.append(FunctionPlan(entry.name, lowered.inputs, lowered.outputs, lowered.states,
-                                      _dims(captured, entry), _needed(entry.guards), variants, reference))
-    if dump:
-        for title, texts in printed.items():
-            dump(title, "\n".join(texts))
-
+                                      _dims(state.captured, entry), _needed(entry.guards), variants, reference))
     states = [Buffer(s.name, s.type.dtype, s.type.shape, tuple(range(s.type.rank)), "state")
-              for s in captured.states.values()]
-    return Compiled(captured, graph.reference, constants,
-                    ModelPlan(captured.model, functions, packed, packed_bytes, states, state_offset, state_bytes),
-                    leaves("packed", padded_weights(graph.module.functions.values())),
-                    {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries}, target)
+              for s in state.captured.states.values()]
+    packed = state.packed
+    return ModelPlan(state.captured.model, functions, dict(packed.offset), packed.bytes, states,
+                     dict(packed.state_offset), packed.state_bytes)
 
 
 def padded_weights(functions: Iterable[Function]) -> list[Node]:

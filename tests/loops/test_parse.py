@@ -48,9 +48,9 @@ through("forty squarings", module, "f")
 
 # -- dumps
 dumped: dict[str, str] = {}
-pipeline.run(sample("digits"), "digits.tcg", TARGET, {"batch": (1, 32)}, dump=dumped.__setitem__)
-ok(set(dumped) == set(pipeline.PASSES), "a dump for every pass")
-for name in ("lower", "fuse", "schedule", "plan"):
+pipeline.run(sample("digits"), "digits.tcg", TARGET, {"batch": (1, 32)}, dump=dumped.__setitem__, relaxed=True)
+ok(set(dumped) == set(pipeline.NAMES), "a dump for every pass")
+for name in pipeline.NAMES[pipeline.NAMES.index("lower"):]:
     units = parse_units(dumped[name], name)
     equal(len(units), 3, f"--dump-after {name} holds every variant")
     without = "".join(line for line in dumped[name].splitlines(keepends=True) if line[:1] not in "#\n")

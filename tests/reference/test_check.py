@@ -11,12 +11,13 @@ from pathlib import Path
 
 import models
 from tap import done, equal, note, ok
+from tensor_compile import pipeline
 from tensor_compile.compile import check_model, cpu_target
 from tensor_compile.compile.given import Case
 from tensor_compile.compile.options import Options
 from tensor_compile.emit.kernels import KernelSource
-from tensor_compile.graph import passes
 from tensor_compile.graph.ir import Function, Node, Value
+from tensor_compile.graph.passes import GraphPass, each, on_module
 
 REQUEST = check_model.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1,
                               wrapper=())
@@ -89,12 +90,14 @@ with tempfile.TemporaryDirectory() as place:
     equal((code, parts(lines)), (0, {"bits of the interpreter": True, "double precision": True}), "a right model")
     ok(all("largest error" in line and "ulp" in line for line in lines if "double" in line), "error and ULP are told")
 
-    before = passes.BEFORE
-    passes.BEFORE = (*before, ("wrong", passes.each(absolute_for_relu)))
+    before = pipeline.PASSES
+    wrong = GraphPass("wrong", on_module(each(absolute_for_relu)))
+    at = next(i for i, one in enumerate(before) if one.name == "widen")    # what is before it is the reference
+    pipeline.PASSES = (*before[:at], pipeline.of_graph(wrong), *before[at:])
     try:
         code, lines = run()
     finally:
-        passes.BEFORE = before
+        pipeline.PASSES = before
     equal((code, parts(lines)), (1, {"bits of the interpreter": True, "double precision": False}),
           "a wrong simplification has the interpreter's bits and fails in double precision")
     ok(any("elements differ, the first at" in line for line in lines), "and where")

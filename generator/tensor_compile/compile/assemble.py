@@ -84,10 +84,10 @@ def compile_graph(passes: Passes, text: str, target: Target, tuning: Tuning | No
         if name == passes.dump_after:
             dumped.append(printed)
 
-    if passes.dump_after and passes.dump_after not in pipeline.PASSES:
+    if passes.dump_after and passes.dump_after not in pipeline.NAMES:
         raise OptionError(f"--dump-after: no pass is called {passes.dump_after!r}",
-                          hint=closest(passes.dump_after, pipeline.PASSES) +
-                          f"passes, in order: {', '.join(pipeline.PASSES)}")
+                          hint=closest(passes.dump_after, pipeline.NAMES) +
+                          f"passes, in order: {', '.join(pipeline.NAMES)}")
     compiled = pipeline.run(text, passes.shown, target, dict(passes.specialize), verify=passes.verify,
                             dump=dump if passes.dump_after else None, plain=backends.find(passes.backend).plain,
                             with_reference=passes.with_reference, taps=passes.taps,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of the graph passes."""
+"""The passes of the graph and their order; pipeline.py has all of them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from ..symbolic import Expr, Sym
@@ -26,6 +26,42 @@ ModulePass = Callable[[Module], Module]
 Dump = Callable[[str, Module], None]
 
 
+@dataclass(frozen=True, slots=True)
+class GraphVariant:
+    """An entry function for fixed sizes of some dims: `when` by dim name, {} for the generic one. name: of the function
+    in the module."""
+
+    name: str
+    when: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """What the passes made of a module.
+
+    module: its declarations with every function that there is by now: after `specialize` those of every variant, called
+    ones included. reference: the module before `widen` (no calls, no variants): what outputs are compared with, bit for
+    bit. variants: by entry name; the generic one is last and always there. constants: the module whose one function
+    computes the packed constants, in the order c0, c1, ...
+    """
+
+    module: Module
+    reference: Module
+    variants: Mapping[str, list[GraphVariant]]
+    constants: Module
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPass:
+    """plain: also where the variants keep the reference's own nodes (`--target reference`). relaxed: only where sums
+    may be taken in other orders (`--numerics relaxed`)."""
+
+    name: str
+    run: Callable[[Graph], Graph]
+    plain: bool = True
+    relaxed: bool = False
+
+
 def each(run_pass: FunctionPass) -> ModulePass:
     """The pass on every function, called ones too."""
     def on_each(module: Module) -> Module:
@@ -33,107 +69,31 @@ def each(run_pass: FunctionPass) -> ModulePass:
     return on_each
 
 
-# Passes before specialization: after them the arithmetic is fixed (docs/numerics.md), and what they leave is what the
-# interpreter runs to compare bits.
-BEFORE: tuple[tuple[str, ModulePass], ...] = (
-    ("simplify", each(simplify)),           # first: absorb knows views and broadcasts in their normal form only
-    ("control", control),                   # before absorb and fold, which find weights where they are used
-    ("cse", each(cse)),                     # simplify shares equal nodes already, except where rules do not reach
-    ("absorb", each(absorb)),               # before anything looks at sizes: all variants must share its arithmetic
-    ("simplify-absorbed", each(simplify)),  # scales and shifts that absorb composed: x*1, -(-x), broadcasts
-    ("dce", each(dce)),                     # last: what the others left without users
-)
-
-# With `--numerics relaxed`, behind them: sums in other orders. What these leave is the reference then.
-RELAXED: tuple[tuple[str, ModulePass], ...] = (
-    ("winograd", each(winograd)),           # behind absorb: weights have their scales already
-    ("simplify-winograd", each(simplify)),
-    ("dce-winograd", each(dce)),
-)
-
-# Passes on each variant, after specialization: exact ones only.
-AFTER: tuple[tuple[str, ModulePass], ...] = (
-    ("divide", each(divide)),                  # first: what it slices is made simple by what follows
-    ("simplify-specialized", each(simplify)),  # dims of size 1 and equal sizes are visible now
-    ("control-specialized", control),          # loops of one iteration
-    ("cse-specialized", each(cse)),
-    ("dce-specialized", each(dce)),            # before layout, which packs what it finds
-)
-
-# The whole order, as dumps name it. capture is the module as read; layout (loops/layout.py) precedes fold, because
-# packing is part of the constant graph. widen follows what fixes the reference: the interpreter rounds 16-bit floats by
-# itself.
-ORDER: tuple[str, ...] = ("capture", "inline", *(n for n, _ in (*BEFORE, *RELAXED)), "widen", "specialize",
-                          *(n for n, _ in AFTER), "layout", "fold")
+def on_module(run_pass: ModulePass) -> Callable[[Graph], Graph]:
+    """The pass on the module, before variants are told apart or on all of them."""
+    return lambda graph: replace(graph, module=run_pass(graph.module))
 
 
-@dataclass(frozen=True, slots=True)
-class GraphVariant:
-    """An entry function for fixed sizes of some dims: `when` by dim name, {} for the generic one."""
-
-    name: str
-    when: Mapping[str, int]
-    function: Function
+def captured(module: Module) -> Graph:
+    """What the passes begin with."""
+    return Graph(module, module, {}, Module(module.model))
 
 
-@dataclass(slots=True)
-class Compiled:
-    """What the passes made of a module.
-
-    reference: the module after `simplify` (no calls, no variants): what outputs are compared with, bit for bit.
-    module: the reference's declarations with every function of every variant, called ones included, after fold.
-    variants: by entry name; the generic one is last and always there.
-    constants: the module whose one function computes the packed constants, in the order c0, c1, ...
-    """
-
-    reference: Module
-    module: Module
-    variants: dict[str, list[GraphVariant]] = field(default_factory=dict)
-    constants: Module | None = None
+def _widen(graph: Graph) -> Graph:
+    """The interpreter rounds 16-bit floats by itself: the reference is what there is before."""
+    return replace(graph, reference=graph.module, module=each(widen)(graph.module))
 
 
-def run(module: Module, layout: FunctionPass | None = None, dump: Dump | None = None,
-        verify_each: bool = False, plain: bool = False, relaxed: bool = False) -> Compiled:
-    """Runs every graph pass.
-
-    layout: the target's layout pass. dump: called after each pass of ORDER with its name and the module. plain: the
-    variants keep the reference's own nodes, the passes of AFTER are left out (fold alone runs behind specialize).
-    relaxed: with the passes of RELAXED.
-    verify_each: runs the verifier after each pass; it always runs on what capture wrote. Raises IrError.
-    """
-    def after(name: str, made: Module) -> Module:
-        if verify_each or name == "capture":
-            verify(made)
-        if dump is not None:
-            dump(name, made)
-        return made
-
-    after("capture", module)
-    module = after("inline", inline(module))
-    for name, run_pass in (*BEFORE, *RELAXED) if relaxed else BEFORE:
-        module = after(name, run_pass(module))
-    reference = module
-    module = after("widen", each(widen)(module))
-    module, variants = _specialized(module)
-    after("specialize", module)
-    for name, run_pass in () if plain else AFTER:
-        module = after(name, run_pass(module))
-    if layout is not None:
-        module = after("layout", each(layout)(module))
-    constants, functions = fold(module, list(module.functions.values()))
-    module = replace(module, functions={f.name: f for f in functions})
-    if verify_each:
-        verify(constants)
-    after("fold", module)
-    return Compiled(reference, module, {entry: [GraphVariant(name, when, module.functions[name])
-                                                for name, when in chosen] for entry, chosen in variants.items()},
-                    constants)
+def _fold(graph: Graph) -> Graph:
+    constants, functions = fold(graph.module, list(graph.module.functions.values()))
+    return replace(graph, module=replace(graph.module, functions={f.name: f for f in functions}), constants=constants)
 
 
-def _specialized(module: Module) -> tuple[Module, dict[str, list[tuple[str, dict[str, int]]]]]:
-    """The module with a function for every variant of every entry, and their names and sizes by entry."""
+def _specialize(graph: Graph) -> Graph:
+    """The module with a function for every variant of every entry."""
+    module = graph.module
     functions: dict[str, Function] = {}
-    variants: dict[str, list[tuple[str, dict[str, int]]]] = {}
+    variants: dict[str, list[GraphVariant]] = {}
     for entry in module.entries:
         variants[entry.name] = []
         dims = dims_of(module, entry)
@@ -141,11 +101,11 @@ def _specialized(module: Module) -> tuple[Module, dict[str, list[tuple[str, dict
         for sizes in product(*(d.specialize for d in choices)):
             when = {d.sym: size for d, size in zip(choices, sizes)}
             if when and _possible(entry, when):
-                _add(module, entry.name, when, functions)
-                variants[entry.name].append((entry.name + suffix(when), {s.name: n for s, n in when.items()}))
-        variants[entry.name].append((entry.name, {}))
-        _add(module, entry.name, {}, functions)
-    return replace(module, functions=functions), variants
+                name = _add(module, entry.name, when, functions)
+                variants[entry.name].append(GraphVariant(name, {s.name: n for s, n in when.items()}))
+        name = _add(module, entry.name, {}, functions)
+        variants[entry.name].append(GraphVariant(name, {}))
+    return replace(graph, module=replace(module, functions=functions), variants=variants)
 
 
 def _possible(function: Function, sizes: Mapping[Sym, int]) -> bool:
@@ -154,8 +114,8 @@ def _possible(function: Function, sizes: Mapping[Sym, int]) -> bool:
                    for g in function.guards)
 
 
-def _add(module: Module, root: str, sizes: Mapping[Sym, int], functions: dict[str, Function]) -> None:
-    """Adds the function and those it holds, specialized, under their names with the sizes' suffix."""
+def _add(module: Module, root: str, sizes: Mapping[Sym, int], functions: dict[str, Function]) -> str:
+    """Adds the function and those it holds, specialized, under their names with the sizes' suffix; its name."""
     pending = [root]
     while pending:
         name = pending.pop()
@@ -164,6 +124,7 @@ def _add(module: Module, root: str, sizes: Mapping[Sym, int], functions: dict[st
             source = module.functions[name]
             functions[new] = replace(specialize(source, sizes), name=new)
             pending += [h for n in source.nodes for h in callees_of(n)]
+    return root + suffix(sizes)
 
 
 def dims_of(module: Module, root: Function) -> set[Sym]:
@@ -186,3 +147,61 @@ def dims_of(module: Module, root: Function) -> set[Sym]:
     for e in exprs:
         found |= e.symbols()
     return found
+
+
+# Passes before specialization: after `dce` the arithmetic is fixed (docs/numerics.md), and what it leaves is what the
+# interpreter runs to compare bits.
+BEFORE: tuple[GraphPass, ...] = (
+    GraphPass("inline", on_module(inline)),
+    GraphPass("simplify", on_module(each(simplify))),   # first: absorb knows views in their normal form only
+    GraphPass("control", on_module(control)),           # before absorb and fold, which find weights where they are used
+    GraphPass("cse", on_module(each(cse))),             # simplify shares equal nodes, except where rules do not reach
+    GraphPass("absorb", on_module(each(absorb))),       # before any size is known: all variants share its arithmetic
+    GraphPass("simplify-absorbed", on_module(each(simplify))),   # what absorb composed: x*1, -(-x), broadcasts
+    GraphPass("dce", on_module(each(dce))),             # last: what the others left without users
+)
+
+# Sums in other orders. What these leave is the reference then.
+RELAXED: tuple[GraphPass, ...] = (
+    GraphPass("winograd", on_module(each(winograd)), relaxed=True),   # behind absorb: weights have their scales already
+    GraphPass("simplify-winograd", on_module(each(simplify)), relaxed=True),
+    GraphPass("dce-winograd", on_module(each(dce)), relaxed=True),
+)
+
+# Passes on each variant: exact ones only.
+VARIANTS: tuple[GraphPass, ...] = (
+    GraphPass("widen", _widen),
+    GraphPass("specialize", _specialize),
+    GraphPass("divide", on_module(each(divide)), plain=False),   # first: what it slices is made simple by what follows
+    GraphPass("simplify-specialized", on_module(each(simplify)), plain=False),   # dims of size 1, equal sizes are seen
+    GraphPass("control-specialized", on_module(control), plain=False),           # loops of one iteration
+    GraphPass("cse-specialized", on_module(each(cse)), plain=False),
+    GraphPass("dce-specialized", on_module(each(dce)), plain=False),   # before layout, which packs what it finds
+)
+
+# Behind layout (loops/layout.py): packing is part of the constant graph.
+FOLD = GraphPass("fold", _fold)
+
+# The exact passes without layout; `capture` is the module as read.
+ORDER: tuple[str, ...] = ("capture", *(p.name for p in (*BEFORE, *VARIANTS, FOLD)))
+
+
+def run(module: Module, dump: Dump | None = None, verify_each: bool = False) -> Graph:
+    """The exact passes of graphs alone: the whole order is in pipeline.py.
+
+    dump: called after each pass of ORDER with its name and the module. verify_each: runs the verifier after each pass;
+    it always runs on what capture wrote. Raises IrError.
+    """
+    graph = captured(module)
+    verify(module)
+    if dump is not None:
+        dump("capture", module)
+    for one in (*BEFORE, *VARIANTS, FOLD):
+        graph = one.run(graph)
+        if verify_each:
+            verify(graph.module)
+        if dump is not None:
+            dump(one.name, graph.module)
+    if verify_each:
+        verify(graph.constants)
+    return graph
