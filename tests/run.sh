@@ -37,6 +37,7 @@ want clang clang
 want aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 want riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 want arm-none-eabi-gcc gcc-arm-none-eabi libnewlib-arm-none-eabi
+want riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf
 want qemu-aarch64 qemu-user
 want qemu-system-arm qemu-system-arm
 want g++ g++

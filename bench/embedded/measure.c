@@ -5,28 +5,14 @@
  */
 #include MODEL_HEADER
 
-#include <string.h>
+#include "count.h"
 
-void semihosting_text(const char *text);
 extern uint32_t __stack_end;
 
 __asm__(".section .rodata\n.balign 64\n"
         ".global stored_inputs\nstored_inputs:\n.incbin \"" INPUTS_FILE "\"\n.balign 64\n"
         ".global stored_outputs\nstored_outputs:\n.incbin \"" OUTPUTS_FILE "\"\n.text\n");
 extern const int8_t stored_inputs[CASES][INPUT_BYTES], stored_outputs[CASES][OUTPUT_BYTES];
-
-static void print_number(const char *name, uint32_t n)
-{
-    char text[12];
-    int at = 11;
-    semihosting_text(name);
-    text[at] = 0;
-    do
-        text[--at] = (char)('0' + n % 10);
-    while (n /= 10);
-    semihosting_text(text + at);
-    semihosting_text("\n");
-}
 
 /* Unused stack is painted; what is not painted any more was used. */
 enum { PAINTED = 16384, LEFT = 256, PAINT = 0x5a };
@@ -52,20 +38,18 @@ int main(void)
 
     tc_context_init(&context, arena, ARENA_BYTES);
     paint();
-    *(volatile uint32_t *)0xe000e014 = 0xffffff; /* SysTick: 24 bits downwards, at the clock of the processor */
-    *(volatile uint32_t *)0xe000e018 = 0;
-    *(volatile uint32_t *)0xe000e010 = 5;
-    const uint32_t start = *(volatile uint32_t *)0xe000e018;
+    count_start();
+    const uint32_t start = count_ticks();
     for (int i = 0; i < REPEAT; ++i)
         if (MODEL_CALL(&context, &(MODEL_ARGS){.INPUT = stored_inputs[0], .OUTPUT = output}) != TC_STATUS_OK)
             return 2;
-    const uint32_t ticks = (start - *(volatile uint32_t *)0xe000e018) & 0xffffff;
+    const uint32_t instructions = count_since(start);
     const unsigned char *p = stack_bottom(), *const top = (const unsigned char *)__builtin_frame_address(0);
     while (p < top && *p == PAINT)
         ++p;
     for (int k = 0; k < OUTPUT_BYTES; ++k)
         wrong += output[k] != stored_outputs[0][k];
-    print_number("instructions ", (uint32_t)((uint64_t)ticks * TICK / (1000 * REPEAT)));
+    print_number("instructions ", instructions / REPEAT);
     print_number("stack ", (uint32_t)(top - p));
     print_number("context ", sizeof context);
     print_number("wrong ", (uint32_t)wrong);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The int8 models of MLPerf Tiny on an emulated Cortex-M board: instructions, RAM and flash, beside the layers as calls
-of CMSIS-NN where its source is there (`meson subprojects download cmsis-nn`, or --cmsis).
+"""The int8 models of MLPerf Tiny on an emulated board without an operating system: instructions, RAM and flash, beside
+the layers as calls of CMSIS-NN where its source is there (`meson subprojects download cmsis-nn`, or --cmsis).
 
-    run.py [MODEL...] [--cmsis FOLDER]
+    run.py [MODEL...] [--board BOARD] [--cmsis FOLDER]
 
 Instructions are the emulator's (-icount shift=0), not cycles of a chip.
 """
@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -53,24 +52,10 @@ CMSIS = ("Convolution/arm_convolve_wrapper_s8", "Convolution/arm_convolve_1x1_s8
          "Transpose/arm_transpose_s8")
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """flags: of the compiler; tick: picoseconds of one tick of SysTick."""
-
-    name: str
-    machine: str
-    target: str
-    flags: tuple[str, ...]
-    tick: int
-    startup: Path
-    script: Path
-
-
-M4 = Board("m4", "mps2-an386", "cortex-m4f", tuple(tiny.M4F), 40_000, ROOT / "tests/cross/m4f/startup.c",
-           ROOT / "tests/cross/m4f/link.ld")
-M55 = Board("m55", "mps3-an547", "cortex-m55", tuple(tiny.M55), 31_250, ROOT / "tests/cross/m4f/startup.c",
-            ROOT / "tests/cross/m55/link.ld")
-BOARDS = {"m4": M4, "m55": M55}
+# picoseconds of a tick of what count.h reads
+TICKS = {"cortex-m4f": 40_000, "cortex-m55": 31_250, "cortex-m0plus": 62_500, "rv32imac": 1_000}
+BOARDS = {board.target: board for board in tiny.BOARDS}
+RISCV = ("qemu-system-riscv32", "-M", "virt", "-bios", "none")   # qemu-riscv32 counts no instructions
 
 
 def call(command: list[str]) -> str:
@@ -80,16 +65,19 @@ def call(command: list[str]) -> str:
     return result.stdout + result.stderr
 
 
-def emulated(board: Board, image: Path) -> dict[str, int]:
+def emulated(board: tiny.Board, image: Path) -> dict[str, int]:
     """The numbers that a program prints, by their names."""
-    printed = call(["qemu-system-arm", "-M", board.machine, "-icount", "shift=0", "-nographic", "-semihosting-config",
-                    "enable=on,target=native", "-kernel", str(image)])
+    words = board.emulator
+    if board.folder == "rv32":
+        words = (*RISCV, "-nographic", "-semihosting-config", "enable=on,target=native", "-kernel")
+    printed = call([words[0], "-icount", "shift=0", *words[1:], str(image)])
     return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", printed, re.MULTILINE)}
 
 
-def cmsis(model: str, board: Board, work: Path, cc: str, source: Path) -> int:
+def cmsis(model: str, board: tiny.Board, work: Path, source: Path) -> int:
     """Instructions of the layers of a model as calls of CMSIS-NN."""
-    objects, flags = work / "cmsis", [*board.flags, "-O3", "-ffunction-sections", "-w", f"-I{source / 'Include'}"]
+    cc = board.cc[0]
+    objects, flags = work / "cmsis", [*board.cc[1:], "-O3", "-ffunction-sections", "-w", f"-I{source / 'Include'}"]
     if not objects.is_dir():
         objects.mkdir(parents=True)
         for pattern in CMSIS:
@@ -98,16 +86,15 @@ def cmsis(model: str, board: Board, work: Path, cc: str, source: Path) -> int:
                 call([cc, *flags, "-c", str(path), "-o", str(objects / f"{path.stem}.o")])
     layers = ",".join("{" + ",".join(map(str, layer)) + "}" for layer in LAYERS[model])
     image = work / f"{model}-cmsis"
-    call([cc, *flags, f"-DTICK={board.tick}", f"-DLAYERS={layers}", str(HERE / "cmsis.c"),
-          *sorted(map(str, objects.glob("*.o"))), str(board.startup), "-nostartfiles", "-T", str(board.script),
-          "-Wl,--gc-sections", "-o", str(image)])
+    call([cc, *flags, f"-DTICK={TICKS[board.target]}", f"-DLAYERS={layers}", str(HERE / "cmsis.c"),
+          *sorted(map(str, objects.glob("*.o"))), str(board.startup), *board.link, "-o", str(image)])
     return emulated(board, image)["instructions"]
 
 
-def measure(model: str, board: Board, work: Path, cc: str) -> dict[str, int]:
+def measure(model: str, board: tiny.Board, work: Path) -> dict[str, int]:
     out = work / model
     out.mkdir(parents=True, exist_ok=True)
-    machine = tiny.Machine(board.name, (cc, *board.flags), ("--target-file", board.target))
+    machine = tiny.Machine(board.target, board.cc, ("--target-file", board.target))
     wrong = tiny.build(FOLDER / f"{model}.tflite", machine, out)
     if wrong:
         raise SystemExit(wrong)
@@ -123,16 +110,16 @@ def measure(model: str, board: Board, work: Path, cc: str) -> dict[str, int]:
                "OUTPUT": args[4], "CASES": cases, "INPUT_BYTES": len(stored["input"][1]) // cases,
                "OUTPUT_BYTES": len(stored["micro_output"][1]) // cases, "ARENA_BYTES": f"{model.upper()}_ARENA_BYTES",
                "INPUTS_FILE": f'"{out / "inputs.bin"}"', "OUTPUTS_FILE": f'"{out / "outputs.bin"}"',
-               "TICK": board.tick, "REPEAT": 1 if WORK[model] > 1_000_000 else 8}
+               "TICK": TICKS[board.target], "REPEAT": 1 if WORK[model] > 1_000_000 else 8}
     image = out / "image"
-    call([cc, *board.flags, "-std=gnu11", "-O2", "-w", f"-I{ROOT / 'runtime/include'}",
+    call([*board.cc, "-std=gnu11", "-O2", "-w", f"-I{ROOT / 'runtime/include'}",
           *(f"-D{key}={value}" for key, value in defines.items()), str(HERE / "measure.c"),
           str(header.with_suffix(".o")), *sorted(map(str, (ROOT / "runtime/core").glob("*.c"))), str(board.startup),
-          "-nostartfiles", "-T", str(board.script), "-Wl,--gc-sections", "-o", str(image)])
+          *board.link, "-o", str(image)])
     found = emulated(board, image)
     found["arena"] = int(re.search(r"_ARENA_BYTES (\d+)", header.read_text(encoding="utf-8"))[1])
     sections = {"code": 0, "weights": 0}
-    for line in call(["arm-none-eabi-size", "-A", str(header.with_suffix(".o"))]).splitlines():
+    for line in call([board.cc[0].replace("-gcc", "-size"), "-A", str(header.with_suffix(".o"))]).splitlines():
         if m := re.match(r"\.(text|rodata)\S*\s+(\d+)", line):
             sections["code" if m[1] == "text" else "weights"] += int(m[2])
     return found | sections
@@ -141,25 +128,26 @@ def measure(model: str, board: Board, work: Path, cc: str) -> dict[str, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", default=list(WORK), metavar="MODEL")
-    parser.add_argument("--board", default="m4", choices=BOARDS)
+    parser.add_argument("--board", default="cortex-m4f", choices=BOARDS)
     parser.add_argument("--cmsis", type=Path, default=ROOT / "subprojects" / "cmsis-nn", help="CMSIS-NN's source")
     parser.add_argument("--work", type=Path, help="folder that is kept")
     given = parser.parse_args()
-    for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
+    board = BOARDS[given.board]
+    for tool in (board.cc[0], RISCV[0] if board.folder == "rv32" else board.emulator[0]):
         if not shutil.which(tool):
             raise SystemExit(f"{tool} is not installed")
     with tempfile.TemporaryDirectory() as temporary:
         print(f"{'model':24} {'instructions':>12} {'a multiply-add':>14} {'arena':>8} {'stack':>6} {'code':>7} "
               f"{'constants':>9} {'CMSIS-NN':>10}")
-        there = (given.cmsis / "Include" / "arm_nnfunctions.h").is_file()
+        there = board.folder != "rv32" and (given.cmsis / "Include" / "arm_nnfunctions.h").is_file()
         for model in given.models:
-            work, board = given.work or Path(temporary), BOARDS[given.board]
-            found = measure(model, board, work, "arm-none-eabi-gcc")
-            beside = str(cmsis(model, board, work, "arm-none-eabi-gcc", given.cmsis)) if there else "skipped"
+            work = given.work or Path(temporary)
+            found = measure(model, board, work)
+            beside = str(cmsis(model, board, work, given.cmsis)) if there else "skipped"
             print(f"{model:24} {found['instructions']:12} {found['instructions'] / WORK[model]:14.2f} "
                   f"{found['arena']:8} {found['stack']:6} {found['code']:7} {found['weights']:9} {beside:>10}"
                   f"{'  WRONG' if found['wrong'] else ''}")
-        if not there:
+        if not there and board.folder != "rv32":
             print(f"skipped: CMSIS-NN's source is not in {given.cmsis}; meson subprojects download cmsis-nn")
 
 

@@ -58,7 +58,7 @@ class Target:
     @property
     def multiplies_bytes(self) -> bool:
         """Products of bytes are loop nests that take four terms at a time (loops/byte_products.py)."""
-        return self.arch == "arm"
+        return self.arch in ("arm", "riscv32")
 
     @property
     def narrow(self) -> str:

@@ -10,14 +10,16 @@
 
 /* The architectures of instruction_sets.def, and the one that this is compiled for: 0 for any other, and where the
  * compile command leaves its baseline out. */
-enum { X86_64 = 1, AARCH64 = 2, RISCV64 = 4, ARM = 8 };
+enum { X86_64 = 1, AARCH64 = 2, RISCV64 = 4, ARM = 8, RISCV32 = 16 };
 #if defined(__x86_64__)
 enum { HERE = X86_64 };
 #elif defined(__aarch64__) && defined(__ARM_NEON)
 enum { HERE = AARCH64 };
 #elif defined(__riscv) && __riscv_xlen == 64 && defined(__riscv_flen)
 enum { HERE = RISCV64 };
-#elif defined(__arm__) && defined(__ARM_FEATURE_FMA)
+#elif defined(__riscv) && __riscv_xlen == 32
+enum { HERE = RISCV32 };
+#elif defined(__arm__)
 enum { HERE = ARM };
 #else
 enum { HERE = 0 };
@@ -65,11 +67,14 @@ static unsigned features(void)
 #else
 static unsigned features(void)
 {
-#ifdef __ARM_FEATURE_MVE
-    return HELIUM;
-#else
-    return 0;
+    unsigned found = 0;
+#ifdef __ARM_FEATURE_FMA
+    found |= ARM_FPU;
 #endif
+#ifdef __ARM_FEATURE_MVE
+    found |= HELIUM;
+#endif
+    return found;
 }
 #endif
 

@@ -7,6 +7,13 @@
 
 #include <tensor_compile/driver.h>
 
+/* A call may have several threads. Not on processors of one core without atomic instructions (ARMv6-M, RISC-V without A). */
+#if defined(__GCC_ATOMIC_INT_LOCK_FREE) && __GCC_ATOMIC_INT_LOCK_FREE < 2
+#define TC_TEAMS 0
+#else
+#define TC_TEAMS 1
+#endif
+
 /* The compiler's own: the core includes no libc header beyond the freestanding ones. */
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
 void *memset(void *to, int value, size_t n);

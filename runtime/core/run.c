@@ -261,7 +261,7 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
 static tc_index team_size(const tc_context *context, const tc_function *f, const tc_variant *variant,
                           const tc_index *dims)
 {
-    tc_index threads = context->team.run ? context->team.threads : 1;
+    tc_index threads = TC_TEAMS && context->team.run ? context->team.threads : 1;
     if (threads > f->max_threads)
         threads = f->max_threads;
     if (threads > 1) {

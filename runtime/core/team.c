@@ -4,6 +4,7 @@
  */
 #include "internal.h"
 
+#if TC_TEAMS
 /* Iterations of waiting before the yield callback is asked: about ten microseconds (a pause takes some 40 ns on newer Intel
  * processors, less elsewhere), the length of a short step. Where there are more threads than processors, it is what each
  * wait costs before the thread that is waited for can run. */
@@ -17,9 +18,11 @@ static void pause_cpu(void)
     __asm__ volatile("yield");
 #endif
 }
+#endif
 
 void tc_barrier(tc_frame *frame, tc_index threads)
 {
+#if TC_TEAMS
     if (threads == 1)
         return;
     const unsigned phase = __atomic_load_n(&frame->phase, __ATOMIC_RELAXED); /* cannot change before we arrive */
@@ -34,6 +37,10 @@ void tc_barrier(tc_frame *frame, tc_index threads)
         else
             pause_cpu();
     }
+#else
+    (void)frame;
+    (void)threads; /* one */
+#endif
 }
 
 /* member, team: who the kernel is told that it is; thread: who it is. */
@@ -68,9 +75,15 @@ void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const
 
 void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc_dtype dtype, int64_t n, int64_t bound)
 {
+#if TC_TEAMS
     int none = 0;
     if (!__atomic_compare_exchange_n(&frame->fault, &none, group, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return; /* one fault is reported; the others' threads find it set */
+#else
+    if (frame->fault)
+        return;
+    frame->fault = group;
+#endif
     frame->fault_name = name;
     frame->fault_bound = bound;
     for (int64_t i = 0; i < n; ++i) {

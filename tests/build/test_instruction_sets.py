@@ -18,7 +18,8 @@ from tensor_compile.target import ARCHITECTURES, find, load
 
 equal(ARCHITECTURES["x86_64"], ("scalar", "x86_64", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16"),
       "x86-64: in ascending order of preference")
-equal([ARCHITECTURES[arch] for arch in ("aarch64", "riscv64", "arm")], [("scalar", "neon"), ("rv64",), ("m4f", "m55")],
+equal([ARCHITECTURES[arch] for arch in ("aarch64", "riscv64", "arm", "riscv32")],
+      [("scalar", "neon"), ("rv64",), ("m0", "m4f", "m55"), ("rv32",)],
       "the other architectures")
 for arch, sets in ARCHITECTURES.items():
     if arch != "cuda":

@@ -67,7 +67,7 @@ with tempfile.TemporaryDirectory() as folder:
     raises(UserError, lambda: cuda_target.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
     for command, arch, isa in (("gcc", "x86_64", "avx2"), ("clang", "x86_64", "avx512"),
                                ("aarch64-linux-gnu-gcc", "aarch64", "neon"),
-                               ("riscv64-linux-gnu-gcc", "riscv64", "rv64"), ("arm-none-eabi-gcc", "arm", "m4f")):
+                               ("riscv64-linux-gnu-gcc", "riscv64", "rv64"), ("arm-none-eabi-gcc", "arm", "m0")):
         if not shutil.which(command):
             skip(command, f"{command} is not installed")
             continue

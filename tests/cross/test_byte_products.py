@@ -28,18 +28,42 @@ class Board:
 
     name: str
     flags: tuple[str, ...]
-    machine: str
+    machine: tuple[str, ...]
     target: str = "cortex-m4f"
     script: str = "m4f"
     sources: bool = False
 
+    @property
+    def riscv(self) -> bool:
+        return self.script == "rv32"
 
-BOARDS = (Board("cortex-m4f", ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), "mps2-an386"),
-          Board("without-dsp", ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
-                                "-U__ARM_FEATURE_SIMD32", "-U__ARM_FEATURE_DSP"), "mps2-an386", sources=True),
-          Board("cortex-m55", ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "mps3-an547", "cortex-m55", "m55"),
-          Board("cortex-m55-sources", ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"), "mps3-an547", "cortex-m55",
-                "m55", sources=True))
+    @property
+    def cc(self) -> list[str]:
+        return ["riscv64-unknown-elf-gcc" if self.riscv else "arm-none-eabi-gcc", *self.flags]
+
+    @property
+    def library(self) -> list[str]:
+        return ["--specs=picolibc.specs"] if self.riscv else []
+
+    @property
+    def emulator(self) -> list[str]:
+        return list(self.machine) if self.riscv else ["qemu-system-arm", "-M", *self.machine, "-nographic",
+                                                      "-semihosting-config", "enable=on,target=native", "-kernel"]
+
+
+M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
+M55 = ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard")
+MICROBIT = ("microbit", "-global", "nrf51-soc.flash-size=0x400000", "-global", "nrf51-soc.sram-size=0x100000")
+BOARDS = (Board("cortex-m4f", M4, ("mps2-an386",)),
+          Board("without-dsp", (*M4, "-U__ARM_FEATURE_SIMD32", "-U__ARM_FEATURE_DSP"), ("mps2-an386",), sources=True),
+          Board("cortex-m55", M55, ("mps3-an547",), "cortex-m55", "m55"),
+          Board("cortex-m55-sources", M55, ("mps3-an547",), "cortex-m55", "m55", sources=True),
+          Board("cortex-m0plus", ("-mcpu=cortex-m0plus", "-mthumb"), MICROBIT, "cortex-m0plus", "m0"),
+          Board("cortex-m0plus-sources", ("-mcpu=cortex-m0plus", "-mthumb"), MICROBIT, "cortex-m0plus", "m0",
+                sources=True),
+          # the kernels of a Cortex-M0+ with Thumb-2, whose C stands in their place
+          Board("cortex-m3", ("-mcpu=cortex-m3", "-mthumb"), ("mps2-an385",), "cortex-m0plus"),
+          Board("rv32imac", ("-march=rv32imac", "-mabi=ilp32"), ("qemu-riscv32",), "rv32imac", "rv32"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,22 +244,22 @@ with tempfile.TemporaryDirectory() as temporary:
         note(wrong)
         done()
     for board in [b for b in BOARDS if b.name in (sys.argv[1:] or [BOARDS[0].name])]:
-        if not shutil.which("arm-none-eabi-gcc") or not shutil.which("qemu-system-arm"):
-            skip(board.name, "arm-none-eabi-gcc or qemu-system-arm is not installed")
+        missing = [name for name in (board.cc[0], board.emulator[0]) if not shutil.which(name)]
+        if missing:
+            skip(board.name, f"{missing[0]} is not installed")
             continue
         words = ", ".join(f'"{f}"' for f in board.flags)
         description = (ROOT / "targets" / f"{board.target}.toml").read_text(encoding="utf-8")
         (root / f"{board.name}.toml").write_text(description[:description.index("flags")] + f"flags = [{words}]\n",
                                                  encoding="utf-8")
-        cc = ["arm-none-eabi-gcc", *board.flags]
-        started = run([*cc, "-std=c11", "-O1", "-c", HERE / "m4f" / "startup.c", "-o", root / "startup.o"])
+        started = run([*board.cc, *board.library, "-std=c11", "-O1", "-c",
+                       HERE / ("rv32" if board.riscv else "m4f") / "startup.c", "-o", root / "startup.o"])
         ok(not started.returncode, f"{board.name}: startup")
         emit = ["--emit", "c"] if board.sources else []
         shutil.rmtree(root / "out")
-        got, wrong = results(root, cache, cc, ["--target-file", str(root / f"{board.name}.toml"), *emit],
-                             ["-DBOARD", "-nostartfiles", "-T", HERE / board.script / "link.ld", root / "startup.o"],
-                             ["qemu-system-arm", "-M", board.machine, "-nographic", "-semihosting-config",
-                              "enable=on,target=native", "-kernel"])
+        got, wrong = results(root, cache, board.cc, ["--target-file", str(root / f"{board.name}.toml"), *emit],
+                             ["-DBOARD", *board.library, "-nostartfiles", "-T", HERE / board.script / "link.ld",
+                              root / "startup.o"], board.emulator)
         if not equal(got.split(), want.split(), f"{board.name}: the bits of this machine"):
             note(wrong)
 done()

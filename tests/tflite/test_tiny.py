@@ -16,11 +16,10 @@ from pathlib import Path
 
 import tiny
 from tap import done, note, ok, skip
-from tiny import M4F, M55, MODELS, ROOT, Machine
+from tiny import BOARDS, MODELS, ROOT, Machine
 
 FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
 LIVE = {"pretrainedResnet_quant": 32768}   # bytes of tensors that are needed at once
-BOARDS = (("cortex-m4f", M4F, "mps2-an386", "m4f"), ("cortex-m55", M55, "mps3-an547", "m55"))
 
 
 def machines(folder: Path) -> list[Machine]:
@@ -33,16 +32,13 @@ def machines(folder: Path) -> list[Machine]:
     for name in ("aarch64", "riscv64"):
         cc = (f"{name}-linux-gnu-gcc",)
         found.append(Machine(name, cc, run=(f"qemu-{name}", "-L", f"/usr/{name}-linux-gnu")))
-    for name, flags, board, script in BOARDS:
-        startup = folder / f"startup-{name}.o"
-        if shutil.which("arm-none-eabi-gcc"):
-            subprocess.run(["arm-none-eabi-gcc", "-std=c11", "-O2", *flags, "-c",
-                            str(ROOT / "tests/cross/m4f/startup.c"), "-o", str(startup)], check=True)
-        found.append(Machine(name, ("arm-none-eabi-gcc", *flags), ("--target-file", name),
-                             ("-DBARE_METAL", "-nostartfiles", "-T", str(ROOT / f"tests/cross/{script}/link.ld"),
-                              str(startup), "-Wl,--gc-sections"),
-                             ("qemu-system-arm", "-M", board, "-nographic", "-semihosting-config",
-                              "enable=on,target=native", "-kernel")))
+    for board in BOARDS:
+        startup = folder / f"startup-{board.target}.o"
+        if shutil.which(board.cc[0]):
+            subprocess.run([*board.cc, *board.library, "-std=c11", "-O2", "-c", str(board.startup), "-o", str(startup)],
+                           check=True)
+        found.append(Machine(board.target, board.cc, ("--target-file", board.target),
+                             ("-DBARE_METAL", str(startup), *board.link), board.emulator))
     return found
 
 

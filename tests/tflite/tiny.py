@@ -14,6 +14,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 M4F = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
 M55 = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
+M0 = ["-mcpu=cortex-m0plus", "-mthumb"]
+RV32 = ["-march=rv32imac", "-mabi=ilp32"]
 MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "str_ww_ref_model")
 
 
@@ -28,6 +30,48 @@ class Machine:
     link: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     runtime: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A processor without an operating system, emulated. target: the name of its description and of the machine;
+    folder: of tests/cross, with its linker script; emulator: before the program."""
+
+    target: str
+    cc: tuple[str, ...]
+    folder: str
+    emulator: tuple[str, ...]
+
+    @property
+    def script(self) -> Path:
+        return ROOT / "tests" / "cross" / self.folder / "link.ld"
+
+    @property
+    def startup(self) -> Path:
+        return ROOT / "tests" / "cross" / ("rv32" if self.folder == "rv32" else "m4f") / "startup.c"
+
+    @property
+    def library(self) -> tuple[str, ...]:
+        """Chooses a C library, for <stdint.h>, <string.h> and memcpy, where the compiler has none of its own."""
+        return ("--specs=picolibc.specs",) if self.folder == "rv32" else ()
+
+    @property
+    def link(self) -> tuple[str, ...]:
+        """Of a program with the object of the startup code."""
+        return *self.library, "-nostartfiles", "-T", str(self.script), "-Wl,--gc-sections"
+
+
+def _arm(target: str, flags: list[str], folder: str, machine: str, *more: str) -> Board:
+    return Board(target, ("arm-none-eabi-gcc", *flags), folder,
+                 ("qemu-system-arm", "-M", machine, *more, "-nographic", "-semihosting-config",
+                  "enable=on,target=native", "-kernel"))
+
+
+BOARDS = (_arm("cortex-m4f", M4F, "m4f", "mps2-an386"), _arm("cortex-m55", M55, "m55", "mps3-an547"),
+          # the one Cortex-M0 that qemu has, with more memory than its chip
+          _arm("cortex-m0plus", M0, "m0", "microbit", "-global", "nrf51-soc.flash-size=0x400000", "-global",
+               "nrf51-soc.sram-size=0x100000"),
+          Board("rv32imac", ("riscv64-unknown-elf-gcc", *RV32), "rv32", ("qemu-riscv32",)))
 
 
 def tensors(path: Path) -> dict[str, tuple[list[int], bytes]]:

@@ -36,7 +36,7 @@ class Cpu:
         return DEFAULT_TARGETS.get(compiler.arch, "")
 
     def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:
-        if target.arch != compiler.arch and machine.emit == "object":
+        if not compiler.makes(target.arch) and machine.emit == "object":
             raise UserError(f"the target {target.name} is {target.arch}, but {' '.join(machine.cc)} compiles for "
                             f"{compiler.machine}", hint="name the target's compiler with --cc")
         if machine.isas:

@@ -49,9 +49,15 @@ class Compiler:
         """What decides the code it makes, free of where it is installed."""
         return f"{self.banner}\n{self.machine}"
 
+    def makes(self, arch: str) -> bool:
+        """Whether flags choose an architecture: a compiler for RISC-V makes code of 32 and of 64 bits."""
+        return arch == self.arch or {arch, self.arch} == {"riscv32", "riscv64"}
+
     @property
     def arch(self) -> str:
         cpu = self.machine.split("-")[0]
+        if cpu.startswith("riscv") and any(word.startswith("-march=rv32") for word in self.command):
+            return "riscv32"
         return "arm" if cpu.startswith(("arm", "thumb")) else "x86_64" if cpu == "amd64" else cpu
 
     @cached_property
@@ -135,5 +141,5 @@ def host_flags(flags: tuple[str, ...], arch: str) -> tuple[str, ...]:
 def kernel_flags(compiler: Compiler, isa: str, target_flags: tuple[str, ...], host: tuple[str, ...], arch: str,
                  optimise: str = "-O3") -> tuple[str, ...]:
     """Every flag of a kernel's compilation but the include path: the target's, then the host's, then the set's."""
-    pic = () if arch == "arm" else ("-fPIC",)
+    pic = () if arch in ("arm", "riscv32") else ("-fPIC",)
     return (optimise, *KERNEL, *pic, *target_flags, *host_flags(host, arch), *instruction_set(isa).compile_flags)

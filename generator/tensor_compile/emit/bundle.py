@@ -67,8 +67,9 @@ def vectors(include: Path) -> str:
     def text(*names: str) -> str:
         return "".join(inlined(include / name, (include,), {}) for name in names)
 
-    return "\n".join(lines) + "\n" + text("tc_tile.h", "tc_sort.h", "tc_transpose.h") + "#ifdef __arm__\n" + \
-        text("tc_bytes.h", "tc_fixed.h") + "#ifdef __ARM_FEATURE_MVE\n" + text("tc_helium.h") + \
+    return "\n".join(lines) + "\n" + text("tc_tile.h", "tc_sort.h", "tc_transpose.h") + \
+        "#if defined(__arm__) || (defined(__riscv) && __riscv_xlen == 32)\n" + \
+        text("tc_bytes.h", "tc_pairs.h", "tc_fixed.h") + "#ifdef __ARM_FEATURE_MVE\n" + text("tc_helium.h") + \
         "#endif\n#endif\n#endif\n"
 
 

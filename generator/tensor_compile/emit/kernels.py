@@ -12,6 +12,7 @@ from ..loops.byte_products import ByteProductKernel
 from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, \
     GroupedContractionKernel
 from .byte_products import WordEmitter, emit_byte_product
+from .byte_pairs import PairEmitter
 from .byte_vectors import VectorEmitter
 from .index_check import emit_check
 from .externs import emit_extern
@@ -42,10 +43,14 @@ def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
     return emit_kernel(kernel, isa)
 
 
+def _byte_emitter(isa: str) -> type[WordEmitter]:
+    known = instruction_set(isa)
+    return VectorEmitter if known.byte_vectors else PairEmitter if known.byte_pairs else WordEmitter
+
+
 def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
     if isinstance(kernel, ByteProductKernel):
-        emitter = VectorEmitter if instruction_set(isa).byte_vectors else WordEmitter
-        text = emit_byte_product(kernel, isa, PLACE, emitter)
+        text = emit_byte_product(kernel, isa, PLACE, _byte_emitter(isa))
     elif isinstance(kernel, LoopNestKernel):
         text = emit_loop_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):

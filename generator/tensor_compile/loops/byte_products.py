@@ -140,6 +140,16 @@ class Channels:
 Form = Columns | Row | Channels
 
 
+def pair_words(form: Form) -> int:
+    """Scratch of a form that is computed by words of two points (emit/byte_pairs.py)."""
+    if isinstance(form, Columns):
+        return 4 * form.groups
+    if isinstance(form, Row):
+        return 0
+    tall, wide = form.taps
+    return tall * (tall * wide + form.width) + extent(form.column).value
+
+
 def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form], int],
                        pairs: Collection[tuple[str, str]] = ()) -> Fused:
     """The same kernels, those with a form as ByteProductKernel, with as many words of scratch. pairs: names of packed

@@ -7,7 +7,7 @@ from math import gcd
 from typing import Callable, Iterable
 
 from ..instruction_sets import instruction_set
-from .byte_products import Channels, Columns, Form, Row
+from .byte_products import Channels, Columns, Form, pair_words, Row
 from .scalars import extent
 
 VECTOR = 16
@@ -80,7 +80,8 @@ def channels_layout(form: Channels) -> ChannelsLayout:
 
 def scratch_for(isas: Iterable[str]) -> Callable[[Form], int]:
     """Words that a form needs, whichever of the instruction sets computes it."""
-    ways = [_scratch if instruction_set(isa).byte_vectors else lambda form: form.scratch for isa in isas]
+    sets = [instruction_set(isa) for isa in isas]
+    ways = [_scratch if s.byte_vectors else pair_words if s.byte_pairs else lambda form: form.scratch for s in sets]
     return lambda form: max(way(form) for way in ways)
 
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Instructions on an emulated board (-icount shift=0: an instruction a nanosecond), and numbers as text. TICK:
+ * picoseconds of one tick, from run.py.
+ */
+#ifndef COUNT_H
+#define COUNT_H
+
+#include <stdint.h>
+
+void semihosting_text(const char *text);
+
+static uint32_t count_ticks(void)
+{
+#ifdef __riscv
+    uint32_t now;
+    __asm__ volatile(".option push\n\t.option arch, +zicsr\n\tcsrr %0, minstret\n\t.option pop" : "=r"(now));
+    return now;
+#else
+    return 0xffffff - *(volatile uint32_t *)0xe000e018; /* SysTick goes downwards */
+#endif
+}
+
+static void count_start(void)
+{
+#ifndef __riscv
+    *(volatile uint32_t *)0xe000e014 = 0xffffff; /* 24 bits, at the clock of the processor */
+    *(volatile uint32_t *)0xe000e018 = 0;
+    *(volatile uint32_t *)0xe000e010 = 5;
+#endif
+}
+
+/* Instructions since `start`, as they were counted by then. */
+static uint32_t count_since(uint32_t start)
+{
+#ifdef __riscv
+    return count_ticks() - start;
+#else
+    return (uint32_t)((uint64_t)((count_ticks() - start) & 0xffffff) * TICK / 1000);
+#endif
+}
+
+static void print_number(const char *name, uint32_t n)
+{
+    char text[12];
+    int at = 11;
+    semihosting_text(name);
+    text[at] = 0;
+    do
+        text[--at] = (char)('0' + n % 10);
+    while (n /= 10);
+    semihosting_text(text + at);
+    semihosting_text("\n");
+}
+
+#endif
