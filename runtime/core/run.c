@@ -280,6 +280,21 @@ static void run_thread(void *argument, tc_index thread, tc_index threads)
     tc_fpenv_leave(saved);
 }
 
+/* The largest team whose threads take pieces of each other's parts. */
+enum { MOST_PARTS = 64 };
+
+/* On a stack of its own: calls on one thread have no use for the parts. */
+__attribute__((noinline)) static void run_team(tc_frame *frame, tc_index threads)
+{
+    tc_part parts[MOST_PARTS];
+    if (threads <= MOST_PARTS) {
+        for (tc_index i = 0; i < threads; ++i)
+            parts[i].left = 0;
+        frame->parts = parts;
+    }
+    frame->context->team.run(frame->context->team.user, threads, run_thread, frame);
+}
+
 static tc_status run(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers, void *state,
                      const void *weights, void *counters, int resident, void *stream)
 {
@@ -316,7 +331,7 @@ static tc_status run(tc_context *context, const tc_function *f, const tc_index *
     if (threads == 1)
         run_thread(&frame, 0, 1);
     else
-        context->team.run(context->team.user, threads, run_thread, &frame);
+        run_team(&frame, threads);
     return frame.fault ? tc_refuse_index(&frame) : TC_STATUS_OK;
 }
 

@@ -10,6 +10,10 @@
  * wait costs before the thread that is waited for can run. */
 enum { SPINS = 256 };
 
+/* A thread's part of a shared step is cut into PIECES at most, each of PIECE_WORK scalar operations at least: a microsecond or
+ * two of products, where a piece costs less than a tenth of one. */
+enum { PIECES = 8, PIECE_WORK = 1 << 17 };
+
 static void pause_cpu(void)
 {
 #if defined(__x86_64__)
@@ -43,34 +47,114 @@ void tc_barrier(tc_frame *frame, tc_index threads)
 #endif
 }
 
-/* member, team: who the kernel is told that it is; thread: who it is. */
-static void run_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
-                     tc_index thread, tc_index member, tc_index team, int logged)
+tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint64_t work)
+{
+    tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1};
+    const uint64_t fits = threads > 1 && frame->parts ? work / PIECE_WORK / (uint64_t)threads : 0;
+    if (fits < 2)
+        return pieces;
+    const unsigned each = fits < PIECES ? (unsigned)fits : PIECES;
+    unsigned *const own = &frame->parts[thread].left;
+    pieces.frame = frame;
+    pieces.count = threads * (tc_index)each;
+    pieces.round = ((__atomic_load_n(own, __ATOMIC_RELAXED) >> 16) + 1) & 0xffff;
+    __atomic_store_n(own, pieces.round << 16 | each << 8, __ATOMIC_RELAXED);
+    return pieces;
+}
+
+/* Takes a piece of a thread's part, its first or its last; -1 where none is left, or the thread is at another step. */
+static int take(const tc_pieces *pieces, tc_index of, int last)
+{
+    unsigned *const part = &pieces->frame->parts[of].left;
+    unsigned left = __atomic_load_n(part, __ATOMIC_RELAXED);
+    for (;;) {
+        const unsigned next = left & 0xff, end = left >> 8 & 0xff;
+        if (left >> 16 != pieces->round || next >= end)
+            return -1;
+        if (__atomic_compare_exchange_n(part, &left, last ? left - 256 : left + 1, 0, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return (int)(last ? end - 1 : next);
+    }
+}
+
+/* The thread that has most pieces left; -1: none has any. */
+static tc_index slowest(const tc_pieces *pieces)
+{
+    tc_index found = -1;
+    unsigned most = 0;
+    for (tc_index i = 1; i < pieces->threads; ++i) {
+        const tc_index other = (pieces->thread + i) % pieces->threads;
+        const unsigned left = __atomic_load_n(&pieces->frame->parts[other].left, __ATOMIC_RELAXED);
+        const unsigned next = left & 0xff, end = left >> 8 & 0xff;
+        if (left >> 16 == pieces->round && end > next && end - next > most) {
+            most = end - next;
+            found = other;
+        }
+    }
+    return found;
+}
+
+int tc_pieces_next(tc_pieces *pieces)
+{
+    if (!pieces->frame) {
+        const int first = pieces->piece < 0;
+        pieces->piece = pieces->thread;
+        return first;
+    }
+    const tc_index each = pieces->count / pieces->threads;
+    tc_index of = pieces->thread;
+    int piece = take(pieces, of, 0);
+    while (piece < 0 && (of = slowest(pieces)) >= 0)
+        piece = take(pieces, of, 1);
+    pieces->piece = of * each + piece;
+    return piece >= 0;
+}
+
+static void note(const tc_frame *frame, tc_index step, tc_index thread, int begin)
 {
     const tc_context *context = frame->context;
-    const char *name = frame->variant->steps[step];
-    if (logged && (frame->logs & TC_LOG_KERNELS))
-        context->log(context->log_user, TC_LOG_KERNELS, name);
-    if (!context->profile) {
-        kernel(p, d, member, team);
-        return;
-    }
-    const char *function = frame->function->name, *variant = frame->variant->name;
-    context->profile(context->profile_user, function, variant, name, step, thread, 1);
-    kernel(p, d, member, team);
-    context->profile(context->profile_user, function, variant, name, step, thread, 0);
+    if (context->profile)
+        context->profile(context->profile_user, frame->function->name, frame->variant->name,
+                         frame->variant->steps[step], step, thread, begin);
+}
+
+static void log_step(const tc_frame *frame, tc_index step)
+{
+    const tc_context *context = frame->context;
+    if (frame->logs & TC_LOG_KERNELS)
+        context->log(context->log_user, TC_LOG_KERNELS, frame->variant->steps[step]);
 }
 
 void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
              tc_index threads)
 {
-    run_step(frame, step, kernel, p, d, thread, thread, threads, thread == 0);
+    if (thread == 0)
+        log_step(frame, step);
+    note(frame, step, thread, 1);
+    kernel(p, d, thread, threads);
+    note(frame, step, thread, 0);
+}
+
+void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                    tc_index thread, tc_index threads, uint64_t work)
+{
+    if (thread == 0)
+        log_step(frame, step);
+    note(frame, step, thread, 1);
+    tc_pieces pieces = tc_pieces_of(frame, thread, threads, work);
+    while (tc_pieces_next(&pieces))
+        kernel(p, d, pieces.piece, pieces.count);
+    note(frame, step, thread, 0);
 }
 
 void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
                   tc_index tile)
 {
-    run_step(frame, step, kernel, p, d, thread, 0, 1, tile == 0);
+    if (tile == 0)
+        log_step(frame, step);
+    note(frame, step, thread, 1);
+    kernel(p, d, 0, 1);
+    note(frame, step, thread, 0);
 }
 
 void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc_dtype dtype, int64_t n, int64_t bound)

@@ -33,12 +33,12 @@ static inline tc_index tc_floordiv(tc_index a, tc_index b)
     return a / b - (a % b < 0);
 }
 
-/* Thread `thread`'s share [*begin, *end) of n items: contiguous, sizes at most one apart, larger ones first. */
+/* Thread `thread`'s share [*begin, *end) of n items: contiguous, sizes at most one apart, larger ones in between. */
 static inline void tc_split(tc_index n, tc_index thread, tc_index threads, tc_index *begin, tc_index *end)
 {
     const tc_index size = n / threads, more = n % threads;
-    *begin = thread * size + tc_min(thread, more);
-    *end = *begin + size + (thread < more);
+    *begin = thread * size + thread * more / threads;
+    *end = (thread + 1) * size + (thread + 1) * more / threads;
 }
 
 /* The tree that combines the 16 lanes of one block of a `lanes` sum (docs/numerics.md); lanes without terms hold -0. */

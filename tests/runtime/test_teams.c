@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,6 +225,59 @@ static void note_processor(void *p, tc_index thread, tc_index threads)
 #endif
 }
 
+enum { SHARERS = 7, SHARED_STEPS = 300, MOST_PIECES = 8 * SHARERS };
+
+typedef struct sharing {
+    tc_frame frame;
+    tc_part parts[SHARERS];
+    int taken[SHARED_STEPS][MOST_PIECES];
+    tc_index threads, counts[SHARED_STEPS];
+} sharing;
+
+/* Some threads are slow at some steps; there is no barrier between steps. */
+static void share_steps(void *p, tc_index thread, tc_index threads)
+{
+    sharing *s = p;
+    for (int step = 0; step < SHARED_STEPS; ++step) {
+        const uint64_t work = step % 5 == 4 ? 0 : (uint64_t)(step % 11) << 20;
+        tc_pieces pieces = tc_pieces_of(&s->frame, thread, threads, work);
+        while (tc_pieces_next(&pieces)) {
+            if ((step + thread) % 13 == 0)
+                sched_yield();
+            for (volatile int i = 0; i < 200 * (step % 3 == thread % 3);)
+                i = i + 1;
+            __atomic_add_fetch(&s->taken[step][pieces.piece], 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&s->counts[step], pieces.count, __ATOMIC_RELAXED);
+        }
+    }
+    if (thread == 0)
+        s->threads = threads;
+}
+
+/* Each piece of each step is done once, whoever does it. */
+static void test_pieces(void)
+{
+    sharing *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+    for (tc_index threads = 1; threads <= SHARERS; threads += 2) {
+        memset(s, 0, sizeof *s);
+        s->frame.parts = threads == 3 ? NULL : s->parts;
+        tc_context context = {0};
+        tc_pool *pool = tc_pool_create(threads);
+        tc_context_use_pool(&context, pool);
+        context.team.run(context.team.user, threads, share_steps, s);
+        int once = s->threads == threads, shared = 0;
+        for (int step = 0; step < SHARED_STEPS; ++step) {
+            shared += s->counts[step] > threads;
+            for (tc_index piece = 0; piece < MOST_PIECES; ++piece)
+                once &= s->taken[step][piece] == (piece < s->counts[step]);
+        }
+        tc_ok(once, "every piece is done once, %d threads", (int)threads);
+        tc_ok((shared > 100) == (threads > 1 && s->frame.parts != NULL), "%d steps are shared in pieces", shared);
+        tc_pool_destroy(pool);
+    }
+    free(s);
+}
+
 static void pool_of_any(fixture *f)
 {
     const int anywhere[] = {TC_ANY_PROCESSOR, TC_ANY_PROCESSOR};
@@ -314,6 +368,7 @@ int main(void)
     test_inside();
 #endif
     test_processors(f);
+    test_pieces();
     free(f);
     return tc_done();
 }

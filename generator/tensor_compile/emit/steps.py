@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..loops.loop_ir import Branch, CheckKernel, Element, Kernel, leaves, Loop, Program, regions, Step, Tiles
+from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, \
+    Loop, LoopNestKernel, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
+from ..symbolic import Expr, ZERO
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
+from .work import kernel_work, number_of_tiles
 
 if TYPE_CHECKING:
     from .driver import FunctionDriver
+
+
+PIECEWISE = (ContractionKernel, GroupedContractionKernel, LoopNestKernel)
+MOST_WORK = (1 << 62) - 1
 
 
 class StepsWriter:
@@ -124,14 +131,21 @@ class StepsWriter:
         self.put("}")
 
     def tiles(self, tiles: Tiles) -> None:
-        """Each thread takes a contiguous share of the tiles, the last axis innermost, and is a team of one within."""
+        """Each thread takes contiguous shares of the tiles, the last axis innermost, and is a team of one within."""
         c, dim = self.function.c, self.function.dim
         used = {s for step in leaves([tiles]) for s in step.kernel.dims}
         count = " * ".join(f"(tc_index)({c(a.blocks)})" for a in tiles.axes)
         self.put(f"{{ /* {_comment(tiles.label)}: tiles */")
         self.depth += 1
-        self.put("tc_index tile, end;", f"tc_share({count}, thread, threads, &tile, &end);",
-                 "for (; tile < end; ++tile) {")
+        if self.threads > 1 and not self.plain:
+            work = self.work(sum((kernel_work(step.kernel) for step in leaves([tiles])), ZERO) * number_of_tiles(tiles))
+            self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {work});",
+                     "for (tc_index tile, end; tc_pieces_next(&pieces);) {")
+            self.depth += 1
+            self.put(f"tc_share({count}, pieces.piece, pieces.count, &tile, &end);")
+        else:
+            self.put("tc_index tile, end;", f"tc_share({count}, thread, threads, &tile, &end);")
+        self.put("for (; tile < end; ++tile) {")
         self.depth += 1
         self.put("tc_index left = tile;", "(void)left;")
         for i, a in reversed(list(enumerate(tiles.axes))):
@@ -153,6 +167,9 @@ class StepsWriter:
         self.within = False
         self.depth -= 1
         self.put("}")
+        if self.threads > 1 and not self.plain:
+            self.depth -= 1
+            self.put("}")
         self.depth -= 1
         self.put("}")
 
@@ -174,6 +191,8 @@ class StepsWriter:
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
+        if not self.within and self.shared(kernel):
+            run, team = "tc_shared_step", f"thread, threads, {self.work(kernel_work(kernel))}"
         self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
         if isinstance(kernel, CheckKernel):
             b = kernel.buffer
@@ -181,6 +200,17 @@ class StepsWriter:
                      f"{self.function.c(b.elements)}, {self.function.c(kernel.bound)});")
         self.depth -= 1
         self.put("}")
+
+    def shared(self, kernel: Kernel) -> bool:
+        """Whether threads that have done their part take pieces of others'. Scratch is a thread's, not a piece's."""
+        return self.threads > 1 and not self.plain and isinstance(kernel, PIECEWISE) \
+            and not any(p.kind == "scratch" for p in kernel.params)
+
+    def work(self, operations: Expr) -> str:
+        """C text of estimated operations."""
+        if operations.is_const:
+            return str(min(operations.value, MOST_WORK))
+        return f"(uint64_t)({self.function.c(operations)})"
 
     def dims(self, kernel: Kernel) -> str:
         arguments = self.function.kernels.arguments(kernel, self.plain)

@@ -32,16 +32,20 @@ def _work(items: list[Element]) -> Expr:
         elif isinstance(item, Branch):
             total = total + _work(item.then) + _work(item.other)
         elif isinstance(item, Tiles):
-            tiles = ONE
-            for axis in item.axes:
-                tiles = tiles * axis.blocks
-            total = total + _over_dims(_work(item.body)) * tiles
+            total = total + _over_dims(_work(item.body)) * number_of_tiles(item)
         else:
             iterations = MOST_ITERATIONS
             if item.iteration is not None and extent(item.iteration).is_const:
                 iterations = min(iterations, extent(item.iteration).value)
             total = total + (_work(item.test) + _work(item.body)) * iterations
     return total
+
+
+def number_of_tiles(tiles: Tiles) -> Expr:
+    out = ONE
+    for axis in tiles.axes:
+        out = out * axis.blocks
+    return out
 
 
 def kernel_work(kernel: Kernel) -> Expr:

@@ -173,6 +173,12 @@ struct tc_function {
  * which it had none of them), then one for each guard (calls that failed it). */
 enum { TC_COUNTER_CALLS, TC_COUNTER_GENERIC, TC_COUNTER_FIRST };
 
+/* What is left of a thread's part of a shared step, on a line of the cache of its own: the number of the step, modulo 2^16,
+ * and the pieces from `next` to before `end`, eight bits each. */
+typedef struct tc_part {
+    _Alignas(64) unsigned left; /* step << 16 | end << 8 | next */
+} tc_part;
+
 /* One call. Threads share it; what they write is atomic. */
 struct tc_frame {
     const tc_function *function;
@@ -180,6 +186,7 @@ struct tc_frame {
     tc_kernel *const *kernels;
     const tc_index *dims;
     void *const *buffers; /* inputs, then outputs */
+    tc_part *parts;       /* of each thread; NULL: no step is shared in pieces */
     unsigned char *arena;
     unsigned char *state; /* behind its header */
     const unsigned char *weights;
@@ -224,12 +231,27 @@ void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, 
 void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
                   tc_index tile);
 
+/* The same shared by the threads as they get on: a thread that has done its part takes pieces of others' parts. The kernel
+ * has no scratch. work: estimated scalar operations of the step. */
+void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                    tc_index thread, tc_index threads, uint64_t work);
+
+/* What a thread does of a step that is shared so: while tc_pieces_next, piece number `piece` of `count`. */
+typedef struct tc_pieces {
+    tc_frame *frame; /* NULL: the thread's own part is one piece */
+    tc_index thread, threads, count, piece;
+    unsigned round;
+} tc_pieces;
+
+tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint64_t work);
+int tc_pieces_next(tc_pieces *pieces);
+
 /* Thread `thread`'s share [*begin, *end) of n tiles: contiguous, sizes at most one apart. */
 static inline void tc_share(tc_index n, tc_index thread, tc_index threads, tc_index *begin, tc_index *end)
 {
     const tc_index size = n / threads, more = n % threads;
-    *begin = thread * size + (thread < more ? thread : more);
-    *end = *begin + size + (thread < more);
+    *begin = thread * size + thread * more / threads;
+    *end = (thread + 1) * size + (thread + 1) * more / threads;
 }
 
 /* Number i of 0..n-1 in the order 0, n-1, 1, n-2, …: neighbours have about the same sum everywhere. */
