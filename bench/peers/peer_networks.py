@@ -16,7 +16,7 @@ import builds
 import models
 
 Tensors = dict[str, torch.Tensor]
-LAYERS, WIDTH, INNER, HEADS, KV_HEADS, HEAD, WORDS, PAST, CAPACITY = 30, 576, 1536, 9, 3, 64, 49152, 256, 512
+LAYERS, WIDTH, INNER, HEADS, KV_HEADS, HEAD, WORDS, POSITIONS = 30, 576, 1536, 9, 3, 64, 49152, 8192
 
 
 def attention(w: Tensors, x: Tensors) -> torch.Tensor:
@@ -47,18 +47,19 @@ def vit_tiny(w: Tensors, x: Tensors, width: int = 192, heads: int = 3) -> torch.
 
 
 def smollm2(w: Tensors, x: Tensors) -> torch.Tensor:
-    """Logits of a token behind PAST others; the keys and values of those are an input."""
+    """Logits of a token behind others; the keys and values of those are an input."""
+    past = x["cache"].shape[3]
     def norm(t: torch.Tensor, name: str) -> torch.Tensor:
         return t * torch.rsqrt(t.pow(2).mean(-1, keepdim=True) + 1e-5) * w[name + ".weight"]
 
-    cosines, sines = w["cosines"][PAST:PAST + 1], w["sines"][PAST:PAST + 1]
+    cosines, sines = w["cosines"][past:past + 1], w["sines"][past:past + 1]
 
     def rotated(t: torch.Tensor) -> torch.Tensor:
         one, two = t.chunk(2, -1)
         return t * cosines + torch.cat((-two, one), -1) * sines
 
     def repeated(t: torch.Tensor) -> torch.Tensor:
-        return t[:, None].expand(KV_HEADS, HEADS // KV_HEADS, PAST + 1, HEAD).reshape(1, HEADS, PAST + 1, HEAD)
+        return t[:, None].expand(KV_HEADS, HEADS // KV_HEADS, past + 1, HEAD).reshape(1, HEADS, past + 1, HEAD)
 
     h = F.embedding(x["id"], w["embed_tokens.weight"])
     for i in range(LAYERS):
@@ -181,26 +182,26 @@ def weights(model: str, path: Path) -> Tensors:
     g = torch.Generator().manual_seed(7)
     made = {name: _value(name, shape, g) for name, shape in _shapes(model).items()}
     if model == "smollm2":
-        angles = torch.arange(CAPACITY)[:, None] * 100000.0**(-torch.arange(0, HEAD, 2) / HEAD)
+        angles = torch.arange(POSITIONS)[:, None] * 100000.0**(-torch.arange(0, HEAD, 2) / HEAD)
         made |= {"cosines": angles.cos().repeat(1, 2), "sines": angles.sin().repeat(1, 2)}
     if made:
         save_file(made, path)
     return made
 
 
-def inputs(model: str, dims: dict[str, int]) -> Tensors:
+def inputs(model: str, sizes: dict[str, int]) -> Tensors:
     g = torch.Generator().manual_seed(1)
     if model == "matmul":
         return {name: torch.randn(512, 512, generator=g) for name in "ab"}
     if model == "conv3x3":
         return {"x": torch.randn(1, 64, 56, 56, generator=g)}
     if model == "attention":
-        return {name: torch.randn(12, 512, 64, generator=g) for name in "qkv"}
+        return {name: torch.randn(12, sizes.get("LENGTH", 512), 64, generator=g) for name in "qkv"}
     if model == "pointwise":
         return {name: torch.randn(1024, 1024, generator=g) for name in "abc"}
     if model == "vit_tiny":
         return {"image": torch.randn(1, 3, 224, 224, generator=g)}
     if model == "smollm2":
-        return {"id": torch.tensor([1234]), "cache": torch.zeros(LAYERS, 2, KV_HEADS, PAST, HEAD)}
-    made = models.random_inputs("minilm" if model == "bert_base" else model, **dims)
+        return {"id": torch.tensor([1234]), "cache": torch.zeros(LAYERS, 2, KV_HEADS, sizes["past"], HEAD)}
+    made = models.random_inputs("minilm" if model == "bert_base" else model, **sizes)
     return {name: tensor for name, tensor in made.items() if isinstance(tensor, torch.Tensor)}

@@ -26,7 +26,7 @@ def prepare(row: Row, folder: Path) -> None:
     if listed.exists():
         return
     weights = networks.weights(row.model, folder / f"{row.model}.safetensors")
-    inputs = networks.inputs(row.model, dict(row.dims))
+    inputs = networks.inputs(row.model, row.sizes)
     for name, tensor in inputs.items():
         np.save(folder / f"{row.name}.{name}.npy", tensor.numpy())
         tensor.numpy().tofile(folder / f"{row.name}.{name}.raw")

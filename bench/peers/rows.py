@@ -27,6 +27,11 @@ class Row:
     def title(self) -> str:
         return self.label or self.name
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Dims and defines."""
+        return dict(self.dims) | {name: int(value) for name, value in (d.split("=") for d in self.defines)}
+
 
 def _own(name: str, label: str, function: str = "", dims: tuple[tuple[str, int], ...] = ()) -> Row:
     return Row(name, name, MODELS / name / "model.c", function or name, dims, label=label)
@@ -51,6 +56,13 @@ ROWS = (
         "bert_base, 128 tokens"),
     Row("gpt2", "gpt2", EXAMPLES / "gpt2" / "model.c", "gpt2_prefill", (("length", 128),), label="gpt2, 128 tokens"),
     _own("smollm2", "SmolLM2-135M shape, one token at 256", "smollm2_decode", (("past", 256),)),
+    # long contexts
+    Row("attention2048", "attention", BENCH / "attention" / "model.c", "attention_causal", (), ("LENGTH=2048",),
+        "causal attention 12x2048x64"),
+    Row("attention8192", "attention", BENCH / "attention" / "model.c", "attention_causal", (), ("LENGTH=8192",),
+        "causal attention 12x8192x64"),
+    Row("smollm2_4096", "smollm2", MODELS / "smollm2" / "model.c", "smollm2_decode", (("past", 4096),),
+        ("CAPACITY=4608",), "SmolLM2-135M shape, one token at 4096"),
 )
 
 

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Iterator
@@ -44,8 +45,8 @@ class Failed(Exception):
 
 @dataclass
 class Contender:
-    """A process that answers line by line. first: of the processors that it runs on, by their number among those that
-    there are; log: what it says on standard error."""
+    """A process that answers line by line. first: of the processors that it is timed on, by their number among those
+    that there are; log: what it says on standard error."""
 
     name: str
     command: list[str]
@@ -62,14 +63,21 @@ class Contender:
     failed: str = ""
 
     def start(self) -> None:
-        there = sorted(os.sched_getaffinity(0))
-        processors = [there[(self.first + i) % len(there)] for i in range(min(self.threads, len(there)))]
+        """On all processors, so that none that compiles waits for another that does."""
         environment = {"TORCHINDUCTOR_COMPILE_THREADS": "4"} | os.environ | {
             "OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads)}
         self.begun = time.monotonic()
-        self.process = subprocess.Popen(["taskset", "-c", ",".join(map(str, processors)), *self.command],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log.open("w"),
-                                        env=environment, text=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.log.open("w"), env=environment, text=True)
+
+    def pin(self) -> None:
+        """To the processors that it is timed on."""
+        assert self.process is not None
+        there = sorted(os.sched_getaffinity(0))
+        processors = [there[(self.first + i) % len(there)] for i in range(min(self.threads, len(there)))]
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(int(task.name), processors)
 
     def ask(self, line: str) -> str:
         process = self.process
@@ -139,6 +147,7 @@ def ready(contender: Contender, row: Row, args: argparse.Namespace) -> None:
     try:
         contender.about = "tensor-compile" if contender.name == OURS else contender.ask("about")
         contender.error = agree(contender, row, args.build)
+        contender.pin()
     except Failed as error:
         contender.failed = str(error)
         contender.close()

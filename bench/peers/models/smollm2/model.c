@@ -5,7 +5,11 @@
  */
 #include <tensor_compile/layers.h>
 
-enum { LAYERS = 30, WIDTH = 576, HEADS = 9, KV_HEADS = 3, HEAD = WIDTH / HEADS, CAPACITY = 512 };
+enum { LAYERS = 30, WIDTH = 576, HEADS = 9, KV_HEADS = 3, HEAD = WIDTH / HEADS };
+
+#ifndef CAPACITY
+#define CAPACITY 512
+#endif
 
 /* [1, heads * HEAD] -> [heads, 1, HEAD] */
 static tc_tensor heads_of(tc_tensor x, int heads)
