@@ -8,10 +8,11 @@ from tap import done, equal, ok
 from tensor_compile import pipeline
 from tensor_compile import target as targets
 from tensor_compile.compile.cpu_target import kernel_sources
+from tensor_compile.emit import candidates
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.shared import Shared, shared
-from tensor_compile.loops.loop_ir import Kernel
+from tensor_compile.loops.loop_ir import Kernel, ModelPlan
 from tensor_compile.loops.parse import parse_unit
 
 TARGET = targets.load(targets.find("x86_64")).with_isas(("avx2",))
@@ -59,6 +60,33 @@ for optimize in ("size", "balanced", "speed"):
 alone = pipeline.run(network((4,)), "m.tcg", TARGET, {}).plan
 (text,) = [source.text for source in kernel_sources(alone, TARGET, "size").by_symbol.values()]
 ok(not re.search(r"\bd\[1\]", text), "a kernel that is alone keeps its constants")
+
+# -- few micro-kernels where little code is asked for
+def micros(plan: ModelPlan) -> set[str]:
+    texts = [source.text for source in kernel_sources(plan, TARGET, "size").by_symbol.values()]
+    return {name for text in texts for name in re.findall(r"\btck_micro_f32_(\w+?)(?:_steps)?__avx2\b", text)}
+
+
+WIDTHS = (64, 48, 160, 40)
+DOT = "{lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq}"
+layers = "".join(f"""\
+  %{3 * i + 1} = weight() {{name="w{i}"}} : f32[{k},{n}] loc("m.c":3)
+  %{3 * i + 2} = dot(%{3 * i}, %{3 * i + 1}) {DOT} : f32[n,{n}] loc("m.c":3)
+  %{3 * i + 3} = abs(%{3 * i + 2}) : f32[n,{n}] loc("m.c":3)
+""" for i, (k, n) in enumerate(zip((20, *WIDTHS), WIDTHS)))
+PRODUCTS = f"""tensor_compile.graph 1
+model "m"
+dim n range=1:64 divisor=1 specialize=[]
+file 0 "m.safetensors"
+{"".join(f'weight "w{i}" : f32[{k},{n}] file=0 loc("m.c":3)' + chr(10) for i, (k, n) in enumerate(zip((20, *WIDTHS), WIDTHS)))}
+function m(%0 "x" : f32[n,20] loc("m.c":2)) entry {{
+{layers}  return "y" %{3 * len(WIDTHS)} loc("m.c":6)
+}}
+"""
+found = {chosen: micros(pipeline.run(PRODUCTS, "m.tcg", TARGET, {}, choose=choose).plan) for chosen, choose in (
+    ("size", lambda kernel, isa, parts: candidates.smallest(kernel, isa, TARGET, parts)), ("speed", None))}
+equal(found["size"], {"6x16", "1x16"}, "size: products have tiles of many rows and of one, at one width")
+ok(len(found["speed"]) > 4, "else what is left of rows and columns has tiles of its own")
 
 # -- loop nests
 NEST = '''tensor_compile.loops 1 program

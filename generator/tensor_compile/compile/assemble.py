@@ -121,7 +121,8 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
         if spare := spare_jobs(options.jobs):
             beside.submit(host_programs.interpreter, host, cache, spare)
         progress.say(f"{options.shown}: passes")
-        tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target)
+        tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target,
+                             options.optimize == "size")
         compiled = compile_graph(options, captured.text, target, tuning)
         target = compiled.target
         for warning in tuning.finish():

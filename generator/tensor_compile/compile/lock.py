@@ -120,17 +120,18 @@ class Finding:
 @dataclass(slots=True)
 class Tuning:
     """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel
-    needs a good entry), off (never read)."""
+    needs a good entry), off (never read). small: where the lock does not decide, little code does."""
 
     mode: str
     path: Path
     target: Target
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
+    small: bool = False
 
     @staticmethod
-    def load(mode: str, path: Path, target: Target) -> "Tuning":
-        return Tuning(mode, path, target, {} if mode == "off" else read(path))
+    def load(mode: str, path: Path, target: Target, small: bool = False) -> "Tuning":
+        return Tuning(mode, path, target, {} if mode == "off" else read(path), small=small)
 
     def schedule(self, kernel: ContractionKernel, isa: str, parts: int = 1) -> Schedule:
         """The kernel's schedule. Where the lock does not decide, the cost model does, and a finding is kept. parts: of
@@ -151,7 +152,7 @@ class Tuning:
             return found
         if self.mode != "off":
             self.findings[key] = finding
-        return table.choose(kernel, isa, self.target, parts)
+        return (table.smallest if self.small else table.choose)(kernel, isa, self.target, parts)
 
     def finish(self) -> list[str]:
         """After the last kernel: in mode frozen any finding is an error, which lists them all; else what the user

@@ -150,6 +150,17 @@ def choose(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
     return ranked(kernel, isa, target, parts)[0]
 
 
+def smallest(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> Schedule:
+    """The schedule of little code: micro-kernels of the library instead of tiles of its own, the same few for every
+    kernel of a build, and copies only where nothing else is legal. They are the narrowest that there are, and of these
+    the highest."""
+    def code(schedule: Schedule) -> tuple[bool, bool, bool, int, int, int]:
+        return (schedule.blocked, schedule.packed_b, schedule.epilogue == "registers", schedule.nr, -schedule.mr,
+                schedule.mc)   # 0: rows are not taken in blocks
+
+    return replace(min(ranked(kernel, isa, target, parts), key=code), prefetch=False, compact=True)
+
+
 def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> list[Schedule]:
     """The legal schedules, those of least modelled time first."""
     access = Access.of(kernel)

@@ -317,8 +317,10 @@ class _Emitter:
         inside_count = product(loop.extent for loop in inside).value
         border_count = product(loop.extent for loop in border).value
         inner_terms = self.text(self.inner.extent)
-        # from the first term to the last: backwards, where a is read so
-        reach = access.border[-1].a.value * (access.border[-1].extent.value - 1) if padded else 0
+        # from the first term to the last, of the kernel where that is farthest: backwards, where a is read so
+        lowest, highest = (access.border[-1].a * (access.border[-1].extent - 1)).range() if padded else (0, 0)
+        assert lowest is not None and highest is not None, "how far terms in the padding reach is known"
+        reach = lowest if lowest < 0 else highest
         return {
             "inside_count": inside_count, "inside_taps": loops(inside, inside_names), "inside_terms": inner_terms,
             "inside_a": walk(inside, inside_names, "a"),

@@ -2,7 +2,8 @@
 """Which tiles a schedule cuts a contraction into: what the cost model counts is what is emitted.
 
 Columns are walked in groups, in each the rows from the first to the last: full tiles, then one band of what is left of
-them. A band's columns are cut into its widths, the widest that fits first; the last 16 may be fewer.
+them. A band's columns are cut into its widths, the widest that fits first; the last 16 may be fewer. A compact schedule
+has few heights and widths: rows that are computed and are none cost time, each tile more costs code.
 """
 from __future__ import annotations
 
@@ -62,26 +63,30 @@ def tiles(access: Access, schedule: Schedule) -> Tiles:
     unit = unit_of(isa, schedule)
 
     def band(height: int, columns: int) -> Band:
-        return Band(height, columns, _widths(access.columns, columns, unit))
+        return Band(height, columns, _widths(access.columns, columns, unit, schedule.compact))
 
     def lower(height: int) -> Band:
         wide = schedule.nr
-        if isa.lanes > 1 and not (schedule.blocked or schedule.packed_b or stands_alone(access, schedule)):
+        alone = schedule.compact or schedule.blocked or schedule.packed_b or stands_alone(access, schedule)
+        if isa.lanes > 1 and not alone:
             wide = max(wide, _tail_columns(access, isa, height, schedule))
         return band(height, wide)
 
     if rows.is_const:
         full, rest = divmod(rows.value, mr)
-        return Tiles(band(mr, schedule.nr) if full else None, {rest: lower(rest)} if rest else {}, unit)
-    heights = sorted({1, 2, (mr + 1) // 2, mr})
+        height = mr if schedule.compact and rest > 1 else rest
+        return Tiles(band(mr, schedule.nr) if full else None, {rest: lower(height)} if rest else {}, unit)
+    heights = sorted({1, mr} if schedule.compact else {1, 2, (mr + 1) // 2, mr})
     rests = {r: next(h for h in heights if h >= r) for r in range(1, mr)}
     return Tiles(band(mr, schedule.nr), {r: lower(h) for r, h in rests.items()}, unit)
 
 
-def _widths(total: Expr, columns: int, unit: int) -> tuple[int, ...]:
+def _widths(total: Expr, columns: int, unit: int, compact: bool) -> tuple[int, ...]:
     if total.is_const:
         full, rest = divmod(total.value, columns)
         return (*((columns,) if full else ()), *((-(-rest // unit) * unit,) if rest else ())) or (unit,)
+    if compact:
+        return tuple(dict.fromkeys((columns, unit)))
     out, width = [columns], 1 << (max(1, columns // unit).bit_length() - 1)
     while width:
         if width * unit < columns:

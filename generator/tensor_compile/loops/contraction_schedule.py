@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-FLAGS = ("packed_a", "packed_b", "prefetch")
 _NAME = re.compile(r"tc_contraction_(?P<dtype>\w+?)_(?P<mr>\d+)x(?P<nr>\d+)(?P<more>(?:_[a-z]+\d*)*?)__(?P<isa>\w+)$")
-_WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p"}
+_WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s"}
 _NUMBERS = {"kc": "k", "mc": "m", "nc": "n"}
 
 
@@ -21,7 +20,8 @@ class Schedule:
     packed_a: the rows of a block are copied to scratch first, where they lie side by side and padding is zeros.
     packed_b: so are the columns of b, nc at a time (0: nr), in panels. prefetch: panels of the next columns are fetched
     meanwhile. epilogue: "registers", in the code of the tile, which then is the kernel's own; "memory", behind a
-    micro-kernel of the library, which leaves its accumulators in memory (emit/micro.py).
+    micro-kernel of the library, which leaves its accumulators in memory (emit/micro.py). compact: what is left of the
+    rows is computed by few tiles, as large as the full one or of one row (emit/schedule_tiles.py).
     """
 
     isa: str
@@ -35,6 +35,7 @@ class Schedule:
     packed_b: bool = False
     prefetch: bool = False
     epilogue: str = "memory"
+    compact: bool = False
 
     @property
     def blocked(self) -> bool:
