@@ -8,12 +8,12 @@ from tensor_compile.target import ARCHITECTURES
 
 
 def lacks(isa: str) -> list[str]:
-    """The parts of an x86 instruction set that this processor does not have; of other sets none."""
+    """The parts of an instruction set that this processor does not have."""
     parts = [feature.linux for feature in instruction_set(isa).features]
     if not parts:
         return []
     with open("/proc/cpuinfo", encoding="utf-8") as f:
-        flags = next((line.split(":")[1].split() for line in f if line.startswith("flags")), [])
+        flags = next((line.split(":")[1].split() for line in f if line.startswith(("flags", "Features"))), [])
     return [part for part in parts if part not in flags]
 
 

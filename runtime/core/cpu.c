@@ -35,7 +35,7 @@ enum {
 };
 
 #if defined(__x86_64__)
-enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_NONE, LEAF_COUNT };
+enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_NONE, LEAF_HWCAP, LEAF_COUNT };
 enum { EAX, EBX, ECX, EDX };
 enum { YMM = 0x06, ZMM = 0xe6 }; /* what the operating system saves of the vector registers, in XCR0 */
 
@@ -60,6 +60,31 @@ static unsigned features(void)
     const unsigned saved = saved_registers();
 #define TC_CPU_FEATURE(name, leaf, register_, bit, needed, ...)                                                        \
     if ((saved & needed) == needed && leaves[leaf][register_] >> bit & 1)                                              \
+        found |= name;
+#include <tensor_compile/instruction_sets.def>
+    return found;
+}
+#elif defined(__aarch64__)
+enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_NONE, LEAF_HWCAP };
+enum { AUXILIARY_HWCAP = 16 };
+#if defined(__linux__)
+/* The C library's; a program without one knows what it is compiled for. */
+extern unsigned long getauxval(unsigned long) __attribute__((weak));
+#endif
+
+static unsigned features(void)
+{
+    unsigned found = 0;
+    unsigned long hwcap = 0;
+#if defined(__linux__)
+    if (getauxval)
+        hwcap = getauxval(AUXILIARY_HWCAP);
+#endif
+#ifdef __ARM_FEATURE_DOTPROD
+    found |= DOTPROD;
+#endif
+#define TC_CPU_FEATURE(name, leaf, register_, bit, ...)                                                                \
+    if (leaf == LEAF_HWCAP && hwcap >> (bit)&1)                                                                        \
         found |= name;
 #include <tensor_compile/instruction_sets.def>
     return found;

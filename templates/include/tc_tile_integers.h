@@ -77,10 +77,19 @@ static inline tct_i32 tct_word_load(const tc_word *p)
 
 /* -- AArch64 ----------------------------------------------------------------------------------------------------------- */
 #define tct_load_i8xi8 tct_word_load
-#define tct_load_i8xu8 tct_word_load
-#define tct_load_u8xi8 tct_word_load
 #define tct_load_u8xu8 tct_word_load
 
+#if defined(__ARM_FEATURE_DOTPROD)
+static inline tct_i32 tct_fma_i8xi8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    return vdotq_s32(c, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
+}
+static inline tct_i32 tct_fma_u8xu8(tct_i32 a, tct_i32 b, tct_i32 c)
+{
+    const uint32x4_t sum = vreinterpretq_u32_s32(c);
+    return vreinterpretq_s32_u32(vdotq_u32(sum, vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)));
+}
+#else
 static inline tct_i32 tct_fma_i8xi8(tct_i32 a, tct_i32 b, tct_i32 c)
 {
     const int8x16_t x = vreinterpretq_s8_s32(a), y = vreinterpretq_s8_s32(b);
@@ -93,19 +102,7 @@ static inline tct_i32 tct_fma_u8xu8(tct_i32 a, tct_i32 b, tct_i32 c)
     const uint16x8_t low = vmull_u8(vget_low_u8(x), vget_low_u8(y)), high = vmull_high_u8(x, y);
     return vaddq_s32(c, vreinterpretq_s32_u32(vpaddq_u32(vpaddlq_u16(low), vpaddlq_u16(high))));
 }
-/* A product of an unsigned and a signed byte fits 16 bits. */
-static inline tct_i32 tct_fma_u8xi8(tct_i32 a, tct_i32 b, tct_i32 c)
-{
-    const uint8x16_t x = vreinterpretq_u8_s32(a);
-    const int8x16_t y = vreinterpretq_s8_s32(b);
-    const int16x8_t low = vmulq_s16(vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x))), vmovl_s8(vget_low_s8(y)));
-    const int16x8_t high = vmulq_s16(vreinterpretq_s16_u16(vmovl_high_u8(x)), vmovl_high_s8(y));
-    return vaddq_s32(c, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
-}
-static inline tct_i32 tct_fma_i8xu8(tct_i32 a, tct_i32 b, tct_i32 c)
-{
-    return tct_fma_u8xi8(b, a, c);
-}
+#endif
 static inline tct_i32 tct_fma_i16xi16(tct_i32 a, tct_i32 b, tct_i32 c)
 {
     const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);
@@ -219,6 +216,12 @@ static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t fl
         sums = _mm_add_epi64(sums, _mm_sad_epu8(x, _mm_setzero_si128()));
     }
     sum += _mm_cvtsi128_si32(sums) + _mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
+#endif
+#if defined(TC_ISA_NEON)
+    uint32x4_t sums = vdupq_n_u32(0);
+    for (; k + 16 <= count; k += 16)
+        sums = vpadalq_u16(sums, vpaddlq_u8(veorq_u8(vld1q_u8(p + k), vdupq_n_u8(flip))));
+    sum += (int32_t)vaddvq_u32(sums);
 #endif
     for (; k < count; ++k)
         sum += p[k] ^ flip;

@@ -204,4 +204,103 @@ static TC_INLINE tcv_i32 tcv_cast_i64_i32(tcv_i64 x)
 }
 #endif
 
+/* -- products of i32 that are rounded to a half of their bits -------------------------------------------------------------
+ * tcv_upper_half_i32(x, y): x + ((x * y + 2^31) >> 32); tcv_high_half_i32(x, y): min((x * y + 2^30) >> 31, INT32_MAX).
+ * What emit/fixed_point.py finds in scalar expressions. Only -2^31 * -2^31 is too large for the second. */
+#if defined(TC_ISA_NEON)
+
+static TC_INLINE tcq_i32 tcq_upper_half_i32(tcq_i32 x, tcq_i32 y) {
+    const int32x2_t low = vrshrn_n_s64(vmull_s32(vget_low_s32(x), vget_low_s32(y)), 32);
+    return vaddq_s32(x, vrshrn_high_n_s64(low, vmull_high_s32(x, y), 32));
+}
+static TC_INLINE tcq_i32 tcq_high_half_i32(tcq_i32 x, tcq_i32 y) {
+    return vqrdmulhq_s32(x, y);
+}
+
+#elif defined(TC_ISA_SCALAR)
+#else
+
+#if defined(TC_ISA_AVX512)
+#define TCQ_X86(name) _mm512_##name
+#define TCQ_HALF_ODD(x) _mm512_srli_epi64(x, 32)
+#define TCQ_HALF_JOIN(even, odd) _mm512_mask_blend_epi32(0xaaaa, even, odd)
+#define TCQ_HALF_OVER(x, y) _mm512_mask_sub_epi32(x, _mm512_cmpeq_epi32_mask(x, y), x, _mm512_set1_epi32(1))
+#define TCQ_PRODUCT(x, y) _mm512_mul_epi32(x, y)
+#define tcq_words _mm512_set1_epi64
+#elif defined(TC_ISA_AVX2)
+#define TCQ_X86(name) _mm256_##name
+#define TCQ_HALF_ODD(x) _mm256_srli_epi64(x, 32)
+#define TCQ_HALF_JOIN(even, odd) _mm256_blend_epi32(even, odd, 0xaa)
+#define TCQ_HALF_OVER(x, y) _mm256_add_epi32(x, _mm256_cmpeq_epi32(x, y))
+#define TCQ_PRODUCT(x, y) _mm256_mul_epi32(x, y)
+#define tcq_words _mm256_set1_epi64x
+#else
+#define TCQ_X86(name) _mm_##name
+#define TCQ_HALF_ODD(x) _mm_srli_epi64(x, 32)
+#define TCQ_HALF_JOIN(even, odd)                                                                                       \
+    _mm_or_si128(_mm_and_si128(even, _mm_set1_epi64x(0xffffffff)), _mm_andnot_si128(_mm_set1_epi64x(0xffffffff), odd))
+#define TCQ_HALF_OVER(x, y) _mm_add_epi32(x, _mm_cmpeq_epi32(x, y))
+/* The product of signed words from that of unsigned ones: 2^32 times each is taken off where the other is negative. */
+static TC_INLINE __m128i tcq_product_(__m128i x, __m128i y) {
+    const __m128i over = _mm_add_epi32(_mm_and_si128(_mm_srai_epi32(x, 31), y), _mm_and_si128(_mm_srai_epi32(y, 31), x));
+    return _mm_sub_epi64(_mm_mul_epu32(x, y), _mm_slli_epi64(over, 32));
+}
+#define TCQ_PRODUCT(x, y) tcq_product_(x, y)
+#define tcq_words _mm_set1_epi64x
+#endif
+
+static TC_INLINE tcq_i32 tcq_upper_half_i32(tcq_i32 x, tcq_i32 y) {
+    const tcq_i32 half = tcq_words(INT64_C(1) << 31);
+    const tcq_i32 even = TCQ_X86(add_epi64)(TCQ_PRODUCT(x, y), half);
+    const tcq_i32 odd = TCQ_X86(add_epi64)(TCQ_PRODUCT(TCQ_HALF_ODD(x), TCQ_HALF_ODD(y)), half);
+    return TCQ_X86(add_epi32)(x, TCQ_HALF_JOIN(TCQ_HALF_ODD(even), odd));
+}
+static TC_INLINE tcq_i32 tcq_high_half_i32(tcq_i32 x, tcq_i32 y) {
+    const tcq_i32 half = tcq_words(INT64_C(1) << 30);
+    const tcq_i32 even = TCQ_X86(add_epi64)(TCQ_PRODUCT(x, y), half);
+    const tcq_i32 odd = TCQ_X86(add_epi64)(TCQ_PRODUCT(TCQ_HALF_ODD(x), TCQ_HALF_ODD(y)), half);
+    const tcq_i32 r = TCQ_HALF_JOIN(TCQ_X86(srli_epi64)(even, 31), TCQ_X86(slli_epi64)(odd, 1));
+    return TCQ_HALF_OVER(r, TCQ_X86(set1_epi32)(INT32_MIN));
+}
+#undef TCQ_X86
+#undef TCQ_HALF_ODD
+#undef TCQ_HALF_JOIN
+#undef TCQ_HALF_OVER
+#undef TCQ_PRODUCT
+#undef tcq_words
+
+#endif
+
+#if defined(TC_ISA_SCALAR)
+static TC_INLINE tcv_i32 tcv_upper_half_i32(tcv_i32 x, tcv_i32 y)
+{
+    for (int l = 0; l < 16; ++l)
+        x.v[l] = tc_add_i32(x.v[l], (int32_t)(((int64_t)x.v[l] * y.v[l] + (INT64_C(1) << 31)) >> 32));
+    return x;
+}
+static TC_INLINE tcv_i32 tcv_high_half_i32(tcv_i32 x, tcv_i32 y)
+{
+    for (int l = 0; l < 16; ++l) {
+        const int64_t half = ((int64_t)x.v[l] * y.v[l] + (INT64_C(1) << 30)) >> 31;
+        x.v[l] = half > INT32_MAX ? INT32_MAX : (int32_t)half;
+    }
+    return x;
+}
+#else
+#define TCV_HALF(m, l) x.m = tcq_upper_half_i32(x.m, y.m);
+static TC_INLINE tcv_i32 tcv_upper_half_i32(tcv_i32 x, tcv_i32 y)
+{
+    TCV_EACH(TCV_HALF)
+    return x;
+}
+#undef TCV_HALF
+#define TCV_HALF(m, l) x.m = tcq_high_half_i32(x.m, y.m);
+static TC_INLINE tcv_i32 tcv_high_half_i32(tcv_i32 x, tcv_i32 y)
+{
+    TCV_EACH(TCV_HALF)
+    return x;
+}
+#undef TCV_HALF
+#endif
+
 #endif

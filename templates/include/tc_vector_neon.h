@@ -114,6 +114,19 @@ static TC_INLINE tcq_i32 tcq_sub_i32(tcq_i32 x, tcq_i32 y) {
 static TC_INLINE tcq_i32 tcq_mul_i32(tcq_i32 x, tcq_i32 y) {
     return vmulq_s32(x, y);
 }
+
+/* The instruction looks at the lowest byte of n. */
+#define TCQ_SHIFTS
+static TC_INLINE tcq_i32 tcq_places(tcq_i32 n) {
+    return vreinterpretq_s32_u32(vminq_u32(vreinterpretq_u32_s32(n), vdupq_n_u32(32)));
+}
+static TC_INLINE tcq_i32 tcq_shift_left_i32(tcq_i32 x, tcq_i32 n) {
+    return vshlq_s32(x, tcq_places(n));
+}
+static TC_INLINE tcq_i32 tcq_shift_right_i32(tcq_i32 x, tcq_i32 n) {
+    return vshlq_s32(x, vnegq_s32(tcq_places(n)));
+}
+
 static TC_INLINE tcq_i32 tcq_abs_i32(tcq_i32 x) {
     return vabsq_s32(x);
 }

@@ -19,7 +19,7 @@ from tensor_compile.target import ARCHITECTURES, find, load
 equal(ARCHITECTURES["x86_64"], ("scalar", "x86_64", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16"),
       "x86-64: in ascending order of preference")
 equal([ARCHITECTURES[arch] for arch in ("aarch64", "riscv64", "arm", "riscv32")],
-      [("scalar", "neon"), ("rv64",), ("m0", "m4f", "m55"), ("rv32",)],
+      [("scalar", "neon", "neon_dot"), ("rv64",), ("m0", "m4f", "m55"), ("rv32",)],
       "the other architectures")
 for arch, sets in ARCHITECTURES.items():
     if arch != "cuda":
@@ -33,8 +33,11 @@ equal([f.option for f in instruction_set("avx512_bf16").features],
 equal(instruction_set("avx_vnni").compile_flags,
       ("-march=x86-64", "-mtune=haswell", "-mavx", "-mavx2", "-mfma", "-mf16c", "-mavxvnni", "-DTC_ISA_AVX2"),
       "flags of a set that takes another's vectors")
+equal(instruction_set("neon_dot").compile_flags,
+      ("-mno-outline-atomics", "-march=armv8.2-a+dotprod", "-DTC_ISA_NEON"), "flags of a set of AArch64")
+equal(load(find("aarch64")).integer_isas, ("neon_dot",), "which is beside the baseline where bytes are multiplied")
 for name, base in (("avx_vnni", "avx2"), ("avx512_vnni", "avx512"), ("avx512_bf16", "avx512"),
-                   ("m55", "m4f")):
+                   ("m55", "m4f"), ("neon_dot", "neon")):
     ok(not has_candidates(name), f"{name}: no line of its own in the table of candidates")
     equal([(c.op, c.dtype, c.rows, c.columns, c.isa) for c in candidates(name)],
           [(c.op, c.dtype, c.rows, c.columns, name) for c in candidates(base)], f"{name}: the candidates of {base}")

@@ -131,7 +131,7 @@ def main() -> None:
         cache = Cache(Path(folder) / "cache")
         compiler = toolchain.detect(command, cache.root, "compiler")
         tools = Toolset(compiler, target, (), cache, wrapper)
-        for isa in (*own_sets(arch), *(i for i in target.integer_isas if not lacks(i))):
+        for isa in (*own_sets(arch), *(i for i in target.integer_isas if wrapper or not lacks(i))):
             todo = cases(isa, target, everything)
             if isa in target.integer_isas:   # the others are those of its base
                 todo = [c for c in todo if c.kernel.product.integer]

@@ -102,7 +102,7 @@ static const char *best_of(unsigned cpus)
     static const tc_cpu order[] = {TC_CPU_X86_64, TC_CPU_AVX2,        TC_CPU_AVX_VNNI,
                                    TC_CPU_AVX512, TC_CPU_AVX512_VNNI, TC_CPU_AVX512_BF16};
 #else
-    static const tc_cpu order[] = {TC_CPU_NEON, TC_CPU_RV64};
+    static const tc_cpu order[] = {TC_CPU_NEON, TC_CPU_NEON_DOT, TC_CPU_RV64};
 #endif
     const char *best = NULL;
     for (unsigned i = 0; i < sizeof order / sizeof *order; ++i)

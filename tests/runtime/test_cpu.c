@@ -118,7 +118,7 @@ int main(void)
         test_processor(&processors[i]);
     tc_ok(TC_CPU_SCALAR == 0 && TC_CPU_X86_64 == 1 && TC_CPU_AVX2 == 2 && TC_CPU_AVX512 == 3 && TC_CPU_NEON == 4 &&
               TC_CPU_RV64 == 5 && TC_CPU_M4F == 6 && TC_CPU_AVX_VNNI == 7 && TC_CPU_AVX512_VNNI == 8 &&
-              TC_CPU_AVX512_BF16 == 9 && TC_CPU_M55 == 10 && TC_CPU_M0 == 11 && TC_CPU_RV32 == 12,
+              TC_CPU_AVX512_BF16 == 9 && TC_CPU_M55 == 10 && TC_CPU_M0 == 11 && TC_CPU_RV32 == 12 && TC_CPU_NEON_DOT == 13,
           "numbers stay what they were");
     return tc_done();
 }

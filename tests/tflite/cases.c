@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Calls a model of one input and one output with stored cases that are part of the image, and prints how many results
- * are equal to the stored bytes; exit code 1 where one is not. Hosted or on a bare-metal board. Macros: see
- * test_tiny.py.
+ * are equal to the stored bytes; exit code 1 where one is not. Hosted or on a bare-metal board. COUNTED: and what the last
+ * call counted by autotune/clock.h. Macros: see test_tiny.py.
  */
 #include MODEL_HEADER
 
@@ -20,6 +20,13 @@ static void print(const char *text)
 {
     fputs(text, stdout);
 }
+#endif
+
+#ifdef COUNTED
+#include "clock.h"
+#else
+#define tc_clock_begin() 0
+#define tc_clock_end(begin) 0
 #endif
 
 /* The bytes of all cases, one behind the other. */
@@ -45,11 +52,22 @@ int main(void)
     static _Alignas(64) unsigned char arena[ARENA_BYTES + 1];
     static _Alignas(64) int8_t output[OUTPUT_BYTES];
     int equal = 0, wrong = 0;
+    double count = 0;
 
+#ifdef COUNTED
+    const char *const why = tc_clock_init();
+    if (why) {
+        print(why);
+        return 2;
+    }
+#endif
     tc_context_init(&context, arena, ARENA_BYTES);
     for (int i = 0; i < CASES; ++i) {
         memset(output, 85, sizeof output);
-        if (MODEL_CALL(&context, &(MODEL_ARGS){.INPUT = stored_inputs[i], .OUTPUT = output}) != TC_STATUS_OK) {
+        const double begin = tc_clock_begin();
+        const tc_status status = MODEL_CALL(&context, &(MODEL_ARGS){.INPUT = stored_inputs[i], .OUTPUT = output});
+        count = tc_clock_end(begin);
+        if (status != TC_STATUS_OK) {
             print(context.error.message);
             print("\n");
             return 1;
@@ -66,5 +84,10 @@ int main(void)
     print(" cases equal, ");
     print_number(wrong);
     print(" bytes differ\n");
+    if (count > 0) {
+        print("instructions ");
+        print_number((int)count);
+        print("\n");
+    }
     return wrong > 0;
 }

@@ -19,6 +19,8 @@ from tap import done, note, ok, skip
 from tiny import BOARDS, MODELS, ROOT, Machine
 
 FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
+# of the emulators: an AArch64 with dot products of bytes, and one without
+PROCESSORS = {"aarch64": ("max", "cortex-a57"), "riscv64": ("rv64",)}
 LIVE = {"pretrainedResnet_quant": 32768}   # bytes of tensors that are needed at once
 
 
@@ -30,8 +32,8 @@ def machines(folder: Path) -> list[Machine]:
         found = [Machine(isa, native, ("--isa", isa)) for isa, flag in (("x86_64", "sse2"), ("avx2", "avx2"),
                                                                         ("avx512", "avx512bw")) if flag in flags]
     for name in ("aarch64", "riscv64"):
-        cc = (f"{name}-linux-gnu-gcc",)
-        found.append(Machine(name, cc, run=(f"qemu-{name}", "-L", f"/usr/{name}-linux-gnu")))
+        run = (f"qemu-{name}", "-L", f"/usr/{name}-linux-gnu", "-cpu", PROCESSORS[name][0])
+        found.append(Machine(name, (f"{name}-linux-gnu-gcc",), run=run))
     for board in BOARDS:
         startup = folder / f"startup-{board.target}.o"
         if shutil.which(board.cc[0]):
@@ -62,9 +64,11 @@ def check(model: str, machine: Machine, folder: Path, suffix: str, options: list
         ok(False, what)
         note(wrong[-3000:])
         return
-    result = tiny.run([*machine.run, str(path)], timeout=600)
-    ok(result.returncode == 0, what)
-    note(f"{machine.name}: {result.stdout.strip()}{result.stderr[-500:]}")
+    for cpu in PROCESSORS.get(machine.name, ("",)):
+        command = [cpu if word in PROCESSORS.get(machine.name, ()) else word for word in machine.run]
+        result = tiny.run([*command, str(path)], timeout=600)
+        ok(result.returncode == 0, f"{what}{cpu and f', {cpu}'}")
+        note(f"{machine.name}: {result.stdout.strip()}{result.stderr[-500:]}")
 
 
 names = [a for a in sys.argv[1:] if a in MODELS] or list(MODELS)

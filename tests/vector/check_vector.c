@@ -124,6 +124,18 @@ static void check_wide(void)
     CHECK("loads_i64", i32, ri, tcv_cast_i64_i32(tcv_loads_i64(wide, 2, 3, 16, tcv_splat_i64(7))), l < 3 ? 7 : 2 * l);
 }
 
+/* By compositions of scalars. */
+static int32_t upper_half(int32_t x, int32_t y)
+{
+    const int64_t product = tc_add_i64(tc_mul_i64(x, y), INT64_C(1) << 31);
+    return tc_add_i32(x, tc_cast_i64_i32(tc_shift_right_i64(product, 32)));
+}
+static int32_t high_half(int32_t x, int32_t y)
+{
+    const int64_t product = tc_add_i64(tc_mul_i64(x, y), INT64_C(1) << 30);
+    return tc_cast_i64_i32(tc_minimum_i64(tc_shift_right_i64(product, 31), INT32_MAX));
+}
+
 static void check_operations(void)
 {
     F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(floor_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
@@ -135,6 +147,8 @@ static void check_operations(void)
     CHECK("fma_f32", f32, rf, tcv_fma_f32(F(x), F(y), F(z)), tc_fma_f32(xf[l], yf[l], zf[l]));
     I1(neg_i32); I1(abs_i32);
     I2(add_i32); I2(sub_i32); I2(mul_i32); I2(div_i32); I2(maximum_i32); I2(minimum_i32); I2(bit_and_i32); I2(bit_or_i32);
+    CHECK("upper_half_i32", i32, ri, tcv_upper_half_i32(I(x), I(y)), upper_half(xi[l], yi[l]));
+    CHECK("high_half_i32", i32, ri, tcv_high_half_i32(I(x), I(y)), high_half(xi[l], yi[l]));
     I2(bit_xor_i32); I1(bit_not_i32); I2(rem_i32); I2(shift_left_i32); I2(shift_right_i32);
     IC(eq_i32); IC(ne_i32); IC(lt_i32); IC(le_i32); IC(gt_i32); IC(ge_i32);
     CHECK("shl_i32", i32, ri, tcv_shl_i32(I(x), 23), tc_shl_i32(xi[l], 23));

@@ -22,9 +22,10 @@ def best_only(options: Options, target: Target) -> Options:
 
 
 def _flags() -> set[str]:
-    """Linux names the extensions alone whose registers it saves."""
+    """Linux names the extensions alone whose registers it saves (on AArch64 as `Features`)."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return set()
-    return {flag for line in text.splitlines() if line.startswith("flags") for flag in line.partition(":")[2].split()}
+    return {flag for line in text.splitlines() if line.startswith(("flags", "Features"))
+            for flag in line.partition(":")[2].split()}

@@ -76,7 +76,8 @@ def vectors(include: Path) -> str:
 def _asked_for(isa: InstructionSet) -> list[str]:
     """What the compiler does not make by default: as functions' target; and what headers ask for, which Clang does not
     define for functions. Behind the base's, whose vectors it may use."""
-    lines = [f"#ifdef {_macro(isa)}", "#ifdef __clang__", "#include <immintrin.h>"]
+    intrinsics = "immintrin.h" if "x86_64" in isa.archs else "arm_neon.h"
+    lines = [f"#ifdef {_macro(isa)}", "#ifdef __clang__", f"#include <{intrinsics}>"]
     for feature in isa.features:
         lines += [f"#ifndef {feature.macro}", f"#define {feature.macro} 1", "#endif"]
     target = ",".join(feature.option for feature in isa.features)

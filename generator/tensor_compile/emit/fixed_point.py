@@ -5,66 +5,21 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from ..graph.dtypes import DTYPES
-from ..loops.scalar_ir import Apply, Const, IndexValue, Scalar
+from ..loops.scalar_ir import Apply, Scalar
+from .halves import number_of, high_half, is_of, upper_half
 from .scalar import CValue, ScalarEmitter
-
-
-def _is(s: Scalar, op: str, dtype: str) -> TypeGuard[Apply]:
-    return isinstance(s, Apply) and s.op == op and s.dtype == dtype
-
-
-def _constant(s: Scalar) -> int | None:
-    """The value of a signed constant."""
-    if isinstance(s, IndexValue):
-        return s.expr.value if s.expr.is_const else None
-    if not isinstance(s, Const) or s.dtype not in ("i8", "i32", "i64"):
-        return None
-    return DTYPES[s.dtype].number(s.bits)
-
-
-def high_half(s: Scalar) -> tuple[Scalar, Scalar] | None:
-    """a and b of i32 where s is min((a * b + 2^30) >> 31, the largest i32)."""
-    if not (_is(s, "cast", "i32") and _is(s.args[0], "minimum", "i64")):
-        return None
-    shifted, most = s.args[0].args
-    if _constant(most) != (1 << 31) - 1 or not _is(shifted, "shift_right", "i64") or _constant(shifted.args[1]) != 31:
-        return None
-    total = shifted.args[0]
-    if not _is(total, "add", "i64") or _constant(total.args[1]) != 1 << 30 or not _is(total.args[0], "mul", "i64"):
-        return None
-    factors = total.args[0].args
-    narrow = [f.args[0] for f in factors if _is(f, "cast", "i64") and f.args[0].dtype == "i32"]
-    return (narrow[0], narrow[1]) if len(narrow) == 2 else None
-
-
-def upper_half(s: Scalar) -> tuple[Scalar, Scalar | int] | None:
-    """x of i32 and b, one of i32 or a number of as many bits, where s is x + ((x * b + 2^31) >> 32)."""
-    if not (_is(s, "add", "i32") and _is(s.args[1], "cast", "i32") and _is(s.args[1].args[0], "shift_right", "i64")):
-        return None
-    x, (total, places) = s.args[0], s.args[1].args[0].args
-    if _constant(places) != 32 or not _is(total, "add", "i64") or _constant(total.args[1]) != 1 << 31 \
-            or not _is(total.args[0], "mul", "i64"):
-        return None
-    wide, factor = total.args[0].args
-    if not (_is(wide, "cast", "i64") and wide.args[0] is x):
-        return None
-    number = _constant(factor)
-    if number is not None:
-        return (x, number) if -(1 << 31) <= number < 1 << 31 else None
-    return (x, factor.args[0]) if _is(factor, "cast", "i64") and factor.args[0].dtype == "i32" else None
 
 
 def limited(s: Scalar) -> tuple[Scalar, int] | None:
     """x and zero where s is the i8 of min(max(x, -128 - zero), 127 - zero) + zero."""
-    if not _is(s, "cast", "i8"):
+    if not is_of(s, "cast", "i8"):
         return None
     inner, zero = s.args[0], 0
-    if _is(inner, "add", "i32") and (z := _constant(inner.args[1])) is not None:
+    if is_of(inner, "add", "i32") and (z := number_of(inner.args[1])) is not None:
         inner, zero = inner.args[0], z
-    if not _is(inner, "minimum", "i32") or not _is(inner.args[0], "maximum", "i32"):
+    if not is_of(inner, "minimum", "i32") or not is_of(inner.args[0], "maximum", "i32"):
         return None
-    if (_constant(inner.args[1]), _constant(inner.args[0].args[1])) != (127 - zero, -128 - zero):
+    if (number_of(inner.args[1]), number_of(inner.args[0].args[1])) != (127 - zero, -128 - zero):
         return None
     return inner.args[0].args[0], zero
 
@@ -77,15 +32,15 @@ def by_byte(s: Scalar) -> TypeGuard[Apply]:
 
 def where_negative(s: Scalar) -> tuple[Scalar, Scalar] | None:
     """x and y of i32 where s is x + ((x >> 31) & y)."""
-    if not (_is(s, "add", "i32") and _is(s.args[1], "bit_and", "i32")):
+    if not (is_of(s, "add", "i32") and is_of(s.args[1], "bit_and", "i32")):
         return None
     x, (sign, y) = s.args[0], s.args[1].args
-    return (x, y) if _is(sign, "shift_right", "i32") and sign.args[0] is x and _constant(sign.args[1]) == 31 else None
+    return (x, y) if is_of(sign, "shift_right", "i32") and sign.args[0] is x and number_of(sign.args[1]) == 31 else None
 
 
 def shift_of(s: Scalar) -> int | None:
     """The places of a shift of i32 to the right by a constant."""
-    return _constant(s.args[1]) if _is(s, "shift_right", "i32") else None
+    return number_of(s.args[1]) if is_of(s, "shift_right", "i32") else None
 
 
 class FixedPointEmitter(ScalarEmitter):

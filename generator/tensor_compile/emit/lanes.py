@@ -10,7 +10,8 @@ from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Load, Scalar
 from ..loops.scalars import own_expressions
 from ..symbolic import Expr, Sym
-from .fixed_point import FixedPointEmitter, by_byte, high_half, limited, shift_of, upper_half, where_negative
+from .fixed_point import FixedPointEmitter, by_byte, limited, shift_of, where_negative
+from .halves import high_half, upper_half
 from .scalar import CValue
 
 LANES = 4

@@ -15,7 +15,7 @@ from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.products import Product, by_name
 
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")
-DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI")    # features that multiply four bytes and add
+DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI", "DOTPROD")    # features that multiply four bytes and add
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +77,5 @@ def form(name: str, isa: str) -> Form:
         return Form(product, found, 1, 0)
     dots = any(f.name in DOT_PRODUCTS for f in found.features)
     if found.vectors not in X86_VECTORS:
-        return Form(product, found, 1, 1 if found.has_vectors else 0)
+        return Form(product, found, 1, 1 if found.has_vectors and not dots else 0)
     return Form(product, found, 2 if product.group == 4 and not dots else 1, 0 if dots else 1)

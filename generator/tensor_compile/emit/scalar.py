@@ -22,6 +22,7 @@ from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
 from ..loops.scalars import own_expressions, walk
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
+from .halves import high_half, upper_half
 from .index import c_index, Names
 
 C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
@@ -204,7 +205,24 @@ class ScalarEmitter:
         self.lines.append(f"const {C_TYPE[dtype]} {declared} = {text};")
         self.locals[name] = CValue(declared, False, len(self.scopes) - 1)
 
+    def halves(self, node: Apply) -> CValue | None:
+        """A rounded half of a product of i32 as one operation of vectors, where it differs between lanes."""
+        if self.width == 1:
+            return None
+        high = high_half(node)
+        found = high or upper_half(node)
+        if found is None:
+            return None
+        args = [self.value(IndexValue("i32", wrap(f)) if isinstance(f, int) else f) for f in found]
+        if not any(a.vector for a in args):
+            return None
+        texts = [a.text if a.vector else splat("i32", a.text) for a in args]
+        name = "high_half_i32" if high else "upper_half_i32"
+        return self.name(f"tcv_{name}({', '.join(texts)})", "i32", True, max(a.depth for a in args))
+
     def apply(self, node: Apply) -> CValue:
+        if (half := self.halves(node)) is not None:
+            return half
         args = [self.value(a) for a in node.args]
         depth = max((a.depth for a in args), default=0)
         if node.op == "cast":

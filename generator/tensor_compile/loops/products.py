@@ -74,9 +74,10 @@ def integers(a: str, b: str, arch: str) -> tuple[Product, bool]:
     (which is `zero` more, in the other of i8 and u8).
 
     x86-64 multiplies unsigned by signed bytes, four at a time: where both are of one kind, b is made the other one.
+    AArch64 multiplies bytes of one kind: b is made a's.
     """
     if "i16" in (a, b):
         return Product(a, "i16", "i32", 2), False
-    if arch == "x86_64" and a == b:
+    if (arch == "x86_64" and a == b) or (arch == "aarch64" and a != b):
         return Product(a, "u8" if b == "i8" else "i8", "i32", 4, 128 if b == "i8" else -128), True
     return Product(a, b, "i32", 4), False
