@@ -24,6 +24,8 @@ from tensor_compile.loops import schedule_cuda, schedule_half
 from tensor_compile.loops.bulk_copies import come_in_bulk, tensor_maps
 from tensor_compile.loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel
 
+MOST_TILES = 6    # of a program, beside the one that the others have to be equal to
+
 HOST = r"""
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -139,11 +141,17 @@ def argument_lines(kernel: ContractionKernel | GroupedContractionKernel, tile: s
     return lines
 
 
+def products(kernel: ContractionKernel | GroupedContractionKernel) -> int:
+    return sum(math.prod(s.hi.value + 1 for s in (*part.batch, *part.m, *part.n, *part.k))
+               for part in kernel.contractions)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--log", type=Path)
     parser.add_argument("--most", type=int, default=8)
+    parser.add_argument("--least", type=float, default=0, help="only contractions of so many billions of products")
     parser.add_argument("--lock", type=Path, help="a file that is locked while a program measures, as others do")
     args = parser.parse_args()
     target = replace(targets.load(targets.find("cuda-sm90")), precision="bf16")
@@ -156,7 +164,8 @@ def main() -> int:
                 k = step.kernel
                 if isinstance(k, (ContractionKernel, GroupedContractionKernel)) and not k.dims \
                         and not isinstance(k, AttentionKernel) \
-                        and isinstance(schedule_cuda.tile(k, schedule_cuda.units(target)), schedule_half.HalfTile):
+                        and isinstance(schedule_cuda.tile(k, schedule_cuda.units(target)), schedule_half.HalfTile) \
+                        and products(k) >= args.least * 1e9:
                     found.setdefault(identity(k), [k, f"{Path(path).stem}:{dims}", 0])[2] += 1
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(16) as pool:
         jobs = []
@@ -166,15 +175,16 @@ def main() -> int:
                        for t in schedule_half.candidates(kernel, sums, True, bulk)}
             tiles = sorted(thought, key=lambda t: thought[t])
             plain = [t for t in tiles if not t.wgmma][:1]    # the first: what others have to be equal to
-            tiles = [*plain, *[t for t in tiles if not t.bulk and t not in plain][:args.most],
-                     *(t for t in tiles if t.bulk)]
-            source = Path(folder) / f"k{number}.cu"
-            source.write_text(program(kernel, tiles, number), encoding="utf-8")
-            command = ["nvcc", "-std=c++17", "-w", "-fmad=false", "-gencode=arch=compute_90a,code=sm_90a",
-                       f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include", str(source), "-o",
-                       str(source.with_suffix("")), "-lcuda"]
-            job = pool.submit(subprocess.run, command, capture_output=True, text=True)
-            jobs.append((kernel, where, times, sums, thought, tiles, source, job))
+            others = [*[t for t in tiles if not t.bulk and t not in plain][:args.most],
+                      *(t for t in tiles if t.bulk)]
+            for i in range(0, len(others), MOST_TILES):
+                tiles, source = [*plain, *others[i:i + MOST_TILES]], Path(folder) / f"k{number}_{i}.cu"
+                source.write_text(program(kernel, tiles, number), encoding="utf-8")
+                command = ["nvcc", "-std=c++17", "-w", "-fmad=false", "-gencode=arch=compute_90a,code=sm_90a",
+                           f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include", str(source), "-o",
+                           str(source.with_suffix("")), "-lcuda"]
+                job = pool.submit(subprocess.run, command, capture_output=True, text=True)
+                jobs.append((kernel, where, times, sums, thought, tiles, source, job))
         say = Log(args.log).say
         for kernel, where, times, sums, thought, tiles, source, job in jobs:
             done = job.result()
@@ -187,15 +197,15 @@ def main() -> int:
             try:
                 locked = ["flock", str(args.lock)] if args.lock else []
                 result = subprocess.run([*locked, str(source.with_suffix(""))], capture_output=True, text=True,
-                                        timeout=20 if not args.lock else 200)
+                                        timeout=8 if not args.lock else 200)
             except subprocess.TimeoutExpired:
                 say("    hangs")
                 continue
             measured = dict(line.split() for line in result.stdout.splitlines() if line[:1].isdigit())
             for i, tile in enumerate(tiles):
-                form = "bulk 1" if tile.bulk else f"{'w' if tile.wgmma else ''}/{tile.slices}/{tile.split}"
+                form = "bulk" if tile.bulk else f"{'w' if tile.wgmma else ''}/{tile.slices}/{tile.split}"
                 say(f"    {tile.rows}x{tile.columns} {form} "
-                    f"stages {tile.stages(sums)}: {measured.get(str(i), result.stdout[-80:])} us, "
+                    f"stages {tile.stages(sums)}: {measured.get(str(i), 'none')} us, "
                     f"thought {thought[tile] / 1755:.2f}")
     return 0
 

@@ -69,6 +69,17 @@ __device__ inline void tc_empty_arrive(uint64_t *empty)
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(tc_shared(empty)) : "memory");
 }
 
+/* A group of four warps gives registers back, or takes some of those: each thread has N of them then. */
+template <int N> __device__ inline void tc_fewer_registers()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+}
+
+template <int N> __device__ inline void tc_more_registers()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+}
+
 /* All but the last N multiplications of a group have ended. */
 template <int N> __device__ inline void tc_wgmma_done(int)
 {
@@ -84,6 +95,14 @@ template <int N> __device__ inline void tc_wgmma_done(int)
 #define tc_full_wait emulated_full_wait
 #define tc_bulk_copy(to, map, term, line, full)                                                                        \
     emulated_bulk_copy((unsigned char *)(to), (map).words, term, line, full, tc_half_place)
+template <int N> inline void tc_fewer_registers()
+{
+}
+
+template <int N> inline void tc_more_registers()
+{
+}
+
 template <int N> inline void tc_wgmma_done(int group)
 {
     emulated_group_barrier(group);

@@ -148,12 +148,16 @@ def lines_of_terms() -> list[Case]:
             Case("in blocks that stay, two tiles wide", given(forms.matmul(650, 520, 200, panel=1)), {}),
             Case("in blocks that stay, side by side", given(forms.siblings(300, 200, (72, 136), 1)), {}),
             Case("in blocks that stay, two sums", given(forms.sums(300, 200, 136, 2, 1)), {}),
-            Case("in blocks that stay, columns apart", given(forms.matmul(400, 201, 72, panel=1)), {})]
+            Case("in blocks that stay, columns apart", given(forms.matmul(400, 201, 72, panel=1)), {}),
+            Case("in blocks that stay, three groups", given(forms.matmul(650, 456, 328, panel=1, residual=True)), {}),
+            Case("in blocks that stay, three groups, columns apart", given(forms.matmul(400, 201, 72, panel=1)), {})]
     bulk_tiles = (HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
                   HalfTile(128, 256, 16, 256, 85, wgmma=True, bulk=True),
                   HalfTile(128, 192, 16, 192, 85, wgmma=True, bulk=True),
                   HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
-                  HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True))
+                  HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
+                  HalfTile(192, 192, 16, 192, 85, wgmma=True, bulk=True, staging=False),
+                  HalfTile(192, 192, 16, 192, 85, wgmma=True, bulk=True))
     out = []
     for form, cases, chosen in (("few rows", few, ()), ("split", split, tiles), ("bulk copies", bulk + stay,
                                                                                 wide + bulk_tiles)):
@@ -220,10 +224,14 @@ with tempfile.TemporaryDirectory() as place:
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
                                                 *rows, "    {},", "};", ""]), encoding="utf-8")
     (folder / "plain.c").write_text("\n".join(plain.values()), encoding="utf-8")
-    # One file: a compiler's start costs more than a kernel.
-    kernels = sorted(folder.glob("*.cu"))
-    (folder / "all.cu").write_text("".join(f'#include "{path.name}"\n' for path in kernels), encoding="utf-8")
-    objects = emulation.compile_kernels(cxx, [folder / "all.cu"], folder)
+    # Few files: a compiler's start costs more than a kernel. Portable code has one of its own, as headers are read once.
+    together: dict[bool, list[Path]] = {}
+    for path in sorted(folder.glob("*.cu")):
+        together.setdefault(path.read_text(encoding="utf-8").startswith("#define TC_PORTABLE"), []).append(path)
+    for portable, kernels in together.items():
+        (folder / f"all{int(portable)}.cu").write_text("".join(f'#include "{path.name}"\n' for path in kernels),
+                                                       encoding="utf-8")
+    objects = emulation.compile_kernels(cxx, [folder / f"all{int(portable)}.cu" for portable in together], folder)
     emulation.run(["cc", "-std=c11", "-O1", "-w", *EXACT, *emulation.INCLUDES, "-DTC_ISA_SCALAR", "-c",
                    folder / "plain.c", "-o", folder / "plain.o"])
     program = folder / "run"

@@ -12,7 +12,7 @@ from ..loops.bulk_copies import BulkCopy, bulk_copies, tensor_maps
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalar_ir import Load
 from ..loops.scalars import walk
-from ..loops.schedule_half import HalfTile
+from ..loops.schedule_half import HalfTile, is_wide
 from ..symbolic import Expr, Sym, divisor_of
 from . import cuda_vectors
 from .contraction import whole
@@ -38,7 +38,7 @@ def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
         "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "split": tile.split,
         "clustered": tile.split > 1, "wgmma": tile.wgmma,
         "first_tile": "(group + groups - first % groups) % groups" if len(parts) > 1 else "group",
-        "groups": tile.rows // 64, "not_early": not all(part["before"] for part in parts),
+        "groups": tile.rows // 64, "registers": tile.registers, "not_early": not all(part["before"] for part in parts),
         "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
         "narrow": dtype, "mapped": bool(maps), "maps": len(maps), "barriers": tile.barriers(sums),
         "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})
@@ -241,8 +241,7 @@ class _Part(Part):
     # -- what follows the sums ----------------------------------------------------------------------------------------
     @property
     def wide(self) -> bool:
-        """Eight columns of a row at a time, side by side in memory where they can be."""
-        return _eights(extent(self.kernel.n[-1])) and wide.apart(self.kernel.stores)
+        return is_wide(self.kernel)
 
     def fetch_rows(self, last: Sym, first: list[str]) -> None:
         """What the epilogue loads in each row, for some rows of a thread before any is stored."""

@@ -40,7 +40,8 @@ class HalfTile:
     """rows x columns results of a block, height x width of them a warp. slices: groups of warps that share a tile,
     each with some terms of a piece. wgmma: four warps have 64 rows of it; height is 16 for them, which is what a warp
     holds. efficiency: of full matrix units, in percent. split: blocks of a cluster that share a tile, each with some
-    pieces. bulk: a warp brings pieces for the others, in blocks that stay (contraction_bulk.cu.in)."""
+    pieces. bulk: a warp brings pieces for the others, in blocks that stay (contraction_bulk.cu.in). staging: such a
+    block has room in shared memory for sums on their way out."""
 
     rows: int
     columns: int
@@ -51,6 +52,7 @@ class HalfTile:
     wgmma: bool = False
     split: int = 1
     bulk: bool = False
+    staging: bool = True
 
     @property
     def warps(self) -> int:
@@ -59,7 +61,12 @@ class HalfTile:
 
     @property
     def threads(self) -> int:
-        return 32 * self.warps * self.slices + (32 if self.bulk else 0)
+        return 32 * self.warps * self.slices + (128 if self.bulk else 0)
+
+    @property
+    def registers(self) -> int:
+        """Of a thread that multiplies, where the warp that brings pieces and its neighbours have 24."""
+        return min(240, (65536 // 128 - 24) // (self.warps // 4) // 8 * 8) if self.bulk else 0
 
     @property
     def bulk_efficiency(self) -> int:
@@ -91,7 +98,7 @@ class HalfTile:
 
     def staged(self, operands: int) -> int:
         """Bytes of 64 columns of sums, on their way out."""
-        return 4 * operands * self.rows * (64 + 4)
+        return 4 * operands * self.rows * (64 + 4) if self.staging else 0
 
     def barriers(self, operands: int) -> int:
         """Where the stages' barriers lie, behind the pieces and the sums."""
@@ -118,7 +125,8 @@ WGMMA_TILES = (HalfTile(128, 256, 16, 256, 85, wgmma=True), HalfTile(128, 192, 1
                HalfTile(128, 128, 16, 128, 80, wgmma=True), HalfTile(128, 64, 16, 64, 70, wgmma=True),
                HalfTile(64, 256, 16, 256, 75, wgmma=True), HalfTile(64, 192, 16, 192, 75, wgmma=True),
                HalfTile(64, 128, 16, 128, 70, wgmma=True), HalfTile(64, 64, 16, 64, 60, wgmma=True))
-BULK_TILES = tuple(HalfTile(128, columns, 16, columns, 85, wgmma=True, bulk=True) for columns in (256, 192, 128))
+BULK_TILES = tuple(HalfTile(rows, columns, 16, columns, 85, wgmma=True, bulk=True)
+                   for rows, columns in ((128, 256), (128, 192), (128, 128), (192, 192)))
 
 
 def candidates(kernel: ContractionKernel | GroupedContractionKernel, sums: int, wgmma: bool,
@@ -132,8 +140,17 @@ def candidates(kernel: ContractionKernel | GroupedContractionKernel, sums: int, 
     found += [replace(t, split=split) for split in JOINED for t in found
               if t.wgmma and pieces >= split * FEWEST_PIECES]
     if wgmma and all(bulk):
-        found += [t for t in BULK_TILES if sums * t.sums <= SUMS_OF_A_THREAD and t.stages(sums) >= 3]
+        wide = all(is_wide(part) for part in kernel.contractions)
+        found += [tile for tile in (replace(t, staging=not wide) for t in BULK_TILES)
+                  if sums * tile.sums <= tile.registers - 48 and tile.stages(sums) >= 3]
     return found
+
+
+def is_wide(kernel: ContractionKernel) -> bool:
+    """Whether what follows the sums has eight columns of a row at a time, side by side in memory where they can be."""
+    from .wide import apart, eights
+
+    return eights(kernel.n[-1]) and apart(kernel.stores)
 
 
 def fitting(sums: int, wgmma: bool) -> list[HalfTile]:
