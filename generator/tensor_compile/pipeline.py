@@ -350,7 +350,7 @@ def _declare(module: Module, sizes: Mapping[str, tuple[int, ...]]) -> Module:
                               hint=closest(name, dims) + f"its dims: {', '.join(dims) or 'none'}")
         s = dims[name].sym
         for size in wanted:
-            if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
+            if not s.takes(size):
                 raise OptionError(f"--specialize: {name} cannot be {size}",
                                   hint=f"its range is {s.lo} to {s.hi}" + (f", a multiple of {s.divisor}"
                                                                            if s.divisor > 1 else ""))

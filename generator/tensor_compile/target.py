@@ -104,7 +104,7 @@ def find(name_or_path: str) -> Path:
 
 def load(path: Path) -> Target:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"not a target file: {error}", str(path)) from None
     kinds = {f.name: f.type for f in fields(Target) if f.name != "precision"}
@@ -118,7 +118,8 @@ def load(path: Path) -> Target:
             raise UserError(f"key {key!r} is missing", str(path), "targets/x86_64.toml shows all of them")
         value: Any = values[key]
         want: type = {"str": str, "int": int}.get(str(kind), list)
-        if type(value) is not want or (want is list and not all(isinstance(v, str) for v in value)):
+        given = type(value)
+        if given is not want or (want is list and not all(isinstance(v, str) for v in value)):
             shown = {str: "a string", int: "an integer", list: "a list of strings"}[want]
             raise UserError(f"{key!r} must be {shown}", str(path))
         if want is int and value < 0:

@@ -192,8 +192,7 @@ def _sizes_of(function: FunctionPlan, variant: Variant, dims: dict[str, Sym]) ->
         if name in variant.when:
             return [variant.when[name]]
         first = _unlisted(dims[name], [v.when.get(name) for v in function.variants])
-        return [first] + [n for n in range(dims[name].lo, min(dims[name].hi or MOST_TRIED, MOST_TRIED) + 1)
-                          if n != first and n % dims[name].divisor == 0]
+        return [first] + [n for n in range(dims[name].lo, MOST_TRIED + 1) if n != first and dims[name].takes(n)]
 
     for sizes in islice(product(*map(choices, dims)), MOST_TRIED ** 2):
         found = dict(zip(dims, sizes))
@@ -207,7 +206,7 @@ def _unlisted(s: Sym, taken: list[int | None]) -> int:
     size = -(-max(s.lo, 1) // s.divisor) * s.divisor
     for _ in range(len(taken) + 2):
         following = size + s.divisor
-        if size not in taken and size > 1 or (s.hi is not None and following > s.hi):
+        if size not in taken and size > 1 or not s.takes(following):
             break
         size = following
     return size

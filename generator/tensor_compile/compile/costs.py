@@ -44,7 +44,7 @@ class Cost:
 
 
 def walk_steps(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0, iterations: int = 1
-               ) -> Iterator[tuple[int, int, object]]:
+               ) -> Iterator[tuple[int, int, Element]]:
     """(depth, how often it runs, element) of everything that runs, in order; of a while one iteration, of a branch both
     sides."""
     for item in items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping
+from typing import Iterable, Mapping
 
 from ..errors import OptionError, UserError, closest
 from ..graph.ir import Guard
@@ -45,7 +45,7 @@ class Given:
         other = self.names.get(name, name)
         return name if other not in self.tensors and name in self.tensors else other
 
-    def has(self, buffers: tuple[Buffer, ...]) -> bool:
+    def has(self, buffers: Iterable[Buffer]) -> bool:
         return all(self.find(b.name) is not None for b in buffers)
 
     def require(self, buffer: Buffer, what: str) -> Tensor:

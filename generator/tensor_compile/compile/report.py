@@ -35,7 +35,7 @@ def check_sizes(made: Made, shown: str, at: Mapping[str, int]) -> None:
         if name not in dims:
             raise OptionError(f"the model has no dim {name!r}", shown, closest(name, sorted(dims)) +
                               f"its dims: {', '.join(sorted(dims)) or 'none'}")
-        if not _is_size(dims[name], size):
+        if not dims[name].takes(size):
             raise OptionError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
 
 
@@ -55,10 +55,6 @@ def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list
 def _range(s: Sym) -> str:
     by = f", a multiple of {s.divisor}" if s.divisor > 1 else ""
     return f"{s.lo} to {s.hi if s.hi is not None else 'any size'}{by}"
-
-
-def _is_size(s: Sym, size: int) -> bool:
-    return s.lo <= size and (s.hi is None or size <= s.hi) and size % s.divisor == 0
 
 
 def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[str, int]) -> list[str]:

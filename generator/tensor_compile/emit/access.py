@@ -134,7 +134,12 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     assert b_piece is not None, f"{b.buffer}: not in panels and not of stride 1"
     assert b_panel or b_offset.coefficient(column) == 1, f"{b.buffer}: its columns are not of stride 1"
 
-    loops = tuple(TermLoop(s, extent(s), a_address.coefficient(s), b_flat.coefficient(s) if kind.group == 1 else
+    def step(address: Expr, s: Sym) -> Expr:
+        stride = address.coefficient(s)
+        assert stride is not None, f"{address} is not affine in {s.name}"
+        return stride
+
+    loops = tuple(TermLoop(s, extent(s), step(a_address, s), step(b_flat, s) if kind.group == 1 else
                            product((wrap(b_panel), *(extent(x) for x in k[i + 1:])))) for i, s in enumerate(k))
     bounded = frozenset().union(*(v.symbols() for v in a.valid)) if a.valid else frozenset()
     border = _merge(loops, bounded)
@@ -168,7 +173,8 @@ def _bound(e: Expr, k: tuple[Sym, ...]) -> Bound:
     term, least = e - row, ZERO
     for s in k:
         c = e.coefficient(s)
-        if is_nonnegative(c):
-            continue
-        least = None if least is None or not is_nonnegative(-c) else least + c * (extent(s) - 1)
+        if c is None or not (is_nonnegative(c) or is_nonnegative(-c)):
+            return Bound(row, term, None)
+        if not is_nonnegative(c):
+            least = least + c * (extent(s) - 1)
     return Bound(row, term, least)

@@ -150,12 +150,11 @@ class _Part(Part):
         """Where elements lie, and how many columns are read at a time."""
         kernel, e = self.kernel, self.e
         addresses = [e.address(b.buffer, b.index) for b in kernel.b]
-        places = [split(address, kernel.k) for address in addresses]
-        fours = all(p is not None for p in places) and \
-            (kernel.b_panel % 4 == 0 and kernel.b_panel > 0 and self.panels(places)
-             or all(_neighbours(p.outer, kernel.n) and _fours(p.inner) for p in places if p))
-        if None in places:
-            places = [Split(a * 0, a) for a in addresses]
+        places = [place for address in addresses if (place := split(address, kernel.k)) is not None]
+        if len(places) < len(addresses):
+            return [Split(a * 0, a) for a in addresses], 1
+        fours = kernel.b_panel % 4 == 0 and kernel.b_panel > 0 and self.panels(places) \
+            or all(_neighbours(p.outer, kernel.n) and _fours(p.inner) for p in places)
         return places, 4 if fours else 1
 
     def bring_b(self) -> None:

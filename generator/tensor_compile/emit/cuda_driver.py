@@ -13,7 +13,7 @@ from ..target import Target
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.bulk_copies import MAP_WORDS, BulkCopy
-from ..loops.loop_ir import Kernel, ModelPlan, Step
+from ..loops.loop_ir import CheckKernel, Kernel, ModelPlan, Step
 from ..loops.scalar_ir import Buffer
 from .cwriter import string
 from .memory import buffer_bytes, is_check
@@ -112,7 +112,7 @@ class _Launches(StepsWriter):
         values = [self.scratch(number, j, b) if b.kind == "scratch" else self.pointer(b)
                   for j, b in enumerate(kernel.params)]
         self.put("{")
-        if is_check(step):
+        if isinstance(kernel, CheckKernel):
             b = kernel.buffer
             self.put(f"    static const tc_device_index index = "
                      f"{{&{self.function.entry.symbol}_function, {string(b.name)}}};")
@@ -157,7 +157,6 @@ class _Launches(StepsWriter):
 class _Function(FunctionDriver):
     steps_writer = _Launches
 
-    @property
     def instances(self) -> str:
         """Of scratch: as many as blocks may have one, whatever a caller thinks of threads."""
         return str(self.target.threads)

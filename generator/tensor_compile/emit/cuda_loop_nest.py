@@ -16,13 +16,13 @@ from typing import Any, Sequence
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.loop_ir import LoopNestKernel, Phase, RowReduce, Store
-from ..loops.scalar_ir import Load
+from ..loops.scalar_ir import Apply, Load, Scalar
 from ..loops.schedule_cuda import EXACT, UNROLL, Units, usual
 from ..loops.scalars import identity, walk
 from ..symbolic import product, Sym
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
 from .frame import DEVICE
-from .loop_nest import emit_loop_nest as emit_scalar
+from .loop_nest import emit_loop_nest as emit_scalar, row_reduces
 from .reduction import BLOCK, OPERATION, POSITIONS, better, siblings, term
 from .scalar import C_TYPE, CValue, constant, extent, indent
 
@@ -134,7 +134,7 @@ class _LoopNestEmitter:
                         key = (node.buffer, e.index(e.address(node.buffer, node.index)), tuple(map(extent, phase.vars)))
                         found.setdefault(key, []).append((number, node))
         several = [uses for uses in found.values() if len({number for number, _ in uses}) > 1]
-        kept: dict[Load, str] = {}
+        kept: dict[Scalar, str] = {}
         for uses in several[:MOST_KEPT // self.passes]:
             name, (number, node) = e.fresh("kept"), uses[0]
             phase = phases[number]
@@ -199,7 +199,7 @@ class _LoopNestEmitter:
                 e.lines.append(self.barrier)
             return
         self.taken = 0
-        sums = [self.start(r, phase) for r in phase.reduces]
+        sums = [self.start(r, phase) for r in row_reduces(phase)]
         count = e.fresh("count")
         e.lines.append(f"const tc_index {count} = {e.index(product(extent(s) for s in phase.vars))};")
         if self.passes:
@@ -218,8 +218,8 @@ class _LoopNestEmitter:
         self.point_if_any(phase, sums, at, count)
         for s in sums:
             e.lines += self.add(s, first)
-        unroll = "#pragma unroll 4\n" if self.warps and not phase.stores else ""
-        e.close(f"{unroll}for (tc_index {first} = 0; {first} < {count}; {first} += {self.threads})")
+        pragma = "#pragma unroll 4\n" if self.warps and not phase.stores else ""
+        e.close(f"{pragma}for (tc_index {first} = 0; {first} < {count}; {first} += {self.threads})")
         for s in sums:
             self.finish(s, count)
         if phase.stores:
@@ -263,6 +263,7 @@ class _LoopNestEmitter:
         for s in sums:
             r = s.reduce
             if s.pair:
+                assert isinstance(r.value, Apply)
                 a, b = (e.scalar(x) for x in r.value.args)
                 e.lines += [f"{s.term} = {a};", f"{s.term_b} = {b};"]
             elif s.lanes:
@@ -328,8 +329,8 @@ class _LoopNestEmitter:
         else:
             text = f"tc_fma_{dtype}({s.shared}[i], {s.shared}_b[i], lane)" if s.pair else \
                 f"tc_add_{dtype}(lane, {s.shared}[i])"
-            terms = self.threads * max(self.whole, 1)
-            lines = [f"tc_block_add<{terms}, {s.lanes}>({s.acc}, [&]({c_type} lane, int i) {{ return {text}; }});"]
+            count = self.threads * max(self.whole, 1)
+            lines = [f"tc_block_add<{count}, {s.lanes}>({s.acc}, [&]({c_type} lane, int i) {{ return {text}; }});"]
         if s.total:
             lines += [f"if (({first} + {self.threads}) % {BLOCK} == 0) {{",
                       *indent([f"{s.total} = tc_add_{dtype}({s.total}, {self.lanes(s)});",

@@ -136,8 +136,11 @@ def _shown(kernel: Kernel) -> str:
 class FunctionDriver:
     """One entry function: its tables, variants and the two entries."""
 
-    instances = "threads"   # C text: of scratch, in what tells the bytes of an arena
     steps_writer = StepsWriter
+
+    def instances(self) -> str:
+        """Of scratch, in what tells the bytes of an arena: C text."""
+        return "threads"
 
     def __init__(self, plan: ModelPlan, face: Interface, entry: Entry, target: Target, kernels: KernelTable):
         self.plan, self.face, self.entry, self.target, self.kernels = plan, face, entry, target, kernels
@@ -273,7 +276,7 @@ class FunctionDriver:
         for group in where.scratch:
             lines.append("    end = temps;")
             for _, _, size in group:
-                lines += [f"    offsets[{number}] = end;", f"    end += tc_round({self.c(size)}) * {self.instances};"]
+                lines += [f"    offsets[{number}] = end;", f"    end += tc_round({self.c(size)}) * {self.instances()};"]
                 number += 1
             lines.append("    at = end > at ? end : at;")
         for name, size in where.copies:

@@ -22,7 +22,7 @@ from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import (Rewriter, domain_size, identity, is_function, point_number, rewritten, sorts_wide,
+from ..loops.scalars import (Rewriter, domain_size, identity, last, is_function, point_number, rewritten, sorts_wide,
                              symbols_of, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
@@ -98,7 +98,7 @@ class _LoopNestEmitter:
         names = {s: f"n_{identifier(s.name)}" for s in kernel.dims}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
         buffers = {b.name: b for b in kernel.params}
-        self.e = emitter(names, pointers, 1, None, None, None, buffers, self.written)
+        self.e = emitter(names, pointers, 1, buffers=buffers, written=self.written)
         self.e.steady = True
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)
@@ -163,7 +163,7 @@ class _LoopNestEmitter:
             loops.append((e.fresh("piece"), e.index(pieces)))
         e.lines += positions(loops, "begin")
         e.open(alone)
-        if pieces is not None:
+        if inner is not None and pieces is not None:
             piece = loops[-1][0]
             low = e.fresh("low")
             high = e.fresh("high")
@@ -244,7 +244,7 @@ class _LoopNestEmitter:
         start = e.fresh("row")
         e.lines.append(f"const tc_index {start} = {first};")
         if not (size.is_const and size.value < side):
-            base = Sym(row.name, 0, row.hi - (side - 1))
+            base = Sym(row.name, 0, last(row) - (side - 1))
             e.names[base] = start
             e.open((base,))
             for phase in self.kernel.phases:
@@ -291,16 +291,17 @@ class _LoopNestEmitter:
     # -- phases -------------------------------------------------------------------------------------------------------
     def is_wide(self, phase: Phase) -> bool:
         """Whether the innermost loop of a phase runs 16 at a time."""
-        if any(isinstance(r, RowSort) for r in phase.reduces):
+        reduces = row_reduces(phase)
+        if len(reduces) < len(phase.reduces):
             return False
         inner, outer = phase.vars[-1], phase.vars[:-1]
         most = extent(inner).range()[1]
         counted = not outer and most is not None and most < 1 << 31    # positions are lanes of i32
         wide = self.vectors and phase.vector and vectorizable(_values(phase), inner) \
             and all(counted and r.value.dtype in ("f32", "i32") if r.op in POSITIONS else r.dtype in V_TYPE
-                    for r in phase.reduces)
-        ordered = any(r.order == "lanes" for r in phase.reduces)
-        running = any(r.order == "running" for r in phase.reduces)
+                    for r in reduces)
+        ordered = any(r.order == "lanes" for r in reduces)
+        running = any(r.order == "running" for r in reduces)
         # with outer loops a row of the inner variable has to start at lane 0
         return wide and not running and not (ordered and outer and divisor_of(extent(inner)) % 16)
 
@@ -319,11 +320,11 @@ class _LoopNestEmitter:
             for one in phases:
                 self.phase([one], piece)
             return
-        if any(isinstance(r, RowSort) for r in phase.reduces):
-            return self.sort(phase)
+        if len(phase.reduces) == 1 and isinstance(phase.reduces[0], RowSort):
+            return self.sort(phase, phase.reduces[0])
         inner, outer = phase.vars[-1], phase.vars[:-1]
         wide = self.is_wide(phase)
-        rows = [_Row([self.start(r, wide, one) for r in one.reduces], one.stores) for one in phases]
+        rows = [_Row([self.start(r, wide, one) for r in row_reduces(one)], one.stores) for one in phases]
         blocks = [s for row in rows for s in row.sums if s.total]
         if blocks and not outer:
             self.blocks(rows, inner, wide, blocks)
@@ -356,8 +357,10 @@ class _LoopNestEmitter:
         s = _Sum(r, e.fresh("r"), wide, r.order == "lanes")
         terms = product(extent(v) for v in phase.vars)
         if s.lanes:
+            assert first is not None    # positions are free
             s.number = "" if len(phase.vars) == 1 else e.fresh("n")
-            if not (terms.range()[1] is not None and terms.range()[1] <= BLOCK):
+            most = terms.range()[1]
+            if most is None or most > BLOCK:
                 s.total = e.fresh("r")
                 e.lines.append(f"{C_TYPE[r.dtype]} {s.total} = {constant(first)};")
             if wide:
@@ -417,10 +420,9 @@ class _LoopNestEmitter:
         e.name_local(r.name, dtype, text)
 
     # -- sorting ------------------------------------------------------------------------------------------------------
-    def sort(self, phase: Phase) -> None:
+    def sort(self, phase: Phase, r: RowSort) -> None:
         """The row's keys and positions into scratch, sorted there (tc_sort.h), positions left behind."""
         e = self.e
-        (r,) = phase.reduces
         place, dtype = e.pointers[r.buffer], r.value.dtype
         wide = "_wide" if sorts_wide(dtype, domain_size(phase.vars)) else ""
         heads = [e.loop(s) for s in phase.vars]
@@ -576,6 +578,11 @@ class _LoopNestEmitter:
                             *indent(self.clear(s)), f"    {s.number} = 0;", "}"]
 
 
+def row_reduces(phase: Phase) -> list[RowReduce]:
+    """Its reductions, sorts apart."""
+    return [r for r in phase.reduces if isinstance(r, RowReduce)]
+
+
 def _values(phase: Phase) -> list[Scalar]:
     return [r.value for r in phase.reduces] + [x.value for x in phase.stores]
 
@@ -585,7 +592,7 @@ def _copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
     def leaf(node: Scalar) -> Scalar | None:
         return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
     change = Rewriter(lambda e: e.substitute({row: at}), leaf)
-    reduces = tuple(RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in phase.reduces)
+    reduces = tuple(RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in row_reduces(phase))
     stores = tuple(rewritten(x, change) for x in phase.stores)
     return Phase(phase.vars, reduces, stores, phase.vector)
 

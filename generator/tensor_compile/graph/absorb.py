@@ -100,7 +100,7 @@ def _per_channel(value: Value, axis: int, constant: set[Node]) -> Value | None:
     return k if all(d == 1 for i, d in enumerate(value.shape) if i != axis) else None
 
 
-def _chain(node: Node, axis: int, uses: Mapping[Value, int], users: Mapping[Value, list[Node]],
+def _chain(node: Node, axis: int, uses: Mapping[Value, int], users: Mapping[Value, Node],
            constant: set[Node]) -> list[tuple[Node, Value, bool]]:
     """The longest chain of (link, k, whether k is its second operand) that the contraction's result runs through."""
     links: list[tuple[Node, Value, bool]] = []
@@ -139,6 +139,7 @@ def _absorbed(b: Builder, values: Values, end: Node, node: Node, which: int, wei
             unshifted = b.value("neg", k, like=link) if link.op == "sub" else k
             shift = b.value(link.op, shift, k, like=link) if shift else unshifted
     operands = list(values.all(node.operands))
+    assert scale is not None    # one of the links scales
     repeated = b.value("broadcast", scale, like=node, shape=operands[which].shape, axes=(weight_axis,))
     operands[which] = b.value("mul", operands[which], repeated, like=node)
     out = b.value(node.op, *operands, like=node, types=node.types, **node.attrs)

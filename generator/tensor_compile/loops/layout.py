@@ -70,7 +70,10 @@ class _Rewriter:
                 self.keep(new)
             self.moved[node] = new
         old = self.function
-        move = lambda v: Value(self.moved[v.node], v.index)
+
+        def move(v: Value) -> Value:
+            return Value(self.moved[v.node], v.index)
+
         made = Function(old.name, old.entry, old.parameters, old.guards, self.nodes,
                         [(n, move(v), loc) for n, v, loc in old.assigns],
                         [(n, move(v), loc) for n, v, loc in old.results])
@@ -134,11 +137,13 @@ class _Rewriter:
     def integers(self, a: Value, b: Value) -> tuple[Value, Value, Product, bool] | None:
         """The operands of a product that is summed in i32 in short dtypes, their product and whether b is turned; None
         where they may not be short."""
-        short = [self.operands.short(v) for v in (a, b)] if self.typed and not self.in_bytes else [None]
-        if None in short:
+        if not self.typed or self.in_bytes:
             return None
-        product, turned = integers(*short, self.typed)
-        return self.operands.stored(a, product.a), self.operands.stored(b, "i16" if product.group == 2 else short[1]), \
+        short_a, short_b = self.operands.short(a), self.operands.short(b)
+        if short_a is None or short_b is None:
+            return None
+        product, turned = integers(short_a, short_b, self.typed)
+        return self.operands.stored(a, product.a), self.operands.stored(b, "i16" if product.group == 2 else short_b), \
             product, turned
 
     def integer_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
@@ -277,15 +282,11 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
             value, rank = Value(node, index), kind.rank
             if rank < 3 or node.op in VIEWS or PRIMITIVES[node.op].graphs:
                 continue
-            asked = wanted.get(value)
-            if asked is not None:
-                order = asked
-            elif node.op in ("convolution", "packed_convolution"):
+            order = wanted.get(value)
+            if order is None and node.op in ("convolution", "packed_convolution"):
                 order = (0, *range(2, rank), 1)
-            elif is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat"):
+            elif order is None and (is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat")):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
-            else:
-                order = None
             if order is not None and order != tuple(range(rank)):
                 out[value] = order
     return out
@@ -322,6 +323,6 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
     return asked
 
 
-def _joins(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+def _joins(before: tuple[Expr, ...], after: tuple[Expr, ...]) -> bool:
     """The reshape does more than add or drop dims of size 1."""
     return [d for d in before if d != ONE] != [d for d in after if d != ONE]

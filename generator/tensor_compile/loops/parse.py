@@ -7,6 +7,8 @@ and memory have to satisfy is verify_loops.py's.
 """
 from __future__ import annotations
 
+from typing import Callable
+
 from ..graph.errors import ParseError
 from ..graph.ir import Loc
 from ..tokens import quote
@@ -21,6 +23,8 @@ from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope
 from .printer import VERSION, Unit
 
+# The variables of batch, m, n and k.
+Spaces = tuple[tuple[Sym, ...], tuple[Sym, ...], tuple[Sym, ...], tuple[Sym, ...]]
 _KINDS = ("input", "output", "state", "packed", "temp", "scratch", "tile")
 
 
@@ -95,9 +99,10 @@ class _Parser:
         return unit.made()
 
     def declaration(self, line: ItemLine, unit: Declarations) -> None:
-        readers = {"dim": self.dim, "buffer": self.buffer, "check": self.check, "extern": self.extern,
-                   "contraction": self.contraction, "grouped_contraction": self.grouped_contraction, "loop": self.loop,
-                   "while": self.while_, "branch": self.branch}
+        readers: dict[str, Callable[[ItemLine, Declarations], Element | None]] = {
+            "dim": self.dim, "buffer": self.buffer, "check": self.check, "extern": self.extern,
+            "contraction": self.contraction, "grouped_contraction": self.grouped_contraction, "loop": self.loop,
+            "while": self.while_, "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
@@ -124,7 +129,8 @@ class _Parser:
     def inside(self, unit: Declarations, what: str, *symbols: Sym) -> tuple[list[Element], ItemLine]:
         """The items up to the line that closes the region, and that line behind its brace. symbols: known inside."""
         around, iterations = unit.items, unit.iterations
-        unit.items = items = []
+        items: list[Element] = []
+        unit.items = items
         unit.iterations = iterations | {s.name: s for s in symbols}
         while not (line := self.within(Scope(unit), what)).accept("}"):
             self.declaration(line, unit)
@@ -240,9 +246,9 @@ class _Parser:
         line.end()
 
     def slot(self, line: ItemLine, unit: Declarations) -> None:
-        size, above = line.dim(), ()
-        if line.accept("above"):
-            above = line.listed(line.integer)
+        size = line.dim()
+        above = line.listed(line.integer) if line.accept("above") else ()
+        if above:
             if any(not 0 <= i < len(unit.arena.slots) for i in above):
                 raise line.error("a slot lies above earlier ones only")
         line.end()
@@ -292,11 +298,12 @@ class _Parser:
         return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic, copy)
 
     def contraction(self, line: ItemLine, unit: Declarations) -> Contraction | ContractionKernel:
-        label, spaces, panel, product, loc = self.product(line)
+        label, (batch, m, n, k), panel, product, loc = self.product(line)
         lowered = unit.kind == "lowered"
         params, dims = ((), ()) if lowered else self.interface(line.item)
         schedules = () if lowered else self.schedules(line.item)
-        a, second, stores = self.factor(line, "a"), [self.factor(line, "b")], []
+        a, second = self.factor(line, "a"), [self.factor(line, "b")]
+        stores: list[Store] = []
         where: Scalar | None = None
         while not (inner := self.within(line.item, "a contraction")).accept("}"):
             if inner.peek() == "b" and not lowered:
@@ -310,20 +317,22 @@ class _Parser:
                 raise inner.error("a lowered contraction stores its accumulator and nothing else")
         inner.end()
         if not lowered:
-            return ContractionKernel(label, *spaces, a, tuple(second), panel, tuple(stores), params, dims, schedules,
-                                     loc, product, where)
+            return ContractionKernel(label, batch, m, n, k, a, tuple(second), panel, tuple(stores), params, dims,
+                                     schedules, loc, product, where)
         if not stores:
             raise inner.error("a contraction that stores nothing")
-        return Contraction(stores[0].buffer, *spaces, a, *second, stores[0].index, label, loc, panel, product,
+        return Contraction(stores[0].buffer, batch, m, n, k, a, second[0], stores[0].index, label, loc, panel, product,
                            where)
 
-    def product(self, line: ItemLine) -> tuple[str, list[tuple[Sym, ...]], int, Product, Loc | None]:
+    def product(self, line: ItemLine) -> tuple[str, Spaces, int, Product, Loc | None]:
         """The head of a contraction: its label, the variables of batch, m, n and k, its panel, its dtypes and where it
         is from."""
-        label, spaces = line.string(), []
-        for name in ("batch", "m", "n", "k"):
+        def space(name: str) -> tuple[Sym, ...]:
             line.expect(name)
-            spaces.append(line.variables())
+            return line.variables()
+
+        label = line.string()
+        spaces = space("batch"), space("m"), space("n"), space("k")
         line.expect("panel")
         panel, product = line.integer(), F32
         if line.accept("of"):
@@ -340,8 +349,8 @@ class _Parser:
         return label, spaces, panel, product, loc
 
     def attention(self, line: ItemLine, unit: Declarations) -> AttentionKernel:
-        label, spaces, panel, _, loc = self.product(line)
-        if len(spaces[3]) != 2:
+        label, (batch, m, n, k), panel, _, loc = self.product(line)
+        if len(k) != 2:
             raise line.error("k of attention is the key and the term of a score")
         params, dims = self.interface(line.item)
         second, inner, limit = self.factor(line, "second"), self.within(line.item, "attention"), None
@@ -361,8 +370,8 @@ class _Parser:
         while not (inner := self.within(line.item, "attention")).accept("}"):
             stores.append(inner.store())
         inner.end()
-        return AttentionKernel(label, *spaces, a, (b,), panel, tuple(stores), params, dims, loc=loc, second=second,
-                               score=score, limit=limit, zeros=zeros)
+        return AttentionKernel(label, batch, m, n, k, a, (b,), panel, tuple(stores), params, dims, loc=loc,
+                               second=second, score=score, limit=limit, zeros=zeros)
 
     def schedules(self, item: Scope) -> tuple[Schedule, ...]:
         schedules = []
@@ -379,13 +388,16 @@ class _Parser:
         return tuple(schedules)
 
     def grouped_contraction(self, line: ItemLine, unit: Declarations) -> GroupedContractionKernel:
-        label, loc, parts = line.string(), line.loc(), []
+        label, loc = line.string(), line.loc()
+        parts: list[ContractionKernel] = []
         line.expect("{")
         line.end()
         params, dims = self.interface(line.item)
         while not (inner := self.within(Scope(unit), "a grouped contraction")).accept("}"):
             inner.expect("contraction")
-            parts.append(self.contraction(inner, unit))
+            part = self.contraction(inner, unit)
+            assert isinstance(part, ContractionKernel)
+            parts.append(part)
         inner.end()
         return GroupedContractionKernel(label, tuple(parts), params, dims, loc)
 

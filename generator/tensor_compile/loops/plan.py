@@ -192,7 +192,7 @@ def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
     return True
 
 
-def arena_bytes(program: Program, dims: dict[Sym, int]) -> int:
+def arena_bytes(program: Program, dims: Mapping[Sym, int]) -> int:
     """Bytes of the temps for given dims."""
     if program.arena.size is not None:
         return program.arena.size

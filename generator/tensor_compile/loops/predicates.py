@@ -12,7 +12,7 @@ Index = tuple[Expr, ...]
 
 def inside(index: Index, shape: tuple[Expr, ...]) -> Index:
     """What must be >= 0 for the index to lie in a tensor of `shape`, without what always is."""
-    out = []
+    out: list[Expr] = []
     for i, n in zip(index, shape, strict=True):
         out.extend(e for e in (i, n - 1 - i) if not is_nonnegative(e))
     return tuple(out)
@@ -39,8 +39,8 @@ def protect(s: Scalar, within: Index) -> Scalar:
 def fold(op: str, dtype: str, args: tuple[Scalar, ...]) -> Scalar:
     """Arithmetic on indices stays an index (ranges permitting), so that bounds can be proved through it."""
     if dtype in ("i32", "i64"):
-        exprs = [index_of(a) for a in args]
-        if all(e is not None for e in exprs):
+        exprs = [e for a in args if (e := index_of(a)) is not None]
+        if len(exprs) == len(args):
             expr = None
             if op == "add":
                 expr = exprs[0] + exprs[1]

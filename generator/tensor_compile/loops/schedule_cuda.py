@@ -22,7 +22,7 @@ from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
 from . import bulk_copies, few_rows, schedule_half, wide
 from .few_rows import FewRows
-from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
+from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, RowReduce, RowSort
 from .scalar_ir import Reduction
 from .scalars import extent, walk
@@ -153,14 +153,15 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
         return attention(kernel, units.wgmma)
     if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         if plain:
-            points = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.contractions]
-            return Launch(sum(points, ZERO), FEWEST, FEWEST)
+            parts = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.contractions]
+            return Launch(sum(parts, ZERO), FEWEST, FEWEST)
         shape = tile(kernel, units)
         if isinstance(shape, FewRows):
             columns = (product(extent(s) for s in part.n) for part in kernel.contractions)
             return Launch(sum(((n + shape.warps - 1) // shape.warps for n in columns), ZERO), 1, shape.threads,
                           shared=shape.shared, at_most=few_rows.MOST_BLOCKS)
         return tiled(kernel, shape)
+    assert not isinstance(kernel, ExternKernel), "a GPU cannot call it"
     scratch = any(b.kind == "scratch" for b in kernel.params)
     points = product(extent(s) for s in kernel.rows + (kernel.phases[0].vars if is_flat(kernel) else ()))
     if plain or is_team(kernel):
@@ -283,7 +284,7 @@ def is_small(kernel: Kernel) -> bool:
     if isinstance(kernel, LoopNestKernel):
         rows = product(extent(s) for s in kernel.rows)
         counts += [rows * product(extent(s) for s in phase.vars) for phase in kernel.phases]
-    elif not isinstance(kernel, CheckKernel):
+    elif not isinstance(kernel, (CheckKernel, ExternKernel)):
         for part in kernel.contractions:
             counts += [product(extent(s) for s in part.batch + part.m + part.n), product(extent(s) for s in part.k)]
     return all((most := count.range()[1]) is not None and most < MOST_SMALL for count in counts)
@@ -353,7 +354,9 @@ def tensor_maps(kernel: Kernel, units: Units) -> list[bulk_copies.BulkCopy]:
 def usual(variables: tuple[Sym, ...]) -> int:
     """Points of some loops, where dims decide a usual number."""
     low, high = product(extent(s) for s in variables).range()
-    return low if low == high else min(USUAL_ROWS, high) if high is not None else USUAL_ROWS
+    if high is None:
+        return USUAL_ROWS
+    return high if low == high else min(USUAL_ROWS, high)
 
 
 def tiles(kernel: ContractionKernel, shape: Tile | HalfTile) -> Expr:

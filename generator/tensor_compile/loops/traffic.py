@@ -76,7 +76,12 @@ def _total(accesses: Mapping[Any, tuple[Any, ...]], buffers: dict[str, Buffer], 
 
 def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym, int]) -> int | None:
     """Points at which the predicates hold, where no two dims of the index share a variable; None where some do."""
-    points, seen = 1, set()
+    points = 1
+    seen: set[Sym] = set()
+
+    def known(e: Expr) -> bool:
+        return all(s.is_dim for s in e.symbols())
+
     for i in index:
         variables = {s for s in i.symbols() if not s.is_dim}
         if variables & seen:
@@ -85,7 +90,6 @@ def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym
         extents = 1
         for s in variables:
             extents *= max(0, extent(s).evaluate(dims))
-        known = lambda e: all(s.is_dim for s in e.symbols())
         low = max((e.evaluate(dims) for e in (i - v for v in valid) if known(e)), default=None)
         high = min((e.evaluate(dims) for e in (i + v for v in valid) if known(e)), default=None)
         first = i.evaluate({**dims, **{s: 0 for s in variables}})  # the least index, as all steps are positive
@@ -98,10 +102,11 @@ def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym
 
 def _shape(address: Expr, variables: list[Sym], dims: Mapping[Sym, int]) -> object:
     """Strides and extents, where the address is affine: accesses that agree in them walk the same elements."""
-    steps = [address.coefficient(s) for s in variables]
-    if any(c is None or not all(t.is_dim for t in c.symbols()) for c in steps):
-        return address
-    rest = address
-    for s, c in zip(variables, steps):
+    rest, steps = address, []
+    for s in variables:
+        c = address.coefficient(s)
+        if c is None or not all(t.is_dim for t in c.symbols()):
+            return address
         rest = rest - c * sym(s)
-    return (rest, tuple(sorted((c.evaluate(dims), extent(s).evaluate(dims)) for s, c in zip(variables, steps))))
+        steps.append((c.evaluate(dims), extent(s).evaluate(dims)))
+    return rest, tuple(sorted(steps))

@@ -29,6 +29,10 @@ class Sym:
     def is_iteration(self) -> bool:
         return self.is_dim and isinstance(self.hi, Expr)
 
+    def takes(self, size: int) -> bool:
+        """Whether a dim may have this size."""
+        return self.lo <= size and not (isinstance(self.hi, int) and size > self.hi) and size % self.divisor == 0
+
     def __repr__(self) -> str:
         return self.name
 
@@ -263,13 +267,14 @@ def _evaluate(atom: FloorDiv | Extremum, values: Mapping[Sym, int]) -> int:
 
 
 _atom_key = attrgetter("key")
-exact_atoms: set[Atom] = set()   # the exact atoms there are; most programs have none
+exact_atoms: set[FloorDiv] = set()   # the exact atoms there are; most programs have none
 
 
 def make(terms: Mapping[Monomial, int]) -> Expr:
     if exact_atoms:
         for monomial, c in terms.items():
-            atom = next((a for a in monomial if c and a in exact_atoms and c % a.exact == 0), None)
+            atom = next((a for a in monomial if c and isinstance(a, FloorDiv) and a in exact_atoms
+                         and c % a.exact == 0), None)
             if atom is not None:   # 4*floordiv(x, 4) is x where x is a multiple of 4
                 rest, others = list(monomial), dict(terms)
                 rest.remove(atom)

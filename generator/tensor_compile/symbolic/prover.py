@@ -16,10 +16,10 @@ def _split(e: Expr, s: Sym) -> tuple[Expr, Expr] | None:
 def extreme(e: Expr, upper: bool) -> Expr:
     """Replaces loop variables and iterations by the end of their range that makes e largest (smallest); sizes stay."""
     for _ in range(64):
-        loops = sorted((s for s in e.symbols() if isinstance(s.hi, Expr) or not s.is_dim and s.hi is not None),
-                       key=lambda s: s.key)
+        ends = {s: s.hi for s in e.symbols() if s.hi is not None and (isinstance(s.hi, Expr) or not s.is_dim)}
+        loops = sorted(ends, key=lambda s: s.key)
         done = True
-        within = frozenset().union(*(s.hi.symbols() for s in loops if isinstance(s.hi, Expr)))
+        within = frozenset().union(*(end.symbols() for end in ends.values() if isinstance(end, Expr)))
         loops.sort(key=lambda s: s in within)   # the range of another one depends on it: it comes last
         for s in loops:
             split = _split(e, s)
@@ -27,9 +27,9 @@ def extreme(e: Expr, upper: bool) -> Expr:
                 continue
             c, rest = split
             if c.terms and is_nonnegative(c):
-                e, done = rest + c * (s.hi if upper else s.lo), False
+                e, done = rest + c * (ends[s] if upper else s.lo), False
             elif c.terms and is_nonnegative(-c):
-                e, done = rest + c * (s.lo if upper else s.hi), False
+                e, done = rest + c * (s.lo if upper else ends[s]), False
             else:
                 continue
             break
@@ -58,7 +58,8 @@ def _atom_range(atom: Atom) -> Range:
 def bound(e: Expr, upper: bool) -> int | None:
     total = 0
     for monomial, c in e.terms:
-        lo, hi = 1, 1
+        lo: int | None = 1
+        hi: int | None = 1
         for atom in monomial:
             alo, ahi = _atom_range(atom)
             if alo is None or alo < 0 or lo is None:
@@ -229,7 +230,9 @@ def _prove_by_digits(e: Expr) -> bool:
     divided: dict[Sym, set[Expr]] = {}
     for monomial, _ in e.terms:
         for atom in monomial:
-            s = next(iter(atom.num.symbols()), None) if isinstance(atom, FloorDiv) else None
+            if not isinstance(atom, FloorDiv):
+                continue
+            s = next(iter(atom.num.symbols()), None)
             if s is not None and atom.num == sym(s) and not s.is_dim and s.lo == 0 and s.hi is not None:
                 divided.setdefault(s, set()).add(atom.den)
     for s, dens in sorted(divided.items(), key=lambda of: of[0].key):
@@ -246,6 +249,7 @@ def _in_digits(s: Sym, dens: tuple[Expr, ...]) -> Expr | None:
     """The variable as the sum of its digits times their places, which are 1 and the divisors; None where a place is no
     multiple of the one before."""
     value, place = wrap(0), wrap(1)
+    assert s.hi is not None
     for end in (*dens, wrap(s.hi) + 1):
         count = exact_div(end, place)
         if count is None:

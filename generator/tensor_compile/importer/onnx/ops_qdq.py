@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from ...symbolic import Expr, equal, wrap
-from ..values import Element, Value, number
+from ..values import Value, number
 from .ops_conv import Window
 from .ops_matmul import matmul_shape
 from .ops_quantized import _window
@@ -13,9 +13,17 @@ from .qdq import DOMAIN
 from .registry import Node, op
 
 
-def _single(n: Node, value: Value, what: str) -> Element:
-    found = n.elements(value, what)
-    if len(found) != 1 or isinstance(found[0], Expr):
+def _numbers(n: Node, value: Value, what: str) -> list[int | float]:
+    """The elements of a value that no dim decides."""
+    found = [x for x in n.elements(value, what) if not isinstance(x, Expr)]
+    if len(found) != len(n.elements(value, what)):
+        n.refuse(f"{what} that depend on a size")
+    return found
+
+
+def _single(n: Node, value: Value, what: str) -> int | float:
+    found = _numbers(n, value, what)
+    if len(found) != 1:
         n.refuse(f"{what} of a slice each")
     return found[0]
 
@@ -28,7 +36,7 @@ def _scale(n: Node, i: int) -> str:
 
 def _zero(n: Node, i: int) -> int:
     zero = n.optional(i)
-    return int(float(_single(n, zero, "the zero point"))) if zero is not None else 0  # type: ignore[arg-type]
+    return int(_single(n, zero, "the zero point")) if zero is not None else 0
 
 
 def _affine(n: Node, i: int) -> str:
@@ -59,12 +67,10 @@ def _weights(n: Node, bias: Value | None) -> Value:
         n.refuse("weights with a zero point")
     if bias is None:
         return scale
-    exact = struct.unpack("<f",
-                          struct.pack("<f", float(_single(n, n.input(1), "the scale"))))[0]  # type: ignore[arg-type]
-    own, given = n.elements(scale, "the scales"), n.elements(n.input(7), "the scales of the bias")
+    exact = struct.unpack("<f", struct.pack("<f", _single(n, n.input(1), "the scale")))[0]
+    own, given = _numbers(n, scale, "the scales"), _numbers(n, n.input(7), "the scales of the bias")
     if len(given) not in (1, len(own)) or bias.dtype != "i32" or any(
-            abs(float(given[min(k, len(given) - 1)]) - exact * float(s)) > 1e-5 * exact * float(
-                    s)   # type: ignore[arg-type]
+            abs(given[min(k, len(given) - 1)] - exact * s) > 1e-5 * exact * s
             for k, s in enumerate(own)) or n.optional(8) is not None and any(n.elements(n.input(8), "the zero point")):
         n.refuse("a bias that has not the scale of the product")
     return scale

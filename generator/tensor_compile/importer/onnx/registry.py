@@ -156,7 +156,7 @@ class Node:
         found = self._attribute(name, 5)
         return self._or(name, found.g if found else None)
 
-    def _or(self, name: str, value):  # type: ignore[no-untyped-def]
+    def _or(self, name: str, value: T | None) -> T:
         if value is None:
             raise Malformed(f"the attribute {name!r} is missing")
         return value

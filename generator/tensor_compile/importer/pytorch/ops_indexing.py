@@ -53,9 +53,9 @@ def embedding_bag(n: Node) -> None:
     total = f"tc_index_add(tc_full(g, 0, {kind}, {n.dim(bags)}, {n.dim(width)}), 0, {bag}, {rows})"
     count = n.let(f"tc_bincount({bag}, {n.dim(bags)})", "i64", (bags,), "sizes")
     n.result(total if mode == 0 else f"tc_div({total}, tc_unsqueeze(tc_cast(tc_maximum({count}, 1), {kind}), 1))")
-    for kind in n.results[1:]:
-        shape = f", {n.dim_list(kind.shape)}" if kind.shape else ""
-        n.result(f"tc_full(g, 0, TC_{kind.dtype.upper()}{shape})")
+    for rest in n.results[1:]:
+        shape = f", {n.dim_list(rest.shape)}" if rest.shape else ""
+        n.result(f"tc_full(g, 0, TC_{rest.dtype.upper()}{shape})")
 
 
 @op("aten.index_select.default")

@@ -280,10 +280,10 @@ class Node:
             return value.text if dtype == "f64" else f"tc_cast({value.text}, TC_{dtype.upper()})"
         if not isinstance(value, (int, float)):
             raise Malformed("an operand is neither a tensor nor a number")
-        text = number(value, dtype)
-        if text is None or (dtype not in FLOATS and isinstance(value, float) and not value.is_integer()):
+        literal = number(value, dtype)
+        if literal is None or (dtype not in FLOATS and isinstance(value, float) and not value.is_integer()):
             self.refuse(f"the number {value} beside {dtype}")
-        return text
+        return literal
 
     def constant(self, value: Argument, dtype: str) -> str:
         """The same, where both sides may be numbers: always a tensor."""

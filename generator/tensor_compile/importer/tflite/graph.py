@@ -114,7 +114,7 @@ class Importer:
     def held(self, i: int) -> Held:
         if i not in self._held:
             t = self.graph.tensors[i]
-            if t.data is None and math.prod(t.shape):
+            if t.data is None and math.prod(t.shape) > 0:
                 if t.is_variable:
                     raise Unsupported("a variable, whose value stays from call to call",
                                       "export the model without its state")
