@@ -116,6 +116,8 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     kc = -(-most // count // 32) * 32 if count > 1 or not access.terms.is_const else 0
     mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
+    if access.rows.is_const and access.rows.value <= tile.rows and not (access.in_place or access.product.integer):
+        return   # every panel is read once
     for a in (False, True):
         for b in ((False, True) if access.in_place else (False,)):
             if b and not a:   # whole sums, of a group of columns or of many

@@ -9,7 +9,7 @@ from typing import Mapping
 from ..graph.table import code_of
 from ..loops.loop_ir import ContractionKernel
 from ..loops.scalar_ir import Acc, Apply, Scalar
-from ..loops.scalars import symbols_of
+from ..loops.scalars import loads, symbols_of
 from ..symbolic import Expr, Sym
 from .access import Access
 from .again import add_again
@@ -117,6 +117,26 @@ class Epilogue:
         stored = [line for acc, lane in zip(self.accs, lanes_of, strict=True)
                   for line in (f"{C_TYPE[dtype]} {lane}[16];", f"tcv_store_{dtype}({lane}, {acc});")]
         return [*stored, f"for (int l = 0; l < {lanes}; ++l) {{", *indented(body), "}"]
+
+    def ahead(self) -> list[str]:
+        """Fetches what the epilogue of row r and of 16 columns from j loads of that row alone (a residual, say): its
+        lines lie where the processor does not expect them. Nothing where there is no such load."""
+        kernel = self.kernel
+        if not self.vector or not kernel.m:
+            return []
+        buffers, rows, last = {p.name: p for p in kernel.params}, set(kernel.m), kernel.n[-1]
+        found = []
+        for x in loads(*(s.value for s in kernel.stores)):
+            at = buffers[x.buffer].address(x.index)
+            if not x.dynamic and not x.valid and at.symbols() & rows and at.coefficient(last) == 1:
+                found.append((buffers[x.buffer], x, at))
+        if not found:
+            return []
+        used = {s for _, _, at in found for s in at.symbols()}
+        number = {p.name: i for i, p in enumerate(kernel.params)}
+        return [*self.declared("j", used),
+                *(f"__builtin_prefetch(({C_TYPE[x.dtype]} *)p[{number[b.name]}] + ({self.text(at)}), 0, 3);"
+                  for b, x, at in found)]
 
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
         return statements(self.kernel, self.names, width, lanes, accs)

@@ -225,7 +225,8 @@ class _Emitter:
             "most_sums": most_sums,
             "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
             "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
-            "finishes": epilogue.finishes(1), "vector": vector, "partial": not epilogue.whole_panels,
+            "finishes": epilogue.finishes(1), "ahead": "\n".join(epilogue.ahead()),
+            "vector": vector, "partial": not epilogue.whole_panels,
             "whole_accs": ", ".join(f"tcv_load_i32(acc + ({s} * apart + c))" if integer else
                                     f"tcv_add_f32(tcv_load_f32(acc + ({s} * apart + c)), zero)" for s in range(sums)),
             "scalar_accs": ", ".join(f"acc[{s} * apart + c]{'' if integer else ' + 0.0f'}" for s in range(sums)),

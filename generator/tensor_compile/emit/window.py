@@ -21,6 +21,7 @@ from .reduction import POSITIONS, term
 from .scalar import V_TYPE, ScalarEmitter, constant, extent, splat
 
 MOST_WIDTH = 8      # positions side by side
+MOST_POOLED = 4     # of windows without weights: lines of one position follow one another, those of many lie apart
 MOST_TERMS = 64     # of a window
 MOST_CODE = 288     # terms of all positions
 
@@ -49,7 +50,8 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     if not found or not all(_fits(r, phase.vars[0], row) for r in found):
         return None
     terms = sum(_terms(r) for r in found)
-    most = min(MOST_WIDTH, max(2, isa.room // 3) // len(found), MOST_CODE // terms)
+    side = MOST_WIDTH if any(r.op == "dot" for r in found) else MOST_POOLED
+    most = min(side, max(2, isa.room // 3) // len(found), MOST_CODE // terms)
     size = extent(row).value
     if most < 2 or size < 2:
         return None
