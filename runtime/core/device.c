@@ -60,8 +60,8 @@ void tc_device_end(tc_frame *frame)
     frame->device->end(frame->device); /* a recording ends even where a launch was refused */
 }
 
-void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
-                    unsigned blocks, unsigned threads)
+void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+                    unsigned threads)
 {
     const tc_context *context = frame->context;
     tc_device *device = frame->device;
@@ -76,7 +76,7 @@ void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint6
         context->profile(context->profile_user, function, variant, name, step, 0, 1);
     }
     if (blocks)
-        device->launch(device, kernel, arguments, bytes, blocks, threads);
+        device->launch(device, kernel, arguments, blocks, threads);
     if (context->profile) {
         device->wait(device);
         context->profile(context->profile_user, function, variant, name, step, 0, 0);
@@ -109,10 +109,10 @@ static int look(tc_frame *frame)
     return 1;
 }
 
-int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
-                    unsigned blocks, unsigned threads)
+int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+                    unsigned threads)
 {
-    tc_device_step(frame, step, kernel, arguments, bytes, blocks, threads);
+    tc_device_step(frame, step, kernel, arguments, blocks, threads);
     return frame->variant == frame->function->reference ? look(frame) : stopped(frame);
 }
 

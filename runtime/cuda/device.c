@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NON_BLOCKING = 1, ALIGNMENT = 256, WEIGHTS_HEADER = 128 }; /* of streams; of allocations; core/weights.c */
 /* Of tensor maps: CUtensorMapDataType, …Interleave, …Swizzle, …L2promotion, …FloatOOBfill. */
@@ -109,10 +110,8 @@ static void download(tc_device *device, void *to, uint64_t from, size_t bytes)
 
 /* A kernel's one parameter goes by its address: within a block of parameters it would not lie first where it is aligned
  * to more than the driver's own begin. */
-static void launch(tc_device *device, unsigned kernel, const void *arguments, size_t bytes, unsigned blocks,
-                   unsigned threads)
+static void launch(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads)
 {
-    (void)bytes;
     tc_cuda *cuda = (tc_cuda *)device;
     const unsigned shared = cuda->current->model->device->kernels[kernel].shared_bytes;
     void *stream = cuda->recording ? device->own_stream : device->stream;
@@ -130,16 +129,27 @@ static void launch(tc_device *device, unsigned kernel, const void *arguments, si
                  "cuLaunchKernel");
 }
 
+/* Encodes a tensor map, or finds it among those encoded before: calls that are no recording ask for the same ones. */
 static void map(tc_device *device, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,
                 unsigned box)
 {
     tc_cuda *cuda = (tc_cuda *)device;
+    const tc_cuda_map_key key = {address, terms, lines, line_bytes, box};
+    const uint64_t mixed = (address / 16 + (uint64_t)box) * UINT64_C(0x9e3779b97f4a7c15);
+    tc_cuda_map *kept = &cuda->maps[mixed >> 32 & (TC_CUDA_MAPS - 1)];
+    if (kept->key.box && memcmp(&kept->key, &key, sizeof key) == 0) {
+        memcpy(to, kept->words, sizeof kept->words);
+        return;
+    }
     const uint64_t sizes[] = {(uint64_t)terms, (uint64_t)lines}, strides[] = {(uint64_t)line_bytes};
     const unsigned boxes[] = {LINE_TERMS, box}, steps[] = {1, 1};
-    tc_cuda_note(cuda,
-                 cuda->api.tensor_map(to, WORDS_OF_16_BITS, 2, address, sizes, strides, boxes, steps, NOT_INTERLEAVED,
-                                      SWIZZLED_128, PROMOTED_256, ZEROS_OUTSIDE),
-                 "cuTensorMapEncodeTiled");
+    const int code = cuda->api.tensor_map(to, WORDS_OF_16_BITS, 2, address, sizes, strides, boxes, steps,
+                                          NOT_INTERLEAVED, SWIZZLED_128, PROMOTED_256, ZEROS_OUTSIDE);
+    tc_cuda_note(cuda, code, "cuTensorMapEncodeTiled");
+    if (!code) {
+        kept->key = key;
+        memcpy(kept->words, to, sizeof kept->words);
+    }
 }
 
 /* -- opening and closing ------------------------------------------------------------------------------------------- */

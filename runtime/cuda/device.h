@@ -18,6 +18,20 @@ typedef struct tc_cuda_loaded {
     struct tc_cuda_loaded *next;
 } tc_cuda_loaded;
 
+/* A tensor map, and what it was encoded from; box 0: none. */
+typedef struct tc_cuda_map_key {
+    uint64_t address;
+    int64_t terms, lines, line_bytes;
+    uint64_t box;
+} tc_cuda_map_key;
+
+typedef struct tc_cuda_map {
+    tc_cuda_map_key key;
+    uint64_t words[16];
+} tc_cuda_map;
+
+enum { TC_CUDA_MAPS = 256 }; /* kept; a power of two */
+
 /* A recorded call (graphs.c). */
 typedef struct tc_cuda_graph tc_cuda_graph;
 
@@ -29,10 +43,11 @@ struct tc_cuda {
     int overlaps; /* the driver starts kernels before those in front of them have ended, where they wait by themselves */
     int owns_arena;
     tc_cuda_loaded *models;
-    const tc_cuda_loaded *current; /* during a call */
-    int graphs_asked;              /* as tc_cuda_graphs has it */
-    tc_cuda_graph *graphs;         /* last used first */
-    tc_cuda_graph *recording;      /* between begin and end of a call */
+    const tc_cuda_loaded *current;  /* during a call */
+    int graphs_asked;               /* as tc_cuda_graphs has it */
+    tc_cuda_graph *graphs;          /* last used first */
+    tc_cuda_graph *recording;       /* between begin and end of a call */
+    tc_cuda_map maps[TC_CUDA_MAPS]; /* by what they are of; the last one at each place */
 };
 
 /* Keeps what a call was refused for, where it is the first. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Start of a bare-metal program on the boards mps2-an386 (Cortex-M4 with FPU) and mps3-an547 (Cortex-M55) under an
- * emulator with semihosting: memory, the FPU, main, and its exit code to the emulator. No library, no heap.
+ * Start of a bare-metal program on the mps2-an386 board (Cortex-M4 with FPU) under an emulator with semihosting: memory,
+ * the FPU, main, and its exit code to the emulator. No library, no heap.
  */
 #include <stdint.h>
 
@@ -35,7 +35,7 @@ static void fault(void) {
 void reset(void);
 void reset(void) {
     volatile uint32_t *const cpacr = (volatile uint32_t *)0xe000ed88;
-    *cpacr |= 0xfu << 20; /* full access to CP10 and CP11: floats and vectors */
+    *cpacr |= 0xfu << 20; /* full access to CP10 and CP11: the FPU */
     __asm__ volatile("dsb\n\tisb");
     for (uint32_t *to = &__data_start, *from = &__data_load; to < &__data_end;)
         *to++ = *from++;

@@ -68,7 +68,8 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
     text = expand_file("cuda/attention.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": launch.unroll,
-        "threads": launch.threads, "zeros": kernel.zeros,
+        "threads": launch.threads, "least_blocks": ", 4" if schedule_cuda.crowded(kernel) else "",
+        "zeros": kernel.zeros,
         "depth": extent(depth).value, "columns": extent(last).value, "narrow": dtype,
         "split": launch.cluster, "clustered": launch.cluster > 1, **sizes,
         "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})

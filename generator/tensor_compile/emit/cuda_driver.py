@@ -122,7 +122,7 @@ class _Launches(StepsWriter):
         launch = schedule_cuda.launch(kernel, self.plain, units)
         maps = [] if self.plain else schedule_cuda.tensor_maps(kernel, units)
         blocks = f"tc_blocks({c(launch.points)}, {launch.each}, {launch.most(self.threads)})"
-        row = f"f, {number}, {self.function.kernels.row(kernel, self.plain)}, a, sizeof a, {blocks}, {launch.threads}"
+        row = f"f, {number}, {self.function.kernels.row(kernel, self.plain)}, a, {blocks}, {launch.threads}"
         self.arguments(kernel, values, maps)
         if is_check(step):
             self.put(*([f"    if (tc_device_check({row}))", "        return;"] if self.plain else

@@ -10,7 +10,7 @@ from typing import Any
 from ..loops import wide
 from ..loops.bulk_copies import BulkCopy, bulk_copies, tensor_maps
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
-from ..loops.scalar_ir import Load
+from ..loops.scalar_ir import Load, Scalar
 from ..loops.scalars import walk
 from ..loops.schedule_half import HalfTile, is_wide
 from ..symbolic import Expr, Sym, divisor_of
@@ -76,6 +76,8 @@ class _Part(Part):
         self.setup: list[str] = []
         self.arrays: list[str] = []
         self.fetch: list[str] = []
+        self.column_arrays: list[str] = []
+        self.fetch_columns: list[str] = []
         self.copies, self.maps = copies, maps
         self.bring: list[str] = []      # that threads copy, all operands and those that no map is for
         self.unmapped: list[str] = []
@@ -101,6 +103,7 @@ class _Part(Part):
                 "b_turned": turned, "b_wide": 8192 if turned else 16, "b_step": 128 if turned else 2,
                 "sums": [{"i": i} for i in range(len(kernel.b))], "epilogue": "\n".join(epilogue), "wide": self.wide,
                 "arrays": "\n".join(self.arrays), "fetch": "\n".join(self.fetch),
+                "column_arrays": "\n".join(self.column_arrays), "fetch_columns": "\n".join(self.fetch_columns),
                 "batch_text": self.points(kernel.batch)}
 
     def mapped(self) -> dict[str, Any]:
@@ -243,20 +246,32 @@ class _Part(Part):
     def wide(self) -> bool:
         return is_wide(self.kernel)
 
-    def fetch_rows(self, last: Sym, first: list[str]) -> None:
-        """What the epilogue loads in each row, for some rows of a thread before any is stored."""
+    def fetch_ahead(self, last: Sym, first: list[str]) -> None:
+        """What the epilogue loads in each row, for some rows of a thread before any is stored; in blocks that stay also
+        what it loads in columns, for all rows."""
         kernel, e = self.kernel, self.e
         rows = {*kernel.batch, *kernel.m}
         loads = [n for n in dict.fromkeys(walk(*(s.value for s in kernel.stores))) if isinstance(n, Load)
-                 and not n.dynamic and not n.valid and any(rows & set(x.symbols()) for x in n.index)
+                 and not n.dynamic and not n.valid
                  and wide.is_wide(e.address(n.buffer, n.index), last, n.dtype, e.buffers[n.buffer])]
-        names = {n: e.fresh("row") for n in loads}
-        self.arrays = [f"{C_TYPE[n.dtype]} {name}[{AHEAD}][8];" for n, name in names.items()]
-        e.open(kernel.n)
-        cuda_vectors.bring(e, loads, last, "first_last", {n: f"{name}[u]" for n, name in names.items()})
+        of_rows = [n for n in loads if any(rows & set(x.symbols()) for x in n.index)]
+        self.arrays, self.fetch, kept = self.fetched(of_rows, last, first, AHEAD, "u")
+        if self.tile.bulk:
+            of_columns = [n for n in loads if n not in of_rows]
+            self.column_arrays, self.fetch_columns, more = self.fetched(of_columns, last, first, 2, "now")
+            kept |= more
+        e.kept = kept
+
+    def fetched(self, loads: list[Load], last: Sym, first: list[str], count: int,
+                which: str) -> tuple[list[str], list[str], dict[Scalar, str]]:
+        """Arrays for `count` of each load, statements that bring that at `which`, and what is known by it then."""
+        e = self.e
+        names = {n: e.fresh("ahead") for n in loads}
+        e.open(self.kernel.n)
+        cuda_vectors.bring(e, loads, last, "first_last", {n: f"{name}[{which}]" for n, name in names.items()})
         lines = e.scopes.pop().lines
-        self.fetch = [*first, *lines] if loads else []
-        e.kept = {n: f"{name}[u][v]" for n, name in names.items()}
+        return ([f"{C_TYPE[n.dtype]} {name}[{count}][8];" for n, name in names.items()],
+                [*first, *lines] if loads else [], {n: f"{name}[{which}][v]" for n, name in names.items()})
 
     def epilogue(self) -> list[str]:
         kernel, e, last = self.kernel, self.e, self.kernel.n[-1]
@@ -264,7 +279,7 @@ class _Part(Part):
             first = [line.replace(f" {e.names[last]} =", " first_last =") for line in self.decoded["n"]]
             first = ["const tc_index column = first_column;", *first]
             again = [f"const tc_index {e.names[last]} = first_last + v;"]
-            self.fetch_rows(last, first)
+            self.fetch_ahead(last, first)
             lines = [*first, *cuda_vectors.points(e, kernel.stores, last, "first_last", again, kernel.n,
                                                     each=lambda: self.repair("sum[0][v]"))]
             e.kept = {}

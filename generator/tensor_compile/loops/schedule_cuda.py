@@ -207,6 +207,12 @@ def attention(kernel: AttentionKernel, clusters: bool) -> Launch:
                   cluster=split)
 
 
+def crowded(kernel: AttentionKernel) -> bool:
+    """Whether a multiprocessor has more than three blocks to run, which fit with 128 registers a thread."""
+    blocks = usual(kernel.batch) * -(-usual(kernel.m) // 64)
+    return blocks > 3 * MULTIPROCESSORS and max(extent(kernel.depth).value, extent(kernel.n[-1]).value) <= 64
+
+
 def is_team(kernel: LoopNestKernel) -> bool:
     """Whether points have to run one after the other, terms be joined by another operation than addition, or one phase
     has more sums than the fewest threads have shared memory for."""

@@ -118,8 +118,7 @@ struct tc_device {
     int (*begin)(tc_device *device, const tc_variant *variant, const tc_index *dims, unsigned dim_count, int varies,
                  uint64_t *externals, unsigned count);
     /* arguments: as the kernel takes them, one block of memory */
-    void (*launch)(tc_device *device, unsigned kernel, const void *arguments, size_t bytes, unsigned blocks,
-                   unsigned threads);
+    void (*launch)(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads);
     void (*end)(tc_device *device);
     void (*wait)(tc_device *device);
     /* Describes `lines` lines of `terms` elements of 16 bits, line_bytes apart, to a kernel that takes 64 terms of `box`
@@ -288,9 +287,9 @@ uint64_t tc_device_state(tc_frame *frame, uint64_t offset, uint64_t place, int64
 int tc_device_begin(tc_frame *frame, int varies, uint64_t *externals, unsigned count);
 void tc_device_end(tc_frame *frame);
 
-/* Starts a kernel (its number in tc_device_code); nothing where blocks is 0. bytes: of the arguments. */
-void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
-                    unsigned blocks, unsigned threads);
+/* Starts a kernel (its number in tc_device_code); nothing where blocks is 0. */
+void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+                    unsigned threads);
 
 /* As tc_device.map; nothing where there is no element. */
 void tc_device_map(tc_frame *frame, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,
@@ -298,8 +297,8 @@ void tc_device_map(tc_frame *frame, uint64_t *to, uint64_t address, int64_t term
 
 /* The same for a check of indices: arguments[1] is the device's cell, arguments[2] a tc_device_index. Whether the call
  * ends, which a check of the reference waits to know; other kernels read nothing outside, whatever an index is. */
-int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, size_t bytes,
-                    unsigned blocks, unsigned threads);
+int tc_device_check(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+                    unsigned threads);
 
 /* Waits, and returns the bool at an address; 0 once the call has ended. checks: as below. */
 int tc_device_holds(tc_frame *frame, uint64_t address, int checks);
