@@ -49,6 +49,8 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "explain", "encoder.c", *isa, "--summary", "--html", "page.html")
     equal((result.returncode, result.stderr), (0, ""), "summary and page")
     for part in (r"^encoder\.c: encoder for ", r"^  code .*, weights .*, arena at most ",
+                 r"^  code for speed, by instruction set: \w+ [\d.]+ \w+",
+                 r"^  less code: --optimize size \(typically ",
                  r" kernels, .* operations, .* moved",
                  r"^ +\d+\.\d %  .*linear.*  \(encoder\.c:\d+\)$", "^  largest tensors in the arena:$",
                  "^  not fused, what moves most first:$",

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if args.html:
         files.write(Path(args.html), page.text(made, options.shown, Path(options.model), args.at))
     if args.summary:
-        print(summary.text(made, options.shown, args.at), end="")
+        print(summary.text(made, options, args.at), end="")
     elif not args.html:
         print(report.text(made, options.shown, args.at), end="")
     return 0

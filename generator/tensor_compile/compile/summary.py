@@ -18,18 +18,23 @@ from ..symbolic import Sym
 from . import budget, costs
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
+from .options import Options
 
 SHOWN = 6  # lines of a list
 
 
-def text(made: Made, shown: str, at: Mapping[str, int]) -> str:
+SMALL = {"speed": "30 to 60 %", "balanced": "30 to 75 %"}   # what --optimize size typically takes of it (README)
+
+
+def text(made: Made, options: Options, at: Mapping[str, int]) -> str:
     """at: sizes of dims; of others the lower ends are taken."""
     plan, target = made.compiled.plan, made.target
     bill = budget.bill(made)
     state = f", state {amount(plan.state_bytes)}" if plan.state_bytes else ""
     lines = [
-        f"{shown}: {plan.model} for {target.name} ({', '.join(target.isas)})",
+        f"{options.shown}: {plan.model} for {target.name} ({', '.join(target.isas)})",
         f"  code {amount(bill.code)}, weights {amount(bill.weights)}, arena at most {amount(bill.arena)}{state}",
+        *_code(made, bill, options.optimize),
     ]
     for function in plan.functions:
         sizes = sizes_at(function, at)
@@ -37,6 +42,18 @@ def text(made: Made, shown: str, at: Mapping[str, int]) -> str:
         lines += ["", *_function(made, function, variant, sizes)]
     lines += ["", "by scope:        code     weights", *_scopes(made, bill)]
     return "\n".join(lines) + "\n"
+
+
+def _code(made: Made, bill: budget.Bill, level: str) -> list[str]:
+    """Code by instruction set, of which a call runs one, and what would make it less."""
+    if made.target.apart:
+        return []
+    kernels = {isa: sum(line.bytes for line in bill.code_lines if line.what.endswith(f"__{isa}"))
+               for isa in made.target.isas}
+    parts = ", ".join(f"{isa} {amount(size)}" for isa, size in kernels.items())
+    less = [f"--optimize size (typically {SMALL[level]} of this)"] if level in SMALL else []
+    less += ["fewer sets (--isa)"] if len(kernels) > 1 else []
+    return [f"  code for {level}, by instruction set: {parts}", *([f"  less code: {', '.join(less)}"] if less else [])]
 
 
 def sizes_at(function: FunctionPlan, at: Mapping[str, int]) -> dict[str, int]:
