@@ -51,6 +51,11 @@ for dynamic in (False, True):
                 worst = max(worst, arena.size / arena.lower_bound)
     ok(not found, f"{'dynamic' if dynamic else 'constant'} sizes: no overlap, nothing outside")
     note(found or f"at most {worst:.2f} of the bound")
+narrow = [Block([f"t{i}"], const(n), i, i + 1) for i, n in enumerate((128, 128, 128, 128, 8, 128, 128, 128))]
+arena = Arena()
+place(narrow, arena)
+ok(arena.size == arena.lower_bound == 256, "layers with a narrow one between: no more than what lives at once")
+note(f"{arena.size} bytes")
 chain = [Block([f"t{i}"], 4 * (i % 2 + 1) * sym(N) * sym(M), i, i + 1) for i in range(50)]
 arena = Arena()
 place(chain, arena)

@@ -86,6 +86,25 @@ def small(work: Path) -> None:
     tap.ok(total < 16 * 1024, f"runtime and dispatch: {total} bytes, less than 16 KiB")
 
 
+def lean(work: Path) -> None:
+    """Contexts and calls of firmware: what a model needs beside its kernels and its driver."""
+    if not shutil.which("arm-none-eabi-gcc"):
+        tap.skip("the small runtime", "no arm-none-eabi-gcc")
+        return
+    objects = [f"{name}.o" for name in ("lean", "fakem")]
+    for source, out in zip((ROOT / "runtime/lean/lean.c", Path("fakem.c")), objects, strict=True):
+        result = run(["arm-none-eabi-gcc", *SMALL, *WARNINGS, *M4F, f"-I{INCLUDE}", "-c", source, "-o", out], work)
+        tap.ok(result.returncode == 0, f"{source.name} compiles")
+    total = int(run(["arm-none-eabi-size", "lean.o"], work).stdout.splitlines()[-1].split()[0])
+    tap.ok(0 < total < 1024, f"the small runtime: {total} bytes, less than 1 KiB")
+    symbols = [line.split() for line in run(["arm-none-eabi-nm", *objects], work).stdout.splitlines()]
+    symbols = [s for s in symbols if len(s) >= 2]
+    needed = {s[-1] for s in symbols if s[-2] == "U"}
+    needed -= {s[-1] for s in symbols if s[-2] != "U"}
+    missing = {s for s in needed if not re.match(r"tck_|fakem_weights_data|__aeabi_|tc_state|tc_cpu_detect", s)}
+    tap.ok(missing <= {"memcpy", "memset", "memmove"}, f"it has all that a driver calls: {missing}")
+
+
 def sanitized(work: Path, sanitizer: str) -> None:
     compiler = shutil.which("clang") or shutil.which("gcc")
     if os.uname().machine != "x86_64" or not compiler:
@@ -132,6 +151,7 @@ def main() -> None:
         freestanding(work)
         run(["gcc", *SMALL, f"-I{INCLUDE}", "-c", *CORE, "fake.c"], work)
         small(work)
+        lean(work)
         sanitized(work, "thread")
         sanitized(work, "address,undefined")
     tap.done()

@@ -22,14 +22,14 @@ MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8",
 @dataclass(frozen=True, slots=True)
 class Machine:
     """cc: with its flags; build: options of the tool; link: flags and files of the executable; run: before the
-    program."""
+    program; lean: with the small runtime."""
 
     name: str
     cc: tuple[str, ...]
     build: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
-    runtime: tuple[str, ...] = ()
+    lean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,9 @@ def program(header: Path, machine: Machine, io: Path, expect: str, out: Path) ->
                "ARENA_BYTES": f"{upper}_ARENA_BYTES", "INPUTS_FILE": f'"{out / "inputs.bin"}"',
                "OUTPUTS_FILE": f'"{out / "outputs.bin"}"'}
     made = out / f"{name}-{machine.name}"
-    core = sorted(str(p) for p in (ROOT / "runtime" / "core").glob("*.c"))
+    runtime = ROOT / "runtime"
+    files = [runtime / "lean/lean.c", runtime / "core/cpu.c"] if machine.lean else list((runtime / "core").glob("*.c"))
+    core = sorted(map(str, files))
     result = run([*machine.cc, "-std=gnu11", "-O2", "-w", f"-I{ROOT / 'runtime' / 'include'}",
                   *(f"-D{key}={value}" for key, value in defines.items()), str(HERE / "cases.c"),
                   str(header.with_suffix(".o")), *core,

@@ -41,6 +41,8 @@ def place(blocks: list[Block], arena: Arena) -> None:
         least = most_alive(blocks, sizes)
         arena.size, offsets = min((_first_fit(blocks, sizes, order) for order in _orders(blocks, sizes, least)),
                                   key=lambda found: found[0], default=(0, []))
+        if arena.size > least:
+            arena.size, offsets = min((arena.size, offsets), _both_ends(blocks, sizes, least), key=lambda f: f[0])
         arena.lower_bound = least
         for block, offset in zip(blocks, offsets, strict=True):
             arena.offset |= dict.fromkeys(block.names, offset)
@@ -139,6 +141,27 @@ def _first_fit(blocks: Sequence[Block], sizes: Sequence[int], order: Sequence[in
                 break
             offset = max(offset, at[j] + sizes[j])
         at[i] = offset
+        placed.append(i)
+    return max((at[i] + sizes[i] for i in placed), default=0), at
+
+
+def _both_ends(blocks: Sequence[Block], sizes: Sequence[int], least: int) -> tuple[int, list[int]]:
+    """The same in the order of time, from both ends of `least` bytes: a block that cannot begin at 0 takes the highest
+    offset that is free there. In a chain of layers operand and result lie at opposite ends, whatever their sizes."""
+    at = [0] * len(blocks)
+    placed: list[int] = []
+    for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].first, -sizes[i], blocks[i].names[0])):
+        taken = sorted((at[j], at[j] + sizes[j]) for j in placed
+                       if blocks[j].first <= blocks[i].last and blocks[i].first <= blocks[j].last)
+        free, begin = [], 0
+        for low, high in taken:
+            free += [begin] if begin + sizes[i] <= low else []
+            begin = max(begin, high)
+        ends = [least, *(low for low, _ in taken)]
+        high_places = [end - sizes[i] for end in ends if end >= sizes[i] and all(
+            high <= end - sizes[i] or low >= end for low, high in taken)]
+        lowest = free[0] if free else begin
+        at[i] = lowest if lowest == 0 or not high_places else max(high_places)
         placed.append(i)
     return max((at[i] + sizes[i] for i in placed), default=0), at
 
