@@ -204,6 +204,27 @@ TCT_ARRANGE(u8xi8, _mm_and_si128(x, _mm_set1_epi16(0xff)), _mm_srli_epi16(x, 8))
 
 /* -- rows -------------------------------------------------------------------------------------------------------------- */
 
+/* Copies bytes that do not overlap: runs of a window are short, so pieces of a known size that may overlap do it. */
+static inline void tct_copy_bytes(void *to, const void *from, tc_index count)
+{
+    char *y = (char *)to;
+    const char *x = (const char *)from;
+    if (count >= 16) {
+        for (tc_index k = 0; k < count - 16; k += 16)
+            __builtin_memcpy(y + k, x + k, 16);
+        __builtin_memcpy(y + count - 16, x + count - 16, 16);
+    } else if (count >= 8) {
+        __builtin_memcpy(y, x, 8);
+        __builtin_memcpy(y + count - 8, x + count - 8, 8);
+    } else if (count >= 4) {
+        __builtin_memcpy(y, x, 4);
+        __builtin_memcpy(y + count - 4, x + count - 4, 4);
+    } else {
+        for (tc_index k = 0; k < count; ++k)
+            y[k] = x[k];
+    }
+}
+
 /* The sum of bytes, which are signed where `flip` is 0x80: what is added to them to make them unsigned. */
 static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t flip)
 {

@@ -29,7 +29,7 @@
 #ifdef TCQ_COUNT
 #define TCQ_LANES (16 / TCQ_COUNT)
 typedef int32_t tcq_lanes_i32 __attribute__((vector_size(4 * TCQ_LANES)));
-/* By functions of the instruction set: GCC before 13 takes vectors of bytes to 32 bits element by element. */
+/* By functions of the instruction set: GCC 12 and 13 take vectors of bytes to 32 bits element by element. */
 #if TCQ_COUNT == 1
 #define TCV_WIDENED(T) .a = tcq_widen_##T(p)
 #elif TCQ_COUNT == 2

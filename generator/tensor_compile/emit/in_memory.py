@@ -45,6 +45,15 @@ class Room:
         return self.packed_a + self.packed_b + self.sums
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`taps` times `each` elements of a row that lie side by side; tap: the loop over those taps, None for one."""
+
+    tap: Sym | None
+    taps: int
+    each: int
+
+
 @dataclass(frozen=True)
 class Blocks:
     """The sizes of a schedule's blocks for one kernel, in tiles and groups."""
@@ -266,6 +275,9 @@ class _Emitter:
         bounded = {s for bound in access.bounds for s in bound.term.symbols()}
         whole = loops[-1].var not in bounded
         inner, taps = (loops[-1], loops[:-1]) if whole else (None, loops)
+        run = self.run(inner, taps)
+        if run is not None and run.tap is not None:
+            taps = taps[:-1]
         k_names = {loop.var: f"q{i}" for i, loop in enumerate(loops)}
         a_tap = sum((loop.a * sym(loop.var) for loop in taps), const(0))
         # b is never copied where there is padding: all its loops are those inside
@@ -275,12 +287,39 @@ class _Emitter:
         lines = len(access.inside) == 1 and self.isa.lanes > 1
         return {
             "pack_ahead": PACK_AHEAD if lines else 0, "pack_step": self.text(self.inner.b),
-            "inner": self.text(inner.extent) if inner else "1", "a_tap": self.text(a_tap, k_names),
+            "runs": run is not None, "run_taps": run.taps if run else 0, "run_each": run.each if run else 0,
+            "run_bounds": self.run_bounds(run, k_names) if run else [],
+            "inner": str(run.taps * run.each) if run else self.text(inner.extent) if inner else "1",
+            "a_tap": self.text(a_tap, k_names),
             "a_decode": "\n".join(self.decode("tap", taps, k_names)), "a_row_offset": self.row("r"),
             "a_k": "k" if step == "1" else f"k * ({step})",
             "a_inside": " | ".join(f"(t->bound[r][{e}] + ({self.text(b.term, k_names)}))"
                                    for e, b in enumerate(access.bounds)),
             "b_decode": "\n".join(self.decode("(k0 + k)", access.inside, flat)), "b_flat": self.text(b_flat, flat)}
+
+    def run(self, inner: TermLoop | None, taps: tuple[TermLoop, ...]) -> Run | None:
+        """What of a row lies side by side in memory, bytes that are copied as they are: the innermost loop, with the
+        last one of the taps where its steps are as long. None where that is not known."""
+        access = self.access
+        if access.product.rows != self.kernel.a.dtype or self.kernel.a.dtype not in ("i8", "u8") \
+                or inner and not (inner.a == 1 and inner.extent.is_const):
+            return None
+        each, tap = inner.extent.value if inner else 1, taps[-1] if taps else None
+        if tap is not None and tap.a == each and tap.extent.is_const \
+                and all(b.term.coefficient(tap.var) in (-1, 0, 1) for b in access.bounds):
+            return Run(tap.var, tap.extent.value, each)
+        return Run(None, 1, each) if inner else None
+
+    def run_bounds(self, run: Run, names: dict[Sym, str]) -> list[str]:
+        """Of the taps of a run those from `low` up to `high` exist."""
+        out = []
+        for e, bound in enumerate(self.access.bounds):
+            c = bound.term.coefficient(run.tap) if run.tap is not None else const(0)
+            first = bound.term.substitute({run.tap: const(0)}) if run.tap is not None else bound.term
+            base = f"t->bound[r][{e}] + ({self.text(first, names)})"
+            out.append(f"low = tc_max(low, -({base}));" if c == 1 else
+                       f"high = tc_min(high, {base} + 1);" if c == -1 else f"high = {base} < 0 ? 0 : high;")
+        return out
 
     def decode(self, number: str, loops: tuple[TermLoop, ...], names: dict[Sym, str]) -> list[str]:
         out = []

@@ -11,9 +11,9 @@ constants stays what it is: fold computes it.
 Operands are packed in the dtypes that they are stored in (operands.py): weights of 16 bits as they are, short integers
 whose product is summed in i32 in groups of terms (products.py).
 
-`orders` says how each value that is computed lies in memory: channels-last behind convolutions, the order in which its
-reader walks it where that is another one, row-major otherwise. Lowering asks for it; inputs, outputs and state are
-row-major always.
+`orders` says how each value that is computed lies in memory: channels-last behind convolutions and before those of
+integers, the order in which its reader walks it where that is another one, row-major otherwise. Lowering asks for it;
+inputs, outputs and state are row-major always.
 """
 from __future__ import annotations
 
@@ -314,6 +314,10 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
                 turned = Value(user)
                 if any(u.op == "reshape" for u in users.get(turned, ())):
                     asked[value] = user.attrs["perm"]
+            elif user.op == "packed_convolution" and user.attrs["group"] > 1:
+                asked[value] = (0, *range(2, len(value.shape)), 1)   # rows are copied: windows of few channels as one
+            elif user.op == "pad" and Value(user) in asked:
+                asked[value] = asked[Value(user)]
             elif is_elementwise(user.op) and node.op not in VIEWS:
                 down = Value(user)
                 if down in asked and len(down.shape) == len(value.shape):
