@@ -30,6 +30,7 @@ BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
 MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
 SECOND_READ = 16      # bytes a cycle of panels that are read from the second cache once more, for few rows
+BEYOND = 0.5         # of the time of panels that tiles are too few to fetch ahead
 EDGE = 0.4            # cycles a term of each row of a tile whose positions are looked up one by one
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 
@@ -276,10 +277,14 @@ class _Model:
         rate = min(self.once, self.pace(width), SECOND_READ if below else self.once)
         first = self.access.sums * self.form.b_bytes * self.k * width / rate
         tile = self.tile(band.height, width)
+        wait = 0.0
         if self.schedule.prefetch and not below:
-            first *= 1 - 0.7 * (1 - self.edges)   # what the tiles before have not fetched; those at edges fetch nothing
+            # each of the tiles before fetches a panel at most, those at edges nothing; panels beyond are waited for
+            fetched = min(1.0, count * PANEL / width)
+            wait = BEYOND * (1 - fetched) * first
+            first *= fetched * (1 - 0.7 * (1 - self.edges))
         times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc else 1
-        return total + times * (_beside(first, tile) - tile) * self.n / width
+        return total + times * (_beside(first, tile) - tile + wait) * self.n / width
 
     def copies(self, m: int) -> float:
         """Of operands to scratch: b once for each block of rows, a once for each block of columns."""
