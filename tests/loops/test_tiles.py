@@ -2,8 +2,11 @@
 """Tile regions: what runs in them gives the bits of the direct evaluation, and what the verifier says of mistakes."""
 from harness import TARGET, TINY, compare, module_of, sample
 from tap import done, equal, ok, raises
+from tensor_compile import target as targets
 from tensor_compile.graph.errors import ParseError
+from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
+from tensor_compile.loops import fuse, layout, lower, tile_regions
 from tensor_compile.loops.loop_ir import Tiles, regions
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
@@ -197,4 +200,16 @@ for old, new, message in (("by 4", "by 0", "a block has at least one point"),
                           ("t0 by 4 of n", "n by 4 of n", "n is the name of a dim or of a loop around this one"),
                           ("(t0 by 4 of n)", "(t0 by 4 of n, t0 by 1 of 8)", "one variable is named twice")):
     raises(ParseError, lambda: parse_unit(GOOD.replace(old, new, 1), "m"), message, message)
+
+
+def blocks(length: int) -> list[int]:
+    """Rows of the blocks of causal attention's tiles, on a processor with 1 MiB and 32 MiB of cache."""
+    module = inline(attention(12, 12, str(length), str(length), 64, 64, True))
+    target = targets.load(targets.find("x86_64"))
+    fused = fuse.fuse(lower.lower(layout.apply(module.functions["f"], target), module, target))
+    return [item.axes[-1].block for item in tile_regions.form(fused, target).kernels if isinstance(item, Tiles)]
+
+
+equal(blocks(2048), [32], "attention of 2048 keys is tiles whose scores fit the second cache")
+equal(blocks(8192), [16], "of 8192 keys tiles of more rows, which read keys and values less often")
 done()

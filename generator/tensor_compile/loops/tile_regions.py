@@ -29,10 +29,11 @@ from .scalars import Rewriter, domain_size, extent, loads, point_number, rewritt
 from .tile_panels import panels, tiled
 from .uses import Uses
 
-ROWS = 32          # points of a block of the last axis
+ROWS = 32
 FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
 NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4)
+LESS_NEAR = 2      # the same for a third level and memory
 FEW = 16           # rows of a product up to which a tile packs the panels that it uses
 UNKNOWN = 1024     # what a dim without an upper end is taken for
 
@@ -199,6 +200,9 @@ class _Former:
         """Puts the chain's kernels into a region, where that pays; says so, or why not."""
         block = self.block(chain)
         reason = self.refusal(chain, block)
+        while reason and block < self.most_rows(chain):   # larger blocks walk second operands less often
+            block = min(2 * block, self.most_rows(chain))
+            reason = self.refusal(chain, block) and reason
         if reason:
             self.refusals.append((f"{chain.label} in tiles", reason))
             return
@@ -229,11 +233,13 @@ class _Former:
         """Of all that the kernels hand on."""
         return sum(self.size(bytes_of(self.buffers[name])) for name in chain.handed)
 
+    def most_rows(self, chain: _Chain) -> int:
+        return min(ROWS, max(1, self.size(chain.rows[-1][0])))
+
     def block(self, chain: _Chain) -> int:
         """Rows of a block: what they hand on and walk fits half of the cache."""
-        rows = self.size(chain.rows[-1][0])
         total = max(1, self.size(domain_size(row_variables(chain.kernels[0]))))
-        block = min(ROWS, max(1, rows))
+        block = self.most_rows(chain)
         while block > FEWEST and self.handed_bytes(chain) // total * block > self.target.l2 // 2:
             block = max(FEWEST, block // 2)
         return block
@@ -253,9 +259,15 @@ class _Former:
         if 2 * count < self.target.threads:
             return f"a team of {self.target.threads} would share {count} tiles where dims are small"
         tile, again = self.operands(chain, block)
-        if (again if tile > cache else again // NEARER) >= 2 * handed:
+        if again // self.nearer(tile, handed) >= 2 * handed:
             return f"the tiles would walk {again} bytes of second operands again, for {handed} bytes handed on"
         return ""
+
+    def nearer(self, tile: int, handed: int) -> int:
+        """How much nearer the second operands that a tile walks are than what kernels hand on without tiles."""
+        if tile <= self.target.l2 // 2:
+            return NEARER
+        return LESS_NEAR if tile <= self.target.l3 // 4 and handed > self.target.l3 else 1
 
     def operands(self, chain: _Chain, block: int) -> tuple[int, int]:
         """Bytes of second operands that a tile walks, and those that tiles walk which others have walked before."""
