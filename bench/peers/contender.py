@@ -74,9 +74,10 @@ def openvino_call(folder: Path, row: str, threads: int) -> tuple[Call, Output, s
     compiled = core.compile_model(core.read_model(str(folder / f"{row}.onnx")), "CPU", {
         "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads})
     request = compiled.create_infer_request()
+    names = set(json.loads((folder / f"{row}.json").read_text())["inputs"])
     for port in compiled.inputs:
-        name = port.get_any_name()
-        request.set_tensor(name, ov.Tensor(np.load(folder / f"{row}.{name}.npy")))
+        (name,) = names & port.get_names()   # it may have names of values that are equal to it, too
+        request.set_tensor(port, ov.Tensor(np.load(folder / f"{row}.{name}.npy")))
     return (request.infer, lambda: request.get_output_tensor(0).data,
             f"openvino {ov.__version__}, LATENCY, f32")
 

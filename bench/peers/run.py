@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -67,8 +68,8 @@ class Contender:
         environment = {"TORCHINDUCTOR_COMPILE_THREADS": "4"} | os.environ | {
             "OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads)}
         self.begun = time.monotonic()
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.log.open("w"), env=environment, text=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=self.log.open("w"), env=environment, start_new_session=True)
 
     def pin(self) -> None:
         """To the processors that it is timed on."""
@@ -103,8 +104,10 @@ class Contender:
         return int(self.ask(f"run {calls}")) / 1e9 / calls
 
     def close(self) -> None:
+        """Ends it with the processes that it has started: one that compiles has some."""
         if self.process is not None:
-            self.process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
 
