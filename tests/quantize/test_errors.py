@@ -53,10 +53,11 @@ with tempfile.TemporaryDirectory() as name:
             "nothing of the model can be computed in integers: it has no convolution and no product of f32 by "
             "weights\n")
     for name_, body, message in (
-            ("state", 'tc_tensor s = tc_state(g, "s", TC_F32, n, 3); tc_assign(s, z)',
-             "the model has states (s), which quantize does not know"),
-            ("sort", "z = tc_sort(z, 1, false, NULL)",
-             "the model has operations that a quantized model cannot be written with:\n  1 x sort (at sort.c:7)")):
+            ("state", 'TC_SCAN(g, 4, &z) { z = tc_add(z, tc_state(g, "s", TC_F32, n, 3)); }',
+             "a loop or a branch reads the state 's', which quantize does not know"),
+            ("where", "z = tc_sum_where(z, tc_gt(z, 0), 1)",
+             "the model has operations that a quantized model cannot be written with:\n  1 x reduce_where (at "
+             "where.c:7)")):
         text = MODEL.replace("PRODUCT", 'tc_linear(x, tc_weight(g, "fc.weight"))').replace("tc_output",
                                                                                            "tc_tensor z = PLACE", 1)
         text = text.replace("PLACE(g, \"z\", ", "").replace("y));", f'y); {body}; tc_output(g, "z", z);')

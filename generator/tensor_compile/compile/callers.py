@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Sequence
 
 from ..errors import UserError
 from ..graph.text import print_module
 from ..loops.loop_ir import FunctionPlan
-from . import assemble, check_model, files, host_programs, model_program, processor
+from ..quantize.states import State
+from . import assemble, check_model, files, host_programs, model_program, processor, tensor_files
 from .assemble import Planned
 from .cache import Cache
 from .capture_run import Captured
@@ -33,11 +34,19 @@ class Caller:
     def call(self, inputs: Path, out: Path, sizes: dict[str, int], threads: int) -> None:
         raise NotImplementedError
 
-    def over(self, samples: Samples, threads: int) -> Iterator[Path]:
-        """The outputs of each call; the file is the next call's, too."""
-        inputs, out = self.folder / "inputs", self.folder / "out"
+    def over(self, samples: Samples, threads: int, states: Sequence[State] = ()) -> Iterator[Path]:
+        """The outputs of each call; the file is the next call's, too. states: zeros before the first call."""
+        inputs, out, before = (self.folder / name for name in ("inputs", "out", "states"))
+        tensor_files.write_zeros(before, {s.before: (s.dtype, s.shape) for s in states})
         for call in samples.calls:
-            self.call(inputs, out, call.write(inputs), threads)
+            if states:
+                sizes = call.write(inputs, (before, tensor_files.read(before, str(before))))
+            else:
+                sizes = call.write(inputs)
+            self.call(inputs, out, sizes, threads)
+            if states:
+                left = tensor_files.read(out, str(out))
+                tensor_files.write(before, (out, {s.before: left[s.after] for s in states}))
             yield out
 
 

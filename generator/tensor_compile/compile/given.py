@@ -63,7 +63,7 @@ class Given:
             return Path(self.shown)
         kept = {name: found for name in wanted if (found := self.find(name)) is not None}
         others = {name: t for name, t in self.tensors.items() if name not in self.names.values() and name not in kept}
-        tensor_files.write(path, Path(self.shown), {**kept, **others})
+        tensor_files.write(path, (Path(self.shown), {**kept, **others}))
         return path
 
 

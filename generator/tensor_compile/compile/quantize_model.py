@@ -18,7 +18,7 @@ from ..importer.mapped import Mapped, load
 from ..importer.output import check_untouched
 from ..importer.program import LAYERS
 from ..loops.loop_ir import FunctionPlan
-from ..quantize import layers, observe, source, weights
+from ..quantize import layers, observe, source, states, weights
 from ..quantize.layers import Found, Layer
 from ..quantize.observe import Range
 from . import assemble, check_model, files, host_programs, model_program, recording, tensor_files
@@ -91,7 +91,8 @@ def run(options: Options, request: Request) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The float model after the passes that fix its arithmetic. module: the reference; function: its one entry."""
+    """The float model after the passes that fix its arithmetic. module: the reference; function: its one entry, whose
+    states are parameters."""
 
     options: Options
     made: assemble.Planned
@@ -99,6 +100,7 @@ class Recorded:
     module: Module
     function: Function
     plan: FunctionPlan
+    states: list[states.State]
 
 
 def check(quantized: Options, request: Request, float_model: str, least: float | None) -> int:
@@ -129,11 +131,12 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
         raise OptionError(f"the model has {len(plans)} functions", options.shown,
                           f"choose one with --function: {', '.join(symbols.values())}")
     module = made.compiled.reference
-    if module.states:
-        raise UserError(f"the model has states ({', '.join(module.states)}), which quantize does not know",
-                        options.shown,
-                        "quantize the part without them")
-    return Recorded(options, made, captured, module, module.functions[plans[0].name], plans[0])
+    held = [node for f in module.functions.values() if not f.entry for node in f.nodes if node.op == "state"]
+    if held:
+        raise UserError(f"a loop or a branch reads the state {held[0].attrs['name']!r}, which quantize does not know",
+                        str(held[0].loc or options.shown), "read it outside, into a tensor that the block reads")
+    entry, found = states.opened(module, module.functions[plans[0].name])
+    return Recorded(options, made, captured, module, entry, plans[0], found)
 
 
 def _found(request: Request, float_model: Recorded) -> Found:
@@ -160,7 +163,7 @@ def _quantized(float_model: Recorded, request: Request, cache: Cache, folder: Pa
     scales = {v: observe.scale_of(*r.without_outliers(percent)) for v, r in ranges.items()}
     stored = weights.Constants(float_model.function, found)
     written = source.write(float_model.module, float_model.function, found, scales, stored, request.per_channel,
-                           request.in_floats, shown)
+                           request.in_floats, shown, float_model.states)
     progress.say(f"{shown}: integers of the weights")
     values = _integers(float_model, stored, cache, folder)
     for name, view in values.items():
@@ -197,11 +200,11 @@ def _said(request: Request, float_model: Recorded, found: Found, ranges: Mapping
 def _ranges(request: Request, float_model: Recorded, found: Found, samples: Samples, cache: Cache, folder: Path,
             progress: Progress) -> dict[Value, Range]:
     options, values, bins = float_model.options, found.observed, request.observer == "percentile"
-    module = observe.observed(float_model.module, float_model.function, values, bins)
+    module = observe.observed(float_model.module, float_model.function, values, bins, float_model.states)
     caller = _caller(request)(options, replace(float_model.captured, text=print_module(module)), cache,
                               folder / "observe", progress)
     ranges = {v: Range() for v in values}
-    for i, out in enumerate(caller.over(samples, request.threads)):
+    for i, out in enumerate(caller.over(samples, request.threads, float_model.states)):
         progress.say(f"{options.shown}: observed {i + 1} of {len(samples.calls)} calls")
         tensors = tensor_files.read(out, str(out))
         least, most = (_numbers(out, tensors[name], "f") for name in (observe.LEAST, observe.MOST))
@@ -252,13 +255,21 @@ def _integers(float_model: Recorded, stored: weights.Constants, cache: Cache, fo
 
 # -- comparing ---------------------------------------------------------------------------------------------------------
 
+def _called(request: Request, model: Recorded, function: Function, cache: Cache, folder: Path, progress: Progress
+            ) -> CompiledCaller | InterpretedCaller:
+    """What calls the one function of a model, its states as inputs and outputs."""
+    module = observe.alone(model.module, states.with_results(function, model.states))
+    return _caller(request)(model.options, replace(model.captured, text=print_module(module)), cache, folder, progress)
+
+
 def compare(float_model: Recorded, quantized: Options, request: Request, cache: Cache, folder: Path,
             progress: Progress) -> Errors:
     """How far layers and outputs of a quantized model are from those of the float model over the samples."""
     options = float_model.options
     found = layers.find(float_model.function, request.kept_float)
     with_layers = replace(quantized, preprocessor=(f"-D{LAYERS}",), dims=(), fixed=())
-    integer = _caller(request)(with_layers, None, cache, folder / "integer", progress, request.function)
+    integers = recorded(with_layers, request.function, progress)
+    integer = _called(request, integers, integers.function, cache, folder / "integer", progress)
     names = {b.name for b in integer.plan.outputs}
     wanted = {name: v for name, v in source.named_layers(float_model.function, found).items() if name in names}
     if not wanted:
@@ -266,13 +277,13 @@ def compare(float_model: Recorded, quantized: Options, request: Request, cache: 
                         quantized.shown)
     results = [*float_model.function.results, *((name, v, None) for name, v in wanted.items())]
     tapped = replace(float_model.function, results=results)
-    module = replace(float_model.module, functions={tapped.name: tapped})
-    floats = _caller(request)(options, replace(float_model.captured, text=print_module(module)), cache,
-                              folder / "float", progress)
+    floats = _called(request, float_model, tapped, cache, folder / "float", progress)
     samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
     tool = model_program.data_tool(integer.made, cache)
-    errors = Errors(list(wanted), [name for name, _, _ in float_model.function.results])
-    runs = zip(floats.over(samples, request.threads), integer.over(samples, request.threads), strict=True)
+    errors = Errors(list(wanted), [*(name for name, _, _ in float_model.function.results),
+                                   *(s.after for s in float_model.states)])
+    runs = zip(floats.over(samples, request.threads, float_model.states),
+               integer.over(samples, request.threads, integers.states), strict=True)
     for i, (want, got) in enumerate(runs):
         progress.say(f"{quantized.shown}: compared {i + 1} of {len(samples.calls)} calls")
         errors.add(model_program.run([str(tool), "errors", str(got), str(want)]))

@@ -103,7 +103,7 @@ def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
         start = Given.read(request.state, {})
         for buffer in found:
             start.require(buffer, "state")
-        tensor_files.write(before, Path(request.state), {b.name: start.tensors[b.name] for b in found})
+        tensor_files.write(before, (Path(request.state), {b.name: start.tensors[b.name] for b in found}))
     else:
         tensor_files.write_zeros(before, {b.name: (b.dtype, tuple(s.value for s in b.shape)) for b in found})
     return str(before), str(folder / "state-out")

@@ -28,9 +28,9 @@ class Call:
     first: int
     last: int
 
-    def write(self, path: Path) -> dict[str, int]:
-        """The inputs of the call; returns the sizes of the dims."""
-        tensor_files.write(path, Path(self.file.shown), self.tensors)
+    def write(self, path: Path, *more: tuple[Path, Mapping[str, tensor_files.Tensor]]) -> dict[str, int]:
+        """The inputs of the call, and tensors of other files behind them; returns the sizes of the dims."""
+        tensor_files.write(path, (Path(self.file.shown), self.tensors), *more)
         return given.sizes(self.function, Given(self.file.shown, self.tensors, {}), self.dims)
 
 

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Iterator, Mapping
+from typing import Iterator, Mapping, Sequence
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
@@ -52,20 +52,21 @@ def read(path: Path, shown: str) -> dict[str, Tensor]:
         raise UserError("not a safetensors file", shown) from None
 
 
-def write(path: Path, source: Path, tensors: Mapping[str, Tensor]) -> None:
-    """A file of tensors of `source`, under the names of the mapping."""
-    files.write(path, _blocks(source, tensors))
+def write(path: Path, *parts: tuple[Path, Mapping[str, Tensor]]) -> None:
+    """A file of tensors of others, under the names of the mappings."""
+    files.write(path, _blocks(parts))
 
 
-def _blocks(source: Path, tensors: Mapping[str, Tensor]) -> Iterator[bytes]:
-    yield _header({name: (t.dtype, t.shape, t.bytes) for name, t in tensors.items()})
-    with source.open("rb") as f:
-        for tensor in tensors.values():
-            f.seek(tensor.at)
-            left = tensor.bytes
-            while left > 0 and (block := f.read(min(left, BLOCK))):
-                left -= len(block)
-                yield block
+def _blocks(parts: Sequence[tuple[Path, Mapping[str, Tensor]]]) -> Iterator[bytes]:
+    yield _header({name: (t.dtype, t.shape, t.bytes) for _, tensors in parts for name, t in tensors.items()})
+    for source, tensors in parts:
+        with source.open("rb") as f:
+            for tensor in tensors.values():
+                f.seek(tensor.at)
+                left = tensor.bytes
+                while left > 0 and (block := f.read(min(left, BLOCK))):
+                    left -= len(block)
+                    yield block
 
 
 def write_zeros(path: Path, tensors: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:

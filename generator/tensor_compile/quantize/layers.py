@@ -277,7 +277,8 @@ def _needed(f: _Finder) -> dict[Value, Layer]:
             layer = table or Layer("entry", value, (), value.node, "")
         kept[value] = layer
         pending += layer.inputs
-    order = {Value(node): i for i, node in enumerate((*f.function.parameters, *f.function.nodes))}
+    order = {Value(node, k): (i, k) for i, node in enumerate((*f.function.parameters, *f.function.nodes))
+             for k in range(len(node.types))}
     ordered = sorted(kept, key=order.__getitem__)
     return {v: kept[v] if kept[v].name else _named(kept[v], f) for v in ordered}
 
@@ -306,7 +307,7 @@ def _named(layer: Layer, f: _Finder) -> Layer:
 def read_as_floats(function: Function, found: Found) -> set[Value]:
     """Values that are read as they are in the float model."""
     needed: set[Value] = set()
-    pending = [v for _, v, _ in function.results]
+    pending = [v for _, v, _ in (*function.results, *function.assigns)]
     pending += [v for v, layer in found.layers.items() if layer.kind == "entry"]
     while pending:
         value = pending.pop()

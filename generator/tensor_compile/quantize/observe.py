@@ -12,15 +12,17 @@ from ..graph.infer import Context
 from ..graph.ir import Function, Loc, Module, TensorType, Value
 from ..graph.rewrite import Builder
 from ..symbolic import IntLike, product, wrap
+from .states import State, with_results
 
 LEAST, MOST, BINS = "least", "most", "bins"
 PLACES = 19                     # of a float's 32 bits that a bin leaves out: sign, exponent and 4 digits are left
 BIN_COUNT = 1 << 32 - PLACES
 
 
-def observed(module: Module, function: Function, values: Sequence[Value], bins: bool) -> Module:
+def observed(module: Module, function: Function, values: Sequence[Value], bins: bool, states: Sequence[State] = ()
+             ) -> Module:
     """The module with one function, whose results are f32[n]: the smallest and the largest element of each value; with
-    `bins` also i32[n, BIN_COUNT]: how many elements have each upper part of a float's bits."""
+    `bins` also i32[n, BIN_COUNT]: how many elements have each upper part of a float's bits; and the states."""
     builder = Builder(function, Context(), share=False)
     for node in function.nodes:
         builder.add(node)
@@ -36,8 +38,14 @@ def observed(module: Module, function: Function, values: Sequence[Value], bins: 
     for name, found in rows.items():
         last = found[0] if len(found) == 1 else Value(builder.make("concat", found, {"axis": 0}))
         results.append((name, last, None))
-    made = replace(builder.function, results=results, assigns=[])
-    return replace(module, functions={made.name: made})
+    made = replace(builder.function, results=results, assigns=function.assigns)
+    return alone(module, with_results(made, states))
+
+
+def alone(module: Module, function: Function) -> Module:
+    """The module with this one entry, and what entries call."""
+    inner = {name: f for name, f in module.functions.items() if not f.entry}
+    return replace(module, states={}, functions={**inner, function.name: function})
 
 
 def _binned(builder: Builder, v: Value) -> Value:

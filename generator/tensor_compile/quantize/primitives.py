@@ -137,6 +137,11 @@ class Writer:
     def _reverse(self, node: Node) -> str:
         return f"tc_flip({self.text(node.operands[0])}, {', '.join(map(str, node.attrs['axes']))})"
 
+    def _scatter(self, node: Node) -> str:
+        x, index, values = map(self.text, node.operands)
+        name = "tc_scatter" if node.attrs["op"] == "set" else f"tc_scatter_{node.attrs['op']}"
+        return f"{name}({x}, {index}, {values}, {node.attrs['axis']})"
+
     def _update_slice(self, node: Node) -> str:
         x, y = map(self.text, node.operands)
         return f"tc_update_slice({x}, {y}, {self.dims.list(node.attrs['start'])})"

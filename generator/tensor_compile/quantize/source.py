@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Callable, Mapping
+from typing import Callable, Mapping, Sequence
 
 from ..errors import UserError
 from ..graph.ir import Function, Module, Node, Value
@@ -12,10 +12,11 @@ from ..importer import values as constants
 from ..importer.dims import Dims
 from ..importer.program import Program, Statement
 from ..importer.source import Names, identifier
-from . import primitives
+from . import blocks, primitives
 from .layers import Found, Layer, read_as_floats
 from .observe import Scale
 from .primitives import braces, windows
+from .states import State
 from .weights import Constants
 
 SHOWN = 8       # places that a message names
@@ -31,8 +32,10 @@ class Written:
 class _Source:
     def __init__(self, module: Module, function: Function, found: Found, scales: Mapping[Value, Scale],
                  stored: Constants,
-                 per_channel: bool, in_floats: bool):
-        self.function, self.found, self.stored = function, found, stored
+                 per_channel: bool, in_floats: bool, states: Sequence[State]):
+        self.states = states
+        self.module, self.function, self.found, self.stored = module, function, found, stored
+        self.constants = set(found.constants)
         self.per_channel, self.in_floats = per_channel, in_floats
         self.scales = {v: scales[found.scale_of(v)] for v in found.layers}
         dims = Dims()
@@ -48,7 +51,7 @@ class _Source:
         self.needed = read_as_floats(function, found)
 
     # -- values --------------------------------------------------------------------------------------------------------
-    def _named(self, value: Value, hint: str, dtype: str) -> constants.Value:
+    def named(self, value: Value, hint: str, dtype: str) -> constants.Value:
         return self.program.value(dtype, value.shape, hint=hint)
 
     def _weight(self, name: str, value: Value | None = None) -> constants.Value:
@@ -62,7 +65,7 @@ class _Source:
     def float(self, value: Value) -> constants.Value:
         """The program's value; of a constant one that is stored, or written where it is read."""
         if value not in self.floats:
-            if value.node not in self.found.constants:
+            if value.node not in self.constants:
                 raise KeyError(value)
             self.floats[value] = self._constant(value)
         return self.floats[value]
@@ -80,7 +83,7 @@ class _Source:
         return self._say(written, value, node.op, value.dtype)
 
     def _say(self, text: str, value: Value, hint: str, dtype: str) -> constants.Value:
-        target = self._named(value, hint, dtype)
+        target = self.named(value, hint, dtype)
         self.program.statements.append(Statement(text, target))
         return target
 
@@ -172,10 +175,16 @@ class _Source:
 
     # -- all of it -----------------------------------------------------------------------------------------------------
     def write(self, shown: str) -> Program:
+        held = {s.before: s.name for s in self.states}
         for p in self.function.parameters:
-            value = Value(p)
-            self.floats[value] = self._named(value, p.attrs["name"], value.dtype)
-            self.program.inputs.append((p.attrs["name"], self.floats[value]))
+            value, name = Value(p), p.attrs["name"]
+            self.floats[value] = self.named(value, held.get(name, name), value.dtype)
+            if name in held:
+                text = f'tc_state(g, "{held[name]}", {primitives.dtype_name(value.dtype)}, ' \
+                       f"{self.program.dims.list(value.shape)})"
+                self.program.statements.append(Statement(text, self.floats[value], keep=True))
+            else:
+                self.program.inputs.append((name, self.floats[value]))
         for guard in self.function.guards:
             sides = self.program.dims.c(guard.lhs), self.program.dims.c(guard.rhs)
             name = "equal" if guard.relation == "==" else "at_least"
@@ -183,6 +192,9 @@ class _Source:
         for node in (*self.function.parameters, *self.function.nodes):
             if node not in self.found.constants:
                 self._node(node)
+        for name, value, _ in self.function.assigns:
+            state = next(self.float(Value(p)) for p in self.function.parameters if held.get(p.attrs["name"]) == name)
+            self.program.statements.append(Statement(f"tc_assign({state}, {self.float(value)})", keep=True))
         self._refuse(shown)
         for name, value, _ in self.function.results:
             self.program.outputs.append((name, self.float(value)))
@@ -195,15 +207,21 @@ class _Source:
         layer = self.found.layers.get(value)
         if layer is not None and layer.kind != "entry":
             self.integers[value] = self._say(self.layer(layer), value, layer.name, "i8")
-        if value in self.needed and node.op != "parameter":
+        values = [Value(node, i) for i in range(len(node.types))]
+        if node.op != "parameter" and any(v in self.needed for v in values):
             if layer is not None and layer.kind != "entry":
                 self.floats[value] = self._say(self.dequantized(value), value, f"{layer.name}_float", "f32")
             else:
-                self._plain(node, value)
-        if layer is not None and layer.kind == "entry":
-            self.integers[value] = self._say(self._entry(layer), value, layer.name, "i8")
+                self.plain(node)
+        for v in values:
+            if (entry := self.found.layers.get(v)) is not None and entry.kind == "entry":
+                self.integers[v] = self._say(self._entry(entry), v, entry.name, "i8")
 
-    def _plain(self, node: Node, value: Value) -> None:
+    def plain(self, node: Node) -> None:
+        """As it is in the float model."""
+        value = Value(node)
+        if blocks.write(self, self.module, node):
+            return
         text = self.writer.statement(node) if len(node.types) == 1 else None
         if text is None:
             self.refused[node.op] += 1
@@ -217,7 +235,7 @@ class _Source:
                      self.refused.items()]
             raise UserError("the model has operations that a quantized model cannot be written with:\n"
                             + "\n".join(lines), shown,
-                            "loops, branches, states and sorting are not written yet: quantize the parts without them")
+                            "quantize the parts without them")
 
 
 def _number(scale: float) -> str:
@@ -247,10 +265,10 @@ def _name_of(node: Node) -> str:
 
 
 def write(module: Module, function: Function, found: Found, scales: Mapping[Value, Scale], stored: Constants,
-          per_channel: bool, in_floats: bool, shown: str) -> Written:
+          per_channel: bool, in_floats: bool, shown: str, states: Sequence[State] = ()) -> Written:
     """scales: of every layer whose result does not keep that of its operand; in_floats: integers are brought to another
     scale in f32, else in integers."""
-    source = _Source(module, function, found, scales, stored, per_channel, in_floats)
+    source = _Source(module, function, found, scales, stored, per_channel, in_floats, states)
     return Written(source.write(shown), source.weights)
 
 

@@ -282,6 +282,8 @@ def repeat(n: Node) -> None:
 def depth(n: Node) -> None:
     """The block's place is the outer part of the channels: that of DCR in ONNX."""
     x, block = n.first(0), n.option("block")
+    if x.rank != 4:
+        raise Malformed(f"an operand of rank {x.rank}")
     b, c, h, w = n.constant_sizes(x.shape)
     n.same_scale()
     if block < 2:

@@ -144,8 +144,8 @@ def transpose_conv(n: Node) -> None:
     shape, w, x, bias = n.integers(0, "the result's shape"), n.input(1), n.first(2), n.optional(3)
     if x.dtype not in FLOATS or w.dtype not in FLOATS:
         n.refuse("a transposed convolution of integers")
-    if w.rank != 4 or len(shape) != 4:
-        raise Malformed("weights and the result's shape have rank 4")
+    if w.rank != 4 or x.rank != 4 or len(shape) != 4:
+        raise Malformed("weights, operand and the result's shape have rank 4")
     stride = [n.option("stride_h"), n.option("stride_w")]
     kernel, sizes = n.constant_sizes(w.shape[1:3]), n.constant_sizes(x.shape[2:])
     same, low, high, more = n.padding == "same", [0, 0], [0, 0], [0, 0]
