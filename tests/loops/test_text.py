@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graph text in, kernels as text out: what each pass makes, exactly."""
+from dataclasses import replace
+
 from harness import module_of, program_of
 from tap import done, equal
+from tensor_compile.graph.widen import widen
+from tensor_compile.loops.loop_ir import ContractionKernel
 from tensor_compile.loops.printer import print_kernel
 
 LOC = 'loc("m.c":1)'
@@ -54,6 +58,15 @@ contraction "dot_add_tanh" batch () m (i0:batch) n (i1:40) k (k0:8) panel 16 {
 }
 ''', "a dynamic second operand is packed, with zeros behind its columns; pointwise consumers are the epilogue")
 equal([s.barrier for s in program.steps], [False, True], "with a barrier between")
+
+AXES = "{lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq}"
+for dtype in ("f16", "bf16"):
+    head = f'%0 "x" : {dtype}[9,12] {LOC}, %1 "w" : {dtype}[12,40] {LOC}, %2 "p" : bool[9,12] {LOC}'
+    widened = module_of(f"function f({head}) entry {{\n  %3 = dot_where(%0, %1, %2) {AXES} : {dtype}[9,40] {LOC}\n"
+                        f'  return "y" %3 {LOC}\n}}\n')
+    _, program = program_of(replace(widened, functions={n: widen(f) for n, f in widened.functions.items()}), "f")
+    products = [s.kernel for s in program.steps if isinstance(s.kernel, ContractionKernel)]
+    equal([k.where is not None for k in products], [True], f"a product of {dtype} with a predicate runs in tiles")
 
 text, program = kernels(f'%0 "x" : f32[batch,4,6,6] {LOC}, %1 "w" : f32[16,4,3,3] {LOC}', [
     "%2 = convolution(%0, %1) {stride=[1, 1], low=[1, 1], high=[1, 1], dilation=[1, 1], groups=1} : f32[batch,16,6,6]",
