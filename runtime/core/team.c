@@ -50,6 +50,7 @@ void tc_barrier(tc_frame *frame, tc_index threads)
 tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint64_t work)
 {
     tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1};
+#if TC_TEAMS
     const uint64_t fits = threads > 1 && frame->parts ? work / PIECE_WORK / (uint64_t)threads : 0;
     if (fits < 2)
         return pieces;
@@ -59,8 +60,14 @@ tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint6
     pieces.count = threads * (tc_index)each;
     pieces.round = ((__atomic_load_n(own, __ATOMIC_RELAXED) >> 16) + 1) & 0xffff;
     __atomic_store_n(own, pieces.round << 16 | each << 8, __ATOMIC_RELAXED);
+#else
+    (void)frame;
+    (void)work;
+#endif
     return pieces;
 }
+
+#if TC_TEAMS
 
 /* Takes a piece of a thread's part, its first or its last; -1 where none is left, or the thread is at another step. */
 static int take(const tc_pieces *pieces, tc_index of, int last)
@@ -93,6 +100,7 @@ static tc_index slowest(const tc_pieces *pieces)
     }
     return found;
 }
+#endif
 
 int tc_pieces_next(tc_pieces *pieces)
 {
@@ -101,6 +109,7 @@ int tc_pieces_next(tc_pieces *pieces)
         pieces->piece = pieces->thread;
         return first;
     }
+#if TC_TEAMS
     const tc_index each = pieces->count / pieces->threads;
     tc_index of = pieces->thread;
     int piece = take(pieces, of, 0);
@@ -108,6 +117,9 @@ int tc_pieces_next(tc_pieces *pieces)
         piece = take(pieces, of, 1);
     pieces->piece = of * each + piece;
     return piece >= 0;
+#else
+    return 0;
+#endif
 }
 
 static void note(const tc_frame *frame, tc_index step, tc_index thread, int begin)

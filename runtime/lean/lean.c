@@ -112,6 +112,26 @@ void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const
     kernel(p, d, 0, 1);
 }
 
+void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                    tc_index thread, tc_index threads, uint64_t work)
+{
+    (void)frame, (void)step, (void)work;
+    kernel(p, d, thread, threads);
+}
+
+tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint64_t work)
+{
+    (void)frame, (void)work;
+    return (tc_pieces){.thread = thread, .threads = threads, .count = threads, .piece = -1};
+}
+
+int tc_pieces_next(tc_pieces *pieces)
+{
+    const int first = pieces->piece < 0;
+    pieces->piece = pieces->thread;
+    return first;
+}
+
 void tc_barrier(tc_frame *frame, tc_index threads)
 {
     (void)frame, (void)threads;
