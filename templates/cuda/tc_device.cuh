@@ -66,20 +66,4 @@ static __device__ inline tc_index tc_within(int64_t value, int64_t least, int64_
     return (tc_index)(value < least ? least : value > most ? most : value);
 }
 
-/* For kernels whose positions all fit in an int. */
-static __device__ inline int tc_small_floordiv(int a, int b)
-{
-    return a / b - (a % b < 0);
-}
-
-static __device__ inline int tc_small_min(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static __device__ inline int tc_small_max(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 #endif

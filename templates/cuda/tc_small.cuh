@@ -23,9 +23,9 @@ static __device__ inline int tc_small_max(int a, int b)
     return a > b ? a : b;
 }
 
+#endif
+
 #define tc_index int
 #define tc_floordiv tc_small_floordiv
 #define tc_min tc_small_min
 #define tc_max tc_small_max
-
-#endif

@@ -38,6 +38,12 @@ def compile_kernels(cxx: Sequence[str], sources: Iterable[Path], folder: Path) -
     return run_all(one, sorted(sources), JOBS)
 
 
+def together(sources: Iterable[str | Path]) -> str:
+    """One file of several .cu: a compiler's start costs more than a kernel. Each may make positions ints for itself."""
+    wide = "".join(f"#undef {name}\n" for name in ("tc_index", "tc_floordiv", "tc_min", "tc_max"))
+    return "".join(f'#include "{path}"\n{wide}' for path in sources)
+
+
 def stub(folder: Path) -> Path:
     """A compiler in nvcc's place, for kernels that are emulated: images hold nothing but the number that they start
     with."""
@@ -64,10 +70,10 @@ def driver(cxx: Sequence[str], folder: Path) -> Path:
 
 def prepared(sources: Sequence[Path], out: Path, fake: Path, cxx: Sequence[str]) -> dict[str, str]:
     """What to set for programs to find the driver of the tests, and it the kernels of the .cu."""
-    whole = out / "whole.cu"  # a compiler's start costs more than a kernel
+    whole = out / "whole.cu"
     symbols = [symbol for path in sources for symbol in KERNEL.findall(path.read_text(encoding="utf-8"))]
-    whole.write_text("".join([*(f'#include "{path}"\n' for path in sources),
-                              *(f"EMULATED_BYTES({symbol})\n" for symbol in symbols)]), encoding="utf-8")
+    whole.write_text(together(sources) + "".join(f"EMULATED_BYTES({symbol})\n" for symbol in symbols),
+                     encoding="utf-8")
     run([*cxx, "-shared", *compile_kernels(cxx, [whole], out), fake, "-o", out / "kernels.so"])
     return {"LD_LIBRARY_PATH": str(fake.parent), "FAKE_CUDA_KERNELS": str(out / "kernels.so")}
 

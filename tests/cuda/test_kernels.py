@@ -229,8 +229,8 @@ with tempfile.TemporaryDirectory() as place:
     for path in sorted(folder.glob("*.cu")):
         together.setdefault(path.read_text(encoding="utf-8").startswith("#define TC_PORTABLE"), []).append(path)
     for portable, kernels in together.items():
-        (folder / f"all{int(portable)}.cu").write_text("".join(f'#include "{path.name}"\n' for path in kernels),
-                                                       encoding="utf-8")
+        whole = emulation.together(path.name for path in kernels)
+        (folder / f"all{int(portable)}.cu").write_text(whole, encoding="utf-8")
     objects = emulation.compile_kernels(cxx, [folder / f"all{int(portable)}.cu" for portable in together], folder)
     emulation.run(["cc", "-std=c11", "-O1", "-w", *EXACT, *emulation.INCLUDES, "-DTC_ISA_SCALAR", "-c",
                    folder / "plain.c", "-o", folder / "plain.o"])

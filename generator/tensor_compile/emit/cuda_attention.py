@@ -8,7 +8,7 @@ from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import Units
 from ..symbolic import Sym, product, sym
 from . import cuda_vectors
-from .cuda_kernels import decode, emitter, narrow, pointers, prologue, rounded
+from .cuda_kernels import decode, emitter, pointers, positions_header, prologue, rounded
 from .loop_nest import parameters
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
@@ -65,15 +65,14 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
     groups = {"batch": kernel.batch, "m": kernel.m, "key": (key,)}
     sizes = {f"{name}_text": points(group) for name, group in groups.items()}
     head = [*prologue(kernel, e.used, e.written), *e.lines]
-    text = expand_file("cuda/attention.cu.in", {
+    return expand_file("cuda/attention.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": launch.unroll,
         "threads": launch.threads, "least_blocks": ", 4" if schedule_cuda.crowded(kernel) else "",
-        "zeros": kernel.zeros,
+        "zeros": kernel.zeros, "positions": positions_header(kernel),
         "depth": extent(depth).value, "columns": extent(last).value, "narrow": dtype,
         "split": launch.cluster, "clustered": launch.cluster > 1, **sizes,
         "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})
-    return narrow(kernel, text)
 
 
 def copies(own: str, pointer: str, dtype: str, wanted: str, at: str, size: str, lines: int, across: int,

@@ -19,7 +19,6 @@ from ..symbolic import Expr, Sym, divisor_of, sym
 from .contraction import whole
 from .cuda_few import emit_few
 from .cuda_half import emit_half
-from .cuda_kernels import narrow
 from .cuda_part import Part, Split, kernel_texts, split
 from .scalar import extent, indent
 from .template import expand_file
@@ -33,14 +32,13 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbo
         return emit_few(kernel, symbol, units.precision, tile)
     parts = [_Part(part, tile).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
-    text = expand_file("cuda/contraction_mma.cu.in" if tile.matrix else "cuda/contraction.cu.in", {
+    return expand_file("cuda/contraction_mma.cu.in" if tile.matrix else "cuda/contraction.cu.in", {
         **kernel_texts(kernel, symbol, parts), "most_sums": sums,
         "rows": tile.rows, "columns": tile.columns, "depth": tile.depth, "height": tile.height, "width": tile.width,
         "stages": tile.stages(sums), "a_pad": tile.pads[0], "b_pad": tile.pads[1],
         "ahead": tile.sums <= (32 if tile.matrix else 16),
         "buffers": 2 if tile.sums <= 16 else 1, "least_blocks": 2 if tile.sums >= 64 else 1,
         "threads": tile.threads})
-    return narrow(kernel, text)
 
 
 def _neighbours(e: Expr, variables: tuple[Sym, ...]) -> bool:

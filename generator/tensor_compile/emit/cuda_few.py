@@ -8,7 +8,7 @@ from ..loops.few_rows import FewRows
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..symbolic import Expr, divisor_of, product
 from .contraction import whole
-from .cuda_kernels import narrow, rounded
+from .cuda_kernels import rounded
 from .cuda_part import Part, kernel_texts, split
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
@@ -19,10 +19,9 @@ def emit_few(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, 
     staged = list(dict.fromkeys(part["stage"] for part in parts))
     for part in parts:
         part["rows_number"] = staged.index(part["stage"])
-    text = expand_file("cuda/contraction_few.cu.in", {
+    return expand_file("cuda/contraction_few.cu.in", {
         **kernel_texts(kernel, symbol, parts), "rows": tile.rows, "warps": tile.warps, "threads": tile.threads,
         "ahead": tile.ahead, "narrow": dtype})
-    return narrow(kernel, text)
 
 
 class _Part(Part):

@@ -17,7 +17,7 @@ from ..symbolic import Expr, Sym, divisor_of
 from . import cuda_vectors
 from .contraction import whole
 from .cuda_attention import bring
-from .cuda_kernels import narrow, rounded
+from .cuda_kernels import rounded
 from .cuda_part import Part, Split, kernel_texts, split
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
@@ -33,7 +33,7 @@ def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
     sums = max(len(part["sums"]) for part in parts)
     functions = dict.fromkeys((tile.columns, part["b_turned"]) for part in parts) if tile.wgmma else {}
     form = "bulk" if tile.bulk else "half"
-    text = expand_file(f"cuda/contraction_{form}.cu.in", {
+    return expand_file(f"cuda/contraction_{form}.cu.in", {
         **kernel_texts(kernel, symbol, parts), "most_sums": sums, "rows": tile.rows, "columns": tile.columns,
         "height": tile.height, "width": tile.width, "warps": tile.warps, "slices": tile.slices, "split": tile.split,
         "clustered": tile.split > 1, "wgmma": tile.wgmma,
@@ -42,7 +42,6 @@ def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
         "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
         "narrow": dtype, "mapped": bool(maps), "maps": len(maps), "barriers": tile.barriers(sums),
         "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})
-    return narrow(kernel, text)
 
 
 def wgmma(symbol: str, columns: int, turned: int, dtype: str) -> str:

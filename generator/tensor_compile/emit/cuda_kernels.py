@@ -4,7 +4,6 @@ processor's kernels, one lane wide; loops/schedule_cuda.py says how the loops ar
 """
 from __future__ import annotations
 
-import re
 from types import MappingProxyType
 from typing import AbstractSet as Set, Iterable, Mapping, Sequence
 
@@ -106,11 +105,12 @@ def function(kernel: Kernel, e: Emitter, symbol: str, what: str, body: list[str]
     """The translation unit around a body, which e wrote. what: of the first comment; header: of templates/cuda; launch:
     if it is not the usual one."""
     launch = launch or schedule_cuda.launch(kernel)
-    return narrow(kernel, "\n".join([
+    return "\n".join([
         "/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: {what}", *parameters(kernel), " */",
-        f'#include "tc_{header}.cuh"', "", f'extern "C" __global__ void __launch_bounds__({launch.threads})',
+        f'#include "tc_{header}.cuh"', *positions_header(kernel), "",
+        f'extern "C" __global__ void __launch_bounds__({launch.threads})',
         f"{symbol}(const tc_arguments<{pointers(kernel)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        "    tc_begin();", *indent(prologue(kernel, e.used, e.written)), *indent(body), "}", ""]))
+        "    tc_begin();", *indent(prologue(kernel, e.used, e.written)), *indent(body), "}", ""])
 
 
 def rounded(text: str, dtype: str, wanted: str) -> str:
@@ -120,11 +120,9 @@ def rounded(text: str, dtype: str, wanted: str) -> str:
     return f"tc_half_{wanted}({text if dtype == 'f32' else f'tc_cast_{dtype}_f32({text})'})"
 
 
-def narrow(kernel: Kernel, text: str) -> str:
-    """The text with positions as ints, where all of them fit: division by 64 bits is slow."""
-    if not schedule_cuda.is_small(kernel):
-        return text
-    return re.sub(r"\btc_(floordiv|min|max)\(", r"tc_small_\1(", text.replace("tc_index", "int"))
+def positions_header(kernel: Kernel) -> list[str]:
+    """Includes what makes positions ints, where all of them fit."""
+    return ['#include "tc_small.cuh"'] if schedule_cuda.is_small(kernel) else []
 
 
 def pointers(kernel: Kernel) -> int:

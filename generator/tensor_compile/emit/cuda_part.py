@@ -9,7 +9,7 @@ from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalars import point_number
 from ..symbolic import Expr, Sym, product
 from .again import add_again
-from .cuda_kernels import decode, emitter, pointers, prologue
+from .cuda_kernels import decode, emitter, pointers, positions_header, prologue
 from .loop_nest import parameters
 from .scalar import extent
 
@@ -68,4 +68,4 @@ def kernel_texts(kernel: ContractionKernel | GroupedContractionKernel, symbol: s
     written = frozenset(s.buffer for s in kernel.stores)
     return {"label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
             "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, written)), "parts": parts,
-            "many": len(parts) > 1}
+            "many": len(parts) > 1, "positions": positions_header(kernel)}
