@@ -23,7 +23,7 @@ MODELS = {"digits": ROOT / "examples" / "digits" / "model.c", "decoder": ROOT / 
 ISA = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 BARE = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}  # the last is the linker's own
-RUNTIME = re.compile(r"tc_(abi_\d+|run\w*|call\w*|step|barrier|fault|faulted|function_arena_bytes)$")
+RUNTIME = re.compile(r"tc_(abi_\d+|run\w*|call\w*|step|shared_step|pieces_of|pieces_next|barrier|fault|faulted|function_arena_bytes)$")
 
 # Every size of the decoder's dims with teams of 1 to beyond the largest: the macros bound what a call needs.
 BOUNDS = """
