@@ -238,7 +238,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
                        help="folder for MODEL.o, MODEL.h and, with external weights, MODEL.weights (default: .)")
     group.add_argument("--emit", choices=("object", "c", "python"), default="object",
                        help="c: C sources in DIR that need nothing but a C11 compiler: cc -O2 DIR/*.c main.c; "
-                            "python: MODEL.py, which calls MODEL.so on NumPy arrays (default: object)")
+                            "python: MODEL.py, which calls libMODEL.so on NumPy arrays (default: object)")
     group.add_argument("--object", default="", metavar="FILE", help="the object (default: DIR/MODEL.o)")
     group.add_argument("--header", default="", metavar="FILE", help="the header (default: DIR/MODEL.h)")
     group.add_argument("--weights-file", default="", metavar="FILE",
@@ -249,10 +249,10 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--explain", default="", metavar="FILE", help="write what `explain` prints to FILE")
 
 
-def _emitted(args: argparse.Namespace) -> str:
-    """The suffix of what is made; raises for options that only an object has."""
+def _emitted(args: argparse.Namespace, stem: str) -> tuple[str, str]:
+    """The names of what holds the code and of what declares it; raises for options that only an object has."""
     if getattr(args, "emit", "object") == "object":
-        return "o"
+        return f"{stem}.o", f"{stem}.h"
     meaningless = [option for option, given in (
         ("--object", args.object), ("--header", args.header), ("--explain", args.explain),
         ("--max-code", args.max_code),
@@ -264,10 +264,10 @@ def _emitted(args: argparse.Namespace) -> str:
                                                     ("--weights external", args.weights == "external")) if given]
         if meaningless:
             raise UsageError(f"{meaningless[0]} does not go with --emit python, which makes a module and its library")
-        return "so"
+        return f"lib{stem}.so", f"{stem}.py"   # Python's import prefers MODEL.so to MODEL.py
     if meaningless:
         raise UsageError(f"{meaningless[0]} does not go with --emit c, which makes sources and no object")
-    return "c"
+    return f"{stem}.c", f"{stem}.h"
 
 
 def default_cache(args: argparse.Namespace) -> str:
@@ -288,10 +288,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         value = getattr(args, name, "")
         return os.path.abspath(value) if value else str(default)
 
-    kind = _emitted(args)
-    obj = place("object", folder / f"{stem}.{kind}")
-    suffix = "py" if kind == "so" else "h"   # of what declares the functions
-    header = place("header", folder / f"{stem}.{suffix}")
+    names = _emitted(args, stem)
+    obj, header = place("object", folder / names[0]), place("header", folder / names[1])
     if obj == header:
         raise UsageError("--object and --header name the same file")
     if args.precision != "f32" and args.backend != "cuda":
@@ -313,8 +311,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
 
     asked = Options(
         model=model, shown=args.model, object=obj, header=header,
-        named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), f"{stem}.{e}")
-                            for n, e in (("object", kind), ("header", suffix))),
+        named_outputs=tuple(getattr(args, n, "") or os.path.join(getattr(args, "out", ""), name)
+                            for n, name in zip(("object", "header"), names)),
         cache=default_cache(args) if args.cache or args.build_cache else
         str(Path(obj).parent / ".tensor-compile") if hasattr(args, "out") else default_cache(args),
         programs="" if args.cache else str(user_folder() or ""),
