@@ -101,6 +101,9 @@ with tempfile.TemporaryDirectory() as place:
     fails("--specialize outside the range", run(folder, "--specialize", "batch=9"), 2,
           "--specialize: batch cannot be 9",
           "1 to 8")
+    fails("--specialize of two dims in one", run(folder, "--specialize", "batch=1,2,seq=1"), 2,
+          "--specialize: the model has no dim 'seq'")
+    fails("a comma without a size", run(folder, "--specialize", "batch=1,,seq=1"), 2, "not DIM=SIZE,SIZE…: 'batch=1,'")
     fails("--specialize twice", run(folder, "--specialize", "batch=1", "--specialize", "batch=2"), 2,
           "--specialize names batch more than once")
     fails("an unknown instruction set", run(folder, "--isa", "sse9"), 2, "unknown instruction set 'sse9'")

@@ -51,11 +51,15 @@ def bound(text: str) -> float:
     return value
 
 
-def specialize(text: str) -> tuple[str, tuple[int, ...]]:
-    match = re.fullmatch(r"([A-Za-z_]\w*)=(\d+(?:,\d+)*)?", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"not DIM=SIZE,SIZE…: {text!r}")
-    return match[1], tuple(sorted({int(s) for s in match[2].split(",")})) if match[2] else ()
+def specialize(text: str) -> list[tuple[str, tuple[int, ...]]]:
+    """The sizes of each dim: a comma before NAME= begins another one."""
+    found = []
+    for dim in re.split(r",(?=[A-Za-z_])", text):
+        match = re.fullmatch(r"([A-Za-z_]\w*)=(\d+(?:,\d+)*)?", dim)
+        if not match:
+            raise argparse.ArgumentTypeError(f"not DIM=SIZE,SIZE…: {dim!r}")
+        found.append((match[1], tuple(sorted({int(s) for s in match[2].split(",")})) if match[2] else ()))
+    return found
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -89,9 +93,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                        type=lambda d: f"-I{os.path.abspath(d)}", help="folder of headers of the model's source")
     group.add_argument("-D", dest="preprocessor", action="append", metavar="NAME[=VALUE]",
                        type=lambda d: f"-D{d}", help="macro of the model's source")
-    group.add_argument("--specialize", action="append", default=[], type=specialize, metavar="DIM=SIZE,…",
-                       help="make variants for these sizes of a dynamic dim (several dims form a product; "
-                            "replaces what the model declares for the dim)")
+    group.add_argument("--specialize", action="extend", default=[], type=specialize, metavar="DIM=SIZE,…",
+                       help="make variants for these sizes of a dynamic dim, e.g. batch=1,32; several dims, as in "
+                            "batch=1,32,seq=128 or by several options, form a product; replaces what the model "
+                            "declares for the dim")
     group.add_argument("--weights", choices=("embed", "external"), default="embed",
                        help="keep the packed weights in the object, or in a file of their own (default: embed)")
 
