@@ -23,8 +23,10 @@ template <int POINTERS, int DIMS> struct tc_arguments {
     tc_index d[DIMS > 0 ? DIMS : 1];
 };
 
-/* The first thing that a kernel does: the next kernel may be brought to the multiprocessors meanwhile, where it waits for
- * this one to end. */
+/* The next kernel may be brought to the multiprocessors meanwhile, where it waits for this one to end; so may the one behind
+ * it, if the next kernel asks before it waits. Kernels whose operands have 32 bits do not ask: blocks that lie beside
+ * waiting ones are spread unevenly, and multiplications take as long as the multiprocessor with the most blocks. Then the
+ * next kernel comes as this one ends. */
 static __device__ inline void tc_begin_others()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

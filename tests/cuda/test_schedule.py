@@ -90,4 +90,11 @@ for name, value in (("an element", Load("t", "f32", (ZERO,))),
         text = emit_half(kernel, "k", "bf16", tile) if tile else emit_kernel(kernel, schedule_cuda.Units("bf16")).text
         ok(text.index("tc_begin_wait();") < text.index("p2["),
            f"{name}, {'in blocks that stay' if tile else 'few rows'}")
+
+# Kernels with operands of 32 bits do not let the next one begin beside them.
+exact = forms.matmul(128, 128, 1024, panel=1, bias=False)
+for precision in ("f32", "tf32"):
+    text = emit_kernel(exact, schedule_cuda.Units(precision)).text
+    ok("tc_begin_wait();" in text and "tc_begin();" not in text and "tc_begin_others();" not in text,
+       f"{precision}: the next kernel comes when this one ends")
 done()

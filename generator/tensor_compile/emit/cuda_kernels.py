@@ -39,7 +39,7 @@ def emit_kernel(kernel: Kernel, units: Units = EXACT) -> KernelSource:
         from .cuda_contraction import emit_contraction
         return named(kernel, ISA, emit_contraction(kernel, PLACE, units))
     assert isinstance(kernel, CheckKernel), "a GPU calls no function of the user's"
-    return named(kernel, ISA, emit_check(kernel, PLACE))
+    return named(kernel, ISA, emit_check(kernel, PLACE, units.relaxed))
 
 
 def emit_plain(kernel: Kernel) -> KernelSource:
@@ -64,7 +64,7 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
     return "\n".join([
         text, f'extern "C" __global__ void __launch_bounds__({threads})',
         f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        "    tc_begin();", f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
+        "    tc_begin_wait();", f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
         f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i,
                                                         b in enumerate(kernel.params)),
         f"    {symbol}_part({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
@@ -101,16 +101,17 @@ def emitter(kernel: Kernel, written: Iterable[str], accs: Sequence[str] = ()) ->
 
 
 def function(kernel: Kernel, e: Emitter, symbol: str, what: str, body: list[str], header: str = "device",
-             launch: Launch | None = None) -> str:
+             launch: Launch | None = None, early: bool = False) -> str:
     """The translation unit around a body, which e wrote. what: of the first comment; header: of templates/cuda; launch:
-    if it is not the usual one."""
+    if it is not the usual one; early: the next kernel may be brought to the multiprocessors meanwhile."""
     launch = launch or schedule_cuda.launch(kernel)
     return "\n".join([
         "/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: {what}", *parameters(kernel), " */",
         f'#include "tc_{header}.cuh"', *positions_header(kernel), "",
         f'extern "C" __global__ void __launch_bounds__({launch.threads})',
         f"{symbol}(const tc_arguments<{pointers(kernel)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        "    tc_begin();", *indent(prologue(kernel, e.used, e.written)), *indent(body), "}", ""])
+        f"    {'tc_begin' if early else 'tc_begin_wait'}();",
+        *indent(prologue(kernel, e.used, e.written)), *indent(body), "}", ""])
 
 
 def rounded(text: str, dtype: str, wanted: str) -> str:
@@ -166,7 +167,7 @@ def decode(e: ScalarEmitter, position: str, variables: tuple[Sym, ...]) -> list[
     return positions(loops[::-1], position, "const tc_index")
 
 
-def emit_check(kernel: CheckKernel, symbol: str) -> str:
+def emit_check(kernel: CheckKernel, symbol: str, early: bool = False) -> str:
     """One block finds the first index outside its bound, and leaves it in the cell unless that has one already."""
     e = emitter(kernel, ())
     indices = e.pointers[kernel.buffer.name]
@@ -177,4 +178,4 @@ def emit_check(kernel: CheckKernel, symbol: str) -> str:
             "__syncthreads();", "tc_fault *const cell = (tc_fault *)arguments.p[1];",
             "if (threadIdx.x == 0 && first != ~0ull && cell->position == 0)",
             f"    *cell = {{first + 1, (int64_t){indices}[first], bound, arguments.p[2]}};"]
-    return function(kernel, e, symbol, f"every index is in 0..{kernel.bound} - 1.", body)
+    return function(kernel, e, symbol, f"every index is in 0..{kernel.bound} - 1.", body, early=early)

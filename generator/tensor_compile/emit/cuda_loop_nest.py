@@ -35,7 +35,9 @@ def emit_loop_nest(kernel: LoopNestKernel, symbol: str, units: Units = EXACT) ->
     if launch.wide:
         from .cuda_wide import emit_wide
         return emit_wide(kernel, symbol, launch, units.relaxed)
-    return emit_team(kernel, symbol) if schedule_cuda.is_team(kernel) else _LoopNestEmitter(kernel).source(symbol)
+    if schedule_cuda.is_team(kernel):
+        return emit_team(kernel, symbol)
+    return _LoopNestEmitter(kernel).source(symbol, units.relaxed)
 
 
 def emit_team(kernel: LoopNestKernel, symbol: str) -> str:
@@ -88,7 +90,7 @@ class _LoopNestEmitter:
         self.passes = 0 if flat or self.launch.scratch else schedule_cuda.passes(kernel)
         self.whole = 0 if self.warps else self.passes   # terms of a thread that are added at a time
 
-    def source(self, symbol: str) -> str:
+    def source(self, symbol: str, early: bool) -> str:
         kernel, e = self.kernel, self.e
         if schedule_cuda.is_flat(kernel):
             what, header = "one point a thread.", "device"
@@ -118,7 +120,7 @@ class _LoopNestEmitter:
             for phase in kernel.phases:
                 self.phase(phase)
             e.close(head)
-        return function(kernel, e, symbol, what, e.lines, header)
+        return function(kernel, e, symbol, what, e.lines, header, early=early)
 
     def keep(self) -> None:
         """Brings what several phases load at their points to registers, once a row."""

@@ -20,10 +20,11 @@ def emit_wide(kernel: LoopNestKernel, symbol: str, launch: Launch, relaxed: bool
     e = emitter(kernel, {x.buffer for x in kernel.stores})
     e.relaxed = relaxed
     if schedule_cuda.is_flat(kernel):
-        return function(kernel, e, symbol, "eight points a thread.", _points(kernel, e, launch), "half", launch)
+        return function(kernel, e, symbol, "eight points a thread.", _points(kernel, e, launch), "half", launch,
+                        relaxed)
     body = _Rows(kernel, e, launch).lines()
     return function(kernel, e, symbol, f"one row {launch.wide} threads, of eight points each.", [*e.lines, *body],
-                    "rows", launch)
+                    "rows", launch, relaxed)
 
 
 def _points(kernel: LoopNestKernel, e: Emitter, launch: Launch) -> list[str]:
