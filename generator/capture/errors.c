@@ -47,6 +47,14 @@ void tc_fail(tc_graph *g, const char *hint, const char *format, ...)
     va_end(args);
 }
 
+void tc_warn(tc_graph *g, tc_site site, const char *hint, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report(g, "warning", site, hint, tc_arena_vformat(&g->arena, format, args));
+    va_end(args);
+}
+
 void tc_notify(tc_graph *g, const char *format, ...)
 {
     va_list args;

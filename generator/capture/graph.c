@@ -552,6 +552,7 @@ static bool capture(tc_graph *g, int count, tc_entry *const *entries)
     }
     if (g->dims.overflow)
         tc_error(g, model->site, "lower the upper ends of tc_dynamic", "a size expression leaves 64 bits");
+    tc_warn_of_bare_norms(g);
     return g->error_count == 0;
 }
 

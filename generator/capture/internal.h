@@ -165,6 +165,13 @@ typedef struct tc_state_decl {
     struct tc_state_decl *next;
 } tc_state_decl;
 
+/* A layer of layers.h that normalizes and has neither weight nor bias. */
+typedef struct tc_bare_norm {
+    const char *layer, *weight; /* the call, the name in the files that a weight would have */
+    tc_site site;
+    struct tc_bare_norm *next;
+} tc_bare_norm;
+
 enum { TC_WEIGHT_BUCKETS = 1024 };
 
 struct tc_graph {
@@ -181,6 +188,7 @@ struct tc_graph {
     tc_weight_file *files, **files_end;
     int file_count;
     tc_weight_decl *weights, **weights_end, *weight_chains[TC_WEIGHT_BUCKETS];
+    tc_bare_norm *bare_norms; /* the last first */
     tc_state_decl *states, **states_end;
     int64_t state_bytes; /* no less than what they need */
     tc_captured *functions, **functions_end;
@@ -203,6 +211,8 @@ struct tc_graph {
 void tc_error(tc_graph *g, tc_site site, const char *hint, const char *format, ...) TC_PRINTF_LIKE(4, 5);
 /* The same at the site of the public call under way. */
 void tc_fail(tc_graph *g, const char *hint, const char *format, ...) TC_PRINTF_LIKE(3, 4);
+/* Says `site: warning: message` and a hint: the model may be meant, and is recorded. */
+void tc_warn(tc_graph *g, tc_site site, const char *hint, const char *format, ...) TC_PRINTF_LIKE(4, 5);
 /* Says `site: note: NAME: message` at the site of the public call under way: nothing is wrong. */
 void tc_notify(tc_graph *g, const char *format, ...) TC_PRINTF_LIKE(2, 3);
 /* `path` relative to the directory of the model's file where it lies below it, else as it is. */
@@ -325,6 +335,13 @@ const char *tc_scoped_name(tc_graph *g, const char *name);
 bool tc_check_identifier(tc_graph *g, const char *what, const char *name);
 /* Text that goes into the graph, not NULL; reported. */
 bool tc_check_text(tc_graph *g, const char *argument, const char *text);
+
+/* -- weights.c ---------------------------------------------------------------------------------------------------- */
+
+/* A norm of layers.h has neither weight nor bias in the open scope, as a module without any saves it. */
+void tc_norm_is_bare(tc_site at, tc_graph *g, const char *layer);
+/* When all is recorded: warns of those whose weight's name is near to one that nothing reads. */
+void tc_warn_of_bare_norms(tc_graph *g);
 
 /* -- primitives.c and infer*.c ------------------------------------------------------------------------------------ */
 

@@ -123,11 +123,21 @@ tc_tensor tc_layer_conv3d_at(const tc_layer_conv3d_args *a)
 
 typedef tc_tensor norm(const tc_norm_args *args);
 
+/* The two that a norm may do without: without both, its name may be misspelled. */
+static void affine(tc_site at, tc_graph *g, const char *layer, tc_tensor *weight, tc_tensor *bias)
+{
+    *weight = optional(at, g, "weight");
+    *bias = optional(at, g, "bias");
+    if (!*weight && !*bias)
+        tc_norm_is_bare(at, g, layer);
+}
+
 static tc_tensor last_axes(const tc_layer_norm_args *a, const char *layer, norm *function)
 {
     if (!open_layer(a->at, a->g, layer, a->name))
         return tc_poison();
-    const tc_tensor weight = optional(a->at, a->g, "weight"), bias = optional(a->at, a->g, "bias");
+    tc_tensor weight, bias;
+    affine(a->at, a->g, layer, &weight, &bias);
     return close_layer(a->at, a->g,
                        function(&(
                            const tc_norm_args){.x = a->x, .weight = weight, .bias = bias, .eps = a->eps, .at = a->at}));
@@ -163,7 +173,8 @@ tc_tensor tc_layer_group_norm_at(const tc_layer_norm_args *a)
 {
     if (!open_layer(a->at, a->g, "tc_layer_group_norm", a->name))
         return tc_poison();
-    const tc_tensor weight = optional(a->at, a->g, "weight"), bias = optional(a->at, a->g, "bias");
+    tc_tensor weight, bias;
+    affine(a->at, a->g, "tc_layer_group_norm", &weight, &bias);
     return close_layer(a->at, a->g,
                        tc_group_norm_at(&(const tc_group_norm_args){.x = a->x,
                                                                     .weight = weight,
@@ -175,9 +186,26 @@ tc_tensor tc_layer_group_norm_at(const tc_layer_norm_args *a)
 
 /* -- attention ----------------------------------------------------------------------------------------------------- */
 
-/* x[b, l, heads * d] as [b, heads, l, d]; poison where the sizes do not fit (reported). */
-static tc_tensor by_heads(tc_site at, tc_tensor x, int heads)
+/* Reports where the features of a projection are not those of so many heads. */
+static bool divides(const tc_layer_attention_args *a, tc_tensor x, const char *option, int heads)
 {
+    int64_t features;
+    if (tc_is_poison(x) || !tc_expr_value(x->type.shape[2], &features) || features % heads == 0)
+        return true;
+    if (tc_op_enter_graph(a->g, a->at, "tc_layer_attention", NULL)) {
+        tc_fail(a->g, "a number that divides the features: each head has as many",
+                "%lld features do not divide by %s = %d", (long long)features, option, heads);
+        tc_op_leave(a->g, NULL);
+    }
+    return false;
+}
+
+/* x[b, l, heads * d] as [b, heads, l, d]; poison where the sizes do not fit (reported). */
+static tc_tensor by_heads(const tc_layer_attention_args *a, tc_tensor x, const char *option, int heads)
+{
+    const tc_site at = a->at;
+    if (!divides(a, x, option, heads))
+        return tc_poison();
     const tc_dim shape[] = {tc_size_at(at, x, 0), tc_size_at(at, x, 1), {NULL, heads}, {NULL, -1}};
     return tc_transpose_at(at, tc_reshape_at(at, x, 4, shape), 1, 2);
 }
@@ -208,6 +236,9 @@ static bool check_heads(const tc_layer_attention_args *a)
                 tc_type_text(g, &a->x->type));
     else if (a->heads < 1 || a->kv_heads < 0)
         tc_fail(g, ".heads = 8", "heads is %d, kv_heads is %d: name how many there are", a->heads, a->kv_heads);
+    else if (a->kv_heads && a->heads % a->kv_heads)
+        tc_fail(g, "as many queries share each head of keys and values", "heads = %d do not divide by kv_heads = %d",
+                a->heads, a->kv_heads);
     else
         return true;
     return false;
@@ -224,9 +255,10 @@ tc_tensor tc_layer_attention_at(const tc_layer_attention_args *a)
         return tc_poison();
     const tc_tensor source = a->memory ? a->memory : a->x;
     const int kv_heads = a->kv_heads ? a->kv_heads : a->heads;
-    const tc_tensor q = by_heads(a->at, projected(a, a->x, 0, a->query ? a->query : "q_proj"), a->heads);
-    const tc_tensor k = by_heads(a->at, projected(a, source, 1, a->key ? a->key : "k_proj"), kv_heads);
-    const tc_tensor v = by_heads(a->at, projected(a, source, 2, a->value ? a->value : "v_proj"), kv_heads);
+    const char *shared = a->kv_heads ? "kv_heads" : "heads";
+    const tc_tensor q = by_heads(a, projected(a, a->x, 0, a->query ? a->query : "q_proj"), "heads", a->heads);
+    const tc_tensor k = by_heads(a, projected(a, source, 1, a->key ? a->key : "k_proj"), shared, kv_heads);
+    const tc_tensor v = by_heads(a, projected(a, source, 2, a->value ? a->value : "v_proj"), shared, kv_heads);
     tc_tensor y = tc_scaled_dot_product_attention_at(&(const tc_attention_args){.q = q,
                                                                                 .k = k,
                                                                                 .v = v,
@@ -254,7 +286,8 @@ static tc_tensor activated(tc_site at, tc_tensor x, tc_layer_activation activati
 
 tc_tensor tc_layer_feed_forward_at(const tc_layer_feed_forward_args *a)
 {
-    if (!open_layer(a->at, a->g, "tc_layer_feed_forward", a->name))
+    const bool in_scope = a->name && !*a->name;
+    if (!in_scope && !open_layer(a->at, a->g, "tc_layer_feed_forward", a->name))
         return tc_poison();
     const char *up = a->up ? a->up : "fc1", *down = a->down ? a->down : "fc2";
     tc_tensor x = tc_layer_linear_at(a->at, a->g, a->x, up);
@@ -264,5 +297,6 @@ tc_tensor tc_layer_feed_forward_at(const tc_layer_feed_forward_args *a)
     } else {
         x = activated(a->at, x, a->activation);
     }
-    return close_layer(a->at, a->g, tc_layer_linear_at(a->at, a->g, x, down));
+    x = tc_layer_linear_at(a->at, a->g, x, down);
+    return in_scope ? x : close_layer(a->at, a->g, x);
 }

@@ -66,6 +66,22 @@ void tc_weights_at(tc_site at, tc_graph *g, const char *from, const char *path)
 
 /* -- names that may have been meant -------------------------------------------------------------------------------- */
 
+static uint32_t hash_name(const char *name)
+{
+    uint32_t h = 2166136261u;
+    for (; *name; ++name)
+        h = (h ^ (unsigned char)*name) * 16777619u;
+    return h % TC_WEIGHT_BUCKETS;
+}
+
+static tc_weight_decl *find_decl(tc_graph *g, const char *absolute)
+{
+    tc_weight_decl *d = g->weight_chains[hash_name(absolute)];
+    while (d && strcmp(d->name, absolute))
+        d = d->chain;
+    return d;
+}
+
 /* Levenshtein's distance, `limit` where it is that or more. */
 static int distance(const char *a, const char *b, int limit)
 {
@@ -91,23 +107,25 @@ static int distance(const char *a, const char *b, int limit)
     return row[m] < limit ? row[m] : limit;
 }
 
-static bool ends_with(const char *text, const char *tail)
+/* Whether `text` ends with `tail`; of whole names between dots where `whole`. */
+static bool is_end(const char *text, const char *tail, bool whole)
 {
     size_t n = strlen(text), m = strlen(tail);
-    return n >= m && !strcmp(text + n - m, tail);
+    return n >= m && !strcmp(text + n - m, tail) && (!whole || n == m || text[n - m - 1] == '.');
 }
 
-/* Up to three names of the files near `name`, as a hint. */
-static const char *near_names(tc_graph *g, const char *name)
+/* Up to three names of the files nearer to `name` than `limit`, as a hint; of those that nothing reads where `unused`.
+ * NULL: there is none. */
+static const char *near_names(tc_graph *g, const char *name, int limit, bool unused)
 {
     enum { NEAREST = 3 };
     const char *found[NEAREST] = {0};
-    int far[NEAREST], limit = (int)strlen(name) / 4 + 2, count = 0;
+    int far[NEAREST], count = 0;
     for (const tc_weight_file *f = g->files; f; f = f->next) {
         for (int i = 0; f->header && i < f->header->count; ++i) {
             const char *other = f->header->entries[i].name;
-            int d = ends_with(other, name) || ends_with(name, other) ? 0 : distance(name, other, limit);
-            if (d >= limit)
+            int d = is_end(other, name, unused) || is_end(name, other, unused) ? 0 : distance(name, other, limit);
+            if (d >= limit || (unused && find_decl(g, other)))
                 continue;
             int at = count < NEAREST ? count++ : NEAREST;
             for (; at > 0 && far[at - 1] > d; --at) {
@@ -125,27 +143,16 @@ static const char *near_names(tc_graph *g, const char *name)
     const char *hint = NULL;
     for (int i = 0; i < count; ++i)
         hint = tc_arena_format(&g->arena, "%s%s\"%s\"", hint ? hint : "", hint ? ", " : "did you mean ", found[i]);
-    return hint ? tc_arena_format(&g->arena, "%s?", hint)
-                : "open scopes and the prefix of tc_call come before the name";
+    return hint ? tc_arena_format(&g->arena, "%s?", hint) : NULL;
+}
+
+static const char *missing_hint(tc_graph *g, const char *name)
+{
+    const char *hint = near_names(g, name, (int)strlen(name) / 4 + 2, false);
+    return hint ? hint : "open scopes and the prefix of tc_call come before the name";
 }
 
 /* -- weights ------------------------------------------------------------------------------------------------------- */
-
-static uint32_t hash_name(const char *name)
-{
-    uint32_t h = 2166136261u;
-    for (; *name; ++name)
-        h = (h ^ (unsigned char)*name) * 16777619u;
-    return h % TC_WEIGHT_BUCKETS;
-}
-
-static tc_weight_decl *find_decl(tc_graph *g, const char *absolute)
-{
-    tc_weight_decl *d = g->weight_chains[hash_name(absolute)];
-    while (d && strcmp(d->name, absolute))
-        d = d->chain;
-    return d;
-}
 
 static bool entry_type(tc_graph *g, const tc_weights_entry *e, tc_type *out)
 {
@@ -179,7 +186,7 @@ static tc_weight_decl *declare_weight(tc_graph *g, const char *absolute)
         if (!g->files)
             tc_fail(g, "name the file first: tc_weights(g, \"model.safetensors\")", "no weights for \"%s\"", absolute);
         else if (!unreadable) /* else its file was reported, and may hold it */
-            tc_fail(g, near_names(g, absolute), "no weight \"%s\" in %s%s", absolute, g->files->printed,
+            tc_fail(g, missing_hint(g, absolute), "no weight \"%s\" in %s%s", absolute, g->files->printed,
                     g->files->next ? " or the other files" : "");
         else
             ++g->error_count;
@@ -224,14 +231,19 @@ static bool same_constant_type(const tc_type *a, const tc_type *b)
     return same;
 }
 
+/* The name in the files of what a layer calls `name` here. */
+static const char *absolute_name(tc_graph *g, const char *name)
+{
+    return tc_arena_format(&g->arena, "%s%s", g->current->base, tc_scoped_name(g, tc_arena_copy(&g->arena, name)));
+}
+
 bool tc_has_weight_at(tc_site at, tc_graph *g, const char *name)
 {
     if (!tc_op_enter_graph(g, at, "tc_has_weight", NULL))
         return false;
     bool found = false;
     if (name && *name) {
-        const char *relative = tc_scoped_name(g, tc_arena_copy(&g->arena, name));
-        const char *absolute = tc_arena_format(&g->arena, "%s%s", g->current->base, relative);
+        const char *absolute = absolute_name(g, name);
         for (const tc_weight_file *f = g->files; f && !found; f = f->next)
             found = f->header && tc_weights_header_find(f->header, absolute);
     } else {
@@ -270,6 +282,43 @@ tc_tensor tc_weight_at(tc_site at, tc_graph *g, const char *name, int count, con
     else if (tc_check_text(g, "name", name))
         x = weight(g, name, count, dtype_and_shape);
     return tc_op_leave(g, x);
+}
+
+/* -- norms without weights ----------------------------------------------------------------------------------------- */
+
+void tc_norm_is_bare(tc_site at, tc_graph *g, const char *layer)
+{
+    tc_bare_norm *n = tc_arena_alloc(&g->arena, sizeof *n);
+    *n = (tc_bare_norm){layer, absolute_name(g, "weight"), at, g->bare_norms};
+    g->bare_norms = n;
+}
+
+/* From how many changes of letters on a name is another layer's: more than half of the last name before the dot. */
+static int misspelled_below(const char *weight)
+{
+    enum { MOST = 4 };
+    const char *dot = strrchr(weight, '.'), *start = dot;
+    while (start && start > weight && start[-1] != '.')
+        --start;
+    const int limit = start ? (int)(dot - start) / 2 + 1 : 1;
+    return limit < MOST ? limit : MOST;
+}
+
+void tc_warn_of_bare_norms(tc_graph *g)
+{
+    const tc_bare_norm *in_order = NULL;
+    for (tc_bare_norm *n = g->bare_norms, *next; n; n = next) {
+        next = n->next;
+        n->next = (tc_bare_norm *)in_order;
+        in_order = n;
+    }
+    g->bare_norms = NULL;
+    for (const tc_bare_norm *n = in_order; n; n = n->next) {
+        const char *hint = near_names(g, n->weight, misspelled_below(n->weight), true);
+        if (hint)
+            tc_warn(g, n->site, hint, "%s: no weight \"%s\" in %s%s: the norm has no weight and no bias", n->layer,
+                    n->weight, g->files->printed, g->files->next ? " or the other files" : "");
+    }
 }
 
 /* -- states -------------------------------------------------------------------------------------------------------- */

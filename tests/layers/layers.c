@@ -20,6 +20,7 @@ TC_MODEL(layers)
     tc_output(g, "cross", tc_layer_attention(g, x, "attention", .heads = 4, .memory = memory, .mask = keep));
     tc_output(g, "grouped", tc_layer_attention(g, x, "grouped", .heads = 4, .kv_heads = 2, .output = "o_proj"));
     tc_output(g, "forward", tc_layer_feed_forward(g, x, "forward", .activation = TC_LAYER_GELU));
+    TC_SCOPE(g, "forward") tc_output(g, "forward_in_scope", tc_layer_feed_forward(g, x, "", .activation = TC_LAYER_GELU));
     tc_output(g, "gated", tc_layer_feed_forward(g, x, "gated", .up = "up", .down = "down", .gate = "gate",
                                                 .activation = TC_LAYER_SILU));
     tc_output(g, "lstm", tc_layer_lstm(g, x, "lstm", .layers = 2, .bidirectional = true, .batch_first = true));

@@ -67,6 +67,7 @@ with torch.no_grad():
         "rms_norm": double.rms(x), "causal": causal,
         "cross": double.attention(x, memory, memory, attn_mask=~inputs["keep"])[0], "grouped": double.grouped(x),
         "forward": f["fc2"](nn.functional.gelu(f["fc1"](x))),
+        "forward_in_scope": f["fc2"](nn.functional.gelu(f["fc1"](x))),
         "gated": gated["down"](nn.functional.silu(gated["gate"](x)) * gated["up"](x)), "lstm": double.lstm(x)[0],
         "gru": double.inner["gru"](x)[0], "embedding": double.table(inputs["index"]), "conv2d": double.conv2d(image),
         "grouped_conv": double.depthwise(image), "batch_norm": double.batch_norm(image),

@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as place:
     result = run(folder, "check", "layers.c", *ISA, "--inputs", HERE / "inputs.safetensors", "--expect",
                  HERE / "expected.safetensors", "--rtol", "1e-5")
     lines = [line for line in result.stdout.splitlines() if "expected.safetensors: " in line]
-    equal((result.returncode, len(lines)), (0, 21),
+    equal((result.returncode, len(lines)), (0, 22),
           "every layer has PyTorch's values") or note(result.stdout + result.stderr)
     shown = run(folder, "explain", "layers.c", *ISA).stdout
     ok("attention.out_proj layers.c:" in shown and " forward.fc1 layers.c:" in shown,
@@ -56,7 +56,30 @@ TC_MODEL(wrong)
     mistake("attention of another rank", 'tc_layer_attention(g, tc_flatten(x, 1), "attention", .heads = 2)',
             "tc_layer_attention: x is f32[2,48], not of rank 3")
     mistake("a batch norm that is none", 'tc_layer_batch_norm(g, x, "norm")', 'no weight "norm.running_mean"')
+    mistake("heads that do not divide", 'tc_layer_attention(g, x, "attention", .heads = 3)',
+            "tc_layer_attention: 8 features do not divide by heads = 3")
+    mistake("heads of keys that do not divide", 'tc_layer_attention(g, x, "grouped", .heads = 3, .kv_heads = 3)',
+            "8 features do not divide by heads = 3", "4 features do not divide by kv_heads = 3")
+    mistake("heads that share none", 'tc_layer_attention(g, x, "grouped", .heads = 4, .kv_heads = 3)',
+            "tc_layer_attention: heads = 4 do not divide by kv_heads = 3")
     mistake("a weight without a name", 'tc_has_weight(g, "") ? x : x', "tc_has_weight: argument 'name' is empty")
+
+    (folder / "doubt.c").write_text("""#include <tensor_compile/model.h>
+TC_MODEL(doubt)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 2, 6, 8);
+    tc_weights(g, "layers.safetensors");
+    tc_tensor y = tc_layer_layer_norm(g, x, "nrom");
+    tc_output(g, "y", tc_add(y, tc_layer_layer_norm(g, x, "bare")));
+    tc_output(g, "z", tc_layer_rms_norm(g, x, "rms_norm"));
+    tc_output(g, "r", tc_layer_rms_norm(g, x, "rms"));
+}
+""", encoding="utf-8")
+    result = run(folder, "build", "doubt.c", "-o", "out", "--target", "reference")
+    equal((result.returncode, result.stderr),
+          (0, 'doubt.c:6: warning: tc_layer_layer_norm: no weight "nrom.weight" in layers.safetensors: '
+           'the norm has no weight and no bias\n  hint: did you mean "norm.weight"?\n'),
+          "a norm without weights is doubted where a name is near that nothing reads, and there alone")
 
     (folder / "wrong.c").write_text("""#include <tensor_compile/model.h>
 TC_MODEL(wrong)

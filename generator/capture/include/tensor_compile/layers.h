@@ -66,7 +66,8 @@ tc_tensor tc_layer_conv3d_at(const tc_layer_conv3d_args *args);
 /* tc_layer_layer_norm(g, x, "norm", .eps = 1e-6), tc_layer_rms_norm, tc_layer_batch_norm (with running_mean and
  * running_var), tc_layer_group_norm(g, x, "norm", .groups = 32): torch.nn.LayerNorm, RMSNorm, BatchNorm1d to
  * BatchNorm3d (of eval()) and GroupNorm. Layer and RMS norms normalize as many last axes as their weight has, without a
- * weight the last one. eps left out is the operation's. */
+ * weight the last one. eps left out is the operation's. One with neither weight nor bias is warned of where the files
+ * have a weight of a similar name that nothing reads. */
 typedef struct tc_layer_norm_args {
     tc_graph *g;
     tc_tensor x;
@@ -91,8 +92,8 @@ tc_tensor tc_layer_group_norm_at(const tc_layer_norm_args *args);
  * heads that lie side by side, the output's projection; [b, l, out]. As torch.nn.MultiheadAttention with
  * batch_first=True saves it (NAME.in_proj_weight, NAME.in_proj_bias, NAME.out_proj.weight, ...), where there is an
  * in_proj_weight; else with a linear layer each, by default q_proj, k_proj, v_proj and out_proj. heads must be named
- * and divide the features; kv_heads left out are as many. A bool mask keeps where it is TRUE: PyTorch's attn_mask of
- * this module drops there, its function's keeps. */
+ * and divide the features; kv_heads divide heads, left out they are as many. A bool mask keeps where it is TRUE:
+ * PyTorch's attn_mask of this module drops there, its function's keeps. */
 typedef struct tc_layer_attention_args {
     tc_graph *g;
     tc_tensor x;
@@ -109,7 +110,8 @@ tc_tensor tc_layer_attention_at(const tc_layer_attention_args *args);
 
 /* tc_layer_feed_forward(g, x, "mlp", .up = "fc1", .down = "fc2", .gate = "gate", .activation = TC_LAYER_GELU)
  * down(activation(up(x))), or with a gate down(activation(gate(x)) * up(x)), of linear layers below NAME: up and down
- * are "fc1" and "fc2" where they are left out. The activation left out is relu. */
+ * are "fc1" and "fc2" where they are left out. NAME may be "", where they are in the open scope itself, as linear1 and
+ * linear2 of torch.nn.TransformerEncoderLayer are. The activation left out is relu. */
 typedef enum tc_layer_activation {
     TC_LAYER_RELU,
     TC_LAYER_GELU,
