@@ -213,7 +213,7 @@ def index(sections: list[Section]) -> str:
         lines += _lines(f"**{about}**: {what} Tests: {tests}.", "- ", "  ")
     lines += ["", "## By topic"]
     for header, title, found in sections:
-        lines += ["", f"### [{header}](ops/{header}.md)", "", *_said(title.split("\n\n")[0])]
+        lines += ["", f"### [{header}](ops/{header}.md)", "", *_said(title.split("\n\n")[0], "")]
         for group in found:
             names = ", ".join(f"`{name}`" for name in group.names)
             lines += _lines(f"{names}: {_escaped(summary(group.prose))}", "- ", "  ")
@@ -235,11 +235,11 @@ def topic(header: str, title: str, found: list[Group]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _said(title: str) -> list[str]:
-    """A header's words of itself; what is indented stays as it is."""
+def _said(title: str, up: str = "../") -> list[str]:
+    """A header's words of itself; what is indented stays as it is. up: where docs/ops.md is."""
     lines: list[str] = []
     for part in _SHARED.sub("", title).split("\n\n"):
-        text = part.replace("../ops.h", "[ops.md](../ops.md)")
+        text = part.replace("../ops.h", f"[ops.md]({up}ops.md)")
         lines += text.split("\n") if part.startswith("    ") else _lines(_escaped(" ".join(text.split())))
         lines.append("")
     return lines

@@ -39,7 +39,7 @@ static void print(const char *text)
     semihosting_text(text);
 }
 
-/* SysTick counts 24 bits down at 25 MHz; under qemu -icount shift=0 a tick is 40 instructions. */
+/* SysTick counts 24 bits down at MEGAHERTZ; under qemu -icount shift=0 an instruction is a nanosecond. */
 static void start_clock(void)
 {
     *(volatile uint32_t *)0xe000e014 = 0xffffff;
@@ -49,7 +49,7 @@ static void start_clock(void)
 
 static uint32_t thousand_instructions(void)
 {
-    return (0xffffff - *(volatile uint32_t *)0xe000e018) / 25;
+    return (0xffffff - *(volatile uint32_t *)0xe000e018) / MEGAHERTZ;
 }
 #else
 #include <stdio.h>

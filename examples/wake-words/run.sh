@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs the example from nothing: on an emulated Cortex-M4 board where arm-none-eabi-gcc and qemu-system-arm are there,
-# else on this machine. `bash run.sh host`: on this machine in any case.
+# Builds and runs the example from nothing on an emulated board: `bash run.sh` on mps2-an386 (Cortex-M4), `bash run.sh an547` on
+# mps3-an547 (Cortex-M55), `bash run.sh host` on this machine. So does the first where arm-none-eabi-gcc or qemu-system-arm is missing.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=examples/setup.sh
 . "$here/../setup.sh"
-if [ "${1:-}" = host ] || ! command -v arm-none-eabi-gcc >/dev/null || ! command -v qemu-system-arm >/dev/null; then
+board=${1:-an386}
+if [ "$board" = host ] || ! command -v arm-none-eabi-gcc >/dev/null || ! command -v qemu-system-arm >/dev/null; then
     tc_example "$here"
     exit
 fi
-build=${TC_BUILD_DIR:-$tc_root/build/examples/wake-words-board}
+case $board in
+an386) machine=mps2-an386 ;;
+an547) machine=mps3-an547 ;;
+*) echo "run.sh [an386|an547|host]" >&2; exit 2 ;;
+esac
+build=${TC_BUILD_DIR:-$tc_root/build/examples/wake-words-$board}
 tc_setup
 tc_writable "$build"
 if [ ! -e "$here/subprojects/tensor-compile" ]; then
@@ -18,10 +24,10 @@ if [ ! -e "$here/subprojects/tensor-compile" ]; then
     ln -s ../../.. "$here/subprojects/tensor-compile"
 fi
 [ -f "$build/build.ninja" ] || echo "building (once)"
-if ! { [ -f "$build/build.ninja" ] || meson setup "$build" "$here" --cross-file "$here/board/cross.ini" >"$build/log.txt" 2>&1; } ||
+if ! { [ -f "$build/build.ninja" ] || meson setup "$build" "$here" --cross-file "$here/board/$board.ini" >"$build/log.txt" 2>&1; } ||
     ! meson compile -C "$build" >"$build/log.txt" 2>&1; then
     cat "$build/log.txt"
     exit 1
 fi
-qemu-system-arm -M mps2-an386 -icount shift=0 -nographic -semihosting-config enable=on,target=native \
+qemu-system-arm -M "$machine" -icount shift=0 -nographic -semihosting-config enable=on,target=native \
     -kernel "$build/wake-words" 2>&1

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Start of a bare-metal program on the mps2-an386 board (Cortex-M4 with FPU) under an emulator with semihosting: memory,
- * the FPU, main, and its exit code to the emulator. No library, no heap.
+ * Start of a bare-metal program on the boards mps2-an386 (Cortex-M4 with FPU) and mps3-an547 (Cortex-M55) under an
+ * emulator with semihosting, and on any Cortex-M by its flags: memory, the FPU where there is one, main, and its exit code
+ * to the emulator. No library, no heap.
  */
 #include <stdint.h>
 
@@ -34,9 +35,11 @@ static void fault(void) {
 
 void reset(void);
 void reset(void) {
+#if defined __ARM_FP || defined __ARM_FEATURE_MVE
     volatile uint32_t *const cpacr = (volatile uint32_t *)0xe000ed88;
-    *cpacr |= 0xfu << 20; /* full access to CP10 and CP11: the FPU */
+    *cpacr |= 0xfu << 20; /* full access to CP10 and CP11: floats and vectors */
     __asm__ volatile("dsb\n\tisb");
+#endif
     for (uint32_t *to = &__data_start, *from = &__data_load; to < &__data_end;)
         *to++ = *from++;
     for (uint32_t *to = &__bss_start; to < &__bss_end;)
