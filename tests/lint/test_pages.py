@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages: the README has a screen a question, docs/README.md leads to every page, and links lead somewhere."""
+"""Pages: the README has a screen a question, docs/README.md leads to every page, links lead somewhere, and
+docs/architecture.md names files that exist."""
 from __future__ import annotations
 
 import os
@@ -42,4 +43,16 @@ for page in PAGES:
                                     and anchor not in anchors(found.read_text(encoding="utf-8"))):
             broken.append(f"{page.relative_to(ROOT)}: {target}")
 equal(broken, [], "links lead somewhere")
+
+# A name of the page is the end of a path, a folder's any part of one; * and <isa> stand for any characters.
+TOP = ("autotune", "bench", "docs", "examples", "generator", "interpreter", "runtime", "targets", "templates", "tests")
+KINDS = r"\.(c|cu\.in|cuh|def|h|hpp|inc?|md|build|py|sh|toml|txt)$|/$"
+tree = "\n".join(f"/{path.relative_to(ROOT).as_posix()}" for path in [*ROOT.glob("*"), *(
+    path for top in TOP for path in (ROOT / top).rglob("*"))] if path.is_file())
+page = plain((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+names = [name for name in re.findall(r"`([^`\s]+)`", page) if re.search(KINDS, name)]
+gone = [name for name in names if not re.search(
+    "/" + re.escape(name).replace(r"\*", "[^/\n]*").replace("<isa>", "[^/\n]*") + ("" if name.endswith("/") else "$"),
+    tree, re.M)]
+equal((gone, len(names) > 300), ([], True), "docs/architecture.md names files that exist")
 done()

@@ -17,5 +17,5 @@ Types are inferred here as far as shape computations and conditions need them. T
 again when model.c is compiled: it is the judge, and the only producer of graphs. Python never computes with tensors:
 what it folds are sizes, axes and single numbers.
 
-A front end may use symbolic/ and errors.py, and nothing of graph/, loops/, emit/ and build/.
+A front end may use symbolic/ and errors.py, and nothing of graph/, loops/, emit/ and compile/.
 """
