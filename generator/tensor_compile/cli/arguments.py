@@ -145,7 +145,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
     group = parser.add_argument_group("budgets (a build that exceeds one fails and prints the bill)")
     for name, what in (("arena", "working memory"), ("weights", "packed weights"), ("code", "machine code"),
-                       ("stack", "stack")):
+                       ("stack", "stack of the entry and the kernel that needs most, without the runtime's")):
         group.add_argument(f"--max-{name}", type=size, default=None, metavar="BYTES", help=f"{what}, e.g. 64K")
 
     group = parser.add_argument_group("looking inside")
