@@ -7,8 +7,8 @@ something else already (an input, a constant, another result) are copied.
 
 Each step makes a value that the next ones read: `open_function` gives loops and branches nodes of their own,
 `value_facts` says what is known of every value, `place` where each is computed, `_items` what is computed there. The
-last two run again where an index check needs that outputs or states are stored behind it (`stored_early`): which ones is
-known only when there are items. `without_empty` takes out items of no element at the end.
+last two run again where an index check needs outputs or states to be stored behind it (`stored_early`): only the items
+tell which. `without_empty` takes out items of no element at the end.
 """
 from __future__ import annotations
 
