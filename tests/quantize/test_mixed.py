@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model with one of everything, quantized: what became integers, what stays, how far it is from the floats, and that
-a constant activation is told."""
+a constant activation is told. A model of one row, whose biases are repeated nowhere, and of windows of one axis."""
 import math
 import re
 import tempfile
@@ -11,6 +11,17 @@ from tap import done, equal, note, ok
 
 SHAPES = {"stem": (8, 3, 3, 3), "depth": (8, 1, 3, 3), "squeeze": (4, 8, 1, 1), "excite": (8, 4, 1, 1),
           "project": (8, 8, 1, 1), "side": (4, 8, 1, 1), "join": (8, 12, 1, 1), "wide": (8, 8), "last": (6, 8)}
+ROW = """#include <tensor_compile/model.h>
+
+TC_MODEL(row)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 1, 4, 16);
+    tc_weights(g, "row.safetensors");
+    x = tc_max_pool1d(tc_relu(tc_layer_conv1d(g, x, "first", .padding = 1)), .kernel = 2);
+    x = tc_avg_pool1d(x, .kernel = 2);
+    tc_output(g, "y", tc_layer_linear(g, tc_flatten(x, 1), "last"));
+}
+"""
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
@@ -50,4 +61,25 @@ with tempfile.TemporaryDirectory() as name:
     for layer in ("stem", "excite", "mean_", "table_", "concat_", "last", "scores", "alike"):
         ok(re.search(rf"^{layer}\w* .* dB ", checked.stdout, re.M), f"the report has {layer}")
     note(checked.stdout)
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    (folder / "row.c").write_text(ROW, encoding="utf-8")
+    write(folder / "row.safetensors",
+          {"first.weight": ((8, 4, 3), floats(96, 1, 0.3)), "first.bias": ((8,), floats(8, 2)),
+           "last.weight": ((3, 32), floats(96, 3, 0.2)), "last.bias": ((3,), floats(3, 4))})
+    write(folder / "data.safetensors", {"x": ((20, 4, 16), floats(20 * 64, 5))})
+    made = run("quantize", folder / "row.c", "--data", folder / "data.safetensors", "-o", folder / "int8",
+               "--interpret")
+    equal([line.partition("row.c: ")[2] for line in made.stdout.splitlines()[:2]],
+          ["1 conv, 1 average, 1 linear in integers; ranges are the smallest and the largest element over 20 samples",
+           ""],
+          "one row is integers to its end")
+    if not ok(made.returncode == 0 and "warning" not in made.stderr, "and is compiled without a warning"):
+        note(made.stderr)
+    text = (folder / "int8" / "model.c").read_text(encoding="utf-8") if made.returncode == 0 else ""
+    equal(text.count(".bias = tc_weight"), 2, "each product has its bias")
+    ok("tc_max_pool1d(first, .kernel = 2, .stride = 2)" in text, "a window of one axis is a number")
+    ok(all(float(line.split()[1]) > 30 for line in made.stdout.splitlines() if " dB " in line), "near the floats")
+    note(made.stdout)
 done()

@@ -21,6 +21,7 @@ from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, Value
 from ..graph.table import is_elementwise
 from ..importer.source import Names, identifier
+from ..symbolic import equal
 from .primitives import scalar_of
 
 PRODUCTS = ("conv", "linear")
@@ -131,12 +132,21 @@ class _Finder:
         user = self.only_user(value)
         if user is not None and user.op == "add":
             other = user.operands[1] if user.operands[0] == value else user.operands[0]
-            made = other.node
-            if made.op == "broadcast" and self.constant(made.operands[0]) and made.attrs["axes"] == (channel,) \
-                    and made.operands[0].shape == (value.shape[channel],):
-                bias, value = made.operands[0], Value(user)
+            bias = self._per_channel(other, channel)
+            if bias is not None:
+                value = Value(user)
                 self.inner.add(user)
         return Layer(kind, self.limited(value), (x,), node, name, w, bias)
+
+    def _per_channel(self, value: Value, channel: int) -> Value | None:
+        """The constant with one number a channel that the value repeats along the other axes. Where all of those have
+        the size 1, as in a model of one row, nothing is repeated: the constant is the value, in another shape."""
+        made = value.node
+        if made.op == "broadcast" and self.constant(made.operands[0]) and made.attrs["axes"] == (channel,) \
+                and made.operands[0].shape == (value.shape[channel],):
+            return made.operands[0]
+        alone = all(equal(n, 1) for i, n in enumerate(value.shape) if i != channel)
+        return value if alone and self.constant(value) else None
 
     def _weight_name(self, w: Value) -> str:
         """That of the largest weight that it is made of, without `.weight`."""
@@ -196,8 +206,8 @@ class _Finder:
             counts = [s.value for s in sizes]
         else:
             counts = inner.attrs["size"]
-            if len(counts) != 2 or inner.types[0].rank != 4 or any((*inner.attrs["low"], *inner.attrs["high"])) \
-                    or any(d != 1 for d in inner.attrs["dilation"]):
+            if len(counts) > 2 or inner.types[0].rank != len(counts) + 2 \
+                    or any((*inner.attrs["low"], *inner.attrs["high"])) or any(d != 1 for d in inner.attrs["dilation"]):
                 return None
         factor = float(number) if node.op == "mul" else 1 / float(number)
         if abs(factor * prod(counts) - 1) > 1e-5:

@@ -41,10 +41,15 @@ def braces(numbers: Sequence[object]) -> str:
     return "{" + ", ".join(map(str, numbers)) + "}"
 
 
-def windows(node: Node, names: Sequence[str]) -> str:
+def sizes(numbers: Sequence[object]) -> str:
+    """An option with a number for each axis of the window: of one axis it is a number, no list."""
+    return str(numbers[0]) if len(numbers) == 1 else braces(numbers)
+
+
+def windows(node: Node, names: Sequence[str], text: Callable[[Sequence[object]], str] = sizes) -> str:
     """Options of a convolution or pooling that are not what they are when left out."""
     usual = {"stride": 1, "low": 0, "high": 0, "dilation": 1}
-    return "".join(f", .{name} = {braces(node.attrs[name])}" for name in names
+    return "".join(f", .{name} = {text(node.attrs[name])}" for name in names
                    if any(n != usual[name] for n in node.attrs[name]))
 
 
@@ -163,8 +168,8 @@ class Writer:
         padded = any((*node.attrs["low"], *node.attrs["high"]))
         if node.types[0].rank != len(size) + 2 or len(size) > 3:
             return None
-        end = f"pool{len(size)}d({self.text(node.operands[0])}, .kernel = {braces(size)}, " \
-              f".stride = {braces(node.attrs['stride'])}"
+        end = f"pool{len(size)}d({self.text(node.operands[0])}, .kernel = {sizes(size)}, " \
+              f".stride = {sizes(node.attrs['stride'])}"
         if op == "max":
             return f"tc_max_{end}{windows(node, ('low', 'high', 'dilation'))})"
         if op == "sum" and not padded and all(d == 1 for d in node.attrs["dilation"]):

@@ -108,7 +108,8 @@ class _Source:
 
     def _conv(self, layer: Layer) -> str:
         groups = layer.node.attrs["groups"]
-        return f"tc_quantized_conv({self._tensors(layer)}{windows(layer.node, ('stride', 'low', 'high', 'dilation'))}" \
+        options = windows(layer.node, ("stride", "low", "high", "dilation"), braces)
+        return f"tc_quantized_conv({self._tensors(layer)}{options}" \
             + (f", .groups = {groups}" if groups != 1 else "") + ")"
 
     def _linear(self, layer: Layer) -> str:
@@ -137,9 +138,13 @@ class _Source:
                f".axis_count = {len(axes)}{self.into(layer.result)})"
 
     def _average(self, layer: Layer) -> str:
-        attrs = layer.node.attrs
-        return f"tc_quantized_avg_pool2d({self.integers[layer.inputs[0]]}, .kernel = {braces(attrs['size'])}, " \
-               f".stride = {braces(attrs['stride'])})"
+        attrs, x = layer.node.attrs, f"{self.integers[layer.inputs[0]]}"
+        size, stride = attrs["size"], attrs["stride"]
+        if len(size) == 2:
+            return f"tc_quantized_avg_pool2d({x}, .kernel = {braces(size)}, .stride = {braces(stride)})"
+        pooled = f"tc_quantized_avg_pool2d(tc_unsqueeze({x}, 2), .kernel = {braces((1, *size))}, " \
+                 f".stride = {braces((1, *stride))})"
+        return f"tc_squeeze({pooled}, 2)"
 
     def _table(self, layer: Layer) -> str:
         table = self.stored.table(layer, self.scales, self.scales[layer.result])

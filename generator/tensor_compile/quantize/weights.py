@@ -10,7 +10,7 @@ from ..graph.infer import Context
 from ..graph.ir import Function, Module, TensorType, Value
 from ..graph.rewrite import Builder, Values
 from ..importer.source import unused
-from ..symbolic import Expr, wrap
+from ..symbolic import Expr, product, wrap
 from .layers import Found, Layer
 from .observe import Scale
 
@@ -88,6 +88,8 @@ class Constants:
         step = self._op("div", self._op("reduce", self._op("abs", w), op="max", axes=axes, order="free"), 127.0)
         step = self._op("maximum", step, SMALLEST)
         bias = self._copied(layer.bias) if layer.bias is not None else None
+        if bias is not None and bias.type.rank != 1:
+            bias = self._op("reshape", bias, shape=(product(bias.shape),))
         if bias is not None:     # its integers have 32 bits
             least = self._op("div", self._op("div", self._op("abs", bias), scale.scale), float(MOST_BIAS))
             step = self._op("maximum", step, least if per_channel else
