@@ -91,6 +91,8 @@ for old, new, line, message in (
         ("grain 1", "grain x", 5, "expected an integer, not x"),
         ("rows (i0:n)", "rows (i0:n, i0:n)", 5, "one variable is named twice"),
         ("rows (i0:n)", "rows (n:4)", 5, "n is a dim"),
+        ('  params ("x", "y") dims (n)\n', "", 6, "expected 'params', not phase"),
+        (GOOD[GOOD.index("loop_nest"):], 'check "last" "x" below 4\n', 5, "a kernel without params"),
         ('("x", "y") dims', '("x", "z") dims', 6, 'unknown buffer "z"'),
         ("dims (n)", "dims (m)", 6, "unknown dim m"),
         ("phase (i1:4)", "phase (i0:4)", 7, "i0 has another extent above"),

@@ -167,6 +167,7 @@ tiled = parse_unit('''tensor_compile.loops 1 fused "f"
 buffer input "x" : f32[4,8]
 buffer output "y" : f32[8,16]
 loop_nest "softmax" rows (i0:16) grain 1 {
+  params ("x", "y") dims ()
   phase (r0:8) {
     r0 = max.free f32 (load f32 ("x"[-4*floordiv(r0,4)+r0,-8*floordiv(i0,8)+i0]))
   }

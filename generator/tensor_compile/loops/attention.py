@@ -11,6 +11,7 @@ from typing import Any
 from ..symbolic import Expr, Sym, divisor_of, sym
 from .accesses import read, written
 from .fused import Fused
+from .kernel_interface import attention
 from .loop_ir import AttentionKernel, ContractionKernel, each_list, LoopNestKernel
 from .scalar_ir import Buffer, Load, Scalar
 from .masks import has_zeros, holds_where, is_lowest, softmax_columns
@@ -97,11 +98,9 @@ class _Former:
         second = Rewriter(lambda e: e.substitute({k: sym(key)}))
         keys, weighted = first(scores.b[0]), second(values.b[0])
         assert isinstance(keys, Load) and isinstance(weighted, Load)
-        made = AttentionKernel(values.label, values.batch, values.m, values.n, (key, *scores.k), scores.a,
-                               (weighted,), 0, values.stores, (), (), loc=values.loc,
-                               second=keys,
-                               score=first(store.value), limit=_limit(first(store.value), key, scores.m),
-                               zeros=has_zeros(softmax))
+        score = first(store.value)
+        made = attention(self.buffers, values, (key, *scores.k), scores.a, weighted, second=keys, score=score,
+                         limit=_limit(score, key, scores.m), zeros=has_zeros(softmax))
         return made if self.fits(made) else None
 
     def fits(self, k: AttentionKernel) -> bool:

@@ -7,8 +7,8 @@ from typing import Callable
 
 from ..symbolic import Expr, sym
 from .groups import Group, Grouped, Member
-from .loop_ir import Computation, ContractionKernel, Kernel, LoopNestKernel, RowReduce, RowSort, \
-    GroupedContractionKernel, Phase, Store
+from .kernel_interface import contraction, grouped, loop_nest
+from .loop_ir import Computation, ContractionKernel, Kernel, LoopNestKernel, RowReduce, RowSort, Phase, Store
 from .scalar_ir import Acc, Buffer, Load, Local, Reduction, Scalar, Sorted
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
@@ -31,7 +31,7 @@ class KernelBuilder:
                 parts.append(replace(kernel, loc=loc))
         if len(parts) > 1:
             products = tuple(part for part in parts if isinstance(part, ContractionKernel))
-            return GroupedContractionKernel("+".join(part.label for part in parts), products, (), (), parts[0].loc)
+            return grouped("+".join(part.label for part in parts), products, parts[0].loc)
         return parts[0] if parts else None
 
     def build_one(self, group: Group, host: Group) -> LoopNestKernel | ContractionKernel | None:
@@ -53,7 +53,7 @@ class KernelBuilder:
         if group.kind == "flat":
             resolve = self.resolver(group)
             stores = tuple(Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored)
-            return LoopNestKernel(label, group.coords, (Phase((), (), stores),), (), ())
+            return loop_nest(self.buffers, label, group.coords, (Phase((), (), stores),))
         return self.build_rows(group, label)
 
     def resolver(self, group: Group) -> Callable[[Member, int], Scalar]:
@@ -100,8 +100,8 @@ class KernelBuilder:
         item = sums[0]
         resolve = self.resolver(group)
         stores = tuple(Store(m.item.out, m.index, resolve(m, 0)) for m in group.members if m.stored)
-        return ContractionKernel(label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums),
-                                 item.panel, stores, (), (), product=item.product, where=item.where)
+        return contraction(self.buffers, label, item.batch, item.m, item.n, item.k, item.a, tuple(s.b for s in sums),
+                           item.panel, stores, product=item.product, where=item.where)
 
     def build_rows(self, group: Group, label: str) -> LoopNestKernel:
         numbered = [m for m in group.members if m.level in ("reduce", "running")]
@@ -125,7 +125,7 @@ class KernelBuilder:
                 where.append(Store(m.item.out, m.index, resolve(m, m.phase)))
         phases = [Phase(group.cols, tuple(r), tuple(s)) for r, s in zip(reduces, stores) if r or s]
         phases += [Phase((), (), tuple(tail), False)] if tail else []
-        return LoopNestKernel(label, group.rows, tuple(phases), (), ())
+        return loop_nest(self.buffers, label, group.rows, tuple(phases))
 
     def leaf_at(self, group: Group, resolve: Callable[[Member, int], Scalar], phase: int) -> Callable[[Scalar],
                 Scalar | None]:
@@ -194,7 +194,7 @@ class KernelBuilder:
         stores = tuple(Store(m.item.out, m.index, change(m.computed)) for m in group.members if m.stored)
         sort = RowSort(row, ordered.value, ordered.count, ordered.descending)
         phases = Phase((ordered.var,), (sort,), (), False), Phase(places, (), stores)
-        return LoopNestKernel(label, rows, phases, (), ())
+        return loop_nest(self.buffers, label, rows, phases)
 
     def build_scatter(self, item: Computation, label: str) -> LoopNestKernel:
         """The variables before the first that the stored index does without are rows."""
@@ -202,7 +202,7 @@ class KernelBuilder:
         free = [i for i, v in enumerate(item.vars) if v not in within]
         first = free[0] if free else len(item.vars)
         store = Store(item.out, item.index, item.value, item.dynamic)
-        return LoopNestKernel(label, item.vars[:first], (Phase(item.vars[first:], (), (store,)),), (), ())
+        return loop_nest(self.buffers, label, item.vars[:first], (Phase(item.vars[first:], (), (store,)),))
 
     def can_host(self, group: Group, o: Member, m: Member, until: int, taken: set[str]) -> bool:
         """The row of o, written in the last phase that reads m and by nothing but o there, can hold m until then."""

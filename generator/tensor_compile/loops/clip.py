@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, Mapping, TypeVar
 
 from ..symbolic import Expr, Sym, sym, wrap
+from .kernel_interface import Buffers, changed, loop_nest
 from .loop_ir import Axis, ContractionKernel, Element, LoopNestKernel, Phase, Store
 from .scalar_ir import Acc, Apply, Buffer, Const, Load, Reduction, Scalar
 from .masks import conjuncts, holds_where, is_lowest, softmax_columns
@@ -37,10 +38,10 @@ class Clipped:
     body: list[Element]
 
 
-def clip(body: list[Element], axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Expr],
+def clip(body: list[Element], axis: Axis, whole: ContractionKernel, step: Mapping[Sym, Expr], buffers: Buffers,
          fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> Clipped | None:
-    """None where the tile's kernels are no such chain. whole: the last one as it was; step: what its
-    row variables are in a tile; fresh(kind, shape): makes a buffer of f32."""
+    """None where the tile's kernels are no such chain. whole: the last one as it was; step: what its row variables are
+    in a tile; fresh(kind, shape): makes a buffer of f32, which `buffers` then has."""
     chain = _chain(body, axis)
     if chain is None:
         return None
@@ -49,14 +50,15 @@ def clip(body: list[Element], axis: Axis, whole: ContractionKernel, step: Mappin
     if last.where is not None:
         if not any(_false_behind(s, last.k[0], axis) for s in conjuncts(last.where)):
             return None
-        return Clipped(None, [_fewer(first, first.n[0], limit), _fewer(softmax, columns, limit),
-                              _fewer(last, last.k[0], limit)])
-    left_out = _left_out(whole, axis, fresh)
+        return Clipped(None, [_fewer(first, first.n[0], limit, buffers), _fewer(softmax, columns, limit, buffers),
+                              _fewer(last, last.k[0], limit, buffers)])
+    left_out = _left_out(whole, axis, buffers, fresh)
     (store,) = left_out.phases[0].stores
-    later = _later(whole, axis, step, store, fresh)
+    later = _later(whole, axis, step, store, buffers, fresh)
     zeros = later.phases[0].stores[0]
-    return Clipped(left_out, [_fewer(first, first.n[0], limit), _fewer(softmax, columns, limit), later,
-                              _added(_fewer(last, last.k[0], limit), zeros, last.n, whole.n)])
+    added = _added(_fewer(last, last.k[0], limit, buffers), zeros, last.n, whole.n, buffers)
+    return Clipped(left_out, [_fewer(first, first.n[0], limit, buffers), _fewer(softmax, columns, limit, buffers),
+                              later, added])
 
 
 # -- what may be left out
@@ -94,7 +96,7 @@ def _false_behind(s: Scalar, column: Sym, axis: Axis) -> bool:
 
 
 # -- what is left
-def _fewer(kernel: Clippable, old: Sym, count: Expr) -> Clippable:
+def _fewer(kernel: Clippable, old: Sym, count: Expr, buffers: Buffers) -> Clippable:
     """The kernel with `count` points of a variable."""
     new = Sym(old.name, 0, count - 1)
     change = Rewriter(lambda e: e.substitute({old: sym(new)}))
@@ -102,16 +104,17 @@ def _fewer(kernel: Clippable, old: Sym, count: Expr) -> Clippable:
     def kept(variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
         return tuple(new if s is old else s for s in variables)
     if isinstance(kernel, ContractionKernel):
-        return replace(kernel, n=kept(kernel.n), k=kept(kernel.k), a=change.load(kernel.a),
+        return changed(buffers, kernel, n=kept(kernel.n), k=kept(kernel.k), a=change.load(kernel.a),
                        b=tuple(change.load(b) for b in kernel.b),
                        stores=tuple(rewritten(s, change) for s in kernel.stores),
                        where=change(kernel.where) if kernel.where is not None else None)
     phases = (replace(s, vars=kept(s.vars), stores=tuple(rewritten(x, change) for x in s.stores),
                       reduces=tuple(replace(r, value=change(r.value)) for r in s.reduces)) for s in kernel.phases)
-    return replace(kernel, phases=tuple(phases))
+    return changed(buffers, kernel, phases=tuple(phases))
 
 
-def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> LoopNestKernel:
+def _left_out(whole: ContractionKernel, axis: Axis, buffers: Buffers,
+              fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> LoopNestKernel:
     """For each block of rows of the second operand the sum of 0 * v: a zero, or NaN where a v is not finite."""
     (b,), (k,) = whole.b, whole.k
     batch = tuple(s for s in whole.batch if any(s in e.symbols() for e in b.index))
@@ -122,11 +125,11 @@ def _left_out(whole: ContractionKernel, axis: Axis, fresh: Callable[[str, tuple[
     total = Reduction("sum", "seq", "f32", (within,), Apply("mul", "f32", (v, _ZERO)), valid)
     zeros = fresh("temp", (*(extent(s) for s in batch), axis.blocks, *(extent(s) for s in whole.n)))
     points = (*batch, block, *whole.n)
-    return LoopNestKernel(f"{whole.label}_finite", points,
-                      (Phase((), (), (Store(zeros.name, tuple(map(sym, points)), total),)),), (), (), loc=whole.loc)
+    store = Store(zeros.name, tuple(map(sym, points)), total)
+    return loop_nest(buffers, f"{whole.label}_finite", points, (Phase((), (), (store,)),), loc=whole.loc)
 
 
-def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store,
+def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_out: Store, buffers: Buffers,
            fresh: Callable[[str, tuple[Expr, ...]], Buffer]) -> LoopNestKernel:
     """The sum over the blocks behind the tile's."""
     here = sym(axis.start) // axis.block
@@ -137,10 +140,11 @@ def _later(whole: ContractionKernel, axis: Axis, step: Mapping[Sym, Expr], left_
     zeros = fresh("tile", tuple(extent(s) for s in whole.n))
     total = Reduction("sum", "seq", "f32", (after,), x)
     store = Store(zeros.name, tuple(map(sym, whole.n)), total)
-    return LoopNestKernel(f"{whole.label}_finite", whole.n, (Phase((), (), (store,)),), (), (), loc=whole.loc)
+    return loop_nest(buffers, f"{whole.label}_finite", whole.n, (Phase((), (), (store,)),), loc=whole.loc)
 
 
-def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...]) -> ContractionKernel:
+def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before: tuple[Sym, ...],
+           buffers: Buffers) -> ContractionKernel:
     """The kernel with what was left out added to its accumulator."""
     names = {a: sym(b) for a, b in zip(before, now, strict=True)}
     more = Load(zeros.buffer, "f32", tuple(e.substitute(names) for e in zeros.index))
@@ -148,4 +152,4 @@ def _added(kernel: ContractionKernel, zeros: Store, now: tuple[Sym, ...], before
     def leaf(s: Scalar) -> Scalar | None:
         return Apply("add", "f32", (s, more)) if isinstance(s, Acc) else None
     change = Rewriter(leaf=leaf)
-    return replace(kernel, stores=tuple(rewritten(s, change) for s in kernel.stores))
+    return changed(buffers, kernel, stores=tuple(rewritten(s, change) for s in kernel.stores))

@@ -11,7 +11,7 @@ from .scalar_ir import Buffer
 
 @dataclass(slots=True)
 class Fused:
-    """Kernels in an order in which they may run, their loops not yet scheduled; `params` and `dims` still empty."""
+    """Kernels in an order in which they may run; until `schedule` their loops are those of the items."""
 
     name: str
     buffers: dict[str, Buffer]

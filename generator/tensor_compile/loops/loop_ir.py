@@ -76,7 +76,8 @@ class Contraction:
 
 
 # -- kernels: what fusion and scheduling make -------------------------------------------------------------------------
-# A kernel is its content: equal ones are one key, wherever they stand.
+# A kernel is its content: equal ones are one key, wherever they stand. kernel_interface.py makes those that compute at
+# points, with the params and dims that follow from their content.
 @dataclass(frozen=True, slots=True)
 class Store:
     """buffer[index] = value.

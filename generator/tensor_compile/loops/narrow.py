@@ -10,9 +10,11 @@ carries on.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from .accesses import written
 from .fused import Fused
+from .kernel_interface import changed, grouped
 from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, leaves, Loop, \
     LoopNestKernel, mapped, regions, RowReduce, RowSort, Store
 from .scalar_ir import Apply, Buffer, Const, InBounds, Load, Scalar
@@ -73,10 +75,7 @@ class _Change:
 
     def kernel(self, k: Kernel) -> Kernel:
         if isinstance(k, GroupedContractionKernel):
-            return replace(k, contractions=tuple(map(self.contraction, k.contractions)))
-        if isinstance(k, AttentionKernel):
-            assert k.second is not None and k.score is not None
-            k = replace(k, second=self.load(k.second), score=self.value(k.score))
+            return grouped(k.label, tuple(map(self.contraction, k.contractions)), k.loc)
         if isinstance(k, ContractionKernel):
             return self.contraction(k)
         if isinstance(k, LoopNestKernel):
@@ -84,12 +83,18 @@ class _Change:
         return k
 
     def contraction(self, k: ContractionKernel) -> ContractionKernel:
-        return replace(k, a=self.load(k.a), b=tuple(map(self.load, k.b)), stores=tuple(map(self.store, k.stores)),
-                       where=self.value(k.where) if k.where is not None else None)
+        content: dict[str, Any] = {"a": self.load(k.a), "b": tuple(map(self.load, k.b)),
+                                   "stores": tuple(map(self.store, k.stores)),
+                                   "where": self.value(k.where) if k.where is not None else None}
+        if isinstance(k, AttentionKernel):
+            assert k.second is not None and k.score is not None
+            content |= {"second": self.load(k.second), "score": self.value(k.score)}
+        return changed(self.buffers, k, **content)
 
     def nest(self, k: LoopNestKernel) -> LoopNestKernel:
-        return replace(k, phases=tuple(replace(s, reduces=tuple(map(self.reduce, s.reduces)),
-                                               stores=tuple(map(self.store, s.stores))) for s in k.phases))
+        phases = tuple(replace(s, reduces=tuple(map(self.reduce, s.reduces)), stores=tuple(map(self.store, s.stores)))
+                       for s in k.phases)
+        return changed(self.buffers, k, phases=phases)
 
     def reduce(self, r: RowReduce | RowSort) -> RowReduce | RowSort:
         return replace(r, value=self.value(r.value))

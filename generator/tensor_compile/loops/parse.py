@@ -101,8 +101,9 @@ class _Parser:
     def declaration(self, line: ItemLine, unit: Declarations) -> None:
         readers: dict[str, Callable[[ItemLine, Declarations], Element | None]] = {
             "dim": self.dim, "buffer": self.buffer, "check": self.check, "extern": self.extern,
-            "contraction": self.contraction, "grouped_contraction": self.grouped_contraction, "loop": self.loop,
-            "while": self.while_, "branch": self.branch}
+            "contraction": self.contraction if unit.kind == "lowered" else self.contraction_kernel,
+            "grouped_contraction": self.grouped_contraction, "loop": self.loop, "while": self.while_,
+            "branch": self.branch}
         if unit.kind == "lowered":
             readers["compute"] = self.compute
         else:
@@ -264,12 +265,11 @@ class _Parser:
 
     # -- items
     def interface(self, item: Scope) -> tuple[tuple[Buffer, ...], tuple[Sym, ...]]:
-        """The line of parameters, where there is one."""
+        """The line of parameters, which every kernel has."""
         line = self.next(item)
-        if line is not None and line.peek() == "params":
-            return line.interface()
-        self.at -= line is not None
-        return (), ()
+        if line is None:
+            raise ParseError(self.file, self.last, "a kernel without params")
+        return line.interface()
 
     def check(self, line: ItemLine, unit: Declarations) -> CheckKernel:
         label, b = line.string(), line.buffer()
@@ -297,32 +297,37 @@ class _Parser:
         self.within(line.item, "a computation").closing()
         return Computation(s.buffer, variables, s.index, s.value, label, loc, window, s.dynamic, copy)
 
-    def contraction(self, line: ItemLine, unit: Declarations) -> Contraction | ContractionKernel:
+    def contraction(self, line: ItemLine, unit: Declarations) -> Contraction:
         label, (batch, m, n, k), panel, product, loc = self.product(line)
-        lowered = unit.kind == "lowered"
-        params, dims = ((), ()) if lowered else self.interface(line.item)
-        schedules = () if lowered else self.schedules(line.item)
+        a, b = self.factor(line, "a"), self.factor(line, "b")
+        inner, where = self.within(line.item, "a contraction"), None
+        if inner.peek() == "where":
+            where, inner = inner.named_scalar("where"), self.within(line.item, "a contraction")
+        if inner.accept("}"):
+            raise inner.error("a contraction that stores nothing")
+        store, last = inner.store(), self.within(line.item, "a contraction")
+        if store.value is not Acc(product.sum) or not last.accept("}"):
+            raise inner.error("a lowered contraction stores its accumulator and nothing else")
+        last.end()
+        return Contraction(store.buffer, batch, m, n, k, a, b, store.index, label, loc, panel, product, where)
+
+    def contraction_kernel(self, line: ItemLine, unit: Declarations) -> ContractionKernel:
+        label, (batch, m, n, k), panel, product, loc = self.product(line)
+        params, dims = self.interface(line.item)
+        schedules = self.schedules(line.item)
         a, second = self.factor(line, "a"), [self.factor(line, "b")]
         stores: list[Store] = []
         where: Scalar | None = None
         while not (inner := self.within(line.item, "a contraction")).accept("}"):
-            if inner.peek() == "b" and not lowered:
+            if inner.peek() == "b":
                 second.append(inner.factor("b"))
-                continue
-            if inner.peek() == "where" and where is None and not stores:
+            elif inner.peek() == "where" and where is None and not stores:
                 where = inner.named_scalar("where")
-                continue
-            stores.append(inner.store())
-            if lowered and (len(stores) > 1 or stores[0].value is not Acc(product.sum)):
-                raise inner.error("a lowered contraction stores its accumulator and nothing else")
+            else:
+                stores.append(inner.store())
         inner.end()
-        if not lowered:
-            return ContractionKernel(label, batch, m, n, k, a, tuple(second), panel, tuple(stores), params, dims,
-                                     schedules, loc, product, where)
-        if not stores:
-            raise inner.error("a contraction that stores nothing")
-        return Contraction(stores[0].buffer, batch, m, n, k, a, second[0], stores[0].index, label, loc, panel, product,
-                           where)
+        return ContractionKernel(label, batch, m, n, k, a, tuple(second), panel, tuple(stores), params, dims, schedules,
+                                 loc, product, where)
 
     def product(self, line: ItemLine) -> tuple[str, Spaces, int, Product, Loc | None]:
         """The head of a contraction: its label, the variables of batch, m, n and k, its panel, its dtypes and where it
@@ -395,9 +400,7 @@ class _Parser:
         params, dims = self.interface(line.item)
         while not (inner := self.within(Scope(unit), "a grouped contraction")).accept("}"):
             inner.expect("contraction")
-            part = self.contraction(inner, unit)
-            assert isinstance(part, ContractionKernel)
-            parts.append(part)
+            parts.append(self.contraction_kernel(inner, unit))
         inner.end()
         return GroupedContractionKernel(label, tuple(parts), params, dims, loc)
 

@@ -333,9 +333,7 @@ def _second(k: Contraction | ContractionKernel) -> tuple[Load, ...]:
 
 
 def _interface(kernel: Kernel) -> list[str]:
-    """What the caller hands over; fusion leaves it open."""
-    if not kernel.params and not kernel.dims:
-        return []
+    """What the caller hands over."""
     params, dims = ", ".join(quote(b.name) for b in kernel.params), ", ".join(s.name for s in kernel.dims)
     return [f"  params ({params}) dims ({dims})"]
 

@@ -11,15 +11,16 @@ operand always is one variable. Its m may have no variable, n and k have at leas
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Sequence, TypeVar
+from typing import Any, Sequence
 
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
 from .fused import Fused
-from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, \
-    Kernel, LoopNestKernel, mapped, Phase, RowSort, Store
+from .kernel_interface import contraction, grouped, loop_nest
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel, mapped, \
+    Phase, Store
 from .scalar_ir import Buffer, Load, Reduction, Scalar
-from .scalars import Rewriter, cost, dims_of, expressions, extent, loads, domain_size, rewritten, unlinear, walk
+from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, rewritten, unlinear, walk
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
 THREAD_WORK = 8192  # operations that are worth another thread
@@ -27,8 +28,8 @@ UNKNOWN = 64       # a dynamic extent, where a size is guessed
 
 
 def schedule(fused: Fused, target: Target) -> Fused:
-    """The same kernels with their final loops, parameters and dims."""
-    kernels = mapped(fused.kernels, lambda k: _finish(_schedule(k, fused.buffers), fused.buffers))
+    """The same kernels with their final loops."""
+    kernels = mapped(fused.kernels, lambda k: _schedule(k, fused.buffers))
     return Fused(fused.name, fused.buffers, kernels, fused.inputs, fused.outputs, fused.states, fused.dims,
                  fused.fusions, fused.refusals)
 
@@ -43,8 +44,7 @@ def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, ContractionKernel) and not isinstance(kernel, AttentionKernel):
         return _contraction(kernel, buffers)
     if isinstance(kernel, GroupedContractionKernel):
-        return replace(kernel, contractions=tuple(_with_interface(_contraction(part, buffers), buffers)
-                                                  for part in kernel.contractions))
+        return grouped(kernel.label, tuple(_contraction(part, buffers) for part in kernel.contractions), kernel.loc)
     return kernel
 
 
@@ -182,8 +182,7 @@ def _rebuilt(kernel: LoopNestKernel, rows: tuple[Sym, ...], phases: list[Phase],
     done = tuple(Phase(s.vars, tuple(replace(r, value=change(r.value)) for r in s.reduces),
                        tuple(rewritten(x, change) for x in s.stores), s.vector) for s in phases)
     work = sum(_known(domain_size(s.vars)) * (2 + sum(_work(x.value) for x in (*s.reduces, *s.stores))) for s in done)
-    return LoopNestKernel(kernel.label, rows, done, (), (), max(1, THREAD_WORK // max(1, work)),
-                          kernel.loc)
+    return loop_nest(body.buffers, kernel.label, rows, done, max(1, THREAD_WORK // max(1, work)), kernel.loc)
 
 
 def _work(value: Scalar) -> int:
@@ -218,49 +217,5 @@ def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> Contr
         n = body.merge_all(n)
     change = body.rewriter()
     stores = tuple(rewritten(x, change) for x in stores)
-    return ContractionKernel(kernel.label, batch, m, n, k, change.load(a), tuple(change.load(x) for x in b),
-                             kernel.b_panel, stores, (), (), loc=kernel.loc, product=kernel.product,
-                             where=change(where[0]) if where else None)
-
-
-Single = TypeVar("Single", bound=LoopNestKernel | ContractionKernel)
-
-
-def _finish(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
-    """Fills params (in order of first use) and dims."""
-    if isinstance(kernel, (CheckKernel, ExternKernel)):
-        return kernel
-    if isinstance(kernel, GroupedContractionKernel):
-        return replace(kernel, params=tuple(dict.fromkeys(b for part in kernel.contractions for b in part.params)),
-                       dims=dims_of(*(sym(s) for part in kernel.contractions for s in part.dims)))
-    return _with_interface(kernel, buffers)
-
-
-def _with_interface(kernel: Single, buffers: dict[str, Buffer]) -> Single:
-    if isinstance(kernel, ContractionKernel):
-        loops = kernel.batch + kernel.m + kernel.n + kernel.k
-    else:
-        loops = kernel.rows + tuple(s for phase in kernel.phases for s in phase.vars)
-    values = kernel.values
-    names: dict[str, None] = {}
-    asked = [*expressions(*values), *map(extent, (*loops, *reduction_variables(values)))]
-    for x in loads(*values):
-        names[x.buffer] = None
-        asked += x.index
-    for r in _sorts(kernel):
-        names[r.buffer] = None
-        asked.append(r.count)
-    for s in kernel.stores:
-        names[s.buffer] = None
-        asked += s.index
-    params = tuple(buffers[name] for name in names)
-    return replace(kernel, params=params, dims=dims_of(*asked, *(e for b in params for e in b.shape)))
-
-
-def _sorts(kernel: LoopNestKernel | ContractionKernel) -> list[RowSort]:
-    phases = kernel.phases if isinstance(kernel, LoopNestKernel) else ()
-    return [r for phase in phases for r in phase.reduces if isinstance(r, RowSort)]
-
-
-def reduction_variables(values: list[Scalar]) -> list[Sym]:
-    return [s for v in walk(*values) if isinstance(v, Reduction) for s in v.vars]
+    return contraction(buffers, kernel.label, batch, m, n, k, change.load(a), tuple(change.load(x) for x in b),
+                       kernel.b_panel, stores, kernel.loc, kernel.product, change(where[0]) if where else None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Callable
 
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
+from .kernel_interface import changed
 from .loop_ir import Axis, ContractionKernel, LoopNestKernel, Store, Tiles
 from .scalar_ir import Buffer, Load
 from .scalars import Rewriter, extent, rewritten
@@ -79,7 +80,8 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     number = sym(own) // kernel.b_panel
     inside = (*(ZERO for _ in range(at)), number, *b.index[at + 1:-1], sym(own) - number * kernel.b_panel)
     change = Rewriter(lambda e: e.substitute(step))
-    product = replace(kernel, batch=(), n=(own,), a=change.load(kernel.a), b=(Load(b.buffer, b.dtype, inside),),
+    product = changed(buffers, kernel, batch=(), n=(own,), a=change.load(kernel.a),
+                      b=(Load(b.buffer, b.dtype, inside),),
                       stores=tuple(rewritten(s, change) for s in kernel.stores),
                       where=change(kernel.where) if kernel.where is not None else None)
 
@@ -91,5 +93,5 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     index = tuple(ZERO if d < at else sym(panel) if d == at else e for d, e in enumerate(store.index))
     rows = tuple(panel if s is p.panel else s for s in p.pack.rows if s not in gone)
     store = Store(store.buffer, index, moved(store.value))
-    packed = replace(p.pack, rows=rows, phases=(replace(phase, stores=(store,)),))
+    packed = changed(buffers, p.pack, rows=rows, phases=(replace(phase, stores=(store,)),))
     return Tiles(f"{p.pack.label}+{kernel.label}", (*axes, columns), [packed, product])

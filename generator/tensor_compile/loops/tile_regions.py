@@ -21,6 +21,7 @@ from ..target import Target
 from .accesses import read, written
 from .clip import clip
 from .fused import Fused
+from .kernel_interface import changed
 from .loop_ir import Axis, Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
 from .scalar_ir import Buffer, Load, row_major, Scalar
 from .plan import bytes_of, in_place
@@ -299,7 +300,8 @@ class _Former:
             cut, step = self.cut(chain, i, kernel, axes, joined)
             body.append(cut)
         whole = chain.kernels[-1]
-        clipped = clip(body, axes[-1], whole, step, self.fresh) if isinstance(whole, ContractionKernel) else None
+        clipped = clip(body, axes[-1], whole, step, self.buffers, self.fresh) \
+            if isinstance(whole, ContractionKernel) else None
         if clipped is not None:
             return clipped.before, Tiles(chain.label, axes, clipped.body, growing=True)
         return None, Tiles(chain.label, axes, body)
@@ -358,12 +360,12 @@ class _Former:
         def kept(variables: tuple[Sym, ...]) -> tuple[Sym, ...]:
             return tuple(t for s in variables for t in new.get(s, (s,)))
         if isinstance(kernel, ContractionKernel):
-            return replace(kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change.load(kernel.a),
+            return changed(self.buffers, kernel, batch=kept(kernel.batch), m=kept(kernel.m), a=change.load(kernel.a),
                            b=tuple(change.load(b) for b in kernel.b), stores=tuple(map(stored, kernel.stores)),
                            where=change(kernel.where) if kernel.where is not None else None), step
         phases = tuple(replace(s, reduces=tuple(replace(r, value=change(r.value)) for r in s.reduces),
                                stores=tuple(map(stored, s.stores))) for s in kernel.phases)
-        return replace(kernel, rows=kept(kernel.rows), phases=phases), step
+        return changed(self.buffers, kernel, rows=kept(kernel.rows), phases=phases), step
 
     def handed(self, chain: _Chain, name: str, axes: tuple[Axis, ...]) -> Buffer:
         """The buffer of one tile for a temp that is handed on."""
