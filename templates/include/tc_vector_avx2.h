@@ -126,6 +126,15 @@ static TC_INLINE tcq_i32 tcq_sub_i32(tcq_i32 x, tcq_i32 y) {
 static TC_INLINE tcq_i32 tcq_mul_i32(tcq_i32 x, tcq_i32 y) {
     return _mm256_mullo_epi32(x, y);
 }
+/* x * y + z, where x and y are within 16 bits, signed: their upper halves are multiplied by 0 of y's. */
+static TC_INLINE tcq_i32 tcq_fma_short(tcq_i32 x, tcq_i32 y, tcq_i32 z) {
+    const __m256i low = _mm256_and_si256(y, _mm256_set1_epi32(0xffff));
+#ifdef __AVXVNNI__
+    return _mm256_dpwssd_avx_epi32(z, x, low);
+#else
+    return _mm256_add_epi32(z, _mm256_madd_epi16(x, low));
+#endif
+}
 static TC_INLINE tcq_i32 tcq_abs_i32(tcq_i32 x) {
     return _mm256_abs_epi32(x);
 }
@@ -165,6 +174,9 @@ static TC_INLINE tcq_f32 tcq_cast_i32_f32(tcq_i32 x) {
 }
 static TC_INLINE tcq_i32 tcq_truncate_f32(tcq_f32 x) {
     return _mm256_cvttps_epi32(x);
+}
+static TC_INLINE tcq_i32 tcq_cast_bounded_f32(tcq_f32 x) {
+    return _mm256_and_si256(_mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_ORD_Q)), _mm256_cvttps_epi32(x));
 }
 /* The conversion gives INT32_MIN beyond the range and for NaN. */
 static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {

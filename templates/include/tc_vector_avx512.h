@@ -134,6 +134,15 @@ static TC_INLINE tcq_i32 tcq_sub_i32(tcq_i32 x, tcq_i32 y) {
 static TC_INLINE tcq_i32 tcq_mul_i32(tcq_i32 x, tcq_i32 y) {
     return _mm512_mullo_epi32(x, y);
 }
+/* x * y + z, where x and y are within 16 bits, signed: their upper halves are multiplied by 0 of y's. */
+static TC_INLINE tcq_i32 tcq_fma_short(tcq_i32 x, tcq_i32 y, tcq_i32 z) {
+    const __m512i low = _mm512_and_si512(y, _mm512_set1_epi32(0xffff));
+#ifdef __AVX512VNNI__
+    return _mm512_dpwssd_epi32(z, x, low);
+#else
+    return _mm512_add_epi32(z, _mm512_madd_epi16(x, low));
+#endif
+}
 static TC_INLINE tcq_i32 tcq_abs_i32(tcq_i32 x) {
     return _mm512_abs_epi32(x);
 }
@@ -173,6 +182,9 @@ static TC_INLINE tcq_f32 tcq_cast_i32_f32(tcq_i32 x) {
 }
 static TC_INLINE tcq_i32 tcq_truncate_f32(tcq_f32 x) {
     return _mm512_cvttps_epi32(x);
+}
+static TC_INLINE tcq_i32 tcq_cast_bounded_f32(tcq_f32 x) {
+    return _mm512_maskz_cvttps_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x);
 }
 /* The conversion gives INT32_MIN beyond the range and for NaN. */
 static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {

@@ -253,7 +253,7 @@ static TC_INLINE tcv_i32 tcv_wrap_u16(tcv_i32 x)
     TCV_NARROW_UNARY(T, tcv_i32, cast_bool_##T, tcv_mask, tcv_cast_bool_i32(x))                                        \
     /* a NaN passes both comparisons and becomes 0 */                                                                  \
     TCV_NARROW_UNARY(T, tcv_i32, cast_f32_##T, tcv_f32,                                                                \
-                     tcv_cast_f32_i32(tcv_lesser_f32(tcv_splat_f32(HIGH), tcv_greater_f32(tcv_splat_f32(LOW), x))))    \
+                     tcv_cast_bounded_f32(tcv_lesser_f32(tcv_splat_f32(HIGH), tcv_greater_f32(tcv_splat_f32(LOW), x)))) \
     TCV_NARROW_UNARY(T, tcv_i32, cast_f16_##T, tcv_f32, tcv_cast_f32_##T(x))                                           \
     TCV_NARROW_UNARY(T, tcv_i32, cast_bf16_##T, tcv_f32, tcv_cast_f32_##T(x))                                          \
     TCV_NARROW_UNARY(T, tcv_f32, cast_##T##_f16, tcv_i32, tcv_round_f16(tcv_cast_i32_f32(x)))                          \

@@ -114,6 +114,9 @@ static TC_INLINE tcq_i32 tcq_sub_i32(tcq_i32 x, tcq_i32 y) {
 static TC_INLINE tcq_i32 tcq_mul_i32(tcq_i32 x, tcq_i32 y) {
     return vmulq_s32(x, y);
 }
+static TC_INLINE tcq_i32 tcq_fma_short(tcq_i32 x, tcq_i32 y, tcq_i32 z) {
+    return vmlaq_s32(z, x, y);
+}
 
 /* The instruction looks at the lowest byte of n. */
 #define TCQ_SHIFTS
@@ -166,6 +169,9 @@ static TC_INLINE tcq_f32 tcq_cast_i32_f32(tcq_i32 x) {
 }
 /* The conversion saturates and takes NaN to 0. */
 static TC_INLINE tcq_i32 tcq_truncate_f32(tcq_f32 x) {
+    return vcvtq_s32_f32(x);
+}
+static TC_INLINE tcq_i32 tcq_cast_bounded_f32(tcq_f32 x) {
     return vcvtq_s32_f32(x);
 }
 static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {

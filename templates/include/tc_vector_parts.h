@@ -6,9 +6,10 @@
  * What an instruction set's header defines for a part: the types tcq_f32, tcq_i32 and tcq_mask; the operations below
  * under tcq_; tcq_loadw (lanes lo <= l < hi from p[l], the others of `other`; lo and hi any number), tcq_storen (the
  * lanes below n, n any number), tcq_set (p[l*s]), tcq_range (the mask lo <= l < hi), tcq_truncate_f32 (to integer, in
- * range), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes), tcq_sum_i32, tcq_max_i32 and tcq_min_i32 (over
- * the part's lanes). Partial loads and stores touch only the named elements. TCQ_SCALE: there is a tcq_scale_f32(x, n),
- * x 2^n rounded once for an integer n. TCQ_SHIFTS: there are tcq_shift_left_i32(x, n) and tcq_shift_right_i32(x, n), by an
+ * range), tcq_cast_bounded_f32 (to integer, in range, or NaN, which is 0), tcq_fma_short (x * y + z of integers, x and y
+ * within 16 bits, signed), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes), tcq_sum_i32, tcq_max_i32 and
+ * tcq_min_i32 (over the part's lanes). Partial loads and stores touch only the named elements. TCQ_SCALE: there is a
+ * tcq_scale_f32(x, n), x 2^n rounded once for an integer n. TCQ_SHIFTS: there are tcq_shift_left_i32(x, n) and tcq_shift_right_i32(x, n), by an
  * amount a lane. TCQ_ROUND: there is a tcq_round_f32(x), to nearest even. TCQ_F16: there are tcq_load_f16(p),
  * tcq_store_f16(p, x) and tcq_round_f16(x), which round to nearest even, keep denormals and give a NaN for a NaN.
  */
@@ -120,6 +121,7 @@ TCV_UNARY(tcv_f32, tcv_i32, asfloat_i32, asfloat_i32)
 TCV_UNARY(tcv_i32, tcv_f32, cast_f32_i32, cast_f32_i32)
 TCV_UNARY(tcv_f32, tcv_i32, cast_i32_f32, cast_i32_f32)
 TCV_UNARY(tcv_i32, tcv_f32, truncate_f32, truncate_f32)
+TCV_UNARY(tcv_i32, tcv_f32, cast_bounded_f32, cast_bounded_f32)
 TCV_UNARY(tcv_mask, tcv_mask, logical_not_bool, not_bool)
 
 TCV_BINARY(tcv_f32, tcv_f32, add_f32, add_f32)
@@ -151,6 +153,10 @@ TCV_BINARY(tcv_mask, tcv_mask, logical_xor_bool, xor_bool)
 static TC_INLINE tcv_f32 tcv_fma_f32(tcv_f32 x, tcv_f32 y, tcv_f32 z)
 {
     return (tcv_f32)TCV_MAP3(tcq_fma_f32, x, y, z);
+}
+static TC_INLINE tcv_i32 tcv_fma_short(tcv_i32 x, tcv_i32 y, tcv_i32 z)
+{
+    return (tcv_i32)TCV_MAP3(tcq_fma_short, x, y, z);
 }
 
 #ifdef TCQ_SHIFTS

@@ -144,6 +144,10 @@ static TC_INLINE tcq_i32 tcq_mul_i32(tcq_i32 x, tcq_i32 y) {
     return _mm_unpacklo_epi32(_mm_shuffle_epi32(even, _MM_SHUFFLE(0, 0, 2, 0)),
                               _mm_shuffle_epi32(odd, _MM_SHUFFLE(0, 0, 2, 0)));
 }
+/* x * y + z, where x and y are within 16 bits, signed: their upper halves are multiplied by 0 of y's. */
+static TC_INLINE tcq_i32 tcq_fma_short(tcq_i32 x, tcq_i32 y, tcq_i32 z) {
+    return _mm_add_epi32(z, _mm_madd_epi16(x, _mm_and_si128(y, _mm_set1_epi32(0xffff))));
+}
 static TC_INLINE tcq_i32 tcq_abs_i32(tcq_i32 x) {
     __m128i sign = _mm_srai_epi32(x, 31);
     return _mm_sub_epi32(_mm_xor_si128(x, sign), sign);
@@ -181,6 +185,9 @@ static TC_INLINE tcq_f32 tcq_cast_i32_f32(tcq_i32 x) {
 }
 static TC_INLINE tcq_i32 tcq_truncate_f32(tcq_f32 x) {
     return _mm_cvttps_epi32(x);
+}
+static TC_INLINE tcq_i32 tcq_cast_bounded_f32(tcq_f32 x) {
+    return _mm_and_si128(_mm_castps_si128(_mm_cmpord_ps(x, x)), _mm_cvttps_epi32(x));
 }
 /* The conversion gives INT32_MIN beyond the range and for NaN. */
 static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {

@@ -151,6 +151,8 @@ static void check_operations(void)
     CHECK("high_half_i32", i32, ri, tcv_high_half_i32(I(x), I(y)), high_half(xi[l], yi[l]));
     I2(bit_xor_i32); I1(bit_not_i32); I2(rem_i32); I2(shift_left_i32); I2(shift_right_i32);
     IC(eq_i32); IC(ne_i32); IC(lt_i32); IC(le_i32); IC(gt_i32); IC(ge_i32);
+    CHECK("fma_short", i32, ri, tcv_fma_short(tcv_wrap_i16(I(x)), tcv_wrap_i16(I(y)), I(x)),
+          tc_add_i32((int16_t)xi[l] * (int16_t)yi[l], xi[l]));
     CHECK("shl_i32", i32, ri, tcv_shl_i32(I(x), 23), tc_shl_i32(xi[l], 23));
     CHECK("sar_i32", i32, ri, tcv_sar_i32(I(x), 23), tc_sar_i32(xi[l], 23));
     check_wide();

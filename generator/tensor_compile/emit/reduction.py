@@ -11,7 +11,8 @@ from typing import Any, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Store
-from ..loops.scalar_ir import Acc, Buffer, Const, InBounds, Load, Local, Reduction, Scalar
+from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, Load, Local, Reduction, Scalar
+from ..loops.products import SHORT
 from ..loops.scalars import identity, own_expressions, Rewriter, substitute, walk
 from ..symbolic import Expr, Sym, const, product, sym
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat
@@ -44,8 +45,15 @@ def term(emitter: ScalarEmitter, op: str, dtype: str, acc: str, value: Scalar, v
         a, b = (text(x) for x in value.children)
         if DTYPES[dtype].is_float:
             return f"{prefix}_fma_{dtype}({a}, {b}, {acc})"
+        if vector and dtype == "i32" and all(_short(x) for x in value.children):
+            return f"tcv_fma_short({a}, {b}, {acc})"
         return f"{prefix}_add_{dtype}({acc}, {prefix}_mul_{dtype}({a}, {b}))"
     return f"{prefix}_{OPERATION[op]}_{dtype}({acc}, {text(value)})"
+
+
+def _short(factor: Scalar) -> bool:
+    """Its values are within 16 bits, signed."""
+    return isinstance(factor, Apply) and factor.op == "cast" and factor.args[0].dtype in SHORT
 
 
 def tree(lanes: list[str | None], operation: str) -> str:
