@@ -24,7 +24,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """A TC_INSTRUCTION_SET entry. base: None for the first; features: all that it needs, its base's first."""
+    """A TC_INSTRUCTION_SET entry. base: None for the first; needs: all features that it needs, its base's first."""
 
     name: str
     upper: str
@@ -38,9 +38,14 @@ class InstructionSet:
     fmas: int
     loads: int
     latency: int
-    features: tuple[Feature, ...]
+    needs: tuple[Feature, ...]
     flags: tuple[str, ...]
     traits: frozenset[str]
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Those that a flag asks the compiler for."""
+        return tuple(f for f in self.needs if f.option)
 
     @property
     def has_vectors(self) -> bool:
@@ -112,8 +117,7 @@ def read_instruction_sets(text: str) -> dict[str, InstructionSet]:
             sets[name] = by_upper[upper] = InstructionSet(
                 name, upper, int(number), extended, tuple(a.lower() for a in _words(archs)), vectors, lanes, registers,
                 pointers, fmas, loads, latency,
-                (*(extended.features if extended else ()),
-                 *(f for f in map(features.__getitem__, _words(needs)) if f.option)),
+                (*(extended.needs if extended else ()), *map(features.__getitem__, _words(needs))),
                 tuple(flags.split()), frozenset(_words(traits)))
         except (ValueError, KeyError) as error:
             raise ValueError(f"not an entry of instruction_sets.def: {kind}({inside}): {error!r}") from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tap import done, equal, ok, raises, skip
 from tensor_compile import target
-from tensor_compile.compile import cuda_target, elf, link, objects, toolchain
+from tensor_compile.compile import compiled_for, cuda_target, elf, link, objects, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.errors import UserError
@@ -65,6 +65,36 @@ with tempfile.TemporaryDirectory() as folder:
     raises(UserError, lambda: toolchain.detect((str(Path(folder) / "text"),), cache.root, "the compiler"),
            f"the compiler does not run: {folder}/text: ", "a file that is no program")
     raises(UserError, lambda: cuda_target.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
+    if shutil.which("arm-none-eabi-gcc"):
+        arm = toolchain.detect(("arm-none-eabi-gcc",), cache.root, "the compiler")
+        board = Options("m.c", "m.c", "m.o", "m.h", str(cache.root), cc=arm.command)
+        hard = "-mthumb -mfloat-abi=hard"
+        for flags, wanted in (("-mcpu=cortex-m0 -mthumb", "cortex-m0plus"), ("-mcpu=cortex-m3 -mthumb", "cortex-m0plus"),
+                              ("-mcpu=cortex-m23 -mthumb", "cortex-m0plus"), ("-mcpu=cortex-m4", "cortex-m0plus"),
+                              (f"-mcpu=cortex-m33 {hard}", "cortex-m4f"),
+                              (f"-mcpu=cortex-m7 {hard} -mfpu=fpv5-d16", "cortex-m4f"),
+                              (f"-mcpu=cortex-m55 {hard}", "cortex-m55"), ("-mcpu=cortex-a9", ""), ("-mthumb", "")):
+            given = replace(board, cflags=tuple(flags.split()))
+            equal(compiled_for.suited(given, arm), wanted, f"the target of {flags}")
+            if wanted:
+                compiled_for.require(given, target.load(target.find(wanted)), arm)
+        m4f, m55 = (target.load(target.find(name)) for name in ("cortex-m4f", "cortex-m55"))
+        compiled_for.require(board, m4f, arm)
+        needs = " compiles for a processor or an ABI without "
+        for flags, asked_for, message in (
+                ("-mcpu=cortex-m0plus -mthumb", m4f, f"-mcpu=cortex-m0plus{needs}ARM_FPU (__ARM_FEATURE_FMA): the "
+                 "instruction set m4f needs it"),
+                ("-mcpu=cortex-m4 -mthumb", m4f, f"-mcpu=cortex-m4{needs}ARM_FPU (__ARM_FEATURE_FMA): the "
+                 "instruction set m4f needs it"),
+                (f"-mcpu=cortex-m33 {hard}", m55, f"-mcpu=cortex-m33 -mfloat-abi=hard{needs}HELIUM "
+                 "(__ARM_FEATURE_MVE): the instruction set m55 needs it"),
+                ("", m4f.with_isas(("m55",)), f"{' '.join(m4f.flags)}{needs}HELIUM (__ARM_FEATURE_MVE): the "
+                 "instruction set m55 needs it"),
+                ("-mcpu=cortex-m99", m4f, "arm-none-eabi-gcc -mcpu=cortex-m99 does not run: ")):
+            raises(UserError, lambda: compiled_for.require(replace(board, cflags=tuple(flags.split())), asked_for, arm),
+                   message, f"{flags or 'no flags'} do not go with {' '.join(asked_for.isas)}")
+    else:
+        skip("arm-none-eabi-gcc", "arm-none-eabi-gcc is not installed")
     for command, arch, isa in (("gcc", "x86_64", "avx2"), ("clang", "x86_64", "avx512"),
                                ("aarch64-linux-gnu-gcc", "aarch64", "neon"),
                                ("riscv64-linux-gnu-gcc", "riscv64", "rv64"), ("arm-none-eabi-gcc", "arm", "m0")):

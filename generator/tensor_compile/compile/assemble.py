@@ -66,10 +66,12 @@ def toolchains(machine: Machine, inputs: Inputs | None = None
     compiler = toolchain.detect(machine.cc, cache, "the compiler for the target")
     host = toolchain.detect(machine.host_cc, cache, "the compiler for the build machine")
     backend = backends.find(machine.backend)
-    name = machine.target_file or backend.default_target(compiler)
+    name = machine.target_file or backend.default_target(machine, compiler)
     if not name:
+        flags = ", or give the processor's flags (-mcpu=…) in --cflags" if compiler.arch == "arm" else ""
         raise UserError(f"no target is known for {compiler.machine}",
-                        hint=f"name one with --target-file: {', '.join(targets.names())}, or a .toml file of your own")
+                        hint=f"name one with --target-file: {', '.join(targets.names())}, or a .toml file of your own"
+                        + flags)
     path = targets.find(name)
     if inputs:
         inputs.digest(path)

@@ -50,7 +50,7 @@ class Backend(Protocol):
     def plain(self) -> bool:
         """One loop nest an operation, no layout and no fusion."""
 
-    def default_target(self, compiler: Compiler) -> str:
+    def default_target(self, machine: Machine, compiler: Compiler) -> str:
         """The name of the target file where none is given; "" where none is known."""
 
     def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:

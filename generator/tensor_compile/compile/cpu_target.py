@@ -14,7 +14,7 @@ from ..emit.shared import Shared, shared
 from ..errors import UserError
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Kernel, ModelPlan
-from . import objects, toolchain
+from . import compiled_for, objects, toolchain
 from .backends import Sources
 from .cache import Cache
 from .objects import Object, Unit
@@ -32,8 +32,8 @@ class Cpu:
 
     plain: bool
 
-    def default_target(self, compiler: Compiler) -> str:
-        return DEFAULT_TARGETS.get(compiler.arch, "")
+    def default_target(self, machine: Machine, compiler: Compiler) -> str:
+        return DEFAULT_TARGETS.get(compiler.arch) or compiled_for.suited(machine, compiler)
 
     def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:
         if not compiler.makes(target.arch) and machine.emit == "object":
@@ -41,7 +41,10 @@ class Cpu:
                             f"{compiler.machine}", hint="name the target's compiler with --cc")
         if machine.isas:
             target = replace(target.with_isas(machine.isas), integer_isas=machine.integer_isas)
-        return target.as_reference() if self.plain else target
+        target = target.as_reference() if self.plain else target
+        if machine.emit == "object":
+            compiled_for.require(machine, target, compiler)
+        return target
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         return kernel_sources(plan, target, machine.optimize)

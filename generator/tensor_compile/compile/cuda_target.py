@@ -69,7 +69,7 @@ def detect(command: tuple[str, ...]) -> Nvcc:
 class Cuda:
     plain: ClassVar[bool] = False
 
-    def default_target(self, compiler: Compiler) -> str:
+    def default_target(self, machine: Machine, compiler: Compiler) -> str:
         return "cuda-sm80"
 
     def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:
