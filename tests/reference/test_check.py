@@ -144,8 +144,8 @@ with tempfile.TemporaryDirectory() as place:
     result = tool("--inputs", "x.safetensors", "--expect", "y.safetensors")
     ok(result.returncode == 0 and "y.safetensors: y: largest error 0," in result.stdout, "the user's own outputs")
     result = tool("--inputs", "x.safetensors", "--expect", "other.safetensors")
-    ok(result.returncode == 1 and "1 of 50 elements differ, the first at 49  FAILED" in result.stdout,
-       "other outputs: exit code 1")
+    ok(result.returncode == 1 and "1 of 50 elements differ, the first at 49  FAILED\n" in result.stdout
+       and result.stdout.endswith("1 of 50 elements differ, the first at 49\n"), "other outputs: exit code 1")
     result = tool("--inputs", "x.safetensors", "--expect", "other.safetensors", "--atol", "0.1")
     ok(result.returncode == 0, "unless the bound allows it")
 
@@ -182,6 +182,14 @@ with tempfile.TemporaryDirectory() as place:
     ok(result.returncode == 1
        and "otherwise.safetensors: the first to differ is fc1 (mlp.c:13)\nmlp.c: WRONG: 1 of " in result.stdout,
        "the first part that differs is named, with its line") or note(result.stdout)
+    result = tool(*wanted, "other.safetensors")
+    ok(result.returncode == 1 and result.stdout.splitlines()[-2] ==
+       "other.safetensors has none of the parts that --tap names, so it does not say where the difference begins; "
+       "docs/porting.md shows how to save them", "a file without parts does not say where") or note(result.stdout)
+    result = tool("--inputs", "x.safetensors", "--tap", "fc1", "--expect", "taps.safetensors")
+    ok(result.returncode == 0 and "taps.safetensors: not compared: fc" in result.stdout
+       and " (no parts that --tap names)\n" in result.stdout,
+       "of a file of many parts those that are tapped are compared") or note(result.stdout)
     for words, text in ((("--tap", "fc"),
                          "the model has no region 'fc'\n  hint: did you mean fc2? its regions: fc0, relu#2, "),
                         (("--tap", "relu#*", "--dims", "batch=5", "--dims", "batch=6", "--save", "z"),
@@ -211,7 +219,11 @@ with tempfile.TemporaryDirectory() as place:
             (("--inputs", "none.safetensors"), 1, "no such file", "missing inputs"),
             (("--inputs", "x.safetensors", "--expect", "none.safetensors"), 1, "no such file", "missing outputs"),
             (("--inputs", "x.safetensors", "--expect", "x.safetensors"), 1,
-             "x: not among the outputs (y); --map OUTPUT=x", "outputs of other names"),
+             "x.safetensors: error: no output is named x\n  hint: the outputs are y; --map y=x compares them\n",
+             "outputs of other names"),
+            (("--inputs", "x.safetensors", "--expect", "taps.safetensors"), 1,
+             "the outputs are y; --map OUTPUT=fc0 compares them; a part of the model needs --tap NAME",
+             "parts without --tap"),
             (("--inputs", "x.safetensors", "--expect", "cut.safetensors"), 1, "cut.safetensors", "truncated outputs"),
             (("--expect", "y.safetensors"), 2, "every --expect needs --inputs of its own", "outputs without inputs"),
             (("--dims", "batch=6", "--dims", "batch=5", "--inputs", "x.safetensors"), 2,

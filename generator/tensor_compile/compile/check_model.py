@@ -66,16 +66,18 @@ class Run:
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found, for the line at the end: the comparisons, the first that failed, what was left out."""
+    """What was found, for the lines at the end: the comparisons, the first that failed, what was left out. notes: on
+    the user's files, each once."""
 
     compared: int = 0
     failed: int = 0
     first: str = ""
     skipped: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
 
     def fail(self, line: str) -> None:
         self.failed += 1
-        self.first = self.first or line
+        self.first = self.first or line.removesuffix("FAILED").rstrip()
 
     def text(self, shown: str, runs: int) -> str:
         skipped = f", {_count(self.skipped, 'run')} skipped" if self.skipped else ""
@@ -102,6 +104,8 @@ def run(options: Options, request: Request) -> int:
         checked = chosen(made, options.shown, request.function)
         _known_dims(options, made.compiled.plan.functions, request)
         runs = [r for function in checked for r in _runs(function, request, options, len(checked) > 1)]
+        others = {b.name for f in made.compiled.plan.functions for b in f.outputs}
+        unknown = [_unknown(r, made.compiled.taps.get(r.function.name, {}), others) for r in runs]
         if not runs:
             Given.read(request.cases[0].inputs, request.names).require(checked[0].inputs[0], "input")
         if request.save and len(runs) > 1:
@@ -117,9 +121,11 @@ def run(options: Options, request: Request) -> int:
             for name, module in (("captured", _live(made.compiled.captured)), ("reference", made.compiled.reference)):
                 (folder / f"{name}.tcg").write_bytes(files.encoded(print_module(placed(module, made))))
             verdict = Verdict()
-            for wanted in runs:
+            for wanted, ignored in zip(runs, unknown, strict=True):
                 progress.say("")
-                _check(made, options, wanted, request, tools, verdict)
+                _check(made, options, wanted, request, tools, verdict, ignored)
+    for note in verdict.notes:
+        print(note)
     print(verdict.text(options.shown, len(runs)))
     return 1 if verdict.failed else 0
 
@@ -146,6 +152,23 @@ def _runs(function: FunctionPlan, request: Request, options: Options, several: b
         expect = Given.read(case.expect, request.names) if case.expect else None
         found.append(Run(function, given.sizes(function, inputs, named), inputs, expect))
     return found
+
+
+def _unknown(wanted: Run, taps: Mapping[str, Loc | None], others: set[str]) -> list[str]:
+    """Tensors of the expected outputs that nothing is compared with: other functions' outputs, and where the model is
+    tapped, parts that are not. Raises where they can only be mistaken names."""
+    if not wanted.expect:
+        return []
+    own = [b.name for b in wanted.function.outputs]
+    left = wanted.expect.besides([*own, *taps])
+    strange = [name for name in left if name not in others]
+    missing = [name for name in own if wanted.expect.find(name) is None]
+    if strange and (not taps or len(missing) == len(own)):
+        one = missing[0] if len(missing) == 1 else "OUTPUT"
+        parts = "" if taps or len(strange) <= len(missing) else "; a part of the model needs --tap NAME"
+        raise UserError(f"no output is named {', '.join(strange)}", wanted.expect.shown,
+                        f"the outputs are {', '.join(own)}; --map {one}={strange[0]} compares them{parts}")
+    return left
 
 
 def placed(module: Module, made: Planned) -> Module:
@@ -212,7 +235,9 @@ def _unlisted(s: Sym, taken: list[int | None]) -> int:
     return size
 
 
-def _check(made: Made, options: Options, wanted: Run, request: Request, tools: Tools, verdict: Verdict) -> None:
+def _check(made: Made, options: Options, wanted: Run, request: Request, tools: Tools, verdict: Verdict,
+           ignored: Sequence[str]) -> None:
+    """ignored: tensors of the expected outputs that are not compared."""
     function, sizes = wanted.function, wanted.sizes
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     inputs, expect = tools.folder / "inputs", tools.folder / "expect"
@@ -242,8 +267,6 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
     rtol, atol = BOUNDS[options.precision]
     bound = f"{rtol if request.rtol is None else request.rtol},{atol if request.atol is None else request.atol}"
-    own = {b.name for b in function.outputs}
-    others = sorted({b.name for f in made.compiled.plan.functions for b in f.outputs} - own)
     # a device takes what suits it of its images: one run
     cpus = (made.target.arch,) if made.target.apart else made.target.isas
     for cpu in (*cpus, *(("reference",) if options.with_reference else ())):
@@ -270,7 +293,14 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
                 _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"), taps, verdict)
             _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"), taps, verdict)
         if wanted.expect:
-            _compare(tools, title, wanted.expect.shown, bound, out, expect, taps, verdict, others)
+            failed = verdict.failed
+            _compare(tools, title, wanted.expect.shown, bound, out, expect, taps, verdict, ignored)
+            if failed < verdict.failed and taps and not any(wanted.expect.find(name) for name in taps):
+                verdict.notes[f"{wanted.expect.shown} has none of the parts that --tap names, so it does not say where "
+                              "the difference begins; docs/porting.md shows how to save them"] = None
+            if taps and ignored:
+                verdict.notes[f"{wanted.expect.shown}: not compared: {', '.join(ignored)} (no parts that --tap names)"
+                              ] = None
         if request.save:
             files.write(Path(request.save), files.blocks(out))
 

@@ -57,6 +57,10 @@ class Given:
                             f"--map {buffer.name}=NAME takes another")
         return tensor
 
+    def besides(self, wanted: Iterable[str]) -> list[str]:
+        """The file's tensors that are none of these and that --map does not name."""
+        return [name for name in self.tensors if name not in {*wanted, *self.names.values()}]
+
     def renamed(self, wanted: list[str], path: Path) -> Path:
         """The file itself, or one at `path` in which the wanted tensors have the model's names."""
         if not self.names:
