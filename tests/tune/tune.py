@@ -17,6 +17,7 @@ from tensor_compile import target as targets
 from tensor_compile.compile.cache import Cache
 from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.key import kernel_key
+from tensor_compile.cli import tune_command
 from tensor_compile.errors import UserError
 from tensor_compile.loops.contraction_schedule import parse
 from tensor_compile.symbolic import sym
@@ -57,9 +58,26 @@ def main(folder: Path) -> None:
     equal([key for key, *_ in tune.tune(kernels, tools, path, rounds=2).timed], [kept.key], "a stale entry is measured")
     raises(UserError, lambda: tune.tune(kernels, harness.Toolset(compiler, target, (), cache, ("/no/such/emulator",)),
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
+    summaries()
+    if ARCH == "x86_64":
+        both = targets.load(targets.find(ARCH)).with_isas(("x86_64", "avx2"))
+        equal(tune.best_first(harness.Toolset(compiler, both, (), cache, ("qemu",))),
+              ["avx2", "x86_64"], "the best instruction set first")
     stopped(folder / "stopped.tuning.lock", tools, kernels)
     pruned(path, tools, kernels)
     wrong_candidate(folder, tools, kernels[0])
+
+
+def summaries() -> None:
+    """The line at the end."""
+    equal(tune_command._summary(tune.Result(left=3), "model.tuning.lock", False, 30.0),
+          "nothing was measured in 30 s: compiling took all of it. Give more (--budget 120s), or build for fewer "
+          "instruction sets (--isa avx2); there is no model.tuning.lock yet", "a budget that is too small")
+    names = [parse("tc_contraction_f32_4x16__avx2"), parse("tc_contraction_f32_4x8__x86_64")]
+    equal(tune_command._summary(tune.Result(timed=[("a", names[0], 1.0), ("b", names[1], 7.0), ("c", names[0], 2.0)],
+                                            before={"a": 1.5, "b": 9.0}), "model.tuning.lock", True),
+          "3 kernels measured, one call of each: avx2 3.5 us before, 3.0 us now; x86_64 9.0 us before, 7.0 us now; "
+          "model.tuning.lock written", "totals by instruction set")
 
 
 def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:

@@ -36,8 +36,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                              "(default: .)")
     parser.add_argument("--all", dest="again", action="store_true", help="measure again what has a good entry")
     parser.add_argument("--budget", type=arguments.seconds, default=None, metavar="TIME",
-                        help="use about this much time, e.g. 120s or 2m, compiling included: the kernels with the most "
-                             "operations come first, the next run goes on")
+                        help="use about this much time, e.g. 120s or 2m, compiling included (below a minute little is "
+                             "measured): the best instruction set of this machine comes first, of it the kernels with "
+                             "the most operations; the next run goes on")
     parser.add_argument("--diff", action="store_true",
                         help="measure everything again and print what would change and gain; write nothing")
     parser.add_argument("--prune", action="store_true",
@@ -64,16 +65,30 @@ def _count(number: float, result: Result, digits: int = 1) -> str:
     return f"{number:.{digits if result.unit == 'us' else 0}f} {result.unit}"
 
 
-def _summary(result: Result, lock: str) -> str:
+def _summary(result: Result, lock: str, exists: bool, budget: float | None = None) -> str:
+    """exists: whether there is a lock; budget: the seconds that the user gave."""
+    if not result.timed and result.left:
+        given = budget or 0
+        state = f"{lock} is as it was" if exists else f"there is no {lock} yet"
+        return f"nothing was measured in {given:.0f} s: compiling took all of it. Give more " \
+               f"(--budget {max(120, 4 * int(given))}s), or build for fewer instruction sets (--isa avx2); {state}"
     if not result.timed:
-        return f"nothing was measured in that time: {lock} is as it was" if result.left else \
-            f"nothing to measure: {lock} is up to date"
-    after = sum(count for _, _, count in result.timed)
-    before = sum(result.before.get(key, count) for key, _, count in result.timed)
+        return f"nothing to measure: {lock} is up to date" if exists else \
+            "nothing to measure: the model has no matrix product and no convolution"
     kernels = f"{len(result.timed)} kernel" + ("" if len(result.timed) == 1 else "s")
     left = f" ({result.left} left for the next run)" if result.left else ""
-    return f"{kernels} measured{left}, one call of each: {_count(before, result)} before, " \
-           f"{_count(after, result)} now; {lock} written"
+    return f"{kernels} measured{left}, one call of each: {'; '.join(_totals(result))}; {lock} written"
+
+
+def _totals(result: Result) -> list[str]:
+    """Of each instruction set: a processor runs the kernels of one."""
+    sets = dict.fromkeys(winner.isa for _, winner, _ in result.timed)
+    told = []
+    for isa in sets:
+        timed = [(key, count) for key, winner, count in result.timed if winner.isa == isa]
+        before, after = sum(result.before.get(key, count) for key, count in timed), sum(count for _, count in timed)
+        told.append(f"{f'{isa} ' if len(sets) > 1 else ''}{_count(before, result)} before, {_count(after, result)} now")
+    return told
 
 
 def _difference(result: Result) -> list[str]:
@@ -146,14 +161,14 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
             result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again or args.diff,
                                partial(_tell, progress, options.shown),
                                None if left is None else left - (time.monotonic() - started), not args.diff)
-        _print(options, result, args.diff)
+        _print(options, result, args.diff, left)
         wrong += result.wrong
     if wrong:
         raise ToolBroken("a candidate differs from the reference (it was not timed)", "\n".join(wrong))
     return 0
 
 
-def _print(options: Options, result: Result, diff: bool) -> None:
+def _print(options: Options, result: Result, diff: bool, budget: float | None) -> None:
     if diff:
         for line in _difference(result):
             print(f"{options.shown}: {line}")
@@ -161,7 +176,8 @@ def _print(options: Options, result: Result, diff: bool) -> None:
         for key, winner, now in result.timed:
             was = f"  (was {_count(result.before[key], result, 3)})" if result.before.get(key, now) != now else ""
             print(f"{options.shown}: {_count(now, result, 3):>14}  {winner.name}  {key}{was}")
-        print(f"{options.shown}: {_summary(result, os.path.relpath(options.lock_path))}")
+        summary = _summary(result, os.path.relpath(options.lock_path), options.lock_path.exists(), budget)
+        print(f"{options.shown}: {summary}")
     for isa in sorted(result.skipped):
         print(f"{options.shown}: warning: this processor does not run {isa}: its kernels were not measured",
               file=sys.stderr)

@@ -16,9 +16,13 @@ def best_only(options: Options, target: Target) -> Options:
     stand on it, unless the user chose some. Another machine's target keeps all of its."""
     if options.isas or options.backend != "c" or target.arch != os.uname().machine or len(target.isas) < 2:
         return options
-    found, integers = ([isa for isa in isas if {feature.linux for feature in instruction_set(isa).features} <= _flags()]
-                       for isas in (target.isas, target.integer_isas))
+    found, integers = ([isa for isa in isas if runs(isa)] for isas in (target.isas, target.integer_isas))
     return replace(options, isas=(found[-1] if found else baseline(target.arch).name,), integer_isas=tuple(integers))
+
+
+def runs(isa: str) -> bool:
+    """Whether this processor has an instruction set of its architecture."""
+    return {feature.linux for feature in instruction_set(isa).features} <= _flags()
 
 
 def _flags() -> set[str]:

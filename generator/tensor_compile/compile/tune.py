@@ -30,6 +30,7 @@ from . import lock as locks
 from .counting import bare, check, counted, UNITS
 from .harness import Case, Toolset, program
 from .lock import Entry
+from .processor import runs
 from .tools import ToolBroken
 
 Say = Callable[[str], None]
@@ -114,16 +115,19 @@ def compiler_name(tools: Toolset) -> str:
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
-    when the user interrupts it, and when the budget (seconds) is used up: the kernels with the most operations come
-    first then. keep: whether the lock is written."""
+    when the user interrupts it, and when the budget (seconds) is used up. The best instruction set comes first, and
+    where time is limited the kernels with the most operations. keep: whether the lock is written."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo = cases(kernels, tools, known, again)
     result = Result(UNITS[tools.count], used={case.name: case.incumbent.name for case in todo})
+    order = best_first(tools)
+    todo.sort(key=lambda case: order.index(case.incumbent.isa))
     groups = [todo] if todo else []
     if budget is not None or bare(tools.target):   # whose memory is small
-        todo.sort(key=lambda case: -case.operations)
-        groups = [todo[i:i + GROUP] for i in range(0, len(todo), GROUP)]
+        todo.sort(key=lambda case: (order.index(case.incumbent.isa), -case.operations))
+        # the first alone: so that a short time measures something
+        groups = [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))]
     tell = _Telling(say, len(todo), budget)
     try:
         with _limit(budget):
@@ -135,6 +139,12 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         if keep and result.timed:
             _keep(result, known, tools, lock)
     return result
+
+
+def best_first(tools: Toolset) -> list[str]:
+    """The target's instruction sets, those that this machine does not run last."""
+    here = not tools.wrapper and tools.target.arch == os.uname().machine
+    return sorted(reversed(tools.target.isas), key=lambda isa: here and not runs(isa))
 
 
 def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -> None:
