@@ -12,7 +12,7 @@ from pathlib import Path
 import models
 from tap import done, equal, note, ok
 from tensor_compile import target
-from tensor_compile.compile import bench_model, machine
+from tensor_compile.compile import machine, profile_model
 from tensor_compile.compile.profile_model import Event
 
 TOOL = os.path.join(os.environ["TC_SOURCE_ROOT"], "generator", "tensor-compile")
@@ -26,8 +26,8 @@ TC_MODEL(two)
 
 events = [Event("f", "v", step, thread, us) for a, b, c in ((3.0, 1.0, 9.0), (5.0, 2.0, 1.0), (4.0, 7.0, 1.0))
           for step, thread, us in ((0, 0, a), (1, 0, b), (1, 0, b), (0, 1, c))]
-equal(bench_model.medians(events, 3), {0: 4.0, 1: 4.0}, "the median of a call, of the slowest thread, of all runs")
-equal(bench_model.medians(events[:-4], 3)[1], 2.0, "the mean where calls differ in how often a step ran")
+equal(profile_model.medians(events, 3), {0: 4.0, 1: 4.0}, "the median of a call, of the slowest thread, of all runs")
+equal(profile_model.medians(events[:-4], 3)[1], 2.0, "the mean where calls differ in how often a step ran")
 
 found = machine.parse("fma 100.5\nread 16384 200000.0\nread 1048576 50000.0\n", 2)
 equal((found.operations, found.reads), (100.5e9, {16384: 200e9, 1048576: 50e9}), "what the program prints is read")

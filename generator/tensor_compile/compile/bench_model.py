@@ -3,11 +3,9 @@
 level of cache that a kernel's bytes fit."""
 from __future__ import annotations
 
-import statistics
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable, Sequence
+from typing import Sequence
 from xml.sax.saxutils import escape
 
 from . import costs, files, machine, profile_model
@@ -16,7 +14,7 @@ from .cache import Cache
 from .costs import Cost
 from .machine import Machine
 from .options import Options
-from .profile_model import Event, Recorded, Request, columns
+from .profile_model import Recorded, Request, columns
 
 BAR, LEFT, WIDTH, MOST = 16, 330, 900, 60   # of the chart: pixels; kernels that it shows
 BLUE, PALE = "#2b6cb0", "#a9c6e5"
@@ -52,24 +50,9 @@ def run(options: Options, request: Request, chart: str = "") -> int:
     return 0
 
 
-def medians(events: Iterable[Event], calls: int) -> dict[int, float]:
-    """Microseconds of a call by step: a thread's median over the calls, of the slowest thread. What runs often in a
-    call is summed. The mean where a thread did not run a step equally often in every call."""
-    times: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for e in events:
-        times[e.step, e.thread].append(e.duration)
-    found: dict[int, float] = {}
-    for (step, _), durations in times.items():
-        runs, rest = divmod(len(durations), calls)
-        us = sum(durations) / calls if rest or not runs else \
-            statistics.median(sum(durations[i:i + runs]) for i in range(0, len(durations), runs))
-        found[step] = max(found.get(step, 0.0), us)
-    return found
-
-
 def rows_of(found: Recorded, ceilings: Machine) -> list[Row]:
     """The slowest first."""
-    times = medians(found.own, found.calls)
+    times = profile_model.medians(found.own, found.calls)
     rows = []
     for cost in costs.of_variant(found.made, found.function, found.variant, found.sizes):
         compute = cost.operations / ceilings.operations * 1e6
