@@ -13,20 +13,32 @@ typedef struct tc_message {
     struct tc_message *next;
 } tc_message;
 
+/* "in layer.3.fc1: ", where the call stands in a scope that the message does not name itself; else nothing. */
+static const char *scope_text(tc_graph *g, const char *text)
+{
+    const tc_captured *f = g->current;
+    const char *scope = f ? tc_arena_format(&g->arena, "%s%s", f->base, tc_scoped_name(g, "")) : "";
+    const size_t length = strlen(scope); /* with the dot at its end */
+    if (!length || strstr(text, tc_arena_format(&g->arena, "\"%s", scope)))
+        return "";
+    return tc_arena_format(&g->arena, "in %.*s: ", (int)length - 1, scope);
+}
+
 static void report(tc_graph *g, const char *kind, tc_site site, const char *hint, const char *text)
 {
     const char *name = g->op_depth > g->op_base && g->op_name ? g->op_name : NULL;
-    const char *line = tc_arena_format(&g->arena, "%s:%d: %s: %s%s%s\n", tc_short_path(g, site.file), site.line, kind,
-                                       name ? name : "", name ? ": " : "", text);
-    if (hint)
-        line = tc_arena_format(&g->arena, "%s  hint: %s\n", line, hint);
+    const char *start = tc_arena_format(&g->arena, "%s:%d: %s: %s%s", tc_short_path(g, site.file), site.line, kind,
+                                        name ? name : "", name ? ": " : "");
+    const char *end = hint ? tc_arena_format(&g->arena, "%s\n  hint: %s\n", text, hint)
+                           : tc_arena_format(&g->arena, "%s\n", text);
+    const char *whole = tc_arena_format(&g->arena, "%s%s", start, end);
     for (const tc_message *m = g->messages; m; m = m->next)
-        if (!strcmp(m->text, line))
-            return;
+        if (!strcmp(m->text, whole))
+            return; /* of a helper in a loop: the first scope is told */
     tc_message *m = tc_arena_alloc(&g->arena, sizeof *m);
-    *m = (tc_message){line, g->messages};
+    *m = (tc_message){whole, g->messages};
     g->messages = m;
-    fputs(line, g->errors);
+    fprintf(g->errors, "%s%s%s", start, name ? scope_text(g, text) : "", end);
 }
 
 void tc_error(tc_graph *g, tc_site site, const char *hint, const char *format, ...)

@@ -207,7 +207,8 @@ struct tc_graph {
 
 /* -- errors.c ----------------------------------------------------------------------------------------------------- */
 
-/* Reports `site: error: NAME: message` (NAME the public call under way, if any) and, where not NULL, a hint line. */
+/* Reports `site: error: NAME: in SCOPE: message` (NAME the public call under way, SCOPE where it stands, if any) and,
+ * where not NULL, a hint line. A message that differs in nothing but its scope is reported once. */
 void tc_error(tc_graph *g, tc_site site, const char *hint, const char *format, ...) TC_PRINTF_LIKE(4, 5);
 /* The same at the site of the public call under way. */
 void tc_fail(tc_graph *g, const char *hint, const char *format, ...) TC_PRINTF_LIKE(3, 4);

@@ -57,7 +57,7 @@ TC_MODEL(wrong)
             "tc_layer_attention: x is f32[2,48], not of rank 3")
     mistake("a batch norm that is none", 'tc_layer_batch_norm(g, x, "norm")', 'no weight "norm.running_mean"')
     mistake("heads that do not divide", 'tc_layer_attention(g, x, "attention", .heads = 3)',
-            "tc_layer_attention: 8 features do not divide by heads = 3")
+            "tc_layer_attention: in attention: 8 features do not divide by heads = 3")
     mistake("heads of keys that do not divide", 'tc_layer_attention(g, x, "grouped", .heads = 3, .kv_heads = 3)',
             "8 features do not divide by heads = 3", "4 features do not divide by kv_heads = 3")
     mistake("heads that share none", 'tc_layer_attention(g, x, "grouped", .heads = 4, .kv_heads = 3)',

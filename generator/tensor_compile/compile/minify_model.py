@@ -159,7 +159,7 @@ def _failure(candidate: Path, command: Sequence[str], scratch: Path, limit: floa
                       if how in line), "expected outputs")
         return Failure("wrong result", about, line)
     line = next((line for line in errors.splitlines() if "error: " in line), errors.strip())
-    message = line.split("error: ", 1)[-1]
+    message = re.sub(r"^(tc_\w+: )in \S+: ", r"\1", line.split("error: ", 1)[-1])  # wherever it stands
     return Failure("error", re.sub(r"\d+|'[^']*'|\"[^\"]*\"|\[[^\]]*\]", "#", message), message)
 
 
