@@ -64,6 +64,16 @@ contraction f32 rows=2 target=a/avx2
         raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
 
 
+def everywhere() -> None:
+    """Each processor computes each product, those of few registers too."""
+    m = dim("m")
+    for target in (targets.load(targets.find(name)) for name in targets.names()):
+        for isa in target.isas:
+            kernels = (matmul(sym(m), 2, 16, target.panel), matmul(sym(m), sym(m), sym(m), 0),
+                       convolution(1, 16, 9, 9, 2, (3, 3), panel=target.panel))
+            ok(all(table.legal(kernel, isa, target) for kernel in kernels), f"{target.name}: {isa} has schedules")
+
+
 def modes(folder: Path) -> None:
     (folder / "tensor-compile-tune.lock").mkdir()
     tempfile.tempdir, kept = str(folder), tempfile.tempdir
@@ -126,5 +136,6 @@ keys()
 text()
 with tempfile.TemporaryDirectory() as name:
     modes(Path(name))
+everywhere()
 model()
 done()

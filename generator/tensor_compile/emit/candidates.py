@@ -35,8 +35,8 @@ EDGE = 0.4            # cycles a term of each row of a tile whose positions are 
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 
 
-def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
-    """Why a schedule cannot be this kernel's; None where it can."""
+def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False) -> str | None:
+    """Why a schedule cannot be this kernel's; None where it can. spills: its pointers need not fit the registers."""
     isa, access = instruction_set(schedule.isa), Access.of(kernel)
     rows, columns = schedule.mr, schedule.nr
     if not known(schedule):
@@ -51,7 +51,7 @@ def refusal(kernel: ContractionKernel, schedule: Schedule) -> str | None:
     if needed > isa.registers:
         return f"needs {needed} registers of {isa.registers}"
     pointers = _pointers(access, schedule)
-    if pointers > isa.pointers:
+    if pointers > isa.pointers and not spills:
         return f"needs {pointers} pointers of {isa.pointers}"
     if rows > 1 and access.rows.is_const and rows > max(1, access.rows.value):
         return f"the kernel has only {access.rows} rows"
@@ -142,8 +142,11 @@ def _bytes_a_row(access: Access) -> int:
 
 
 def legal(kernel: ContractionKernel, isa: str, target: Target) -> list[Schedule]:
-    """The schedules of an instruction set that fit a kernel, in the order of ties; never empty."""
-    return [s for s in dict.fromkeys(schedules(kernel, isa, target)) if refusal(kernel, s) is None]
+    """The schedules of an instruction set that fit a kernel, in the order of ties; never empty: where a processor has
+    too few registers for any, those whose pointers lie on the stack."""
+    tried = list(dict.fromkeys(schedules(kernel, isa, target)))
+    return [s for s in tried if refusal(kernel, s) is None] or \
+        [s for s in tried if refusal(kernel, s, spills=True) is None]
 
 
 # -- the cost model -------------------------------------------------------------------------------------------------
