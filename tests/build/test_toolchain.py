@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tap import done, equal, ok, raises, skip
 from tensor_compile import target
-from tensor_compile.compile import compiled_for, cuda_target, elf, link, objects, toolchain
+from tensor_compile.compile import budget, compiled_for, cuda_target, elf, link, objects, toolchain
+from tensor_compile.compile.budget import Line
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.errors import UserError
@@ -122,4 +123,9 @@ with tempfile.TemporaryDirectory() as folder:
         equal(elf.read(results[0]).exported, ["entry"], f"{command}: hidden symbols are local")
         equal(elf.read(results[0]).undefined, [], f"{command}: nothing is left undefined")
         ok(elf.read(results[0]).size("code") > 0 and made[0].stack is not None, f"{command}: code and stack are known")
+for lines, hinted in (((Line("f batch1", 100), Line("f generic", 2000)), True), ((Line("f generic", 2000),), False)):
+    try:
+        budget.check(budget.Bill(2000, 0, 0, 0, lines, (), (), ()), "m.c", 1000, None, None, None)
+    except budget.Over as error:
+        equal("hint: a variant of fixed sizes fits: " in str(error), hinted, "an arena that a variant alone would fit")
 done()
