@@ -233,6 +233,9 @@ TC_FUNCTION(two)
     fails("a wrong shape", run(project(MODEL.replace("batch, 4", "batch, 5"))), 1, "model.c:7: error: tc_linear:")
     fails("a model that does not compile", run(project(MODEL.replace("tc_relu(", "tc_rule("))), 1, "tc_rule",
           "the model does not compile (the compiler's messages are above)", "all operations are in", "ops.h")
+    for wrong in ("tc_tensor t = x * x;", "tc_dim d = batch + 1;", "if (batch > 3) return;"):
+        fails(f"an operator of C: {wrong}", run(project(MODEL.replace("tc_output(", f"{wrong} tc_output(", 1))), 1,
+              "invalid operands to binary", "hint: C computes neither tensors nor sizes: tc_add, tc_mul,", "TC_IF")
     fails("a model without its include", run(project(MODEL.replace("#include", "//"))), 1, "the model does not compile",
           "hint: a model starts with #include <tensor_compile/model.h>")
     window = ("#include <tensor_compile/model.h>\nTC_MODEL(window)\n{\n    tc_tensor x = tc_input(g, \"x\", TC_F32, "

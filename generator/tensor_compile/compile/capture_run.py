@@ -128,6 +128,9 @@ def _compile_hint(model: Path, messages: str) -> str:
         return "a model starts with #include <tensor_compile/model.h>"
     if options := _options_of(messages):
         return options
+    if re.search(r"invalid operands to binary[^\n]*\btc_(tensor|dim)\b", messages):
+        return ("C computes neither tensors nor sizes: tc_add, tc_mul, … make tensors; tc_dim_add, tc_dim_mul, … make "
+                "sizes; what data or a size decides in a call is a TC_IF")
     if re.search(r"tc_\w+.*-Wimplicit-function-declaration", messages.replace("-Werror=", "-W")):
         return f"all operations are in {host_programs.CAPTURE / 'include' / 'tensor_compile' / 'ops.h'}"
     return ""
