@@ -28,7 +28,7 @@ from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
 from tensor_compile.loops.few_rows import FewRows
-from tensor_compile.loops.loop_ir import Kernel, GroupedContractionKernel
+from tensor_compile.loops.loop_ir import Kernel
 from tensor_compile.loops.narrow import _Change
 from tensor_compile.loops.schedule_cuda import Units
 from tensor_compile.loops.schedule_half import HalfTile
@@ -94,13 +94,8 @@ def halved(kernel: Kernel, dtype: str, which: str) -> Kernel:
     """The kernel with operands of 16 bits: the first one, the second ones or both; and what it stores."""
     chosen = {x.buffer for part in kernel.contractions for x in ((part.a,) if which in "ac" else ()) +
               (part.b if which in "bc" else ())} | {s.buffer for s in kernel.stores}
-    change = _Change({}, chosen, dtype)
-
-    def params(k: Kernel) -> Kernel:
-        k = replace(k, contractions=[params(part) for part in k.contractions]) if isinstance(k, GroupedContractionKernel) else k
-        return replace(k, params=tuple(replace(b, dtype=dtype) if b.name in chosen else b for b in k.params))
-
-    return params(change.kernel(kernel))
+    buffers = {b.name: replace(b, dtype=dtype) if b.name in chosen else b for b in kernel.params}
+    return _Change(buffers, chosen, dtype).kernel(kernel)
 
 
 def on_matrix_units() -> list[Case]:
