@@ -7,10 +7,7 @@ nest of one phase without reductions has no rows to keep together: its innermost
 elements, which are split over the team like rows.
 
 Where rows hold reductions, some neighbouring rows are walked side by side, so that their chains of dependent operations
-overlap; every row keeps its own order.
-
-Sums of the order `lanes` hold their 16 lanes in one vector (in an array where code is one lane wide), blocks of 4096
-terms outermost. The loop starts lane 0 at term 0, so lane l holds the terms l, l + 16, ... as the order demands.
+overlap; every row keeps its own order. row_sums.py says what stands around and in the loop of a reduction.
 """
 from __future__ import annotations
 
@@ -22,14 +19,15 @@ from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import (Rewriter, domain_size, identity, last, is_function, point_number, rewritten, sorts_wide,
-                             symbols_of, walk)
+from ..loops.scalars import (Rewriter, domain_size, last, is_function, point_number, rewritten, sorts_wide, symbols_of,
+                             walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
 from .identity import storage
 from .items import next_item, positions
-from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, siblings, term
-from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, identifier, indent, splat, vectorizable
+from .reduction import BLOCK, POSITIONS, siblings
+from .row_sums import RowSum, row_sum
+from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
 from .transpose import SIDE, Transposition, transposition
 from . import window
 
@@ -71,22 +69,10 @@ def emit_loop_nest(kernel: LoopNestKernel, isa: str, symbol: str, emitter: type[
 
 
 @dataclass(slots=True)
-class _Sum:
-    """A row reduction in the making: `acc` over the loop, `total` over blocks ("" where there are none)."""
-
-    reduce: RowReduce
-    acc: str
-    vector: bool
-    lanes: bool
-    total: str = ""
-    number: str = ""
-
-
-@dataclass(slots=True)
 class _Row:
     """What the loops of a phase do for one row."""
 
-    sums: list[_Sum]
+    sums: list[RowSum]
     stores: Sequence[Store]
 
 
@@ -324,7 +310,7 @@ class _LoopNestEmitter:
             return self.sort(phase, phase.reduces[0])
         inner, outer = phase.vars[-1], phase.vars[:-1]
         wide = self.is_wide(phase)
-        rows = [_Row([self.start(r, wide, one) for r in row_reduces(one)], one.stores) for one in phases]
+        rows = [_Row([row_sum(e, r, wide, one.vars) for r in row_reduces(one)], one.stores) for one in phases]
         blocks = [s for row in rows for s in row.sums if s.total]
         if blocks and not outer:
             self.blocks(rows, inner, wide, blocks)
@@ -336,88 +322,20 @@ class _LoopNestEmitter:
                 e.close(head)
         for row in rows:
             for s in row.sums:
-                self.finish(s, phase)
+                s.finish(e)
 
-    def blocks(self, rows: list[_Row], inner: Sym, wide: bool, blocks: list[_Sum]) -> None:
+    def blocks(self, rows: list[_Row], inner: Sym, wide: bool, blocks: list[RowSum]) -> None:
         """Blocks of 4096 terms: the lanes of each are combined before the next."""
         e = self.e
         block, end = e.fresh("block"), e.fresh("end")
         e.open()
         e.lines.append(f"const tc_index {end} = tc_min({block} + {BLOCK}, {e.index(extent(inner))});")
         for s in blocks:
-            e.lines += self.clear(s)
+            e.lines += s.clear()
         self.phase_loop(rows, inner, wide, block, end, None)
         for s in blocks:
-            e.lines.append(f"{s.total} = {self.added(s)};")
+            e.lines.append(f"{s.total} = {s.added()};")
         e.close(f"for (tc_index {block} = 0; {block} < {e.index(extent(inner))}; {block} += {BLOCK})")
-
-    def start(self, r: RowReduce, wide: bool, phase: Phase) -> _Sum:
-        e = self.e
-        first = identity(r.op, r.order, r.dtype) if r.op not in POSITIONS else None
-        s = _Sum(r, e.fresh("r"), wide, r.order == "lanes")
-        terms = product(extent(v) for v in phase.vars)
-        if s.lanes:
-            assert first is not None    # positions are free
-            s.number = "" if len(phase.vars) == 1 else e.fresh("n")
-            most = terms.range()[1]
-            if most is None or most > BLOCK:
-                s.total = e.fresh("r")
-                e.lines.append(f"{C_TYPE[r.dtype]} {s.total} = {constant(first)};")
-            if wide:
-                e.lines.append(f"{V_TYPE[r.dtype]} {s.acc} = {splat(r.dtype, constant(first))};")
-            else:
-                e.lines += [f"{C_TYPE[r.dtype]} {s.acc}[16];", *self.clear(s)]
-            if s.number:
-                e.lines.append(f"tc_index {s.number} = 0;")
-        elif first is None and wide:
-            # A lane without terms keeps the worst value and a position behind every other of the same value.
-            dtype = r.value.dtype
-            worst = constant(identity(r.op[3:], r.order, dtype))
-            e.lines += [f"{V_TYPE[dtype]} {s.acc}_best = {splat(dtype, worst)};", f"tcv_i32 {s.acc} = tcv_iota_i32();"]
-        elif first is None:
-            s.number = e.fresh("n")
-            e.lines += [f"{C_TYPE[r.value.dtype]} {s.acc}_best = 0;", f"int64_t {s.acc} = 0;",
-                        f"tc_index {s.number} = 0;"]
-        elif wide:
-            e.lines.append(f"{V_TYPE[r.dtype]} {s.acc} = {splat(r.dtype, constant(first))};")
-        else:
-            e.lines.append(f"{C_TYPE[r.dtype]} {s.acc} = {constant(first)};")
-        return s
-
-    def clear(self, s: _Sum) -> list[str]:
-        first = constant(identity(s.reduce.op, "lanes", s.reduce.dtype))
-        if s.vector:
-            return [f"{s.acc} = {splat(s.reduce.dtype, first)};"]
-        return ["for (int l = 0; l < 16; ++l)", f"    {s.acc}[l] = {first};"]
-
-    def combined(self, s: _Sum) -> str:
-        lanes = f"{lanes_of(s.reduce.op)}_{s.reduce.dtype}({s.acc})"
-        return f"tcv_{lanes}" if s.vector else f"tc_lanes_{lanes}"
-
-    def added(self, s: _Sum) -> str:
-        """The total with the lanes of the block that ends."""
-        return f"tc_{joining(s.reduce.op)}_{s.reduce.dtype}({s.total}, {self.combined(s)})"
-
-    def finish(self, s: _Sum, phase: Phase) -> None:
-        """Names the result as the local that later phases read."""
-        e, r = self.e, s.reduce
-        terms = product(extent(v) for v in phase.vars)
-        if r.order == "running":
-            return
-        dtype = "i64" if r.op in POSITIONS else r.dtype
-        if s.lanes:
-            text = s.total or self.combined(s)
-            if s.total and s.number:
-                text = f"{s.number} > 0 ? {self.added(s)} : {s.total}"
-            if (terms.range()[0] or 0) < 1:
-                text = f"{e.index(terms)} == 0 ? {constant(empty(r.op, r.dtype))} : {text}"
-        elif s.vector and r.op in POSITIONS:
-            text = f"tcv_{r.op}_{r.value.dtype}({s.acc}_best, {s.acc})"
-        elif s.vector:
-            text = f"tcv_{r.op}_{r.dtype}({s.acc})" if r.op != "dot" else f"tcv_sum_{r.dtype}({s.acc})"
-        else:
-            text = s.acc
-        e.name_local(r.name, dtype, text)
 
     # -- sorting ------------------------------------------------------------------------------------------------------
     def sort(self, phase: Phase, r: RowSort) -> None:
@@ -528,7 +446,7 @@ class _LoopNestEmitter:
             later = []
             for s in row.sums:
                 if s.reduce.order == "running":
-                    self.accumulate(s, mask, e.names[inner])
+                    s.accumulate(e, mask, e.names[inner])
                     e.locals[s.reduce.name] = CValue(s.acc, False, len(e.scopes) - 1)
                     continue
                 later.append(s)
@@ -536,46 +454,10 @@ class _LoopNestEmitter:
                     e.value(s.reduce.value)
             results = [(x, e.value(x.value)) for x in row.stores]
             for s in later:
-                self.accumulate(s, mask, e.names[inner])
+                s.accumulate(e, mask, e.names[inner])
             for x, result in results:
                 e.store_value(x, result)
         e.width, e.vector, e.lanes = 1, None, None
-
-    def accumulate(self, s: _Sum, mask: str, position: str) -> None:
-        e, r = self.e, s.reduce
-        if r.op in POSITIONS and s.vector:
-            dtype, value, better_lanes = r.value.dtype, e.wide(r.value), e.fresh("m")
-            text = f"tcv_{r.op}_better_{dtype}({value}, {s.acc}_best)"
-            if mask:
-                text = f"tcv_logical_and_bool({mask}, {text})"
-            here = f"tcv_add_i32(tcv_splat_i32((int32_t){position}), tcv_iota_i32())"
-            e.lines += [f"const tcv_mask {better_lanes} = {text};",
-                        f"{s.acc}_best = tcv_select_{dtype}({better_lanes}, {value}, {s.acc}_best);",
-                        f"{s.acc} = tcv_select_i32({better_lanes}, {here}, {s.acc});"]
-            return
-        if r.op in POSITIONS:
-            value = e.scalar(r.value)
-            e.lines += [f"if ({s.number} == 0 || {better(r.op, r.value.dtype, value, s.acc + '_best')}) {{",
-                        f"    {s.acc}_best = {value};", f"    {s.acc} = {s.number};", "}", f"++{s.number};"]
-            return
-        if s.vector:
-            text = term(e, r.op, r.dtype, s.acc, r.value, True)
-            if mask:
-                text = f"tcv_select_{r.dtype}({mask}, {text}, {s.acc})"
-            e.lines.append(f"{s.acc} = {text};")
-            step = 16
-        elif s.lanes:
-            at = f"{s.acc}[{s.number or position} & 15]"
-            e.lines.append(f"{at} = {term(e, r.op, r.dtype, at, r.value, False)};")
-            step = 1
-        else:
-            e.lines.append(f"{s.acc} = {term(e, r.op, r.dtype, s.acc, r.value, False)};")
-            return
-        if s.lanes and s.number:
-            e.lines.append(f"{s.number} += {step};")
-            if s.total:
-                e.lines += [f"if ({s.number} == {BLOCK}) {{", f"    {s.total} = {self.added(s)};",
-                            *indent(self.clear(s)), f"    {s.number} = 0;", "}"]
 
 
 def row_reduces(phase: Phase) -> list[RowReduce]:
