@@ -17,13 +17,6 @@
 #error "bytes of a word are taken from its low end"
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define TC_PRAGMA_(text) _Pragma(#text)
-#define TC_UNROLL(times) TC_PRAGMA_(GCC unroll times)
-#else
-#define TC_UNROLL(times)
-#endif
-
 /* -- words --------------------------------------------------------------------------------------------------------- */
 
 static TC_INLINE uint32_t tc_load_word(const void *p)

@@ -11,6 +11,14 @@
 #define TC_INLINE inline __attribute__((always_inline))
 #define TC_NOINLINE __attribute__((noinline))
 
+/* Before a loop: how many times its body stands. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TC_PRAGMA_(text) _Pragma(#text)
+#define TC_UNROLL(times) TC_PRAGMA_(GCC unroll times)
+#else
+#define TC_UNROLL(times)
+#endif
+
 /* Sizes, strides and loop variables: elements unless said otherwise. */
 typedef ptrdiff_t tc_index;
 

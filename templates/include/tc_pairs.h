@@ -16,13 +16,6 @@
 #include "tc_kernel.h"
 #include "tc_scalar.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define TC_PRAGMA_(text) _Pragma(#text)
-#define TC_UNROLL(times) TC_PRAGMA_(GCC unroll times)
-#else
-#define TC_UNROLL(times)
-#endif
-
 #if defined(__thumb__) && !defined(__thumb2__)
 #define TC_THUMB1 1
 #define TC_NAKED __attribute__((naked, noinline)) /* arguments are where the calling convention has them */
