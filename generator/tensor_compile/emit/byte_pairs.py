@@ -25,18 +25,9 @@ class PairEmitter(WordEmitter):
         self.split(-(-points // PAIR))
         if form.terms < words:
             e.lines += [f"for (tc_index i = {form.terms}; i < {words}; ++i)", "    scratch[i] = 0;"]
-        e.open()
-        e.lines.append(f"const tc_index first = item * {PAIR}, second = "
-                       f"{'first + 1' if points % PAIR == 0 else f'tc_min(first + 1, {points - 1})'};")
-        points_of: list[dict[Sym, Expr]] = []
-        for r in range(PAIR):
-            copies = tuple(Sym(s.name, 0, s.hi) for s in form.m)
-            self.point(copies, ("first", "second")[r], f"_{r}")
-            points_of.append(dict(zip(form.m, map(sym, copies), strict=True)))
-            e.scopes[-1].bound |= set(copies)
+        self.open_pair(points)
+        points_of, once = self.pair(form.m, points)
         self.stage_pair(form, points_of)
-        # a point that has no neighbour is not stored again: its result may be where an operand was
-        once = ("", "if (second > first)" if points % PAIR else "")
         e.lines.append(f"const int8_t *weights = {self.w};")
 
         def some(count: int, first: Expr) -> None:
@@ -122,12 +113,9 @@ class PairEmitter(WordEmitter):
                     "tc_index y = 0, slot = 0, turn = 0;"]
         e.names[form.row] = "row"
         e.open((form.row,))
-        e.lines += ["TC_UNROLL(1)", f"for (; y < row * {form.row_stride} + {tall}; ++y) {{",
-                    f"    const int exists = y >= {form.y_low} && y < {form.y_high};",
-                    f"    tc_stage_channel(ring + slot, from + y * {form.row_step}, exists ? {form.x_low} : {width}, "
-                    f"exists ? {min(form.x_high, width)} : 0, {width}, {form.column_step}, {tall}, {form.other});",
-                    f"    slot = slot + 1 < {tall} ? slot + 1 : 0;", "}",
-                    f"tc_windows_{taps}(sums, ring, {form.column_stride * tall}, taps + turn * {taps}, {columns});",
+        self.new_rows(form, [f"tc_stage_channel(ring + slot, {self.row_of(form)}, {tall}, {form.other});",
+                             f"slot = slot + 1 < {tall} ? slot + 1 : 0;"])
+        e.lines += [f"tc_windows_{taps}(sums, ring, {form.column_stride * tall}, taps + turn * {taps}, {columns});",
                     f"turn += {form.row_stride % tall};", f"turn -= turn < {tall} ? 0 : {tall};"]
         e.names[form.column] = "column"
         e.open((form.column,))

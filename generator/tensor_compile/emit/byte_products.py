@@ -72,6 +72,23 @@ class WordEmitter:
             name = self.e.names[s] = f"m{i}{suffix}"
             self.e.lines.append(f"const tc_index {name} = {f'{text} % {size}' if i else text};")
 
+    def open_pair(self, points: int) -> None:
+        """Opens the loop over pairs of points: the numbers of both."""
+        self.e.open()
+        self.e.lines.append(f"const tc_index first = item * {PAIR}, second = "
+                            f"{'first + 1' if points % PAIR == 0 else f'tc_min(first + 1, {points - 1})'};")
+
+    def pair(self, variables: tuple[Sym, ...], points: int) -> tuple[list[dict[Sym, Expr]], tuple[str, str]]:
+        """Names the variables of both points: what stands for them in each, and the heads of what each stores."""
+        points_of: list[dict[Sym, Expr]] = []
+        for r in range(PAIR):
+            copies = tuple(Sym(s.name, 0, s.hi) for s in variables)
+            self.point(copies, ("first", "second")[r], f"_{r}")
+            points_of.append(dict(zip(variables, map(sym, copies), strict=True)))
+            self.e.scopes[-1].bound |= set(copies)
+        # a point that has no neighbour is not stored again: its result may be where an operand was
+        return points_of, ("", "if (second > first)" if points % PAIR else "")
+
     def stores(self, stores: Iterable[Store], mapping: dict[Sym, Expr], total: str) -> None:
         """Stores with variables replaced, in a scope of their own. total: C text of the sum."""
         self.e.accs = [total]
@@ -85,22 +102,13 @@ class WordEmitter:
         if not form.whole_words:
             e.lines += [f"int8_t *const bytes = (int8_t *)(scratch + {4 * form.groups});",
                         f"for (tc_index i = {form.terms}; i < {4 * form.groups}; ++i)", "    bytes[i] = 0;"]
-        e.open()
-        e.lines.append(f"const tc_index first = item * {PAIR}, second = "
-                       f"{'first + 1' if points % PAIR == 0 else f'tc_min(first + 1, {points - 1})'};")
+        self.open_pair(points)
         e.open()
         e.lines.append("const tc_index point = r ? second : first;")
         self.point(form.m, "point", "")
         self.stage(form)
         e.close(f"for (int r = 0; r < {PAIR}; ++r)")
-        points_of = []
-        for r in range(PAIR):
-            copies = tuple(Sym(s.name, 0, s.hi) for s in form.m)
-            self.point(copies, ("first", "second")[r], f"_{r}")
-            points_of.append(dict(zip(form.m, map(sym, copies), strict=True)))
-            e.scopes[-1].bound |= set(copies)
-        # a point that has no neighbour is not stored again: its result may be where an operand was
-        once = ("", "if (second > first)" if points % PAIR else "")
+        points_of, once = self.pair(form.m, points)
         e.lines.append(f"const int8_t *weights = {self.w};")
         if rows > 1:
             pair = Sym("pair", 0, rows // PAIR - 1)
@@ -238,11 +246,7 @@ class WordEmitter:
         # parameters of the channels are named here, outside of the loops over points
         e.names[form.row] = "row"
         e.open((form.row,))
-        e.lines += ["TC_UNROLL(1)", f"for (; y < row * {form.row_stride} + {tall}; ++y) {{",
-                    f"    const int exists = y >= {form.y_low} && y < {form.y_high};",
-                    f"    tc_widen_row(ring + y % {tall} * {2 * width}, from + y * {form.row_step}, "
-                    f"exists ? {form.x_low} : {width}, exists ? {min(form.x_high, width)} : 0, {width}, "
-                    f"{form.column_step}, {form.other});", "}"]
+        self.new_rows(form, [f"tc_widen_row(ring + y % {tall} * {2 * width}, {self.row_of(form)}, {form.other});"])
         for i in range(tall):
             e.lines.append(f"const uint32_t *row{i} = ring + (row * {form.row_stride} + {i}) % {tall} * {2 * width};")
         e.names[form.column] = "column"
@@ -259,6 +263,17 @@ class WordEmitter:
         e.close(f"for (tc_index column = 0; column < {extent(form.column).value}; ++column{steps})")
         e.close(f"for (tc_index row = 0; row < {rows}; ++row)")
         e.close("for (tc_index item = begin; item < end; ++item)")
+
+    def new_rows(self, form: Channels, stage: list[str]) -> None:
+        """Stages the rows up to the last one of the window, those that the window before had not."""
+        self.e.lines += ["TC_UNROLL(1)", f"for (; y < row * {form.row_stride} + {form.taps[0]}; ++y) {{",
+                         f"    const int exists = y >= {form.y_low} && y < {form.y_high};",
+                         *(f"    {line}" for line in stage), "}"]
+
+    def row_of(self, form: Channels) -> str:
+        """Of row y: where it is, the columns that exist, how many there are, their step."""
+        return (f"from + y * {form.row_step}, exists ? {form.x_low} : {form.width}, "
+                f"exists ? {min(form.x_high, form.width)} : 0, {form.width}, {form.column_step}")
 
     def open_block(self, form: Channels, blocks: int) -> Sym:
         """Opens the loop over the blocks of channels of all batches; the variable of the block."""
