@@ -36,18 +36,15 @@ class Caller:
 
     def over(self, samples: Samples, threads: int, states: Sequence[State] = ()) -> Iterator[Path]:
         """The outputs of each call; the file is the next call's, too. states: zeros before the first call."""
-        inputs, out, before = (self.folder / name for name in ("inputs", "out", "states"))
-        tensor_files.write_zeros(before, {s.before: (s.dtype, s.shape) for s in states})
+        inputs, out, zeros = (self.folder / name for name in ("inputs", "out", "zeros"))
+        tensor_files.write_zeros(zeros, {s.before: (s.dtype, s.shape) for s in states})
+        before = zeros, tensor_files.read(zeros, str(zeros))
         for call in samples.calls:
-            if states:
-                sizes = call.write(inputs, (before, tensor_files.read(before, str(before))))
-            else:
-                sizes = call.write(inputs)
-            self.call(inputs, out, sizes, threads)
+            self.call(inputs, out, call.write(inputs, before), threads)
+            yield out
             if states:
                 left = tensor_files.read(out, str(out))
-                tensor_files.write(before, (out, {s.before: left[s.after] for s in states}))
-            yield out
+                before = out, {s.before: left[s.after] for s in states}
 
 
 class CompiledCaller(Caller):

@@ -181,6 +181,7 @@ class _Source:
     # -- all of it -----------------------------------------------------------------------------------------------------
     def write(self, shown: str) -> Program:
         held = {s.before: s.name for s in self.states}
+        variables: dict[str, constants.Value] = {}
         for p in self.function.parameters:
             value, name = Value(p), p.attrs["name"]
             self.floats[value] = self.named(value, held.get(name, name), value.dtype)
@@ -188,6 +189,7 @@ class _Source:
                 text = f'tc_state(g, "{held[name]}", {primitives.dtype_name(value.dtype)}, ' \
                        f"{self.program.dims.list(value.shape)})"
                 self.program.statements.append(Statement(text, self.floats[value], keep=True))
+                variables[held[name]] = self.floats[value]
             else:
                 self.program.inputs.append((name, self.floats[value]))
         for guard in self.function.guards:
@@ -198,8 +200,7 @@ class _Source:
             if node not in self.found.constants:
                 self._node(node)
         for name, value, _ in self.function.assigns:
-            state = next(self.float(Value(p)) for p in self.function.parameters if held.get(p.attrs["name"]) == name)
-            self.program.statements.append(Statement(f"tc_assign({state}, {self.float(value)})", keep=True))
+            self.program.statements.append(Statement(f"tc_assign({variables[name]}, {self.float(value)})", keep=True))
         self._refuse(shown)
         for name, value, _ in self.function.results:
             self.program.outputs.append((name, self.float(value)))

@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Sequence
 
+from ..graph.infer import Context
 from ..graph.ir import Function, Module, Node, Value
+from ..graph.rewrite import Builder, Values
 from ..importer.source import Names, identifier
 
 
@@ -26,8 +28,8 @@ def opened(module: Module, function: Function) -> tuple[Function, list[State]]:
     names = Names([*(p.attrs["name"] for p in function.parameters), *(name for name, _, _ in function.results)])
     states: dict[str, State] = {}
     parameters: dict[str, Node] = {}
-    values: dict[Value, Value] = {}
-    nodes: list[Node] = []
+    values = Values()
+    builder = Builder(function, Context(), share=False)
 
     def parameter(name: str) -> Value:
         if name not in parameters:
@@ -37,22 +39,16 @@ def opened(module: Module, function: Function) -> tuple[Function, list[State]]:
             parameters[name] = Node("parameter", (), {"name": states[name].before}, (declared.type,), declared.loc)
         return Value(parameters[name])
 
-    def now(value: Value) -> Value:
-        return values.get(value, value)
-
     for node in function.nodes:
         if node.op == "state":
             values[Value(node)] = parameter(node.attrs["name"])
-            continue
-        made = Node(node.op, tuple(map(now, node.operands)), node.attrs, node.types, node.loc, node.scope)
-        values.update({Value(node, i): Value(made, i) for i in range(len(node.types))})
-        nodes.append(made)
+        else:
+            values.bind(node, builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc,
+                                           node.scope))
     for name, _, _ in function.assigns:
         parameter(name)
-    result = replace(function, parameters=[*function.parameters, *parameters.values()], nodes=nodes,
-                     assigns=[(name, now(v), loc) for name, v, loc in function.assigns],
-                     results=[(name, now(v), loc) for name, v, loc in function.results])
-    return result, list(states.values())
+    builder.function.parameters += parameters.values()
+    return builder.finish(function, values.__getitem__), list(states.values())
 
 
 def with_results(function: Function, states: Sequence[State]) -> Function:
