@@ -44,6 +44,7 @@ tc_graph *tc_graph_create(FILE *errors)
     made->dim_decls_end = &made->dim_decls;
     made->files_end = &made->files;
     made->weights_end = &made->weights;
+    made->bare_norms_end = &made->bare_norms;
     made->states_end = &made->states;
     made->functions_end = &made->functions;
     made->arena.escape = NULL;

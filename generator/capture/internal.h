@@ -188,7 +188,7 @@ struct tc_graph {
     tc_weight_file *files, **files_end;
     int file_count;
     tc_weight_decl *weights, **weights_end, *weight_chains[TC_WEIGHT_BUCKETS];
-    tc_bare_norm *bare_norms; /* the last first */
+    tc_bare_norm *bare_norms, **bare_norms_end;
     tc_state_decl *states, **states_end;
     int64_t state_bytes; /* no less than what they need */
     tc_captured *functions, **functions_end;

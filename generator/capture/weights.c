@@ -289,8 +289,9 @@ tc_tensor tc_weight_at(tc_site at, tc_graph *g, const char *name, int count, con
 void tc_norm_is_bare(tc_site at, tc_graph *g, const char *layer)
 {
     tc_bare_norm *n = tc_arena_alloc(&g->arena, sizeof *n);
-    *n = (tc_bare_norm){layer, absolute_name(g, "weight"), at, g->bare_norms};
-    g->bare_norms = n;
+    *n = (tc_bare_norm){.layer = layer, .weight = absolute_name(g, "weight"), .site = at};
+    *g->bare_norms_end = n;
+    g->bare_norms_end = &n->next;
 }
 
 /* From how many changes of letters on a name is another layer's: more than half of the last name before the dot. */
@@ -306,14 +307,7 @@ static int misspelled_below(const char *weight)
 
 void tc_warn_of_bare_norms(tc_graph *g)
 {
-    const tc_bare_norm *in_order = NULL;
-    for (tc_bare_norm *n = g->bare_norms, *next; n; n = next) {
-        next = n->next;
-        n->next = (tc_bare_norm *)in_order;
-        in_order = n;
-    }
-    g->bare_norms = NULL;
-    for (const tc_bare_norm *n = in_order; n; n = n->next) {
+    for (const tc_bare_norm *n = g->bare_norms; n; n = n->next) {
         const char *hint = near_names(g, n->weight, misspelled_below(n->weight), true);
         if (hint)
             tc_warn(g, n->site, hint, "%s: no weight \"%s\" in %s%s: the norm has no weight and no bias", n->layer,
