@@ -3,18 +3,15 @@
  * Cycles of a Cortex-M: the DWT's counter of 32 bits, or SysTick's of 24 where there is no DWT (Cortex-M0+).
  */
 #include "clock.h"
+#include "ticks.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 #define DEBUG_CONTROL (*(volatile uint32_t *)0xe000edfc)
 #define DWT_CONTROL (*(volatile uint32_t *)0xe0001000)
 #define DWT_CYCLES (*(volatile uint32_t *)0xe0001004)
-#define SYSTICK_CONTROL (*(volatile uint32_t *)0xe000e010)
-#define SYSTICK_RELOAD (*(volatile uint32_t *)0xe000e014)
-#define SYSTICK_CURRENT (*(volatile uint32_t *)0xe000e018)
 
-enum { MOST = 0xffffff, RAN_OUT = 1 << 16, TRACE = 1 << 24 };
+enum { TRACE = 1 << 24 };
 
 static int dwt;
 
@@ -24,9 +21,7 @@ const char *tc_clock_init(void)
 {
     DEBUG_CONTROL |= TRACE;
     DWT_CONTROL |= 1;
-    SYSTICK_RELOAD = MOST;
-    SYSTICK_CURRENT = 0;
-    SYSTICK_CONTROL = 5; /* on, at the processor's clock, without interrupts */
+    tc_ticks_init();
     const uint32_t cycles = DWT_CYCLES, ticks = SYSTICK_CURRENT;
     for (volatile int i = 0; i < 1000; ++i)
         ;
@@ -36,18 +31,10 @@ const char *tc_clock_init(void)
 
 double tc_clock_begin(void)
 {
-    if (dwt)
-        return (double)DWT_CYCLES;
-    SYSTICK_CURRENT = 0; /* begins anew with the next tick; clears RAN_OUT */
-    while (SYSTICK_CURRENT == 0)
-        ;
-    return (double)SYSTICK_CURRENT;
+    return dwt ? (double)DWT_CYCLES : tc_ticks_begin();
 }
 
 double tc_clock_end(double begin)
 {
-    if (dwt)
-        return (double)(DWT_CYCLES - (uint32_t)begin);
-    const uint32_t now = SYSTICK_CURRENT;
-    return SYSTICK_CONTROL & RAN_OUT ? -1.0 : begin - (double)now;
+    return dwt ? (double)(DWT_CYCLES - (uint32_t)begin) : tc_ticks_end(begin);
 }
