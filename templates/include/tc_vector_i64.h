@@ -206,7 +206,7 @@ static TC_INLINE tcv_i32 tcv_cast_i64_i32(tcv_i64 x)
 
 /* -- products of i32 that are rounded to a half of their bits -------------------------------------------------------------
  * tcv_upper_half_i32(x, y): x + ((x * y + 2^31) >> 32); tcv_high_half_i32(x, y): min((x * y + 2^30) >> 31, INT32_MAX).
- * What emit/fixed_point.py finds in scalar expressions. Only -2^31 * -2^31 is too large for the second. */
+ * What emit/halves.py finds in scalar expressions. Only -2^31 * -2^31 is too large for the second. */
 #if defined(TC_ISA_NEON)
 
 static TC_INLINE tcq_i32 tcq_upper_half_i32(tcq_i32 x, tcq_i32 y) {
