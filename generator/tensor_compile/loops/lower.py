@@ -12,7 +12,7 @@ tell which. `without_empty` takes out items of no element at the end.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Callable
 
 from ..graph.ir import Function, Module, Node, Value
@@ -30,7 +30,7 @@ from .lower_kernels import KERNELS
 from .lower_regions import REGIONS
 from .placement import Placements, place
 from .scalar_ir import Apply, Buffer
-from .scalars import Variables
+from .scalars import dims_of
 from .value_facts import ValueFacts, value_facts
 
 
@@ -45,7 +45,6 @@ class LoweredFunction:
     outputs: list[Buffer]
     states: list[Buffer]
     dims: tuple[Sym, ...]
-    variables: Variables = field(default_factory=Variables)
 
 
 def lower(function: Function, module: Module, target: Target, plain: bool = False) -> LoweredFunction:
@@ -74,11 +73,10 @@ def _items(opened: Opened, facts: ValueFacts, places: Placements, plain: bool, a
     for copy, v in [(copy, low.detach(copy.value)) for copy in places.assigned]:
         low.copy(v, copy.placement, f"assign {copy.placement.storage.name}", copy.why)
     buffers = low.memory.buffers
-    dims = {s for b in buffers.values() for d in b.shape for s in d.symbols() if s.is_dim}
     return LoweredFunction(opened.function.name, buffers, low.first_checks + low.items,
                            [low.memory.of(s) for s in places.inputs], [low.memory.of(s) for s in places.outputs],
                            [b for b in buffers.values() if b.kind == "state"],
-                           tuple(sorted(dims, key=lambda s: s.key)), low.vars)
+                           dims_of(*(d for b in buffers.values() for d in b.shape)))
 
 
 def _elementwise(low: Items, node: Node) -> None:

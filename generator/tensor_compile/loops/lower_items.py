@@ -16,7 +16,7 @@ from ..symbolic import ZERO, Expr, Sym, sym, wrap
 from .bodies import LoweringError, Opened
 from .loop_ir import CheckKernel, Computation, Element
 from .lower_reading import Memory, Reader
-from .placement import Placement, Placements, Refusal, Storage, trace
+from .placement import Placement, Placements, Refusal, temp, trace
 from .predicates import Index
 from .scalar_ir import Buffer, Const, Load, Scalar, row_major
 from .scalars import Variables, dims_of
@@ -81,9 +81,7 @@ class Items:
 
     def temp(self, v: Value, order: tuple[int, ...] | None = None) -> Placement:
         """A new temp for values like v. order: instead of the one chosen for v."""
-        if order is None:
-            order = self.facts.orders.get(v, row_major(v.shape))
-        return Placement(Storage("temp", "", v.dtype, v.shape, order))
+        return temp(v, self.facts.order(v) if order is None else order)
 
     def known(self, v: Value, placement: Placement) -> Value:
         """A value like v, and equal to it, that stands there: only these items know it."""

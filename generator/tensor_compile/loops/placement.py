@@ -112,6 +112,11 @@ def place(opened: Opened, facts: ValueFacts, module: Module, deferred: frozenset
     return _Placing(opened, facts, module, deferred).run()
 
 
+def temp(v: Value, order: tuple[int, ...] | None = None) -> Placement:
+    """A new temp for v alone. order: None for row-major."""
+    return Placement(Storage("temp", "", v.dtype, v.shape, order or row_major(v.shape)), own=True)
+
+
 def trace(v: Value) -> tuple[Value, Callable[[Index], Index]]:
     """(base, at): v is reshapes and transposes of `base`; `at` maps an index of base to that of v."""
     steps = [x.node for x in _views(v)][:-1]
@@ -170,7 +175,7 @@ class _Placing:
                 self.made.regions[node] = _REGIONS[node.op](self, node)
             elif node.op == "extern_call":
                 for i in range(len(node.types)):
-                    self.made.of.setdefault(Value(node, i), self.row_major(Value(node, i)))
+                    self.made.of.setdefault(Value(node, i), temp(Value(node, i)))
             elif not self.facts.is_view(node):
                 for i in range(len(node.types)):
                     self.placement_of(Value(node, i))
@@ -179,14 +184,8 @@ class _Placing:
         """Where v is computed: a temp of its own, unless a place was chosen."""
         placement = self.made.of.get(v)
         if placement is None:
-            order = self.facts.orders.get(v, row_major(v.shape))
-            placement = self.made.of[v] = Placement(Storage("temp", "", v.dtype, v.shape, order), own=True)
+            placement = self.made.of[v] = temp(v, self.facts.order(v))
         return placement
-
-    @staticmethod
-    def row_major(v: Value) -> Placement:
-        """A row-major temp for v alone."""
-        return Placement(Storage("temp", "", v.dtype, v.shape, row_major(v.shape)), own=True)
 
     def place(self, v: Value, placement: Placement, function: Function) -> Refusal | None:
         """Has v computed in `placement`, if a node of the function computes it; else the reason why it is copied."""
@@ -287,7 +286,7 @@ class _Placing:
         v, storage = node.operands[position], placement.storage
         base, _ = trace(v)
         if self.facts.uses[v] > 1 or self.facts.uses[base] > 1:   # others walk it in the order that was chosen for them
-            order = self.facts.orders.get(base, row_major(base.shape))
+            order = self.facts.order(base)
             if order != (storage.order if len(order) == len(storage.shape) else row_major(base.shape)) \
                     or storage.order != row_major(storage.shape) and base != v:
                 self.made.parts[node, position] = Refusal("its other readers want another order")
@@ -313,7 +312,7 @@ class _Placing:
         test, body = self.bodies[node]
         carried = self.carries(body)
         self.made.of.update({p: carried[i] for i, p in test.carried})
-        condition = self.row_major(test.results[0])
+        condition = temp(test.results[0])
         self.place_body(test, {0: condition})
         there = self.overwritten(body, carried)
         self.place_body(body, {})
@@ -327,16 +326,15 @@ class _Placing:
     def iteration(self, count: Expr) -> Sym:
         """The symbol of a loop here: loops of one depth and count share it, so that their kernels may be equal."""
         if (self.depth, count) not in self.iterations:
-            taken = {*self.module.dims}
             name = f"t{self.depth}"
-            while name in taken:
+            while name in self.module.dims:
                 name += "_"
             self.iterations[self.depth, count] = Sym(name, 0, wrap(count) - 1, is_dim=True)
         return self.iterations[self.depth, count]
 
     def carries(self, body: Body) -> dict[int, Placement]:
         """Where the carries live, by position."""
-        carried = {i: self.row_major(p) for i, p in body.carried}
+        carried = {i: temp(p) for i, p in body.carried}
         self.made.of.update({p: carried[i] for i, p in body.carried})
         return carried
 

@@ -11,6 +11,7 @@ from ..graph.ir import Function, Node, Value
 from ..graph.table import cost_of, lowering_of
 from . import layout
 from .bodies import Opened
+from .scalar_ir import row_major
 
 _SUMS = frozenset(("dot", "convolution", "reduce", "window_reduce"))
 _FREE_COST = 6  # operations on indices that are computed again rather than stored
@@ -30,6 +31,10 @@ class ValueFacts:
     def is_view(self, node: Node) -> bool:
         """Its elements are found where they are read; nothing is computed for it."""
         return lowering_of(node.op) in ("leaf", "view") or node in self.free
+
+    def order(self, v: Value) -> tuple[int, ...]:
+        """How v lies in a buffer of its own."""
+        return self.orders.get(v, row_major(v.shape))
 
 
 def value_facts(opened: Opened, plain: bool) -> ValueFacts:
