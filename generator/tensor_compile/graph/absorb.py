@@ -13,7 +13,7 @@ from typing import Any, Mapping
 
 from .infer import Context
 from .ir import Function, Node, TensorType, Value
-from .rewrite import Builder, Values
+from .rewrite import Builder, Values, only_readers
 from .table import PRIMITIVES
 
 _ONE, _MINUS_ONE = 0x3F800000, 0xBF800000
@@ -22,15 +22,7 @@ _LINKS = ("add", "sub", "mul", "div")
 
 def absorb(function: Function) -> Function:
     """The function with scales and shifts of channels absorbed by the contractions before them."""
-    uses: dict[Value, int] = {}
-    users: dict[Value, Node] = {}
-    for node in function.nodes:
-        for v in node.operands:
-            uses[v] = uses.get(v, 0) + 1
-            users[v] = node
-    for _, v, _ in (*function.assigns, *function.results):
-        uses[v] = uses.get(v, 0) + 1
-    constant = constants(function)
+    readers, constant = only_readers(function), constants(function)
     inner: set[Node] = set()            # nodes that disappear into a later one
     # last node of a chain -> (contraction, weight operand, axis of it, links)
     ends: dict[Node, tuple[Any, ...]] = {}
@@ -38,7 +30,7 @@ def absorb(function: Function) -> Function:
         found = _weights(node, constant)
         if found is None:
             continue
-        links = _chain(node, found[2], uses, users, constant)
+        links = _chain(node, found[2], readers, constant)
         if any(link.op in ("mul", "div") for link, _, _ in links):
             inner.add(node)
             inner.update(link for link, _, _ in links[:-1])
@@ -100,13 +92,11 @@ def _per_channel(value: Value, axis: int, constant: set[Node]) -> Value | None:
     return k if all(d == 1 for i, d in enumerate(value.shape) if i != axis) else None
 
 
-def _chain(node: Node, axis: int, uses: Mapping[Value, int], users: Mapping[Value, Node],
-           constant: set[Node]) -> list[tuple[Node, Value, bool]]:
+def _chain(node: Node, axis: int, readers: Mapping[Value, Node], constant: set[Node]) -> list[tuple[Node, Value, bool]]:
     """The longest chain of (link, k, whether k is its second operand) that the contraction's result runs through."""
     links: list[tuple[Node, Value, bool]] = []
     value = Value(node)
-    while uses.get(value) == 1 and value in users and users[value].op in _LINKS:
-        link = users[value]
+    while (link := readers.get(value)) is not None and link.op in _LINKS:
         second = link.operands[0] == value
         k = _per_channel(link.operands[second], axis, constant)
         if k is None or (link.op == "div" and not second):
@@ -124,8 +114,7 @@ def _absorbed(b: Builder, values: Values, end: Node, node: Node, which: int, wei
     channels = links[0][1].type
 
     def splat(bits: int) -> Value:
-        one = b.value("constant", like=end, types=(TensorType("f32", ()),), bits=bits)
-        return b.value("broadcast", one, like=end, shape=channels.shape, axes=())
+        return b.filled(TensorType("f32", channels.shape), bits, end)
 
     for link, k, second in links:
         k = values[k]

@@ -2,6 +2,7 @@
 """What the passes share: a builder that makes a function node by node, with or without sharing equal nodes."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -52,6 +53,11 @@ class Builder:
         """The single result of a node placed where `like` was written."""
         return Value(self.make(op, operands, attrs, types, like.loc, like.scope))
 
+    def filled(self, kind: TensorType, bits: int, like: Node) -> Value:
+        """A value whose elements all have `bits`."""
+        one = self.value("constant", like=like, types=(TensorType(kind.dtype, ()),), bits=bits)
+        return one if kind.rank == 0 else self.value("broadcast", one, like=like, shape=kind.shape, axes=())
+
     def finish(self, source: Function, new: Callable[[Value], Value]) -> Function:
         """Adds the assigns and results of `source` with their values replaced."""
         self.function.assigns = [(name, new(value), loc) for name, value, loc in source.assigns]
@@ -73,6 +79,13 @@ class Values(dict[Value, Value]):
         if old is not new:
             for i in range(len(old.types)):
                 self[Value(old, i)] = Value(new, i)
+
+
+def only_readers(function: Function) -> dict[Value, Node]:
+    """By value, the node that reads it, where nothing else does."""
+    reads = Counter(v for node in function.nodes for v in node.operands)
+    reads.update(v for _, v, _ in (*function.assigns, *function.results))
+    return {v: node for node in function.nodes for v in node.operands if reads[v] == 1}
 
 
 def substitute_dims(function: Function, replace: Callable[[Expr], Expr], guards: list[Guard],

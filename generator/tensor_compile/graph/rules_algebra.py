@@ -36,9 +36,7 @@ def _made_by(value: Value, op: str) -> Node | None:
 
 def constant_like(b: Builder, bits: int, n: Node) -> Value:
     """A value of n's type whose elements all have `bits`."""
-    tensor = n.types[0]
-    scalar = b.value("constant", like=n, types=(type(tensor)(tensor.dtype, ()),), bits=bits)
-    return scalar if tensor.rank == 0 else b.value("broadcast", scalar, like=n, shape=tensor.shape, axes=())
+    return b.filled(n.types[0], bits, n)
 
 
 def constant_second(b: Builder, n: Node) -> Value | None:

@@ -16,13 +16,13 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Callable, Protocol, Sequence, TypeVar
+from typing import Any, Callable, Mapping, Protocol, Sequence, TypeVar
 
 from ..symbolic import Expr, wrap
 from .absorb import constants
 from .infer import Context
 from .ir import Function, Node, TensorType, Value
-from .rewrite import Builder, Values
+from .rewrite import Builder, Values, only_readers
 from .table import is_elementwise
 
 TAPS = 3
@@ -140,14 +140,8 @@ def winograd(function: Function) -> Function:
     forms = {node: form for node in function.nodes if (form := form_of(node, constant)) is not None}
     if not forms:
         return function
-    uses: dict[Value, int] = {}
-    users: dict[Value, Node] = {}
-    for node in function.nodes:
-        for v in node.operands:
-            uses[v], users[v] = uses.get(v, 0) + 1, node
-    for _, v, _ in (*function.assigns, *function.results):
-        uses[v] = uses.get(v, 0) + 1
-    chains = {node: _chain(node, uses, users) for node in forms}
+    readers = only_readers(function)
+    chains = {node: _chain(node, readers) for node in forms}
     inner = {link for node, chain in chains.items() for link in (node, *chain)[:-1]}
     ends = {(node, *chain)[-1]: node for node, chain in chains.items()}
     builder, values = Builder(function, Context()), Values()
@@ -161,15 +155,14 @@ def winograd(function: Function) -> Function:
     return builder.finish(function, values.__getitem__)
 
 
-def _chain(node: Node, uses: dict[Value, int], users: dict[Value, Node]) -> list[Node]:
+def _chain(node: Node, readers: Mapping[Value, Node]) -> list[Node]:
     """The elementwise nodes that a convolution's result runs through, and nobody else reads what is between."""
     links: list[Node] = []
     value = Value(node)
-    while uses.get(value) == 1 and value in users and is_elementwise(users[value].op) \
-            and all(v.dtype == "f32" and v.shape == value.shape for v in users[value].operands) \
-            and users[value].types == node.types:
-        links.append(users[value])
-        value = Value(users[value])
+    while (link := readers.get(value)) is not None and is_elementwise(link.op) and link.types == node.types \
+            and all(v.dtype == "f32" and v.shape == value.shape for v in link.operands):
+        links.append(link)
+        value = Value(link)
     return links
 
 
@@ -197,8 +190,7 @@ class _Nodes:
     def filled(self, number: float, shape: tuple[Expr, ...]) -> Value:
         kind, width = ("f", "I") if self.dtype == "f32" else ("d", "Q")
         (bits,) = struct.unpack(f"<{width}", struct.pack(f"<{kind}", number))
-        one = self.builder.value("constant", like=self.like, types=(TensorType(self.dtype, ()),), bits=bits)
-        return self.builder.value("broadcast", one, like=self.like, shape=shape, axes=())
+        return self.builder.filled(TensorType(self.dtype, shape), bits, self.like)
 
 
 class _Convolution:
@@ -227,7 +219,7 @@ class _Convolution:
     def padded(self, x: Value, axis: int, low: int, high: int) -> Value:
         if not (low or high):
             return x
-        zero = self.value("constant", types=(TensorType(x.dtype, ()),), bits=0)
+        zero = self.builder.filled(TensorType(x.dtype, ()), 0, self.node)
         at = range(len(x.shape))
         return self.value("pad", x, zero, low=tuple(wrap(low if d == axis else 0) for d in at),
                           high=tuple(wrap(high if d == axis else 0) for d in at))
