@@ -62,9 +62,9 @@ class Made(Planned):
 def toolchains(machine: Machine, inputs: Inputs | None = None
                ) -> tuple[toolchain.Compiler, toolchain.Compiler, Target, Path]:
     """The target's compiler, the build machine's, the target and its file."""
-    cache = machine.open_cache().programs.root
-    compiler = toolchain.detect(machine.cc, cache, "the compiler for the target")
-    host = toolchain.detect(machine.host_cc, cache, "the compiler for the build machine")
+    cache = machine.open_cache()
+    compiler = toolchain.detect(machine.cc, cache.programs.root, "the compiler for the target")
+    host = recording.host_compiler(machine.host_cc, cache)
     backend = backends.find(machine.backend)
     name = machine.target_file or backend.default_target(machine, compiler)
     if not name:

@@ -75,7 +75,7 @@ def check(bill: Bill, shown: str, arena: int | None, weights: int | None, code: 
         width = max((len(line.what) for line in lines), default=0)
         over += [f"    {line.what:<{width}}  {line.bytes:>10}"
                  for line in sorted(lines, key=lambda line: (-line.bytes, line.what))]
-        if name == "arena" and limit is not None and any(line.bytes <= limit for line in lines):
+        if name == "arena" and any(line.bytes <= limit for line in lines):
             over.append("  hint: a variant of fixed sizes fits: where the program calls with no others, write them in "
                         "the model instead of tc_dynamic")
     if over:

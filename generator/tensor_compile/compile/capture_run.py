@@ -132,7 +132,7 @@ def _compile_hint(model: Path, messages: str) -> str:
         return ("C computes neither tensors nor sizes: tc_add, tc_mul, … make tensors; tc_dim_add, tc_dim_mul, … make "
                 "sizes; what data or a size decides in a call is a TC_IF")
     if re.search(r"tc_\w+.*-Wimplicit-function-declaration", messages.replace("-Werror=", "-W")):
-        return f"all operations are in {host_programs.CAPTURE / 'include' / 'tensor_compile' / 'ops.h'}"
+        return f"all operations are in {HEADERS / 'tensor_compile' / 'ops.h'}"
     return ""
 
 

@@ -13,9 +13,7 @@ from pathlib import Path
 
 from . import files
 from .cache import Cache
-from .host_programs import CAPTURE
-
-HEADERS = CAPTURE / "include"
+from .capture_run import HEADERS
 
 COMMENT = re.compile(r"^/\*(.*?)\*/", re.M | re.S)
 # The macros that users write. Those of detail.h, in capitals or with `_` at the end, are not among them.
@@ -51,5 +49,4 @@ def folder(cache: Path) -> Path:
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_text(documented(path.read_text(encoding="utf-8")), encoding="utf-8")
 
-    return Cache(cache).entry("editor", files.digest(files.tree_digest([HEADERS]), files.tree_digest([Path(__file__)])),
-                              make)
+    return Cache(cache).entry("editor", files.tree_digest([HEADERS, Path(__file__)]), make)

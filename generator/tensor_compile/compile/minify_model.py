@@ -18,7 +18,7 @@ from typing import Sequence
 from ..errors import Reported, UserError
 from ..graph.text import parse_module
 from ..minify.reduce import Reducer
-from . import capture_run, files, toolchain
+from . import capture_run, files, recording
 from .cache import Cache, user_folder
 from .host_programs import GENERATOR
 from .progress import Progress
@@ -175,8 +175,7 @@ def _types(text: str, candidate: Path, command: Sequence[str], scratch: Path) ->
     """What tc_input takes behind the name for what a line computes last, by line: types without dynamic sizes."""
     candidate.write_text(text, encoding="utf-8")
     cache = Cache(scratch / "cache", user_folder())
-    compiler = toolchain.detect(_host_compiler(), cache.programs.root,
-                                "the compiler for the build machine")
+    compiler = recording.host_compiler(_host_compiler(), cache)
     try:
         with redirect_stderr(io.StringIO()):
             recorded = capture_run.run(candidate, candidate.name, _macros(command), compiler, cache, int(LEAST_TIME))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from ..instruction_sets import baseline, instruction_set
@@ -25,6 +26,7 @@ def runs(isa: str) -> bool:
     return {feature.linux for feature in instruction_set(isa).features} <= _flags()
 
 
+@cache
 def _flags() -> set[str]:
     """Linux names the extensions alone whose registers it saves (on AArch64 as `Features`)."""
     try:

@@ -13,15 +13,15 @@ from .progress import Progress
 from .record import Inputs
 
 
-def host_compiler(recording: Recording, cache: Cache) -> toolchain.Compiler:
-    return toolchain.detect(recording.host_cc, cache.programs.root, "the compiler for the build machine")
+def host_compiler(command: tuple[str, ...], cache: Cache) -> toolchain.Compiler:
+    return toolchain.detect(command, cache.programs.root, "the compiler for the build machine")
 
 
 def record(options: Options, progress: Progress, inputs: Inputs | None = None) -> capture_run.Captured:
     """As `capture`; what it needs is compiled where the cache has none."""
     cache = options.open_cache()
     capture_run.require(Path(options.model), options.shown)  # before anything is compiled for it
-    host = host_compiler(options, cache)
+    host = host_compiler(options.host_cc, cache)
     progress.say(f"{options.shown}: recording the graph")
     host_programs.capture_library(host, cache, options.jobs)
     return capture(options, host, cache, inputs)
