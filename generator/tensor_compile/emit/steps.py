@@ -137,7 +137,7 @@ class StepsWriter:
         count = " * ".join(f"(tc_index)({c(a.blocks)})" for a in tiles.axes)
         self.put(f"{{ /* {_comment(tiles.label)}: tiles */")
         self.depth += 1
-        if self.threads > 1 and not self.plain:
+        if self.piecewise:
             work = self.work(sum((kernel_work(step.kernel) for step in leaves([tiles])), ZERO) * number_of_tiles(tiles))
             self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {work});",
                      "for (tc_index tile, end; tc_pieces_next(&pieces);) {")
@@ -167,7 +167,7 @@ class StepsWriter:
         self.within = False
         self.depth -= 1
         self.put("}")
-        if self.threads > 1 and not self.plain:
+        if self.piecewise:
             self.depth -= 1
             self.put("}")
         self.depth -= 1
@@ -201,9 +201,14 @@ class StepsWriter:
         self.depth -= 1
         self.put("}")
 
+    @property
+    def piecewise(self) -> bool:
+        """Whether there are threads that may take pieces of each other's parts."""
+        return self.threads > 1 and not self.plain
+
     def shared(self, kernel: Kernel) -> bool:
         """Whether threads that have done their part take pieces of others'. Scratch is a thread's, not a piece's."""
-        return self.threads > 1 and not self.plain and isinstance(kernel, PIECEWISE) \
+        return self.piecewise and isinstance(kernel, PIECEWISE) \
             and not any(p.kind == "scratch" for p in kernel.params)
 
     def work(self, operations: Expr) -> str:
