@@ -34,8 +34,10 @@ enum {
 #include <tensor_compile/instruction_sets.def>
 };
 
-#if defined(__x86_64__)
+/* Where the table says that an extension is found. */
 enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_NONE, LEAF_HWCAP, LEAF_COUNT };
+
+#if defined(__x86_64__)
 enum { EAX, EBX, ECX, EDX };
 enum { YMM = 0x06, ZMM = 0xe6 }; /* what the operating system saves of the vector registers, in XCR0 */
 
@@ -65,7 +67,6 @@ static unsigned features(void)
     return found;
 }
 #elif defined(__aarch64__)
-enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_NONE, LEAF_HWCAP };
 enum { AUXILIARY_HWCAP = 16 };
 #if defined(__linux__)
 /* The C library's; a program without one knows what it is compiled for. */
