@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions on an emulated board (-icount shift=0: an instruction a nanosecond), and numbers as text. TICK:
+ * Instructions on an emulated board (-icount shift=0: an instruction a nanosecond), stack, and numbers as text. TICK:
  * picoseconds of one tick, from run.py.
  */
 #ifndef COUNT_H
@@ -38,6 +38,32 @@ static uint32_t count_since(uint32_t start)
 #else
     return (uint32_t)((uint64_t)((count_ticks() - start) & 0xffffff) * TICK / 1000);
 #endif
+}
+
+/* Unused stack is painted; what is not painted any more was used. */
+extern uint32_t __stack_end;
+
+enum { PAINTED = 16384, LEFT = 256, PAINT = 0x5a };
+
+static unsigned char *stack_bottom(void)
+{
+    return (unsigned char *)&__stack_end - PAINTED;
+}
+
+static __attribute__((noinline)) void stack_paint(void)
+{
+    volatile unsigned char *here = (volatile unsigned char *)__builtin_frame_address(0) - LEFT;
+    for (volatile unsigned char *p = stack_bottom(); p < here; ++p)
+        *p = PAINT;
+}
+
+/* The bytes below the frame `top` of the function that painted. */
+static uint32_t stack_used(const void *top)
+{
+    const unsigned char *p = stack_bottom();
+    while (p < (const unsigned char *)top && *p == PAINT)
+        ++p;
+    return (uint32_t)((const unsigned char *)top - p);
 }
 
 static void print_number(const char *name, uint32_t n)

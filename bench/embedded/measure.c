@@ -7,27 +7,10 @@
 
 #include "count.h"
 
-extern uint32_t __stack_end;
-
 __asm__(".section .rodata\n.balign 64\n"
         ".global stored_inputs\nstored_inputs:\n.incbin \"" INPUTS_FILE "\"\n.balign 64\n"
         ".global stored_outputs\nstored_outputs:\n.incbin \"" OUTPUTS_FILE "\"\n.text\n");
 extern const int8_t stored_inputs[CASES][INPUT_BYTES], stored_outputs[CASES][OUTPUT_BYTES];
-
-/* Unused stack is painted; what is not painted any more was used. */
-enum { PAINTED = 16384, LEFT = 256, PAINT = 0x5a };
-
-static unsigned char *stack_bottom(void)
-{
-    return (unsigned char *)&__stack_end - PAINTED;
-}
-
-static __attribute__((noinline)) void paint(void)
-{
-    volatile unsigned char *here = (volatile unsigned char *)__builtin_frame_address(0) - LEFT;
-    for (volatile unsigned char *p = stack_bottom(); p < here; ++p)
-        *p = PAINT;
-}
 
 int main(void)
 {
@@ -37,20 +20,18 @@ int main(void)
     int wrong = 0;
 
     tc_context_init(&context, arena, ARENA_BYTES);
-    paint();
+    stack_paint();
     count_start();
     const uint32_t start = count_ticks();
     for (int i = 0; i < REPEAT; ++i)
         if (MODEL_CALL(&context, &(MODEL_ARGS){.INPUT = stored_inputs[0], .OUTPUT = output}) != TC_STATUS_OK)
             return 2;
     const uint32_t instructions = count_since(start);
-    const unsigned char *p = stack_bottom(), *const top = (const unsigned char *)__builtin_frame_address(0);
-    while (p < top && *p == PAINT)
-        ++p;
+    const uint32_t stack = stack_used(__builtin_frame_address(0));
     for (int k = 0; k < OUTPUT_BYTES; ++k)
         wrong += output[k] != stored_outputs[0][k];
     print_number("instructions ", instructions / REPEAT);
-    print_number("stack ", (uint32_t)(top - p));
+    print_number("stack ", stack);
     print_number("context ", sizeof context);
     print_number("wrong ", (uint32_t)wrong);
     return wrong > 0;

@@ -10,7 +10,6 @@
 
 extern "C" {
 #include "count.h"
-extern uint32_t __stack_end;
 void DebugLog(const char *, va_list)
 {
 }
@@ -29,22 +28,9 @@ __asm__(".section .rodata\n.balign 64\n"
 
 namespace {
 
-constexpr unsigned PAINTED = 16384, LEFT = 256, PAINT = 0x5a;
 alignas(16) unsigned char arena[512 * 1024];
 alignas(4) unsigned char resolver_room[sizeof(tflite::MicroMutableOpResolver<7>)];
 alignas(8) unsigned char interpreter_room[sizeof(tflite::MicroInterpreter)];
-
-unsigned char *stack_bottom()
-{
-    return reinterpret_cast<unsigned char *>(&__stack_end) - PAINTED;
-}
-
-__attribute__((noinline)) void paint()
-{
-    volatile unsigned char *here = static_cast<volatile unsigned char *>(__builtin_frame_address(0)) - LEFT;
-    for (volatile unsigned char *p = stack_bottom(); p < here; ++p)
-        *p = PAINT;
-}
 
 } /* namespace */
 
@@ -64,20 +50,18 @@ int main()
     if (interpreter.AllocateTensors() != kTfLiteOk)
         return 2;
     memcpy(interpreter.input(0)->data.int8, stored_inputs[0], INPUT_BYTES);
-    paint();
+    stack_paint();
     count_start();
     const uint32_t start = count_ticks();
     if (interpreter.Invoke() != kTfLiteOk)
         return 3;
     const uint32_t instructions = count_since(start);
-    const unsigned char *p = stack_bottom(), *const top = static_cast<unsigned char *>(__builtin_frame_address(0));
-    while (p < top && *p == PAINT)
-        ++p;
+    const uint32_t stack = stack_used(__builtin_frame_address(0));
     uint32_t wrong = 0;
     for (int k = 0; k < OUTPUT_BYTES; ++k)
         wrong += interpreter.output(0)->data.int8[k] != stored_outputs[0][k];
     print_number("instructions ", instructions);
-    print_number("stack ", (uint32_t)(top - p));
+    print_number("stack ", stack);
     print_number("arena ", (uint32_t)interpreter.arena_used_bytes());
     print_number("wrong ", wrong);
     return 0;
