@@ -193,7 +193,8 @@ def _refuse_calls(module: Module, name: str) -> None:
 
 
 def _lower(state: State, asked: Asked) -> State:
-    """A unit for every variant of every entry; the generic variant last, behind it the reference that is asked for."""
+    """A unit for every variant of every entry; the generic variant last, behind it the same as the reference that is
+    asked for."""
     units = []
     for entry in state.captured.entries:
         for variant in state.graph.variants[entry.name]:
@@ -202,8 +203,7 @@ def _lower(state: State, asked: Asked) -> State:
             units.append(Unit(entry.name, _variant_name(variant.when), variant.when, function, asked.plain, lowered,
                               lowered))
         if asked.with_reference and not asked.plain:
-            lowered = lower(function, state.graph.module, state.target)
-            units.append(Unit(entry.name, "reference", {}, function, True, lowered, lowered))
+            units.append(replace(units[-1], name="reference", separate=True))
     return replace(state, units=tuple(units))
 
 
