@@ -12,10 +12,10 @@ from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, Gro
     Loop, LoopNestKernel, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
-from ..symbolic import Expr, ZERO
+from ..symbolic import Expr
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
-from .work import kernel_work, number_of_tiles
+from .work import kernel_work, tiles_work
 
 if TYPE_CHECKING:
     from .driver import FunctionDriver
@@ -138,8 +138,7 @@ class StepsWriter:
         self.put(f"{{ /* {_comment(tiles.label)}: tiles */")
         self.depth += 1
         if self.piecewise:
-            work = self.work(sum((kernel_work(step.kernel) for step in leaves([tiles])), ZERO) * number_of_tiles(tiles))
-            self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {work});",
+            self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {self.work(tiles_work(tiles))});",
                      "for (tc_index tile, end; tc_pieces_next(&pieces);) {")
             self.depth += 1
             self.put(f"tc_share({count}, pieces.piece, pieces.count, &tile, &end);")

@@ -28,11 +28,11 @@ def _work(items: list[Element]) -> Expr:
     total = ZERO
     for item in items:
         if isinstance(item, Step):
-            total = total + _over_dims(_kernel(item.kernel))
+            total = total + kernel_work(item.kernel)
         elif isinstance(item, Branch):
             total = total + _work(item.then) + _work(item.other)
         elif isinstance(item, Tiles):
-            total = total + _over_dims(_work(item.body)) * number_of_tiles(item)
+            total = total + tiles_work(item)
         else:
             iterations = MOST_ITERATIONS
             if item.iteration is not None and extent(item.iteration).is_const:
@@ -41,11 +41,12 @@ def _work(items: list[Element]) -> Expr:
     return total
 
 
-def number_of_tiles(tiles: Tiles) -> Expr:
-    out = ONE
+def tiles_work(tiles: Tiles) -> Expr:
+    """Of all tiles."""
+    work = _over_dims(_work(tiles.body))
     for axis in tiles.axes:
-        out = out * axis.blocks
-    return out
+        work = work * axis.blocks
+    return work
 
 
 def kernel_work(kernel: Kernel) -> Expr:
