@@ -42,8 +42,7 @@ def absorb(function: Function) -> Function:
         if node in ends:
             values[Value(node)] = _absorbed(builder, values, node, *ends[node])
         else:
-            values.bind(node, builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc,
-                                           node.scope))
+            values.bind(node, builder.again(node, values.all(node.operands)))
     return builder.finish(function, values.__getitem__)
 
 

@@ -15,6 +15,5 @@ def cse(function: Function) -> Function:
     """The function without repeated nodes; a shared node keeps the place of its first occurrence."""
     builder, values = Builder(function, Context()), Values()
     for node in function.nodes:
-        values.bind(node,
-                    builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc, node.scope))
+        values.bind(node, builder.again(node, values.all(node.operands)))
     return builder.finish(function, values.__getitem__)

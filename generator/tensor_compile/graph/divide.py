@@ -193,6 +193,5 @@ def _rebuilt(function: Function, plan: _Plan) -> Function:
             start = tuple(wrap(0) if d == axis else s for d, s in enumerate(attrs["start"]))
             values[Value(node)] = make(node, "slice", (x,), {**attrs, "start": start}, x.dtype, node.types[0].shape)
         else:
-            values.bind(node, builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc,
-                                           node.scope))
+            values.bind(node, builder.again(node, values.all(node.operands)))
     return builder.finish(function, values.__getitem__)

@@ -190,7 +190,7 @@ class _Folder:
                 name = self.name(place)
                 new = builder.make("packed", (), {"name": name}, node.types, node.loc, node.scope)
             elif node not in split.constant or node in split.kept:
-                new = builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc, node.scope)
+                new = builder.again(node, values.all(node.operands))
             else:
                 continue
             values.bind(node, new)

@@ -44,6 +44,10 @@ class Builder:
             found = self._made[key] = self.add(Node(op, operands, attrs, types, loc, scope))
         return found
 
+    def again(self, node: Node, operands: Iterable[Value]) -> Node:
+        """The node with other operands."""
+        return self.make(node.op, operands, node.attrs, node.types, node.loc, node.scope)
+
     def add(self, node: Node) -> Node:
         self.function.nodes.append(node)
         return node

@@ -58,5 +58,5 @@ def simplify(function: Function) -> Function:
         if node.op in RULES:
             values[Value(node)] = builder.simplified(node.op, operands, node.attrs, node.types, node.loc, node.scope)
         else:
-            values.bind(node, builder.make(node.op, operands, node.attrs, node.types, node.loc, node.scope))
+            values.bind(node, builder.again(node, operands))
     return builder.finish(function, values.__getitem__)

@@ -26,7 +26,7 @@ def widen(function: Function) -> Function:
         operands = values.all(node.operands)
         narrow = any(t.dtype in NARROW_FLOATS for t in (*node.types, *(v.type for v in operands)))
         if not narrow or PRIMITIVES[node.op].moves or PRIMITIVES[node.op].graphs:
-            values.bind(node, builder.make(node.op, operands, node.attrs, node.types, node.loc, node.scope))
+            values.bind(node, builder.again(node, operands))
             continue
         types = tuple(TensorType("f32", t.shape) if t.dtype in NARROW_FLOATS else t for t in node.types)
         made = builder.make(node.op, (wide(v, node) for v in operands), node.attrs, types, node.loc, node.scope)

@@ -150,8 +150,7 @@ def winograd(function: Function) -> Function:
             start = ends[node]
             values[Value(node)] = _Convolution(builder, values, start, forms[start]).made(chains[start])
         elif node not in inner:
-            values.bind(node, builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc,
-                                           node.scope))
+            values.bind(node, builder.again(node, values.all(node.operands)))
     return builder.finish(function, values.__getitem__)
 
 

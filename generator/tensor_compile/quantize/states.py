@@ -43,8 +43,7 @@ def opened(module: Module, function: Function) -> tuple[Function, list[State]]:
         if node.op == "state":
             values[Value(node)] = parameter(node.attrs["name"])
         else:
-            values.bind(node, builder.make(node.op, values.all(node.operands), node.attrs, node.types, node.loc,
-                                           node.scope))
+            values.bind(node, builder.again(node, values.all(node.operands)))
     for name, _, _ in function.assigns:
         parameter(name)
     builder.function.parameters += parameters.values()

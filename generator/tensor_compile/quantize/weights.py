@@ -41,8 +41,7 @@ class Constants:
             pending += missing
             if not missing:
                 pending.pop()
-                made = self.builder.make(node.op, self.values.all(node.operands), node.attrs, node.types, node.loc,
-                                         node.scope)
+                made = self.builder.again(node, self.values.all(node.operands))
                 self.values[Value(node)] = Value(made)
         return self.values[value]
 
