@@ -9,8 +9,8 @@
 #include "tc_kernel.h"
 #include "tc_scalar.h"
 
-#if defined(__thumb__) && !defined(__thumb2__)
-/* No long multiplication: a * b of 16-bit halves. The upper word; its lower neighbour's upper half in *below. */
+#if TC_THUMB1
+/* a * b of 16-bit halves. The upper word; its lower neighbour's upper half in *below. */
 static TC_INLINE int32_t tc_upper_word(int32_t a, int32_t b, uint32_t *below)
 {
     const uint32_t a0 = (uint32_t)a & 0xffff, b0 = (uint32_t)b & 0xffff;
@@ -20,15 +20,12 @@ static TC_INLINE int32_t tc_upper_word(int32_t a, int32_t b, uint32_t *below)
     *below = (uint32_t)other & 0xffff;
     return a1 * b1 + (middle >> 16) + (other >> 16);
 }
-#define TC_SHORT_PRODUCTS 1
-#else
-#define TC_SHORT_PRODUCTS 0
 #endif
 
 /* min((a * b + 2^30) >> 31, INT32_MAX) */
 static TC_INLINE int32_t tc_high_half(int32_t a, int32_t b)
 {
-#if TC_SHORT_PRODUCTS
+#if TC_THUMB1
     uint32_t below;
     const int32_t upper = tc_upper_word(a, b, &below);
     return upper == 1 << 30 ? INT32_MAX : (int32_t)(((uint32_t)upper << 1) + ((below + 0x4000) >> 15));
@@ -53,7 +50,7 @@ static TC_INLINE int32_t tc_upper_half(int32_t x, int32_t b)
     int32_t y;
     __asm__("smmlar %0, %1, %2, %1" : "=r"(y) : "r"(x), "r"(b));
     return y;
-#elif TC_SHORT_PRODUCTS
+#elif TC_THUMB1
     uint32_t below;
     const int32_t upper = tc_upper_word(x, b, &below);
     return (int32_t)((uint32_t)x + (uint32_t)upper + (below >> 15));
@@ -64,7 +61,7 @@ static TC_INLINE int32_t tc_upper_half(int32_t x, int32_t b)
 
 /* tc_shift_left_i32 and tc_shift_right_i32 for n from 0 to 255, of which ARM's instructions take as much. */
 #if defined(__arm__)
-#if defined(__thumb__) && !defined(__thumb2__)
+#if TC_THUMB1
 #define TC_SHIFT_BY(name, instruction)                                                                                 \
     static TC_INLINE int32_t tc_##name##_by(int32_t x, int32_t n)                                                      \
     {                                                                                                                  \

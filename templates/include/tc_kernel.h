@@ -19,6 +19,13 @@
 #define TC_UNROLL(times)
 #endif
 
+/* Whether this is Thumb without Thumb-2 (ARMv6-M): eight registers for most instructions, no long multiplication. */
+#if defined(__thumb__) && !defined(__thumb2__)
+#define TC_THUMB1 1
+#else
+#define TC_THUMB1 0
+#endif
+
 /* Sizes, strides and loop variables: elements unless said otherwise. */
 typedef ptrdiff_t tc_index;
 

@@ -16,13 +16,10 @@
 #include "tc_kernel.h"
 #include "tc_scalar.h"
 
-#if defined(__thumb__) && !defined(__thumb2__)
-#define TC_THUMB1 1
+#if TC_THUMB1
 #define TC_NAKED __attribute__((naked, noinline)) /* arguments are where the calling convention has them */
 #define TC_SAVE "push {r4-r7, lr}\n\tmov r4, r8\n\tmov r5, r9\n\tmov r6, r10\n\tmov r7, r11\n\tpush {r4-r7}\n\t" /* 36 bytes */
 #define TC_RETURN "pop {r4-r7}\n\tmov r8, r4\n\tmov r9, r5\n\tmov r10, r6\n\tmov r11, r7\n\tpop {r4-r7, pc}\n\t"
-#else
-#define TC_THUMB1 0
 #endif
 
 /* -- points to words ----------------------------------------------------------------------------------------------- */
