@@ -134,15 +134,26 @@ def _first_fit(blocks: Sequence[Block], sizes: Sequence[int], order: Sequence[in
     at = [0] * len(blocks)
     placed: list[int] = []
     for i in order:
-        block, offset = blocks[i], 0
-        for j in sorted((j for j in placed if blocks[j].first <= block.last and block.first <= blocks[j].last),
-                        key=lambda j: at[j]):
-            if offset + sizes[i] <= at[j]:
-                break
-            offset = max(offset, at[j] + sizes[j])
-        at[i] = offset
+        at[i] = _lowest(_taken(blocks, sizes, at, placed, i), sizes[i])
         placed.append(i)
     return max((at[i] + sizes[i] for i in placed), default=0), at
+
+
+def _taken(blocks: Sequence[Block], sizes: Sequence[int], at: Sequence[int], placed: Sequence[int],
+           i: int) -> list[tuple[int, int]]:
+    """Where the placed blocks begin and end that live while block i does, the lowest first."""
+    return sorted((at[j], at[j] + sizes[j]) for j in placed
+                  if blocks[j].first <= blocks[i].last and blocks[i].first <= blocks[j].last)
+
+
+def _lowest(taken: Sequence[tuple[int, int]], size: int) -> int:
+    """The lowest offset from which `size` bytes are free."""
+    offset = 0
+    for low, high in taken:
+        if offset + size <= low:
+            break
+        offset = max(offset, high)
+    return offset
 
 
 def _both_ends(blocks: Sequence[Block], sizes: Sequence[int], least: int) -> tuple[int, list[int]]:
@@ -151,16 +162,11 @@ def _both_ends(blocks: Sequence[Block], sizes: Sequence[int], least: int) -> tup
     at = [0] * len(blocks)
     placed: list[int] = []
     for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].first, -sizes[i], blocks[i].names[0])):
-        taken = sorted((at[j], at[j] + sizes[j]) for j in placed
-                       if blocks[j].first <= blocks[i].last and blocks[i].first <= blocks[j].last)
-        free, begin = [], 0
-        for low, high in taken:
-            free += [begin] if begin + sizes[i] <= low else []
-            begin = max(begin, high)
+        taken = _taken(blocks, sizes, at, placed, i)
+        lowest = _lowest(taken, sizes[i])
         ends = [least, *(low for low, _ in taken)]
         high_places = [end - sizes[i] for end in ends if end >= sizes[i] and all(
             high <= end - sizes[i] or low >= end for low, high in taken)]
-        lowest = free[0] if free else begin
         at[i] = lowest if lowest == 0 or not high_places else max(high_places)
         placed.append(i)
     return max((at[i] + sizes[i] for i in placed), default=0), at
