@@ -205,6 +205,16 @@ def number(value: Element, dtype: str) -> str | None:
     return str(int(value)) if abs(int(value)) < 1 << 31 else f"{int(value)}LL"
 
 
+def braces(numbers: Sequence[object]) -> str:
+    """A C list of an option."""
+    return "{" + ", ".join(map(str, numbers)) + "}"
+
+
+def per_axis(numbers: Sequence[object]) -> str:
+    """An option with a number for each axis of a window: of one axis it is a number, no list."""
+    return str(numbers[0]) if len(numbers) == 1 else braces(numbers)
+
+
 def _shortest(value: float, dtype: str) -> str:
     """The fewest digits that give this number again in its dtype."""
     text = repr(value)

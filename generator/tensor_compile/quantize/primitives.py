@@ -9,7 +9,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, TensorType, Value
 from ..graph.table import is_elementwise
 from ..importer.dims import Dims
-from ..importer.values import decode, number
+from ..importer.values import decode, number, per_axis
 from ..symbolic import Expr, equal
 
 _NAMED = {"select": "tc_where"}
@@ -37,16 +37,7 @@ def scalar_of(value: Value) -> str | None:
     return constant_of(node) if node.op == "constant" else None
 
 
-def braces(numbers: Sequence[object]) -> str:
-    return "{" + ", ".join(map(str, numbers)) + "}"
-
-
-def sizes(numbers: Sequence[object]) -> str:
-    """An option with a number for each axis of the window: of one axis it is a number, no list."""
-    return str(numbers[0]) if len(numbers) == 1 else braces(numbers)
-
-
-def windows(node: Node, names: Sequence[str], text: Callable[[Sequence[object]], str] = sizes) -> str:
+def windows(node: Node, names: Sequence[str], text: Callable[[Sequence[object]], str] = per_axis) -> str:
     """Options of a convolution or pooling that are not what they are when left out."""
     usual = {"stride": 1, "low": 0, "high": 0, "dilation": 1}
     return "".join(f", .{name} = {text(node.attrs[name])}" for name in names
@@ -168,8 +159,8 @@ class Writer:
         padded = any((*node.attrs["low"], *node.attrs["high"]))
         if node.types[0].rank != len(size) + 2 or len(size) > 3:
             return None
-        end = f"pool{len(size)}d({self.text(node.operands[0])}, .kernel = {sizes(size)}, " \
-              f".stride = {sizes(node.attrs['stride'])}"
+        end = f"pool{len(size)}d({self.text(node.operands[0])}, .kernel = {per_axis(size)}, " \
+              f".stride = {per_axis(node.attrs['stride'])}"
         if op == "max":
             return f"tc_max_{end}{windows(node, ('low', 'high', 'dilation'))})"
         if op == "sum" and not padded and all(d == 1 for d in node.attrs["dilation"]):

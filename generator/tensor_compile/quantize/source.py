@@ -12,10 +12,11 @@ from ..importer import values as constants
 from ..importer.dims import Dims
 from ..importer.program import Program, Statement
 from ..importer.source import Names, identifier
+from ..importer.values import braces
 from . import blocks, primitives
 from .layers import Found, Layer, read_as_floats
 from .observe import Scale
-from .primitives import braces, windows
+from .primitives import windows
 from .states import State
 from .weights import Constants
 

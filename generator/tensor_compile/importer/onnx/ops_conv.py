@@ -7,13 +7,9 @@ from typing import Sequence
 
 from ...symbolic import Expr, IntLike, equal, floordiv, product, wrap
 from ..program import Statement
-from ..values import FLOATS, Value
+from ..values import FLOATS, Value, per_axis
 from .registry import Node, op
 from ..problems import Malformed
-
-
-def listed(values: Sequence[int]) -> str:
-    return str(values[0]) if len(values) == 1 else "{" + ", ".join(map(str, values)) + "}"
 
 
 class Window:
@@ -70,15 +66,15 @@ class Window:
         """What stands behind the operands, "" or ", .stride = …"."""
         text = ""
         if any(s != 1 for s in self.stride):
-            text += f", .stride = {listed(self.stride)}"
+            text += f", .stride = {per_axis(self.stride)}"
         if self.same:
             text += f", .same = {self.same}"
         elif self.low == self.high and any(self.low):
-            text += f", .padding = {listed(self.low)}"
+            text += f", .padding = {per_axis(self.low)}"
         elif self.low != self.high:
-            text += f", .low = {listed(self.low)}, .high = {listed(self.high)}"
+            text += f", .low = {per_axis(self.low)}, .high = {per_axis(self.high)}"
         if dilation and any(d != 1 for d in self.dilation):
-            text += f", .dilation = {listed(self.dilation)}"
+            text += f", .dilation = {per_axis(self.dilation)}"
         return text
 
     def out(self, x: Value, ceil: bool = False) -> list[Expr]:
@@ -151,7 +147,7 @@ def conv_transpose(n: Node) -> None:
     window.same = ""
     text = f"tc_conv_transpose{window.rank}d({x}, {w}{f', {b}' if b is not None else ''}{window.options()}"
     if any(more):
-        text += f", .output_padding = {listed(more)}"
+        text += f", .output_padding = {per_axis(more)}"
     text += f", .groups = {groups})" if groups != 1 else ")"
     n.result(text, n.same_dtype(x, w, b), (x.shape[0], w.shape[1] * groups, *sizes))
 
@@ -174,9 +170,9 @@ def pool(n: Node) -> None:
     if name != "max" and not window.same and odd:
         _by_convolution(n, x, window, shape, p if name == "lp" else None, bool(counts_padding))
         return
-    text = f"tc_{name}_pool{window.rank}d({x}, .kernel = {listed(window.kernel)}"
+    text = f"tc_{name}_pool{window.rank}d({x}, .kernel = {per_axis(window.kernel)}"
     if not any(s != 1 for s in window.stride):
-        text += f", .stride = {listed(window.stride)}"   # left out it would be the kernel's size
+        text += f", .stride = {per_axis(window.stride)}"   # left out it would be the kernel's size
     text += window.options(name == "max")
     text += ", .ceil_mode = true" if ceil else ""
     if name == "avg" and not counts_padding and (window.same or any((*window.low, *window.high)) or ceil):
@@ -251,11 +247,11 @@ def _wide_padding(n: Node, x: Value, window: Window, ceil: bool, shape: list[Int
         n.refuse(f"padding of more than half of the window, of {x.dtype}")
     if ceil:
         window.high = [a + b for a, b in zip(window.high, _beyond(n, x, window, shape))]
-    pads = f".low = {listed([0, 0, *window.low])}, .high = {listed([0, 0, *window.high])}"
+    pads = f".low = {per_axis([0, 0, *window.low])}, .high = {per_axis([0, 0, *window.high])}"
     least = "-INFINITY" if x.dtype in FLOATS else {"i8": "-128", "u8": "0"}[x.dtype]
-    dilation = f", .dilation = {listed(window.dilation)}" if any(d != 1 for d in window.dilation) else ""
-    text = f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = {least}), .kernel = {listed(window.kernel)}, " \
-           f".stride = {listed(window.stride)}{dilation}"
+    dilation = f", .dilation = {per_axis(window.dilation)}" if any(d != 1 for d in window.dilation) else ""
+    text = f"tc_max_pool{window.rank}d(tc_pad({x}, {pads}, .value = {least}), .kernel = {per_axis(window.kernel)}, " \
+           f".stride = {per_axis(window.stride)}{dilation}"
     _pooled(n, text, x, shape, column, window)
 
 
@@ -279,8 +275,8 @@ def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], nor
     high = [a + b for a, b in zip(window.high, beyond)]
     dtype = f"TC_{x.dtype.upper()}"
     ones = f"tc_full(g, 1, {dtype}, 1, 1, {n.dim_list(window.kernel)})"
-    steps = f".stride = {listed(window.stride)}, .dilation = {listed(window.dilation)}"
-    pads = f", .low = {listed(window.low)}, .high = {listed(high)}"
+    steps = f".stride = {per_axis(window.stride)}, .dilation = {per_axis(window.dilation)}"
+    pads = f", .low = {per_axis(window.low)}, .high = {per_axis(high)}"
     planes = f"tc_reshape({x}, {n.dim_list([x.shape[0] * x.shape[1], 1, *x.shape[2:]])})"
     if norm is not None:
         planes = f"tc_pow(tc_abs({planes}), {norm})"
@@ -292,7 +288,7 @@ def _by_convolution(n: Node, x: Value, window: Window, shape: list[IntLike], nor
     else:
         sizes = [s + a + b for s, a, b in zip(x.shape[2:], window.low, window.high)] if counts_padding else x.shape[2:]
         if counts_padding:
-            pads = f", .high = {listed(beyond)}"
+            pads = f", .high = {per_axis(beyond)}"
         count = f"tc_conv{window.rank}d(tc_full(g, 1, {dtype}, 1, 1, {n.dim_list(sizes)}), {ones}, {steps}{pads})"
         total = f"tc_div({total}, {count})"
     n.result(f"tc_reshape({total}, {n.dim_list(shape)})", x.dtype, shape)

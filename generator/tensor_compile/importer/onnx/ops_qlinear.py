@@ -8,7 +8,7 @@ from typing import Callable
 from ...symbolic import product, wrap
 from ..dims import Shape
 from ..problems import Malformed
-from ..values import Value
+from ..values import Value, per_axis
 from .ops_conv import Window
 from .ops_matmul import matmul_shape
 from .ops_quantized import given, quantized
@@ -96,7 +96,7 @@ def average_pool(n: Node) -> None:
         n.refuse("ceil_mode")
     if not window.fixed(integers):
         n.refuse("auto_pad of a dynamic size")
-    kernel = str(window.kernel[0]) if window.rank == 1 else "{" + ", ".join(map(str, window.kernel)) + "}"
+    kernel = per_axis(window.kernel)
     options = window.options(dilation=False)
     if any(window.low) or any(window.high):
         options += "" if n.integer("count_include_pad", 0) else ", .exclude_padding = true"

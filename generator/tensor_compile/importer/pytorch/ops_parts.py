@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...symbolic import Expr, equal, is_nonnegative, maximum, minimum, wrap
 from ..problems import Malformed
-from ..values import Value
+from ..values import Value, braces
 from .registry import Node, op
 
 _END = (1 << 63) - 1
@@ -184,11 +184,7 @@ def _both_sides(rank: int, added: list[tuple[int, Expr, Expr]]) -> str:
     before, behind = [0] * rank, [0] * rank
     for axis, a, b in added:
         before[axis], behind[axis] = a.value, b.value
-    return f".low = {_braces(before)}, .high = {_braces(behind)}"
-
-
-def _braces(numbers: list[int]) -> str:
-    return "{" + ", ".join(map(str, numbers)) + "}"
+    return f".low = {braces(before)}, .high = {braces(behind)}"
 
 
 @op("aten.unfold.default")

@@ -6,18 +6,13 @@ from typing import Sequence
 
 from ...symbolic import equal
 from ..problems import Malformed
-from ..values import Value
+from ..values import Value, per_axis
 from .registry import Node, op
-
-
-def braces(numbers: Sequence[int]) -> str:
-    """A window option: one number of one axis, a list of several."""
-    return str(numbers[0]) if len(numbers) == 1 else "{" + ", ".join(map(str, numbers)) + "}"
 
 
 def _options(**given: tuple[Sequence[int], int]) -> str:
     """Those that are not what the DSL takes where they are left out."""
-    return "".join(f", .{name} = {braces(numbers)}" for name, (numbers, default) in given.items()
+    return "".join(f", .{name} = {per_axis(numbers)}" for name, (numbers, default) in given.items()
                    if any(v != default for v in numbers))
 
 
@@ -77,9 +72,9 @@ def _pool(n: Node, name: str, axes: int, words: str) -> None:
 def _window(n: Node, axes: int) -> str:
     kernel = n.window("kernel_size", axes, 1)
     stride = n.window("stride", axes, 0)
-    words = f", .kernel = {braces(kernel)}"
+    words = f", .kernel = {per_axis(kernel)}"
     if any(stride) and stride != kernel:
-        words += f", .stride = {braces(stride)}"
+        words += f", .stride = {per_axis(stride)}"
     return words
 
 
@@ -128,7 +123,7 @@ def adaptive_pool(n: Node) -> None:
 @op("aten.im2col.default", "aten.col2im.default")
 def columns(n: Node) -> None:
     x = n.tensor("self")
-    words = f".kernel = {braces(n.window('kernel_size', 2, 1))}" + _options(
+    words = f".kernel = {per_axis(n.window('kernel_size', 2, 1))}" + _options(
         stride=(n.window("stride", 2, 1), 1), padding=(n.window("padding", 2, 0), 0),
         dilation=(n.window("dilation", 2, 1), 1))
     if n.target == "aten.im2col.default":

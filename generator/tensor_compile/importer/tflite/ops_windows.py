@@ -6,12 +6,8 @@ from typing import Sequence
 
 from ...symbolic import Expr, wrap
 from ..problems import Malformed
-from ..values import FLOATS, Value
+from ..values import FLOATS, Value, braces
 from .registry import Node, op
-
-
-def braces(numbers: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, numbers)) + "}"
 
 
 class Window:
