@@ -10,7 +10,7 @@ from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.fused import Fused
 from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, mapped
-from ..loops.scalar_ir import Buffer
+from ..loops.scalar_ir import Buffer, unused
 from ..symbolic import wrap
 from ..target import Target
 from . import in_memory
@@ -52,7 +52,7 @@ def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
         room = max(floats(part, s) for part in parts for s in part.schedules)
         if not room:
             return made
-        name = next(n for i in range(len(buffers) + 1) if (n := f"%p{i}") not in buffers)
+        name = unused(buffers, "%p")
         buffers[name] = scratch(name, room)
         return replace(made, params=(*made.params, buffers[name]))
 

@@ -9,7 +9,7 @@ from ..symbolic import Expr, sym
 from .groups import Group, Grouped, Member
 from .kernel_interface import contraction, grouped, loop_nest
 from .loop_ir import Computation, ContractionKernel, Kernel, LoopNestKernel, RowReduce, RowSort, Phase, Store
-from .scalar_ir import Acc, Buffer, Load, Local, Reduction, Scalar, Sorted
+from .scalar_ir import Acc, Buffer, Load, Local, Reduction, Scalar, Sorted, unused
 from .scalars import CHEAP, Rewriter, bound, cost, extent, loads, rebound, sort_space, walk
 
 
@@ -176,7 +176,7 @@ class KernelBuilder:
                 m.kept = (name, tuple(sym(s) for s in group.cols))
 
     def scratch(self, dtype: str, shape: tuple[Expr, ...]) -> str:
-        name = next(n for i in range(1, len(self.buffers) + 2) if (n := f"%s{i}") not in self.buffers)
+        name = unused(self.buffers, "%s", 1)
         self.buffers[name] = Buffer(name, dtype, shape, tuple(range(len(shape))), "scratch")
         return name
 

@@ -21,7 +21,7 @@ from ..graph.dtypes import DTYPES
 from ..symbolic import ZERO, Expr, Sym, wrap
 from .fused import Fused
 from .loop_ir import Kernel, LoopNestKernel, mapped, RowReduce, Store
-from .scalar_ir import Acc, Apply, Buffer, Load, Local, Reduction, Scalar
+from .scalar_ir import Acc, Apply, Buffer, Load, Local, Reduction, Scalar, unused
 from .scalars import domain_size, extent, loads, Rewriter, walk
 
 FAR = 4092   # bytes from where on a row of weights is out of reach of another row's address
@@ -161,7 +161,7 @@ def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form],
             return kernel
         params = kernel.params
         if words := scratch(form):
-            name = next(n for i in range(len(buffers) + 1) if (n := f"%p{i}") not in buffers)
+            name = unused(buffers, "%p")
             buffers[name] = Buffer(name, "u32", (wrap(words),), (0,), "scratch" if threads > 1 else "temp")
             params = (*params, buffers[name])
         position = {p.name: i for i, p in enumerate(params)}

@@ -6,7 +6,8 @@ Scalar expressions are interned: equal ones are one object, so `is` and dict loo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Hashable, Self, TypeAlias
+from itertools import count
+from typing import Any, Container, Hashable, Self, TypeAlias
 
 from ..symbolic import Expr, Sym, ZERO, ONE, product
 
@@ -54,6 +55,11 @@ class Buffer:
 def row_major(shape: tuple[Expr, ...]) -> tuple[int, ...]:
     """The `order` of a buffer whose last dim is the fastest."""
     return tuple(range(len(shape)))
+
+
+def unused(buffers: Container[str], prefix: str, first: int = 0) -> str:
+    """A name for a new buffer: the prefix with the first number that none of the buffers has."""
+    return next(name for i in count(first) if (name := f"{prefix}{i}") not in buffers)
 
 
 # -- scalar expressions ---------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from .clip import clip
 from .fused import Fused
 from .kernel_interface import changed
 from .loop_ir import Axis, Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
-from .scalar_ir import Buffer, Load, row_major, Scalar
+from .scalar_ir import Buffer, Load, row_major, Scalar, unused
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, domain_size, extent, loads, point_number, rewritten, unlinear
@@ -312,7 +312,7 @@ class _Former:
 
     def fresh(self, kind: str, shape: tuple[Expr, ...]) -> Buffer:
         """A new buffer of f32."""
-        name = next(n for i in range(len(self.buffers) + 1) if (n := f"%t{i}") not in self.buffers)
+        name = unused(self.buffers, "%t")
         buffer = self.buffers[name] = Buffer(name, "f32", shape, row_major(shape), kind)
         return buffer
 
