@@ -43,14 +43,19 @@ want qemu-system-arm qemu-system-arm
 want g++ g++
 want pkg-config pkg-config
 [ -d /usr/share/libonnx-testdata ] || packages="$packages libonnx-testdata"
-# They are installed while the suite is compiled, which needs none of them: tests look for them when they run.
-installing=
-if [ -n "$packages" ]; then
-    echo "setting up$packages"
+# They are installed while the suite is compiled, which needs none of them: tests look for them when they run. So is
+# NumPy, for modules of --emit python, where Meson lies in tools of this repository.
+get_more() {
     # shellcheck disable=SC2086
-    { tc_apt $packages || echo "not installed (the tests that need them are skipped):$packages"; } &
-    installing=$!
-fi
+    [ -z "$packages" ] || tc_apt $packages || echo "not installed (the tests that need them are skipped):$packages"
+    local python=$tc_tools/venv/bin/python
+    [ ! -x "$python" ] || "$python" -c 'import numpy' >/dev/null 2>&1 ||
+        "$python" -m pip install -q --disable-pip-version-check --no-input --retries 2 --timeout 15 numpy \
+            >/dev/null 2>&1 </dev/null || echo "not installed (the tests that need it are skipped): numpy"
+}
+[ -z "$packages" ] || echo "setting up$packages"
+get_more &
+installing=$!
 installed() {
     [ -z "$installing" ] || wait "$installing"
     installing=

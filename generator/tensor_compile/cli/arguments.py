@@ -135,7 +135,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
     group.add_argument("--optimize", choices=("size", "balanced", "speed"), default="speed",
                        help="what kernels are compiled for: -Os, -O2 or -O3; size: kernels that differ in constants "
-                            "alone are one function; bits are the same (default: speed)")
+                            "alone are one function, and all products share two micro-kernels; bits are the same "
+                            "(default: speed)")
 
     group = parser.add_argument_group("tuning")
     group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
