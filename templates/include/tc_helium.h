@@ -10,6 +10,7 @@
 #include <arm_mve.h>
 
 #include "tc_bytes.h"
+#include "tc_scalar.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "bytes of a word are taken from its low end"
@@ -158,6 +159,82 @@ static TC_INLINE void tch_store_i32(int32_t *p, int32x4_t x)
     vstrwq_s32(p, x);
 }
 
+static TC_INLINE void tch_store_u8(uint8_t *p, int32x4_t x)
+{
+    vstrbq_u32(p, vreinterpretq_u32_s32(x));
+}
+
+/* Elements at four places. */
+static TC_INLINE int32x4_t tch_gather_i32(const int32_t *p, int32x4_t at)
+{
+    return vldrwq_gather_shifted_offset_s32(p, vreinterpretq_u32_s32(at));
+}
+
+static TC_INLINE int32x4_t tch_gather_i8(const int8_t *p, int32x4_t at)
+{
+    return vldrbq_gather_offset_s32(p, vreinterpretq_u32_s32(at));
+}
+
+/* The same of the lanes that exist. Those that are loaded are 0 elsewhere. */
+static TC_INLINE int32x4_t tch_load_some_i32(const int32_t *p, mve_pred16_t exists)
+{
+    return vldrwq_z_s32(p, exists);
+}
+
+static TC_INLINE int32x4_t tch_load_some_i8(const int8_t *p, mve_pred16_t exists)
+{
+    return vldrbq_z_s32(p, exists);
+}
+
+static TC_INLINE int32x4_t tch_load_some_u8(const uint8_t *p, mve_pred16_t exists)
+{
+    return vreinterpretq_s32_u32(vldrbq_z_u32(p, exists));
+}
+
+static TC_INLINE void tch_store_some_i8(int8_t *p, int32x4_t x, mve_pred16_t exists)
+{
+    vstrbq_p_s32(p, x, exists);
+}
+
+static TC_INLINE void tch_store_some_u8(uint8_t *p, int32x4_t x, mve_pred16_t exists)
+{
+    vstrbq_p_u32(p, vreinterpretq_u32_s32(x), exists);
+}
+
+static TC_INLINE void tch_store_some_i32(int32_t *p, int32x4_t x, mve_pred16_t exists)
+{
+    vstrwq_p_s32(p, x, exists);
+}
+
+static TC_INLINE int32x4_t tch_gather_some_i32(const int32_t *p, int32x4_t at, mve_pred16_t exists)
+{
+    return vldrwq_gather_shifted_offset_z_s32(p, vreinterpretq_u32_s32(at), exists);
+}
+
+static TC_INLINE int32x4_t tch_gather_some_i8(const int8_t *p, int32x4_t at, mve_pred16_t exists)
+{
+    return vldrbq_gather_offset_z_s32(p, vreinterpretq_u32_s32(at), exists);
+}
+
+/* tc_shift_left_i32, tc_shift_right_i32 and tc_div_i32 by one number. */
+static TC_INLINE int32x4_t tch_shift_left(int32x4_t x, int32_t n)
+{
+    return vshlq_r_s32(x, (uint32_t)n < 32 ? n : 32);
+}
+
+static TC_INLINE int32x4_t tch_shift_right(int32x4_t x, int32_t n)
+{
+    return vshlq_r_s32(x, (uint32_t)n < 32 ? -n : -32);
+}
+
+static TC_INLINE int32x4_t tch_div(int32x4_t x, int32_t by)
+{
+    x = vsetq_lane_s32(tc_div_i32(vgetq_lane_s32(x, 0), by), x, 0);
+    x = vsetq_lane_s32(tc_div_i32(vgetq_lane_s32(x, 1), by), x, 1);
+    x = vsetq_lane_s32(tc_div_i32(vgetq_lane_s32(x, 2), by), x, 2);
+    return vsetq_lane_s32(tc_div_i32(vgetq_lane_s32(x, 3), by), x, 3);
+}
+
 /* As tc_fixed.h has them. */
 static TC_INLINE int32x4_t tch_high_half(int32x4_t a, int32x4_t b)
 {
@@ -183,7 +260,7 @@ static TC_INLINE int32x4_t tch_shift_right_by(int32x4_t x, int32x4_t n)
 /* x + ((x >> 31) & y) */
 static TC_INLINE int32x4_t tch_add_where_negative(int32x4_t x, int32x4_t y)
 {
-    __asm__("vpt.s32 lt, %q0, zr\n\tvaddt.i32 %q0, %q0, %q1" : "+w"(x) : "w"(y));
+    __asm__("vpt.s32 lt, %q0, zr\n\tvaddt.i32 %q0, %q0, %q1" : "+w"(x) : "w"(y) : "p0");
     return x;
 }
 

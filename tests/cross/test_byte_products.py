@@ -14,6 +14,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable
 
 from tap import done, equal, note, ok, skip
 
@@ -162,7 +163,27 @@ def model(weights: Weights) -> tuple[str, list[int], list[int]]:
     lines.append(f"    tc_tensor e = {layer('conv', 'd', 3, 'e')};")
     lines.append(f"    tc_tensor f = {layer('conv', 'e', 4, 'f', ', .padding = {1, 1}')};")
     gives("tc_quantized_add(.a = {f, 0.5, 3}, .b = {e, 0.25, -7}, .scale = 0.3, .zero = 9)")
+    nests(given, gives)
     return "\n".join([*lines, "}", ""]), inputs, outputs
+
+
+def nests(given: Callable[..., str], gives: Callable[[str], None]) -> None:
+    """What stands between products: its loops run by four lanes where there are vectors, with rests and without."""
+    for channels in (12, 10):
+        a, b = (f"tc_permute({given(1, 6, 7, channels)}, 0, 3, 1, 2)" for _ in "ab")
+        for text in (f"tc_quantized_avg_pool2d({a}, {{3, 3}}, .padding = {{1, 1}})",
+                     f"tc_quantized_avg_pool2d({b}, {{6, 7}})",
+                     f"tc_max_pool2d({a}, {{3, 3}}, .stride = {{2, 2}}, .padding = {{1, 1}})",
+                     f"tc_quantized_add(.a = {{{a}, 0.5, 3}}, .b = {{{b}, 0.25, -7}}, .scale = 0.3, .zero = 9)",
+                     f"tc_quantized_mul(.a = {{{a}, 0.5, 3}}, .b = {{{b}, 0.25, -7}}, .scale = 0.3, .zero = 9)",
+                     f"tc_quantized_mean(.x = {{{a}, 0.1, 3}}, .axes = {{2, 3}}, .axis_count = 2, .scale = 0.05)",
+                     f"tc_relu({b})"):
+            gives(text)
+        rows = given(3, channels)
+        for text in (f"tc_quantized_softmax(.x = {{{rows}, 0.05, 3}})", f"tc_quantized_tanh(.x = {{{rows}, 0.1, 3}})",
+                     f"tc_quantized_leaky_relu(.x = {{{rows}, 0.1, 3}}, .slope = 0.2f, .scale = 0.1, .zero = 3)",
+                     f"tc_sum(tc_cast({rows}, TC_I32), 1)"):
+            gives(text)
 
 
 MAIN = """#include "bytes.h"
@@ -174,7 +195,8 @@ void semihosting_text(const char *text);
 #define print(text) fputs(text, stdout)
 #endif
 static unsigned char arena[BYTES_ARENA_BYTES + 64];
-static int8_t in[%(in)d], out[%(count)d][%(most)d];
+static int8_t in[%(in)d];
+static _Alignas(8) int8_t out[%(count)d][%(most)d];
 int main(void)
 {
     static tc_context context;
@@ -235,7 +257,7 @@ with tempfile.TemporaryDirectory() as temporary:
     for i, size in enumerate(sizes):
         args.append(f".x{i} = in + {at}")
         at += size
-    args += [f".y{i} = out[{i}]" for i in range(len(ends))]
+    args += [f".y{i} = (void *)out[{i}]" for i in range(len(ends))]
     (root / "main.c").write_text(MAIN % {"in": at, "count": len(ends), "most": 1024, "args": ", ".join(args)},
                                  encoding="utf-8")
     native = os.environ.get("CC", "cc").split()

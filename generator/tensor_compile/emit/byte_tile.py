@@ -104,7 +104,8 @@ def _function(name: str, points: int, terms: int, pitch: int, step: int, x: _Str
     pointers = {f"x{b}": f"x + {b * step}" for b in x.bases} | {f"w{b}": f"w + {b * pitch}" for b in w.bases}
     outputs = [f'[{n}] "+r"({n})' for n in pointers] + (['[count] "+r"(count)'] if turns else []) + \
         (['[rest] "=&r"(rest)'] if rest else [])
-    clobbers = ", ".join(f'"{r}"' for r in (*SUMS[:QUAD * points], "q0", "q1", "q2", "q3", "q4", "q5", "memory", "cc"))
+    changed = (*SUMS[:QUAD * points], "q0", "q1", "q2", "q3", "q4", "q5", "memory", "cc", *(["p0"] if rest else []))
+    clobbers = ", ".join(f'"{r}"' for r in changed)
     # named registers: GCC does not always find as many
     free = iter(FREE)
     declared = [f"    register const int8_t *{n} __asm__(\"{next(free)}\") = {text};" for n, text in pointers.items()]

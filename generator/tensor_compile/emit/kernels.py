@@ -18,6 +18,7 @@ from .index_check import emit_check
 from .externs import emit_extern
 from . import micro
 from .micro import Micro
+from .lane_nest import emit_lane_nest
 from .loop_nest import emit_loop_nest
 
 PLACE = "tck_symbol"  # the function's name until its text is known
@@ -52,7 +53,8 @@ def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
     if isinstance(kernel, ByteProductKernel):
         text = emit_byte_product(kernel, isa, PLACE, _byte_emitter(isa))
     elif isinstance(kernel, LoopNestKernel):
-        text = emit_loop_nest(kernel, isa, PLACE)
+        by_lanes = emit_lane_nest(kernel, isa, PLACE) if instruction_set(isa).byte_vectors else None
+        text = by_lanes or emit_loop_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
         text = emit_check(kernel, PLACE)
     elif isinstance(kernel, ExternKernel):

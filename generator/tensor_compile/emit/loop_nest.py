@@ -65,7 +65,7 @@ def pointer(i: int, b: Buffer, written: bool) -> list[str]:
 
 def emit_loop_nest(kernel: LoopNestKernel, isa: str, symbol: str, emitter: type[ScalarEmitter] = ScalarEmitter,
                    frame: Frame = PROCESSOR) -> str:
-    return _LoopNestEmitter(kernel, isa, emitter).source(symbol, frame)
+    return LoopNestEmitter(kernel, isa, emitter).source(symbol, frame)
 
 
 @dataclass(slots=True)
@@ -76,7 +76,9 @@ class _Row:
     stores: Sequence[Store]
 
 
-class _LoopNestEmitter:
+class LoopNestEmitter:
+    HEADERS: tuple[str, ...] = ("tc_scalar.h",)    # where there are no vectors
+
     def __init__(self, kernel: LoopNestKernel, isa: str, emitter: type[ScalarEmitter]):
         self.kernel, self.isa = kernel, instruction_set(isa)
         self.vectors = self.isa.has_vectors
@@ -119,7 +121,8 @@ class _LoopNestEmitter:
                 f"; phases {'; '.join(_space(s.vars) for s in kernel.phases)}.", *parameters(kernel), " */",
                 *(PLAIN_SCHEDULE if self.isa.plain_schedule else []),
                 f"#include \"{'tc_vector.h' if self.vectors else frame.header}\"",
-                *([] if self.vectors else ['#include "tc_scalar.h"']), *(['#include "tc_sort.h"'] if sorts else []),
+                *([] if self.vectors else [f'#include "{name}"' for name in self.HEADERS]),
+                *(['#include "tc_sort.h"'] if sorts else []),
                 *(['#include "tc_transpose.h"'] if turned is not None else []), "",
                 frame.begin(symbol), "{",
                 *indent(self.prologue()), *indent(e.lines), "}", ""]
