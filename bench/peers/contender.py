@@ -5,7 +5,8 @@
   run N    calls the model N times; answers the nanoseconds of all N together
   out F    makes one call and writes its output to the file F; answers "ok"
 
-KIND: eager, compile (torch.compile), onnxruntime, openvino. prepare.py made the files.
+KIND: eager, compile (torch.compile: max_autotune, freezing), frozen (torch.compile: default mode, freezing, which takes
+less time to compile), onnxruntime, openvino. prepare.py made the files.
 """
 from __future__ import annotations
 
@@ -13,16 +14,17 @@ import json
 import os
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Callable
+from typing import Callable, TextIO
 
 HERE = Path(__file__).resolve().parent
-KINDS = ("eager", "compile", "onnxruntime", "openvino")
 Call = Callable[[], object]
 Output = Callable[[], object]
 
 
-def torch_call(kind: str, folder: Path, row: str, threads: int) -> tuple[Call, Output, str]:
+def torch_call(kind: str, folder: Path, row: str, threads: int, held: ExitStack) -> tuple[Call, Output, str]:
+    """held: keeps the inference mode for as long as there are calls."""
     import numpy as np
     import torch
     sys.path.insert(0, str(HERE))
@@ -35,15 +37,18 @@ def torch_call(kind: str, folder: Path, row: str, threads: int) -> tuple[Call, O
     weights = networks.weights(known.model, folder / f"{known.model}.safetensors")
     made: Callable[..., torch.Tensor] = networks.Model(known.model, weights, inputs).eval()
     about = f"torch {torch.__version__}"
-    if kind == "compile":
-        made = torch.compile(made, fullgraph=True, dynamic=False, options={"max_autotune": True, "freezing": True})
-        about += ", max_autotune, freezing"
+    if kind != "eager":
+        from torch._inductor import config
+        # Dynamo reads the setting of the module: with an option of torch.compile alone, weights stay inputs.
+        config.freezing, config.max_autotune = True, kind == "compile"
+        made = torch.compile(made, fullgraph=True, dynamic=False)
+        about += ", max_autotune, freezing" if kind == "compile" else ", default mode, freezing"
     given = tuple(inputs.values())
 
     def call() -> torch.Tensor:
         return made(*given)
-    context = torch.inference_mode()
-    context.__enter__()
+    # Outside of it a second call would compile anew, without freezing.
+    held.enter_context(torch.inference_mode())
     call()
     return call, lambda: call().numpy(), about
 
@@ -87,7 +92,12 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")   # what libraries print goes to the log
     os.dup2(2, 1)
     make = {"onnxruntime": onnxruntime_call, "openvino": openvino_call}
-    call, output, about = make[kind](folder, row, threads) if kind in make else torch_call(kind, folder, row, threads)
+    with ExitStack() as held:
+        serve(*(make[kind](folder, row, threads) if kind in make else torch_call(kind, folder, row, threads, held)),
+              answers)
+
+
+def serve(call: Call, output: Output, about: str, answers: TextIO) -> None:
     for line in sys.stdin:
         command, _, rest = line.strip().partition(" ")
         if command == "about":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """prepare.py FOLDER ROW…: weights, inputs, PyTorch's outputs and an ONNX file of rows, made in FOLDER.
 
-Kept where it is there already. MODEL.safetensors; ROW.NAME.npy and, for our programs, ROW.NAME.raw an input, which
-ROW.json lists; ROW.expected.npy; ROW.onnx.
+MODEL.safetensors; ROW.NAME.npy and, for our programs, ROW.NAME.raw an input, which ROW.json lists; ROW.expected.npy;
+ROW.onnx, which comes last: where it is there, all of the row is kept.
 """
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PEERS_ONLY = {"cache"}   # inputs that are state in our models
 
 
 def prepare(row: Row, folder: Path) -> None:
-    listed = folder / f"{row.name}.json"
-    if listed.exists():
+    network = folder / f"{row.name}.onnx"
+    if network.exists():
         return
     weights = networks.weights(row.model, folder / f"{row.model}.safetensors")
     inputs = networks.inputs(row.model, row.sizes)
@@ -33,12 +33,15 @@ def prepare(row: Row, folder: Path) -> None:
     with torch.inference_mode():
         expected = networks.Model(row.model, weights, inputs)(*inputs.values())
     np.save(folder / f"{row.name}.expected.npy", expected.numpy())
+    (folder / f"{row.name}.json").write_text(
+        json.dumps({"inputs": list(inputs), "ours": [n for n in inputs if n not in PEERS_ONLY]}))
+    part = network.with_suffix(".part")
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(networks.exportable(row.model, weights, inputs), tuple(inputs.values()),
-                          str(folder / f"{row.name}.onnx"), input_names=list(inputs), output_names=["y"],
+                          str(part), input_names=list(inputs), output_names=["y"],
                           opset_version=17, dynamo=False)
-    listed.write_text(json.dumps({"inputs": list(inputs), "ours": [n for n in inputs if n not in PEERS_ONLY]}))
+    part.rename(network)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,10 @@ from typing import Any, Sequence
 from xml.sax.saxutils import escape
 
 OURS = "tensor-compile"
-COLUMNS = {OURS: "tensor-compile", "eager": "torch eager", "compile": "torch.compile", "onnxruntime": "ONNX Runtime",
+COLUMNS = {OURS: "tensor-compile", "eager": "torch eager", "compile": "torch.compile",
+           "frozen": "torch.compile, default mode", "onnxruntime": "ONNX Runtime",
            "openvino": "OpenVINO"}
-NAMED = {"eager": "eager", "compile": "compile", "onnxruntime": "ORT", "openvino": "OpenVINO"}
+NAMED = {"eager": "eager", "compile": "compile", "frozen": "compile", "onnxruntime": "ORT", "openvino": "OpenVINO"}
 BAR, GAP, LEFT, WIDTH, TOP = 12, 8, 250, 760, 46   # of the chart
 COLOURS = ("#2b6cb0", "#dd8452", "#55a868", "#8172b3")
 

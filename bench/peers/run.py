@@ -34,6 +34,7 @@ from servers import conditions
 
 OURS = "tensor-compile"
 CONTENDERS = (OURS, "eager", "compile", "onnxruntime", "openvino")
+COMPILED = ("compile", "frozen")   # take seconds to minutes to compile
 ROUND = 0.03      # seconds of calls that each contender makes a round
 PAUSE = 0.01      # between contenders: threads that spin behind a call go to sleep
 LEAST = 30.0      # seconds that an answer may take whenever it is asked for
@@ -68,7 +69,7 @@ class Contender:
         that compiles for minutes does so on all, and is pinned behind that."""
         environment = {"TORCHINDUCTOR_COMPILE_THREADS": "4"} | os.environ | {
             "OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads)}
-        pinned = [] if self.name == "compile" else ["taskset", "-c", ",".join(map(str, self.processors()))]
+        pinned = [] if self.name in COMPILED else ["taskset", "-c", ",".join(map(str, self.processors()))]
         self.begun = time.monotonic()
         self.process = subprocess.Popen([*pinned, *self.command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log.open("w"), env=environment, text=True, start_new_session=True)
@@ -153,7 +154,7 @@ def ready(contender: Contender, row: Row, args: argparse.Namespace) -> None:
     try:
         contender.about = "tensor-compile" if contender.name == OURS else contender.ask("about")
         contender.error = agree(contender, row, args.build)
-        if contender.name == "compile":
+        if contender.name in COMPILED:
             contender.pin()
     except Failed as error:
         contender.failed = str(error)
@@ -216,7 +217,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="", help="names, commas between (default: all)")
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}", help="numbers, commas between")
-    parser.add_argument("--contenders", default=",".join(CONTENDERS))
+    parser.add_argument("--contenders", default=",".join(CONTENDERS),
+                        help="also: frozen, torch.compile in its default mode, which is ready sooner")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--together", type=int, default=1, help="rows whose contenders are started at once")
     parser.add_argument("--isa", default=builds.best_isa())
