@@ -78,9 +78,9 @@ exec {ROOT}/generator/tensor-compile "$@"
     result = run("tensor-compile tune -C build --prune --diff")
     ok(result.returncode == 2 and "--prune measures nothing: it goes without --diff, --all and --budget" in
        result.stderr, "--prune --diff is wrong usage") or note(result.stderr)
-    equal([arguments.seconds(text) for text in ("90", "120s", "1.5m")], [90, 120, 90], "times of --budget")
+    equal([arguments.budget(text) for text in ("90", "120s", "1.5m", "none")], [90, 120, 90, None], "times of --budget")
     for text in ("soon", "0s", "-1", "1h"):
-        raises(argparse.ArgumentTypeError, lambda text=text: arguments.seconds(text), "not a time such as 120s or 2m: ",
+        raises(argparse.ArgumentTypeError, lambda text=text: arguments.budget(text), "not a time such as 120s or 2m: ",
                text)
 
 

@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from cases import convolution, dim, matmul
@@ -39,8 +41,9 @@ def main(folder: Path) -> None:
        all(re.fullmatch(rf"measuring {n} of 3 kernels, \d+ s left", said[n + 1]) for n in (2, 3)),
        "it says how far it is, and how long it takes") or note(repr(said))
     equal((len(result.timed), result.wrong, result.skipped), (3, [], set()), "every kernel is measured")
-    equal({key for key, time in result.before.items() if time > 0}, {key for key, *_ in result.timed},
-          "and so is what was used before")
+    timed = {key for key, *_ in result.timed}
+    equal([{key for key, least in found.items() if least > 0} for found in (result.before, result.model)],
+          [timed, timed], "and so are what was used before and what the cost model chooses")
     entries = locks.read(path)
     equal(sorted(entries), sorted(kernel_key(k, ISA[ARCH], target.name) for k in kernels), "the lock has their keys")
     ok(all(table.refusal(k, parse(entries[kernel_key(k, ISA[ARCH], target.name)].candidate)) is None
@@ -59,6 +62,7 @@ def main(folder: Path) -> None:
     raises(UserError, lambda: tune.tune(kernels, harness.Toolset(compiler, target, (), cache, ("/no/such/emulator",)),
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
     summaries()
+    paced(tools, kernels)
     if ARCH == "x86_64":
         both = targets.load(targets.find(ARCH)).with_isas(("x86_64", "avx2"))
         equal(tune.best_first(harness.Toolset(compiler, both, (), cache, ("qemu",))),
@@ -75,9 +79,23 @@ def summaries() -> None:
           "instruction sets (--isa avx2); there is no model.tuning.lock yet", "a budget that is too small")
     names = [parse("tc_contraction_f32_4x16__avx2"), parse("tc_contraction_f32_4x8__x86_64")]
     equal(tune_command._summary(tune.Result(timed=[("a", names[0], 1.0), ("b", names[1], 7.0), ("c", names[0], 2.0)],
-                                            before={"a": 1.5, "b": 9.0}), "model.tuning.lock", True),
-          "3 kernels measured, one call of each: avx2 3.5 us before, 3.0 us now; x86_64 9.0 us before, 7.0 us now; "
-          "model.tuning.lock written", "totals by instruction set")
+                                            before={"a": 1.5, "b": 9.0}, model={"a": 2.5, "b": 10.5}),
+                                "model.tuning.lock", True),
+          "3 kernels measured, one call of each: avx2 3.5 us before, 3.0 us now (1.50x the cost model); x86_64 9.0 us "
+          "before, 7.0 us now (1.50x the cost model); model.tuning.lock written", "totals by instruction set")
+
+
+def paced(tools: harness.Toolset, kernels: list) -> None:
+    """How many candidates there is time for."""
+    cases = [replace(case, candidates=case.candidates * 9) for case in tune.cases(kernels, tools, {}, True)]
+    equal([len(c.candidates) for c in tune._Pace(None).fewer(cases, cases)], [len(c.candidates) for c in cases],
+          "without a budget all candidates are measured")
+    end = time.monotonic() + 30.5
+    equal({len(c.candidates) for c in tune._Pace(end).fewer(cases, cases)}, {tune.FIRST}, "the first kernel tells")
+    equal({len(c.candidates) for c in tune._Pace(end, 10.0, 10).fewer(cases, cases)}, {10}, "what all have time for")
+    equal({len(c.candidates) for c in tune._Pace(end, 1000.0, 10).fewer(cases, cases)}, {tune.FEWEST}, "the fewest")
+    last = replace(cases[0], incumbent=cases[0].candidates[-1], candidates=tuple(dict.fromkeys(cases[0].candidates)))
+    equal(last.fewer(1).candidates, (last.candidates[0], last.incumbent), "the incumbent is one of them")
 
 
 def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:

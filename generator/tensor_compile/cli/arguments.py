@@ -41,6 +41,11 @@ def seconds(text: str) -> float:
     return float(match[1]) * (60 if match[2] == "m" else 1)
 
 
+def budget(text: str) -> float | None:
+    """As seconds; None: no limit."""
+    return None if text == "none" else seconds(text)
+
+
 def bound(text: str) -> float:
     try:
         value = float(text)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ..target import Target
 
 
+DEFAULT_BUDGET = 180.0   # seconds
+
+
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "tune", help="measure kernels and write the tuning lock", allow_abbrev=False,
@@ -35,10 +38,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                         help="folder of the build: a Meson build directory, or where `build` wrote its outputs "
                              "(default: .)")
     parser.add_argument("--all", dest="again", action="store_true", help="measure again what has a good entry")
-    parser.add_argument("--budget", type=arguments.seconds, default=None, metavar="TIME",
-                        help="use about this much time, e.g. 120s or 2m, compiling included (below a minute little is "
-                             "measured): the best instruction set of this machine comes first, of it the kernels with "
-                             "the most operations; the next run goes on")
+    parser.add_argument("--budget", type=arguments.budget, default=DEFAULT_BUDGET, metavar="TIME",
+                        help="use at most about this much time, e.g. 120s or 2m, compiling included (below a minute "
+                             "little is measured; default: 3m; none: no limit, 24 candidates of every kernel): the "
+                             "best instruction set of this machine comes first, of it the kernels with the most "
+                             "operations; the next run goes on")
     parser.add_argument("--diff", action="store_true",
                         help="measure everything again and print what would change and gain; write nothing")
     parser.add_argument("--prune", action="store_true",
@@ -87,7 +91,9 @@ def _totals(result: Result) -> list[str]:
     for isa in sets:
         timed = [(key, count) for key, winner, count in result.timed if winner.isa == isa]
         before, after = sum(result.before.get(key, count) for key, count in timed), sum(count for _, count in timed)
-        told.append(f"{f'{isa} ' if len(sets) > 1 else ''}{_count(before, result)} before, {_count(after, result)} now")
+        model = sum(result.model.get(key, count) for key, count in timed)
+        told.append(f"{f'{isa} ' if len(sets) > 1 else ''}{_count(before, result)} before, {_count(after, result)} now "
+                    f"({model / after if after else 1:.2f}x the cost model)")
     return told
 
 
@@ -108,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     from ..compile import record
     from ..errors import UserError
 
-    if args.prune and (args.diff or args.again or args.budget):
+    if args.prune and (args.diff or args.again or args.budget != DEFAULT_BUDGET):
         raise UsageError("--prune measures nothing: it goes without --diff, --all and --budget")
     folder = Path(args.folder)
     builds = [options for options in record.builds(folder) if options.backend == "c"]

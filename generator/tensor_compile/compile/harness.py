@@ -3,7 +3,7 @@
 one instruction set's processors, to be run here, on a board or under an emulator."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Mapping, Sequence
 
@@ -32,13 +32,19 @@ DETECTION = ROOT / "runtime" / "core" / "cpu.c"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One kernel at one size. sizes: a value for each of kernel.dims. incumbent: the candidate to be beaten."""
+    """One kernel at one size. sizes: a value for each of kernel.dims. candidates: those that the cost model prefers
+    first. incumbent: the one to be beaten."""
 
     name: str
     kernel: ContractionKernel
     sizes: Mapping[Sym, int]
     candidates: tuple[Schedule, ...]
     incumbent: Schedule
+
+    def fewer(self, most: int) -> "Case":
+        """With the first of the candidates only, and the incumbent."""
+        kept = self.candidates[:most]
+        return replace(self, candidates=kept if self.incumbent in kept else (*kept, self.incumbent))
 
     @property
     def operations(self) -> int:

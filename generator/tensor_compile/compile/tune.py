@@ -37,7 +37,11 @@ Say = Callable[[str], None]
 
 
 MOST = 24   # schedules of a kernel that are measured: those that the cost model prefers
+FIRST = 12  # of the first kernel, where time is limited: it tells how long one takes
+FEWEST = 4  # of the others
 GROUP = 4   # kernels that are compiled and measured together where time is limited
+LATE = 2.0  # seconds at most that a search ends early, and the part of the budget: compilers that run come to their end
+LATE_PART = 0.05
 
 
 class OutOfTime(BaseException):
@@ -47,14 +51,17 @@ class OutOfTime(BaseException):
 @dataclass(slots=True)
 class Result:
     """unit: what was counted in; timed: (key, winner, count) of every case; before: those of what was used before, by
-    key, and used: what that was; left: how many cases the budget left out; skipped: instruction sets that this
-    processor lacks; beyond: kernels with a candidate whose call is longer than the counter counts; wrong: candidates
-    that differ from the reference, which is a bug of ours."""
+    key, and used: what that was; model: those of the cost model's choice, and chosen: what that is; left: how many
+    cases the budget left out; skipped: instruction sets that this processor lacks; beyond: kernels with a candidate
+    whose call is longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of
+    ours."""
 
     unit: str = "us"
     timed: list[tuple[str, Schedule, float]] = field(default_factory=list)
     before: dict[str, float] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
+    model: dict[str, float] = field(default_factory=dict)
+    chosen: dict[str, str] = field(default_factory=dict)
     left: int = 0
     skipped: set[str] = field(default_factory=set)
     beyond: set[str] = field(default_factory=set)
@@ -116,11 +123,13 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it, and when the budget (seconds) is used up. The best instruction set comes first, and
-    where time is limited the kernels with the most operations. keep: whether the lock is written."""
+    where time is limited the kernels with the most operations; so many candidates of each are measured that the time is
+    enough for all kernels. keep: whether the lock is written."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo = cases(kernels, tools, known, again)
-    result = Result(UNITS[tools.count], used={case.name: case.incumbent.name for case in todo})
+    result = Result(UNITS[tools.count], used={case.name: case.incumbent.name for case in todo},
+                    chosen={case.name: case.candidates[0].name for case in todo})
     order = best_first(tools)
     todo.sort(key=lambda case: order.index(case.incumbent.isa))
     groups = [todo] if todo else []
@@ -129,10 +138,13 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         # the first alone: so that a short time measures something
         groups = [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))]
     tell = _Telling(say, len(todo), budget)
+    pace = _Pace(None if budget is None else time.monotonic() + budget)
     try:
         with _limit(budget):
-            for group in groups:
-                _measure(group, tools, rounds, result, tell)
+            for number, group in enumerate(groups):
+                rest = [case for later in groups[number:] for case in later]
+                with pace.taken(pace.fewer(group, rest)) as cases_now:
+                    _measure(cases_now, tools, rounds, result, tell)
     except OutOfTime:
         result.left = len(todo) - len(result.timed)
     finally:
@@ -157,7 +169,7 @@ def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -
 
 @contextmanager
 def _limit(seconds: float | None) -> Iterator[None]:
-    """Raises OutOfTime once the seconds have passed."""
+    """Raises OutOfTime when the seconds have nearly passed."""
     if seconds is None:
         yield
         return
@@ -165,12 +177,40 @@ def _limit(seconds: float | None) -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         raise OutOfTime
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    signal.setitimer(signal.ITIMER_REAL, max(seconds - min(LATE, LATE_PART * seconds), 0.001))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How many candidates there is time for. end: of the search; None: it has all the time; seconds: that so many
+    candidates took, compiled and measured."""
+
+    end: float | None
+    seconds: float = 0.0
+    candidates: int = 0
+
+    def fewer(self, group: Sequence[Case], rest: Sequence[Case]) -> list[Case]:
+        """The group's cases with so many candidates that what is left of the time is enough for all of the rest that
+        are of its instruction set."""
+        if self.end is None:
+            return list(group)
+        most = FIRST
+        if self.candidates:
+            alike = sum(case.incumbent.isa == group[0].incumbent.isa for case in rest)
+            most = int((self.end - time.monotonic()) / (self.seconds / self.candidates) / alike)
+        return [case.fewer(max(FEWEST, min(MOST, most))) for case in group]
+
+    @contextmanager
+    def taken(self, group: list[Case]) -> Iterator[list[Case]]:
+        begun = time.monotonic()
+        yield group
+        self.seconds += time.monotonic() - begun
+        self.candidates += sum(len(case.candidates) for case in group)
 
 
 @dataclass(slots=True)
@@ -269,6 +309,8 @@ class _Reader:
             name, count, _ = rest.split(" ")
             if name == self.result.used.get(self.key):
                 self.result.before[self.key] = self.of(count)
+            if name == self.result.chosen.get(self.key):
+                self.result.model[self.key] = self.of(count)
         elif kind == "beyond":
             self.result.beyond.add(self.key)
         elif kind == "winner":
